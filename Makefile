@@ -1,10 +1,12 @@
-# The verbs a newcomer needs. `make` alone lists them. Everything is built into .venv and target; nothing else is touched.
+# The verbs a newcomer needs. `make` alone lists them. Everything is built into .venv and target;
+# nothing else is touched.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Files whose age says whether a step is up to date. Of the last two one exists at a time: it names the profile that
-# the engine in place was built with. `quick` checks the physics as it runs, for tests; `release` is fast, for users.
+# Files whose age says whether a step is up to date. Of the last two one exists at a time: it names
+# the profile that the engine in place was built with. `quick` checks the physics as it runs, for
+# tests; `release` is fast, for users.
 TOOLS := $(VENV)/.tools
 QUICK := $(VENV)/.quick
 RELEASE := $(VENV)/.release
@@ -51,13 +53,13 @@ test-fast: $(QUICK) ## run the tests that take no real time, no other program an
 	cargo test --quiet --workspace --exclude ackclock-py --lib
 	$(BIN)/python -m pytest -q $(IN_PARALLEL) -m 'not (slow or real_time or peer)'
 
-# The binding's tests are the Python ones: a test program of its own would have to link libpython, which not every
-# machine has.
+# The binding's tests are the Python ones: a test program of its own would have to link libpython,
+# which not every machine has.
 test-rust: ## run the tests of the Rust crates
 	cargo test --workspace --exclude ackclock-py
 
-# What takes real time mostly waits, so that more of it fits side by side. What measures the kernel has the machine for
-# itself.
+# What takes real time mostly waits, so that more of it fits side by side. What measures the kernel
+# has the machine for itself.
 test-python: $(QUICK) ## run the tests of the Python packages
 	$(BIN)/python -m pytest $(IN_PARALLEL) -m 'not real_time'
 	$(BIN)/python -m pytest -n $(WAITING) --dist worksteal -m 'real_time and not alone and not oracle'
@@ -111,7 +113,8 @@ $(TOOLS): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)/requirements.txt
 	touch $@
 
-# An editable install: changes to Python files need no build. Going from one profile to the other only installs again.
+# An editable install: changes to Python files need no build. Going from one profile to the other
+# only installs again.
 $(QUICK): $(TOOLS) $(RUST_SOURCES)
 	$(call install,quick)
 	@rm -f $(RELEASE)

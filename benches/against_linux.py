@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """The kernel's reno and cubic beside the engine's, on the same five paths: goodput, round-trip time, retransmissions.
 
-    .venv/bin/python benches/against_linux.py            # about 40 minutes; writes the table and figure of
+    .venv/bin/python benches/against_linux.py            # about 40 minutes; writes the table and
+    figure of
                                                          # docs/guides/fidelity.md
-    .venv/bin/python benches/against_linux.py out/linux  # keeps the runs there, and takes those that are there
+    .venv/bin/python benches/against_linux.py out/linux  # keeps the runs there, and takes those
+    that are there
 
-Both ways get the same scenario with the preset `linux`. Rates are after a warm-up; the round-trip time is the mean of
-the smoothed one over time, which both ways know. Intervals are Student's, at 95 %, over the replicates; of the kernel
-only replicates that are reliable count.
+Both ways get the same scenario with the preset `linux`. Rates are after a warm-up; the round-trip
+time is the mean of the smoothed one over time, which both ways know. Intervals are Student's, at 95
+%, over the replicates; of the kernel only replicates that are reliable count.
 """
 
 import sys
@@ -25,7 +27,8 @@ from ackclock.metrics.tables import column
 
 FIGURE = section.ROOT / "docs" / "images" / "against-linux.svg"
 
-#: Of 10 Mbit/s and 40 ms, a product of 33 packets of 1500 bytes: the queue's limit, loss, and how many replicates.
+#: Of 10 Mbit/s and 40 ms, a product of 33 packets of 1500 bytes: the queue's limit, loss, and how
+#: many replicates.
 PATHS = {
     "¼ BDP": ("8 packets", "0 %", 5),
     "1 BDP": ("33 packets", "0 %", 5),
@@ -34,7 +37,10 @@ PATHS = {
     "2 % loss": ("133 packets", "2 %", 15),
 }
 #: Linux's cubic has HyStart, and the Reno-friendly growth of RFC 8312: so the engine's gets both.
-CONTROLS = {"reno": {"kind": "reno"}, "cubic": {"kind": "cubic", "hystart": True, "friendly_speedup": False}}
+CONTROLS = {
+    "reno": {"kind": "reno"},
+    "cubic": {"kind": "cubic", "hystart": True, "friendly_speedup": False},
+}
 METHODS = ("Linux", "engine")
 WARMUP_S = 5
 
@@ -98,15 +104,22 @@ def reliable(result: Result) -> list[int]:
 def measured(result: Result) -> dict[str, list[float]]:
     """Goodput in Mbit/s, mean smoothed round-trip time in ms, share of retransmissions in %; one of each replicate."""
     flows = {row["replicate"]: row for row in result.tables["flows"].to_pylist()}
-    samples = {name: column(result.tables["samples"], name) for name in ("replicate", "time_s", "smoothed_rtt_s")}
+    samples = {
+        name: column(result.tables["samples"], name)
+        for name in ("replicate", "time_s", "smoothed_rtt_s")
+    }
     warm = samples["time_s"] >= WARMUP_S
     counted = reliable(result)
     return {
         "goodput": [flows[one]["goodput_bit_per_s"] / 1e6 for one in counted],
         "rtt": [
-            1e3 * float(np.nanmean(samples["smoothed_rtt_s"][warm & (samples["replicate"] == one)])) for one in counted
+            1e3 * float(np.nanmean(samples["smoothed_rtt_s"][warm & (samples["replicate"] == one)]))
+            for one in counted
         ],
-        "retransmitted": [100 * flows[one]["retransmitted_packets"] / flows[one]["sent_packets"] for one in counted],
+        "retransmitted": [
+            100 * flows[one]["retransmitted_packets"] / flows[one]["sent_packets"]
+            for one in counted
+        ],
     }
 
 
@@ -136,7 +149,14 @@ def draw(axes: Axes, results: dict[str, Result], title: str) -> None:
         first = np.flatnonzero(column(samples, "replicate") == reliable(results[method])[0])[::5]
         colour = "black" if method == "Linux" else "tab:orange"
         segments = column(samples, "cwnd_bytes")[first] / 1448
-        axes.plot(column(samples, "time_s")[first], segments, style, color=colour, linewidth=0.9, label=method)
+        axes.plot(
+            column(samples, "time_s")[first],
+            segments,
+            style,
+            color=colour,
+            linewidth=0.9,
+            label=method,
+        )
     axes.set_title(title, fontsize=9, loc="left")
     axes.set_ylim(bottom=0)
     axes.tick_params(labelsize=8)
@@ -163,7 +183,9 @@ def main() -> None:
     figure.savefig(FIGURE)
     titles = ["control", "path"]
     for quantity in ("goodput (Mbit/s)", "RTT (ms)", "retransmitted (%)"):
-        titles += [f"{quantity}: Linux", "engine"] + ["difference"] * (quantity != "retransmitted (%)")
+        titles += [f"{quantity}: Linux", "engine"] + ["difference"] * (
+            quantity != "retransmitted (%)"
+        )
     head = f"| {' | '.join(titles)} |\n|{'---|' * len(titles)}\n"
     table = head + "\n".join(lines)
     section.write("docs/guides/fidelity.md", "against linux", table)

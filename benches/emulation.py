@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """How faithful emulation is on this machine: goodput, punctuality and cost from 10 Mbit/s up to where it breaks.
 
-    .venv/bin/python benches/emulation.py       # three minutes; writes the table of docs/guides/fidelity.md
+    .venv/bin/python benches/emulation.py       # three minutes; writes the table of
+    docs/guides/fidelity.md
 
-CUBIC over 20 ms, a queue of twice the bandwidth-delay product, 12 s of which the last 8 count, captures off. What the
-headers allow is 1448 bytes of payload in packets of 1500.
+CUBIC over 20 ms, a queue of twice the bandwidth-delay product, 12 s of which the last 8 count,
+captures off. What the headers allow is 1448 bytes of payload in packets of 1500.
 """
 
 import os
@@ -61,8 +62,13 @@ transport = { kind = "tcp", control = { kind = "cubic" } }
 def scenario(rate: int, flows: int) -> Scenario:
     """That many flows over a link of that many Mbit/s."""
     product = rate * 1e6 * ROUND_TRIP_S / PACKET_BITS
-    changes: dict[str, Any] = {f"hops.{hop}.link.rate": f"{rate} Mbit/s" for hop in ("there", "back")}
-    changes |= {"hops.there.queue.limit": f"{max(40, round(2 * product))} packets", "flows.bulk.count": flows}
+    changes: dict[str, Any] = {
+        f"hops.{hop}.link.rate": f"{rate} Mbit/s" for hop in ("there", "back")
+    }
+    changes |= {
+        "hops.there.queue.limit": f"{max(40, round(2 * product))} packets",
+        "flows.bulk.count": flows,
+    }
     return Scenario.from_toml(SCENARIO).replace(changes)
 
 

@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
 """Does the verdict of an emulation notice what a busy machine does to it?
 
-    .venv/bin/python benches/fidelity_under_load.py                  # 100 runs under load, 10 quiet ones: half an hour
-    .venv/bin/python benches/fidelity_under_load.py --runs 6 --quiet 2
+    .venv/bin/python benches/fidelity_under_load.py                  # 100 runs under load, 10 quiet
+    ones: half an hour .venv/bin/python benches/fidelity_under_load.py --runs 6 --quiet 2
 
-One CUBIC flow over 300 Mbit/s, 5 ms each way, first on the machine as it is (be quiet yourself), then beside nought to
-eight busy loops, each working a random share of the time in periods of random length. The value is goodput; that of a
-quiet machine is the median of the quiet runs. Demanded: no run that is called reliable is more than 3 % from it, and
-nine in ten of the quiet runs are reliable. Exits with 1 if that does not hold.
+One CUBIC flow over 300 Mbit/s, 5 ms each way, first on the machine as it is (be quiet yourself),
+then beside nought to eight busy loops, each working a random share of the time in periods of random
+length. The value is goodput; that of a quiet machine is the median of the quiet runs. Demanded: no
+run that is called reliable is more than 3 % from it, and nine in ten of the quiet runs are
+reliable. Exits with 1 if that does not hold.
 
-As root the hosts have real-time priority, and load hardly reaches them. What becomes of hosts that are kept waiting by
-an emulator that is punctual shows without the right to make namespaces: they are in user namespaces then, where
-nobody gets that priority.
+As root the hosts have real-time priority, and load hardly reaches them. What becomes of hosts that
+are kept waiting by an emulator that is punctual shows without the right to make namespaces: they
+are in user namespaces then, where nobody gets that priority.
 
-    setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin .venv/bin/python benches/fidelity_under_load.py --quiet 0 \\
+    setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin .venv/bin/python
+    benches/fidelity_under_load.py --quiet 0 \\
       --reference 289.3
 """
 
@@ -31,7 +33,8 @@ from typing import Any
 
 from ackclock import Scenario, emulate
 
-#: By how much a reliable run may differ from a quiet machine's, and how many quiet runs must be reliable.
+#: By how much a reliable run may differ from a quiet machine's, and how many quiet runs must be
+#: reliable.
 TOLERANCE, QUIET_RELIABLE = 0.03, 0.9
 MOST_LOOPS = 8
 
@@ -108,10 +111,14 @@ def told(title: str, run: dict[str, Any]) -> None:
 
 def main() -> int:
     """Runs, and prints the confusion table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=100, help="under load")
     parser.add_argument("--quiet", type=int, default=10, help="without")
-    parser.add_argument("--reference", type=float, help="goodput of a quiet machine in Mbit/s, if it is known")
+    parser.add_argument(
+        "--reference", type=float, help="goodput of a quiet machine in Mbit/s, if it is known"
+    )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     scenario, draws = Scenario.from_toml(SCENARIO), random.Random(options.seed)
@@ -123,7 +130,10 @@ def main() -> int:
     print(f"a quiet machine's goodput: {reference:.2f} Mbit/s")
     table = {(near, reliable): 0 for near in (True, False) for reliable in (True, False)}
     for number in range(options.runs):
-        loops = [(draws.uniform(0.1, 1), 10 ** draws.uniform(-3, 0)) for _ in range(draws.randint(0, MOST_LOOPS))]
+        loops = [
+            (draws.uniform(0.1, 1), 10 ** draws.uniform(-3, 0))
+            for _ in range(draws.randint(0, MOST_LOOPS))
+        ]
         with busy(loops):
             run = measure(scenario)
         told(f"{number}: {len(loops)} loops, {sum(duty for duty, _ in loops):.1f} busy", run)

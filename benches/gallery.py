@@ -18,14 +18,25 @@ IMAGES = section.ROOT / "docs" / "images" / "gallery"
 
 #: One of each kind is enough to see what the others look like.
 SHOWN = (
-    *("markov-figure-8.2", "rfc9438-table-1", "westwood-figure-9", "westwood-figure-16a", "westwood-figure-18"),
+    *(
+        "markov-figure-8.2",
+        "rfc9438-table-1",
+        "westwood-figure-9",
+        "westwood-figure-16a",
+        "westwood-figure-18",
+    ),
     *("abr-figure-8", "abr-figure-14", "abr-figure-22"),
 )
 
 
 def table(records: list[dict[str, str]]) -> str:
     """One publication's verdicts."""
-    lines = [f"### {records[0]['source']}", "", "| | shows | question | verdict |", "|---|---|---|---|"]
+    lines = [
+        f"### {records[0]['source']}",
+        "",
+        "| | shows | question | verdict |",
+        "|---|---|---|---|",
+    ]
     for one in records:
         verdict = one["verdict"]["text"].replace("|", "\\|")
         lines.append(f"| `{one['name']}` | {one['shows']} | {one['question']} | {verdict} |")
@@ -37,18 +48,20 @@ def figure(record: dict[str, str], gallery: Path) -> str:
     name = f"{record['name']}.svg"
     IMAGES.mkdir(exist_ok=True)
     shutil.copy(gallery / record["name"] / "figure.svg", IMAGES / name)
-    return (
-        f"![{record['shows']}: {record['question']}](images/gallery/{name})\n\n*`{record['name']}`. {record['says']}*"
-    )
+    return f"![{record['shows']}: {record['question']}](images/gallery/{name})\n\n*`{record['name']}`. {record['says']}*"
 
 
 def main() -> None:
     """Writes the page's section."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("gallery", type=Path, help="what `ackclock reproduce -o` has filled")
     gallery = parser.parse_args().gallery
     records = json.loads((gallery / "gallery.json").read_text(encoding="utf-8"))
-    by_source = sorted(records, key=lambda one: [other["source"] for other in records].index(one["source"]))
+    by_source = sorted(
+        records, key=lambda one: [other["source"] for other in records].index(one["source"])
+    )
     tables = [table(list(group)) for _, group in groupby(by_source, key=lambda one: one["source"])]
     shown = [figure(one, gallery) for one in records if one["name"] in SHOWN]
     section.write(PAGE, "gallery", "\n\n".join([*tables, "## Some of the figures", *shown]))

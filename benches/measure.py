@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """What a packet of a capture costs `ackclock measure`, and what it costs tcptrace and tshark, all in the same go.
 
-    .venv/bin/python benches/measure.py      # four minutes; writes the section "Measuring" of BENCHMARKS.md
+    .venv/bin/python benches/measure.py      # four minutes; writes the section "Measuring" of
+    BENCHMARKS.md
 
-Ten bulk connections, captured at the senders; every program reads the same two files. What the longer one takes more is
-CPU time (user and system, of all threads) of the packets it has more: start-up is in neither. Programs take turns, so
-that whatever else the machine does hits all of them, and of several repeats the fastest counts. What is not installed
-is left out. Analysis alone is timed by `cargo bench -p ackclock-measure`.
+Ten bulk connections, captured at the senders; every program reads the same two files. What the
+longer one takes more is CPU time (user and system, of all threads) of the packets it has more:
+start-up is in neither. Programs take turns, so that whatever else the machine does hits all of
+them, and of several repeats the fastest counts. What is not installed is left out. Analysis alone
+is timed by `cargo bench -p ackclock-measure`.
 """
 
 import os
@@ -61,7 +63,14 @@ PROGRAMS = {
     "`tcptrace -n -l -r`": ["tcptrace", "-n", "-l", "-r"],
     "`tshark -n -q -z conv,tcp`": ["tshark", "-n", "-q", "-z", "conv,tcp", "-r"],
     f"`tshark -n -T fields`, {len(FIELDS)} fields": [
-        *("tshark", "-n", "-T", "fields", *(word for field in FIELDS for word in ("-e", field)), "-r"),
+        *(
+            "tshark",
+            "-n",
+            "-T",
+            "fields",
+            *(word for field in FIELDS for word in ("-e", field)),
+            "-r",
+        ),
     ],
 }
 
@@ -118,7 +127,11 @@ def main() -> None:
     ]
     missing = sorted({PROGRAMS[name][0] for name in PROGRAMS if name not in there})
     lines = [f"{more:,} packets. Load average {os.getloadavg()[1]:.1f}.", ""]
-    lines += ["| | CPU time per packet | packets per CPU second | to that of ackclock |", "|---|---:|---:|---:|", *rows]
+    lines += [
+        "| | CPU time per packet | packets per CPU second | to that of ackclock |",
+        "|---|---:|---:|---:|",
+        *rows,
+    ]
     lines += ["", *(f"{program} is not installed here." for program in missing)]
     measured = "\n".join(lines).rstrip()
     print(measured)

@@ -3,9 +3,10 @@
 
     .venv/bin/python benches/models.py      # writes the section "Models" of BENCHMARKS.md
 
-Closed forms: loss rates from 1e-6 to 0.4, logarithmically spaced, all outputs of the record; what else a model needs
-is one number. Curves over psi enumerate their states anew in every repeat. Of several repeats the fastest counts: what
-disturbs a run only ever makes it slower. The chain's kernel alone is timed by `cargo bench -p ackclock-markov`.
+Closed forms: loss rates from 1e-6 to 0.4, logarithmically spaced, all outputs of the record; what
+else a model needs is one number. Curves over psi enumerate their states anew in every repeat. Of
+several repeats the fastest counts: what disturbs a run only ever makes it slower. The chain's
+kernel alone is timed by `cargo bench -p ackclock-markov`.
 """
 
 import os
@@ -46,7 +47,9 @@ def closed_forms() -> list[str]:
     rows = []
     for model in MODELS:
         if model.name not in CHAINS:
-            given = {one.name: (GIVEN | varied)[one.name] for one in model.inputs if one.default is None}
+            given = {
+                one.name: (GIVEN | varied)[one.name] for one in model.inputs if one.default is None
+            }
             rows.append(
                 f"| {model.name}, a million points | {fastest(lambda m=model, g=given: m.answer(**g)):.0f} ms |"
             )
@@ -73,9 +76,13 @@ def curves() -> list[str]:
     def both(source: explicit_rate.InstantaneousCapacity | explicit_rate.Unregulated) -> None:
         explicit_rate.enumerate_states.cache_clear()
         for buffer in (10, 12):
-            states = explicit_rate.enumerate_states(explicit_rate.Loop(40, buffer, window=65), source)
+            states = explicit_rate.enumerate_states(
+                explicit_rate.Loop(40, buffer, window=65), source
+            )
             for psi in np.geomspace(1, 200, CURVE):
-                explicit_rate.solve(states, explicit_rate.TwoRateLink.of_sojourns(float(psi))).efficiency()
+                explicit_rate.solve(
+                    states, explicit_rate.TwoRateLink.of_sojourns(float(psi))
+                ).efficiency()
 
     instcap = fastest(lambda: both(explicit_rate.InstantaneousCapacity()))
     alone = fastest(lambda: both(explicit_rate.Unregulated()))

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """How fast the engine is, against what any such engine must do (the floor) and against ns-2, all in the same go.
 
-    python3 benches/run.py                      # everything; a few minutes; writes the table in BENCHMARKS.md
-    python3 benches/run.py --repeats 3 --quick  # the dumbbell with 10 flows only, nothing written
+    python3 benches/run.py                      # everything; a few minutes; writes the table in
+    BENCHMARKS.md python3 benches/run.py --repeats 3 --quick  # the dumbbell with 10 flows only,
+    nothing written
 
-Programs take turns, so that whatever else the machine does hits all of them; of several repeats the fastest counts:
-what disturbs a run only ever makes it slower. Start-up is a run of next to no simulated time and is subtracted.
-Instructions are counted by Valgrind's callgrind, and do not depend on what else the machine does.
+Programs take turns, so that whatever else the machine does hits all of them; of several repeats the
+fastest counts: what disturbs a run only ever makes it slower. Start-up is a run of next to no
+simulated time and is subtracted. Instructions are counted by Valgrind's callgrind, and do not
+depend on what else the machine does.
 """
 
 import argparse
@@ -49,7 +51,11 @@ def dumbbell(flows: int, seconds: float) -> list[str]:
 
 def cell(stations: int, seconds: float) -> list[str]:
     """The engine's arguments for the cell with that many stations."""
-    return [str(HERE / "cell.toml"), f'duration="{seconds} s"', f"flows.upload.count={stations - 1}"]
+    return [
+        str(HERE / "cell.toml"),
+        f'duration="{seconds} s"',
+        f"flows.upload.count={stations - 1}",
+    ]
 
 
 def spend(arguments: list[str]) -> tuple[dict[str, int], float]:
@@ -98,7 +104,9 @@ def scaling(repeats: int) -> dict[int, float]:
     best: dict[int, float] = {}
     for _ in range(repeats):
         for flows, seconds in SECONDS.items():
-            rate = packets_per_cpu_s(engine(dumbbell(flows, seconds)), engine(dumbbell(flows, 0.001)))
+            rate = packets_per_cpu_s(
+                engine(dumbbell(flows, seconds)), engine(dumbbell(flows, 0.001))
+            )
             best[flows] = min(1e9 / rate, best.get(flows, float("inf")))
     return best
 
@@ -123,7 +131,10 @@ def instructions(arguments: list[str]) -> int:
 
 def instruction_counts() -> dict[str, float]:
     """Instructions per data packet of three fixed scenarios, start-up subtracted."""
-    first, lossy = str(ROOT / "examples/first.toml"), str(ROOT / "tests/peers/scenarios/random-loss.toml")
+    first, lossy = (
+        str(ROOT / "examples/first.toml"),
+        str(ROOT / "tests/peers/scenarios/random-loss.toml"),
+    )
     sack = 'flows.bulk.transport.recovery="sack"'
     scenarios = {
         "dumbbell, 10 NewReno flows": dumbbell(10, 20),
@@ -140,9 +151,15 @@ def instruction_counts() -> dict[str, float]:
 
 def memory() -> dict[str, float]:
     """Bytes per idle flow, and per packet in flight: slopes between two runs of different size. Empty where unknown."""
-    idle = [spend(engine([str(HERE / "idle.toml"), f"flows.idle.count={count}"]))[0] for count in (1_000, 21_000)]
+    idle = [
+        spend(engine([str(HERE / "idle.toml"), f"flows.idle.count={count}"]))[0]
+        for count in (1_000, 21_000)
+    ]
     window = "flows.bulk.transport.initial_window"
-    far = [spend(engine([str(HERE / "far.toml"), f'{window}="{packets} packets"']))[0] for packets in (50_000, 400_000)]
+    far = [
+        spend(engine([str(HERE / "far.toml"), f'{window}="{packets} packets"']))[0]
+        for packets in (50_000, 400_000)
+    ]
     if idle[0]["peak_bytes"] is None:
         return {}
 
@@ -161,18 +178,27 @@ def table(
 ) -> str:  # fmt: skip
     """What is written into BENCHMARKS.md."""
     ask = ["git", "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
+    commit = (
+        subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+        or "unknown"
+    )
     load = os.getloadavg()[1]
     lines = [
         f"Commit {commit}, {platform.machine()}, {os.cpu_count()} CPUs, load average {load:.1f}.",
         "",
         "| dumbbell, 10 flows | data packets per CPU second | engine is faster by |",
         "|---|---:|---:|",
-        *(f"| {name} | {rate:,.0f} | {rates['engine'] / rate:.2f} |" for name, rate in rates.items()),
+        *(
+            f"| {name} | {rate:,.0f} | {rates['engine'] / rate:.2f} |"
+            for name, rate in rates.items()
+        ),
         "",
         "| flows | CPU time per data packet | to that of 10 flows |",
         "|---:|---:|---:|",
-        *(f"| {flows:,} | {cost:.0f} ns | {cost / costs[10]:.2f} |" for flows, cost in costs.items()),
+        *(
+            f"| {flows:,} | {cost:.0f} ns | {cost / costs[10]:.2f} |"
+            for flows, cost in costs.items()
+        ),
         "",
         "| stations of a busy 802.11g cell | simulated seconds per CPU second |",
         "|---:|---:|",
@@ -183,7 +209,11 @@ def table(
         lines += ["| scenario | instructions per data packet |", "|---|---:|"]
         lines += [f"| {name} | {count:,.0f} |" for name, count in counts.items()]
         lines += [""]
-    lines += ["| memory | |", "|---|---:|", *(f"| {name} | {value:,.0f} |" for name, value in held.items())]
+    lines += [
+        "| memory | |",
+        "|---|---:|",
+        *(f"| {name} | {value:,.0f} |" for name, value in held.items()),
+    ]
     return "\n".join(lines)
 
 
@@ -193,7 +223,13 @@ def start_up() -> float | None:
     if not program.exists():
         return None
     with tempfile.TemporaryDirectory() as folder:
-        arguments = [str(program), "simulate", str(ROOT / "examples/first.toml"), "--set", "duration=1 ms"]
+        arguments = [
+            str(program),
+            "simulate",
+            str(ROOT / "examples/first.toml"),
+            "--set",
+            "duration=1 ms",
+        ]
         arguments += ["--set", "warmup=0 s", "--set", "replicates=1", "-o", f"{folder}/out"]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(arguments, capture_output=True, check=False)
@@ -205,14 +241,22 @@ def start_up() -> float | None:
 
 def main() -> int:
     """Builds, runs, prints, and writes the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--quick", action="store_true", help="the dumbbell with 10 flows only; write nothing")
+    parser.add_argument(
+        "--quick", action="store_true", help="the dumbbell with 10 flows only; write nothing"
+    )
     arguments = parser.parse_args()
-    subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "ackclock-bench"], cwd=ROOT, check=True)
+    subprocess.run(
+        ["cargo", "build", "--release", "--quiet", "-p", "ackclock-bench"], cwd=ROOT, check=True
+    )
     rates = race(arguments.repeats)
     for name, rate in rates.items():
-        print(f"{name:24} {rate:12,.0f} data packets per CPU second; engine is faster by {rates['engine'] / rate:.2f}")
+        print(
+            f"{name:24} {rate:12,.0f} data packets per CPU second; engine is faster by {rates['engine'] / rate:.2f}"
+        )
     if arguments.quick:
         return 0
     counts = instruction_counts() if shutil.which("valgrind") else {}

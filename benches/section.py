@@ -16,5 +16,7 @@ def write(page: str, name: str, text: str) -> None:
     before, begins, rest = path.read_text(encoding="utf-8").partition(begin)
     _, ends, after = rest.partition(end)
     if not (begins and ends):
-        raise ValueError(f"{page}: has no {begin} or no {end} behind it; put them where the section shall be")
+        raise ValueError(
+            f"{page}: has no {begin} or no {end} behind it; put them where the section shall be"
+        )
     path.write_text(f"{before}{begin}\n\n{text}\n\n{end}{after}", encoding="utf-8")

@@ -17,12 +17,18 @@ from ackclock.run.emulation import replay
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-# In the background of a shell interrupts are ignored, by what is started as well: programs under test must heed them.
+# In the background of a shell interrupts are ignored, by what is started as well: programs under
+# test must heed them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--write-messages", action="store_true", help="write down what is said of bad input")
+    parser.addoption(
+        "--write-messages", action="store_true", help="write down what is said of bad input"
+    )
+    parser.addoption(
+        "--write-words", action="store_true", help="shorten the list of what breaks a rule of style"
+    )
 
 
 LEAKY_PIPE = """\
@@ -147,12 +153,24 @@ def as_nobody() -> Callable[..., subprocess.CompletedProcess]:
         pytest.skip("only root can become somebody else")
     become = "import os, sys; os.setgroups([]); os.setgid(65534); os.setuid(65534); "
     probe = "import ackclock; sys.exit(not os.access(sys.executable, os.X_OK))"
-    if subprocess.run([sys.executable, "-c", become + probe], capture_output=True, check=False).returncode != 0:
+    if (
+        subprocess.run(
+            [sys.executable, "-c", become + probe], capture_output=True, check=False
+        ).returncode
+        != 0
+    ):
         pytest.skip("Python or ackclock is installed where user 65534 may not run it")
 
     def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess:
-        command = [sys.executable, "-c", become + "from ackclock.cli import main; main()", *arguments]
-        return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+        command = [
+            sys.executable,
+            "-c",
+            become + "from ackclock.cli import main; main()",
+            *arguments,
+        ]
+        return subprocess.run(
+            command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False
+        )
 
     return run
 
@@ -163,7 +181,12 @@ def run_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess]:
 
     def run(*arguments: str, **options: object) -> subprocess.CompletedProcess:
         return subprocess.run(
-            [sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=120, **options
+            [sys.executable, *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            **options,
         )
 
     return run

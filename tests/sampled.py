@@ -22,16 +22,23 @@ def sampled(
     """A result whose flows send, deliver and may send at these rates.
 
     Args:
-        replicates: In each, by the flow's name, of each instance the rates in kbit/s between successive samples.
+        replicates: In each, by the flow's name, of each instance the rates in kbit/s between
+            successive samples.
         every_s: How far samples are apart.
         warmup_s: Length of the warm-up.
         start_s: When the flows begin.
         allowed: Whether samples have the rate that a rate control allows.
         reliable: Of an emulation, which replicates are.
     """
-    samples: dict[str, list] = {name: [] for name in ("replicate", "flow", "instance", "time_s", "sent_packets")}
-    samples |= {"delivered_bytes": [], "smoothed_rtt_s": []} | ({"allowed_rate_bit_per_s": []} if allowed else {})
-    flows: dict[str, list] = {name: [] for name in ("replicate", "flow", "instance", "start_s", "end_s")}
+    samples: dict[str, list] = {
+        name: [] for name in ("replicate", "flow", "instance", "time_s", "sent_packets")
+    }
+    samples |= {"delivered_bytes": [], "smoothed_rtt_s": []} | (
+        {"allowed_rate_bit_per_s": []} if allowed else {}
+    )
+    flows: dict[str, list] = {
+        name: [] for name in ("replicate", "flow", "instance", "start_s", "end_s")
+    }
     longest = 0
     for replicate, groups in enumerate(replicates):
         for flow, instances in groups.items():
@@ -48,7 +55,9 @@ def sampled(
                 samples["smoothed_rtt_s"] += [0.05] * count
                 if allowed:
                     samples["allowed_rate_bit_per_s"] += [*(np.asarray(rates, float) * 1000), 0.0]
-                for name, value in zip(flows, (replicate, flow, instance, start_s, np.nan), strict=True):
+                for name, value in zip(
+                    flows, (replicate, flow, instance, start_s, np.nan), strict=True
+                ):
                     flows[name].append(value)
     described = [{"name": name, "transport": {"kind": "tcp", "mss": MSS}} for name in replicates[0]]
     scenario = {"warmup": f"{warmup_s} s", "duration": f"{longest * every_s} s", "flows": described}
@@ -56,5 +65,9 @@ def sampled(
               (("samples", samples), ("flows", flows))}  # fmt: skip
     if reliable is not None:
         numbers = list(range(len(reliable)))
-        tables["fidelity"] = pa.table({"point": [0] * len(numbers), "replicate": numbers, "reliable": list(reliable)})
-    return Result({"method": "simulate", "points": [{"assignments": {}, "scenario": scenario}]}, tables)
+        tables["fidelity"] = pa.table(
+            {"point": [0] * len(numbers), "replicate": numbers, "reliable": list(reliable)}
+        )
+    return Result(
+        {"method": "simulate", "points": [{"assignments": {}, "scenario": scenario}]}, tables
+    )

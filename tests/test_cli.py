@@ -39,7 +39,9 @@ def ackclock(*arguments: object) -> Outcome:
 def test_check_says_what_would_run(scenario_file: Path) -> None:
     outcome = ackclock("check", scenario_file)
     assert outcome.exit_code == 0
-    assert outcome.stdout == ("leaky.toml: fine. 3 hops, 1 flow; 6 points, 3 replicates of each: 18 runs of 5 s\n")
+    assert outcome.stdout == (
+        "leaky.toml: fine. 3 hops, 1 flow; 6 points, 3 replicates of each: 18 runs of 5 s\n"
+    )
 
 
 def test_check_as_json_has_the_defaults(scenario_file: Path) -> None:
@@ -57,7 +59,9 @@ def test_simulate_prints_the_table_and_writes_the_folder(scenario_file: Path) ->
     assert "PFTK Mbit/s" in outcome.stdout
     assert outcome.stdout.rstrip().endswith(f"result: {Path('out') / 'leaky'}")
     [warning] = outcome.stderr.splitlines()
-    assert warning.startswith("warning: main (control.kind reno, probability 0 %): 1 congestion epoch in 2 s")
+    assert warning.startswith(
+        "warning: main (control.kind reno, probability 0 %): 1 congestion epoch in 2 s"
+    )
     result = Result.load("out/leaky")
     assert result.run["replicates"] == 2
     assert result.tables["flows"].num_rows == 12
@@ -65,7 +69,18 @@ def test_simulate_prints_the_table_and_writes_the_folder(scenario_file: Path) ->
 
 
 def test_simulate_as_json(scenario_file: Path) -> None:
-    outcome = ackclock("simulate", scenario_file, *QUICK, "-o", "run", "--json", "--packets", "--pcap", "--threads", 1)
+    outcome = ackclock(
+        "simulate",
+        scenario_file,
+        *QUICK,
+        "-o",
+        "run",
+        "--json",
+        "--packets",
+        "--pcap",
+        "--threads",
+        1,
+    )
     answer = json.loads(outcome.stdout)
     assert answer["folder"] == "run"
     assert answer["partial"] is False
@@ -79,7 +94,9 @@ def test_simulate_as_json(scenario_file: Path) -> None:
 
 
 def test_a_run_that_cannot_fit_into_memory_is_refused_in_one_line(scenario_file: Path) -> None:
-    outcome = ackclock("simulate", scenario_file, "--set", "flows.main.count=10000000", "--set", "duration=1000 h")
+    outcome = ackclock(
+        "simulate", scenario_file, "--set", "flows.main.count=10000000", "--set", "duration=1000 h"
+    )
     assert (outcome.exit_code, outcome.stdout, len(outcome.stderr.splitlines())) == (3, "", 1)
     error = error_of(outcome)
     assert (error.code, type(error)) == ("lacking", LackingError)
@@ -107,16 +124,22 @@ def test_seed_and_set_change_the_scenario(scenario_file: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("verb", ["check", "predict", "simulate", "emulate", "compare", "advise buffer"])
+@pytest.mark.parametrize(
+    "verb", ["check", "predict", "simulate", "emulate", "compare", "advise buffer"]
+)
 def test_what_is_set_is_what_runs_though_it_is_swept(scenario_file: Path, verb: str) -> None:
     path = "hops.wireless.impairments.0.probability"
-    check_refusal(ackclock(*verb.split(), scenario_file, "--set", f"{path}=nan"), "wrong-type", path, "nan")
+    check_refusal(
+        ackclock(*verb.split(), scenario_file, "--set", f"{path}=nan"), "wrong-type", path, "nan"
+    )
 
 
 def test_what_is_set_is_no_longer_swept(scenario_file: Path) -> None:
     path = "hops.wireless.impairments.0.probability"
     for changes, points in ((QUICK, 6), ((*QUICK, "--set", f"{path}=1 %"), 2)):
-        told = json.loads(ackclock("predict", scenario_file, "--models", "square_root", "--json", *changes).stdout)
+        told = json.loads(
+            ackclock("predict", scenario_file, "--models", "square_root", "--json", *changes).stdout
+        )
         assert len(told) == points
         assert ackclock("simulate", scenario_file, "-o", f"out-{points}", *changes).exit_code == 0
         assert len(json.loads(Path(f"out-{points}", "run.json").read_text())["points"]) == points
@@ -125,7 +148,10 @@ def test_what_is_set_is_no_longer_swept(scenario_file: Path) -> None:
 def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     outcome = ackclock("plot", "run")
-    names = [f"run/figures/{name}.svg" for name in ("goodput", "cwnd", "throughput", "queue", "rtt", "variation")]
+    names = [
+        f"run/figures/{name}.svg"
+        for name in ("goodput", "cwnd", "throughput", "queue", "rtt", "variation")
+    ]
     assert outcome.stdout.splitlines() == [f"figure: {name}" for name in names]
     assert all(Path(name).stat().st_size > 1000 for name in names)
     outcome = ackclock("plot", "run", "--kind", "sweep", "--metric", "rtt", "-o", "rtt.png")
@@ -135,7 +161,9 @@ def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
     assert json.loads(outcome.stdout) == {"report": "report.html"}
     assert ackclock("report", "run").stdout == "report: run/report.html\n"
     assert Path("run/report.html").read_bytes() == Path("report.html").read_bytes()
-    assert ackclock("simulate", scenario_file, *QUICK, "-o", "run").exit_code == 0  # all that is ours may go
+    assert (
+        ackclock("simulate", scenario_file, *QUICK, "-o", "run").exit_code == 0
+    )  # all that is ours may go
 
 
 def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
@@ -145,7 +173,11 @@ def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
     assert re.search("does not apply +cubic is no AIMD", outcome.stdout)
     rows = json.loads(ackclock("predict", scenario_file, "--json").stdout)
     assert len(rows) == 6 * len(MODELS)
-    assert {row["verdict"] for row in rows} == {"applies", "applies with violated assumptions", "does not apply"}
+    assert {row["verdict"] for row in rows} == {
+        "applies",
+        "applies with violated assumptions",
+        "does not apply",
+    }
     [one] = [row for row in rows if (row["point"], row["model"]) == (1, "pftk")]
     assert one["inputs"]["loss"] == pytest.approx(0.005)
     assert one["inputs"]["window"] == "unlimited"
@@ -158,7 +190,9 @@ def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
 
 def test_whatever_is_registered_can_be_shown() -> None:
     kinds = {name for name, listed in registry().items() if listed} - {"kinds"}
-    assert kinds | {"models", "metrics", "figures", "causes", "experiments", "schema"} == set(shown())
+    assert kinds | {"models", "metrics", "figures", "causes", "experiments", "schema"} == set(
+        shown()
+    )
     told = "".join(ackclock("show", "--help").stdout.split())  # lines are wrapped within words
     assert "|".join(shown()) in told
 
@@ -192,7 +226,12 @@ BAD = {
     "no unit": ('"45 Mbit/s"', '"45"', "no-unit", "hops.wired.link.rate"),
     "wrong unit": ('"45 Mbit/s"', '"45 ms"', "wrong-unit", "hops.wired.link.rate"),
     "unknown field": ('delay = "35 ms"', 'dealy = "35 ms"', "unknown-field", "hops.wired.dealy"),
-    "impossible value": ('"5 %"]', '"120 %"]', "out-of-range", "hops.wireless.impairments.0.probability"),
+    "impossible value": (
+        '"5 %"]',
+        '"120 %"]',
+        "out-of-range",
+        "hops.wireless.impairments.0.probability",
+    ),
     "negative": ('delay = "35 ms"', 'delay = "-35 ms"', "out-of-range", "hops.wired.delay"),
     "missing trace": (
         '{ kind = "constant", rate = "45 Mbit/s" }',
@@ -212,7 +251,9 @@ BAD = {
 
 @pytest.mark.parametrize("command", ["check", "simulate", "predict"])
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_one_line_and_nothing_is_written(scenario_file: Path, case: str, command: str) -> None:
+def test_bad_input_is_one_line_and_nothing_is_written(
+    scenario_file: Path, case: str, command: str
+) -> None:
     before, after, code, field = BAD[case]
     text = scenario_file.read_text()
     assert before in text
@@ -227,7 +268,11 @@ def test_bad_input_is_one_line_and_nothing_is_written(scenario_file: Path, case:
     [
         (("simulate", "missing.toml"), "file", "missing.toml"),
         (("simulate", "leaky.toml", "--set", "nonsense"), "syntax", ""),
-        (("simulate", "leaky.toml", "--set", "hops.wierd.delay=1 ms"), "unknown-field", "hops.wierd"),
+        (
+            ("simulate", "leaky.toml", "--set", "hops.wierd.delay=1 ms"),
+            "unknown-field",
+            "hops.wierd",
+        ),
         (("simulate", "leaky.toml", "--replicates", "0"), "out-of-range", "--replicates"),
         (("simulate", "leaky.toml", "--seed", "x"), "out-of-range", "--seed"),
         (("simulate", "leaky.toml", "--threads", "0"), "out-of-range", "--threads"),
@@ -243,7 +288,9 @@ def test_bad_input_is_one_line_and_nothing_is_written(scenario_file: Path, case:
         (("frobnicate",), "unknown-name", ""),
     ],
 )
-def test_a_bad_command_is_one_line(scenario_file: Path, arguments: tuple[str, ...], code: str, field: str) -> None:
+def test_a_bad_command_is_one_line(
+    scenario_file: Path, arguments: tuple[str, ...], code: str, field: str
+) -> None:
     check_refusal(ackclock(*arguments), code, field)
     assert list(Path().iterdir()) == [scenario_file]
 
@@ -272,16 +319,24 @@ def test_a_figure_that_cannot_be_drawn_is_one_line(
 
 def test_samples_too_far_apart_for_any_time_scale_are_said_to_be_so(scenario_file: Path) -> None:
     ackclock("simulate", scenario_file, *QUICK, "--set", "sample_interval=1 s", "-o", "run")
-    check_refusal(ackclock("plot", "run", "--kind", "variation"), "no-data", "--kind", "sample_interval")
+    check_refusal(
+        ackclock("plot", "run", "--kind", "variation"), "no-data", "--kind", "sample_interval"
+    )
     assert ackclock("plot", "run").exit_code == 0
     assert not Path("run/figures/variation.svg").exists()
 
 
 def test_every_command_of_a_file_is_a_verb_or_belongs_to_one() -> None:
-    modules = [import_module(f"ackclock.cli.{one.name}") for one in pkgutil.iter_modules(commands.__path__)]
-    defined = {one for module in modules for one in vars(module).values() if isinstance(one, click.Command)}
+    modules = [
+        import_module(f"ackclock.cli.{one.name}") for one in pkgutil.iter_modules(commands.__path__)
+    ]
+    defined = {
+        one for module in modules for one in vars(module).values() if isinstance(one, click.Command)
+    }
     verbs = {cli.get_command(click.Context(cli), name) for name in VERBS}
-    subjects = {one for verb in verbs if isinstance(verb, click.Group) for one in verb.commands.values()}
+    subjects = {
+        one for verb in verbs if isinstance(verb, click.Group) for one in verb.commands.values()
+    }
     assert defined == verbs | subjects
     assert all(verb.name in VERBS for verb in verbs)
 
@@ -310,7 +365,9 @@ def test_the_version_says_whether_the_engine_checks_itself() -> None:
     assert ("debug assertions" in ackclock("--version").stdout) == engine.is_checking()
 
 
-def test_a_full_disk_is_the_machines_fault(scenario_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_the_machines_fault(
+    scenario_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(*_arguments: object, **_options: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -407,30 +464,56 @@ def test_ctrl_c_leaves_a_valid_folder_marked_partial() -> None:
     assert ackclock("report", "run").exit_code == 0
     assert "Partial:" in Path("run/report.html").read_text()
     assert ackclock("plot", "run").exit_code == 0
-    assert ackclock("plot", "run", "--kind", "cwnd", "--point", 5, "--replicate", 999).exit_code == 0
+    assert (
+        ackclock("plot", "run", "--kind", "cwnd", "--point", 5, "--replicate", 999).exit_code == 0
+    )
 
 
 def _folder(path: Path) -> dict[str, bytes]:
-    return {file.relative_to(path).as_posix(): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+    return {
+        file.relative_to(path).as_posix(): file.read_bytes()
+        for file in path.rglob("*")
+        if file.is_file()
+    }
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("scenario_file")
-def test_a_run_its_captures_figures_and_report_are_the_same_bytes_for_any_number_of_threads(run_python) -> None:
+def test_a_run_its_captures_figures_and_report_are_the_same_bytes_for_any_number_of_threads(
+    run_python,
+) -> None:
     def everything(threads: int) -> dict[str, bytes]:
         shutil.rmtree("run", ignore_errors=True)  # what is there would not be made again
         for command in (
-            ("simulate", "leaky.toml", *QUICK, "-o", "run", "--packets", "--pcap", "--threads", str(threads)),
+            (
+                "simulate",
+                "leaky.toml",
+                *QUICK,
+                "-o",
+                "run",
+                "--packets",
+                "--pcap",
+                "--threads",
+                str(threads),
+            ),
             ("plot", "run"),
             ("report", "run"),
         ):
-            # A process of its own: nothing that a first run leaves behind may make the second one equal.
+            # A process of its own: nothing that a first run leaves behind may make the second one
+            # equal.
             outcome = run_python("-m", "ackclock", *command)
             assert outcome.returncode == 0, outcome.stderr
         return _folder(Path("run"))
 
     once = everything(1)
-    assert {Path(name).suffix for name in once} == {".json", ".parquet", ".pcap", ".svg", ".html", ""}
+    assert {Path(name).suffix for name in once} == {
+        ".json",
+        ".parquet",
+        ".pcap",
+        ".svg",
+        ".html",
+        "",
+    }
     assert everything(2) == once
     assert everything(2) == once
 
@@ -458,7 +541,9 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_run(
     def read_only(*_arguments: object, **_options: object) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), ".")
 
-    monkeypatch.setattr("tempfile.mkdtemp", read_only)  # tests may run as root, who may write everywhere
+    monkeypatch.setattr(
+        "tempfile.mkdtemp", read_only
+    )  # tests may run as root, who may write everywhere
     monkeypatch.setattr("ackclock.run.simulation.simulate", lambda *_, **__: pytest.fail("was run"))
     check_refusal(ackclock("simulate", scenario_file, "-o", "other"), "file", str(Path.cwd()))
 
@@ -470,9 +555,14 @@ def test_one_replicate_has_no_interval_and_says_so(scenario_file: Path) -> None:
     first, second = outcome.stderr.splitlines()
     assert first == "warning: one replicate: no confidence interval; set replicates = 5 or more"
     assert "a mean needs at least 5" in second
-    answer = json.loads(ackclock("simulate", scenario_file, *QUICK, "--replicates", 1, "--json").stdout)
+    answer = json.loads(
+        ackclock("simulate", scenario_file, *QUICK, "--replicates", 1, "--json").stdout
+    )
     assert answer["flows"][0]["goodput"]["mean"] > 0
-    assert (answer["flows"][0]["goodput"]["low"], answer["flows"][0]["goodput"]["high"]) == (None, None)
+    assert (answer["flows"][0]["goodput"]["low"], answer["flows"][0]["goodput"]["high"]) == (
+        None,
+        None,
+    )
 
 
 @pytest.mark.parametrize(("columns", "parts"), [(40, 3), (80, 2), (200, 1)])
@@ -481,7 +571,10 @@ def test_a_comparison_that_is_too_wide_goes_on_below(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    head = ["p", *(name for quantity in ("mean", "spread", "atom") for name in (quantity, "ours", "off by"))]
+    head = [
+        "p",
+        *(name for quantity in ("mean", "spread", "atom") for name in (quantity, "ours", "off by")),
+    ]
     cells = [["0.01", *(f"{10 * row + column}.12345" for column in range(9))] for row in (1, 2)]
     print_table(table("title", head, cells, keys=1, together=3))
     text = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
@@ -493,7 +586,10 @@ def test_a_comparison_that_is_too_wide_goes_on_below(
 
 @pytest.mark.parametrize("columns", [80, 120, 200])
 def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
-    scenario_file: Path, columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    scenario_file: Path,
+    columns: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -513,7 +609,9 @@ def test_a_table_fits_the_terminal_and_says_what_it_leaves_out(
 @pytest.mark.usefixtures("scenario_file")
 def test_names_cannot_move_the_cursor_of_a_terminal() -> None:
     name = "a\x1b[2Jb\u202ec"
-    Path("leaky.toml").write_text(Path("leaky.toml").read_text().replace("leaky pipe", r"a\u001b[2Jb\u202ec"))
+    Path("leaky.toml").write_text(
+        Path("leaky.toml").read_text().replace("leaky pipe", r"a\u001b[2Jb\u202ec")
+    )
     outcome = ackclock("simulate", "leaky.toml", *QUICK, "-o", f"out/{name}")
     assert outcome.exit_code == 0, outcome.output
     assert outcome.stdout.count(r"a\x1b[2Jb\u202ec") == 2, "title and folder"

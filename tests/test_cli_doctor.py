@@ -24,11 +24,19 @@ def ask(*arguments: str) -> Outcome:
 
 
 def finding(name: str, state: str, remedy: str | None = None) -> dict:
-    return {"name": name, "label": f"the {name}", "state": state, "found": f"{name} found", "remedy": remedy}
+    return {
+        "name": name,
+        "label": f"the {name}",
+        "state": state,
+        "found": f"{name} found",
+        "remedy": remedy,
+    }
 
 
 def pretend(monkeypatch: pytest.MonkeyPatch, emulation: bool, *findings: dict) -> None:
-    monkeypatch.setattr(doctor, "examine", lambda: {"emulation": emulation, "findings": list(findings)})
+    monkeypatch.setattr(
+        doctor, "examine", lambda: {"emulation": emulation, "findings": list(findings)}
+    )
 
 
 def test_this_machine() -> None:
@@ -60,26 +68,34 @@ def test_a_table_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("arguments", [(), ("--json",)])
-def test_no_emulation_is_one_line_with_one_cure(monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]) -> None:
+def test_no_emulation_is_one_line_with_one_cure(
+    monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
     pretend(
         monkeypatch, False,
         finding("namespaces", "no", "run as root"), finding("tun", "no"), finding("qemu", "no", "install it"),
     )  # fmt: skip
     outcome = ask(*arguments)
     assert outcome.exit_code == 3
-    assert outcome.stderr == "ackclock: no emulation on this machine: namespaces found; run as root\n"
+    assert (
+        outcome.stderr == "ackclock: no emulation on this machine: namespaces found; run as root\n"
+    )
     assert outcome.stdout
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="hosts are made of Linux's network namespaces")
-def test_a_host_is_started_by_nobody_else(run_python: Callable[..., subprocess.CompletedProcess]) -> None:
+def test_a_host_is_started_by_nobody_else(
+    run_python: Callable[..., subprocess.CompletedProcess],
+) -> None:
     ended = run_python("-m", "ackclock.run.host", stdin=subprocess.DEVNULL)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "ackclock starts it by itself" in ended.stderr
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="hosts are made of Linux's network namespaces")
-def test_without_root(tmp_path: Path, as_nobody: Callable[..., subprocess.CompletedProcess]) -> None:
+def test_without_root(
+    tmp_path: Path, as_nobody: Callable[..., subprocess.CompletedProcess]
+) -> None:
     ended = as_nobody("doctor", "--json", cwd=tmp_path)
     examination = json.loads(ended.stdout)
     assert ended.returncode == (0 if examination["emulation"] else 3)

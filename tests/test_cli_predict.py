@@ -25,7 +25,9 @@ def answers(*arguments: str) -> list[dict]:
 
 
 def test_plain_numbers() -> None:
-    outcome = predict("pftk", "--loss", "1%", "--rtt", "100ms", "--timeout", "400ms", "--window", "64")
+    outcome = predict(
+        "pftk", "--loss", "1%", "--rtt", "100ms", "--timeout", "400ms", "--window", "64"
+    )
     assert outcome.exit_code == 0, outcome.stderr
     title, head, _, throughput, *_ = outcome.stdout.splitlines()
     assert title.startswith("PFTK: loss 0.01, rtt 100 ms, timeout 400 ms, window 64 segments")
@@ -34,11 +36,32 @@ def test_plain_numbers() -> None:
 
 
 def test_as_json_in_the_models_units() -> None:
-    outcome = predict("--json", "pftk", "--loss", "0.01", "--rtt", "0.1 s", "--timeout", "0.4s", "--window", "93440 B")
+    outcome = predict(
+        "--json",
+        "pftk",
+        "--loss",
+        "0.01",
+        "--rtt",
+        "0.1 s",
+        "--timeout",
+        "0.4s",
+        "--window",
+        "93440 B",
+    )
     told = json.loads(outcome.stdout)
-    assert (told["model"], told["mss_bytes"], told["units"]["throughput"]) == ("pftk", 1460, "segments/s")
+    assert (told["model"], told["mss_bytes"], told["units"]["throughput"]) == (
+        "pftk",
+        1460,
+        "segments/s",
+    )
     [one] = told["answers"]
-    assert one["inputs"] == {"loss": 0.01, "rtt": 0.1, "timeout": 0.4, "window": 64, "segments_per_ack": 1}
+    assert one["inputs"] == {
+        "loss": 0.01,
+        "rtt": 0.1,
+        "timeout": 0.4,
+        "window": 64,
+        "segments_per_ack": 1,
+    }
     assert one["outputs"]["throughput"] == float(pftk.full(0.01, 0.1, 0.4, 64, b=1))
 
 
@@ -59,18 +82,46 @@ def test_a_links_rate_carries_headers() -> None:
 
 
 def test_the_loss_rate_that_gives_a_throughput() -> None:
-    [found] = answers("pftk", "--rtt", "100ms", "--timeout", "400ms", "--throughput", "5 Mbit/s", "--solve", "loss")
+    [found] = answers(
+        "pftk",
+        "--rtt",
+        "100ms",
+        "--timeout",
+        "400ms",
+        "--throughput",
+        "5 Mbit/s",
+        "--solve",
+        "loss",
+    )
     [loss] = found["values"]
     [there] = answers("pftk", "--rtt", "100ms", "--timeout", "400ms", "--loss", repr(loss))
     assert there["outputs"]["throughput"] * 1460 * 8 == pytest.approx(5e6)
-    table = predict("pftk", "--rtt", "100ms", "--throughput", "5Mbit/s,50Mbit/s", "--solve", "loss").stdout
+    table = predict(
+        "pftk", "--rtt", "100ms", "--throughput", "5Mbit/s,50Mbit/s", "--solve", "loss"
+    ).stdout
     assert [line.split()[-1] for line in table.splitlines()[1:2]] == ["loss"]
     assert len(table.splitlines()) == 5
 
 
 def test_no_solution_is_one_line_or_one_row() -> None:
-    asked = ("sawtooth", "--rate", "100Mbit/s", "--rtt", "50ms", "--solve", "buffer", "--utilisation")
-    check_refusal(predict(*asked, "40%"), "no-solution", "--utilisation", "75 %", "buffer = 0 segments", "40 %")
+    asked = (
+        "sawtooth",
+        "--rate",
+        "100Mbit/s",
+        "--rtt",
+        "50ms",
+        "--solve",
+        "buffer",
+        "--utilisation",
+    )
+    check_refusal(
+        predict(*asked, "40%"),
+        "no-solution",
+        "--utilisation",
+        "75 %",
+        "buffer = 0 segments",
+        "40 %",
+    )
     rows = answers(*asked, "40%,98%")
     assert [len(row["values"]) for row in rows] == [0, 1]
     assert "at least 75 %" in predict(*asked, "40%,98%").stdout
@@ -81,17 +132,35 @@ def test_no_solution_is_one_line_or_one_row() -> None:
     [
         ("pftk --loss 1% --rtt -5ms", "--rtt", ("-5 ms", "0 ms")),
         ("aimd_chain --loss 1% --rtt 1s --window 1kB", "--window", ("1 kB", "2.92 kB")),
-        ("mm1k --rate 1Gbit/s --rtt 120ms --places 100 --flows 1e12", "--flows", ("1e+12", "1,000,000")),
+        (
+            "mm1k --rate 1Gbit/s --rtt 120ms --places 100 --flows 1e12",
+            "--flows",
+            ("1e+12", "1,000,000"),
+        ),
         ("pftk --rtt 1s --loss " + ",".join(["1%"] * 10_001), "--loss", ("10,001", "10,000")),
     ],
 )
-def test_a_refusal_is_in_the_units_that_were_asked(arguments: str, field: str, quoted: tuple[str, ...]) -> None:
+def test_a_refusal_is_in_the_units_that_were_asked(
+    arguments: str, field: str, quoted: tuple[str, ...]
+) -> None:
     check_refusal(predict(*arguments.split()), "out-of-range", field, *quoted)
 
 
 def test_no_solution_is_in_the_units_that_were_asked() -> None:
-    asked = ("pftk", "--rtt", "100ms", "--window", "100kB", "--solve", "loss", "--throughput", "5Gbit/s")
-    check_refusal(predict(*asked), "no-solution", "--throughput", "0.008 Gbit/s", "the target is 5 Gbit/s")
+    asked = (
+        "pftk",
+        "--rtt",
+        "100ms",
+        "--window",
+        "100kB",
+        "--solve",
+        "loss",
+        "--throughput",
+        "5Gbit/s",
+    )
+    check_refusal(
+        predict(*asked), "no-solution", "--throughput", "0.008 Gbit/s", "the target is 5 Gbit/s"
+    )
 
 
 @pytest.mark.parametrize(

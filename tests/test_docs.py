@@ -1,7 +1,8 @@
 """The documents run: every block of shell and Python in README.md, guides and notes, one folder for each document.
 
-A block not to be run is marked `text`. A block marked `toml FILE` becomes that file in the folder of the document; one
-that starts with `schema` is a scenario and is checked. One marked `emulation` is run where an emulation is possible.
+A block not to be run is marked `text`. A block marked `toml FILE` becomes that file in the folder
+of the document; one that starts with `schema` is a scenario and is checked. One marked `emulation`
+is run where an emulation is possible.
 """
 
 import os
@@ -40,7 +41,8 @@ class Block(NamedTuple):
 
 def blocks(text: str) -> list[Block]:
     return [
-        Block(found[1], found[2], found[3], text.count("\n", 0, found.start()) + 1) for found in _FENCE.finditer(text)
+        Block(found[1], found[2], found[3], text.count("\n", 0, found.start()) + 1)
+        for found in _FENCE.finditer(text)
     ]
 
 
@@ -53,17 +55,23 @@ def test_blocks_are_found() -> None:
 
 def as_parameter(path: Path) -> object:
     """A document as a parameter; some emulate."""
-    in_real_time = any(block.mark == "emulation" for block in blocks(path.read_text(encoding="utf-8")))
+    in_real_time = any(
+        block.mark == "emulation" for block in blocks(path.read_text(encoding="utf-8"))
+    )
     marks = pytest.mark.real_time if in_real_time else pytest.mark.slow
     return pytest.param(path, marks=marks, id=path.relative_to(ROOT).as_posix())
 
 
 @pytest.mark.parametrize("document", [as_parameter(path) for path in DOCUMENTS])
-def test_a_documents_commands_and_snippets_run(document: Path, tmp_path: Path, no_emulation: str | None) -> None:
+def test_a_documents_commands_and_snippets_run(
+    document: Path, tmp_path: Path, no_emulation: str | None
+) -> None:
     for name in ("examples", "traces"):
         if (ROOT / name).exists():
             (tmp_path / name).symlink_to(ROOT / name)
-    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    }
     left_out = []
     for block in blocks(document.read_text(encoding="utf-8")):
         if block.mark == "emulation" and no_emulation is not None:
@@ -79,14 +87,21 @@ def test_a_documents_commands_and_snippets_run(document: Path, tmp_path: Path, n
         if command is not None:
             text = _FORGIVING + block.text if block.language == "sh" else block.text
             outcome = subprocess.run(
-                [*command, text], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300
+                [*command, text],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=300,
             )
             assert outcome.returncode == 0, f"{where} failed:\n{outcome.stdout}\n{outcome.stderr}"
     if left_out:
         pytest.skip(f"all but the blocks at lines {', '.join(left_out)}, as {no_emulation}")
 
 
-@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.toml")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "example", sorted((ROOT / "examples").glob("*.toml")), ids=lambda path: path.name
+)
 def test_examples_run(example: Path) -> None:
     from ackclock import load, simulate
 

@@ -10,7 +10,8 @@ from ackclock import facts
 PACKAGE = Path(facts.__file__).parent
 READERS = ("models", "advice", "comparison", "capture", "plot", "metrics", "report", "result")
 
-#: Where elements stand in a resolved scenario. A row of a table may have a column `control`: there a transport counts.
+#: Where elements stand in a resolved scenario. A row of a table may have a column `control`: there
+#: a transport counts.
 ELEMENTS = frozenset({"estimator", "impairments", "link", "queue", "shared_media", "traffic"})
 
 
@@ -23,7 +24,9 @@ def _is_read(node: ast.AST) -> bool:
     match node:
         case ast.Subscript(value=owner, slice=ast.Constant(value=str(name)), ctx=ast.Load()):
             pass
-        case ast.Call(func=ast.Attribute(value=owner, attr="get"), args=[ast.Constant(value=str(name)), *_]):
+        case ast.Call(
+            func=ast.Attribute(value=owner, attr="get"), args=[ast.Constant(value=str(name)), *_]
+        ):
             pass
         case _:
             return False
@@ -50,7 +53,9 @@ def test_the_rule_sees_what_it_forbids(source: str) -> None:
     assert reads(source)
 
 
-@pytest.mark.parametrize("source", ['row["control"]', 'hop["queue"] = setting', "facts.queue(hop)", 'flow["route"]'])
+@pytest.mark.parametrize(
+    "source", ['row["control"]', 'hop["queue"] = setting', "facts.queue(hop)", 'flow["route"]']
+)
 def test_the_rule_lets_the_rest_be(source: str) -> None:
     assert not reads(source)
 

@@ -18,20 +18,32 @@ from ackclock.comparison import Comparison
 from ackclock.plot.figure import METHODS
 from ackclock.registry import registry
 
-KINDS = pytest.mark.parametrize("kind", plot.FIGURES, ids=lambda kind: f"{kind.name}-{kind.methods[0]}")
+KINDS = pytest.mark.parametrize(
+    "kind", plot.FIGURES, ids=lambda kind: f"{kind.name}-{kind.methods[0]}"
+)
 
 
 def modules() -> list[ModuleType]:
-    return [import_module(f"ackclock.plot.{one.name}") for one in pkgutil.iter_modules(plot.__path__)]
+    return [
+        import_module(f"ackclock.plot.{one.name}") for one in pkgutil.iter_modules(plot.__path__)
+    ]
 
 
 def drawing(module: ModuleType) -> Iterator[Any]:
     """The public functions of a module that draw a result or a comparison."""
     for name, one in vars(module).items():
-        if inspect.isfunction(one) and one.__module__ == module.__name__ and not name.startswith("_"):
+        if (
+            inspect.isfunction(one)
+            and one.__module__ == module.__name__
+            and not name.startswith("_")
+        ):
             signature = inspect.signature(one)
             first = next(iter(signature.parameters.values()), None)
-            if signature.return_annotation is Figure and first is not None and first.annotation in (Result, Comparison):
+            if (
+                signature.return_annotation is Figure
+                and first is not None
+                and first.annotation in (Result, Comparison)
+            ):
                 yield one
 
 
@@ -40,7 +52,12 @@ def drawn_by(kind: plot.FigureKind) -> Any:
 
 
 def test_every_record_of_a_figure_is_in_the_list() -> None:
-    defined = [one for module in modules() for one in vars(module).values() if isinstance(one, plot.FigureKind)]
+    defined = [
+        one
+        for module in modules()
+        for one in vars(module).values()
+        if isinstance(one, plot.FigureKind)
+    ]
     assert {id(one) for one in defined} == {id(one) for one in plot.FIGURES}
 
 

@@ -52,7 +52,11 @@ def test_intervals_cover_the_mean_as_often_as_they_say() -> None:
 
 @pytest.mark.parametrize(
     ("ours", "others"),
-    [([1, 2, 3], [2, 4, 9, 16]), ([5.1, 5.2], [4.0, 4.5, 9.0, 2.0, 1.0]), ([1, 2, math.nan, 3], [0, 10])],
+    [
+        ([1, 2, 3], [2, 4, 9, 16]),
+        ([5.1, 5.2], [4.0, 4.5, 9.0, 2.0, 1.0]),
+        ([1, 2, math.nan, 3], [0, 10]),
+    ],
 )
 def test_the_interval_of_a_difference_is_welchs(ours: list[float], others: list[float]) -> None:
     known = [value for value in ours if not math.isnan(value)]
@@ -70,7 +74,9 @@ def test_a_difference_without_spread_or_without_values() -> None:
     assert math.isnan(difference([], [1, 2]).mean)
 
 
-@pytest.mark.parametrize(("shares", "index"), [([1, 1, 1, 1], 1), ([1, 0, 0, 0], 0.25), ([1, 2, 3], 36 / 42)])
+@pytest.mark.parametrize(
+    ("shares", "index"), [([1, 1, 1, 1], 1), ([1, 0, 0, 0], 0.25), ([1, 2, 3], 36 / 42)]
+)
 def test_jains_index(shares: list[float], index: float) -> None:
     assert jain(shares) == pytest.approx(index)
     assert jain(np.multiply(shares, 1e9)) == pytest.approx(index)  # does not depend on the unit
@@ -87,7 +93,9 @@ def test_groups_keep_order_and_rows() -> None:
 def run_of(flows: pa.Table | None = None, hops: pa.Table | None = None) -> Result:
     point = {"assignments": {}, "scenario": {"warmup": "2 s"}}
     tables = {"flows": flows, "hops": hops}
-    return Result({"points": [point]}, {name: table for name, table in tables.items() if table is not None})
+    return Result(
+        {"points": [point]}, {name: table for name, table in tables.items() if table is not None}
+    )
 
 
 def test_dropped_is_what_hops_dropped_on_the_way_to_the_receiver(leaky_pipe: Scenario) -> None:
@@ -107,7 +115,12 @@ def test_dropped_is_what_hops_dropped_on_the_way_to_the_receiver(leaky_pipe: Sce
 
 def test_instances_are_taken_together_before_replicates_are() -> None:
     flows = pa.table(
-        {"point": [0] * 4, "replicate": [0, 0, 1, 1], "flow": ["f"] * 4, "goodput_bit_per_s": [1e6, 3e6, 2e6, 4e6]}
+        {
+            "point": [0] * 4,
+            "replicate": [0, 0, 1, 1],
+            "flow": ["f"] * 4,
+            "goodput_bit_per_s": [1e6, 3e6, 2e6, 4e6],
+        }
     )
     [summary] = summarise(run_of(flows), metric("goodput"))
     assert summary.interval.mean == 5e6  # mean of 4 and 6 Mbit/s
@@ -139,7 +152,13 @@ def test_hops_are_measured_after_the_warm_up() -> None:
         for name in ("utilisation", "capacity", "hop_drops", "backlog", "queueing_delay")
     }
     assert values == pytest.approx(
-        {"utilisation": 0.5, "capacity": 4e6, "hop_drops": 0.25, "backlog": 5, "queueing_delay": 0.01}
+        {
+            "utilisation": 0.5,
+            "capacity": 4e6,
+            "hop_drops": 0.25,
+            "backlog": 5,
+            "queueing_delay": 0.01,
+        }
     )
 
 
@@ -148,15 +167,25 @@ def test_every_metric_of_a_run(result: Result, what) -> None:
     summaries = summarise(result, what)
     assert {summary.point for summary in summaries} == set(range(6))
     assert all(summary.interval.replicates in (0, 3) for summary in summaries)
-    if what.unit == "" and what.name not in ("timeouts", "cwnd_drift", "max_min_ratio", "rate_cov"):  # shares
-        assert all(0 <= summary.interval.mean <= 1 for summary in summaries if summary.interval.replicates)
+    if what.unit == "" and what.name not in (
+        "timeouts",
+        "cwnd_drift",
+        "max_min_ratio",
+        "rate_cov",
+    ):  # shares
+        assert all(
+            0 <= summary.interval.mean <= 1 for summary in summaries if summary.interval.replicates
+        )
 
 
 def test_throughput_falls_as_loss_rises(result: Result) -> None:
-    goodput = {summary.point: summary.interval.mean for summary in summarise(result, metric("goodput"))}
+    goodput = {
+        summary.point: summary.interval.mean for summary in summarise(result, metric("goodput"))
+    }
     for first in (0, 3):  # reno, cubic
         assert goodput[first] > goodput[first + 1] > goodput[first + 2] > 0
-    # No more arrives in the measured 4 s than the link can send, and one packet that was on its way.
+    # No more arrives in the measured 4 s than the link can send, and one packet that was on its
+    # way.
     throughput = [summary.interval.mean for summary in summarise(result, metric("throughput"))]
     assert max(throughput) <= 11e6 + 1040 * 8 / 4
 
@@ -200,7 +229,11 @@ def samples(**columns: list[float]) -> Result:
 
 def test_round_trip_times_at_the_samples_after_the_warm_up() -> None:
     time = [1.0, 3.0, 5.0, 7.0] * 2
-    result = samples(time_s=time, rtt_s=[9.0, 0.1, None, 0.3, 9.0, 0.1, 0.1, 0.1], smoothed_rtt_s=[9.0, *[0.2] * 7])
+    result = samples(
+        time_s=time,
+        rtt_s=[9.0, 0.1, None, 0.3, 9.0, 0.1, 0.1, 0.1],
+        smoothed_rtt_s=[9.0, *[0.2] * 7],
+    )
     [tail] = metric("rtt_p99").values(result)
     assert tail.value == pytest.approx(np.quantile([0.1, 0.3, 0.1, 0.1, 0.1], 0.99))
     [smoothed] = metric("smoothed_rtt").values(result)
@@ -211,7 +244,10 @@ def test_round_trip_times_at_the_samples_after_the_warm_up() -> None:
 
 def test_how_far_a_flow_has_settled() -> None:
     time = [1.0, 3.0, 4.0, 6.0, 7.0] * 2
-    cwnd, again = [99.0, 40.0, 40.0, 10.0, 30.0] * 2, [0.0, 6.0, 6.0, 8.0, 8.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    cwnd, again = (
+        [99.0, 40.0, 40.0, 10.0, 30.0] * 2,
+        [0.0, 6.0, 6.0, 8.0, 8.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+    )
     result = samples(time_s=time, cwnd_bytes=cwnd, retransmitted_packets=again)
     assert metric("cwnd_drift").values(result)[0].value == pytest.approx(20 / 40 - 1)
     assert metric("early_retransmissions").values(result)[0].value == pytest.approx(6 / 8)
@@ -232,7 +268,10 @@ def shared(rates: dict[str, tuple[float, float]], control: str = "reno") -> Resu
         columns["instance"] += [0] * time.size
         columns["time_s"] += time.tolist()
         columns["delivered_bytes"] += (np.maximum(time - start_s, 0) * rate / 8).tolist()
-    samples = {"point": [0] * len(columns["flow"]), "replicate": [0] * len(columns["flow"])} | columns
+    samples = {
+        "point": [0] * len(columns["flow"]),
+        "replicate": [0] * len(columns["flow"]),
+    } | columns
     flows = {
         "point": [0] * len(rates), "replicate": [0] * len(rates), "flow": list(rates), "instance": [0] * len(rates),
         "control": [control] * len(rates), "goodput_bit_per_s": [rate for _, rate in rates.values()],
@@ -253,13 +292,18 @@ def test_friendliness_is_a_share_of_the_mean() -> None:
 
 
 def test_equivalence_is_the_lesser_over_the_larger() -> None:
-    assert values(shared({"old": (0, 1e6), "new": (0, 4e6)}), "equivalence") == {"all flows": pytest.approx(0.25)}
+    assert values(shared({"old": (0, 1e6), "new": (0, 4e6)}), "equivalence") == {
+        "all flows": pytest.approx(0.25)
+    }
     assert math.isnan(values(shared({"alone": (0, 1e6)}), "equivalence")["all flows"])
 
 
 def test_a_newcomer_has_converged_once_it_has_most_of_an_equal_share() -> None:
-    # It begins at 4 s and gets as much as the other: at the end of the first two seconds it is known.
-    assert values(shared({"old": (0, 1e6), "new": (4, 1e6)}), "convergence_time")["new"] == pytest.approx(2)
+    # It begins at 4 s and gets as much as the other: at the end of the first two seconds it is
+    # known.
+    assert values(shared({"old": (0, 1e6), "new": (4, 1e6)}), "convergence_time")[
+        "new"
+    ] == pytest.approx(2)
     # A tenth of the other's rate is never most of a share: it counts with all its time.
     late = values(shared({"old": (0, 1e6), "new": (4, 1e5)}), "convergence_time")["new"]
     assert late == pytest.approx(14)
@@ -276,7 +320,9 @@ def test_an_estimate_settles_once_it_stays_near() -> None:
 
 def test_the_bias_of_an_estimate_is_against_the_goodput(leaky_pipe: Scenario) -> None:
     control = {"kind": "westwood_be"}
-    short = leaky_pipe.replace({"sweep": {}, "replicates": 2, "flows.main.transport.control": control})
+    short = leaky_pipe.replace(
+        {"sweep": {}, "replicates": 2, "flows.main.transport.control": control}
+    )
     result = simulate(short)
     names = ("rate_estimate", "estimate_bias", "goodput")
     for estimate, bias, goodput in zip(*(metric(one).values(result) for one in names), strict=True):
@@ -293,7 +339,10 @@ def of_groups(*replicates: dict[str, list[float]]) -> Result:
         for flow, instances in groups.items()
         for goodput in instances
     ]
-    point = {"assignments": {}, "scenario": {"warmup": "0 s", "flows": [{"name": name} for name in replicates[0]]}}
+    point = {
+        "assignments": {},
+        "scenario": {"warmup": "0 s", "flows": [{"name": name} for name in replicates[0]]},
+    }
     return Result({"points": [point]}, {"flows": pa.Table.from_pylist(rows)})
 
 
@@ -304,15 +353,26 @@ def test_f_and_e_by_hand() -> None:
     [f] = summarise(result, rate_ratio("tfrc", "tcp"))
     assert f.interval == interval([0.5, 2])
     [e] = summarise(result, closeness("tfrc", "tcp"))
-    assert e.interval == (2, 0, 2)  # as far apart in both, by turns: F's mean of 1.25 says nothing of it
+    assert e.interval == (
+        2,
+        0,
+        2,
+    )  # as far apart in both, by turns: F's mean of 1.25 says nothing of it
 
 
 @given(st.lists(st.tuples(st.floats(1, 1e9), st.floats(1, 1e9)), min_size=1, max_size=5))
-def test_e_is_f_or_one_over_it_and_the_same_from_both_sides(goodputs: list[tuple[float, float]]) -> None:
+def test_e_is_f_or_one_over_it_and_the_same_from_both_sides(
+    goodputs: list[tuple[float, float]],
+) -> None:
     result = of_groups(*({"a": [ours], "b": [others]} for ours, others in goodputs))
     f, back, e, same = (
         list(what.values(result))
-        for what in (rate_ratio("a", "b"), rate_ratio("b", "a"), closeness("a", "b"), closeness("b", "a"))
+        for what in (
+            rate_ratio("a", "b"),
+            rate_ratio("b", "a"),
+            closeness("a", "b"),
+            closeness("b", "a"),
+        )
     )
     for one, other, apart, again in zip(f, back, e, same, strict=True):
         assert apart.value == max(one.value, 1 / one.value) >= 1
@@ -322,12 +382,18 @@ def test_e_is_f_or_one_over_it_and_the_same_from_both_sides(goodputs: list[tuple
 
 def test_one_that_gets_nothing_is_infinitely_far() -> None:
     result = of_groups({"a": [0.0], "b": [1e6, 0.0]}, {"a": [1e6], "b": [1e6, 5e5]})
-    assert [one.value for one in closeness("a", "b").values(result)] == pytest.approx([math.inf, 4 / 3])
+    assert [one.value for one in closeness("a", "b").values(result)] == pytest.approx(
+        [math.inf, 4 / 3]
+    )
     spreads = by_replicate(result, metric("max_min_ratio"))
     assert spreads[0, "b"] == {0: math.inf, 1: 2}
     assert all(math.isnan(value) for value in spreads[0, "a"].values())  # one alone
     [_, b] = summarise(result, metric("max_min_ratio"))
-    assert (b.interval.mean, math.isnan(b.interval.half_width), b.interval.replicates) == (math.inf, True, 2)
+    assert (b.interval.mean, math.isnan(b.interval.half_width), b.interval.replicates) == (
+        math.inf,
+        True,
+        2,
+    )
     assert written_interval(b.interval) == "∞"
     apart = difference([math.inf, 2], [1, 2])
     assert (apart.mean, math.isnan(apart.half_width), apart.replicates) == (math.inf, True, 2)

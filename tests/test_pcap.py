@@ -25,21 +25,40 @@ class Capture(NamedTuple):
 
 
 def packets(file: Path) -> list[dict[str, str]]:
-    command = ["tshark", "-n", "-r", str(file), "-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE"]
-    command += ["-T", "fields", "-E", "separator=|", *(part for field in FIELDS for part in ("-e", field))]
+    command = [
+        "tshark",
+        "-n",
+        "-r",
+        str(file),
+        "-o",
+        "ip.check_checksum:TRUE",
+        "-o",
+        "tcp.check_checksum:TRUE",
+    ]
+    command += [
+        "-T",
+        "fields",
+        "-E",
+        "separator=|",
+        *(part for field in FIELDS for part in ("-e", field)),
+    ]
     outcome = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     return [dict(zip(FIELDS, line.split("|"), strict=True)) for line in outcome.stdout.splitlines()]
 
 
 @pytest.fixture(scope="module", params=["linux", "rfc"])
-def capture(request: pytest.FixtureRequest, leaky_pipe: Scenario, tmp_path_factory: pytest.TempPathFactory) -> Capture:
+def capture(
+    request: pytest.FixtureRequest, leaky_pipe: Scenario, tmp_path_factory: pytest.TempPathFactory
+) -> Capture:
     if shutil.which("tshark") is None:
         pytest.skip("tshark is not installed; on Debian: apt-get install tshark")
     folder = tmp_path_factory.mktemp("pcap")
     point = leaky_pipe.expand()[2].scenario  # Reno at 5 % loss
     changes = {"replicates": 1, "duration": "20 s", "flows.0.transport.preset": request.param}
     [flow] = simulate(point.replace(changes), pcap=folder).tables["flows"].to_pylist()
-    senders, receivers = (packets(folder / f"point-0-replicate-0-{end}.pcap") for end in ("senders", "receivers"))
+    senders, receivers = (
+        packets(folder / f"point-0-replicate-0-{end}.pcap") for end in ("senders", "receivers")
+    )
     return Capture(flow, senders, receivers)
 
 
@@ -63,8 +82,13 @@ def test_it_begins_with_a_handshake_of_one_round_trip(capture: Capture) -> None:
 def test_what_was_sent_again_is_recognised(capture: Capture) -> None:
     data = [packet for packet in capture.senders if int(packet["tcp.len"]) > 0]
     assert len(data) == capture.flow["sent_packets"]
-    # tshark calls a retransmission soon after the ACK that asked for it out of order: it could have come a longer way.
-    again = [packet for packet in data if packet["tcp.analysis.retransmission"] or packet["tcp.analysis.out_of_order"]]
+    # tshark calls a retransmission soon after the ACK that asked for it out of order: it could have
+    # come a longer way.
+    again = [
+        packet
+        for packet in data
+        if packet["tcp.analysis.retransmission"] or packet["tcp.analysis.out_of_order"]
+    ]
     assert len(again) == capture.flow["retransmitted_packets"] > 0
     assert any(packet["tcp.options.sack_le"] for packet in capture.senders)
 
@@ -76,5 +100,7 @@ def test_what_did_not_arrive_was_dropped(capture: Capture) -> None:
     lost = data(capture.senders) - data(capture.receivers)
     on_the_way = lost - capture.flow["dropped_packets"]  # when the run ended
     assert 0 <= on_the_way < 100
-    acknowledged = max(int(packet["tcp.ack"]) for packet in capture.receivers if packet["tcp.len"] == "0") - 1
+    acknowledged = (
+        max(int(packet["tcp.ack"]) for packet in capture.receivers if packet["tcp.len"] == "0") - 1
+    )
     assert 0 <= capture.flow["delivered_bytes"] - acknowledged <= 2000  # a delayed ACK may be due

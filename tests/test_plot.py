@@ -14,7 +14,11 @@ from ackclock.plot.style import control_styles, reference_style, style
 from .refusals import refused
 
 # The figures over time of any simulation, by name.
-OVER_TIME = {kind.name: kind.draw for kind in plot.FIGURES if kind.is_over_time and "simulate" in kind.methods}
+OVER_TIME = {
+    kind.name: kind.draw
+    for kind in plot.FIGURES
+    if kind.is_over_time and "simulate" in kind.methods
+}
 del OVER_TIME["loss_event_rate"]  # of rate controls
 
 SIGNATURES = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
@@ -22,8 +26,16 @@ SIGNATURES = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
 
 def looks(figure: Figure) -> dict[str, tuple[str, ...]]:
     """Dash and marker of each labelled line."""
-    lines = [line for axes in figure.axes for line in axes.get_lines() if not line.get_label().startswith("_")]
-    return {line.get_label(): (line.get_linestyle(), str(line._dash_pattern), str(line.get_marker())) for line in lines}
+    lines = [
+        line
+        for axes in figure.axes
+        for line in axes.get_lines()
+        if not line.get_label().startswith("_")
+    ]
+    return {
+        line.get_label(): (line.get_linestyle(), str(line._dash_pattern), str(line.get_marker()))
+        for line in lines
+    }
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +44,11 @@ def rivals(leaky_pipe: Scenario) -> Result:
     alone = leaky_pipe.expand()[1].scenario
     flow = alone.tree["flows"][0]
     cubic = flow["transport"] | {"control": {"kind": "cubic"}}
-    flows = [flow, flow | {"name": "other", "transport": cubic}, flow | {"name": "third", "count": 2}]
+    flows = [
+        flow,
+        flow | {"name": "other", "transport": cubic},
+        flow | {"name": "third", "count": 2},
+    ]
     return simulate(alone.replace(flows=flows, replicates=2, duration="3 s"))
 
 
@@ -59,14 +75,20 @@ def test_other_formats_are_refused(result: Result, tmp_path: Path) -> None:
 def test_controls_are_told_apart_without_colour(result: Result) -> None:
     styles = control_styles(result.run).values()
     assert len({(str(one.linestyle), one.marker) for one in styles}) == len(styles)
-    many = [style(position) for position in range(66)] + [reference_style(position) for position in range(4)]
+    many = [style(position) for position in range(66)] + [
+        reference_style(position) for position in range(4)
+    ]
     assert len({(str(one.linestyle), one.marker) for one in many}) == len(many)
 
 
-@pytest.mark.parametrize("figure", [plot.cwnd, plot.throughput, plot.rtt], ids=lambda figure: figure.__name__)
+@pytest.mark.parametrize(
+    "figure", [plot.cwnd, plot.throughput, plot.rtt], ids=lambda figure: figure.__name__
+)
 def test_lines_are_told_apart_without_colour(rivals: Result, figure) -> None:
     lines = {
-        label: look for label, look in looks(figure(rivals)).items() if "ssthresh" not in label and label != "timeout"
+        label: look
+        for label, look in looks(figure(rivals)).items()
+        if "ssthresh" not in label and label != "timeout"
     }
     flows = {label.split(" (")[0] for label in lines}
     assert {"main", "other", "third/0", "third/1"} <= flows
@@ -79,13 +101,21 @@ def test_the_sweep_draws_what_the_summary_says(result: Result, predicted: Result
     lines = {line.get_label(): line for line in axes.get_lines()}
     assert {"Reno", "CUBIC", "model: PFTK (Reno)", "model: square root (Reno)"} <= set(lines)
     expected = {one.point: one.interval for one in summarise(result, metric("goodput"))}
-    np.testing.assert_allclose(lines["Reno"].get_ydata(), [expected[point].mean / 1e6 for point in range(3)])
-    np.testing.assert_allclose(lines["CUBIC"].get_ydata(), [expected[point].mean / 1e6 for point in range(3, 6)])
+    np.testing.assert_allclose(
+        lines["Reno"].get_ydata(), [expected[point].mean / 1e6 for point in range(3)]
+    )
+    np.testing.assert_allclose(
+        lines["CUBIC"].get_ydata(), [expected[point].mean / 1e6 for point in range(3, 6)]
+    )
     np.testing.assert_allclose(lines["Reno"].get_xdata(), [0, 0.5, 5])
     assert axes.get_xlabel() == "hops.wireless.impairments.0.probability (%)"
     assert axes.get_ylabel() == "goodput (Mbit/s)"
     rows = predicted.tables["predictions"].to_pylist()
-    pftk = [row["goodput_bit_per_s"] / 1e6 for row in rows if row["model"] == "pftk" and row["goodput_bit_per_s"]]
+    pftk = [
+        row["goodput_bit_per_s"] / 1e6
+        for row in rows
+        if row["model"] == "pftk" and row["goodput_bit_per_s"]
+    ]
     np.testing.assert_allclose(lines["model: PFTK (Reno)"].get_ydata(), pftk)
     distinct = looks(figure)
     assert len(set(distinct.values())) == len(distinct)
@@ -99,7 +129,8 @@ def test_the_band_is_the_confidence_interval(result: Result) -> None:
     assert band[:, 1].min() == pytest.approx(min(one.low for one in expected) / 1e6)
 
 
-# Of flows that end, that are more than one, that last longer, whose control allows or estimates a rate.
+# Of flows that end, that are more than one, that last longer, whose control allows or estimates a
+# rate.
 OF_OTHER_FLOWS = (
     "completion_time", "equivalence", "max_min_ratio", "rate_cov", "allowed_rate", "loss_event_rate", "rate_estimate",
     "estimate_bias", "estimate_settling_time", "incomplete_share",
@@ -135,16 +166,28 @@ def test_units_that_differ_are_brought_to_one() -> None:
 def test_the_window_is_drawn_in_segments(result: Result) -> None:
     [axes] = plot.cwnd(result, point=1, replicate=2).axes
     line = next(line for line in axes.get_lines() if line.get_label() == "main (Reno) cwnd")
-    rows = [row for row in result.tables["samples"].to_pylist() if row["point"] == 1 and row["replicate"] == 2]
+    rows = [
+        row
+        for row in result.tables["samples"].to_pylist()
+        if row["point"] == 1 and row["replicate"] == 2
+    ]
     np.testing.assert_allclose(line.get_ydata(), [row["cwnd_bytes"] / 1000 for row in rows])
 
 
 def test_drops_are_drawn_once_each(result: Result) -> None:
     _, drops = plot.queue(result, point=2).axes
     drawn = sum(float(np.sum(line.get_ydata())) for line in drops.get_lines())
-    rows = [row for row in result.tables["hops"].to_pylist() if row["point"] == 2 and row["replicate"] == 0]
+    rows = [
+        row
+        for row in result.tables["hops"].to_pylist()
+        if row["point"] == 2 and row["replicate"] == 0
+    ]
     last = {row["hop"]: row for row in rows}
-    assert drawn == sum(row[name] for row in last.values() for name in ("drops_queue", "drops_aqm", "drops_impairment"))
+    assert drawn == sum(
+        row[name]
+        for row in last.values()
+        for name in ("drops_queue", "drops_aqm", "drops_impairment")
+    )
     assert drawn > 0
 
 
@@ -169,7 +212,9 @@ def test_a_point_that_is_not_there_is_named(result: Result) -> None:
 
 
 def test_an_empty_run_draws_empty_axes(leaky_pipe: Scenario, tmp_path: Path) -> None:
-    nobody = simulate(leaky_pipe.expand()[0].scenario.replace(flows=[], replicates=1, duration="2 s"))
+    nobody = simulate(
+        leaky_pipe.expand()[0].scenario.replace(flows=[], replicates=1, duration="2 s")
+    )
     for name, draw in plot.figures(nobody).items():
         assert plot.save(draw(), tmp_path / f"{name}.svg").stat().st_size > 0
         assert not math.isnan(draw().axes[0].get_ylim()[1])
@@ -187,15 +232,23 @@ def test_figures_of_an_interrupted_run_say_so(result: Result) -> None:
 
 
 def test_more_flows_than_can_be_told_apart_are_counted(leaky_pipe: Scenario) -> None:
-    many = simulate(leaky_pipe.expand()[0].scenario.replace({"flows.0.count": 10, "replicates": 1, "duration": "2 s"}))
+    many = simulate(
+        leaky_pipe.expand()[0].scenario.replace(
+            {"flows.0.count": 10, "replicates": 1, "duration": "2 s"}
+        )
+    )
     [axes] = plot.cwnd(many).axes
     assert axes.get_legend().get_title().get_text() == "8 of 10 flows"
 
 
 def test_parameters_that_vary_together_make_one_line(leaky_pipe: Scenario) -> None:
     together = {"hops.wired.delay,hops.return.delay": [["5 ms", "10 ms"], ["20 ms", "40 ms"]]}
-    [axes] = plot.sweep(simulate(leaky_pipe.replace(sweep=together, replicates=2, duration="2 s"))).axes
-    assert [line.get_xdata().tolist() for line in axes.get_lines() if line.get_label() == "Reno"] == [[5, 20]]
+    [axes] = plot.sweep(
+        simulate(leaky_pipe.replace(sweep=together, replicates=2, duration="2 s"))
+    ).axes
+    assert [
+        line.get_xdata().tolist() for line in axes.get_lines() if line.get_label() == "Reno"
+    ] == [[5, 20]]
 
 
 def test_what_has_no_window_is_not_in_the_legend(leaky_pipe: Scenario) -> None:
@@ -205,7 +258,9 @@ def test_what_has_no_window_is_not_in_the_legend(leaky_pipe: Scenario) -> None:
     udp |= {"traffic": {"kind": "cbr", "rate": "1 Mbit/s"}}
     result = simulate(alone.replace(flows=[flow, udp], replicates=1, duration="2 s"))
     assert "udp (UDP)" in looks(plot.throughput(result))
-    assert not any("udp" in label for figure in (plot.cwnd, plot.rtt) for label in looks(figure(result)))
+    assert not any(
+        "udp" in label for figure in (plot.cwnd, plot.rtt) for label in looks(figure(result))
+    )
 
 
 def test_what_an_emulation_does_not_know_is_not_drawn(leaky_pipe: Scenario) -> None:
@@ -216,20 +271,25 @@ def test_what_an_emulation_does_not_know_is_not_drawn(leaky_pipe: Scenario) -> N
     result = simulate(alone.replace(flows=[flow, udp], replicates=1, duration="2 s"))
     samples = result.tables["samples"]
     samples = samples.filter([flow != "udp" for flow in samples["flow"].to_pylist()])
-    samples = samples.set_column(samples.column_names.index("rtt_s"), "rtt_s", [[None] * samples.num_rows]).cast(
-        samples.schema
-    )
+    samples = samples.set_column(
+        samples.column_names.index("rtt_s"), "rtt_s", [[None] * samples.num_rows]
+    ).cast(samples.schema)
     emulated = Result(result.run | {"method": "emulate"}, {**result.tables, "samples": samples})
     [axes] = plot.throughput(emulated).axes
     assert axes.get_ylabel() == "acknowledged (Mbit/s)"
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["main (Reno)", "udp: not sampled"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        "main (Reno)",
+        "udp: not sampled",
+    ]
     assert "udp: not sampled" not in looks(plot.throughput(result))
     assert set(looks(plot.rtt(emulated))) == {"main (Reno) smoothed"}
 
 
 def test_a_long_title_goes_on_below(leaky_pipe: Scenario) -> None:
     name = " ".join(["word"] * 20)
-    figure = plot.cwnd(simulate(leaky_pipe.expand()[0].scenario.replace(name=name, replicates=1, duration="2 s")))
+    figure = plot.cwnd(
+        simulate(leaky_pipe.expand()[0].scenario.replace(name=name, replicates=1, duration="2 s"))
+    )
     lines = figure.axes[0].get_title(loc="left").splitlines()
     assert len(lines) == 2
     assert " ".join(lines).startswith(f"Congestion window: {name}")
@@ -251,7 +311,10 @@ def test_curves_are_told_apart_and_points_look_like_their_line() -> None:
     assert len(set(looks(figure).values())) == 5
     assert lines["law, measured"].get_color() == lines["law"].get_color()
     assert lines["law, measured"].get_linestyle() == "None"
-    assert lines["other, measured"].get_color() not in (lines["law"].get_color(), lines["other law"].get_color())
+    assert lines["other, measured"].get_color() not in (
+        lines["law"].get_color(),
+        lines["other law"].get_color(),
+    )
     assert lines["limit"].get_color() == reference_style(0).color
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "linear")
     assert axes.get_ylim()[0] == 0
@@ -262,14 +325,20 @@ def test_curves_are_told_apart_and_points_look_like_their_line() -> None:
 
 def test_curves_below_zero_and_over_categories() -> None:
     [axes] = plot.curves(
-        [plot.Curve("gap", [0, 1], [-1.0, 2.0])], "connection", "gap (s)", "Gaps", categories=["a", "b"]
+        [plot.Curve("gap", [0, 1], [-1.0, 2.0])],
+        "connection",
+        "gap (s)",
+        "Gaps",
+        categories=["a", "b"],
     ).axes
     assert axes.get_ylim()[0] < -1
     assert [tick.get_text() for tick in axes.get_xticklabels()] == ["a", "b"]
 
 
 def test_an_inlined_drawing_has_ids_of_its_own() -> None:
-    drawn = plot.render(plot.curves([plot.Curve("law", [1, 2], [1, 2])], "x (s)", "y (s)", "Law"), "svg")
+    drawn = plot.render(
+        plot.curves([plot.Curve("law", [1, 2], [1, 2])], "x (s)", "y (s)", "Law"), "svg"
+    )
     first, second = plot.inline(drawn, "a-"), plot.inline(drawn, "b-")
     assert first.startswith("<svg")
     ids = [set(re.findall(r'\bid="([^"]+)"', text)) for text in (first, second)]

@@ -67,7 +67,9 @@ def test_what_lasts_long_is_announced_at_once_with_what_goes_on(
     ]
 
 
-def test_what_is_known_to_be_short_is_not_announced(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_known_to_be_short_is_not_announced(
+    clock: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
     with progress("work", duration_s=9) as tell:
         tell(0.0, "9.5 Mbit/s")
         clock[0] += 1.9

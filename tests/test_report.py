@@ -55,7 +55,9 @@ def test_ids_are_unique_and_references_have_a_target(text: str) -> None:
     checker = Checker()
     checker.feed(text)
     assert len(set(checker.ids)) == len(checker.ids)
-    assert set(re.findall(r"url\(#([^)]+)\)", text)) | set(re.findall(r'href="#([^"]+)"', text)) <= set(checker.ids)
+    assert set(re.findall(r"url\(#([^)]+)\)", text)) | set(
+        re.findall(r'href="#([^"]+)"', text)
+    ) <= set(checker.ids)
 
 
 def test_the_page_says_what_was_run(text: str) -> None:
@@ -72,9 +74,13 @@ def test_the_page_is_the_same_bytes(text: str, result: Result, predicted: Result
 
 
 def test_a_partial_run_is_marked(result: Result) -> None:
-    assert "<strong>Partial:</strong>" in page([(Result(result.run | {"partial": True}, result.tables), None)])
+    assert "<strong>Partial:</strong>" in page(
+        [(Result(result.run | {"partial": True}, result.tables), None)]
+    )
     assert "<strong>Partial:</strong>" not in page([(result, None)])
 
 
 def test_names_are_escaped(result: Result) -> None:
-    assert "<b>boo</b>" not in page([(Result(result.run | {"name": "<b>boo</b>"}, result.tables), None)])
+    assert "<b>boo</b>" not in page(
+        [(Result(result.run | {"name": "<b>boo</b>"}, result.tables), None)]
+    )

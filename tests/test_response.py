@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ackclock import Scenario, simulate
-from ackclock.metrics import by_replicate, outage, outage_of, recovery_rounds, response, response_to, summarise
+from ackclock.metrics import (
+    by_replicate,
+    outage,
+    outage_of,
+    recovery_rounds,
+    response,
+    response_to,
+    summarise,
+)
 
 from .refusals import refused
 from .sampled import sampled
@@ -53,12 +61,21 @@ def test_what_the_step_cuts_in_two_counts_for_neither_side() -> None:
     assert (told.before, told.after, told.reached_s, told.halved_s) == (8, 4, 1.5, 1.5)
 
 
-@given(st.lists(st.floats(0.1, 100), min_size=2, max_size=30), st.data(), st.integers(-7, 7), st.floats(-50, 50))
-def test_a_response_knows_no_unit_and_no_zero_of_time(rates: list[float], data, power: int, shift: float) -> None:
+@given(
+    st.lists(st.floats(0.1, 100), min_size=2, max_size=30),
+    st.data(),
+    st.integers(-7, 7),
+    st.floats(-50, 50),
+)
+def test_a_response_knows_no_unit_and_no_zero_of_time(
+    rates: list[float], data, power: int, shift: float
+) -> None:
     factor = 2.0**power  # rounds nothing: a rate that is just near remains so
     step = data.draw(st.integers(1, len(rates) - 1))
     share = data.draw(st.floats(0.01, 0.99))
-    assert response(edges(rates), rates, step, share).reached_s <= len(rates) - step, "it is reached in any case"
+    assert response(edges(rates), rates, step, share).reached_s <= len(rates) - step, (
+        "it is reached in any case"
+    )
     told = response(edges(rates), rates, step)
     other = response(np.array(edges(rates)) + shift, np.array(rates) * factor, step + shift)
     assert tuple(other) == pytest.approx(
@@ -98,7 +115,9 @@ def test_numbers_of_a_response_are_metrics_of_flows() -> None:
     fall = [200.0] * 60 + [100.0] * 60
     late = [200.0] * 80 + [100.0] * 40
     result = sampled([{"f": [fall, fall]}, {"f": [late, late]}], warmup_s=1)
-    assert by_replicate(result, response_to("reached_s", 6, 0.5)) == {(0, "f"): pytest.approx({0: 0.5, 1: 2.5})}
+    assert by_replicate(result, response_to("reached_s", 6, 0.5)) == {
+        (0, "f"): pytest.approx({0: 0.5, 1: 2.5})
+    }
     [before] = summarise(result, response_to("before", 6, 0.5))
     assert before.interval == pytest.approx((200e3, 0, 2))
     with pytest.raises(KeyError, match="nothing"):
@@ -113,7 +132,9 @@ def test_one_step_of_several_and_flows_that_are_not_there() -> None:
     told = by_replicate(result, response_to("before", 6, 0.5, within_s=(3, 9)))
     assert told[0, "f"] == {0: pytest.approx(200e3)}
     assert math.isnan(told[0, "short"][0])
-    assert by_replicate(result, response_to("after", 3, 0.5, within_s=(0, 6)))[0, "f"] == {0: pytest.approx(200e3)}
+    assert by_replicate(result, response_to("after", 3, 0.5, within_s=(0, 6)))[0, "f"] == {
+        0: pytest.approx(200e3)
+    }
     with refused("out-of-range", "at", 9.5):
         summarise(result, response_to("after", 9.5, 0.5))
     with refused("out-of-range", "at", 12):
@@ -124,7 +145,9 @@ def test_of_several_instances_it_is_their_mean_that_responds() -> None:
     # One falls, one rises, at the same time: the rate per instance stays.
     result = sampled([{"f": [[200.0] * 50 + [100.0] * 50, [100.0] * 50 + [200.0] * 50]}])
     assert by_replicate(result, response_to("after", 5, 0.5))[0, "f"] == {0: pytest.approx(150e3)}
-    assert by_replicate(result, response_to("beyond", 5, 0.5))[0, "f"] == {0: pytest.approx(0, abs=1e-9)}
+    assert by_replicate(result, response_to("beyond", 5, 0.5))[0, "f"] == {
+        0: pytest.approx(0, abs=1e-9)
+    }
 
 
 def test_intervals_end_at_the_step_wherever_the_measured_time_begins() -> None:
@@ -138,7 +161,9 @@ def test_rounds_are_round_trips_of_before() -> None:
     result = sampled([{"f": [rates]}])
     seconds = by_replicate(result, outage_of("recovered_s", 5, 8, 0.5))[0, "f"][0]
     assert seconds == pytest.approx(2.5)
-    assert by_replicate(result, recovery_rounds(5, 8, 0.5))[0, "f"][0] == pytest.approx(seconds / 0.05)
+    assert by_replicate(result, recovery_rounds(5, 8, 0.5))[0, "f"][0] == pytest.approx(
+        seconds / 0.05
+    )
 
 
 STEPPED = """\
@@ -170,7 +195,11 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", mss = "
 
 def test_a_step_of_bandwidth_in_a_run() -> None:
     result = simulate(Scenario.from_toml(STEPPED))
-    for what, low, high in (("before", 9e6, 10e6 / 1.04), ("after", 2.3e6, 2.5e6), ("reached_s", 1, 2)):
+    for what, low, high in (
+        ("before", 9e6, 10e6 / 1.04),
+        ("after", 2.3e6, 2.5e6),
+        ("reached_s", 1, 2),
+    ):
         [told] = summarise(result, response_to(what, 30, 1.0, "delivered"))
         assert low <= told.interval.mean <= high, what
 
@@ -180,7 +209,9 @@ def test_a_step_of_loss_in_a_run() -> None:
     loss = {"kind": "scheduled_loss", "steps": [{"from": "0 s", "probability": "0.1 %"}]}
     loss["steps"].append({"from": "30 s", "probability": "5 %"})
     link = {"kind": "constant", "rate": "10 Mbit/s"}
-    result = simulate(Scenario.from_toml(STEPPED).replace({"hops.out.link": link, "hops.out.impairments": [loss]}))
+    result = simulate(
+        Scenario.from_toml(STEPPED).replace({"hops.out.link": link, "hops.out.impairments": [loss]})
+    )
     [before], [after], [halved] = (
         summarise(result, response_to(what, 30, 1.0)) for what in ("before", "after", "halved_s")
     )
@@ -192,10 +223,14 @@ def test_a_blackout_in_a_run() -> None:
     steps = [{"from": "30 s", "probability": "100 %"}, {"from": "35 s", "probability": "0 %"}]
     loss = {"kind": "scheduled_loss", "applies": "all", "steps": steps}
     link = {"kind": "constant", "rate": "10 Mbit/s"}
-    result = simulate(Scenario.from_toml(STEPPED).replace({"hops.out.link": link, "hops.out.impairments": [loss]}))
+    result = simulate(
+        Scenario.from_toml(STEPPED).replace({"hops.out.link": link, "hops.out.impairments": [loss]})
+    )
     delivered = summarise(result, outage_of("worst", 30.1, 35, 0.1, "delivered"))[0]
     assert delivered.interval.mean == 0  # but for what had crossed the hop, and arrived 20 ms later
-    worst, recovered = (summarise(result, outage_of(what, 30, 35, 1.0))[0] for what in ("worst", "recovered_s"))
+    worst, recovered = (
+        summarise(result, outage_of(what, 30, 35, 1.0))[0] for what in ("worst", "recovered_s")
+    )
     assert 0 < worst.interval.mean < 1
     # Timeouts of 1 s, 2 s and 4 s after one at 30 s: the next is at 37 s, and then slow start.
     assert 2 <= recovered.interval.mean <= 5

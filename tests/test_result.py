@@ -15,7 +15,9 @@ from .refusals import refused
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
     }
 
 
@@ -47,7 +49,9 @@ def test_another_seed_changes_the_run(leaky_pipe: Scenario, result: Result) -> N
     assert not other.tables["flows"].equals(result.tables["flows"])
 
 
-def test_replicates_differ_and_do_not_depend_on_their_number(leaky_pipe: Scenario, result: Result) -> None:
+def test_replicates_differ_and_do_not_depend_on_their_number(
+    leaky_pipe: Scenario, result: Result
+) -> None:
     fewer = simulate(leaky_pipe.replace(replicates=2)).tables["flows"].to_pylist()
     rows = result.tables["flows"].to_pylist()
     assert fewer == [row for row in rows if row["replicate"] < 2]
@@ -64,7 +68,9 @@ def test_what_run_json_says(result: Result, leaky_pipe: Scenario, tmp_path: Path
     assert set(run["versions"]) == {"ackclock"}
     assert [entry["name"] for entry in run["controls"]][:2] == ["reno", "cubic"]
     assert run["scenario"] == leaky_pipe.tree
-    assert [point["assignments"] for point in run["points"]] == [point.assignments for point in leaky_pipe.expand()]
+    assert [point["assignments"] for point in run["points"]] == [
+        point.assignments for point in leaky_pipe.expand()
+    ]
     assert run["points"][0]["scenario"] == leaky_pipe.expand()[0].scenario.resolve().tree
     host = os.uname().nodename
     assert host not in json.dumps(run)
@@ -87,7 +93,9 @@ def test_what_is_unknown_is_null(result: Result) -> None:
     for table in result.tables.values():
         for name in table.column_names:
             if str(table[name].type) == "double":
-                assert not any(math.isnan(value) for value in table[name].to_pylist() if value is not None), name
+                assert not any(
+                    math.isnan(value) for value in table[name].to_pylist() if value is not None
+                ), name
 
 
 def test_times_lie_within_the_run(result: Result) -> None:

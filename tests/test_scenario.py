@@ -66,14 +66,21 @@ def test_what_is_given_is_no_longer_swept(leaky_pipe: Scenario) -> None:
     path, control = "hops.wireless.impairments.0.probability", "flows.main.transport.control.kind"
     one = leaky_pipe.replace({path: "1 %"})
     assert [point.assignments for point in one.expand()] == [{control: "reno"}, {control: "cubic"}]
-    assert {point.scenario.hops["wireless"].impairments[0].probability for point in one.expand()} == {"1 %"}
+    assert {
+        point.scenario.hops["wireless"].impairments[0].probability for point in one.expand()
+    } == {"1 %"}
     assert "sweep" not in one.replace({control: "vegas"}).tree
     # A sweep that is given beside the value is wanted, in whichever order.
-    for changes in ({path: "1 %", "sweep": {path: ["2 %"]}}, {"sweep": {path: ["2 %"]}, path: "1 %"}):
+    for changes in (
+        {path: "1 %", "sweep": {path: ["2 %"]}},
+        {"sweep": {path: ["2 %"]}, path: "1 %"},
+    ):
         assert leaky_pipe.replace(changes).tree["sweep"] == {path: ["2 %"]}
     with refused("wrong-type", path, "nan"):
         leaky_pipe.replace({path: "nan"}).check()
-    whole = leaky_pipe.replace(sweep={"hops.wireless.impairments": [[], [{"kind": "iid_loss", "probability": 0}]]})
+    whole = leaky_pipe.replace(
+        sweep={"hops.wireless.impairments": [[], [{"kind": "iid_loss", "probability": 0}]]}
+    )
     with refused("contradiction", path):
         whole.replace({path: "1 %"})
 
@@ -130,7 +137,9 @@ def test_the_tree_survives_json(leaky_pipe: Scenario) -> None:
         ('preset = "rfc"', 'preset = "frc"', "unknown-name", "flows.main.transport.preset"),
     ],
 )
-def test_bad_input_has_a_code_and_a_field(leaky_pipe_text: str, before: str, after: str, code: str, field: str) -> None:
+def test_bad_input_has_a_code_and_a_field(
+    leaky_pipe_text: str, before: str, after: str, code: str, field: str
+) -> None:
     text = leaky_pipe_text.split("[sweep]")[0].replace(before, after, 1)
     with refused(code, field):
         Scenario.from_toml(text).check()
@@ -162,7 +171,16 @@ def test_the_schema_accepts_what_the_engine_accepts(leaky_pipe: Scenario) -> Non
 
 
 def test_every_registered_thing_says_what_it_is() -> None:
-    for kind in ("controls", "rate_controls", "estimators", "queues", "links", "feedback", "impairments", "traffic"):
+    for kind in (
+        "controls",
+        "rate_controls",
+        "estimators",
+        "queues",
+        "links",
+        "feedback",
+        "impairments",
+        "traffic",
+    ):
         assert registry()[kind]
         for entry in registry()[kind]:
             assert entry["name"]
@@ -176,24 +194,36 @@ def test_every_registered_thing_says_what_it_is() -> None:
 @pytest.mark.parametrize("unit", units.TIME)
 def test_times_are_read_as_the_engine_reads_them(leaky_pipe: Scenario, unit: str) -> None:
     point = leaky_pipe.expand()[0].scenario.replace({"hops.wired.delay": f"3 {unit}"})
-    assert units.seconds(point.resolve().hops["wired"].delay) == pytest.approx(units.seconds(f"3 {unit}"))
+    assert units.seconds(point.resolve().hops["wired"].delay) == pytest.approx(
+        units.seconds(f"3 {unit}")
+    )
 
 
-@pytest.mark.parametrize("unit", [unit for unit in units.RATE if unit not in ("bit/s", "B/s", "Tbit/s")])
+@pytest.mark.parametrize(
+    "unit", [unit for unit in units.RATE if unit not in ("bit/s", "B/s", "Tbit/s")]
+)
 def test_rates_are_read_as_the_engine_reads_them(leaky_pipe: Scenario, unit: str) -> None:
     point = leaky_pipe.expand()[0].scenario.replace({"hops.wired.link.rate": f"2 {unit}"})
-    assert units.bit_per_s(point.resolve().hops["wired"].link.rate) == pytest.approx(units.bit_per_s(f"2 {unit}"))
+    assert units.bit_per_s(point.resolve().hops["wired"].link.rate) == pytest.approx(
+        units.bit_per_s(f"2 {unit}")
+    )
 
 
 @pytest.mark.parametrize("unit", units.DATA)
 def test_data_is_read_as_the_engine_reads_it(leaky_pipe: Scenario, unit: str) -> None:
     point = leaky_pipe.expand()[0].scenario.replace({"hops.wired.queue.limit": f"3 {unit}"})
-    assert units.data_bytes(point.resolve().hops["wired"].queue.limit) == units.data_bytes(f"3 {unit}")
+    assert units.data_bytes(point.resolve().hops["wired"].queue.limit) == units.data_bytes(
+        f"3 {unit}"
+    )
 
 
 @pytest.mark.parametrize(
     ("written", "code"),
-    [("fast", "wrong-type"), ("45 furlongs", "wrong-unit"), *((one, "wrong-type") for one in ("", None, True, []))],
+    [
+        ("fast", "wrong-type"),
+        ("45 furlongs", "wrong-unit"),
+        *((one, "wrong-type") for one in ("", None, True, [])),
+    ],
 )
 def test_what_is_no_quantity_is_refused(written: object, code: str) -> None:
     with refused(code, ""):
@@ -212,7 +242,9 @@ EXAMPLES = sorted((Path(__file__).resolve().parent.parent / "examples").glob("*.
 @pytest.fixture(scope="module")
 def validator() -> Draft202012Validator:
     """Of the schema that is checked in, which editors read."""
-    described = json.loads((EXAMPLES[0].parent.parent / "schema" / "scenario.schema.json").read_text(encoding="utf-8"))
+    described = json.loads(
+        (EXAMPLES[0].parent.parent / "schema" / "scenario.schema.json").read_text(encoding="utf-8")
+    )
     Draft202012Validator.check_schema(described)
     return Draft202012Validator(described)
 
@@ -241,7 +273,9 @@ def test_examples_are_as_the_schema_says_with_and_without_defaults(
         ("schema", 2),
     ],
 )
-def test_the_schema_refuses_what_the_engine_refuses(validator: Draft202012Validator, path: str, value: object) -> None:
+def test_the_schema_refuses_what_the_engine_refuses(
+    validator: Draft202012Validator, path: str, value: object
+) -> None:
     tree = copy.deepcopy(load(EXAMPLES[0]).tree)
     *parents, name = path.split(".")
     table = tree

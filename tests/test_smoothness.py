@@ -41,7 +41,9 @@ def test_an_equivalence_by_hand() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 1e9), st.floats(0, 1e9)), min_size=1, max_size=50))
-def test_equivalence_is_symmetric_a_share_and_one_with_itself(pairs: list[tuple[float, float]]) -> None:
+def test_equivalence_is_symmetric_a_share_and_one_with_itself(
+    pairs: list[tuple[float, float]],
+) -> None:
     a, b = zip(*pairs, strict=True)
     ratio = equivalence_ratio(a, b)
     if max(*a, *b) == 0:
@@ -55,7 +57,10 @@ def test_equivalence_is_symmetric_a_share_and_one_with_itself(pairs: list[tuple[
 
 @given(rates, st.floats(1e-3, 1e3))
 def test_variation_knows_no_unit(values: list[float], factor: float) -> None:
-    one, other = coefficient_of_variation(values), coefficient_of_variation(np.multiply(values, factor))
+    one, other = (
+        coefficient_of_variation(values),
+        coefficient_of_variation(np.multiply(values, factor)),
+    )
     assert one == pytest.approx(other, rel=1e-9, abs=1e-12, nan_ok=True)
     assert math.isnan(one) or one >= 0
 
@@ -72,12 +77,17 @@ def test_a_constant_rate_has_no_variation_at_any_time_scale() -> None:
 
 
 def test_the_variation_of_independent_increments_falls_as_the_root_of_the_time_scale() -> None:
-    draws = np.random.default_rng(1).gamma(4.0, 100.0, (40, 4000))  # a coefficient of variation of 1/2 each
+    draws = np.random.default_rng(1).gamma(
+        4.0, 100.0, (40, 4000)
+    )  # a coefficient of variation of 1/2 each
     result = sampled([{"f": list(draws)}])
     for count in (1, 4, 16, 64):
-        # 40 x 4000/count values tell a standard deviation to 1/sqrt(2 x that), 1.4 % at most; four times as much.
+        # 40 x 4000/count values tell a standard deviation to 1/sqrt(2 x that), 1.4 % at most; four
+        # times as much.
         expected = 0.5 / math.sqrt(count)
-        assert mean(result, rate_cov(0.1 * count)) == pytest.approx(expected, rel=4 / math.sqrt(320e3 / count))
+        assert mean(result, rate_cov(0.1 * count)) == pytest.approx(
+            expected, rel=4 / math.sqrt(320e3 / count)
+        )
 
 
 def test_a_wave_shorter_than_the_time_scale_is_not_seen() -> None:
@@ -99,7 +109,10 @@ def test_only_the_time_counts_in_which_a_flow_is_there_and_measured() -> None:
 def test_instances_together_or_each_and_runs_that_are_not_to_be_reliable_are_left_out() -> None:
     wave, flat = [100.0, 300.0] * 50, [200.0] * 100
     replicates = [{"f": [wave, flat]}, {"f": [wave, flat]}, {"f": [wave, wave]}]
-    each = {one.subject: one.interval for one in summarise(sampled(replicates), rate_cov(0.1, each=True))}
+    each = {
+        one.subject: one.interval
+        for one in summarise(sampled(replicates), rate_cov(0.1, each=True))
+    }
     swing = coefficient_of_variation(wave)
     assert each["f/0"] == pytest.approx((swing, 0, 3))
     assert each["f/1"].mean == pytest.approx(swing / 3)
@@ -113,7 +126,9 @@ def test_what_is_sent_is_not_what_is_delivered_or_allowed() -> None:
     packets = result.tables["samples"]["sent_packets"].to_numpy()
     delivered = (packets // 100 * 100 * 125).tolist()  # in leaps of a second's packets
     index = result.tables["samples"].column_names.index("delivered_bytes")
-    result.tables["samples"] = result.tables["samples"].set_column(index, "delivered_bytes", [delivered])
+    result.tables["samples"] = result.tables["samples"].set_column(
+        index, "delivered_bytes", [delivered]
+    )
     assert mean(result, rate_cov(0.1, "delivered")) > 1
     for of in ("sent", "allowed"):
         assert mean(result, rate_cov(0.1, of)) == pytest.approx(0, abs=1e-9)
@@ -161,6 +176,8 @@ def test_the_figure_of_a_run_and_its_numbers(leaky_pipe: Scenario) -> None:
     [axes] = plot.variation(result).axes
     lines = {container.get_label(): container.lines[0].get_ydata() for container in axes.containers}
     assert list(lines) == ["main ×2 (Reno)", "steady (UDP)"]
-    np.testing.assert_allclose(lines["main ×2 (Reno)"], [told["main"] for told in of_scale.values()])
+    np.testing.assert_allclose(
+        lines["main ×2 (Reno)"], [told["main"] for told in of_scale.values()]
+    )
     with refused("contradiction", "time scale"):
         plot.variation(result, time_scales_s=[0.01])

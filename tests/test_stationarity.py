@@ -42,7 +42,9 @@ start = ["0 s", "1 s"]
 
 
 def slow(**changes: object) -> Scenario:
-    return Scenario.from_toml(SLOW).replace({name.replace("__", "."): value for name, value in changes.items()})
+    return Scenario.from_toml(SLOW).replace(
+        {name.replace("__", "."): value for name, value in changes.items()}
+    )
 
 
 @pytest.fixture(scope="module")
@@ -55,18 +57,24 @@ def settled() -> Result:
     return simulate(slow(hops__bottleneck__delay="5 ms", hops__return__delay="5 ms"))
 
 
-def test_a_piece_of_a_saw_tooth_has_not_settled_however_narrow_its_interval(unsettled: Result) -> None:
+def test_a_piece_of_a_saw_tooth_has_not_settled_however_narrow_its_interval(
+    unsettled: Result,
+) -> None:
     [row] = flow_rows(unsettled)
     assert row["utilisation"].half_width < 0.01 * row["utilisation"].mean
     verdict = judge(unsettled).verdicts[0, "main"]
     assert (verdict.settled, verdict.epochs) == (False, 0)
 
 
-def test_what_is_told_of_an_epoch_that_was_not_seen_holds_in_a_run_that_is_long_enough(unsettled: Result) -> None:
+def test_what_is_told_of_an_epoch_that_was_not_seen_holds_in_a_run_that_is_long_enough(
+    unsettled: Result,
+) -> None:
     told = judge(unsettled).verdicts[0, "main"]
     assert told.epoch_s is not None
     assert told.duration_s is not None
-    found = judge(simulate(slow(duration=f"{told.duration_s:g} s", replicates=1))).verdicts[0, "main"]
+    found = judge(simulate(slow(duration=f"{told.duration_s:g} s", replicates=1))).verdicts[
+        0, "main"
+    ]
     assert found.settled, found.reason
     # The saw-tooth counts no recovery and no round trip after the overflow: a few of some hundred.
     assert found.epoch_s == pytest.approx(told.epoch_s, rel=0.15)
@@ -80,9 +88,12 @@ def test_a_short_saw_tooth_has_settled(settled: Result) -> None:
 
 
 def test_cubic_without_an_epoch_is_given_its_k() -> None:
-    verdict = judge(simulate(slow(duration="21 s", flows__main__transport__control__kind="cubic"))).verdicts[0, "main"]
+    verdict = judge(
+        simulate(slow(duration="21 s", flows__main__transport__control__kind="cubic"))
+    ).verdicts[0, "main"]
     assert (verdict.settled, verdict.epochs) == (False, 0)
-    # 20 Mbit/s x 0.2 s and 50 packets are 384 segments with their serialisation: cbrt(384 x 0.3/0.4) = 6.6 s.
+    # 20 Mbit/s x 0.2 s and 50 packets are 384 segments with their serialisation: cbrt(384 x
+    # 0.3/0.4) = 6.6 s.
     assert verdict.epoch_s == pytest.approx(6.6, rel=0.01)
 
 
@@ -95,7 +106,9 @@ def test_what_has_no_epochs_is_not_asked_for_them() -> None:
     assert judge(simulate(slow(flows__main__traffic=finite))).verdicts == {}
     vegas = judge(simulate(slow(flows__main__transport__control__kind="vegas"))).verdicts[0, "main"]
     assert vegas.epochs is None
-    limited = judge(simulate(slow(flows__main__transport__receive_window="100 kB"))).verdicts[0, "main"]
+    limited = judge(simulate(slow(flows__main__transport__receive_window="100 kB"))).verdicts[
+        0, "main"
+    ]
     assert (limited.settled, limited.epochs) == (True, None)
 
 
@@ -130,7 +143,9 @@ def test_goodput_that_still_changes_is_noticed(settled: Result) -> None:
 
 
 def test_a_folder_gives_the_same_verdicts(unsettled: Result, tmp_path: Path) -> None:
-    assert judge(Result.load(unsettled.save(tmp_path / "run"))).verdicts == judge(unsettled).verdicts
+    assert (
+        judge(Result.load(unsettled.save(tmp_path / "run"))).verdicts == judge(unsettled).verdicts
+    )
 
 
 def test_doors_mark_what_has_not_settled_and_warn_in_one_line(tmp_path: Path) -> None:
@@ -138,12 +153,21 @@ def test_doors_mark_what_has_not_settled_and_warn_in_one_line(tmp_path: Path) ->
     file.write_text(SLOW)
     outcome = CliRunner().invoke(cli, ["simulate", str(file), "-o", str(tmp_path / "run")])
     [line] = outcome.stderr.splitlines()
-    assert line.startswith("warning: main: 0 congestion epochs in 10 s, a mean needs at least 5; one takes about ")
+    assert line.startswith(
+        "warning: main: 0 congestion epochs in 10 s, a mean needs at least 5; one takes about "
+    )
     assert NOTE in outcome.stdout
-    answer = CliRunner().invoke(cli, ["simulate", str(file), "-o", str(tmp_path / "run"), "--json"]).stdout
+    answer = (
+        CliRunner()
+        .invoke(cli, ["simulate", str(file), "-o", str(tmp_path / "run"), "--json"])
+        .stdout
+    )
     said = json.loads(answer)
     assert said["flows"][0]["stationarity"]["settled"] is False
-    assert {hop["hop"]: hop["unsettled"] for hop in said["hops"]} == {"bottleneck": True, "return": False}
+    assert {hop["hop"]: hop["unsettled"] for hop in said["hops"]} == {
+        "bottleneck": True,
+        "return": False,
+    }
 
 
 def test_pages_and_figures_mark_it(unsettled: Result) -> None:

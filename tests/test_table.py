@@ -15,7 +15,13 @@ GOODPUT = Interval(5.2134, 0.1312, 5)
 
 @pytest.fixture
 def mixed() -> Table:
-    columns = ["flow", Column("goodput", "Mbit/s"), Column("packets"), Column("RTT", "ms", 0), "limit"]
+    columns = [
+        "flow",
+        Column("goodput", "Mbit/s"),
+        Column("packets"),
+        Column("RTT", "ms", 0),
+        "limit",
+    ]
     rows = [
         ["a & b", GOODPUT, Written(1500, "1,500"), 70.123456, "window 52 %"],
         ["other ×8", None, 7, math.inf, ""],
@@ -44,7 +50,12 @@ def test_what_is_not_known_is_a_dash_and_zero_has_no_sign(cell: object, written:
 
 
 def test_fixed_places() -> None:
-    assert [fixed(value, 1, sign=True) for value in (-0.04, 0.04, 0.06, -0.06)] == ["0.0", "0.0", "+0.1", "-0.1"]
+    assert [fixed(value, 1, sign=True) for value in (-0.04, 0.04, 0.06, -0.06)] == [
+        "0.0",
+        "0.0",
+        "+0.1",
+        "-0.1",
+    ]
     assert fixed(-0.04, 1) == "0.0"
 
 
@@ -57,7 +68,10 @@ def test_units_are_those_of_the_column() -> None:
 def test_numbers_are_told_from_words(mixed: Table) -> None:
     assert mixed.numeric == [False, True, True, True, False]
     assert table("", ["a", "b"], []).numeric == [False, False]
-    assert table("", ["a", Column("b", numeric=False)], [["3 %", "3 of 3 points"]]).numeric == [True, False]
+    assert table("", ["a", Column("b", numeric=False)], [["3 %", "3 of 3 points"]]).numeric == [
+        True,
+        False,
+    ]
 
 
 def test_programs_get_values(mixed: Table) -> None:
@@ -74,8 +88,16 @@ def test_an_interval_takes_three_columns_of_a_csv_file(mixed: Table) -> None:
     assert list(rows[0]) == [
         "flow", "goodput Mbit/s", "goodput Mbit/s low", "goodput Mbit/s high", "packets", "RTT ms", "limit",
     ]  # fmt: skip
-    assert [float(rows[0][name]) for name in list(rows[0])[1:4]] == [GOODPUT.mean, GOODPUT.low, GOODPUT.high]
-    assert (rows[0]["packets"], rows[1]["goodput Mbit/s low"], rows[1]["RTT ms"]) == ("1500", "", "")
+    assert [float(rows[0][name]) for name in list(rows[0])[1:4]] == [
+        GOODPUT.mean,
+        GOODPUT.low,
+        GOODPUT.high,
+    ]
+    assert (rows[0]["packets"], rows[1]["goodput Mbit/s low"], rows[1]["RTT ms"]) == (
+        "1500",
+        "",
+        "",
+    )
 
 
 def test_columns_can_be_chosen(mixed: Table) -> None:
@@ -84,7 +106,11 @@ def test_columns_can_be_chosen(mixed: Table) -> None:
 
 
 def test_a_page_escapes_words_and_aligns_numbers(mixed: Table) -> None:
-    page = environment().from_string('{% from "table.html.jinja" import table %}{{ table(shown) }}').render(shown=mixed)
+    page = (
+        environment()
+        .from_string('{% from "table.html.jinja" import table %}{{ table(shown) }}')
+        .render(shown=mixed)
+    )
     assert "<h3>Flows</h3>\n<p>Means.</p>" in page
     assert "<td>a &amp; b</td>" in page
     assert '<td class="whole">other ×8</td>' in page

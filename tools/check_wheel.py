@@ -17,7 +17,11 @@ def complaints(wheel: Path) -> list[str]:
     with zipfile.ZipFile(wheel) as archive:
         for member in archive.namelist():
             content = archive.read(member)
-            found += [f"{wheel.name}: {member} names {place.decode()}" for place in private if place in content]
+            found += [
+                f"{wheel.name}: {member} names {place.decode()}"
+                for place in private
+                if place in content
+            ]
     return found
 
 

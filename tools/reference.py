@@ -1,6 +1,7 @@
 """Writes the reference pages and the scenario's JSON schema from what the registries say.
 
-`python tools/reference.py --check` names the files that are not current (exit code 1 if any); `--write` writes them.
+`python tools/reference.py --check` names the files that are not current (exit code 1 if any);
+`--write` writes them.
 """
 
 import argparse
@@ -29,9 +30,13 @@ def pages(registered: Json, described: Json) -> dict[str, str]:
     """
     kinds = [kind["name"] for kind in registered["kinds"]]
     texts = {f"docs/reference/{kind}.md": elements.text(kind, registered) for kind in kinds}
-    texts |= {f"docs/reference/{name}.md": text(registered, described) for name, text in PAGES.items()}
+    texts |= {
+        f"docs/reference/{name}.md": text(registered, described) for name, text in PAGES.items()
+    }
     texts["docs/reference/README.md"] = _index(texts)
-    texts["schema/scenario.schema.json"] = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
+    texts["schema/scenario.schema.json"] = (
+        json.dumps(described, indent=2, ensure_ascii=False) + "\n"
+    )
     return texts
 
 
@@ -43,7 +48,9 @@ def differences(root: Path, texts: Mapping[str, str]) -> list[str]:
         if not file.is_file():
             lines.append(f"{name}: is missing; run `{REPAIR}` and commit what it writes")
         elif file.read_text(encoding="utf-8") != text:
-            lines.append(f"{name}: is not what the engine says of itself; run `{REPAIR}` and commit what it writes")
+            lines.append(
+                f"{name}: is not what the engine says of itself; run `{REPAIR}` and commit what it writes"
+            )
     return lines
 
 
@@ -55,12 +62,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         epilog="example: python tools/reference.py --check",
     )
     what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument("--check", action="store_true", help="say which files are not current; exit code 1 if any")
+    what.add_argument(
+        "--check", action="store_true", help="say which files are not current; exit code 1 if any"
+    )
     what.add_argument("--write", action="store_true", help="write the files")
-    parser.add_argument("--root", type=Path, default=Path(), help="the repository (default: the current folder)")
+    parser.add_argument(
+        "--root", type=Path, default=Path(), help="the repository (default: the current folder)"
+    )
     options = parser.parse_args(arguments)
     if not (options.root / "pyproject.toml").is_file():
-        parser.error(f'--root: "{options.root}" has no pyproject.toml; give the folder of the repository')
+        parser.error(
+            f'--root: "{options.root}" has no pyproject.toml; give the folder of the repository'
+        )
     texts = pages(registry(), schema())
     if options.check:
         lines = differences(options.root, texts)

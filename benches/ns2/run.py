@@ -4,10 +4,11 @@
     python3 benches/ns2/run.py                     # 10 flows
     python3 benches/ns2/run.py 1 10 100 1000 --repeats 5
 
-Prints JSON: for each number of flows and for both sets of packet headers (``all`` is what a script gets that does
-not ask; ``needed`` is the fastest ns-2 can be made to run) the packets, the events and the CPU seconds. Start-up
-(loading ns-2, building the network) is a run of zero simulated seconds and is subtracted. Of several repeats the
-fastest counts: what disturbs a run only ever makes it slower.
+Prints JSON: for each number of flows and for both sets of packet headers (``all`` is what a script
+gets that does not ask; ``needed`` is the fastest ns-2 can be made to run) the packets, the events
+and the CPU seconds. Start-up (loading ns-2, building the network) is a run of zero simulated
+seconds and is subtracted. Of several repeats the fastest counts: what disturbs a run only ever
+makes it slower.
 
 Exit code 3 when ns-2 is not installed.
 """
@@ -21,11 +22,14 @@ import sys
 from pathlib import Path
 
 SCRIPT = Path(__file__).parent / "dumbbell.tcl"
-#: Simulated seconds by number of flows: about a million packets each (1202 packets a second and flow).
+#: Simulated seconds by number of flows: about a million packets each (1202 packets a second and
+#: flow).
 SECONDS = {1: 600, 10: 100, 100: 20, 1000: 5}
 
 
-def run(flows: int, seconds: float, seed: int, scheduler: str, headers: str) -> tuple[dict[str, int], float]:
+def run(
+    flows: int, seconds: float, seed: int, scheduler: str, headers: str
+) -> tuple[dict[str, int], float]:
     """One run: what it counted, and the CPU seconds (user and system) it took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     arguments = ["ns", str(SCRIPT), str(flows), str(seconds), str(seed), scheduler, headers]
@@ -36,7 +40,9 @@ def run(flows: int, seconds: float, seed: int, scheduler: str, headers: str) -> 
     return counted, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
-def measure(flows: int, seconds: float, seed: int, repeats: int, scheduler: str, headers: str) -> dict[str, object]:
+def measure(
+    flows: int, seconds: float, seed: int, repeats: int, scheduler: str, headers: str
+) -> dict[str, object]:
     """The fastest of `repeats` runs, start-up subtracted."""
     start_up = min(run(flows, 0, seed, scheduler, headers)[1] for _ in range(repeats))
     runs = [run(flows, seconds, seed, scheduler, headers) for _ in range(repeats)]
@@ -63,13 +69,23 @@ def measure(flows: int, seconds: float, seed: int, repeats: int, scheduler: str,
 
 def main() -> int:
     """Runs it and prints; returns the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("flows", nargs="*", type=int, default=[10], help="numbers of flows (default: 10)")
-    parser.add_argument("--seconds", type=float, help="simulated seconds (default: about a million packets)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "flows", nargs="*", type=int, default=[10], help="numbers of flows (default: 10)"
+    )
+    parser.add_argument(
+        "--seconds", type=float, help="simulated seconds (default: about a million packets)"
+    )
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--scheduler", default="Calendar", choices=["Calendar", "Heap", "Splay", "List"])
-    parser.add_argument("--headers", choices=["all", "needed"], help="(default: both, one after the other)")
+    parser.add_argument(
+        "--scheduler", default="Calendar", choices=["Calendar", "Heap", "Splay", "List"]
+    )
+    parser.add_argument(
+        "--headers", choices=["all", "needed"], help="(default: both, one after the other)"
+    )
     arguments = parser.parse_args()
     if shutil.which("ns") is None:
         print("ns is not installed (Debian and Ubuntu: apt-get install ns2)", file=sys.stderr)

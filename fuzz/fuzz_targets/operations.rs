@@ -1,5 +1,6 @@
-//! Any sequence of operations on a connection: writes, losses, duplicates, reordering, marks, time. Every registered control,
-//! every preset, every loss recovery. After it the path behaves, and what was written must arrive, each byte once.
+//! Any sequence of operations on a connection: writes, losses, duplicates, reordering, marks, time.
+//! Every registered control, every preset, every loss recovery. After it the path behaves, and what
+//! was written must arrive, each byte once.
 #![no_main]
 
 use ackclock_core::congestion::{ControlContext, ControlKind};
@@ -20,7 +21,8 @@ use std::sync::Arc;
 
 /// The most that one call may send: more is a sender that does not stop.
 const BURST: usize = 100_000;
-/// How many events the orderly end may take: timeouts back off, so that virtual time passes quickly.
+/// How many events the orderly end may take: timeouts back off, so that virtual time passes
+/// quickly.
 const EVENTS: usize = 1_000_000;
 /// One way over the path, when it behaves.
 const DELAY: Span = Span::from_millis(20);
@@ -192,7 +194,8 @@ impl Connection {
     }
 }
 
-/// Every registered control by its defaults, and those of the Westwood family that defaults do not make.
+/// Every registered control by its defaults, and those of the Westwood family that defaults do not
+/// make.
 fn controls() -> Vec<Value> {
     let defaults = ControlKind::entries()
         .iter()

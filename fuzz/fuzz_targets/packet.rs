@@ -1,4 +1,5 @@
-//! Any bytes as a packet of any link type. Begins with the corpus that is kept in `fuzz/corpus/packet`.
+//! Any bytes as a packet of any link type. Begins with the corpus that is kept in
+//! `fuzz/corpus/packet`.
 #![no_main]
 
 #[path = "../../crates/ackclock-pcap/tests/any_bytes/mod.rs"]

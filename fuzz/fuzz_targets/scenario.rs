@@ -1,4 +1,5 @@
-//! Any text: reading it ends in a scenario or in an error of one line; what is resolved reads back as itself.
+//! Any text: reading it ends in a scenario or in an error of one line; what is resolved reads back
+//! as itself.
 #![no_main]
 
 use ackclock_core::scenario::Scenario;

@@ -1,4 +1,5 @@
-//! Any bytes as the story of a session. Begins with the corpus that is kept in `fuzz/corpus/session`.
+//! Any bytes as the story of a session. Begins with the corpus that is kept in
+//! `fuzz/corpus/session`.
 #![no_main]
 
 #[path = "../../crates/ackclock-transport/tests/any_bytes/mod.rs"]

@@ -1,7 +1,7 @@
 """A congestion-control laboratory.
 
-One description of a network path and its traffic (a scenario) is answered by analytic models, by a deterministic
-packet-level engine, by the real Linux TCP stack, and by captures of real packets:
+One description of a network path and its traffic (a scenario) is answered by analytic models, by a
+deterministic packet-level engine, by the real Linux TCP stack, and by captures of real packets:
 
     from ackclock import load, plot, simulate
 
@@ -35,7 +35,8 @@ __all__ = [
 
 __version__ = version()
 
-# Where each public name is defined. They bring pyarrow, a fifth of a second: imported when somebody asks for them.
+# Where each public name is defined. They bring pyarrow, a fifth of a second: imported when somebody
+# asks for them.
 _DEFINED_IN = {
     "Result": "result",
     "advise_buffer": "advice",

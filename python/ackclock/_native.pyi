@@ -47,9 +47,9 @@ def simulate(
 ) -> dict[str, Any]:
     """Runs every replicate of every point that is not `finished`; hands over those that have ended to `take`.
 
-    Returns `{"complete": bool, "keys": [(int, int)], "tables": {name: {column: array}}, "stopped": …}`: those that
-    ended and were not handed over, and the rows of those that were stopped.
-    Raises `LackingError`, before anything is run, if it needs more bytes than `memory`.
+    Returns `{"complete": bool, "keys": [(int, int)], "tables": {name: {column: array}}, "stopped":
+    …}`: those that ended and were not handed over, and the rows of those that were stopped. Raises
+    `LackingError`, before anything is run, if it needs more bytes than `memory`.
     """
 
 def serve_host() -> int:
@@ -58,11 +58,13 @@ def serve_host() -> int:
 def doctor(host_command: list[str]) -> str:
     """What this machine can do of an emulation, as JSON; the command is one that calls `serve_host`."""
 
-def prepare_emulation(points: list[str], folder: str, host_command: list[str], *, device: str) -> str:
+def prepare_emulation(
+    points: list[str], folder: str, host_command: list[str], *, device: str
+) -> str:
     """Starts two hosts for a moment and checks every point.
 
-    A JSON object: `kernel`, `device` (`tun` or `packet_socket`), `priority` (`SCHED_FIFO`, or why it is ordinary),
-    `processors`, `warnings` (lines). Raises `ScenarioError` and `LackingError`.
+    A JSON object: `kernel`, `device` (`tun` or `packet_socket`), `priority` (`SCHED_FIFO`, or why
+    it is ordinary), `processors`, `warnings` (lines). Raises `ScenarioError` and `LackingError`.
     """
 
 def emulate(
@@ -79,17 +81,17 @@ def emulate(
 ) -> dict[str, Any]:
     """Runs every replicate of every point in real time, so many at once.
 
-    Writes `record/point-P-replicate-R.ackrec` and on request captures in `pcap/` to `output` as it goes. `progress` is
-    told about ten times a second a JSON object, `take` the rows of the table `tcp_info` as they come. Returns
-    `{"complete": bool, "failure": str | None, "warnings": [str], "tables": {name: {column: array}}}`, with every other
-    table even if no run got as far as a row.
+    Writes `record/point-P-replicate-R.ackrec` and on request captures in `pcap/` to `output` as it
+    goes. `progress` is told about ten times a second a JSON object, `take` the rows of the table
+    `tcp_info` as they come. Returns `{"complete": bool, "failure": str | None, "warnings": [str],
+    "tables": {name: {column: array}}}`, with every other table even if no run got as far as a row.
     """
 
 def replay(points: list[str], folder: str, output: str) -> str:
     """Replays the records in `output`.
 
-    A JSON list of `{point, replicate, arrivals, decisions, complete, difference}`, without runs that have no record.
-    Raises `OSError` if one is damaged.
+    A JSON list of `{point, replicate, arrivals, decisions, complete, difference}`, without runs
+    that have no record. Raises `OSError` if one is damaged.
     """
 
 def measure(
@@ -105,11 +107,12 @@ def measure(
 ) -> dict[str, Any]:
     """Measures captures, each of the given files (`-` for standard input), point and replicate, one after the other.
 
-    `runs` are, for each of them, name and number of instances of each flow, and the warm-up in s, of the run of `way`
-    (`simulate`, `emulate`) that wrote it; none, and an empty word, for a capture from elsewhere. `progress` is told
-    about ten times a second a JSON object (`fraction`, `packets`), `take` rows of tables as they come. Returns
-    `{"complete": bool, "captures": JSON, "tables": {name: {column: array}}}`: of each capture `files`, `point`,
-    `replicate`, `packets`, `datagrams`, `skipped` (reason to number), `damage` (a line or null), `begins_unix_ns`; and
+    `runs` are, for each of them, name and number of instances of each flow, and the warm-up in s,
+    of the run of `way` (`simulate`, `emulate`) that wrote it; none, and an empty word, for a
+    capture from elsewhere. `progress` is told about ten times a second a JSON object (`fraction`,
+    `packets`), `take` rows of tables as they come. Returns `{"complete": bool, "captures": JSON,
+    "tables": {name: {column: array}}}`: of each capture `files`, `point`, `replicate`, `packets`,
+    `datagrams`, `skipped` (reason to number), `damage` (a line or null), `begins_unix_ns`; and
     every table without rows. Raises `CaptureError`.
     """
 
@@ -141,14 +144,19 @@ def trace_rates(trace_json: str, folder: str, interval_ns: int | None = None) ->
 # Arrays in: contiguous float64, indices int64. Laws out: the bytes of float64.
 
 def climbing_chains(
-    survive: NDArray[np.float64], lose: NDArray[np.float64], down: NDArray[np.int64], above: NDArray[np.float64]
+    survive: NDArray[np.float64],
+    lose: NDArray[np.float64],
+    down: NDArray[np.int64],
+    above: NDArray[np.float64],
 ) -> bytes:
     """The stationary laws of chains that climb one state per step: a row of probabilities each, one down map.
 
     Of a fall the share `above` (which may be empty) goes one state higher than the map says.
     """
 
-def jumping_chain(offsets: NDArray[np.int64], targets: NDArray[np.int64], probabilities: NDArray[np.float64]) -> bytes:
+def jumping_chain(
+    offsets: NDArray[np.int64], targets: NDArray[np.int64], probabilities: NDArray[np.float64]
+) -> bytes:
     """The stationary law of a chain with sparse rows that climbs by a few states at once."""
 
 def climbing_chain_with_channel(
@@ -156,7 +164,9 @@ def climbing_chain_with_channel(
 ) -> bytes:
     """The stationary law of such a chain beside a channel: a 2 x 2 matrix in, two masses out per level."""
 
-def epoch_chain(offsets: NDArray[np.int64], targets: NDArray[np.int64], probabilities: NDArray[np.float64]) -> bytes:
+def epoch_chain(
+    offsets: NDArray[np.int64], targets: NDArray[np.int64], probabilities: NDArray[np.float64]
+) -> bytes:
     """The stationary law of a chain with sparse rows; row k is `offsets[k]` to `offsets[k + 1]`."""
 
 def send(

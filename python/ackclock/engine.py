@@ -1,7 +1,7 @@
 """The one door to the compiled engine: trees in and out as Python data, tables as raw columns.
 
-Nothing else imports `ackclock._native`. `ackclock.result.columns` makes Arrow tables of the columns. Errors are those
-of `ackclock.errors`, with code, field and value.
+Nothing else imports `ackclock._native`. `ackclock.result.columns` makes Arrow tables of the
+columns. Errors are those of `ackclock.errors`, with code, field and value.
 """
 
 import json
@@ -23,7 +23,8 @@ __all__ = [
 ]  # fmt: skip
 
 Tree = dict[str, Any]
-#: A table as the engine hands it over: by column a type, its bytes, and the words that indices stand for.
+#: A table as the engine hands it over: by column a type, its bytes, and the words that indices
+#: stand for.
 Columns = dict[str, tuple[Any, ...]]
 
 
@@ -51,14 +52,19 @@ def parse_assignment(text: str) -> tuple[str, Any]:
 def replace(tree: Tree, changes: dict[str, Any]) -> Tree:
     """Returns the tree with other values, by path; what is given is not swept, unless a sweep is given too."""
     text = _dumped(tree)
-    for path, value in sorted(changes.items(), key=lambda change: change[0].partition(".")[0] == "sweep"):
+    for path, value in sorted(
+        changes.items(), key=lambda change: change[0].partition(".")[0] == "sweep"
+    ):
         text = _native.set(text, path, json.dumps(value))
     return _loaded(text)
 
 
 def expand(tree: Tree) -> list[tuple[dict[str, Any], Tree]]:
     """Returns the assignments and the tree of each point of the sweep."""
-    return [(dict(json.loads(assigned)), _loaded(point)) for assigned, point in _native.expand(_dumped(tree))]
+    return [
+        (dict(json.loads(assigned)), _loaded(point))
+        for assigned, point in _native.expand(_dumped(tree))
+    ]
 
 
 def resolve(tree: Tree, folder: Path) -> Tree:
@@ -98,13 +104,13 @@ def simulate(
         packets: Whether to make the table `packets`.
         pcap_folder: For captures, None for none.
         finished: Point and replicate of runs to be left out.
-        take: Is given point and replicate of runs that have ended, and their tables, about once a second;
-            None for all at the end.
+        take: Is given point and replicate of runs that have ended, and their tables, about once a
+            second; None for all at the end.
         progress: Is told the share done.
 
     Returns:
-        `complete`; `keys` and `tables` of the runs that have ended and were not handed to `take`; `stopped`, tables of
-        the runs that an interrupt stopped.
+        `complete`; `keys` and `tables` of the runs that have ended and were not handed to `take`;
+        `stopped`, tables of the runs that an interrupt stopped.
 
     Raises:
         LackingError: It needs more bytes than `memory`, and has not begun.
@@ -132,14 +138,18 @@ def doctor(host_command: list[str]) -> Tree:
     return _loaded(_native.doctor(host_command))
 
 
-def prepare_emulation(points: list[Tree], folder: Path, host_command: list[str], *, device: str) -> Tree:
+def prepare_emulation(
+    points: list[Tree], folder: Path, host_command: list[str], *, device: str
+) -> Tree:
     """Starts two hosts for a moment, checks every resolved point, and describes the machine.
 
     Returns:
-        `kernel`, `device` (`tun` or `packet_socket`), `priority` (`SCHED_FIFO`, or why it is ordinary), `processors`
-        and `warnings` (lines).
+        `kernel`, `device` (`tun` or `packet_socket`), `priority` (`SCHED_FIFO`, or why it is
+        ordinary), `processors` and `warnings` (lines).
     """
-    return _loaded(_native.prepare_emulation(_all_dumped(points), str(folder), host_command, device=device))
+    return _loaded(
+        _native.prepare_emulation(_all_dumped(points), str(folder), host_command, device=device)
+    )
 
 
 def emulate(
@@ -156,10 +166,12 @@ def emulate(
 ) -> dict[str, Any]:
     """Runs every replicate of every resolved point in real time.
 
-    Writes records and, on request, captures to `output` as it goes. Calls `take` with rows of `tcp_info` as they come.
+    Writes records and, on request, captures to `output` as it goes. Calls `take` with rows of
+    `tcp_info` as they come.
 
     Returns:
-        `complete`, `failure` (a line or None), `warnings` (lines), and `tables` with every other table.
+        `complete`, `failure` (a line or None), `warnings` (lines), and `tables` with every other
+        table.
     """
     return _native.emulate(
         _all_dumped(points),
@@ -176,7 +188,9 @@ def emulate(
 
 def replay(points: list[Tree], folder: str, output: Path) -> list[dict[str, Any]]:
     """Replays the records in `output`: for each recorded run its point, replicate and first difference."""
-    runs: list[dict[str, Any]] = json.loads(_native.replay(_all_dumped(points), folder, str(output)))
+    runs: list[dict[str, Any]] = json.loads(
+        _native.replay(_all_dumped(points), folder, str(output))
+    )
     return runs
 
 
@@ -209,7 +223,9 @@ def check_estimators(estimators: list[tuple[str, Tree]]) -> list[tuple[str, str]
     return _native.check_estimators([(name, json.dumps(tree)) for name, tree in estimators])
 
 
-def rate_estimates(estimators: list[tuple[str, str]], mss: int, columns: "dict[str, NDArray[Any]]") -> dict[str, Any]:
+def rate_estimates(
+    estimators: list[tuple[str, str]], mss: int, columns: "dict[str, NDArray[Any]]"
+) -> dict[str, Any]:
     """Returns what estimators say after each ACK of a trace, by name as a column in bit/s."""
     return _native.rate_estimates(estimators, mss, **columns)
 
@@ -227,7 +243,10 @@ def trace_rates(link: Tree, folder: Path, interval_ns: int | None = None) -> tup
 
 
 def climbing_chains(
-    survive: "NDArray[np.float64]", lose: "NDArray[np.float64]", down: "NDArray[np.int64]", above: "NDArray[np.float64]"
+    survive: "NDArray[np.float64]",
+    lose: "NDArray[np.float64]",
+    down: "NDArray[np.int64]",
+    above: "NDArray[np.float64]",
 ) -> bytes:
     """Returns the float64 stationary laws of chains that climb one state per step."""
     return _native.climbing_chains(survive, lose, down, above)
@@ -259,7 +278,9 @@ def has_sockets() -> bool:
     return hasattr(_native, "send")
 
 
-def send(options: Tree, listen: str, *, progress: Callable[[Tree], None], **more: Any) -> dict[str, Any]:
+def send(
+    options: Tree, listen: str, *, progress: Callable[[Tree], None], **more: Any
+) -> dict[str, Any]:
     """Runs one session as its sender; see `_native.send`."""
     return _native.send(json.dumps(options), listen, progress=_parsing(progress), **more)
 

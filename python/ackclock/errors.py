@@ -1,6 +1,7 @@
 """What ackclock raises: a code and a field for programs, a sentence for people.
 
-The text of an error is one line, `field: what is wrong; what to do`. Codes are stable; sentences are not.
+The text of an error is one line, `field: what is wrong; what to do`. Codes are stable; sentences
+are not.
 """
 
 from typing import Any, Final, Self
@@ -52,7 +53,8 @@ class InputError(_CodedError, ValueError):
 
     Attributes:
         code: One of `CODES`.
-        field: Path of the field, name of the option or input, or the file; empty if it is the whole.
+        field: Path of the field, name of the option or input, or the file; empty if it is the
+            whole.
         message: The sentence behind the field.
         value: The refused value, if it is a single one that is known.
     """

@@ -1,7 +1,7 @@
 """Rate estimators on a trace of ACKs: what BE, RE, ABSE and the others would have said, ACK by ACK.
 
-They are the objects that the congestion controls of the Westwood family set their window by; `ackclock measure
---estimators` lets them run along with the connections of a capture.
+They are the objects that the congestion controls of the Westwood family set their window by;
+`ackclock measure --estimators` lets them run along with the connections of a capture.
 """
 
 import json
@@ -42,10 +42,14 @@ def asked(estimators: Estimators) -> list[tuple[str, str]]:
     """
     if isinstance(estimators, str):
         names = [name.strip() for name in estimators.split(",") if name.strip()]
-        estimators = [one["name"] for one in registry()["estimators"]] if names == ["all"] else names
+        estimators = (
+            [one["name"] for one in registry()["estimators"]] if names == ["all"] else names
+        )
     if not isinstance(estimators, Mapping):
         listed = list(estimators)
-        names = [one if isinstance(one, str) else str(one.get("kind", "estimator")) for one in listed]
+        names = [
+            one if isinstance(one, str) else str(one.get("kind", "estimator")) for one in listed
+        ]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise InputError(
@@ -54,7 +58,10 @@ def asked(estimators: Estimators) -> list[tuple[str, str]]:
                 f'"{twice}" is there twice; give them names, as {{"first": …, "second": …}}',
             )
         estimators = dict(zip(names, listed, strict=True))
-    trees = [(str(name), {"kind": one} if isinstance(one, str) else dict(one)) for name, one in estimators.items()]
+    trees = [
+        (str(name), {"kind": one} if isinstance(one, str) else dict(one))
+        for name, one in estimators.items()
+    ]
     return engine.check_estimators(trees)
 
 
@@ -62,26 +69,34 @@ def described(estimators: list[tuple[str, str]]) -> dict[str, dict[str, Any]]:
     """What a result says of the estimators it has asked: by name the label in figures, and all parameters."""
     registered = {one["name"]: one["label"] for one in registry()["estimators"]}
     # One with a name of its own may be another reading than the registered one.
-    return {name: {"label": registered.get(name, name), "parameters": json.loads(tree)} for name, tree in estimators}
+    return {
+        name: {"label": registered.get(name, name), "parameters": json.loads(tree)}
+        for name, tree in estimators
+    }
 
 
-def rate_estimates(trace: "pa.Table | Mapping[str, Any]", estimators: Estimators = "all", *, mss: int) -> "pa.Table":
+def rate_estimates(
+    trace: "pa.Table | Mapping[str, Any]", estimators: Estimators = "all", *, mss: int
+) -> "pa.Table":
     """What rate estimators say after each ACK of one connection.
 
     Args:
-        trace: Columns of equal length, a row for each ACK as it came to the sender. `time_s`, which never falls; `ack`,
-            the acknowledgement number in bytes, as on the wire or without its wrap at 2^32; `rtt_s`, the round-trip
-            time that the ACK measured, and `smoothed_rtt_s`, both null or NaN where there is none; `cwnd_bytes`, the
-            congestion window before the ACK, without what recovery inflates it by (where it is null it is as before,
-            at first 0). `delivered_bytes` may be there too: what the ACK newly says to have been delivered, SACK
-            included, for estimators that count so; else it is what is acknowledged.
-        estimators: Names (`"be,abse"`, `"all"`), a list of names and trees like `{"kind": "abse", "horizon": 1000}`, or
-            a mapping from names of one's own to these. `ackclock show estimators` lists them.
+        trace: Columns of equal length, a row for each ACK as it came to the sender. `time_s`, which
+            never falls; `ack`, the acknowledgement number in bytes, as on the wire or without its
+            wrap at 2^32; `rtt_s`, the round-trip time that the ACK measured, and `smoothed_rtt_s`,
+            both null or NaN where there is none; `cwnd_bytes`, the congestion window before the
+            ACK, without what recovery inflates it by (where it is null it is as before, at first
+            0). `delivered_bytes` may be there too: what the ACK newly says to have been delivered,
+            SACK included, for estimators that count so; else it is what is acknowledged.
+        estimators: Names (`"be,abse"`, `"all"`), a list of names and trees like `{"kind": "abse",
+            "horizon": 1000}`, or a mapping from names of one's own to these. `ackclock show
+            estimators` lists them.
         mss: Payload of a full segment in bytes, which a duplicate ACK stands for.
 
     Returns:
-        A table with `time_s` and a column for each estimator, `NAME_bit_per_s`; 0 before it can say anything. A row is
-        there for each ACK of the trace; one that acknowledges less than was acknowledged before changes nothing.
+        A table with `time_s` and a column for each estimator, `NAME_bit_per_s`; 0 before it can say
+        anything. A row is there for each ACK of the trace; one that acknowledges less than was
+        acknowledged before changes nothing.
 
     Raises:
         ScenarioError: There is no such estimator, or it cannot be so.
@@ -92,7 +107,9 @@ def rate_estimates(trace: "pa.Table | Mapping[str, Any]", estimators: Estimators
 
     wanted = asked(estimators)
     if mss != int(mss) or not 0 < mss < _ACK_NUMBERS:
-        raise InputError("out-of-range", "mss", f"{mss} is no size of a segment; write for example 1448")
+        raise InputError(
+            "out-of-range", "mss", f"{mss} is no size of a segment; write for example 1448"
+        )
     columns = _columns(trace)
     found = engine.rate_estimates(wanted, int(mss), columns)
     rates = {f"{name}_bit_per_s": np.frombuffer(data, "<f8") for name, (_, data) in found.items()}
@@ -106,7 +123,11 @@ def _columns(trace: "pa.Table | Mapping[str, Any]") -> "dict[str, NDArray[Any]]"
     names = list(trace.keys() if isinstance(trace, Mapping) else trace.column_names)
     for name in _COLUMNS:
         if name not in names and name not in _OPTIONAL:
-            raise InputError("missing", f"trace.{name}", f"is missing; give the columns {', '.join(_COLUMNS[:-1])}")
+            raise InputError(
+                "missing",
+                f"trace.{name}",
+                f"is missing; give the columns {', '.join(_COLUMNS[:-1])}",
+            )
     columns = {name: _numbers(name, trace[name]) for name in _COLUMNS if name in names}
     length = len(columns["time_s"])
     for name, values in columns.items():
@@ -131,15 +152,25 @@ def _numbers(name: str, values: Any) -> "NDArray[Any]":
 
     try:
         if isinstance(values, pa.Array | pa.ChunkedArray):
-            values = values.to_numpy(zero_copy_only=False) if isinstance(values, pa.Array) else values.to_numpy()
+            values = (
+                values.to_numpy(zero_copy_only=False)
+                if isinstance(values, pa.Array)
+                else values.to_numpy()
+            )
         array = np.asarray(values)
         if name == "ack" and array.dtype.kind in "iu":
             return np.ascontiguousarray(array)
         numbers = np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError("wrong-type", f"trace.{name}", "is no list of numbers; give one number for each ACK") from None
+        raise InputError(
+            "wrong-type", f"trace.{name}", "is no list of numbers; give one number for each ACK"
+        ) from None
     if numbers.ndim != 1:
-        raise InputError("wrong-type", f"trace.{name}", f"has {numbers.ndim} dimensions; give one number for each ACK")
+        raise InputError(
+            "wrong-type",
+            f"trace.{name}",
+            f"has {numbers.ndim} dimensions; give one number for each ACK",
+        )
     return numbers
 
 
@@ -147,10 +178,14 @@ def _check_times(times: "NDArray[np.float64]") -> None:
     import numpy as np
 
     for row, time in _first(~((times >= 0) & (times <= _LATEST_S)), times):
-        raise InputError("wrong-type", "trace.time_s", f"{time} in row {row} is no time; give seconds from 0 on")
+        raise InputError(
+            "wrong-type", "trace.time_s", f"{time} in row {row} is no time; give seconds from 0 on"
+        )
     for row, time in _first(np.diff(times, prepend=times[:1]) < 0, times):
         raise InputError(
-            "out-of-range", "trace.time_s", f"{time} in row {row} is before the row above; sort the trace by time"
+            "out-of-range",
+            "trace.time_s",
+            f"{time} in row {row} is before the row above; sort the trace by time",
         )
 
 
@@ -160,7 +195,9 @@ def _check_sizes(name: str, values: "NDArray[np.float64]") -> None:
 
     for row, value in _first((values < 0) | np.isinf(values), values):
         raise InputError(
-            "out-of-range", f"trace.{name}", f"{value} in row {row} cannot be; give a number from 0 on, or null"
+            "out-of-range",
+            f"trace.{name}",
+            f"{value} in row {row} cannot be; give a number from 0 on, or null",
         )
 
 
@@ -168,7 +205,9 @@ def _wrapped(numbers: "NDArray[Any]") -> "NDArray[np.uint32]":
     """Acknowledgement numbers as on the wire."""
     import numpy as np
 
-    whole = np.isfinite(numbers) & (numbers == np.floor(numbers)) & (numbers >= 0) & (numbers < 2.0**63)
+    whole = (
+        np.isfinite(numbers) & (numbers == np.floor(numbers)) & (numbers >= 0) & (numbers < 2.0**63)
+    )
     for row, number in _first(~whole, numbers):
         raise InputError(
             "out-of-range",

@@ -1,14 +1,26 @@
 """The facts that elements of a resolved scenario state about themselves.
 
-An element is a control, queue, link, impairment, source of traffic or medium. The engine computes its facts from its
-parameters and writes them beside these, under `facts`. Readers take the facts and never the parameters: a parameter
-has a meaning to its own element only. A fact that is not stated is None, which means unknown.
+An element is a control, queue, link, impairment, source of traffic or medium. The engine computes
+its facts from its parameters and writes them beside these, under `facts`. Readers take the facts
+and never the parameters: a parameter has a meaning to its own element only. A fact that is not
+stated is None, which means unknown.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["Facts", "control", "element", "impairments", "kind", "link", "media", "queue", "traffic", "whole"]
+__all__ = [
+    "Facts",
+    "control",
+    "element",
+    "impairments",
+    "kind",
+    "link",
+    "media",
+    "queue",
+    "traffic",
+    "whole",
+]
 
 Tree = Mapping[str, Any]
 

@@ -23,7 +23,8 @@ __all__ = [
 # The file in a result's folder that says what it was made of: see `ackclock.kept`.
 ADDRESS = "address"
 
-# Begins the names of what will take another name once it is whole. A kill may leave it, and then it is in nobody's way.
+# Begins the names of what will take another name once it is whole. A kill may leave it, and then it
+# is in nobody's way.
 UNFINISHED = ".ackclock-"
 
 
@@ -62,15 +63,23 @@ def refuse_foreign_folder(folder: str | Path, may_hold: Contents = RESULT) -> No
     if not folder.is_dir():
         raise InputError("file", f"{folder}", "is a file; choose another folder")
     inside = (path.relative_to(folder) for path in folder.rglob("*"))
-    contents = sorted(path.as_posix() for path in inside if not any(part.startswith(UNFINISHED) for part in path.parts))
+    contents = sorted(
+        path.as_posix()
+        for path in inside
+        if not any(part.startswith(UNFINISHED) for part in path.parts)
+    )
     if contents and may_hold.mark not in contents:
         raise InputError(
-            "file", f"{folder}", f"is not empty and no {may_hold.noun} of ackclock's; choose another folder"
+            "file",
+            f"{folder}",
+            f"is not empty and no {may_hold.noun} of ackclock's; choose another folder",
         )
     foreign = next((name for name in contents if not may_hold.names.fullmatch(name)), None)
     if foreign is not None:
         raise InputError(
-            "file", f"{folder}", f"holds {foreign}, which is not ackclock's; move it away or choose another folder"
+            "file",
+            f"{folder}",
+            f"holds {foreign}, which is not ackclock's; move it away or choose another folder",
         )
 
 
@@ -100,7 +109,10 @@ def staged(folder: Path) -> Iterator[Path]:
         yield staging
         staging.chmod(0o777 & ~_umask())  # mkdtemp's is private
         if folder.exists():
-            replaced = Path(tempfile.mkdtemp(prefix=f"{UNFINISHED}{folder.name}.", dir=folder.parent)) / "replaced"
+            replaced = (
+                Path(tempfile.mkdtemp(prefix=f"{UNFINISHED}{folder.name}.", dir=folder.parent))
+                / "replaced"
+            )
             folder.rename(replaced)
         try:
             staging.rename(folder)

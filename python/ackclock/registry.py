@@ -10,9 +10,10 @@ from ackclock import engine
 def registry() -> dict[str, Any]:
     """The lists by kind.
 
-    `kinds` names the kinds of elements. Under the name of each stand its elements in reading order: records with
-    `name`, `label`, `summary`, `reference`, `parameters` (a JSON schema) and `facts` (those of a sample, None for a
-    kind without). `presets` maps a name to its TCP parameters. Do not change it.
+    `kinds` names the kinds of elements. Under the name of each stand its elements in reading order:
+    records with `name`, `label`, `summary`, `reference`, `parameters` (a JSON schema) and `facts`
+    (those of a sample, None for a kind without). `presets` maps a name to its TCP parameters. Do
+    not change it.
     """
     return engine.registry()
 

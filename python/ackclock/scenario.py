@@ -1,7 +1,7 @@
 """The scenario: a network path and its traffic, as the tree its file describes.
 
-Quantities stay as written, with their units. A scenario is checked when it is used (`check`, `resolve`, `simulate`,
-`predict`), so that `replace` may complete an unfinished one.
+Quantities stay as written, with their units. A scenario is checked when it is used (`check`,
+`resolve`, `simulate`, `predict`), so that `replace` may complete an unfinished one.
 """
 
 import copy
@@ -31,13 +31,17 @@ def load(path: str | Path) -> "Scenario":
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ScenarioError("file", f"{path}", "no such file; give the path of a scenario, a .toml file") from None
+        raise ScenarioError(
+            "file", f"{path}", "no such file; give the path of a scenario, a .toml file"
+        ) from None
     except UnicodeDecodeError:
         raise ScenarioError(
             "file", f"{path}", "is no text; give the path of a scenario, a .toml file in UTF-8"
         ) from None
     except OSError as error:
-        raise ScenarioError("file", f"{path}", f"{error.strerror}; give the path of a scenario, a .toml file") from None
+        raise ScenarioError(
+            "file", f"{path}", f"{error.strerror}; give the path of a scenario, a .toml file"
+        ) from None
     try:
         tree = engine.parse_toml(text)
     except ScenarioError as error:
@@ -69,12 +73,14 @@ class Scenario:
     def replace(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> "Scenario":
         """A copy with other values.
 
-        What is given a value is no longer swept; of paths that are swept together the others still are.
+        What is given a value is no longer swept; of paths that are swept together the others still
+        are.
 
         Args:
-            changes: Path to value: `{"hops.wireless.link.rate": "11 Mbit/s", "seed": 2}`. List members are named by
-                name or by index.
-            more: The same as keywords: `replace(seed=2)`, `replace(**{"hops.wireless.delay": "1 ms"})`.
+            changes: Path to value: `{"hops.wireless.link.rate": "11 Mbit/s", "seed": 2}`. List
+                members are named by name or by index.
+            more: The same as keywords: `replace(seed=2)`, `replace(**{"hops.wireless.delay": "1
+                ms"})`.
 
         Raises:
             ScenarioError: A path leads nowhere, or into a table that the sweep sets as a whole.
@@ -87,7 +93,10 @@ class Scenario:
         Raises:
             ScenarioError: The sweep names what is not there.
         """
-        return [Point(assignments, Scenario(tree, self.folder)) for assignments, tree in engine.expand(self.tree)]
+        return [
+            Point(assignments, Scenario(tree, self.folder))
+            for assignments, tree in engine.expand(self.tree)
+        ]
 
     def resolve(self) -> "Scenario":
         """The checked scenario with all defaults filled in. Call it on a point if there is a sweep.
@@ -109,7 +118,9 @@ class Scenario:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return _field(self.tree, name, [other for other in vars(Scenario) if not other.startswith("_")])
+        return _field(
+            self.tree, name, [other for other in vars(Scenario) if not other.startswith("_")]
+        )
 
     def __dir__(self) -> list[str]:
         return [*object.__dir__(self), *self.tree]
@@ -205,7 +216,11 @@ class Parts(Sequence[Any]):
         for member in self._members:
             if isinstance(member, dict) and member.get("name") == key:
                 return Part(member)
-        names = [member["name"] for member in self._members if isinstance(member, dict) and "name" in member]
+        names = [
+            member["name"]
+            for member in self._members
+            if isinstance(member, dict) and "name" in member
+        ]
         raise KeyError(f"no {key!r} here; there is {', '.join(names) or 'none with a name'}")
 
     def __len__(self) -> int:

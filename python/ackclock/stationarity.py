@@ -1,22 +1,26 @@
 """Whether a long-lived flow was observed for long enough that its means are those of a steady state.
 
-An interval over replicates says how far replicates differ. Replicates that all end on the first slope of a saw-tooth
-agree to a hundredth of a percent, and their mean is still not that of the saw-tooth. Two rules, both chosen before
-any result was looked at:
+An interval over replicates says how far replicates differ. Replicates that all end on the first
+slope of a saw-tooth agree to a hundredth of a percent, and their mean is still not that of the
+saw-tooth. Two rules, both chosen before any result was looked at:
 
-- At least `EPOCHS` congestion epochs, on the mean over instances and replicates, lie in the measured time. An epoch is
-  what one reaction to congestion begins; reactions to what is lost again in the same recovery belong to it.
-- MSER-5 does not ask for more than half of the measured time to be cut off. White, "An effective truncation heuristic
-  for bias reduction in simulation output", Simulation 69(6), 1997: of means of `BATCH` observations each, cut off the
-  first d so that the standard error of the others is least. Hoad, Robinson, Davies, "Automating warm-up length
-  estimation", Journal of the Operational Research Society 61(9), 2010: where d lies behind the middle, there are too
-  few observations. Observations are the goodput between two sampling times, all instances and replicates together. It
-  is looked for up to three quarters, so that the rest still holds one epoch where there are `EPOCHS`; fewer than
-  `BATCHES` batches are not judged. A change of the mean of less than `NOTICEABLE` is none.
+- At least `EPOCHS` congestion epochs, on the mean over instances and replicates, lie in the
+  measured time. An epoch is what one reaction to congestion begins; reactions to what is lost again
+  in the same recovery belong to it.
+- MSER-5 does not ask for more than half of the measured time to be cut off. White, "An effective
+  truncation heuristic for bias reduction in simulation output", Simulation 69(6), 1997: of means of
+  `BATCH` observations each, cut off the first d so that the standard error of the others is least.
+  Hoad, Robinson, Davies, "Automating warm-up length estimation", Journal of the Operational
+  Research Society 61(9), 2010: where d lies behind the middle, there are too few observations.
+  Observations are the goodput between two sampling times, all instances and replicates together. It
+  is looked for up to three quarters, so that the rest still holds one epoch where there are
+  `EPOCHS`; fewer than `BATCHES` batches are not judged. A change of the mean of less than
+  `NOTICEABLE` is none.
 
-Judged are flows under a control that always have something to send and neither end nor arrive one by one. Epochs are
-asked for where the control states that it reacts to loss and not to delay, as a window that follows the delay comes to
-rest, and where the window can still grow: one that the receiver limits comes to rest, too.
+Judged are flows under a control that always have something to send and neither end nor arrive one
+by one. Epochs are asked for where the control states that it reacts to loss and not to delay, as a
+window that follows the delay comes to rest, and where the window can still grow: one that the
+receiver limits comes to rest, too.
 """
 
 import math
@@ -37,7 +41,8 @@ from ackclock.table import Cell, Written, assigned, text
 
 __all__ = ["EPOCHS", "NOTE", "Stationarity", "Verdict", "judge", "mser", "starred"]
 
-#: Congestion epochs that a mean needs. Of fewer the part of an epoch at either end is no small part of the whole.
+#: Congestion epochs that a mean needs. Of fewer the part of an epoch at either end is no small part
+#: of the whole.
 EPOCHS = 5
 
 #: What would do is said with one more, as the measured time begins and ends within an epoch.
@@ -53,7 +58,15 @@ NOTICEABLE = 0.01
 NOTE = "* has not settled: too few congestion epochs in the measured time, or goodput that still changes"
 
 #: Metrics that are no means of a steady state, so that nothing is marked.
-_COUNTS = frozenset({"timeouts", "completion_time", "incomplete_share", "convergence_time", "estimate_settling_time"})
+_COUNTS = frozenset(
+    {
+        "timeouts",
+        "completion_time",
+        "incomplete_share",
+        "convergence_time",
+        "estimate_settling_time",
+    }
+)
 
 _LOSSES = ("fast_retransmit", "timeout")
 _KEYS = ("point", "replicate", "flow", "instance")
@@ -61,7 +74,13 @@ _KEYS = ("point", "replicate", "flow", "instance")
 #: What is read of each table, besides the keys; kernels tell no events.
 _READ = {
     "flows": ("start_s", "end_s"),
-    "samples": ("time_s", "delivered_bytes", "cwnd_bytes", "retransmitted_packets", "smoothed_rtt_s"),
+    "samples": (
+        "time_s",
+        "delivered_bytes",
+        "cwnd_bytes",
+        "retransmitted_packets",
+        "smoothed_rtt_s",
+    ),
     "events": ("time_s", "kind"),
 }
 
@@ -75,8 +94,10 @@ class Verdict:
     Attributes:
         settled: Whether its means are those of a steady state; None if that is not known.
         reason: Why they are not, or why it is not known; empty if they are.
-        epochs: Congestion epochs in the measured time, mean over instances and replicates; None if none are asked for.
-        epoch_s: How long one takes: measured if there was one, else from the facts; None if unknown.
+        epochs: Congestion epochs in the measured time, mean over instances and replicates; None if
+            none are asked for.
+        epoch_s: How long one takes: measured if there was one, else from the facts; None if
+            unknown.
         duration_s: A duration of the run that would do; None if unknown or not needed.
     """
 
@@ -113,13 +134,23 @@ class Stationarity:
         found = set()
         for (point, flow), verdict in self.verdicts.items():
             if verdict.settled is False:
-                routes = [one["route"] for one in self.points[point]["scenario"]["flows"] if one["name"] == flow]
-                found |= {(point, name) for name in ("", flow, *(hop for route in routes for hop in route))}
+                routes = [
+                    one["route"]
+                    for one in self.points[point]["scenario"]["flows"]
+                    if one["name"] == flow
+                ]
+                found |= {
+                    (point, name)
+                    for name in ("", flow, *(hop for route in routes for hop in route))
+                }
         return frozenset(found)
 
     def marks(self, metric: str, point: int, subject: str) -> bool:
         """Returns whether a metric's mean is marked; the subject is a flow, a hop, or what stands for all flows."""
-        return metric not in _COUNTS and (point, "" if metric == "fairness" else subject) in self.marked
+        return (
+            metric not in _COUNTS
+            and (point, "" if metric == "fairness" else subject) in self.marked
+        )
 
     def row(self, point: int, flow: str) -> dict[str, Any] | None:
         """Returns the verdict on a flow as plain data; None if it is not judged."""
@@ -135,7 +166,11 @@ class Stationarity:
         (point, flow), worst = max(doubtful.items(), key=lambda one: one[1].duration_s or 0)
         words = assigned(self.points[point]["assignments"]) if len(self.points) > 1 else []
         where = f"{flow} ({', '.join(words)})" if words else flow
-        others = f"; {len(doubtful)} of {len(self.verdicts)} means are so, marked *" if len(doubtful) > 1 else ""
+        others = (
+            f"; {len(doubtful)} of {len(self.verdicts)} means are so, marked *"
+            if len(doubtful) > 1
+            else ""
+        )
         return f"{where}: {worst.reason}{others}"
 
 
@@ -157,7 +192,8 @@ class _Instance:
 def judge(result: Result) -> Stationarity:
     """Judges every long-lived flow of a simulation or an emulation.
 
-    There are no verdicts on other results, nor on those that lack a table or a column that is needed.
+    There are no verdicts on other results, nor on those that lack a table or a column that is
+    needed.
     """
     if result.run["method"] not in ("simulate", "emulate") or not _tells(result):
         return Stationarity(result.points)
@@ -178,13 +214,18 @@ def judge(result: Result) -> Stationarity:
 
 def starred(cell: Cell, marked: bool) -> Cell:
     """Returns a cell of a table, with the mark if it is to have one."""
-    return Written(cell.value if isinstance(cell, Written) else cell, f"{text(cell)}*") if marked else cell
+    return (
+        Written(cell.value if isinstance(cell, Written) else cell, f"{text(cell)}*")
+        if marked
+        else cell
+    )
 
 
 def mser(batches: NDArray[np.float64]) -> int:
     """Returns how many batches MSER cuts off, of up to three quarters of them.
 
-    That is the d that makes sum((x_i - mean)^2)/(n - d)^2 least, sum and mean over the n - d batches that are left.
+    That is the d that makes sum((x_i - mean)^2)/(n - d)^2 least, sum and mean over the n - d
+    batches that are left.
     """
     n = batches.size
     d = np.arange(3 * n // 4 + 1)
@@ -217,7 +258,10 @@ def _judged(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _instances(result: Result, names: list[str]) -> dict[tuple[int, str], list[_Instance]]:
     """The instances of each point and flow that were there in the measured time, of runs that count."""
     flows = result.rows("flows", flow=names)
-    there = {key: (rows["start_s"][0], rows["end_s"][0]) for key, rows in grouped(flows, _KEYS, _READ["flows"])}
+    there = {
+        key: (rows["start_s"][0], rows["end_s"][0])
+        for key, rows in grouped(flows, _KEYS, _READ["flows"])
+    }
     reactions = _reactions(result, names) if result.run["method"] == "simulate" else None
     warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points]
     found: dict[tuple[int, str], list[_Instance]] = {}
@@ -225,7 +269,10 @@ def _instances(result: Result, names: list[str]) -> dict[tuple[int, str], list[_
         point, replicate, flow, _ = key
         start, end = there.get(key, (math.inf, math.nan))
         from_s, to_s = np.fmax(warmups[point], start), np.fmin(math.inf, end)
-        late = {name: values[(rows["time_s"] >= from_s) & (rows["time_s"] <= to_s)] for name, values in rows.items()}
+        late = {
+            name: values[(rows["time_s"] >= from_s) & (rows["time_s"] <= to_s)]
+            for name, values in rows.items()
+        }
         if (point, replicate) in result.left_out or late["time_s"].size < 2:
             continue
         if reactions is None:
@@ -280,21 +327,37 @@ def _verdict(scenario: dict[str, Any], flow: dict[str, Any], instances: list[_In
         return Verdict(None, "whether and when it reacts to congestion is not known")
     epoch = measured / epochs if epochs > 0 else _from_facts(flow_path(scenario, flow))
     if epochs >= EPOCHS:
-        return Verdict(False, _drifting(), epochs, epoch) if drifts else Verdict(True, "", epochs, epoch)
+        return (
+            Verdict(False, _drifting(), epochs, epoch)
+            if drifts
+            else Verdict(True, "", epochs, epoch)
+        )
     many = "epoch" if epochs == 1 else "epochs"
     few = f"{epochs:.2g} congestion {many} in {float(f'{measured:.3g}'):g} s, a mean needs at least {EPOCHS}"
     if epoch is None:
-        return Verdict(False, f"{few}; give it a longer duration (how long an epoch takes is not known)", epochs)
+        return Verdict(
+            False,
+            f"{few}; give it a longer duration (how long an epoch takes is not known)",
+            epochs,
+        )
     needed = _rounded_up(max(duration - measured + _ADVISED * epoch, duration))
     return Verdict(
-        False, f"{few}; one takes about {_rounded_up(epoch):g} s: --set 'duration={needed:g} s'", epochs, epoch, needed
+        False,
+        f"{few}; one takes about {_rounded_up(epoch):g} s: --set 'duration={needed:g} s'",
+        epochs,
+        epoch,
+        needed,
     )
 
 
 def _has_epochs(flow: dict[str, Any], instances: list[_Instance]) -> bool:
     """Whether a saw-tooth is under way, as far as is known."""
     transport, stated = flow["transport"], facts.control(flow["transport"])[1]
-    if transport["kind"] != "tcp" or stated["reacts_to_loss"] is False or stated["reacts_to_delay"] is True:
+    if (
+        transport["kind"] != "tcp"
+        or stated["reacts_to_loss"] is False
+        or stated["reacts_to_delay"] is True
+    ):
         return False
     return any(one.grows or one.epochs > 0 for one in instances)
 
@@ -305,7 +368,10 @@ def _drifting() -> str:
 
 def _drifts(instances: list[_Instance]) -> bool | None:
     """Whether MSER-5 says that the goodput has not come to rest; None if there are too few batches."""
-    start, end = (max(one.times_s[0] for one in instances), min(one.times_s[-1] for one in instances))
+    start, end = (
+        max(one.times_s[0] for one in instances),
+        min(one.times_s[-1] for one in instances),
+    )
     count = min(one.times_s.size - 1 for one in instances) // BATCH
     if count < BATCHES or not start < end:
         return None
@@ -319,12 +385,17 @@ def _drifts(instances: list[_Instance]) -> bool | None:
 def _from_facts(path: FlowPath) -> float | None:
     """How long an epoch takes where the queue overflows, by what elements state; None if unknown.
 
-    Of a window that grows in a straight line it is the saw-tooth's. Of CUBIC it is K = cbrt(Wmax (1 - beta)/C)
-    (RFC 9438 equation 2), or the saw-tooth of its Reno-friendly region (section 4.3) where that is shorter.
+    Of a window that grows in a straight line it is the saw-tooth's. Of CUBIC it is K = cbrt(Wmax (1
+    - beta)/C) (RFC 9438 equation 2), or the saw-tooth of its Reno-friendly region (section 4.3)
+    where that is shorter.
     """
     control, bottleneck = path.control, path.bottleneck
     full = path.share_segments + bottleneck.buffer_segments / bottleneck.flows
-    if not math.isfinite(full) or not 0 < control.kept_share < 1 or path.sender.receive_window_segments <= full:
+    if (
+        not math.isfinite(full)
+        or not 0 < control.kept_share < 1
+        or path.sender.receive_window_segments <= full
+    ):
         return None
     beta = control.kept_share
     growth = 3 * (1 - beta) / (1 + beta) if control.growth == "cubic" else control.growth_segments

@@ -1,7 +1,8 @@
 """Tables that people read, and how numbers, intervals and swept values are written in them.
 
-A `Table` is data: typed cells in named columns. `ackclock.cli.output` prints it on a terminal, the template
-`report/table.html.jinja` writes it into a page, and `to_json` and `to_csv` give it to programs.
+A `Table` is data: typed cells in named columns. `ackclock.cli.output` prints it on a terminal, the
+template `report/table.html.jinja` writes it into a page, and `to_json` and `to_csv` give it to
+programs.
 """
 
 import csv
@@ -45,7 +46,8 @@ class Column:
     Attributes:
         name: The name at its head; empty for none.
         unit: The unit of its numbers, written after the name.
-        spare: When a terminal is too narrow, columns are left out by ascending `spare`; None for a column that stays.
+        spare: When a terminal is too narrow, columns are left out by ascending `spare`; None for a
+            column that stays.
         numeric: Whether it is aligned on the right; None if its cells are to decide.
     """
 
@@ -69,8 +71,8 @@ class Table:
         columns: The columns, from the left.
         rows: One cell for each column.
         note: What a reader has to know of it, for pages; may be empty.
-        keys: How many columns tell the rows apart. If positive, what is too wide for a terminal goes on below, beside
-            these columns again.
+        keys: How many columns tell the rows apart. If positive, what is too wide for a terminal
+            goes on below, beside these columns again.
         together: How many of the other columns then stay side by side.
     """
 
@@ -106,12 +108,22 @@ class Table:
         """The table with some of its columns, in that order."""
         chosen = list(positions)
         rows = tuple(tuple(row[at] for at in chosen) for row in self.rows)
-        return Table(self.title, tuple(self.columns[at] for at in chosen), rows, self.note, self.keys, self.together)
+        return Table(
+            self.title,
+            tuple(self.columns[at] for at in chosen),
+            rows,
+            self.note,
+            self.keys,
+            self.together,
+        )
 
     def to_json(self) -> list[dict[str, Any]]:
         """A record for each row: the head of each column to its value as plain data."""
         return [
-            {column.head: plain(_value(cell)) for column, cell in zip(self.columns, row, strict=True)}
+            {
+                column.head: plain(_value(cell))
+                for column, cell in zip(self.columns, row, strict=True)
+            }
             for row in self.rows
         ]
 
@@ -123,7 +135,9 @@ class Table:
             if any(isinstance(value, Interval) for value in values):
                 columns.append([head, *(plain(getattr(value, "mean", value)) for value in values)])
                 for end in ("low", "high"):
-                    columns.append([f"{head} {end}", *(plain(getattr(value, end, None)) for value in values)])
+                    columns.append(
+                        [f"{head} {end}", *(plain(getattr(value, end, None)) for value in values)]
+                    )
             else:
                 columns.append([head, *map(plain, values)])
         file = io.StringIO()
@@ -207,12 +221,19 @@ def named(flow: str, instances: int | None) -> str:
 def swept_paths(rows: Rows) -> list[str]:
     """The swept parameters that the row does not say otherwise: a swept control stands in the column of controls."""
     paths = list(rows[0]["assignments"]) if rows else []
-    return [path for path in paths if not all(row["assignments"][path] == row.get("control") for row in rows)]
+    return [
+        path
+        for path in paths
+        if not all(row["assignments"][path] == row.get("control") for row in rows)
+    ]
 
 
 def assigned(assignments: Mapping[str, Any]) -> list[str]:
     """The swept values of a point, each with its name."""
-    return [f"{name} {value}" for name, value in zip(short(assignments), assignments.values(), strict=True)]
+    return [
+        f"{name} {value}"
+        for name, value in zip(short(assignments), assignments.values(), strict=True)
+    ]
 
 
 def short(paths: Iterable[str]) -> list[str]:
@@ -267,7 +288,11 @@ def averaging(result: Result) -> str:
     """What the numbers of a result are, for titles."""
     count, unreliable = result.run["replicates"], len(result.unreliable)
     one = "one replicate" if result.run["scenario"] else "one session"
-    words = f"means of {count} replicates ± 95 % confidence" if count > 1 else f"{one}, no confidence interval"
+    words = (
+        f"means of {count} replicates ± 95 % confidence"
+        if count > 1
+        else f"{one}, no confidence interval"
+    )
     if unreliable:
         runs = f"{unreliable} unreliable run{'' if unreliable == 1 else 's'}"
         words += f", {runs} {'left out' if result.left_out else 'taken in'}"

@@ -28,7 +28,8 @@ class CapacityTrace:
 
     Attributes:
         path: The file.
-        link: The tree of a scenario's link that delivers as it says; the file's name is relative to its folder.
+        link: The tree of a scenario's link that delivers as it says; the file's name is relative to
+            its folder.
         length_s: How long what is recorded lasts.
     """
 
@@ -49,8 +50,8 @@ class CapacityTrace:
     def rates(self, interval_s: float) -> "NDArray[np.float64]":
         """Mean rates in bit/s of successive intervals from the beginning, as many as fit.
 
-        Of a Mahimahi trace 1500 bytes an opportunity; one at the end of an interval counts, one at its beginning does
-        not.
+        Of a Mahimahi trace 1500 bytes an opportunity; one at the end of an interval counts, one at
+        its beginning does not.
         """
         import numpy as np
 
@@ -61,22 +62,27 @@ class CapacityTrace:
 def read(path: str | Path, form: str | None = None) -> CapacityTrace:
     """Reads a trace, once from its beginning to its end.
 
-    A CSV trace need not lead back to its beginning: its last row may have another rate than the first, which then
-    matters to nobody, or none.
+    A CSV trace need not lead back to its beginning: its last row may have another rate than the
+    first, which then matters to nobody, or none.
 
     Args:
         path: The file.
         form: One of `FORMATS`; by default what the ending of its name says.
 
     Raises:
-        ScenarioError: The file is missing or malformed, or its name says no format; file, line, value and remedy.
+        ScenarioError: The file is missing or malformed, or its name says no format; file, line,
+        value and remedy.
     """
     path = Path(path)
     if not path.is_file():
         raise ScenarioError(
-            "file", f"{path}", "is no file; give a capacity trace, for example a Mahimahi .down or a .csv file"
+            "file",
+            f"{path}",
+            "is no file; give a capacity trace, for example a Mahimahi .down or a .csv file",
         )
-    form = form or next((name for name, endings in FORMATS.items() if path.suffix.lower() in endings), None)
+    form = form or next(
+        (name for name, endings in FORMATS.items() if path.suffix.lower() in endings), None
+    )
     if form not in FORMATS:
         known = ", ".join(FORMATS)
         asked = f"format {form} is unknown" if form else "its name does not say its format"

@@ -6,7 +6,16 @@ from typing import NamedTuple
 
 from ackclock.errors import InputError
 
-TIME = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+TIME = {
+    "ns": 1e-9,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "ms": 1e-3,
+    "s": 1.0,
+    "min": 60.0,
+    "h": 3600.0,
+    "d": 86_400.0,
+}
 RATE = {
     "bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12, "B/s": 8.0, "kB/s": 8e3, "MB/s": 8e6,
     "GB/s": 8e9,
@@ -18,7 +27,14 @@ DATA = {
 COUNT = {"packets": 1.0, "packet": 1.0, "segments": 1.0, "segment": 1.0}
 COUNT_RATE = {"packets/s": 1.0, "segments/s": 1.0}
 SHARE = {"%": 0.01}
-_BASES = {"s": TIME, "bit/s": RATE, "bytes": DATA, "packets": COUNT, "packets/s": COUNT_RATE, "": SHARE}
+_BASES = {
+    "s": TIME,
+    "bit/s": RATE,
+    "bytes": DATA,
+    "packets": COUNT,
+    "packets/s": COUNT_RATE,
+    "": SHARE,
+}
 _WRITTEN = re.compile(r"\s*([-+]?[\d._]+(?:[eE][-+]?\d+)?)\s*(\S*)\s*")
 
 
@@ -27,7 +43,8 @@ class Quantity(NamedTuple):
 
     Attributes:
         amount: In the base unit.
-        base: The base unit: `s`, `bit/s`, `bytes`, `packets`, `packets/s`, or empty for a plain number or share.
+        base: The base unit: `s`, `bit/s`, `bytes`, `packets`, `packets/s`, or empty for a plain
+            number or share.
         number: As written.
         unit: As written.
     """
@@ -90,7 +107,11 @@ def window_packets(written: str, mss_bytes: float) -> float:
     if written == "unlimited":
         return math.inf
     quantity = parse(written)
-    return math.floor(quantity.amount / mss_bytes) if quantity.base == "bytes" else _amount(written, "packets")
+    return (
+        math.floor(quantity.amount / mss_bytes)
+        if quantity.base == "bytes"
+        else _amount(written, "packets")
+    )
 
 
 def _amount(written: str | float, base: str) -> float:
@@ -109,7 +130,13 @@ _SHOWN = {
 
 def shown(amount: float, base: str) -> str:
     """An amount in the base unit with three digits, for sentences: `13.1 Mbit/s`."""
-    factor, unit = next((one for one in _SHOWN[base] if abs(amount) >= 0.9995 * one[0]), _SHOWN[base][-1])
+    factor, unit = next(
+        (one for one in _SHOWN[base] if abs(amount) >= 0.9995 * one[0]), _SHOWN[base][-1]
+    )
     value = amount / factor
-    digits = 0 if value == 0 or unit == "bytes" else max(0, 2 - math.floor(math.log10(abs(value) * 1.0005)))
+    digits = (
+        0
+        if value == 0 or unit == "bytes"
+        else max(0, 2 - math.floor(math.log10(abs(value) * 1.0005)))
+    )
     return f"{value:.{digits}f} {unit}"

@@ -1,7 +1,8 @@
 """Published experiments, reproduced: one record for each table or figure.
 
-They use only public names of ackclock, and reach it through the entry-point group `ackclock.reproductions`. Append new
-records to `EXPERIMENTS`; the order is that of `ackclock reproduce --list`.
+They use only public names of ackclock, and reach it through the entry-point group
+`ackclock.reproductions`. Append new records to `EXPERIMENTS`; the order is that of `ackclock
+reproduce --list`.
 """
 
 from ackclock.reproduction import Experiment
@@ -17,7 +18,13 @@ from ackclock_reproductions.markov import (
     window_moments,
     windows,
 )
-from ackclock_reproductions.own import adaptive_buffers, bursts_at_a_router, psi_map, rate_control, which_formula
+from ackclock_reproductions.own import (
+    adaptive_buffers,
+    bursts_at_a_router,
+    psi_map,
+    rate_control,
+    which_formula,
+)
 from ackclock_reproductions.westwood import mechanisms
 
 __all__ = ["EXPERIMENTS"]

@@ -1,7 +1,7 @@
 """What is documented not to come out of publications: `not_so.txt` has a line for each claim that fails.
 
-The file is written by hand, from what an experiment says when it is run: a claim that changes sides fails the
-expectation, whichever way.
+The file is written by hand, from what an experiment says when it is run: a claim that changes sides
+fails the expectation, whichever way.
 """
 
 from dataclasses import replace

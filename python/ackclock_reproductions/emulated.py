@@ -30,5 +30,13 @@ def trust(results: Mapping[str, Result]) -> Table:
                 f"{100 * sum(row['cpu_share'] for row in fidelity):.0f}",
             )
         )
-    head = ("runs", "reliable", "99 % of packets late at most, ms", "longest gap, ms", "processor, % in all")
-    return Table("Whether the emulations are reliable: the worst of the runs side by side", head, tuple(rows))
+    head = (
+        "runs",
+        "reliable",
+        "99 % of packets late at most, ms",
+        "longest gap, ms",
+        "processor, % in all",
+    )
+    return Table(
+        "Whether the emulations are reliable: the worst of the runs side by side", head, tuple(rows)
+    )

@@ -1,7 +1,7 @@
 """Tables 1, 2 and 3 of RFC 9438: average windows of Reno, HSTCP and CUBIC, and the loss they bear.
 
-The tables are computed, not measured: response functions, each at least Reno's. Letters: p loss probability, W average
-window (segments), RTT in seconds, C CUBIC's constant (segments/s³).
+The tables are computed, not measured: response functions, each at least Reno's. Letters: p loss
+probability, W average window (segments), RTT in seconds, C CUBIC's constant (segments/s³).
 """
 
 import math
@@ -15,7 +15,17 @@ from scipy.optimize import brentq
 
 from ackclock import plot
 from ackclock.models import cubic_response, hstcp_response, reno_response
-from ackclock.reproduction import Basis, Cell, Claim, Comparison, Experiment, Origin, Outcome, Setting, analytic
+from ackclock.reproduction import (
+    Basis,
+    Cell,
+    Claim,
+    Comparison,
+    Experiment,
+    Origin,
+    Outcome,
+    Setting,
+    analytic,
+)
 
 SOURCE = 'L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert, "CUBIC for fast and long-distance networks", RFC 9438, 2023'
 
@@ -96,7 +106,9 @@ def windows(RTT: float, title: str) -> Outcome:
         for line in _lines(AVERAGE_WINDOWS[RTT])
         for column, text in zip(COLUMNS, line[1:], strict=True)
     )
-    comparison = Comparison("Average window, segments", Origin.PRINTED, ("p",), cells, "equal when rounded to segments")
+    comparison = Comparison(
+        "Average window, segments", Origin.PRINTED, ("p",), cells, "equal when rounded to segments"
+    )
     at = {cell.quantity: cell.ours for cell in cells if cell.row == ("1.0e-06",)}
     claims = [] if RTT != 0.01 else _claims_of_table_2(at)
     settings = (
@@ -119,7 +131,11 @@ def _claims_of_table_2(at: dict[str, float]) -> list[Claim]:
             f"{gbit_per_s:.3f} Gbit/s",
             abs(gbit_per_s - 1.44) < 0.005,
         ),
-        Claim("There CUBIC with C = 0.04 or 0.4 is as fast as Reno", "the same window" if same else "another", same),
+        Claim(
+            "There CUBIC with C = 0.04 or 0.4 is as fast as Reno",
+            "the same window" if same else "another",
+            same,
+        ),
         Claim("There HSTCP is about ten times as fast", f"{ratio:.1f} times", 9 < ratio < 11),
     ]
 
@@ -136,7 +152,9 @@ def _draw_windows(cells: tuple[Cell, ...], title: str) -> Figure:
 
 def required_loss(window: Callable[[float, float], float], W: float) -> float:
     """The p at which the average window falls to W segments."""
-    found = brentq(lambda log_p: math.log(window(math.exp(log_p), RTT_S) / W), math.log(1e-12), 0.0, xtol=1e-13)
+    found = brentq(
+        lambda log_p: math.log(window(math.exp(log_p), RTT_S) / W), math.log(1e-12), 0.0, xtol=1e-13
+    )
     return math.exp(found)
 
 
@@ -153,8 +171,14 @@ def required_losses() -> Outcome:
             unit = 10.0 ** int(Decimal(text).as_tuple().exponent)
             cells.append(Cell(row, f"p of {column.label}", text, p, unit))
             is_cut = column.label != "CUBIC" or text == printed[0]
-            as_written.append(float(text) <= p < float(text) + unit if is_cut else abs(p - float(text)) <= unit / 2)
-    reading = "two digits, what follows cut off; CUBIC's rounded, but for the first, which is Reno's"
+            as_written.append(
+                float(text) <= p < float(text) + unit
+                if is_cut
+                else abs(p - float(text)) <= unit / 2
+            )
+    reading = (
+        "two digits, what follows cut off; CUBIC's rounded, but for the first, which is Reno's"
+    )
     claims = (
         Claim(
             f"The loss probabilities are written with {reading}",
@@ -169,7 +193,9 @@ def required_losses() -> Outcome:
         Setting("C", "0.4 segments/s³", Origin.PRINTED),
     )
     criterion = "W within half of the last digit, p within one of it"
-    comparison = Comparison("Required loss probability", Origin.PRINTED, ("Mbit/s",), tuple(cells), criterion)
+    comparison = Comparison(
+        "Required loss probability", Origin.PRINTED, ("Mbit/s",), tuple(cells), criterion
+    )
     basis = Basis(f"loss probabilities have {reading}")
     return Outcome(basis, (comparison,), partial(_draw_losses, cells, columns), claims, settings)
 
@@ -180,7 +206,9 @@ def _draw_losses(cells: list[Cell], columns: tuple[Column, ...]) -> Figure:
         own = [cell for cell in cells if cell.quantity == f"p of {column.label}"]
         rates = [float(cell.row[0]) for cell in own]
         curves.append(plot.Curve(column.label, rates, [cell.ours for cell in own]))
-        curves.append(plot.Curve("printed", rates, [cell.theirs for cell in own], "points", position))
+        curves.append(
+            plot.Curve("printed", rates, [cell.theirs for cell in own], "points", position)
+        )
     return plot.curves(
         curves,
         "throughput (Mbit/s)",
@@ -193,7 +221,14 @@ def _draw_losses(cells: list[Cell], columns: tuple[Column, ...]) -> Figure:
 
 def _entry(number: int, question: str, says: str, compute: Callable[[], Outcome]) -> Experiment:
     return Experiment(
-        f"rfc9438-table-{number}", "rfc9438", SOURCE, f"Table {number}", question, says, 0.5, analytic(compute)
+        f"rfc9438-table-{number}",
+        "rfc9438",
+        SOURCE,
+        f"Table {number}",
+        question,
+        says,
+        0.5,
+        analytic(compute),
     )
 
 

@@ -10,7 +10,9 @@ import numpy as np
 HIGH, LOW = 800_000, 400_000
 
 
-def markov_rows(high_s: float, low_s: float, length_s: float, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+def markov_rows(
+    high_s: float, low_s: float, length_s: float, seed: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
     """When the rate changes, and to what; it is high first."""
     generator = np.random.default_rng(seed)
     count = int(2 * length_s / (high_s + low_s) * 1.5) + 100
@@ -23,7 +25,9 @@ def markov_rows(high_s: float, low_s: float, length_s: float, seed: int = 1) -> 
 def write_csv(path: Path, begins: np.ndarray, rates: np.ndarray, length_s: float) -> Path:
     """Rows of time and rate; the last one only says where the trace ends."""
     rows = [f"{at:.9f},{rate}" for at, rate in zip(begins, rates, strict=True)]
-    path.write_text("\n".join(["time_s,rate_bit_per_s", *rows, f"{length_s},{rates[-1]}", ""]), encoding="utf-8")
+    path.write_text(
+        "\n".join(["time_s,rate_bit_per_s", *rows, f"{length_s},{rates[-1]}", ""]), encoding="utf-8"
+    )
     return path
 
 

@@ -88,24 +88,31 @@ def trials_of(scenario: Scenario) -> Trials:
     return Trials(scenario, 1, hop, Runs(None, lambda _words: None))
 
 
-def test_the_answer_meets_all_targets_and_the_next_smaller_buffer_does_not(found: BufferAdvice) -> None:
+def test_the_answer_meets_all_targets_and_the_next_smaller_buffer_does_not(
+    found: BufferAdvice,
+) -> None:
     assert found.status == "found"
     assert found.answer is not None
     assert found.below is not None
     assert found.answer.meets_all(found.targets)
     assert not found.below.meets_all(found.targets)
-    assert found.below.setting.size < found.answer.setting.size <= 1 + 1.05 * found.below.setting.size
+    assert (
+        found.below.setting.size < found.answer.setting.size <= 1 + 1.05 * found.below.setting.size
+    )
     assert found.binding is found.targets[0]
     assert found.known_from is not None
     assert 1 <= found.known_from <= found.answer.setting.size
-    # Everything that was tried and misses for certain on the side of too small is below the interval.
-    of_utilisation = [one.setting.size for one in tails(found) if one.judge(found.targets[0]) == "missed"]
+    # Everything that was tried and misses for certain on the side of too small is below the
+    # interval.
+    of_utilisation = [
+        one.setting.size for one in tails(found) if one.judge(found.targets[0]) == "missed"
+    ]
     assert max(of_utilisation) < found.known_from
 
 
 def test_the_delay_bounds_the_buffer_from_above_by_what_it_holds(found: BufferAdvice) -> None:
-    # Always some packets short of a full queue, p99 of drop-tail is at most B/C: 16 packets of 1.2 ms fit, and with
-    # a queue that is full for more than 1 % of the time no more.
+    # Always some packets short of a full queue, p99 of drop-tail is at most B/C: 16 packets of 1.2
+    # ms fit, and with a queue that is full for more than 1 % of the time no more.
     assert found.largest == 16
     assert found.hop.packet_s == pytest.approx(1.2e-3)
     for one in tails(found):
@@ -155,7 +162,8 @@ def test_one_flow_needs_what_the_saw_tooth_says() -> None:
     [says] = advice.models
     assert says.label == "saw-tooth"
     assert says.packets is not None
-    # The product is 42 packets. Recovery takes a round trip, in which the model's window is there already.
+    # The product is 42 packets. Recovery takes a round trip, in which the model's window is there
+    # already.
     assert advice.answer.setting.size == pytest.approx(says.packets, rel=0.25, abs=2)
     assert says.utilisation == pytest.approx(0.95, abs=0.03)
     by_name = {tried.rule.name: tried.rule.packets for tried in advice.rules}
@@ -171,7 +179,11 @@ def test_rules_of_thumb_follow_controls_and_numbers(small: Scenario) -> None:
     product = 10e6 * hop.round_trip_s / 8 / 1500
     assert hop.round_trip_s == pytest.approx(0.02 + 0.015 + 1.2e-3, abs=1e-4)
     given = {rule.name: rule.packets for rule in rules(hop)}
-    assert given == {"BDP": round(product), "BDP(1-β)/β, cubic": round(product * 3 / 7), "BDP/√n": round(product / 2)}
+    assert given == {
+        "BDP": round(product),
+        "BDP(1-β)/β, cubic": round(product * 3 / 7),
+        "BDP/√n": round(product / 2),
+    }
 
 
 def test_what_no_drop_tail_buffer_meets_adaptive_red_may(small: Scenario) -> None:
@@ -189,7 +201,10 @@ def test_what_no_drop_tail_buffer_meets_adaptive_red_may(small: Scenario) -> Non
     assert last.setting.queue["kind"] == "adaptive_red"
     assert last.meets_all(advice.targets)
     told = " ".join(words.paragraphs(advice))
-    assert "Infeasible: no drop-tail buffer meets utilisation ≥ 95 %, p99 delay ≤ 29 ms and loss ≤ 1.4 %." in told
+    assert (
+        "Infeasible: no drop-tail buffer meets utilisation ≥ 95 %, p99 delay ≤ 29 ms and loss ≤ 1.4 %."
+        in told
+    )
     assert f"p99 delay ≤ 29 ms alone: met up to {by_delay.high.met} packets" in told
     assert "Adaptive RED, target_delay = 12 ms meets all of it" in told
 
@@ -198,18 +213,25 @@ def test_what_nothing_meets_is_said_with_what_comes_nearest(small: Scenario) -> 
     advice = advise_buffer(small.replace(replicates=2), utilisation="98 %", p99_delay="3 ms")
     assert advice.status == "infeasible"
     assert not any(one.meets_all(advice.targets) for one in advice.alternatives)
-    assert "Nor does any active queue management that was tried; nearest come: " in " ".join(words.paragraphs(advice))
-    quiet = small.replace({"flows.downloads.transport.receive_window": "2 packets", "replicates": 2})
+    assert "Nor does any active queue management that was tried; nearest come: " in " ".join(
+        words.paragraphs(advice)
+    )
+    quiet = small.replace(
+        {"flows.downloads.transport.receive_window": "2 packets", "replicates": 2}
+    )
     idle = advise_buffer(quiet, utilisation="98 %")
     assert idle.status == "infeasible"
     assert idle.alone[0].sizes is None
     assert "comes nearest" in " ".join(words.paragraphs(idle))
-    # A queue that never overflows is as good as a larger one: nothing is tried beyond the first of these.
+    # A queue that never overflows is as good as a larger one: nothing is tried beyond the first of
+    # these.
     assert sum(one.found["loss"].mean == 0 for one in tails(idle)) <= 9
 
 
 def test_transfers_that_arrive_have_their_own_target() -> None:
-    advice = advise_buffer(Scenario.from_toml(SMALL + PAGES), utilisation="90 %", completion_p95="2500 ms")
+    advice = advise_buffer(
+        Scenario.from_toml(SMALL + PAGES), utilisation="90 %", completion_p95="2500 ms"
+    )
     assert advice.status == "found"
     assert advice.answer is not None
     assert advice.answer.found["completion_p95_s"].high <= 2.5
@@ -228,8 +250,12 @@ def test_transfers_alone_have_no_default_of_utilisation() -> None:
 @pytest.mark.parametrize("name", ["markov-link", "trace-link"])
 def test_links_that_move_are_sized_at_their_mean_rate(name: str) -> None:
     tree = load(ROOT / "examples" / f"{name}.toml").tree
-    fixed = Scenario({key: value for key, value in tree.items() if key != "sweep"}, ROOT / "examples")
-    advice = advise_buffer(fixed.replace({"duration": "40 s", "warmup": "10 s", "replicates": 3}), utilisation="80 %")
+    fixed = Scenario(
+        {key: value for key, value in tree.items() if key != "sweep"}, ROOT / "examples"
+    )
+    advice = advise_buffer(
+        fixed.replace({"duration": "40 s", "warmup": "10 s", "replicates": 3}), utilisation="80 %"
+    )
     assert advice.answer is not None
     assert not advice.hop.is_steady
     assert " on the mean" in words.title(advice)
@@ -258,7 +284,9 @@ def test_the_hop_is_the_one_whose_link_is_used_most_or_the_one_named(small: Scen
     with refused("unknown-name", "--hop", "return", "link"):
         bottleneck(result, "return")
     both = small.replace({"hops.return.queue.limit": "100 packets", "replicates": 1})
-    tree = both.tree | {"flows": [both.tree["flows"][0] | {"route": ["return", "link"], "return": ["return"]}]}
+    tree = both.tree | {
+        "flows": [both.tree["flows"][0] | {"route": ["return", "link"], "return": ["return"]}]
+    }
     through_both = simulate(Scenario(tree))
     assert bottleneck(through_both, None).name == "link"
     assert bottleneck(through_both, "return").rate_bit_per_s == pytest.approx(100e6)
@@ -275,17 +303,26 @@ def test_a_link_without_a_rate_is_refused(small: Scenario) -> None:
 
 def test_a_queue_that_is_not_drop_tail_is_replaced_and_aqm_tried_too(small: Scenario) -> None:
     red = {"kind": "adaptive_red", "limit": "200 packets", "target_delay": "20 ms"}
-    advice = advise_buffer(small.replace({"hops.link.queue": red, "replicates": 3}), utilisation="90 %")
+    advice = advise_buffer(
+        small.replace({"hops.link.queue": red, "replicates": 3}), utilisation="90 %"
+    )
     assert advice.answer is not None
     assert advice.answer.setting.queue == {"kind": "droptail", "limit": f"{advice.answer.setting.size} packets",
                                            "counts_packet_in_service": False}  # fmt: skip
     assert advice.alternatives
-    assert any("is adaptive_red; drop-tail is tried in its place" in line for line in advice.warnings)
-    assert words.buffer_table(advice).texts[-1 - len(advice.alternatives)][-1] == "as it is (adaptive_red)"
+    assert any(
+        "is adaptive_red; drop-tail is tried in its place" in line for line in advice.warnings
+    )
+    assert (
+        words.buffer_table(advice).texts[-1 - len(advice.alternatives)][-1]
+        == "as it is (adaptive_red)"
+    )
 
 
 def test_replicates_that_are_alike_are_said_to_be(small: Scenario) -> None:
-    fixed = small.replace({"flows.downloads.start": "0 s", "flows.downloads.access_delay": "5 ms", "replicates": 2})
+    fixed = small.replace(
+        {"flows.downloads.start": "0 s", "flows.downloads.access_delay": "5 ms", "replicates": 2}
+    )
     advice = advise_buffer(fixed.replace({"flows.downloads.count": 1}), utilisation="70 %")
     assert any("all replicates are alike" in line for line in advice.warnings)
 
@@ -299,7 +336,9 @@ def made_up(trials: Trials, verdicts: dict[str, list[dict[int, list[float]]]]) -
             by_size = batches[min(batch, len(batches) - 1)]
             at = max(size for size in by_size if size <= setting.size)
             old = before.values[name] if before is not None else {}  # type: ignore[attr-defined]
-            found[name] = old | {len(old) + number: value for number, value in enumerate(by_size[at])}
+            found[name] = old | {
+                len(old) + number: value for number, value in enumerate(by_size[at])
+            }
         return outcome_of(setting, found)
 
     trials._more = more  # type: ignore[method-assign, assignment]
@@ -329,10 +368,15 @@ def test_all_targets_are_judged_of_the_same_replicates(small: Scenario) -> None:
     assert not trials.outcome(setting).meets_all((BUSY, QUICK))
 
 
-def test_what_meets_all_is_found_between_two_edges_that_are_next_to_each_other(small: Scenario) -> None:
+def test_what_meets_all_is_found_between_two_edges_that_are_next_to_each_other(
+    small: Scenario,
+) -> None:
     """Edges are bisected to 4 %: of 1000 packets forty lie between, and one of them may meet what neither edge does."""
     trials = trials_of(small)
-    steady = {"utilisation": [{1: [0.8] * 4, 1010: [0.95] * 4}], "delay_p99_s": [{1: [0.01] * 4, 1013: [0.03] * 4}]}
+    steady = {
+        "utilisation": [{1: [0.8] * 4, 1010: [0.95] * 4}],
+        "delay_p99_s": [{1: [0.01] * 4, 1013: [0.03] * 4}],
+    }
     made_up(trials, steady)
     sizes = [500, 1000, 2000]
     alone = tuple(_alone(trials, target, sizes) for target in (BUSY, QUICK))
@@ -340,7 +384,9 @@ def test_what_meets_all_is_found_between_two_edges_that_are_next_to_each_other(s
     assert found is not None
     assert 1010 <= found.low.met < 1013
     # And none where there is none.
-    made_up(contrary := trials_of(small), steady | {"utilisation": [{1: [0.8] * 4, 1013: [0.95] * 4}]})
+    made_up(
+        contrary := trials_of(small), steady | {"utilisation": [{1: [0.8] * 4, 1013: [0.95] * 4}]}
+    )
     alone = tuple(_alone(contrary, target, sizes) for target in (BUSY, QUICK))
     assert _together(contrary, (BUSY, QUICK), sizes, alone) is None
     assert _status(contrary, (BUSY, QUICK), None) == "infeasible"
@@ -352,7 +398,11 @@ def test_a_run_of_few_saw_teeth_is_said_to_be(small: Scenario) -> None:
         {"flows.downloads.count": 1, "flows.downloads.access_delay": "80 ms", "replicates": 2,
          "hops.link.link.rate": "50 Mbit/s"}
     )  # fmt: skip
-    [said] = [line for line in advise_buffer(long_pipe, utilisation="70 %").warnings if line.startswith("duration")]
+    [said] = [
+        line
+        for line in advise_buffer(long_pipe, utilisation="70 %").warnings
+        if line.startswith("duration")
+    ]
     assert "20 s after a warm-up of 4 s is short" in said
 
 
@@ -370,13 +420,18 @@ def test_a_cell_is_not_passed_over_for_the_wire_before_it() -> None:
 
 
 def tails(advice: BufferAdvice) -> list:
-    return [one for one in advice.every if one.setting.queue and one.setting.queue["kind"] == "droptail"]
+    return [
+        one for one in advice.every if one.setting.queue and one.setting.queue["kind"] == "droptail"
+    ]
 
 
 @pytest.mark.parametrize(
-    ("smallest", "largest", "within"), [(60, 166, 100), (10, 61, 20), (7, 7, 7), (1, 2, 1), (10, 11, 10)]
+    ("smallest", "largest", "within"),
+    [(60, 166, 100), (10, 61, 20), (7, 7, 7), (1, 2, 1), (10, 11, 10)],
 )
-def test_the_middle_is_within_and_no_more_than_twice_the_smallest(smallest: int, largest: int, within: int) -> None:
+def test_the_middle_is_within_and_no_more_than_twice_the_smallest(
+    smallest: int, largest: int, within: int
+) -> None:
     assert middle(smallest, largest) == within
 
 
@@ -387,12 +442,23 @@ def test_what_is_advised_lies_within_and_was_shown_to_meet_all_targets(found: Bu
     assert found.answer.setting.size < found.recommended.setting.size < found.largest
     assert found.recommended.meets_all(found.targets)
     told = words.plain(found)["recommended"]
-    assert told["packets"] == found.recommended.setting.size == middle(found.answer.setting.size, found.largest)
-    assert told["delay_p99_s"]["low"] <= told["delay_p99_s"]["mean"] <= told["delay_p99_s"]["high"] <= 0.02
+    assert (
+        told["packets"]
+        == found.recommended.setting.size
+        == middle(found.answer.setting.size, found.largest)
+    )
+    assert (
+        told["delay_p99_s"]["low"]
+        <= told["delay_p99_s"]["mean"]
+        <= told["delay_p99_s"]["high"]
+        <= 0.02
+    )
     assert words.marks(found)[found.recommended.setting.size][0] == "advised"
 
 
-def test_where_the_middle_misses_a_target_the_nearest_that_meets_all_is_advised(small: Scenario) -> None:
+def test_where_the_middle_misses_a_target_the_nearest_that_meets_all_is_advised(
+    small: Scenario,
+) -> None:
     trials = trials_of(small)
     busy = {"utilisation": [{1: [0.8] * 4, 10: [0.95] * 4, 19: [0.8] * 4, 22: [0.95] * 4}]}
     made_up(trials, busy)
@@ -412,7 +478,9 @@ def test_the_effort_is_that_of_a_batch_times_their_number(small: Scenario, tmp_p
     # Columns of four runs are packed a little better than those of one.
     assert effort.batch_bytes == pytest.approx(size, rel=0.25)
     assert 14 <= effort.batches <= 44
-    assert effort.most_batches > 4 * 38  # the most queues that any search of these tests took, in all batches
+    assert (
+        effort.most_batches > 4 * 38
+    )  # the most queues that any search of these tests took, in all batches
     assert expected(small, "nowhere", 2, Grid(32.0, 64.0), kept=True) is None
 
 
@@ -432,7 +500,11 @@ def test_other_advice_is_not_replaced_unless_told_to(file: Path, tmp_path: Path)
     prepare(folder, asked[0])
     assert partial(_answers, asked[1])(folder)
     before = (folder / ADVICE.mark).read_bytes()
-    check_refusal(ackclock(file, "--utilisation", "81%", "--p99-delay", "20ms", "-o", folder), "file", str(folder))
+    check_refusal(
+        ackclock(file, "--utilisation", "81%", "--p99-delay", "20ms", "-o", folder),
+        "file",
+        str(folder),
+    )
     assert (folder / ADVICE.mark).read_bytes() == before
 
 
@@ -450,15 +522,25 @@ def file(tmp_path: Path) -> Path:
 def test_the_command_prints_the_answer_in_packets_bytes_and_milliseconds(file: Path) -> None:
     outcome = ackclock(file, "--utilisation", "80%")
     assert outcome.exit_code == 0, outcome.stderr
-    assert re.search(r"^advise: usually some \d+ runs, about .*; at most \d+, about ", outcome.stderr, re.MULTILINE)
+    assert re.search(
+        r"^advise: usually some \d+ runs, about .*; at most \d+, about ",
+        outcome.stderr,
+        re.MULTILINE,
+    )
     assert "on disk" not in outcome.stderr  # nothing is written
-    [answer] = [line for line in outcome.stdout.splitlines() if "is the smallest drop-tail buffer" in line]
+    [answer] = [
+        line for line in outcome.stdout.splitlines() if "is the smallest drop-tail buffer" in line
+    ]
     packets = int(answer.split()[0])
-    assert answer.startswith(f"{packets} packets ({packets * 1.5:.1f} kB, {packets * 1.2:.2f} ms) is the smallest")
+    assert answer.startswith(
+        f"{packets} packets ({packets * 1.5:.1f} kB, {packets * 1.2:.2f} ms) is the smallest"
+    )
     [advised] = [line for line in outcome.stdout.splitlines() if line.startswith("Advised: ")]
     within = int(advised.split()[1])
     assert packets <= within <= 2 * packets
-    assert re.search(r"With it utilisation .* %, p99 delay .* ms and loss .* % \(\d+ runs\)\.$", advised)
+    assert re.search(
+        r"With it utilisation .* %, p99 delay .* ms and loss .* % \(\d+ runs\)\.$", advised
+    )
     assert f'queue = {{ kind = "droptail", limit = "{within} packets" }}' in outcome.stdout
     assert "BDP/√n" in outcome.stdout
     assert "as it is" in outcome.stdout
@@ -507,13 +589,18 @@ def test_an_interrupted_search_goes_on_and_its_answer_is_the_same(
     told = json.loads(again.stdout)
     assert json.loads((folder / "advice.json").read_text(encoding="utf-8")) == told
     for run in told["answer"]["runs"]:
-        assert Result.load(folder / "runs" / run).points[0]["scenario"]["hops"][0]["queue"]["kind"] == "droptail"
+        assert (
+            Result.load(folder / "runs" / run).points[0]["scenario"]["hops"][0]["queue"]["kind"]
+            == "droptail"
+        )
     assert (folder / "trade-off.svg").read_text(encoding="utf-8").startswith("<?xml")
     assert (folder / "trade-off.png").stat().st_size > 10_000
 
 
 def test_json_has_units_in_its_names_and_null_for_what_is_unknown(file: Path) -> None:
-    told = json.loads(ackclock(file, "--utilisation", "80%", "--p99-delay", "20ms", "--json").stdout)
+    told = json.loads(
+        ackclock(file, "--utilisation", "80%", "--p99-delay", "20ms", "--json").stdout
+    )
     assert told["status"] == "found"
     assert told["targets"][1] == {"measure": "delay_p99_s", "at_least": False, "bound": 0.02}
     assert told["answer"]["bytes"] == 1500 * told["answer"]["packets"]
@@ -540,7 +627,11 @@ def test_json_has_units_in_its_names_and_null_for_what_is_unknown(file: Path) ->
         (("--completion-p95", "2s"), "contradiction", "--completion-p95"),
         (("--hop", "nowhere"), "unknown-name", "--hop"),
         (("--set", "hops.link.queue.limit=0"), "no-unit", "hops.link.queue.limit"),
-        (("--set", "sample_interval=1 s", "--p99-delay", "20ms"), "contradiction", "sample_interval"),
+        (
+            ("--set", "sample_interval=1 s", "--p99-delay", "20ms"),
+            "contradiction",
+            "sample_interval",
+        ),
     ],
 )
 def test_targets_that_cannot_be_met_are_refused_in_a_line(
@@ -552,17 +643,24 @@ def test_targets_that_cannot_be_met_are_refused_in_a_line(
 
 def test_a_completion_within_the_way_to_the_receiver_is_refused(file: Path) -> None:
     file.write_text(SMALL + PAGES, encoding="utf-8")
-    check_refusal(ackclock(file, "--completion-p95", "10ms"), "contradiction", "--completion-p95", "10.0 ms")
+    check_refusal(
+        ackclock(file, "--completion-p95", "10ms"), "contradiction", "--completion-p95", "10.0 ms"
+    )
 
 
 def test_a_sweep_and_a_foreign_folder_are_refused(file: Path, tmp_path: Path) -> None:
     swept = tmp_path / "swept.toml"
-    swept.write_text(SMALL + '\n[sweep]\n"hops.link.queue.limit" = ["5 packets", "9 packets"]\n', encoding="utf-8")
+    swept.write_text(
+        SMALL + '\n[sweep]\n"hops.link.queue.limit" = ["5 packets", "9 packets"]\n',
+        encoding="utf-8",
+    )
     check_refusal(ackclock(swept), "unsupported", "sweep")
     check_refusal(ackclock(file, "-o", tmp_path), "file", str(tmp_path))
 
 
-def test_a_machine_that_cannot_emulate_says_why(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_that_cannot_emulate_says_why(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def lacking(*_arguments: object, **_options: object) -> None:
         raise LackingError("lacking", "", "no namespaces here; say sudo")
 
@@ -575,7 +673,17 @@ def test_a_machine_that_cannot_emulate_says_why(file: Path, monkeypatch: pytest.
 @pytest.mark.usefixtures("emulation")
 def test_the_answer_is_emulated_beside_the_next_smaller_buffer(file: Path, tmp_path: Path) -> None:
     file.write_text(SMALL.replace('"rfc"', '"linux"'), encoding="utf-8")
-    arguments = (file, "--set", "duration=2500 ms", "--set", "warmup=1 s", "--replicates", 1, "--utilisation", "60%")
+    arguments = (
+        file,
+        "--set",
+        "duration=2500 ms",
+        "--set",
+        "warmup=1 s",
+        "--replicates",
+        1,
+        "--utilisation",
+        "60%",
+    )
     outcome = ackclock(*arguments, "--emulate", "--json", "-o", tmp_path / "out")
     assert outcome.exit_code == 0, outcome.stderr
     told = json.loads(outcome.stdout)["emulation"]
@@ -594,7 +702,9 @@ def test_present_is_run_as_it_is(found: BufferAdvice) -> None:
 @pytest.mark.slow
 def test_the_guide_says_what_the_example_gives() -> None:
     guide = (ROOT / "docs" / "guides" / "sizing-a-buffer.md").read_text(encoding="utf-8")
-    advice = advise_buffer(load(ROOT / "examples" / "buffer-on-a-backbone.toml"), utilisation="98 %", p99_delay="20 ms")
+    advice = advise_buffer(
+        load(ROOT / "examples" / "buffer-on-a-backbone.toml"), utilisation="98 %", p99_delay="20 ms"
+    )
     advised, _, answer, binding, allowed, *_ = words.paragraphs(advice)
     for sentence in (advised, answer, binding, allowed):
         assert f"> {sentence}\n" in guide

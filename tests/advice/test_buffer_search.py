@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ackclock import Scenario, simulate
-from ackclock.advice.buffer.measures import MEASURES, Target, finite_flows, mean_rate, quantile_of_censored, values
+from ackclock.advice.buffer.measures import (
+    MEASURES,
+    Target,
+    finite_flows,
+    mean_rate,
+    quantile_of_censored,
+    values,
+)
 from ackclock.advice.buffer.search import RESOLUTION, between, stretch
 from ackclock.metrics import Interval
 
@@ -19,7 +26,9 @@ SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
 
 
 @given(st.integers(1, 512), st.integers(1, 512), st.integers(0, 30), st.integers(0, 30))
-def test_both_edges_are_found_with_what_is_undecided_around_them(low: int, high: int, below: int, above: int) -> None:
+def test_both_edges_are_found_with_what_is_undecided_around_them(
+    low: int, high: int, below: int, above: int
+) -> None:
     low, high = min(low, high), max(low, high)
     asked: list[int] = []
 
@@ -45,7 +54,9 @@ def test_both_edges_are_found_with_what_is_undecided_around_them(low: int, high:
     else:
         assert min(high - 1, high / near) <= found.high.met <= high
         if found.high.missed is not None:
-            assert high + above < found.high.missed <= max(high + above + 1, near * (high + above + 1))
+            assert (
+                high + above < found.high.missed <= max(high + above + 1, near * (high + above + 1))
+            )
     # Two looks for each doubling between a few brackets, and the grid: never a walk.
     assert len(set(asked)) <= len(SIZES) + 4 * 6
 
@@ -78,8 +89,9 @@ def test_what_was_cut_off_counts_for_as_long_as_it_was_there() -> None:
     assert quantile_of_censored(early, early >= 1, 0.95) == 95
     # Six of a hundred never end: there is no 95 %.
     assert quantile_of_censored(times, times <= 94, 0.95) == inf
-    # Fifty ended, then half of the rest were cut off at 50: a half is left, which the last 25 share. Of k of them that
-    # have ended 0.5 (25 - k)/25 are left, no more than 0.05 from the 23rd on.
+    # Fifty ended, then half of the rest were cut off at 50: a half is left, which the last 25
+    # share. Of k of them that have ended 0.5 (25 - k)/25 are left, no more than 0.05 from the 23rd
+    # on.
     cut = np.concatenate([np.arange(1.0, 51.0), np.full(25, 50.0), np.arange(51.0, 76.0)])
     ended = np.concatenate([np.full(50, True), np.full(25, False), np.full(25, True)])
     assert quantile_of_censored(cut, ended, 0.95) == 73
@@ -107,7 +119,9 @@ traffic = {{ kind = "cbr", rate = "12 Mbit/s" }}
 
 
 def test_an_overloaded_link_is_always_busy_its_queue_full_and_the_rest_lost() -> None:
-    result = simulate(Scenario.from_toml(OVERLOAD.format(link='{ kind = "constant", rate = "10 Mbit/s" }')))
+    result = simulate(
+        Scenario.from_toml(OVERLOAD.format(link='{ kind = "constant", rate = "10 Mbit/s" }'))
+    )
     found = values(result, "link")
     assert mean_rate(result, "link") == pytest.approx(10e6)
     for replicate in (0, 1):
@@ -120,27 +134,42 @@ def test_an_overloaded_link_is_always_busy_its_queue_full_and_the_rest_lost() ->
 
 def test_on_a_link_that_moves_the_delay_is_what_comes_and_not_the_rate_of_the_moment() -> None:
     # 4 s at 8 Mbit/s, then 4 s at 2 Mbit/s, always overloaded: 50 packets wait 50 ms or 200 ms.
-    steps = ", ".join(f'{{ from = "{at} s", rate = "{8 if at % 8 == 0 else 2} Mbit/s" }}' for at in range(0, 20, 4))
-    result = simulate(Scenario.from_toml(OVERLOAD.format(link=f'{{ kind = "scheduled", steps = [{steps}] }}')))
+    steps = ", ".join(
+        f'{{ from = "{at} s", rate = "{8 if at % 8 == 0 else 2} Mbit/s" }}'
+        for at in range(0, 20, 4)
+    )
+    result = simulate(
+        Scenario.from_toml(OVERLOAD.format(link=f'{{ kind = "scheduled", steps = [{steps}] }}'))
+    )
     found = values(result, "link")
     assert found["delay_p99_s"][0] == pytest.approx(0.2, rel=0.02)
     assert found["utilisation"][0] == pytest.approx(1, abs=0.001)
     # From 5 s to 20 s: 3 s of the low rate, then 4 s of each in turn.
-    assert mean_rate(result, "link") == pytest.approx((3 * 2 + 4 * 8 + 4 * 2 + 4 * 8) / 15 * 1e6, rel=0.01)
+    assert mean_rate(result, "link") == pytest.approx(
+        (3 * 2 + 4 * 8 + 4 * 2 + 4 * 8) / 15 * 1e6, rel=0.01
+    )
 
 
 def test_the_delay_is_that_of_packets_where_these_come_evenly() -> None:
     """Time and packets see different queues; of a source at a constant rate they see the same."""
-    text = OVERLOAD.format(link='{ kind = "markov", rates = ["20 Mbit/s", "4 Mbit/s"], mean_sojourn = "500 ms" }')
+    text = OVERLOAD.format(
+        link='{ kind = "markov", rates = ["20 Mbit/s", "4 Mbit/s"], mean_sojourn = "500 ms" }'
+    )
     result = simulate(Scenario.from_toml(text.replace("12 Mbit/s", "8 Mbit/s")), packets=True)
     rows = result.rows("packets", point=0, replicate=0)
-    came, left = (rows.filter(pc.equal(rows["event"].cast("string"), event)) for event in ("arrive", "receive"))
+    came, left = (
+        rows.filter(pc.equal(rows["event"].cast("string"), event))
+        for event in ("arrive", "receive")
+    )
     at = dict(zip(left["sequence"].to_pylist(), left["time_s"].to_pylist(), strict=True))
     pairs = zip(came["sequence"].to_pylist(), came["time_s"].to_pylist(), strict=True)
     waits = [at[number] - time for number, time in pairs if time > 5 and number in at]
     assert len(waits) > 10_000
-    # A packet's own transmission is in its own delay and not in that of the queue: 2 ms of 100 at most.
-    assert values(result, "link")["delay_p99_s"][0] == pytest.approx(np.quantile(waits, 0.99), rel=0.05)
+    # A packet's own transmission is in its own delay and not in that of the queue: 2 ms of 100 at
+    # most.
+    assert values(result, "link")["delay_p99_s"][0] == pytest.approx(
+        np.quantile(waits, 0.99), rel=0.05
+    )
 
 
 def test_transfers_through_the_hop_are_those_that_count(resolved: object) -> None:

@@ -18,8 +18,15 @@ from ackclock.result import Result
 from ..refusals import check_refusal
 from .made_up import HIGH, LOW, markov_csv, write_csv
 
-#: The publication's loop: 200 ms, 10 packets of 500 bytes may wait, a sender without fast retransmit.
-LOOP = {"buffer": "10 packets", "mss": "460 bytes", "sender": "jacobson1988", "period": "30 ms", "replicates": 2}
+#: The publication's loop: 200 ms, 10 packets of 500 bytes may wait, a sender without fast
+#: retransmit.
+LOOP = {
+    "buffer": "10 packets",
+    "mss": "460 bytes",
+    "sender": "jacobson1988",
+    "period": "30 ms",
+    "replicates": 2,
+}
 
 
 def advice_at(path: Path, psi: float, length_s: float, **more: object) -> FeedbackAdvice:
@@ -36,13 +43,19 @@ def test_what_holds_for_long_is_followed(tmp_path: Path) -> None:
     assert advice.region.name == "track the rate"
     assert advice.psi.low <= 100 <= advice.psi.high
     assert advice.chosen.scheme.label == "INSTCAP"
-    # An independent simulation of the loop has 0.682, 0.868 and 0.850, the latter two with ATM cells (48/53); its
-    # standard error is 0.005. Ours is a single trace of some 100 sojourns.
-    for label, independent in (("none", 0.682), ("INSTCAP", 0.868 * 53 / 48), ("EFFCAP(7, 49)", 0.850 * 53 / 48)):
+    # An independent simulation of the loop has 0.682, 0.868 and 0.850, the latter two with ATM
+    # cells (48/53); its standard error is 0.005. Ours is a single trace of some 100 sojourns.
+    for label, independent in (
+        ("none", 0.682),
+        ("INSTCAP", 0.868 * 53 / 48),
+        ("EFFCAP(7, 49)", 0.850 * 53 / 48),
+    ):
         outcome = next(one for one in advice.outcomes.each if one.scheme.label == label)
         assert outcome.efficiency.low - 0.015 < independent < outcome.efficiency.high + 0.015
     assert advice.chosen.gain.low > 0.15
-    assert words.sentence(advice).startswith("Feed back the capacity measured last (one number every 30.0 ms")
+    assert words.sentence(advice).startswith(
+        "Feed back the capacity measured last (one number every 30.0 ms"
+    )
 
 
 @pytest.mark.slow
@@ -83,8 +96,13 @@ def test_enough_buffer_loses_nothing_behind_a_source_that_follows(tmp_path: Path
 
 @pytest.mark.slow
 def test_effective_capacity_is_between_the_low_rate_and_the_mean(tmp_path: Path) -> None:
-    found = [advice_at(tmp_path, psi, 200.0, effcap=[(7, 49)]).effective_capacity_bit_per_s for psi in (0.2, 2, 20)]
-    assert found == sorted(found, reverse=True)  # the longer it stays low, the less can be relied on
+    found = [
+        advice_at(tmp_path, psi, 200.0, effcap=[(7, 49)]).effective_capacity_bit_per_s
+        for psi in (0.2, 2, 20)
+    ]
+    assert found == sorted(
+        found, reverse=True
+    )  # the longer it stays low, the less can be relied on
     assert LOW < found[-1] < 1.05 * LOW
     assert found[0] < (HIGH + LOW) / 2
 
@@ -123,7 +141,9 @@ def test_the_same_question_has_the_same_answer_to_the_byte(moving: Path, tmp_pat
     folders = [tmp_path / name for name in ("one", "two")]
     texts = []
     for folder in folders:
-        outcome = ackclock(moving, "--rtt", "200ms", "--replicates", 2, "--effcap", "7,49", "--json", "-o", folder)
+        outcome = ackclock(
+            moving, "--rtt", "200ms", "--replicates", 2, "--effcap", "7,49", "--json", "-o", folder
+        )
         assert outcome.exit_code == 0, outcome.stderr
         texts.append(outcome.stdout)
     assert texts[0] == texts[1]
@@ -131,7 +151,9 @@ def test_the_same_question_has_the_same_answer_to_the_byte(moving: Path, tmp_pat
     assert "advice.json" in names
     for name in names:
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes()
-    assert json.loads((folders[0] / "advice.json").read_text(encoding="utf-8")) == json.loads(texts[0])
+    assert json.loads((folders[0] / "advice.json").read_text(encoding="utf-8")) == json.loads(
+        texts[0]
+    )
     assert len(Result.load(folders[0]).points) == 4
     other = (moving, "--rtt", "200ms", "--replicates", 1, "--effcap", "7,49", "-o", folders[0])
     check_refusal(ackclock(*other), "file", str(folders[0]))
@@ -169,7 +191,9 @@ def test_schemes_meet_the_same_link_and_start_together(moving: Path) -> None:
         (("--rtt", "200ms", "--period", "1ns"), "contradiction", "--period"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused(moving: Path, arguments: tuple[str, ...], code: str, field: str) -> None:
+def test_what_cannot_be_is_refused(
+    moving: Path, arguments: tuple[str, ...], code: str, field: str
+) -> None:
     check_refusal(ackclock(moving, *arguments), code, field.format(trace=moving))
 
 
@@ -178,7 +202,9 @@ def test_a_trace_that_never_changes_has_nothing_to_follow(tmp_path: Path) -> Non
     check_refusal(ackclock(constant, "--rtt", "100ms"), "no-data", str(constant), "400 kbit/s")
     opportunities = tmp_path / "a.down"
     opportunities.write_text("".join(f"{at}\n" for at in range(1, 20_000, 3)), encoding="utf-8")
-    check_refusal(ackclock(opportunities, "--rtt", "100ms"), "no-data", str(opportunities), "4.00 Mbit/s")
+    check_refusal(
+        ackclock(opportunities, "--rtt", "100ms"), "no-data", str(opportunities), "4.00 Mbit/s"
+    )
 
 
 def test_a_trace_of_few_opportunities_tells_no_rate(tmp_path: Path) -> None:
@@ -188,13 +214,17 @@ def test_a_trace_of_few_opportunities_tells_no_rate(tmp_path: Path) -> None:
 
 
 def test_a_round_trip_of_hardly_a_packet_has_room_for_some(tmp_path: Path) -> None:
-    advice = advise_feedback(markov_csv(tmp_path / "a.csv", 0.2, 60.0), "10 ms", replicates=1, effcap=[(7, 49)])
+    advice = advise_feedback(
+        markov_csv(tmp_path / "a.csv", 0.2, 60.0), "10 ms", replicates=1, effcap=[(7, 49)]
+    )
     assert advice.path.buffer.amount == 10
     assert efficiency(advice, "none") > 0.9
 
 
 def test_nothing_is_written_over_what_is_not_ours(moving: Path) -> None:
-    check_refusal(ackclock(moving, "--rtt", "200ms", "-o", moving.parent), "file", str(moving.parent))
+    check_refusal(
+        ackclock(moving, "--rtt", "200ms", "-o", moving.parent), "file", str(moving.parent)
+    )
 
 
 @pytest.mark.parametrize(
@@ -210,7 +240,9 @@ def test_the_text_on_the_region_says_what_the_table_says(
     tmp_path: Path, psi: float, pairs: list[tuple[int, int]], verdict: str
 ) -> None:
     """The smallest of many means is not safe where few deliver more, nor does any feedback tell the mean."""
-    advice = advise_feedback(markov_csv(tmp_path / "a.csv", psi * 0.2, 60.0), "200 ms", effcap=pairs, replicates=1)
+    advice = advise_feedback(
+        markov_csv(tmp_path / "a.csv", psi * 0.2, 60.0), "200 ms", effcap=pairs, replicates=1
+    )
     told = words.psi_words(advice)
     assert verdict in told
     rows = {row[0]: row[2] for row in words.outcome_table(advice).texts}

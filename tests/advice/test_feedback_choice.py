@@ -26,7 +26,12 @@ def made(spread: float, **schemes: tuple[float, float]) -> Outcomes:
     nothing: Any = Estimate(0.0, 0.0, 0.0)
     each = [
         Outcome(
-            Named(name), Estimate(one[0], *(2 * [one[0]])), nothing, Estimate(one[1], *(2 * [one[1]])), nothing, nothing
+            Named(name),
+            Estimate(one[0], *(2 * [one[0]])),
+            nothing,
+            Estimate(one[1], *(2 * [one[1]])),
+            nothing,
+            nothing,
         )
         for name, one in schemes.items()
     ]
@@ -40,8 +45,12 @@ def test_of_schemes_that_deliver_the_same_the_one_with_short_waits(spread: float
 
 
 def test_of_schemes_that_wait_about_as_long_the_simplest() -> None:
-    assert feedback._chosen(made(0.3, none=(0.9, 0.065), instcap=(0.9, 0.063))).scheme.label == "none"
+    assert (
+        feedback._chosen(made(0.3, none=(0.9, 0.065), instcap=(0.9, 0.063))).scheme.label == "none"
+    )
 
 
 def test_what_is_shown_to_deliver_less_is_not_advised_for_its_waits() -> None:
-    assert feedback._chosen(made(0.01, none=(0.9, 0.161), effcap=(0.7, 0.02))).scheme.label == "none"
+    assert (
+        feedback._chosen(made(0.01, none=(0.9, 0.161), effcap=(0.7, 0.02))).scheme.label == "none"
+    )

@@ -26,16 +26,20 @@ def scale_of(path: Path, interval_s: float) -> time_scale.TimeScale:
 
 
 @pytest.mark.parametrize("sojourn_s", [0.02, 0.2, 2.0])
-def test_the_time_between_changes_is_known_as_well_as_n_sojourns_tell(tmp_path: Path, sojourn_s: float) -> None:
+def test_the_time_between_changes_is_known_as_well_as_n_sojourns_tell(
+    tmp_path: Path, sojourn_s: float
+) -> None:
     # The mean of n exponential times has the standard deviation tau/sqrt(n): three of them.
     number = 2000
     found = scale_of(markov_csv(tmp_path / "a.csv", sojourn_s, number * sojourn_s), sojourn_s / 50)
     assert found.sojourn_s.value == pytest.approx(sojourn_s, rel=3 / np.sqrt(number))
-    # The interval is 1.96 such deviations to each side. That a bootstrap of 1000 is itself uncertain, and of 200 blocks
-    # of ten sojourns: 1/sqrt(2 * 200), three of them.
+    # The interval is 1.96 such deviations to each side. That a bootstrap of 1000 is itself
+    # uncertain, and of 200 blocks of ten sojourns: 1/sqrt(2 * 200), three of them.
     half_width = (found.sojourn_s.high - found.sojourn_s.low) / 2
     assert half_width == pytest.approx(1.96 * sojourn_s / np.sqrt(number), rel=3 / np.sqrt(400))
-    assert found.high_bit_per_s == pytest.approx(HIGH, rel=0.02)  # an interval with a change in it is neither
+    assert found.high_bit_per_s == pytest.approx(
+        HIGH, rel=0.02
+    )  # an interval with a change in it is neither
     assert found.low_bit_per_s == pytest.approx(LOW, rel=0.02)
 
 
@@ -73,7 +77,8 @@ def test_a_coarser_look_finds_the_same(tmp_path: Path) -> None:
     path = markov_csv(tmp_path / "a.csv", 0.2, 400.0)
     fine, coarse = scale_of(path, 0.002), scale_of(path, 0.02)
     assert coarse.changes < fine.changes
-    # Means over an interval are not looks at a moment: of the h/tau = 0.1 that is reckoned with half at most is wrong.
+    # Means over an interval are not looks at a moment: of the h/tau = 0.1 that is reckoned with
+    # half at most is wrong.
     assert coarse.sojourn_s.value == pytest.approx(fine.sojourn_s.value, rel=0.05)
 
 
@@ -81,11 +86,15 @@ def test_opportunities_say_the_same_as_the_rates_that_they_come_from(tmp_path: P
     # Evenly spread, one in a millisecond at 12 Mbit/s, and one in three at 4.
     begins, rates = markov_rows(0.5, 0.5, 200.0)
     ends = np.append(begins, 200.0)
-    reached = np.concatenate([[0.0], np.cumsum(np.diff(ends) * np.where(rates == HIGH, 1000, 1000 / 3))])
+    reached = np.concatenate(
+        [[0.0], np.cumsum(np.diff(ends) * np.where(rates == HIGH, 1000, 1000 / 3))]
+    )
     moments = np.interp(np.arange(1, int(reached[-1])), reached, ends)
     path = tmp_path / "a.down"
     path.write_text("".join(f"{int(np.ceil(at * 1000))}\n" for at in moments), encoding="utf-8")
-    interval_s = time_scale.measuring_interval("mahimahi", traces.read(path).mean_bit_per_s, 200.0, 0.1)
+    interval_s = time_scale.measuring_interval(
+        "mahimahi", traces.read(path).mean_bit_per_s, 200.0, 0.1
+    )
     assert interval_s * 1000 == pytest.approx(round(interval_s * 1000))
     found = scale_of(path, interval_s)
     assert found.high_bit_per_s == pytest.approx(12e6, rel=0.05)
@@ -111,13 +120,18 @@ def test_what_never_changes_has_no_time_scale() -> None:
     counts = np.where(np.arange(100) % 3 == 0, 11, 10)
     grain = time_scale.grain_bit_per_s("mahimahi", 0.01)
     assert time_scale.estimate(counts * grain, 0.01, grain) is None
-    assert time_scale.estimate(np.where(np.arange(100) < 50, 10, 12) * grain, 0.01, grain) is not None
+    assert (
+        time_scale.estimate(np.where(np.arange(100) < 50, 10, 12) * grain, 0.01, grain) is not None
+    )
 
 
 def test_the_map_has_no_holes() -> None:
     ends = [one.low for one in regions.REGIONS] + [regions.REGIONS[-1].high]
     assert ends == sorted(ends)
-    assert all(one.high == other.low for one, other in zip(regions.REGIONS, regions.REGIONS[1:], strict=False))
+    assert all(
+        one.high == other.low
+        for one, other in zip(regions.REGIONS, regions.REGIONS[1:], strict=False)
+    )
     names = [regions.region(psi).name for psi in (0.1, 0.3, 1, 19.9, 30, 100)]
     assert names == [
         "mean is enough", "between the mean and the danger zone", "danger zone", "danger zone",

@@ -15,7 +15,8 @@ RELIABLE = "reliable"
 
 def points_of(scenario: Scenario) -> list[dict[str, Any]]:
     return [
-        {"assignments": point.assignments, "scenario": point.scenario.resolve().tree} for point in scenario.expand()
+        {"assignments": point.assignments, "scenario": point.scenario.resolve().tree}
+        for point in scenario.expand()
     ]
 
 
@@ -41,8 +42,19 @@ def made_up(
         for point, run in keys
     ]
     samples = [
-        {"point": point, "replicate": run, "flow": "main", "instance": 0, "time_s": time, "cwnd_bytes": 1e4}
-        | {"rtt_s": None if method == "emulate" else 0.08, "smoothed_rtt_s": 0.08, "retransmitted_packets": time}
+        {
+            "point": point,
+            "replicate": run,
+            "flow": "main",
+            "instance": 0,
+            "time_s": time,
+            "cwnd_bytes": 1e4,
+        }
+        | {
+            "rtt_s": None if method == "emulate" else 0.08,
+            "smoothed_rtt_s": 0.08,
+            "retransmitted_packets": time,
+        }
         for point, run in keys
         for time in (1.0, 2.0, 3.0, 4.0, 5.0)
     ]
@@ -57,20 +69,31 @@ def made_up(
     }
     if method == "emulate":
         tables["fidelity"] = _fidelity(keys, reliable or {})
-        tables["settings"] = pa.table({name: [] for name in ("point", "name", "asked", "has", "refusal")})
+        tables["settings"] = pa.table(
+            {name: [] for name in ("point", "name", "asked", "has", "refusal")}
+        )
     return Result(run, tables)
 
 
 def _typed(rows: Sequence[Mapping[str, Any]]) -> pa.Schema:
     """A column of nothing but None is of numbers, too."""
     kinds = {str: pa.string(), int: pa.int64()}
-    return pa.schema({name: kinds.get(type(value), pa.float64()) for name, value in rows[0].items()})
+    return pa.schema(
+        {name: kinds.get(type(value), pa.float64()) for name, value in rows[0].items()}
+    )
 
 
-def _fidelity(keys: Sequence[tuple[int, int]], reliable: Mapping[tuple[int, int], bool]) -> pa.Table:
+def _fidelity(
+    keys: Sequence[tuple[int, int]], reliable: Mapping[tuple[int, int], bool]
+) -> pa.Table:
     return pa.Table.from_pylist(
         [
-            {"point": point, "replicate": run, "reliable": int(reliable.get((point, run), True)), "verdict": RELIABLE}
+            {
+                "point": point,
+                "replicate": run,
+                "reliable": int(reliable.get((point, run), True)),
+                "verdict": RELIABLE,
+            }
             | {"lateness_p50_s": 4e-5, "probe_extra_p50_s": 1e-4}
             for point, run in keys
         ]
@@ -89,5 +112,12 @@ def compared(scenario: Scenario, models: str | None, **results: Result | str) ->
         source = columns.get(name.removeprefix("measure-")) if name.startswith("measure-") else None
         found, why = (None, result) if isinstance(result, str) else (result, "")
         columns[name] = Column(name, assigned, found, why, source)
-    run = {"name": "made up", "seed": "1", "replicates": 3, "versions": {}, "partial": False, "points": points}
+    run = {
+        "name": "made up",
+        "seed": "1",
+        "replicates": 3,
+        "versions": {},
+        "partial": False,
+        "points": points,
+    }
     return Comparison(run | {"scenario": scenario.tree}, columns)

@@ -31,7 +31,9 @@ def gap(mean: float, half_width: float = 0.0) -> Interval:
 
 
 def prediction(name: str, violated: tuple[str, ...] = (), **inputs: float) -> Prediction:
-    return Prediction(1e6, model(name), violated, "; ".join(f"{one}: so" for one in violated), inputs)
+    return Prediction(
+        1e6, model(name), violated, "; ".join(f"{one}: so" for one in violated), inputs
+    )
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +75,13 @@ def test_names_are_unique_and_sentences_end() -> None:
         cause("gremlins")
 
 
-def test_without_evidence_nothing_is_named(reno: Evidence, cubic: Evidence, modelled: Evidence) -> None:
+def test_without_evidence_nothing_is_named(
+    reno: Evidence, cubic: Evidence, modelled: Evidence
+) -> None:
     assert findings(reno) == ()
-    assert [one.cause for one in findings(cubic)] == ["friendly_growth"]  # which the scenario alone tells
+    assert [one.cause for one in findings(cubic)] == [
+        "friendly_growth"
+    ]  # which the scenario alone tells
     assert findings(modelled) == ()
     assert findings(replace(reno, flow=None, path=None)) == ()
 
@@ -87,7 +93,10 @@ def test_too_few_replicates(reno: Evidence, modelled: Evidence) -> None:
     both = shows("too_few_replicates", reno, difference=gap(-1e5, math.nan), replicates=(1, 1))
     assert "of emulate and simulate" in both
     wide = shows("too_few_replicates", reno, difference=gap(-1e5, 3e5))
-    assert wide == "the interval, ± 30 %, is wider than the residual, with 5 of emulate and 5 of simulate"
+    assert (
+        wide
+        == "the interval, ± 30 %, is wider than the residual, with 5 of emulate and 5 of simulate"
+    )
     assert "predict" not in shows("too_few_replicates", modelled, difference=gap(1e5, 3e5))
     assert shows("too_few_replicates", reno, difference=gap(0.0), reference_mean=0.0) == ""
 
@@ -117,9 +126,13 @@ def test_smoothed_round_trips(reno: Evidence, modelled: Evidence) -> None:
     assert shows("smoothed_round_trips", reno, **rtt, reference_saw=engine) == told
     assert shows("smoothed_round_trips", modelled, **rtt, reference_saw=engine) == told
     assert shows("smoothed_round_trips", reno, **rtt) == ""
-    assert shows("smoothed_round_trips", reno, **rtt, reference_saw=engine | {"smoothed_rtt": 0.06}) == ""
     assert (
-        shows("smoothed_round_trips", reno, **rtt, reference_saw=engine | {"smoothed_rtt": 0.081}) == ""
+        shows("smoothed_round_trips", reno, **rtt, reference_saw=engine | {"smoothed_rtt": 0.06})
+        == ""
+    )
+    assert (
+        shows("smoothed_round_trips", reno, **rtt, reference_saw=engine | {"smoothed_rtt": 0.081})
+        == ""
     )  # too little
     assert shows("smoothed_round_trips", reno, reference_saw=engine) == ""  # of another metric
     turned = rtt | {"method": "simulate", "reference": "emulate", "difference": gap(-0.02)}
@@ -128,7 +141,9 @@ def test_smoothed_round_trips(reno: Evidence, modelled: Evidence) -> None:
 
 def test_measured_at_one_end(reno: Evidence) -> None:
     assert "acknowledged" in shows("measured_at_one_end", reno, method="measure")
-    assert shows("measured_at_one_end", reno, method="measure", metric="retransmissions") == ""  # means the same
+    assert (
+        shows("measured_at_one_end", reno, method="measure", metric="retransmissions") == ""
+    )  # means the same
     assert shows("measured_at_one_end", reno) == ""
 
 
@@ -142,7 +157,10 @@ def test_the_last_ack_comes_after_the_last_byte(modelled: Evidence) -> None:
 
 def test_violated_assumptions(modelled: Evidence) -> None:
     said = prediction("square_root", ("few_timeouts", "greedy"))
-    assert shows("violated_assumption", modelled, prediction=said) == "square root: few_timeouts: so; greedy: so"
+    assert (
+        shows("violated_assumption", modelled, prediction=said)
+        == "square root: few_timeouts: so; greedy: so"
+    )
     assert shows("violated_assumption", modelled, prediction=None) == ""
 
 
@@ -154,8 +172,18 @@ def test_timeouts_that_the_model_leaves_out(modelled: Evidence) -> None:
     )
     assert shows("timeouts_seen", modelled, **seen, difference=gap(-1e5)) == ""
     assert shows("timeouts_seen", modelled, reference_saw={"timeouts": 0.05}) == ""  # too few
-    assert shows("timeouts_seen", modelled, **seen, prediction=prediction("pftk")) == ""  # which counts them
-    assert shows("timeouts_seen", modelled, **seen, prediction=prediction("square_root", ("few_timeouts",))) == ""
+    assert (
+        shows("timeouts_seen", modelled, **seen, prediction=prediction("pftk")) == ""
+    )  # which counts them
+    assert (
+        shows(
+            "timeouts_seen",
+            modelled,
+            **seen,
+            prediction=prediction("square_root", ("few_timeouts",)),
+        )
+        == ""
+    )
     assert shows("timeouts_seen", modelled, **seen, metric="rtt") == ""
 
 
@@ -163,11 +191,17 @@ def test_a_run_that_has_not_settled(modelled: Evidence) -> None:
     falling = {"reference_saw": {"cwnd_drift": -0.3, "early_retransmissions": 0.9}}
     low = {"difference": gap(-5e5)}
     assert "30 % smaller in the second half" in shows("not_settled", modelled, **falling, **low)
-    assert shows("not_settled", modelled, **falling) == ""  # it would become smaller still, but the model says more
+    assert (
+        shows("not_settled", modelled, **falling) == ""
+    )  # it would become smaller still, but the model says more
     assert shows("not_settled", modelled, reference_saw={"cwnd_drift": -0.02}, **low) == ""
     again = {"metric": "retransmissions", "reference_mean": 0.05, "difference": gap(-0.04)}
-    assert shows("not_settled", modelled, **falling, **again).startswith("90 % of what was sent again")
-    assert shows("not_settled", modelled, reference_saw={"early_retransmissions": 0.4}, **again) == ""
+    assert shows("not_settled", modelled, **falling, **again).startswith(
+        "90 % of what was sent again"
+    )
+    assert (
+        shows("not_settled", modelled, reference_saw={"early_retransmissions": 0.4}, **again) == ""
+    )
     assert shows("not_settled", modelled, prediction=None, **falling, **low) == ""
 
 
@@ -177,7 +211,10 @@ def test_other_round_trips_than_the_model_was_given(modelled: Evidence) -> None:
     assert shows("other_round_trips", modelled, reference_saw={"rtt": 0.0701}) == ""
     assert shows("other_round_trips", modelled, reference_saw={"rtt": 0.084}, metric="cwnd") == ""
     tells_itself = prediction("sawtooth", rtt=0.07)
-    assert shows("other_round_trips", modelled, reference_saw={"rtt": 0.084}, prediction=tells_itself) == ""
+    assert (
+        shows("other_round_trips", modelled, reference_saw={"rtt": 0.084}, prediction=tells_itself)
+        == ""
+    )
 
 
 def test_acks_of_a_cell_may_collide() -> None:
@@ -206,13 +243,21 @@ def test_other_loss_than_the_model_was_given(modelled: Evidence) -> None:
     assert shows("other_loss", modelled, reference_saw={"retransmissions": 0.01}) == ""
     assert shows("other_loss", modelled, reference_saw={"retransmissions": 0.0201}) == ""
     without = prediction("sawtooth", rtt=0.07)
-    assert shows("other_loss", modelled, reference_saw={"retransmissions": 0.03}, prediction=without) == ""
+    assert (
+        shows("other_loss", modelled, reference_saw={"retransmissions": 0.03}, prediction=without)
+        == ""
+    )
 
 
 def test_the_sending_rate_is_no_goodput(modelled: Evidence) -> None:
     seen = {"reference_saw": {"retransmissions": 0.05}}
-    assert shows("sending_rate", modelled, **seen) == "square root tells what is sent, 5 % of which was sent again"
-    assert shows("sending_rate", modelled, **seen, prediction=prediction("pftk")) == ""  # tells goodput
+    assert (
+        shows("sending_rate", modelled, **seen)
+        == "square root tells what is sent, 5 % of which was sent again"
+    )
+    assert (
+        shows("sending_rate", modelled, **seen, prediction=prediction("pftk")) == ""
+    )  # tells goodput
     assert shows("sending_rate", modelled, **seen, difference=gap(-1e5)) == ""
     assert shows("sending_rate", modelled, reference_saw={"retransmissions": 0.005}) == ""
 
@@ -230,7 +275,10 @@ def test_settings_that_the_kernel_has_otherwise(reno: Evidence) -> None:
     told = "not as the scenario asks: byte_counting, rto_maximum, ssthresh_from"
     assert shows("kernel_settings", reno, **rows, **lossy) == told
     assert shows("kernel_settings", reno, settings=[setting(before + "byte_counting", "")]) == ""
-    assert shows("kernel_settings", reno, settings=[setting("flows.other.transport.byte_counting")]) == ""
+    assert (
+        shows("kernel_settings", reno, settings=[setting("flows.other.transport.byte_counting")])
+        == ""
+    )
     assert shows("kernel_settings", reno, **rows, method="predict") == ""
 
 
@@ -249,9 +297,14 @@ def test_hystart(cubic: Evidence, reno: Evidence, leaky_pipe: Scenario) -> None:
         "saw": {"early_retransmissions": 0.5, "retransmissions": 0.01},
         "reference_saw": {"early_retransmissions": 0.9, "retransmissions": 0.05},
     }
-    assert shows("hystart", cubic, **begun) == "beginning cost 4 % of the segments in simulate, 0 % in emulate"
+    assert (
+        shows("hystart", cubic, **begun)
+        == "beginning cost 4 % of the segments in simulate, 0 % in emulate"
+    )
     assert shows("hystart", reno, **begun) == ""
-    assert shows("hystart", beside(leaky_pipe, control={"kind": "cubic", "hystart": True}), **begun)  # another one
+    assert shows(
+        "hystart", beside(leaky_pipe, control={"kind": "cubic", "hystart": True}), **begun
+    )  # another one
     turned = {"saw": begun["reference_saw"], "reference_saw": begun["saw"]}
     assert shows("hystart", cubic, **turned) == ""
     again = {"metric": "retransmissions", "reference_mean": 0.05}
@@ -261,18 +314,29 @@ def test_hystart(cubic: Evidence, reno: Evidence, leaky_pipe: Scenario) -> None:
 
 def test_bursts_overflow_a_queue(reno: Evidence) -> None:
     more = {"saw": {"tail_drop_rate": 0.02}, "reference_saw": {"tail_drop_rate": 0.01}}
-    assert shows("bursts", reno, **more) == "a full queue dropped 2 % of the packets in emulate, 1 % in simulate"
-    assert shows("bursts", reno, saw={"tail_drop_rate": 0.01}, reference_saw={"tail_drop_rate": 0.02}) == ""
+    assert (
+        shows("bursts", reno, **more)
+        == "a full queue dropped 2 % of the packets in emulate, 1 % in simulate"
+    )
+    assert (
+        shows("bursts", reno, saw={"tail_drop_rate": 0.01}, reference_saw={"tail_drop_rate": 0.02})
+        == ""
+    )
     assert shows("bursts", reno, **more, metric="retransmissions") == ""  # fewer of them
     assert shows("bursts", reno, **more, metric="retransmissions", difference=gap(1.0))
 
 
 def test_whole_segments(reno: Evidence, leaky_pipe: Scenario) -> None:
-    small = {"saw": {"retransmissions": 0.02}, "reference_saw": {"retransmissions": 0.02, "cwnd": 8000.0}}
+    small = {
+        "saw": {"retransmissions": 0.02},
+        "reference_saw": {"retransmissions": 0.02, "cwnd": 8000.0},
+    }
     assert "8 segments" in shows("whole_segments", reno, **small)
     assert shows("whole_segments", reno, **small, difference=gap(-2e5)) == ""  # more than a segment
     assert shows("whole_segments", reno, **small, difference=gap(1e5)) == ""
-    assert shows("whole_segments", reno, reference_saw={"cwnd": 8000.0}) == ""  # nothing was ever reduced
+    assert (
+        shows("whole_segments", reno, reference_saw={"cwnd": 8000.0}) == ""
+    )  # nothing was ever reduced
     whole = beside(leaky_pipe, control={"kind": "reno"}, ssthresh_in_whole_segments=True)
     assert shows("whole_segments", whole, **small) == ""
 
@@ -287,7 +351,9 @@ def test_delayed_acks(cubic: Evidence, leaky_pipe: Scenario) -> None:
     assert shows("delayed_acks", cubic, **shorter, difference=gap(3e6)) == ""  # far more than that
     longer = {"saw": {"rtt": 0.03}, "reference_saw": {"rtt": 0.08}}
     assert shows("delayed_acks", cubic, **longer, **rtt) == ""  # no ACK is held so long
-    each = beside(leaky_pipe, control={"kind": "cubic"}, preset="linux", delayed_ack={"every": "1 packet"})
+    each = beside(
+        leaky_pipe, control={"kind": "cubic"}, preset="linux", delayed_ack={"every": "1 packet"}
+    )
     assert shows("delayed_acks", each, **shorter, **rtt) == ""
 
 

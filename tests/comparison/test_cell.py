@@ -15,7 +15,9 @@ Run = Callable[..., subprocess.CompletedProcess]
 def test_a_cell_is_predicted_and_simulated(tmp_path: Path, run_python: Run) -> None:
     shutil.copy(EXAMPLES / "wifi-cell.toml", tmp_path)
     sweep = ("--set", "sweep={}", "--set", 'flows.download.transport.receive_window="unlimited"')
-    outcome = run_python("-m", "ackclock", "compare", "wifi-cell.toml", *SHORT, *sweep, "-o", "every", "--json")
+    outcome = run_python(
+        "-m", "ackclock", "compare", "wifi-cell.toml", *SHORT, *sweep, "-o", "every", "--json"
+    )
     assert outcome.returncode == 0, outcome.stderr
     answer = json.loads(outcome.stdout)
     answered = {one["name"]: one["answered"] for one in answer["methods"]}
@@ -25,7 +27,9 @@ def test_a_cell_is_predicted_and_simulated(tmp_path: Path, run_python: Run) -> N
     lines = [line for line in outcome.stderr.splitlines() if line.startswith("emulate: ")]
     assert len(lines) == 1
     assert "real time" not in lines[0]
-    told = [one for one in answer["rows"] if one["method"] == "predict" and one["metric"] == "goodput"]
+    told = [
+        one for one in answer["rows"] if one["method"] == "predict" and one["metric"] == "goodput"
+    ]
     assert [one["subject"] for one in told if one["mean"] is not None] == ["download", "upload"]
     assert run_python("-m", "ackclock", "report", "every").returncode == 0
     assert "EDCA" in (tmp_path / "every" / "report.html").read_text()
@@ -36,5 +40,8 @@ def test_where_no_model_has_an_answer_a_line_says_so(tmp_path: Path, run_python:
     methods = ("--methods", "predict,simulate", "-o", "every")
     outcome = run_python("-m", "ackclock", "compare", "buffer-on-a-backbone.toml", *SHORT, *methods)
     assert outcome.returncode == 0, outcome.stderr
-    assert "predict: no model that was asked has an answer; ackclock predict says why of each" in outcome.stderr
+    assert (
+        "predict: no model that was asked has an answer; ackclock predict says why of each"
+        in outcome.stderr
+    )
     assert "downloads" in outcome.stdout

@@ -8,7 +8,17 @@ import pytest
 from scipy import stats
 
 from ackclock import Result, Scenario, simulate
-from ackclock.comparison import COMPARED, EXCEEDS, SLIGHT, UNSURE, WITHIN, Comparison, Residual, Row, rendering
+from ackclock.comparison import (
+    COMPARED,
+    EXCEEDS,
+    SLIGHT,
+    UNSURE,
+    WITHIN,
+    Comparison,
+    Residual,
+    Row,
+    rendering,
+)
 from ackclock.comparison.explanation import explanations, tally
 from ackclock.comparison.predicted import best
 from ackclock.comparison.rows import FIELDS, rows
@@ -36,7 +46,10 @@ def goodput(comparison: Comparison, point: int = 0) -> Row:
 
 def residual(path: Scenario, ours: list[float | None], engines: list[float | None]) -> Residual:
     comparison = compared(
-        path, None, simulate=made_up("simulate", path, [engines]), emulate=made_up("emulate", path, [ours])
+        path,
+        None,
+        simulate=made_up("simulate", path, [engines]),
+        emulate=made_up("emulate", path, [ours]),
     )
     return goodput(comparison).residuals["emulate"]
 
@@ -64,7 +77,11 @@ def test_a_residual_has_welchs_interval(path: Scenario) -> None:
     ],
 )
 def test_what_a_residual_can_be(
-    path: Scenario, ours: list[float | None], engines: list[float | None], standing: str, causes: list[str]
+    path: Scenario,
+    ours: list[float | None],
+    engines: list[float | None],
+    standing: str,
+    causes: list[str],
 ) -> None:
     found = residual(path, ours, engines)
     assert (found.standing, [one.cause for one in found.findings]) == (standing, causes)
@@ -86,8 +103,20 @@ def test_a_model_has_the_references_interval(path: Scenario) -> None:
 
 
 def answer(name: str, *violated: str, applies: bool = True) -> dict[str, Any]:
-    verdict = "does not apply" if not applies else "applies with violated assumptions" if violated else "applies"
-    told = {"model": name, "label": name, "verdict": verdict, "violated": list(violated), "note": "a reason"}
+    verdict = (
+        "does not apply"
+        if not applies
+        else "applies with violated assumptions"
+        if violated
+        else "applies"
+    )
+    told = {
+        "model": name,
+        "label": name,
+        "verdict": verdict,
+        "violated": list(violated),
+        "note": "a reason",
+    }
     return told | {"goodput_bit_per_s": 1e6, "inputs": {}, "outputs": {"window": 7.0, "rate": 1.0}}
 
 
@@ -100,7 +129,11 @@ def test_the_model_that_violates_the_fewest_assumptions_is_taken() -> None:
     # PFTK tells no mean window.
     window = best(asked, metric("cwnd"), flow)
     assert window is not None
-    assert (window.model.name, window.value, window.violated) == ("square_root", 7000.0, ("greedy",))
+    assert (window.model.name, window.value, window.violated) == (
+        "square_root",
+        7000.0,
+        ("greedy",),
+    )
     assert best(asked, metric("rtt"), flow) is None
     # As few violated: it takes less for granted.
     equal = best([answer("square_root"), answer("cubic_response")], metric("goodput"), flow)
@@ -111,8 +144,15 @@ def test_the_model_that_violates_the_fewest_assumptions_is_taken() -> None:
 
 def test_what_models_tell_are_metrics_in_their_unit() -> None:
     units = {one.name: one.unit for one in METRICS}
-    told = [(output.metric, output.unit) for one in MODELS for output in one.outputs if output.metric]
-    assert {("cwnd", "segments"), ("rtt", "s"), ("retransmissions", ""), ("completion_time", "s")} == set(told)
+    told = [
+        (output.metric, output.unit) for one in MODELS for output in one.outputs if output.metric
+    ]
+    assert {
+        ("cwnd", "segments"),
+        ("rtt", "s"),
+        ("retransmissions", ""),
+        ("completion_time", "s"),
+    } == set(told)
     assert all(units[name] == ("bytes" if unit == "segments" else unit) for name, unit in told)
 
 
@@ -151,18 +191,26 @@ def test_what_a_way_cannot_know_is_null_with_the_reason(path: Scenario) -> None:
     assert "smoothed" in tail.cells["emulate"].why
     assert tail.cells["measure-emulate"].why == "there is no tape"
     assert list(tail.residuals) == []
-    assert not {"queueing_delay", "fairness", "completion_time"} & set(comparison.metrics)  # nobody knows them
+    assert not {"queueing_delay", "fairness", "completion_time"} & set(
+        comparison.metrics
+    )  # nobody knows them
     assert all(list(row) == list(FIELDS) for row in rows(comparison))
     flat = {(row["metric"], row["method"]): row for row in rows(comparison)}
     assert flat["rtt_p99", "emulate"]["mean"] is None
     assert flat["rtt_p99", "emulate"]["why_unknown"] == tail.cells["emulate"].why
 
 
-def test_runs_not_to_be_reliable_are_left_out_and_so_is_what_was_measured_of_them(path: Scenario) -> None:
+def test_runs_not_to_be_reliable_are_left_out_and_so_is_what_was_measured_of_them(
+    path: Scenario,
+) -> None:
     emulated = made_up("emulate", path, [[2.0, 90.0, 2.2]], reliable={(0, 1): False})
     measured = made_up("measure", path, [[2.0, 90.0, 2.2]])
     comparison = compared(
-        path, None, simulate=made_up("simulate", path, [ENGINES]), emulate=emulated, measure_emulate=measured
+        path,
+        None,
+        simulate=made_up("simulate", path, [ENGINES]),
+        emulate=emulated,
+        measure_emulate=measured,
     )
     row = goodput(comparison)
     for name in ("emulate", "measure-emulate"):
@@ -179,28 +227,40 @@ def test_runs_not_to_be_reliable_are_left_out_and_so_is_what_was_measured_of_the
 def test_unreliable_runs_that_are_taken_in_are_a_cause(path: Scenario) -> None:
     emulated = made_up("emulate", path, [[2.0, 2.1, 2.2]], reliable={(0, 1): False})
     comparison = compared(
-        path, None, simulate=made_up("simulate", path, [ENGINES]), emulate=replace(emulated, averages_unreliable=True)
+        path,
+        None,
+        simulate=made_up("simulate", path, [ENGINES]),
+        emulate=replace(emulated, averages_unreliable=True),
     )
-    assert [one.cause for one in goodput(comparison).residuals["emulate"].findings] == ["unreliable_runs"]
+    assert [one.cause for one in goodput(comparison).residuals["emulate"].findings] == [
+        "unreliable_runs"
+    ]
 
 
 def test_a_point_without_a_reliable_run_says_so(path: Scenario) -> None:
     emulated = made_up("emulate", path, [[2.0]], reliable={(0, 0): False})
-    comparison = compared(path, None, simulate=made_up("simulate", path, [ENGINES]), emulate=emulated)
+    comparison = compared(
+        path, None, simulate=made_up("simulate", path, [ENGINES]), emulate=emulated
+    )
     assert goodput(comparison).cells["emulate"].why == "none of its runs is reliable"
 
 
 def test_a_way_that_ran_fewer_points_is_matched_by_their_values(two: Scenario) -> None:
     second = two.replace(sweep={"hops.wireless.impairments.0.probability": ["5 %"]})
     comparison = compared(
-        two, None, simulate=made_up("simulate", two, [ENGINES, OURS]), emulate=made_up("emulate", second, [OURS])
+        two,
+        None,
+        simulate=made_up("simulate", two, [ENGINES, OURS]),
+        emulate=made_up("emulate", second, [OURS]),
     )
     assert goodput(comparison, 0).cells["emulate"].why == "this point was not run"
     assert goodput(comparison, 1).residuals["emulate"].difference.mean == pytest.approx(0)
 
 
 def test_without_simulation_the_emulation_is_the_reference(path: Scenario) -> None:
-    comparison = compared(path, "square_root", simulate="not asked", emulate=made_up("emulate", path, [OURS]))
+    comparison = compared(
+        path, "square_root", simulate="not asked", emulate=made_up("emulate", path, [OURS])
+    )
     assert comparison.reference == "emulate"
     assert goodput(comparison).residuals["predict"].reference == "emulate"
     assert compared(path, None, simulate="nothing").reference is None
@@ -208,7 +268,9 @@ def test_without_simulation_the_emulation_is_the_reference(path: Scenario) -> No
 
 def test_explanations_are_numbered_and_cells_refer_to_them(two: Scenario) -> None:
     simulated = made_up("simulate", two, [ENGINES, ENGINES], timeouts=1.0)
-    comparison = compared(two, "square_root", simulate=simulated, emulate=made_up("emulate", two, [OURS, OURS]))
+    comparison = compared(
+        two, "square_root", simulate=simulated, emulate=made_up("emulate", two, [OURS, OURS])
+    )
     listed = explanations(comparison)
     assert [one.number for one in listed] == list(range(1, len(listed) + 1))
     table = rendering.metric_table(comparison, "goodput", listed)
@@ -221,19 +283,28 @@ def test_explanations_are_numbered_and_cells_refer_to_them(two: Scenario) -> Non
     assert cells[0][head.index("emulate − simulate")].endswith(" [?]")
     low = cells[1][head.index("predict − simulate")]
     named = {one.number: one.cause.name for one in listed}
-    assert {named[int(number)] for number in low.split("[")[1:] for number in [number.rstrip("]")]} >= {
-        "violated_assumption"
-    }
+    assert {
+        named[int(number)] for number in low.split("[")[1:] for number in [number.rstrip("]")]
+    } >= {"violated_assumption"}
     unexplained = rendering.unexplained_table(comparison).rows
-    assert len(unexplained) == sum(r.is_unexplained for row in comparison.rows for r in row.residuals.values()) > 0
+    assert (
+        len(unexplained)
+        == sum(r.is_unexplained for row in comparison.rows for r in row.residuals.values())
+        > 0
+    )
 
 
 def test_the_tally_counts_every_residual(path: Scenario) -> None:
     comparison = compared(
-        path, None, simulate=made_up("simulate", path, [ENGINES]), emulate=made_up("emulate", path, [OURS])
+        path,
+        None,
+        simulate=made_up("simulate", path, [ENGINES]),
+        emulate=made_up("emulate", path, [OURS]),
     )
     residuals = [found for row in comparison.rows for found in row.residuals.values()]
-    assert tally(comparison).startswith(f"Of {len(residuals)} residuals {len(residuals) - 1} are within")
+    assert tally(comparison).startswith(
+        f"Of {len(residuals)} residuals {len(residuals) - 1} are within"
+    )
     assert "1 exceed it, 1 of them unexplained" in tally(comparison)
     alone = compared(path, None, simulate=made_up("simulate", path, [ENGINES]))
     assert tally(alone).startswith("Nothing can be held against anything")
@@ -251,4 +322,8 @@ def test_queues_that_hold_nothing_are_left_out(result: Result, leaky_pipe: Scena
     comparison = compared(leaky_pipe, None, simulate=result)
     hops = {row.subject for row in comparison.rows if row.metric == "queueing_delay"}
     assert hops == {"wireless"}
-    assert rendering.metric_table(comparison, "queueing_delay", []).head[:3] == ["control.kind", "probability", "hop"]
+    assert rendering.metric_table(comparison, "queueing_delay", []).head[:3] == [
+        "control.kind",
+        "probability",
+        "hop",
+    ]

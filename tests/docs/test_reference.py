@@ -17,16 +17,25 @@ ROOT = Path(__file__).parents[2]
 LIMIT = {"type": "string", "description": "A limit.", "examples": ["93 packets"]}
 LAW = {
     "description": "What decides.",
-    "oneOf": [{"const": "head", "description": "The first."}, {"const": "tail", "description": "The | last."}],
+    "oneOf": [
+        {"const": "head", "description": "The first."},
+        {"const": "tail", "description": "The | last."},
+    ],
 }
 SPREAD = {
     "description": "How it is spread.",
     "oneOf": [
         {"properties": {"kind": {"const": "even"}}, "description": "Evenly."},
-        {"properties": {"kind": {"const": "normal"}, "mean": {"type": "number"}}, "required": ["kind", "mean"]},
+        {
+            "properties": {"kind": {"const": "normal"}, "mean": {"type": "number"}},
+            "required": ["kind", "mean"],
+        },
     ],
 }
-SHARE = {"description": "A share.", "anyOf": [{"type": "integer", "minimum": 0}, {"$ref": "#/$defs/Limit"}]}
+SHARE = {
+    "description": "A share.",
+    "anyOf": [{"type": "integer", "minimum": 0}, {"$ref": "#/$defs/Limit"}],
+}
 QUEUE = {
     "name": "two_ended",
     "label": "two-ended",
@@ -38,7 +47,11 @@ QUEUE = {
         "properties": {
             "limit": {"$ref": "#/$defs/Limit", "description": "The most\nthat waits."},
             "law": {"$ref": "#/$defs/Law", "description": "Which end.", "default": "tail"},
-            "weights": {"type": ["array", "null"], "items": {"type": "number", "minimum": 0}, "default": None},
+            "weights": {
+                "type": ["array", "null"],
+                "items": {"type": "number", "minimum": 0},
+                "default": None,
+            },
             "spread": {"$ref": "#/$defs/Spread"},
             "share": {"$ref": "#/$defs/Share"},
         },
@@ -50,7 +63,10 @@ QUEUE = {
 FACTS = {
     "properties": {
         "marks": {"type": ["boolean", "null"], "description": "Whether it marks."},
-        "drops": {"anyOf": [{"$ref": "#/$defs/Law"}, {"type": "null"}], "description": "Which ones."},
+        "drops": {
+            "anyOf": [{"$ref": "#/$defs/Law"}, {"type": "null"}],
+            "description": "Which ones.",
+        },
     },
     "$defs": {"Law": LAW},
 }
@@ -59,7 +75,11 @@ REGISTERED = {
     **{kind: [] for kind in KINDS},
     "queues": [QUEUE],
     "tables": [
-        {"name": "flows", "summary": "A row is a flow.", "columns": [{"name": "rtt_s", "summary": "Round trip."}]}
+        {
+            "name": "flows",
+            "summary": "A row is a flow.",
+            "columns": [{"name": "rtt_s", "summary": "Round trip."}],
+        }
     ],
     "presets": {
         "old": {"mss": "1000 bytes", "delayed_ack": {"every": 1}},
@@ -129,7 +149,9 @@ def test_an_element_is_described_in_full(made_up: dict[str, str]) -> None:
         assert line in page.splitlines()
 
 
-def test_known_facts_of_an_element_are_shown_and_all_of_its_kind_explained(made_up: dict[str, str]) -> None:
+def test_known_facts_of_an_element_are_shown_and_all_of_its_kind_explained(
+    made_up: dict[str, str],
+) -> None:
     element, _, kind = made_up["docs/reference/queues.md"].partition("## Facts")
     assert "| `marks` | `false` |" in element.splitlines()
     assert "| `drops` |" not in element, "it is not known"
@@ -161,7 +183,9 @@ def test_the_scenario_page_leads_to_the_others(made_up: dict[str, str]) -> None:
     assert "## `DelayedAck`" in lines
 
 
-def test_files_that_are_missing_or_old_are_named_with_the_remedy(tmp_path: Path, made_up: dict[str, str]) -> None:
+def test_files_that_are_missing_or_old_are_named_with_the_remedy(
+    tmp_path: Path, made_up: dict[str, str]
+) -> None:
     texts = {name: made_up[name] for name in list(made_up)[:3]}
     first, second, third = texts
     for name in (first, second):
@@ -198,7 +222,9 @@ def test_links_lead_somewhere() -> None:
     for name, text in texts.items():
         if not name.endswith(".md"):
             continue
-        headings = [line.lstrip("# ").strip("`") for line in text.splitlines() if line.startswith("#")]
+        headings = [
+            line.lstrip("# ").strip("`") for line in text.splitlines() if line.startswith("#")
+        ]
         anchors = {anchor(heading) for heading in headings}
         anchors |= {part.partition('"')[0] for part in text.split('<a id="')[1:]}
         targets = {part.partition(")")[0] for part in text.split("](")[1:]}

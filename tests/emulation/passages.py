@@ -30,8 +30,8 @@ class Passage(NamedTuple):
 def run(scenario: Scenario, arm: str, folder: Path) -> tuple[Result, list[Passage]]:
     """The result of one flow of datagrams, and its passages in order of arrival. What is emulated is replayed too.
 
-    A machine that is too busy may let a device overflow before the hops, and end a run with packets nobody has read:
-    those did not come, and have no passage.
+    A machine that is too busy may let a device overflow before the hops, and end a run with packets
+    nobody has read: those did not come, and have no passage.
     """
     if arm == "simulated":
         result = simulate(scenario, packets=True)
@@ -54,7 +54,9 @@ def _simulated(result: Result) -> list[Passage]:
     for packet in packets:
         if packet["event"] in times:
             times[packet["event"]].setdefault(packet["sequence"], round(packet["time_s"] * 1e9))
-    return [Passage(number, at, times["receive"].get(number)) for number, at in times["arrive"].items()]
+    return [
+        Passage(number, at, times["receive"].get(number)) for number, at in times["arrive"].items()
+    ]
 
 
 def _emulated(folder: Path) -> list[Passage]:

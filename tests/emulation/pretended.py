@@ -63,7 +63,9 @@ class Pretended:
     complaints: list[str] = field(default_factory=list)
     complete: bool = True
     failure: str | None = None
-    blocks: list[list[dict[str, Any]]] = field(default_factory=lambda: [[tcp_info(0.01)], [tcp_info(0.02)]])
+    blocks: list[list[dict[str, Any]]] = field(
+        default_factory=lambda: [[tcp_info(0.01)], [tcp_info(0.02)]]
+    )
     midway: Callable[[Path], None] = lambda _folder: None
     recorded_s: float | None = None
     differences: dict[tuple[int, int], str] = field(default_factory=dict)
@@ -77,7 +79,9 @@ class Pretended:
         monkeypatch.setattr(stationarity, "EPOCHS", 0)  # a run of two seconds is about other things
         return self
 
-    def prepare_emulation(self, points: list[str], folder: str, host_command: list[str], *, device: str) -> str:
+    def prepare_emulation(
+        self, points: list[str], folder: str, host_command: list[str], *, device: str
+    ) -> str:
         self.asked["prepare_emulation"] = {"points": points, "folder": folder, "device": device}
         assert host_command
         if self.lacking is not None:
@@ -102,12 +106,18 @@ class Pretended:
             "points": points, "folder": folder, "device": device, "pcap": pcap, "side_by_side": side_by_side,
         }  # fmt: skip
         assert host_command
-        runs = [(point, run) for point, tree in enumerate(points) for run in range(json.loads(tree)["replicates"])]
+        runs = [
+            (point, run)
+            for point, tree in enumerate(points)
+            for run in range(json.loads(tree)["replicates"])
+        ]
         for kind, ending in (("record", ".ackrec"), ("pcap", "-to-senders.pcap")):
             if kind == "record" or pcap:
                 (Path(output) / kind).mkdir()
                 for point, run in runs:
-                    (Path(output) / kind / f"point-{point}-replicate-{run}{ending}").write_bytes(b"packets")
+                    (Path(output) / kind / f"point-{point}-replicate-{run}{ending}").write_bytes(
+                        b"packets"
+                    )
         if progress is not None:
             now = {"fraction": 0.25, "run": 2, "runs": len(runs), "rate_bit_per_s": 9.6123e6}
             progress(json.dumps(now))
@@ -118,7 +128,9 @@ class Pretended:
             points, folder, threads=1, packets=False, pcap_folder=None, finished=set(),
             memory=None, take=None, progress=None,
         )["tables"]  # fmt: skip
-        simulated["events"] = {name: (column[0], b"", *column[2:]) for name, column in simulated["events"].items()}
+        simulated["events"] = {
+            name: (column[0], b"", *column[2:]) for name, column in simulated["events"].items()
+        }
         added = {
             "fidelity": columns([self._fidelity(*run) for run in runs]),
             "lateness": columns([{"point": 0, "replicate": 0, "at_most_s": 1e-6, "packets": 7}]),
@@ -150,7 +162,10 @@ class Pretended:
         return json.dumps(
             [
                 {"point": point, "replicate": replicate, "arrivals": 100, "decisions": 90}
-                | {"until_s": 5.0 if self.recorded_s is None else self.recorded_s, "duration_s": 5.0}
+                | {
+                    "until_s": 5.0 if self.recorded_s is None else self.recorded_s,
+                    "duration_s": 5.0,
+                }
                 | {"complete": self.recorded_s is None}
                 | {"difference": self.differences.get((point, replicate))}
                 for point, replicate in runs

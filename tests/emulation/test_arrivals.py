@@ -31,7 +31,10 @@ def arrived(result: Result, replicate: int) -> dict[int, tuple[float, float, boo
     own = (column(flows, "flow") == "short") & (column(flows, "replicate") == replicate)
     names = ("instance", "start_s", "delivered_bytes", "completion_time_s")
     rows = zip(*(column(flows, name)[own] for name in names), strict=True)
-    return {int(number): (start, delivered, not np.isnan(took)) for number, start, delivered, took in rows}
+    return {
+        int(number): (start, delivered, not np.isnan(took))
+        for number, start, delivered, took in rows
+    }
 
 
 def test_the_kernel_has_the_engines_arrivals_and_sizes(tmp_path: Path) -> None:

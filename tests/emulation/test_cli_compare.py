@@ -15,14 +15,17 @@ from .short import SCENARIO
 
 pytestmark = pytest.mark.usefixtures("emulation")
 
-# Random loss keeps the windows small: a second is some 50 round trips, and both ways meet the same losses.
+# Random loss keeps the windows small: a second is some 50 round trips, and both ways meet the same
+# losses.
 CHANGES = (
     "--replicates", "4", "--set", 'hops.there.impairments=[{ kind = "iid_loss", probability = "3 %" }]',
     "--set", 'sweep={"flows.download.transport.control.kind" = ["reno", "cubic"]}',
 )  # fmt: skip
 
 
-def test_one_scenario_every_way(tmp_path: Path, run_python: Callable[..., subprocess.CompletedProcess]) -> None:
+def test_one_scenario_every_way(
+    tmp_path: Path, run_python: Callable[..., subprocess.CompletedProcess]
+) -> None:
     (tmp_path / "short.toml").write_text(SCENARIO)
     command = partial(run_python, "-m", "ackclock")
     arguments = ("compare", "short.toml", *CHANGES, "-o", "every", "--real-time", "9 s", "--json")
@@ -32,7 +35,9 @@ def test_one_scenario_every_way(tmp_path: Path, run_python: Callable[..., subpro
     answer = json.loads(outcome.stdout)
     methods = {one["name"]: one for one in answer["methods"]}
     assert methods["predict"]["answered"]
-    assert methods["emulate"]["why"] == "left out to stay within 9 s: 2 of 4 replicates of each point"
+    assert (
+        methods["emulate"]["why"] == "left out to stay within 9 s: 2 of 4 replicates of each point"
+    )
     emulated = Result.load(tmp_path / "every" / "emulate")
     assert emulated.run["replicates"] == 2
     doubtful = emulated.unreliable
@@ -45,7 +50,9 @@ def test_one_scenario_every_way(tmp_path: Path, run_python: Callable[..., subpro
         assert len(goodput.cells["simulate"].values) == 4
         assert len(goodput.cells["emulate"].values) == 2
         assert rows["rtt", point].cells["emulate"].interval.mean > 0.02
-        for residual in (row.residuals["emulate"] for row in rows.values() if "emulate" in row.residuals):
+        for residual in (
+            row.residuals["emulate"] for row in rows.values() if "emulate" in row.residuals
+        ):
             assert residual.reference == "simulate"
             assert residual.standing == WITHIN or residual.difference.mean != 0
         for name in ("measure-simulate", "measure-emulate"):
@@ -58,7 +65,9 @@ def test_one_scenario_every_way(tmp_path: Path, run_python: Callable[..., subpro
     captured = {(row["point"], row["replicate"]): row for row in measured}
     for counted in emulated.tables["flows"].to_pylist():
         row = captured[counted["point"], counted["replicate"]]
-        later = {name: counted[name] - row[name] for name in ("sent_packets", "retransmitted_packets")}
+        later = {
+            name: counted[name] - row[name] for name in ("sent_packets", "retransmitted_packets")
+        }
         assert 0 <= later["retransmitted_packets"] <= later["sent_packets"], (counted, row)
     assert command("report", "every").returncode == 0
     assert "Linux" in (tmp_path / "every" / "report.html").read_text()

@@ -1,7 +1,7 @@
 """`ackclock emulate` and `ackclock replay` on this machine, with the kernel's own TCP; skipped where it cannot.
 
-How far a run can be trusted depends on what else the machine does, so no test demands that it is: what is demanded is
-that the verdict, the marks and the exit code agree.
+How far a run can be trusted depends on what else the machine does, so no test demands that it is:
+what is demanded is that the verdict, the marks and the exit code agree.
 """
 
 import json
@@ -56,7 +56,11 @@ class Emulated:
 
 def command(place: Path, *arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-c", TALKATIVE, *arguments], cwd=place, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", TALKATIVE, *arguments],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
 
 
@@ -98,7 +102,9 @@ def test_the_folder_holds_it_all_and_nothing_lies_about(emulated: Emulated) -> N
     assert sorted(path.name for path in (emulated.folder / "pcap").iterdir()) == [
         f"{run}-{place}.pcap" for run in runs for place in places
     ]
-    assert sorted(path.name for path in (emulated.folder / "record").iterdir()) == [f"{run}.ackrec" for run in runs]
+    assert sorted(path.name for path in (emulated.folder / "record").iterdir()) == [
+        f"{run}.ackrec" for run in runs
+    ]
     assert all(count(path) > 0 for path in (emulated.folder / "pcap").iterdir())
     assert all(path.stat().st_size > 0 for path in (emulated.folder / "record").iterdir())
     run = emulated.result.run
@@ -110,11 +116,16 @@ def test_the_folder_holds_it_all_and_nothing_lies_about(emulated: Emulated) -> N
 def test_flows_and_hops_agree_with_the_path(emulated: Emulated) -> None:
     tables = emulated.result.tables
     flows = tables["flows"].to_pylist()
-    assert [(row["flow"], row["control"]) for row in flows] == [("download", "reno"), ("voice", "udp")] * 2
+    assert [(row["flow"], row["control"]) for row in flows] == [
+        ("download", "reno"),
+        ("voice", "udp"),
+    ] * 2
     for row in flows:
         assert row["goodput_bit_per_s"] > 0
         # Of the whole run: what came before the warm-up was over may have been read only then.
-        assert row["goodput_bit_per_s"] * row["measured_s"] / 8 <= row["delivered_bytes"] * (1 + 1e-9)
+        assert row["goodput_bit_per_s"] * row["measured_s"] / 8 <= row["delivered_bytes"] * (
+            1 + 1e-9
+        )
         assert row["sent_packets"] > 0
         assert row["rtt_min_s"] is None or row["rtt_min_s"] >= 0.02
     last = {(row["replicate"], row["hop"]): row for row in tables["hops"].to_pylist()}
@@ -122,7 +133,10 @@ def test_flows_and_hops_agree_with_the_path(emulated: Emulated) -> None:
         there = last[replicate, "there"]
         assert there["busy_s"] <= 2
         # The rest is being sent or on its way.
-        assert there["arrivals"] >= there["departures"] + there["drops_queue"] + there["backlog_packets"]
+        assert (
+            there["arrivals"]
+            >= there["departures"] + there["drops_queue"] + there["backlog_packets"]
+        )
         delivered = sum(row["delivered_bytes"] for row in flows if row["replicate"] == replicate)
         assert 0 < delivered < there["served_bytes"] <= 10e6 / 8 * there["busy_s"] + 1500
     assert tables["events"].num_rows == 0  # the kernel does not tell
@@ -135,7 +149,11 @@ def test_tcp_is_read_every_ten_milliseconds_and_udp_has_no_samples(emulated: Emu
         times = [row["time_s"] for row in rows if row["replicate"] == replicate]
         assert times == sorted(times)
         assert 1 + 2 / 0.010 >= len(times) > 0
-        known = [row for row in rows if row["replicate"] == replicate and row["smoothed_rtt_s"] is not None]
+        known = [
+            row
+            for row in rows
+            if row["replicate"] == replicate and row["smoothed_rtt_s"] is not None
+        ]
         assert known
         assert known[-1]["rtt_min_s"] >= 0.02
     samples = emulated.result.tables["samples"].to_pylist()
@@ -152,7 +170,10 @@ def test_lateness_counts_every_packet_once(emulated: Emulated) -> None:
             if bucket["replicate"] == row["replicate"] and bucket["packets"]
         ]
         run = f"point-0-replicate-{row['replicate']}"
-        left = (count(emulated.folder / "pcap" / f"{run}-to-{host}.pcap") for host in ("receivers", "senders"))
+        left = (
+            count(emulated.folder / "pcap" / f"{run}-to-{host}.pcap")
+            for host in ("receivers", "senders")
+        )
         assert sum(bucket["packets"] for bucket in buckets) == sum(left)
         assert buckets[-1]["at_most_s"] >= row["lateness_p99_s"] >= row["lateness_p50_s"] >= 0
 
@@ -161,10 +182,16 @@ def test_the_record_replays(emulated: Emulated) -> None:
     outcome = command(emulated.place, "replay", "run", "--json")
     assert outcome.returncode == 0, outcome.stderr
     runs = json.loads(outcome.stdout)
-    assert [(one["point"], one["replicate"], one["complete"]) for one in runs] == [(0, 0, True), (0, 1, True)]
+    assert [(one["point"], one["replicate"], one["complete"]) for one in runs] == [
+        (0, 0, True),
+        (0, 1, True),
+    ]
     for one in runs:
         run = f"point-0-replicate-{one['replicate']}"
-        packets = {path.stem.removeprefix(f"{run}-"): count(path) for path in emulated.folder.glob(f"pcap/{run}-*")}
+        packets = {
+            path.stem.removeprefix(f"{run}-"): count(path)
+            for path in emulated.folder.glob(f"pcap/{run}-*")
+        }
         assert one["arrivals"] == packets["from-senders"] + packets["from-receivers"]
         assert one["decisions"] >= packets["to-receivers"] + packets["to-senders"]
         assert one["difference"] is None
@@ -192,7 +219,9 @@ def test_a_record_that_was_changed_is_found(emulated: Emulated, tmp_path: Path) 
     (other / "run.json").write_bytes((emulated.folder / "run.json").read_bytes())
     for record in (emulated.folder / "record").iterdir():
         changed = bytearray(record.read_bytes())
-        changed[100] ^= 1  # in the midst of the first chunk, behind its length: a record may end early
+        changed[100] ^= (
+            1  # in the midst of the first chunk, behind its length: a record may end early
+        )
         (other / "record" / record.name).write_bytes(changed)
     outcome = command(tmp_path, "replay", "run")
     assert (outcome.returncode, outcome.stdout) == (2, "")
@@ -205,7 +234,10 @@ def test_it_can_be_drawn_and_reported(emulated: Emulated, tmp_path: Path) -> Non
     for name, draw in plot.figures(whatever, replicate=1).items():
         assert draw().axes[0].get_lines(), name
     asked = () if emulated.outcome.returncode == 0 else ("--unreliable",)
-    assert command(emulated.place, "plot", "run", "-o", str(tmp_path / "figures"), *asked).returncode == 0
+    assert (
+        command(emulated.place, "plot", "run", "-o", str(tmp_path / "figures"), *asked).returncode
+        == 0
+    )
     page = tmp_path / "report.html"
     assert command(emulated.place, "report", "run", "-o", str(page), *asked).returncode == 0
     text = page.read_text()
@@ -215,10 +247,21 @@ def test_it_can_be_drawn_and_reported(emulated: Emulated, tmp_path: Path) -> Non
 
 def test_both_devices_carry_the_same(emulated: Emulated, tmp_path: Path) -> None:
     """What the first run did not use is used here, if this machine has it."""
-    device = {"tun": "packet_socket", "packet_socket": "tun"}[emulated.result.run["machine"]["device"]]
+    device = {"tun": "packet_socket", "packet_socket": "tun"}[
+        emulated.result.run["machine"]["device"]
+    ]
     (tmp_path / "short.toml").write_text(SCENARIO)
     outcome = command(
-        tmp_path, "emulate", "short.toml", "-o", "run", "--device", device, "--replicates", "1", "--no-pcap"
+        tmp_path,
+        "emulate",
+        "short.toml",
+        "-o",
+        "run",
+        "--device",
+        device,
+        "--replicates",
+        "1",
+        "--no-pcap",
     )
     if outcome.returncode == 3:
         pytest.skip(outcome.stderr)
@@ -241,10 +284,24 @@ def test_what_no_host_can_send_is_one_line(tmp_path: Path) -> None:
 def test_what_the_kernel_does_in_its_own_way_is_told(tmp_path: Path) -> None:
     (tmp_path / "short.toml").write_text(SCENARIO)
     beta = 'flows.download.transport.control={kind="cubic", beta=0.5}'
-    outcome = command(tmp_path, "emulate", "short.toml", "--replicates", "1", "--set", "duration=1 s", "--set", beta)
+    outcome = command(
+        tmp_path,
+        "emulate",
+        "short.toml",
+        "--replicates",
+        "1",
+        "--set",
+        "duration=1 s",
+        "--set",
+        beta,
+    )
     assert outcome.returncode in (0, 4), outcome.stderr
     assert "flows.download.transport.control.beta" in outcome.stderr
-    [row] = [row for row in Result.load(tmp_path / "out/short").tables["settings"].to_pylist() if row["refusal"]]
+    [row] = [
+        row
+        for row in Result.load(tmp_path / "out/short").tables["settings"].to_pylist()
+        if row["refusal"]
+    ]
     assert (row["name"], row["asked"]) == ("flows.download.transport.control.beta", "0.5")
 
 
@@ -280,7 +337,9 @@ def _network(process: object) -> str:
 
 
 def descendants(pid: int) -> list[int]:
-    children = [int(word) for task in Path(f"/proc/{pid}/task").iterdir() for word in _children(task)]
+    children = [
+        int(word) for task in Path(f"/proc/{pid}/task").iterdir() for word in _children(task)
+    ]
     return [*children, *(further for child in children for further in descendants(child))]
 
 
@@ -329,7 +388,11 @@ def namespaces() -> Iterator[str]:
         if process.name.isdigit():
             try:
                 yield _network(process.name)
-                yield from (word for word in (process / "mountinfo").read_text().split() if word.startswith("net:["))
+                yield from (
+                    word
+                    for word in (process / "mountinfo").read_text().split()
+                    if word.startswith("net:[")
+                )
             except OSError:
                 continue  # it has just ended, or is another user's
 
@@ -356,7 +419,11 @@ def test_kill_leaves_no_process_no_namespace_no_temporary_file(tmp_path: Path, w
     nothing_is_left(tmp_path, running)
     if whom == "the command":
         assert running.process.returncode == -signal.SIGKILL
-        assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["pcap", "record", "run.json"]
+        assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+            "pcap",
+            "record",
+            "run.json",
+        ]
         refused = command(tmp_path, "plot", "run")
         assert refused.returncode == 2
         assert "ackclock replay run works" in refused.stderr
@@ -383,8 +450,19 @@ traffic = {{ kind = "cbr", rate = "20 kbit/s", packet_size = "100 bytes" }}
 def test_kill_leaves_all_but_the_last_second(tmp_path: Path) -> None:
     (tmp_path / "sparse.toml").write_text(SPARSE)
     record = tmp_path / "run" / "record" / "point-0-replicate-0.ackrec"
-    arguments = ["emulate", "sparse.toml", "-o", "run", "--set", "duration=60 s", "--replicates", "1"]
-    with subprocess.Popen([sys.executable, "-c", TALKATIVE, *arguments], cwd=tmp_path, stderr=subprocess.PIPE) as run:
+    arguments = [
+        "emulate",
+        "sparse.toml",
+        "-o",
+        "run",
+        "--set",
+        "duration=60 s",
+        "--replicates",
+        "1",
+    ]
+    with subprocess.Popen(
+        [sys.executable, "-c", TALKATIVE, *arguments], cwd=tmp_path, stderr=subprocess.PIPE
+    ) as run:
         try:
             # Its first bytes are written while the run is about to begin, 50 ms before at most.
             while not record.exists() or not record.stat().st_size:
@@ -418,7 +496,9 @@ def test_without_root(as_nobody: Callable[..., subprocess.CompletedProcess]) -> 
         place = Path(name)
         place.chmod(0o777)
         (place / "short.toml").write_text(SCENARIO)
-        outcome = as_nobody("emulate", "short.toml", "-o", "run", "--replicates", "1", "--json", cwd=place)
+        outcome = as_nobody(
+            "emulate", "short.toml", "-o", "run", "--replicates", "1", "--json", cwd=place
+        )
         if outcome.returncode == 3:
             pytest.skip(outcome.stderr)
         assert outcome.returncode in (0, 4), outcome.stderr

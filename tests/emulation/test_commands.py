@@ -33,7 +33,9 @@ def test_a_summary_and_a_folder(scenario_file: Path, pretended: Pretended) -> No
 
 def test_as_json(scenario_file: Path, pretended: Pretended) -> None:
     pretended.verdicts = {(0, 1): LATE}
-    outcome = ackclock("emulate", scenario_file, *QUICK, "-o", "run", "--no-pcap", "--device", "tun", "--json")
+    outcome = ackclock(
+        "emulate", scenario_file, *QUICK, "-o", "run", "--no-pcap", "--device", "tun", "--json"
+    )
     answer = json.loads(outcome.stdout)
     assert outcome.exit_code == 4
     assert [(row["replicate"], row["reliable"], row["verdict"]) for row in answer["fidelity"]] == [
@@ -41,7 +43,10 @@ def test_as_json(scenario_file: Path, pretended: Pretended) -> None:
     ]  # fmt: skip
     assert answer["flows"][0]["goodput"]["replicates"] == 1
     assert {row["hop"] for row in answer["hops"]} == {"wired", "wireless", "return"}
-    assert (pretended.asked["emulate"]["device"], pretended.asked["emulate"]["pcap"]) == ("tun", False)
+    assert (pretended.asked["emulate"]["device"], pretended.asked["emulate"]["pcap"]) == (
+        "tun",
+        False,
+    )
     assert pretended.asked["emulate"]["side_by_side"] == 1
 
 
@@ -52,7 +57,9 @@ def test_side_by_side(scenario_file: Path, pretended: Pretended) -> None:
     check_refusal(refused, "out-of-range", "--side-by-side", 0, 1000)
 
 
-def test_an_unreliable_run_is_one_line_and_exit_code_4(scenario_file: Path, pretended: Pretended) -> None:
+def test_an_unreliable_run_is_one_line_and_exit_code_4(
+    scenario_file: Path, pretended: Pretended
+) -> None:
     pretended.verdicts = {(0, 1): LATE}
     outcome = ackclock("emulate", scenario_file, *QUICK)
     assert outcome.exit_code == 4
@@ -75,9 +82,13 @@ def test_asking_for_unreliable_runs_changes_what_is_drawn(
     ackclock("emulate", scenario_file, *QUICK[:-1], sweep, "-o", "run")
     drawn = {}
     for asked in ((), ("--unreliable",)):
-        outcome = ackclock(command, "run", *asked, "-o", "run/figures" if command == "plot" else "run/report.html")
+        outcome = ackclock(
+            command, "run", *asked, "-o", "run/figures" if command == "plot" else "run/report.html"
+        )
         assert outcome.exit_code == 0, outcome.stderr
-        drawn[asked] = Path("run/figures/goodput.svg" if command == "plot" else "run/report.html").read_bytes()
+        drawn[asked] = Path(
+            "run/figures/goodput.svg" if command == "plot" else "run/report.html"
+        ).read_bytes()
     assert drawn[()] != drawn["--unreliable",]
 
 
@@ -153,7 +164,9 @@ def test_a_failed_run_is_exit_code_4(scenario_file: Path, pretended: Pretended) 
     ]
 
 
-def test_a_long_run_says_at_once_how_long_and_how_fast(scenario_file: Path, pretended: Pretended) -> None:
+def test_a_long_run_says_at_once_how_long_and_how_fast(
+    scenario_file: Path, pretended: Pretended
+) -> None:
     pretended.complete = False
     outcome = ackclock("emulate", scenario_file, "--replicates", 2)  # of six points of 5 s
     [first, _] = outcome.stderr.splitlines()
@@ -165,11 +178,15 @@ def test_replay_that_agrees(scenario_file: Path, pretended: Pretended) -> None:
     outcome = ackclock("replay", "run")
     assert (outcome.exit_code, outcome.stderr) == (0, "")
     assert re.search("^ *0 +1 +100 +90 +whole +no *$", outcome.stdout, re.MULTILINE)
-    assert [one["difference"] for one in json.loads(ackclock("replay", "run", "--json").stdout)] == [None, None]
+    assert [
+        one["difference"] for one in json.loads(ackclock("replay", "run", "--json").stdout)
+    ] == [None, None]
     assert pretended.asked["replay"]["folder"] == str(Path.cwd())
 
 
-def test_replay_of_a_run_that_was_killed_says_how_far_it_goes(scenario_file: Path, pretended: Pretended) -> None:
+def test_replay_of_a_run_that_was_killed_says_how_far_it_goes(
+    scenario_file: Path, pretended: Pretended
+) -> None:
     ackclock("emulate", scenario_file, *QUICK, "-o", "run")
     pretended.recorded_s = 3.2987
     outcome = ackclock("replay", "run")
@@ -182,7 +199,9 @@ def test_replay_that_does_not_is_exit_code_4(
     scenario_file: Path, pretended: Pretended, arguments: tuple[str, ...]
 ) -> None:
     ackclock("emulate", scenario_file, *QUICK, "-o", "run")
-    pretended.differences = {(0, 1): "decision 7: recorded nothing, replayed packet 3 Dropped at 12 ns, hop 0"}
+    pretended.differences = {
+        (0, 1): "decision 7: recorded nothing, replayed packet 3 Dropped at 12 ns, hop 0"
+    }
     outcome = ackclock("replay", "run", *arguments)
     assert outcome.exit_code == 4
     assert outcome.stdout

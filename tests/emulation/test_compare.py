@@ -22,7 +22,14 @@ from ..refusals import check, check_refusal, error_of, refused
 from .pretended import LATE, Pretended
 
 LOSS = "hops.wireless.impairments.0.probability"
-QUICK = ("--replicates", "2", "--set", "duration=2 s", "--set", f'sweep={{"{LOSS}" = ["0.5 %", "5 %"]}}')
+QUICK = (
+    "--replicates",
+    "2",
+    "--set",
+    "duration=2 s",
+    "--set",
+    f'sweep={{"{LOSS}" = ["0.5 %", "5 %"]}}',
+)
 FOLDER = Path("out/leaky-compared")
 
 
@@ -35,7 +42,9 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """`measure`, pretended: the tables of the run whose captures they are, without its hops. Holds what was asked."""
     asked = []
 
-    def measure(source: Path, folder: Path, *, estimators: tuple, progress: Callable[[dict], None]) -> Result:
+    def measure(
+        source: Path, folder: Path, *, estimators: tuple, progress: Callable[[dict], None]
+    ) -> Result:
         assert not estimators
         asked.append((source.name, folder.name))
         assert list((source / "pcap").iterdir())
@@ -45,8 +54,12 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         tables = {name: run.tables[name] for name in ("flows", "samples")}
         # What else a capture is asked for, and no comparison looks at.
         nothing = pa.table({"point": pa.array([], pa.int64())})
-        tables |= dict.fromkeys(("connections", "limit_periods", "rtt_histogram", "estimates", "predictions"), nothing)
-        Result(run.run | {"method": "measure", "source": str(source), "captures": []}, tables).save(folder)
+        tables |= dict.fromkeys(
+            ("connections", "limit_periods", "rtt_histogram", "estimates", "predictions"), nothing
+        )
+        Result(run.run | {"method": "measure", "source": str(source), "captures": []}, tables).save(
+            folder
+        )
         return Result.load(folder)
 
     monkeypatch.setattr(measurement, "measure", measure)
@@ -67,7 +80,9 @@ def simulations(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 def test_emulated_side_by_side(scenario_file: Path, pretended: Pretended, measuring: list) -> None:
-    outcome = ackclock("compare", scenario_file, *QUICK, "--side-by-side", "3", "--methods", "emulate,measure")
+    outcome = ackclock(
+        "compare", scenario_file, *QUICK, "--side-by-side", "3", "--methods", "emulate,measure"
+    )
     assert all(words in outcome.stderr for words in ("4 runs", "3 side by side", "4 s"))
     assert pretended.asked["emulate"]["side_by_side"] == 3
     assert measuring == [("emulate", "measure-emulate")]
@@ -83,7 +98,9 @@ def test_tables_and_a_folder(scenario_file: Path, pretended: Pretended, measurin
     assert "2 of 2 reliable" in outcome.stdout
     assert outcome.stdout.rstrip().endswith(f"ackclock report {FOLDER}")
     names = ["emulate", "measure-emulate", "measure-simulate", "predict", "simulate"]
-    assert sorted(path.name for path in FOLDER.iterdir()) == sorted(["comparison.json", "comparison.parquet", *names])
+    assert sorted(path.name for path in FOLDER.iterdir()) == sorted(
+        ["comparison.json", "comparison.parquet", *names]
+    )
     assert [Result.load(FOLDER / name).run["method"] for name in names] == [
         "emulate", "measure", "measure", "predict", "simulate",
     ]  # fmt: skip
@@ -94,7 +111,11 @@ def test_tables_and_a_folder(scenario_file: Path, pretended: Pretended, measurin
 @pytest.mark.usefixtures("pretended", "measuring")
 def test_the_same_as_json_as_a_table_and_in_python(scenario_file: Path) -> None:
     answer = json.loads(ackclock("compare", scenario_file, *QUICK, "--json").stdout)
-    assert (answer["folder"], answer["partial"], answer["reference"]) == (str(FOLDER), False, "simulate")
+    assert (answer["folder"], answer["partial"], answer["reference"]) == (
+        str(FOLDER),
+        False,
+        "simulate",
+    )
     assert [(one["name"], one["answered"], one["reference"]) for one in answer["methods"]] == [
         ("predict", True, "simulate"), ("simulate", True, None), ("measure-simulate", True, "simulate"),
         ("emulate", True, "simulate"), ("measure-emulate", True, "emulate"),
@@ -102,20 +123,30 @@ def test_the_same_as_json_as_a_table_and_in_python(scenario_file: Path) -> None:
     assert parquet.read_table(FOLDER / "comparison.parquet").to_pylist() == answer["rows"]
     kept = json.loads((FOLDER / "comparison.json").read_text())
     assert kept["explanations"] == answer["explanations"]
-    goodput = {one["method"]: one for one in answer["rows"] if (one["metric"], one["point"]) == ("goodput", 0)}
+    goodput = {
+        one["method"]: one
+        for one in answer["rows"]
+        if (one["metric"], one["point"]) == ("goodput", 0)
+    }
     # The pretended emulation is the engine's.
     assert goodput["emulate"]["residual"] == goodput["measure-simulate"]["residual"] == 0
     assert goodput["emulate"]["standing"] == "within its interval"
     comparison = each_method.load(FOLDER)
     row = comparison.rows[0]
     assert row.cells["simulate"].interval.mean == goodput["simulate"]["mean"]
-    assert [one["mean"] for one in answer["rows"] if (one["metric"], one["method"]) == ("rtt_p99", "emulate")]
+    assert [
+        one["mean"]
+        for one in answer["rows"]
+        if (one["metric"], one["method"]) == ("rtt_p99", "emulate")
+    ]
 
 
 def test_captures_that_hold_nothing_leave_nulls(scenario_file: Path, pretended: Pretended) -> None:
     outcome = ackclock("compare", scenario_file, *QUICK)  # genuine measuring, of pretended captures
     assert outcome.exit_code == 0
-    [line] = [line for line in outcome.stderr.splitlines() if line.startswith("measure of emulate: ")]
+    [line] = [
+        line for line in outcome.stderr.splitlines() if line.startswith("measure of emulate: ")
+    ]
     assert "-to-senders.pcap" in line or "no capture" in line
     comparison = each_method.load(FOLDER)
     assert comparison.columns["measure-emulate"].result is None
@@ -124,11 +155,16 @@ def test_captures_that_hold_nothing_leave_nulls(scenario_file: Path, pretended: 
     assert pretended.asked["emulate"]
 
 
-def test_a_machine_that_cannot_emulate_leaves_nulls(scenario_file: Path, pretended: Pretended, measuring: list) -> None:
+def test_a_machine_that_cannot_emulate_leaves_nulls(
+    scenario_file: Path, pretended: Pretended, measuring: list
+) -> None:
     pretended.lacking = "user namespaces are disabled (unshare: EPERM); run as root"
     outcome = ackclock("compare", scenario_file, *QUICK, "--json")
     assert outcome.exit_code == 0
-    assert [line.split(": ")[0] for line in outcome.stderr.splitlines()[1:]] == ["emulate", "measure of emulate"]
+    assert [line.split(": ")[0] for line in outcome.stderr.splitlines()[1:]] == [
+        "emulate",
+        "measure of emulate",
+    ]
     rows = [one for one in json.loads(outcome.stdout)["rows"] if one["method"] == "emulate"]
     assert rows
     assert all((one["mean"], one["why_unknown"]) == (None, pretended.lacking) for one in rows)
@@ -136,7 +172,9 @@ def test_a_machine_that_cannot_emulate_leaves_nulls(scenario_file: Path, pretend
     assert not (FOLDER / "emulate").exists()
 
 
-def test_nothing_but_what_this_machine_cannot_is_exit_code_3(scenario_file: Path, pretended: Pretended) -> None:
+def test_nothing_but_what_this_machine_cannot_is_exit_code_3(
+    scenario_file: Path, pretended: Pretended
+) -> None:
     pretended.lacking = "no namespaces; run as root"
     outcome = ackclock("compare", scenario_file, *QUICK, "--methods", "emulate")
     assert (outcome.exit_code, outcome.stdout) == (3, "")
@@ -149,14 +187,21 @@ def test_unreliable_runs_are_exit_code_4(scenario_file: Path, pretended: Pretend
     chosen = ("--methods", "simulate,emulate")
     outcome = ackclock("compare", scenario_file, *QUICK, *chosen)
     assert outcome.exit_code == 4
-    assert all(words in outcome.stderr.splitlines()[-1] for words in ("2 of 4 emulated runs", "--unreliable"))
+    assert all(
+        words in outcome.stderr.splitlines()[-1]
+        for words in ("2 of 4 emulated runs", "--unreliable")
+    )
     assert "0 of 2 reliable" in outcome.stdout
     known = [row for row in each_method.load(FOLDER).rows if row.cells["emulate"].is_known]
     assert {row.point for row in known} == {0}
     taken_in = ackclock("compare", scenario_file, *QUICK, *chosen, "--unreliable")
     assert taken_in.exit_code == 4
     assert "--unreliable" not in taken_in.stderr
-    known = [row for row in each_method.load(FOLDER, averages_unreliable=True).rows if row.cells["emulate"].is_known]
+    known = [
+        row
+        for row in each_method.load(FOLDER, averages_unreliable=True).rows
+        if row.cells["emulate"].is_known
+    ]
     assert {row.point for row in known} == {0, 1}
 
 
@@ -178,7 +223,9 @@ def test_real_time_is_limited_and_announced(scenario_file: Path, pretended: Pret
     )
     outcome = ackclock("compare", scenario_file, *chosen, "--real-time", "11 s")
     assert outcome.exit_code == 0
-    assert all(words in outcome.stderr.splitlines()[0] for words in ("2 runs", "10 s", "1 of 3 points"))
+    assert all(
+        words in outcome.stderr.splitlines()[0] for words in ("2 runs", "10 s", "1 of 3 points")
+    )
     asked = [json.loads(tree) for tree in pretended.asked["emulate"]["points"]]
     assert [tree["hops"][1]["impairments"][0]["probability"] for tree in asked] == ["0 %", "2 %"]
     goodput = [row for row in each_method.load(FOLDER).rows if row.metric == "goodput"]
@@ -265,14 +312,19 @@ def test_ctrl_c_before_the_dear_way_keeps_what_there_is(
 
 
 @pytest.mark.usefixtures("pretended")
-def test_a_kill_leaves_no_tables_of_other_results(scenario_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kill_leaves_no_tables_of_other_results(
+    scenario_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert ackclock("compare", scenario_file, *QUICK, "--methods", "simulate").exit_code == 0
 
     def die(*_arguments: object, **_options: object) -> None:
         raise SystemExit(9)
 
     monkeypatch.setattr(simulation, "simulate", die)
-    assert ackclock("compare", scenario_file, *QUICK, "--methods", "simulate", "--seed", 3).exit_code == 9
+    assert (
+        ackclock("compare", scenario_file, *QUICK, "--methods", "simulate", "--seed", 3).exit_code
+        == 9
+    )
     check_refusal(ackclock("report", FOLDER), "file", str(FOLDER), "ackclock compare")
 
 
@@ -302,7 +354,9 @@ def test_bad_input_is_one_line_and_nothing_is_run(
 def test_what_is_not_ours_is_not_touched(scenario_file: Path) -> None:
     ackclock("compare", scenario_file, *QUICK, "--methods", "predict,simulate")
     (FOLDER / "simulate/thesis.txt").write_text("years of work")
-    outcome = ackclock("compare", scenario_file, *QUICK, "--methods", "predict,simulate", "--seed", 2)
+    outcome = ackclock(
+        "compare", scenario_file, *QUICK, "--methods", "predict,simulate", "--seed", 2
+    )
     check_refusal(outcome, "file", str(FOLDER), "simulate/thesis.txt")
 
 
@@ -311,8 +365,14 @@ def test_figures_and_the_page(scenario_file: Path, tmp_path: Path) -> None:
     ackclock("compare", scenario_file, *QUICK)
     outcome = ackclock("plot", FOLDER, "--metric", "rtt")
     assert outcome.exit_code == 0, outcome.stderr
-    assert sorted(path.name for path in (FOLDER / "figures").iterdir()) == ["cwnd.svg", "rtt.svg", "throughput.svg"]
-    check_refusal(ackclock("plot", FOLDER, "--kind", "queue"), "no-data", "--kind", "sweep, throughput, cwnd")
+    assert sorted(path.name for path in (FOLDER / "figures").iterdir()) == [
+        "cwnd.svg",
+        "rtt.svg",
+        "throughput.svg",
+    ]
+    check_refusal(
+        ackclock("plot", FOLDER, "--kind", "queue"), "no-data", "--kind", "sweep, throughput, cwnd"
+    )
     for options in (("--connection", 1), ("--from", "1 s")):
         check_refusal(ackclock("plot", FOLDER, *options), "contradiction", options[0])
     assert ackclock("report", FOLDER).exit_code == 0
@@ -328,7 +388,9 @@ def test_figures_and_the_page(scenario_file: Path, tmp_path: Path) -> None:
     assert list(tmp_path.rglob(".comparison*")) == []
 
 
-def test_throughput_is_averaged_over_as_long_however_often_there_are_samples(scenario_file: Path) -> None:
+def test_throughput_is_averaged_over_as_long_however_often_there_are_samples(
+    scenario_file: Path,
+) -> None:
     scenario = load(scenario_file).replace(
         {"replicates": 2, "duration": "2 s", "sample_interval": "50 ms", "sweep": {}}
     )
@@ -340,7 +402,9 @@ def test_throughput_is_averaged_over_as_long_however_often_there_are_samples(sce
 
 
 @pytest.mark.usefixtures("pretended")
-def test_ctrl_c_before_any_answer_leaves_nothing(scenario_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_before_any_answer_leaves_nothing(
+    scenario_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupt(*_arguments: object, **_options: object) -> None:
         raise KeyboardInterrupt
 

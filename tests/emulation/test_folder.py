@@ -26,7 +26,9 @@ def pipe(leaky_pipe: Scenario) -> Scenario:
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {
-        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
     }
 
 
@@ -34,7 +36,10 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_everything_is_in_one_folder(pipe: Scenario, tmp_path: Path) -> None:
     result = emulate(pipe, tmp_path / "deep" / "run")
     assert sorted(contents(tmp_path)) == [
-        *(f"deep/run/{name}.parquet" for name in ("events", "fidelity", "flows", "hops", "lateness")),
+        *(
+            f"deep/run/{name}.parquet"
+            for name in ("events", "fidelity", "flows", "hops", "lateness")
+        ),
         *(f"deep/run/pcap/point-0-replicate-{replicate}-to-senders.pcap" for replicate in (0, 1)),
         *(f"deep/run/record/point-0-replicate-{replicate}.ackrec" for replicate in (0, 1)),
         "deep/run/run.json",
@@ -52,7 +57,9 @@ def test_everything_is_in_one_folder(pipe: Scenario, tmp_path: Path) -> None:
     assert result.tables["events"].num_rows == 0
 
 
-def test_what_is_run_is_what_run_json_says(pretended: Pretended, pipe: Scenario, tmp_path: Path) -> None:
+def test_what_is_run_is_what_run_json_says(
+    pretended: Pretended, pipe: Scenario, tmp_path: Path
+) -> None:
     result = emulate(pipe, tmp_path / "run", device="packet_socket", pcap=False)
     trees = [point["scenario"] for point in result.points]
     for call in ("prepare_emulation", "emulate"):
@@ -64,17 +71,29 @@ def test_what_is_run_is_what_run_json_says(pretended: Pretended, pipe: Scenario,
 
 @pytest.mark.parametrize(("rows", "pieces"), [(2, 100), (3, 100), (100, 2), (7, 2)])
 def test_a_table_that_comes_in_many_pieces(
-    pretended: Pretended, pipe: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, pieces: int
+    pretended: Pretended,
+    pipe: Scenario,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    rows: int,
+    pieces: int,
 ) -> None:
     monkeypatch.setattr(writer, "_ROWS", rows)
     monkeypatch.setattr(writer, "_PIECES", pieces)
-    pretended.blocks = [[tcp_info(0.1 * number, flow) for flow in ("main", f"other-{number}")] for number in range(5)]
+    pretended.blocks = [
+        [tcp_info(0.1 * number, flow) for flow in ("main", f"other-{number}")]
+        for number in range(5)
+    ]
     table = emulate(pipe, tmp_path / "run").tables["tcp_info"]
-    assert table["time_s"].to_pylist() == [row["time_s"] for block in pretended.blocks for row in block]
+    assert table["time_s"].to_pylist() == [
+        row["time_s"] for block in pretended.blocks for row in block
+    ]
     assert table["flow"].to_pylist() == [row["flow"] for block in pretended.blocks for row in block]
 
 
-def test_without_tcp_there_is_no_tcp_info(pretended: Pretended, pipe: Scenario, tmp_path: Path) -> None:
+def test_without_tcp_there_is_no_tcp_info(
+    pretended: Pretended, pipe: Scenario, tmp_path: Path
+) -> None:
     pretended.blocks = []
     assert "tcp_info" not in emulate(pipe, tmp_path / "run").tables
 
@@ -130,18 +149,24 @@ with pytest.MonkeyPatch.context() as patch:
 
 @pytest.fixture
 def killed(
-    scenario_file: Path, run_python: Callable[..., subprocess.CompletedProcess], request: pytest.FixtureRequest
+    scenario_file: Path,
+    run_python: Callable[..., subprocess.CompletedProcess],
+    request: pytest.FixtureRequest,
 ) -> Path:
     """A folder whose run was killed, as is said when this is asked for: midway, or before its very last step."""
     root = str(Path(__file__).resolve().parents[2])
-    outcome = run_python("-c", KILLED.format(midway=request.param), env=os.environ | {"PYTHONPATH": root})
+    outcome = run_python(
+        "-c", KILLED.format(midway=request.param), env=os.environ | {"PYTHONPATH": root}
+    )
     assert outcome.returncode == -signal.SIGKILL, outcome.stderr
     assert sorted(path.name for path in Path().iterdir()) == [scenario_file.name, "run"]
     return Path("run")
 
 
 @pytest.mark.parametrize("killed", [True], indirect=True)
-def test_a_run_that_is_killed_leaves_what_replay_needs_and_nothing_else(killed: Path, pretended: Pretended) -> None:
+def test_a_run_that_is_killed_leaves_what_replay_needs_and_nothing_else(
+    killed: Path, pretended: Pretended
+) -> None:
     names = {path.relative_to(killed).parts[0] for path in killed.rglob("*")}
     assert names == {"run.json", "record", "pcap"}
     assert json.loads((killed / "run.json").read_text())["partial"] is True
@@ -166,32 +191,48 @@ def test_a_run_that_is_killed_at_the_very_end_has_its_tables(killed: Path) -> No
 
 
 @pytest.mark.usefixtures("pretended")
-def test_ctrl_c_while_tables_are_written(pipe: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_while_tables_are_written(
+    pipe: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def interrupt(*_arguments: object, **_options: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pyarrow.parquet.write_table", interrupt)
     with pytest.raises(KeyboardInterrupt, match="ackclock replay"):
         emulate(pipe, tmp_path / "run")
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["pcap", "record", "run.json"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "pcap",
+        "record",
+        "run.json",
+    ]
 
 
-def test_a_full_disk_leaves_the_record(pretended: Pretended, pipe: Scenario, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_record(
+    pretended: Pretended, pipe: Scenario, tmp_path: Path
+) -> None:
     def full(_folder: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     pretended.midway = full
     with pytest.raises(OSError, match="No space left"):
         emulate(pipe, tmp_path / "run")
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["pcap", "record", "run.json"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "pcap",
+        "record",
+        "run.json",
+    ]
 
 
 @pytest.mark.usefixtures("pretended")
 @pytest.mark.parametrize("name", ["machine", "folder", "points"])
-def test_a_description_that_lacks_something_says_what(pipe: Scenario, tmp_path: Path, name: str) -> None:
+def test_a_description_that_lacks_something_says_what(
+    pipe: Scenario, tmp_path: Path, name: str
+) -> None:
     folder = tmp_path / "run"
     run = emulate(pipe, folder).run
-    (folder / "run.json").write_text(json.dumps({key: value for key, value in run.items() if key != name}))
+    (folder / "run.json").write_text(
+        json.dumps({key: value for key, value in run.items() if key != name})
+    )
     for read in (Result.load, replay):
         with refused("file", str(folder / "run.json"), name, "ackclock emulate"):
             read(folder)

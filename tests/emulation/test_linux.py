@@ -1,9 +1,10 @@
 """The kernel's reno and cubic beside the engine's, on a drop-tail path of one bandwidth-delay product.
 
-There the sawtooth decides everything and chance nothing, so one short run of each says something. The guide about
-fidelity holds five paths over five replicates, and says where the tolerances come from. What a machine was too busy
-for is skipped, loudly: the verdict decides that, and whether the sending program got the processor when it wanted to
-write. Everything is what the kernel says, so that it does not matter when the receiving one got it.
+There the sawtooth decides everything and chance nothing, so one short run of each says something.
+The guide about fidelity holds five paths over five replicates, and says where the tolerances come
+from. What a machine was too busy for is skipped, loudly: the verdict decides that, and whether the
+sending program got the processor when it wanted to write. Everything is what the kernel says, so
+that it does not matter when the receiving one got it.
 """
 
 from pathlib import Path
@@ -19,7 +20,8 @@ pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("emulation")]
 
 WARMUP_S = 4
 ATTEMPTS = 3
-#: The kernel is read every 10 ms, by the program that writes. A full socket buffer lasts longer than that.
+#: The kernel is read every 10 ms, by the program that writes. A full socket buffer lasts longer
+#: than that.
 LONGEST_AWAY_S = 0.1
 
 PATH = """
@@ -84,7 +86,9 @@ def test_goodput_and_round_trip_time(control: str, tmp_path: Path) -> None:
     else:
         pytest.skip(f"this machine was too busy: {why_not}")
     goodput, rtt = measured(linux)
-    alike = scenario.replace({"flows.main.transport.control": {"kind": control, **AS_LINUX[control]}})
+    alike = scenario.replace(
+        {"flows.main.transport.control": {"kind": control, **AS_LINUX[control]}}
+    )
     expected_goodput, expected_rtt = measured(simulate(alike))
     assert goodput == pytest.approx(expected_goodput, rel=0.01)
     assert rtt == pytest.approx(expected_rtt, rel=0.04)

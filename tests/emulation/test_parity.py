@@ -1,8 +1,9 @@
 """One body, two arms: what a hop does to packets follows the same law whether they are simulated or the kernel's.
 
-When a packet comes to a hop differs between the arms, since a real sender is late by microseconds, sometimes by
-milliseconds; what the hop makes of the arrivals does not. So each body states the law for the arrivals there were,
-to the nanosecond, in a few lines that share no code with the hops. How many arrivals there were is the machine's to
+When a packet comes to a hop differs between the arms, since a real sender is late by microseconds,
+sometimes by milliseconds; what the hop makes of the arrivals does not. So each body states the law
+for the arrivals there were, to the nanosecond, in a few lines that share no code with the hops. How
+many arrivals there were is the machine's to
 say: one that is away when the run ends has not read the last of them.
 """
 
@@ -79,13 +80,13 @@ def test_delay(arm: str, tmp_path: Path) -> None:
 def test_serialisation(arm: str, tmp_path: Path) -> None:
     # Bursts of a hundred packets, each of which waits for all before it.
     hop = 'link = { kind = "constant", rate = "8 Mbit/s" }\nqueue = { kind = "droptail", limit = "1000 packets" }'
-    bursts = (
-        '{ kind = "on_off", rate = "50 Mbit/s", mean_on = "16 ms", mean_off = "200 ms", on_distribution = "constant" }'
-    )
+    bursts = '{ kind = "on_off", rate = "50 Mbit/s", mean_on = "16 ms", mean_off = "200 ms", on_distribution = "constant" }'
     _, passages = run(scenario(hop, bursts), arm, tmp_path / "run")
     departures = expected(passages, 8_000_000, 1000)
     assert None not in departures
-    waited = [at - DELAY - passage.arrived for at, passage in zip(departures, passages, strict=True) if at]
+    waited = [
+        at - DELAY - passage.arrived for at, passage in zip(departures, passages, strict=True) if at
+    ]
     assert max(waited) > 50_000_000, "queues have built up"
     assert_law(passages, departures, 10**9)
 
@@ -94,9 +95,12 @@ def test_serialisation(arm: str, tmp_path: Path) -> None:
 def test_overflow(arm: str, tmp_path: Path) -> None:
     # 10 Mbit/s into 8.
     hop = 'link = { kind = "constant", rate = "8 Mbit/s" }\nqueue = { kind = "droptail", limit = "15 packets" }'
-    _, passages = run(scenario(hop, '{ kind = "cbr", rate = "9720 kbit/s" }'), arm, tmp_path / "run")
+    _, passages = run(
+        scenario(hop, '{ kind = "cbr", rate = "9720 kbit/s" }'), arm, tmp_path / "run"
+    )
     departures = expected(passages, 8_000_000, 15)
-    # A packet takes 1 ms. So many can have been served since the first came, one is in service, the others wait.
+    # A packet takes 1 ms. So many can have been served since the first came, one is in service, the
+    # others wait.
     served = (passages[-1].arrived - passages[0].arrived) // 1_000_000 + 1 + 15
     assert departures.count(None) >= max(1, len(passages) - served)
     assert_law(passages, departures, 10**9)
@@ -111,7 +115,8 @@ def test_random_losses_are_the_same_in_both_arms(tmp_path: Path) -> None:
     lost = {}
     for arm in ARMS:
         _, passages = run(described, arm, tmp_path / arm)
-        # Of the others nobody knows: what came before the last that has left has left, or never will.
+        # Of the others nobody knows: what came before the last that has left has left, or never
+        # will.
         known = max(place for place, passage in enumerate(passages) if passage.departed is not None)
         lost[arm] = [passage.departed is None for passage in passages[:known]]
     both = min(map(len, lost.values()))
@@ -130,10 +135,13 @@ def test_the_rate_of_a_markov_link_is_the_same_in_both_arms(tmp_path: Path) -> N
     for arm in ARMS:
         result, came[arm] = run(described, arm, tmp_path / arm)
         hops = result.tables["hops"]
-        rates[arm] = dict(zip(hops["time_s"].to_pylist(), hops["rate_bit_per_s"].to_pylist(), strict=True))
+        rates[arm] = dict(
+            zip(hops["time_s"].to_pylist(), hops["rate_bit_per_s"].to_pylist(), strict=True)
+        )
     assert len(set(rates["simulated"].values())) == 3
     assert rates["emulated"] == rates["simulated"]
-    # A simulated sender never leaves the link idle: how many it has served by then is the integral of the rate.
+    # A simulated sender never leaves the link idle: how many it has served by then is the integral
+    # of the rate.
     served = [passage.departed for passage in came["simulated"] if passage.departed is not None]
     periods = busy_periods(came["emulated"])
     assert sum(number for _, _, number in periods) > 0
@@ -174,7 +182,11 @@ def test_a_link_that_follows_another_is_the_same_in_both_arms(tmp_path: Path) ->
     for arm in ARMS:
         result, passages = run(described, arm, tmp_path / arm)  # what is emulated is replayed
         assert passages
-        columns = (result.tables["hops"][name].to_pylist() for name in ("hop", "time_s", "rate_bit_per_s"))
-        rates[arm] = {time_s: rate for hop, time_s, rate in zip(*columns, strict=True) if hop == "path"}
+        columns = (
+            result.tables["hops"][name].to_pylist() for name in ("hop", "time_s", "rate_bit_per_s")
+        )
+        rates[arm] = {
+            time_s: rate for hop, time_s, rate in zip(*columns, strict=True) if hop == "path"
+        }
     assert len(set(rates["simulated"].values())) > 3
     assert rates["emulated"] == rates["simulated"]

@@ -1,6 +1,7 @@
 """Datagrams under rate control between the emulated hosts; skipped where there are none.
 
-What is asserted is what must hold on any machine, however busy: conservation, order, and what a session says of itself.
+What is asserted is what must hold on any machine, however busy: conservation, order, and what a
+session says of itself.
 """
 
 from pathlib import Path
@@ -50,7 +51,9 @@ def test_every_flow_has_its_control_and_delivers(result: Result) -> None:
 def test_samples_show_what_the_controls_think(result: Result) -> None:
     for flow in ("TFRC", "TFRCP"):
         rows = result.rows("samples", flow=flow)
-        times, sent, delivered = (column(rows, name) for name in ("time_s", "sent_packets", "delivered_bytes"))
+        times, sent, delivered = (
+            column(rows, name) for name in ("time_s", "sent_packets", "delivered_bytes")
+        )
         assert np.all(np.diff(times) > 0)
         assert np.all(np.diff(sent) >= 0)
         assert np.all(np.diff(delivered) >= 0)
@@ -65,7 +68,9 @@ def test_samples_show_what_the_controls_think(result: Result) -> None:
 
 def test_sizes_are_those_of_the_wire_format(result: Result) -> None:
     names = [row["name"] for row in result.tables["settings"].to_pylist()]
-    assert not [name for name in names if "TFRC" in name and "transport" in name], "the example says what is so"
+    assert not [name for name in names if "TFRC" in name and "transport" in name], (
+        "the example says what is so"
+    )
 
 
 def test_the_hops_decided_as_they_decide_again(folder: Path) -> None:
@@ -78,6 +83,8 @@ def test_sizes_that_the_format_does_not_have_are_told(tmp_path: Path) -> None:
     tree = load(EXAMPLE).replace({"duration": "1 s", "warmup": "0 s", "replicates": 1}).tree
     flow = next(one for one in tree["flows"] if one["name"] == "TFRC")
     flow["transport"] |= {"header": "28 bytes"}
-    settings = emulate(Scenario(tree | {"flows": [flow]}), tmp_path / "run").tables["settings"].to_pylist()
+    settings = (
+        emulate(Scenario(tree | {"flows": [flow]}), tmp_path / "run").tables["settings"].to_pylist()
+    )
     told = {row["name"]: (row["asked"], row["refusal"]) for row in settings}
     assert told["flows.TFRC.transport.header"] == ("28 bytes", "the transport's has 84 bytes")

@@ -1,7 +1,7 @@
 """Rate feedback with the kernel's own TCP: the sender of 1998, and the example every way; skipped where this cannot be.
 
-What is asserted is what must hold on any machine, however busy: a packet that is late by the machine's fault is late,
-and nothing else.
+What is asserted is what must hold on any machine, however busy: a packet that is late by the
+machine's fault is late, and nothing else.
 """
 
 from pathlib import Path
@@ -47,8 +47,14 @@ def test_every_recovery_of_the_imitated_sender_is_a_timeout(tmp_path: Path) -> N
     sent = [row for row in measured.tables["connections"].to_pylist() if row["payload_bytes"] > 0]
     assert len(sent) == 4
     for row in sent:
-        assert (row["fast_recoveries"], row["retransmissions_fast"], row["retransmissions_tail_probe"]) == (0, 0, 0)
-    told = sum(row["retransmissions_timeout"] + row["retransmissions_after_timeout"] for row in sent)
+        assert (
+            row["fast_recoveries"],
+            row["retransmissions_fast"],
+            row["retransmissions_tail_probe"],
+        ) == (0, 0, 0)
+    told = sum(
+        row["retransmissions_timeout"] + row["retransmissions_after_timeout"] for row in sent
+    )
     assert told == sum(row["retransmitted_packets"] for row in sent) > 0
 
     # The route's least timeout is heeded: a round trip and 0.8 s.

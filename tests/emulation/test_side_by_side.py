@@ -19,7 +19,14 @@ RUNS = [(point, replicate) for point in (0, 1) for replicate in (0, 1)]
 @pytest.mark.usefixtures("emulation")
 def test_four_runs_at_once_are_four_runs(tmp_path: Path) -> None:
     """That each decides the same when it is replayed is seen to by the fixture."""
-    swept = {"sweep": {"hops.there.link": [{"kind": "markov", "rates": RATES, "mean_sojourn": "0.1 s"}, CONSTANT]}}
+    swept = {
+        "sweep": {
+            "hops.there.link": [
+                {"kind": "markov", "rates": RATES, "mean_sojourn": "0.1 s"},
+                CONSTANT,
+            ]
+        }
+    }
     scenario = Scenario.from_toml(short.SCENARIO).replace(swept)
     seen: list[dict[str, Any]] = []
     emulated = emulate(scenario, tmp_path / "run", side_by_side=4, progress=seen.append)
@@ -44,7 +51,10 @@ def test_four_runs_at_once_are_four_runs(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("emulation")
 def test_the_links_are_those_of_the_simulation(tmp_path: Path) -> None:
     """A link's rate is a function of its stream and of time: who runs beside changes nothing, nor who sends."""
-    swept = {"hops.there.link": {"kind": "markov", "rates": RATES, "mean_sojourn": "0.1 s"}, "replicates": 3}
+    swept = {
+        "hops.there.link": {"kind": "markov", "rates": RATES, "mean_sojourn": "0.1 s"},
+        "replicates": 3,
+    }
     scenario = Scenario.from_toml(short.SCENARIO).replace(swept)
     rates = [
         {
@@ -55,7 +65,10 @@ def test_the_links_are_those_of_the_simulation(tmp_path: Path) -> None:
         for result in (emulate(scenario, tmp_path / "run", side_by_side=3), simulate(scenario))
     ]
     assert rates[0] == rates[1]
-    assert len({tuple(rate for (own, _), rate in rates[0].items() if own == one) for one in range(3)}) == 3
+    assert (
+        len({tuple(rate for (own, _), rate in rates[0].items() if own == one) for one in range(3)})
+        == 3
+    )
 
 
 RATES = ["10 Mbit/s", "5 Mbit/s"]

@@ -23,7 +23,9 @@ def emulated(leaky_pipe: Scenario, tmp_path_factory: pytest.TempPathFactory) -> 
     short = leaky_pipe.replace({"duration": "3 s", "flows.main.transport.control.kind": "reno"})
     sweep = {"hops.wireless.impairments.0.probability": ["0 %", "0.5 %", "5 %"]}
     with pytest.MonkeyPatch.context() as patch:
-        pretended = Pretended(dict.fromkeys(DOUBTFUL, LATE), refused=["tcp_recovery"]).take_the_place(patch)
+        pretended = Pretended(
+            dict.fromkeys(DOUBTFUL, LATE), refused=["tcp_recovery"]
+        ).take_the_place(patch)
         assert pretended.complete
         return emulate(short.replace(sweep=sweep), tmp_path_factory.mktemp("emulated") / "run")
 
@@ -32,7 +34,10 @@ def emulated(leaky_pipe: Scenario, tmp_path_factory: pytest.TempPathFactory) -> 
 def test_no_average_takes_them_in(emulated: Result, what) -> None:
     values = what.values(emulated)
     assert {(value.point, value.replicate) for value in values} >= DOUBTFUL  # they are kept
-    for taken_in, result in ((False, emulated), (True, replace(emulated, averages_unreliable=True))):
+    for taken_in, result in (
+        (False, emulated),
+        (True, replace(emulated, averages_unreliable=True)),
+    ):
         for one in summarise(result, what):
             expected = interval(
                 [
@@ -47,20 +52,28 @@ def test_no_average_takes_them_in(emulated: Result, what) -> None:
 
 def test_where_all_are_unreliable_nothing_is_known(emulated: Result) -> None:
     [first, second, third] = flow_rows(emulated)
-    assert (first["goodput"].replicates, second["goodput"].replicates, third["goodput"].replicates) == (3, 2, 0)
+    assert (
+        first["goodput"].replicates,
+        second["goodput"].replicates,
+        third["goodput"].replicates,
+    ) == (3, 2, 0)
     assert math.isnan(third["goodput"].mean)
     table = flow_table([first, second, third])
     head, cells = table.head, table.texts
     assert "–" not in cells[0]
     assert set(cells[2][head.index("goodput Mbit/s") :]) == {"–"}
-    assert all(math.isnan(row["utilisation"].mean) for row in hop_rows(emulated) if row["point"] == 2)
+    assert all(
+        math.isnan(row["utilisation"].mean) for row in hop_rows(emulated) if row["point"] == 2
+    )
     warned = [line for line in emulated.run["warnings"] if "reliable" in line]
     assert warned == ["point 2: none of its runs is reliable, so that there is nothing to average"]
 
 
 def test_titles_say_so(emulated: Result) -> None:
     assert averaging(emulated).endswith(", 4 unreliable runs left out")
-    assert averaging(replace(emulated, averages_unreliable=True)).endswith(", 4 unreliable runs taken in")
+    assert averaging(replace(emulated, averages_unreliable=True)).endswith(
+        ", 4 unreliable runs taken in"
+    )
     assert "unreliable" in plot.cwnd(emulated, point=1, replicate=2).axes[0].get_title(loc="left")
     assert "reliable" not in plot.cwnd(emulated, point=1, replicate=1).axes[0].get_title(loc="left")
 

@@ -1,12 +1,14 @@
 """Rate estimators as plain Python, a reading of the published equations that shares nothing with the engine.
 
-Times are whole nanoseconds, rates bytes per second. A trace is a list of `Ack`. Every estimator is a function from the
-trace to the estimate after each ACK; none forgets anything, so that they are slow and short. Where it is left to the
-last digit of a floating-point number which way to go, the estimate is not a number: two right programs may differ.
+Times are whole nanoseconds, rates bytes per second. A trace is a list of `Ack`. Every estimator is
+a function from the trace to the estimate after each ACK; none forgets anything, so that they are
+slow and short. Where it is left to the last digit of a floating-point number which way to go, the
+estimate is not a number: two right programs may differ.
 
-Sources: Mascolo and others (Mobicom 2001) for the counting of delivered data and BE, Wang and others (ISCC 2002) for RE
-and CRB, Wang and others (ICNP 2002) equations 1 to 6 for ABSE, Mascolo and others (2004) for Westwood+, the module
-tcp_westwood of Linux for its integers, the Westwood module of ns-2 for what is done with silence.
+Sources: Mascolo and others (Mobicom 2001) for the counting of delivered data and BE, Wang and
+others (ISCC 2002) for RE and CRB, Wang and others (ICNP 2002) equations 1 to 6 for ABSE, Mascolo
+and others (2004) for Westwood+, the module tcp_westwood of Linux for its integers, the Westwood
+module of ns-2 for what is done with silence.
 """
 
 import math
@@ -68,7 +70,9 @@ class Moment:
     ack: Ack
 
 
-def moments(trace: list[Ack], mss: int, sack: bool = False) -> Iterator[tuple[int, list[Moment], int | None]]:
+def moments(
+    trace: list[Ack], mss: int, sack: bool = False
+) -> Iterator[tuple[int, list[Moment], int | None]]:
     """After each ACK its row, all moments since the first ACK, and the least round-trip time.
 
     The first ACK delivers nothing.
@@ -136,7 +140,11 @@ class Filter:
 
 
 def _filtered(
-    trace: list[Ack], mss: int, low_pass: Filter, sample: Callable[[list[Moment], float], float | None], sack: bool
+    trace: list[Ack],
+    mss: int,
+    low_pass: Filter,
+    sample: Callable[[list[Moment], float], float | None],
+    sack: bool,
 ) -> list[float]:
     told: dict[int, float] = {}
     # The filter after the moment before, and after the present one.
@@ -158,7 +166,9 @@ def be(trace: list[Ack], mss: int, *, sack: bool = False, **low_pass: object) ->
     return _filtered(trace, mss, Filter(**low_pass), lambda seen, rest: seen[-1].bytes / rest, sack)
 
 
-def re(trace: list[Ack], mss: int, *, interval: int | None = None, **low_pass: object) -> list[float]:
+def re(
+    trace: list[Ack], mss: int, *, interval: int | None = None, **low_pass: object
+) -> list[float]:
     def sample(seen: list[Moment], _rest: float) -> float | None:
         span = seen[-1].ack.srtt if interval is None else interval
         if not span:
@@ -238,7 +248,9 @@ class Abse:
         # (5)
         difference = abs(sample - old.sample)
         if difference <= 1e-12 * max(sample, old.sample):
-            difference = 0.0  # what rounding leaves of equal samples must not choose the time constant
+            difference = (
+                0.0  # what rounding leaves of equal samples must not choose the time constant
+            )
         variation = self.beta * old.variation + (1 - self.beta) * difference
         variations = (*old.variations, variation)[-self.horizon :]
         # (6)
@@ -260,7 +272,9 @@ class _State(NamedTuple):
     variations: tuple[float, ...]
 
 
-def westwood_plus(trace: list[Ack], mss: int, *, kept: float = 0.9, shortest: int = 0) -> list[float]:
+def westwood_plus(
+    trace: list[Ack], mss: int, *, kept: float = 0.9, shortest: int = 0
+) -> list[float]:
     """A sample is what came from one ACK on until the first more than a round trip later, which is not in it."""
     told: dict[int, float] = {}
     count = AckedCount(mss)

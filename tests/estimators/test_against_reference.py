@@ -52,7 +52,10 @@ ESTIMATORS: dict[str, tuple[dict, Reference]] = {
     "abse_a": ({"kind": "abse", "compared": "estimate"}, reference.Abse(compared="estimate")),
     "abse_b": ({"kind": "abse", "edge": "literal"}, reference.Abse(edge="literal")),
     "abse_c": ({"kind": "abse", "horizon": 50}, reference.Abse(horizon=50)),
-    "abse_d": ({"kind": "abse", "step": "sampling_interval"}, reference.Abse(step="sampling_interval")),
+    "abse_d": (
+        {"kind": "abse", "step": "sampling_interval"},
+        reference.Abse(step="sampling_interval"),
+    ),
     "abse_e": ({"kind": "abse", "round_trip": "latest"}, reference.Abse(round_trip="latest")),
     "abse_of_pairs": (
         {"kind": "abse", "sampling": "ack_pair", "tau": "300 ms"},
@@ -92,7 +95,9 @@ def table(trace: list[Ack]) -> pa.Table:
 
 
 def check(trace: list[Ack]) -> None:
-    found = rate_estimates(table(trace), {name: tree for name, (tree, _) in ESTIMATORS.items()}, mss=MSS)
+    found = rate_estimates(
+        table(trace), {name: tree for name, (tree, _) in ESTIMATORS.items()}, mss=MSS
+    )
     assert found.num_rows == len(trace)
     for name, (_, expected) in ESTIMATORS.items():
         ours = found[f"{name}_bit_per_s"].to_numpy()
@@ -103,7 +108,9 @@ def check(trace: list[Ack]) -> None:
             np.testing.assert_array_equal(ours, theirs, name)
         else:
             known = ~np.isnan(theirs)
-            np.testing.assert_allclose(ours[known], theirs[known], rtol=1e-9, atol=1e-9, err_msg=name)
+            np.testing.assert_allclose(
+                ours[known], theirs[known], rtol=1e-9, atol=1e-9, err_msg=name
+            )
 
 
 class Sender:
@@ -235,7 +242,12 @@ def test_the_traces_wrap() -> None:
     assert Sender().acks(80).trace[-1].number > 2**32 > START
 
 
-GAPS = st.one_of(st.just(0), st.integers(1, 20 * MS), st.integers(100_000, 5 * MS), st.integers(20 * MS, 3_000 * MS))
+GAPS = st.one_of(
+    st.just(0),
+    st.integers(1, 20 * MS),
+    st.integers(100_000, 5 * MS),
+    st.integers(20 * MS, 3_000 * MS),
+)
 
 
 @st.composite

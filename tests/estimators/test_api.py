@@ -44,7 +44,9 @@ def test_names_and_trees() -> None:
     by_text = rate_estimates(trace(), "be, abse", mss=1000)
     by_list = rate_estimates(trace(), ["be", {"kind": "abse"}], mss=1000)
     assert by_text.equals(by_list)
-    own = rate_estimates(trace(), {"slow": {"kind": "abse", "horizon": 1000}, "abse": "abse"}, mss=1000)
+    own = rate_estimates(
+        trace(), {"slow": {"kind": "abse", "horizon": 1000}, "abse": "abse"}, mss=1000
+    )
     assert own.column_names == ["time_s", "slow_bit_per_s", "abse_bit_per_s"]
     assert rate_estimates(trace(), [], mss=1000).column_names == ["time_s"]
 
@@ -52,7 +54,9 @@ def test_names_and_trees() -> None:
 def test_a_table_lists_and_a_wrapped_trace_are_the_same() -> None:
     of_arrays = rate_estimates(trace(), mss=1000)
     assert of_arrays.equals(rate_estimates(pa.table(trace()), mss=1000))
-    assert of_arrays.equals(rate_estimates({name: list(values) for name, values in trace().items()}, mss=1000))
+    assert of_arrays.equals(
+        rate_estimates({name: list(values) for name, values in trace().items()}, mss=1000)
+    )
     assert of_arrays.equals(rate_estimates(trace(ack=trace()["ack"] % 2**32), mss=1000))
     assert of_arrays.equals(rate_estimates(trace(ack=trace()["ack"].astype(float)), mss=1000))
 
@@ -121,7 +125,9 @@ def test_a_segment_has_a_size(mss: float) -> None:
         ({"mine": {"kind": "re", "interval": 3}}, "no-unit", "estimators.mine.interval"),
     ],
 )
-def test_an_estimator_that_cannot_be_is_refused_in_one_line(estimators: Any, code: str, field: str) -> None:
+def test_an_estimator_that_cannot_be_is_refused_in_one_line(
+    estimators: Any, code: str, field: str
+) -> None:
     with refused(code, field):
         rate_estimates(trace(), estimators, mss=1000)
 

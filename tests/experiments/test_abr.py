@@ -41,7 +41,9 @@ def test_the_link_is_the_same_whatever_goes_over_it() -> None:
     ]
     first, *others = (capacities(one) for one in loops)
     assert all(other == first for other in others)
-    assert len({value for point in first for value in point}) == 4, "but not in two replicates or points"
+    assert len({value for point in first for value in point}) == 4, (
+        "but not in two replicates or points"
+    )
 
 
 def test_the_rule_for_m_and_n_gives_the_four_pairs_that_are_known() -> None:
@@ -53,8 +55,8 @@ def test_the_rule_for_m_and_n_gives_the_four_pairs_that_are_known() -> None:
 
 
 def test_efficiency_is_of_what_the_link_could_have_sent() -> None:
-    # A buffer that holds what a fall of the rate leaves: nothing is lost, so that all of the capacity is used, whatever
-    # the link's luck.
+    # A buffer that holds what a fall of the rate leaves: nothing is lost, so that all of the
+    # capacity is used, whatever the link's luck.
     result = simulate(alone(INSTCAP, 20, exact=True).scenario([Point(1.0, 400.0)], 4))
     capacity = of_replicates(result, "capacity", BOTTLENECK)
     assert np.ptp(capacity) > 0.02 * np.mean(capacity)

@@ -14,7 +14,17 @@ from ackclock.reproduction import Kind, Run, measured
 from ackclock.reproduction.runner import prepare, reproduce
 from ackclock_reproductions.abr import on_linux
 from ackclock_reproductions.abr.loop import BOTTLENECK, INSTCAP, NONE
-from ackclock_reproductions.abr.on_linux import CASES, CUBIC, ENGINE, ENGINE_OF_1998, IMITATED, LINUX, RENO, Case, named
+from ackclock_reproductions.abr.on_linux import (
+    CASES,
+    CUBIC,
+    ENGINE,
+    ENGINE_OF_1998,
+    IMITATED,
+    LINUX,
+    RENO,
+    Case,
+    named,
+)
 
 PSIS = (on_linux.CAPTURED, 100.0)
 
@@ -22,7 +32,9 @@ PSIS = (on_linux.CAPTURED, 100.0)
 def test_what_is_run() -> None:
     runs = on_linux.runs()
     assert set(runs) == {
-        named(method, psi) for method in (ENGINE, ENGINE_OF_1998, LINUX) for psi in on_linux.DURATIONS_S
+        named(method, psi)
+        for method in (ENGINE, ENGINE_OF_1998, LINUX)
+        for psi in on_linux.DURATIONS_S
     }
     for psi in on_linux.DURATIONS_S:
         linux, engine = runs[named(LINUX, psi)], runs[named(ENGINE, psi)]
@@ -44,8 +56,12 @@ def test_points_are_the_cases_and_packets_are_as_long_for_all() -> None:
         assert transport["recovery"] == ("timeout_only" if case.sender is IMITATED else "sack")
         sizes = [int(transport[name].removesuffix(" bytes")) for name in ("mss", "header")]
         assert sum(sizes) == 500
-        hosts = [hop["link"]["algorithm"] for hop in tree["hops"] if hop["name"] in flow["route"][:-1]]
-        assert [one["kind"] for one in hosts] == ([case.feedback.algorithm["kind"]] if case.feedback.algorithm else [])
+        hosts = [
+            hop["link"]["algorithm"] for hop in tree["hops"] if hop["name"] in flow["route"][:-1]
+        ]
+        assert [one["kind"] for one in hosts] == (
+            [case.feedback.algorithm["kind"]] if case.feedback.algorithm else []
+        )
 
 
 def ran(folder: Path, seed: int, **changes: object) -> Mapping[str, Result]:
@@ -80,7 +96,9 @@ def test_the_engine_in_linuxs_place_is_the_engine(tmp_path: Path) -> None:
     # Whoever repairs losses at once gets more than who waits for a timer.
     slow = results[named(LINUX, 100)]
     for sender in (RENO, CUBIC):
-        better, then = (on_linux.efficiencies(slow, Case(one, NONE)).mean() for one in (sender, IMITATED))
+        better, then = (
+            on_linux.efficiencies(slow, Case(one, NONE)).mean() for one in (sender, IMITATED)
+        )
         assert better > then
 
 
@@ -90,7 +108,10 @@ def test_replicates_that_are_not_to_be_reliable_are_left_out_of_pairs() -> None:
     whole = on_linux.efficiencies(result, case)
     assert np.all((whole > 0) & (whole < 1))
 
-    reliable = [{"point": CASES.index(case), "replicate": one, "reliable": int(one != 1)} for one in range(3)]
+    reliable = [
+        {"point": CASES.index(case), "replicate": one, "reliable": int(one != 1)}
+        for one in range(3)
+    ]
     doubtful = replace(result, tables={**result.tables, "fidelity": pa.Table.from_pylist(reliable)})
     assert np.array_equal(np.isnan(on_linux.efficiencies(doubtful, case)), [False, True, False])
     assert np.array_equal(on_linux.efficiencies(doubtful, case)[[0, 2]], whole[[0, 2]])
@@ -103,7 +124,11 @@ def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
 
     def shortened() -> Mapping[str, Run]:
         return {
-            name: replace(run, scenario=run.scenario.replace({"duration": "8 s", "replicates": 1}), spare=len(CASES))
+            name: replace(
+                run,
+                scenario=run.scenario.replace({"duration": "8 s", "replicates": 1}),
+                spare=len(CASES),
+            )
             for name, run in on_linux.runs().items()
             if name.endswith(f"psi {on_linux.CAPTURED:g}")
         }
@@ -112,7 +137,9 @@ def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
 
     def conclude(results: Mapping[str, Result]) -> object:
         seen.append(results)
-        return on_linux.conclude({name: replace(one, averages_unreliable=True) for name, one in results.items()})
+        return on_linux.conclude(
+            {name: replace(one, averages_unreliable=True) for name, one in results.items()}
+        )
 
     prepare(tmp_path)
     record = reproduce(replace(on_linux.EXPERIMENT, runs=shortened, conclude=conclude), tmp_path)
@@ -121,7 +148,10 @@ def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
     linux, engine = (results[named(method, on_linux.CAPTURED)] for method in (LINUX, ENGINE))
     # The very links of the simulation, and nobody gets more than they carry.
     rates = [
-        {(row["point"], row["time_s"]): row["capacity_bytes"] for row in of.rows("hops", hop=BOTTLENECK).to_pylist()}
+        {
+            (row["point"], row["time_s"]): row["capacity_bytes"]
+            for row in of.rows("hops", hop=BOTTLENECK).to_pylist()
+        }
         for of in (linux, engine)
     ]
     assert rates[0] == rates[1]

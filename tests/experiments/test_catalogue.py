@@ -38,7 +38,13 @@ from ackclock.reproduction.check import Recorded
 from ackclock.reproduction.outcome import NOTHING_PRINTED
 from ackclock.table import json_text
 from ackclock_reproductions import tfrcp
-from ackclock_reproductions.own import adaptive_buffers, bursts_at_a_router, psi_map, rate_control, which_formula
+from ackclock_reproductions.own import (
+    adaptive_buffers,
+    bursts_at_a_router,
+    psi_map,
+    rate_control,
+    which_formula,
+)
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -155,11 +161,14 @@ SIMULATED = {
 } | {
     name
     for name in VERDICTS
-    if name.startswith(("westwood-", "abr-", "tfrcp-", "hstcp-", "buffers-", "short-", "wifi-", "rates-"))
+    if name.startswith(
+        ("westwood-", "abr-", "tfrcp-", "hstcp-", "buffers-", "short-", "wifi-", "rates-")
+    )
 }
 
-# What is emulated depends on the machine, and takes as long as it lasts: test_revalidation.py has a short one, and
-# test_westwood_on_linux.py, test_abr_on_linux.py and test_tfrcp_on_linux.py have them without Linux.
+# What is emulated depends on the machine, and takes as long as it lasts: test_revalidation.py has a
+# short one, and test_westwood_on_linux.py, test_abr_on_linux.py and test_tfrcp_on_linux.py have
+# them without Linux.
 EMULATED = {"abr-on-linux", "markov-validation", "tfrcp-on-linux", "westwood-validation"}
 SIMULATED |= {"abr-on-linux", "tfrcp-on-linux"}
 
@@ -171,7 +180,10 @@ SAID = [
     ("markov-table-8.2", "“Text: the error of ET against NoTOTput stays within 10 %”"),
     ("markov-figure-8.5", "not the variance of the caption"),
     ("markov-figure-8.6", "no sentence and no number that could be read"),
-    ("markov-figure-8.9", "“Text: at its largest the standard deviation is about one third of the mean”"),
+    (
+        "markov-figure-8.9",
+        "“Text: at its largest the standard deviation is about one third of the mean”",
+    ),
     ("markov-figure-8.10", "550, not the caption's 500"),
     ("rfc9438-table-3", "cut off"),
     ("westwood-figure-3", "“3b: RE settles at about 2.4 Mbit/s” (3.23"),
@@ -201,16 +213,25 @@ RATES = {
     "Figure 5": ("rate-equation.svg", rate_control.figure_5.SAID),
 }
 
-# What it tells of the TFRCP paper's: rows of its table, by figure; and numbers in its text, by row and column of the
-# first table that has them.
+# What it tells of the TFRCP paper's: rows of its table, by figure; and numbers in its text, by row
+# and column of the first table that has them.
 F_TABLE = {
-    "tfrcp-figure-2a": ("TFRCP, M = 2 s", "TFRCP, M = 6 s", "TFRC (not in the paper)", "CUBIC (not in the paper)"),
+    "tfrcp-figure-2a": (
+        "TFRCP, M = 2 s",
+        "TFRCP, M = 6 s",
+        "TFRC (not in the paper)",
+        "CUBIC (not in the paper)",
+    ),
     "tfrcp-figure-2b": ("TFRCP, K = 10", "TFRCP, K = 60"),
     "tfrcp-figure-2c": ("TFRCP, 1.5 + U[0, 3] s",),
     "tfrcp-figure-4": ("TFRCP, M = 2 s", "TFRCP, M = 6 s", "CUBIC (not in the paper)"),
 }
 F_TEXT = [
-    ("tfrcp-figure-2a", ("TFRCP, M = 2 s", "50"), {"equation over TCP": "1.2", "for following it": "1.14"}),
+    (
+        "tfrcp-figure-2a",
+        ("TFRCP, M = 2 s", "50"),
+        {"equation over TCP": "1.2", "for following it": "1.14"},
+    ),
     ("tfrcp-figure-2a", ("TFRCP, M = 2 s", "10"), {"its loss, %": "4.4", "TCP's loss, %": "2.8"}),
     ("tfrcp-figure-2a", ("TFRCP, M = 2 s", "10"), {"for other losses and delays": "0.59"}),
     ("tfrcp-figure-2a", ("500 B", "100 ms", "4 × BDP"), {"TFRCP, M = 2 s: mean": "0.76"}),
@@ -223,7 +244,11 @@ F_TEXT = [
     ("tfrcp-readings", ("b = 1, ACKs delayed",), {"K = 10, N = 50": "2.1"}),
     ("tfrcp-readings", ("runs of 200 s",), {"K = 60, N = 50": "0.45"}),
     ("tfrcp-readings", ("runs of 5000 s",), {"K = 60, N = 50": "1.37"}),
-    ("tfrcp-readings", ("b = 1, 5 ms, 4 × BDP",), {"K = 60, N = 50": "3.3", "M = 2 s, N = 50": "3.1"}),
+    (
+        "tfrcp-readings",
+        ("b = 1, 5 ms, 4 × BDP",),
+        {"K = 60, N = 50": "3.3", "M = 2 s, N = 50": "3.1"},
+    ),
 ]
 
 every_record = pytest.mark.parametrize("experiment", experiments(), ids=lambda one: one.name)
@@ -256,7 +281,9 @@ def concluded_by_tests(experiment: Experiment) -> object:
     """An experiment as a parameter, by where its results come from: see `concluded`."""
     marks = [pytest.mark.slow] if experiment.name in RECORDED.large else []
     if not is_concluded_by_tests(experiment):
-        marks.append(pytest.mark.skip(reason="its tables are too large to be stored: make reproduce-check"))
+        marks.append(
+            pytest.mark.skip(reason="its tables are too large to be stored: make reproduce-check")
+        )
     return pytest.param(experiment, marks=marks, id=experiment.name)
 
 
@@ -266,7 +293,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("runs")
 
 
-@pytest.fixture(scope="module", params=[concluded_by_tests(one) for one in experiments() if one.name not in EMULATED])
+@pytest.fixture(
+    scope="module",
+    params=[concluded_by_tests(one) for one in experiments() if one.name not in EMULATED],
+)
 def concluded(request: pytest.FixtureRequest, folder: Path) -> Concluded:
     """Each experiment, for all its tests in a row: on stored tables, or where these would be large on those of a run.
 
@@ -282,13 +312,20 @@ def concluded(request: pytest.FixtureRequest, folder: Path) -> Concluded:
 
 
 def test_every_table_and_figure_is_there_once() -> None:
-    assert [one.name for one in experiments()] == list(dict.fromkeys(one.name for one in experiments()))
+    assert [one.name for one in experiments()] == list(
+        dict.fromkeys(one.name for one in experiments())
+    )
     assert {one.name for one in experiments()} == set(VERDICTS) | EMULATED
 
 
 def test_the_gallery_page_says_what_we_say() -> None:
-    rows = re.findall(r"^\| `(\S+)` \|.*\| ([^|]*) \|$", (DOCS / "gallery.md").read_text(), re.MULTILINE)
-    kinds = {name: max((kind for kind in Kind if verdict.startswith(kind)), key=len) for name, verdict in rows}
+    rows = re.findall(
+        r"^\| `(\S+)` \|.*\| ([^|]*) \|$", (DOCS / "gallery.md").read_text(), re.MULTILINE
+    )
+    kinds = {
+        name: max((kind for kind in Kind if verdict.startswith(kind)), key=len)
+        for name, verdict in rows
+    }
     assert {name: kind for name, kind in kinds.items() if name not in EMULATED} == VERDICTS
 
 
@@ -297,7 +334,9 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
     if re.fullmatch(r"(Table|Figure) [0-9.]+[a-z]?", experiment.shows):
         assert experiment.name == f"{experiment.group}-{experiment.shows.lower().replace(' ', '-')}"
     else:
-        assert re.fullmatch(rf"{experiment.group}-(validation(-[a-z]+)?|readings|on-linux)", experiment.name)
+        assert re.fullmatch(
+            rf"{experiment.group}-(validation(-[a-z]+)?|readings|on-linux)", experiment.name
+        )
     assert experiment.question.endswith("?")
     assert experiment.says.endswith(".")
     assert re.search(r"\b(19|20)\d\d$", experiment.source)
@@ -313,16 +352,28 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
 def test_runs_give_the_tables_that_are_stored(name: str) -> None:
     """Of each run one short replicate: see `ackclock.reproduction.digest`."""
     for one in OWNED:
-        if one.experiment == name and digests.digest(one.run) != RECORDED.digests.get(digests.key(one.run)):
-            pytest.fail(f'{name}: run "{one.name:.80}" changed or is new; make reproduce-check', pytrace=False)
+        if one.experiment == name and digests.digest(one.run) != RECORDED.digests.get(
+            digests.key(one.run)
+        ):
+            pytest.fail(
+                f'{name}: run "{one.name:.80}" changed or is new; make reproduce-check',
+                pytrace=False,
+            )
 
 
 @pytest.mark.parametrize(
-    "experiment", [one for one in experiments() if not is_concluded_by_tests(one)], ids=lambda one: one.name
+    "experiment",
+    [one for one in experiments() if not is_concluded_by_tests(one)],
+    ids=lambda one: one.name,
 )
-def test_what_concludes_from_tables_that_are_not_stored_did_not_change(experiment: Experiment) -> None:
+def test_what_concludes_from_tables_that_are_not_stored_did_not_change(
+    experiment: Experiment,
+) -> None:
     if sources.conclusion(experiment) != RECORDED.large[experiment.name]:
-        pytest.fail(f"{experiment.name}: the code that concludes changed; make reproduce-check", pytrace=False)
+        pytest.fail(
+            f"{experiment.name}: the code that concludes changed; make reproduce-check",
+            pytrace=False,
+        )
 
 
 def test_nothing_is_recorded_of_what_is_not_there() -> None:
@@ -353,14 +404,18 @@ def test_every_number_is_compared_and_agrees_unless_it_is_excepted(concluded: Co
 
 def test_what_was_guessed_is_called_so(concluded: Concluded) -> None:
     found = concluded.outcome
-    guessed = [one for one in found.settings if one.origin is Origin.GUESSED and "compared" not in one.name]
+    guessed = [
+        one for one in found.settings if one.origin is Origin.GUESSED and "compared" not in one.name
+    ]
     # A reading is named where there is a verdict to be had under it.
     assert bool(guessed) == ("guessed" in str(found.verdict))
 
 
 def test_what_is_ours_is_not_called_published(concluded: Concluded) -> None:
     experiment, found = concluded.experiment, concluded.outcome
-    origins = {one.origin for part in (found.comparisons, found.claims, found.settings) for one in part}
+    origins = {
+        one.origin for part in (found.comparisons, found.claims, found.settings) for one in part
+    }
     ours = {Origin.STATED, Origin.CHOSEN}
     if experiment.group in ("feedback", "formulas", "mechanisms", "rates", "buffers"):
         assert origins == ours
@@ -383,10 +438,14 @@ def test_tables_are_rectangular(concluded: Concluded) -> None:
 def test_the_figure_can_be_read_without_colour(concluded: Concluded) -> None:
     [axes] = concluded.figure.axes
     lines = [line for line in axes.get_lines() if line.get_label()]
-    looks = [(str(line._dash_pattern), str(line.get_marker()), line.get_linestyle()) for line in lines]
+    looks = [
+        (str(line._dash_pattern), str(line.get_marker()), line.get_linestyle()) for line in lines
+    ]
     assert len(set(looks)) == len(looks)
     assert axes.get_legend() is not None
-    assert {text.get_text() for text in axes.get_legend().get_texts()} == {line.get_label() for line in lines}
+    assert {text.get_text() for text in axes.get_legend().get_texts()} == {
+        line.get_label() for line in lines
+    }
     for label in (axes.get_xlabel(), axes.get_ylabel()):
         assert label
         unitless = ("loss probability p", "probability", "connection")
@@ -427,7 +486,9 @@ def test_the_guide_to_feedback_shows_this_figure_and_these_numbers(concluded: Co
             assert f"| {' | '.join((sender, psi, *texts))} |" in guide.splitlines()
 
 
-@pytest.mark.parametrize("concluded", [concluded_by_tests(bursts_at_a_router.EXPERIMENT)], indirect=True)
+@pytest.mark.parametrize(
+    "concluded", [concluded_by_tests(bursts_at_a_router.EXPERIMENT)], indirect=True
+)
 def test_the_note_on_mm1k_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
     assert_drawn_alike(concluded, "mm1k.svg")
     note = (DOCS / "notes" / "why-mm1k-is-too-good.md").read_text(encoding="utf-8")
@@ -435,7 +496,9 @@ def test_the_note_on_mm1k_shows_this_figure_and_these_numbers(concluded: Conclud
         assert f"| {' | '.join((key, *texts))} |" in note.splitlines()
 
 
-@pytest.mark.parametrize("concluded", [concluded_by_tests(adaptive_buffers.EXPERIMENT)], indirect=True)
+@pytest.mark.parametrize(
+    "concluded", [concluded_by_tests(adaptive_buffers.EXPERIMENT)], indirect=True
+)
 def test_the_guide_to_buffers_shows_this_figure_and_these_numbers(concluded: Concluded) -> None:
     assert_drawn_alike(concluded, "adaptive-buffers.svg")
     guide = (DOCS / "guides" / "sizing-a-buffer.md").read_text(encoding="utf-8")
@@ -443,8 +506,12 @@ def test_the_guide_to_buffers_shows_this_figure_and_these_numbers(concluded: Con
         assert f"| {' | '.join((key, *texts))} |" in guide.splitlines()
 
 
-@pytest.mark.parametrize("concluded", [concluded_by_tests(one) for one in rate_control.EXPERIMENTS], indirect=True)
-def test_the_guide_to_rate_control_shows_these_figures_and_these_numbers(concluded: Concluded) -> None:
+@pytest.mark.parametrize(
+    "concluded", [concluded_by_tests(one) for one in rate_control.EXPERIMENTS], indirect=True
+)
+def test_the_guide_to_rate_control_shows_these_figures_and_these_numbers(
+    concluded: Concluded,
+) -> None:
     name, rows = RATES[concluded.experiment.shows]
     if name:
         assert_drawn_alike(concluded, name)
@@ -477,9 +544,15 @@ def test_the_guide_to_rate_control_tells_what_came_of_tfrcp(concluded: Concluded
 
     for sender in F_TABLE.get(name, ()):
         values = (cell((sender,), f"N = {load}") for load in (10, 30, 50))
-        assert f"| {' | '.join((name.removeprefix('tfrcp-figure-'), sender, *values))} |" in guide.splitlines()
+        assert (
+            f"| {' | '.join((name.removeprefix('tfrcp-figure-'), sender, *values))} |"
+            in guide.splitlines()
+        )
     for text, row, column in (
-        (text, row, column) for of, row, texts in F_TEXT if of == name for column, text in texts.items()
+        (text, row, column)
+        for of, row, texts in F_TEXT
+        if of == name
+        for column, text in texts.items()
     ):
         digits = len(text.partition(".")[2])
         assert f"{float(cell(row, column).partition(' ')[0]):.{digits}f}" == text
@@ -492,11 +565,16 @@ def assert_drawn_alike(concluded: Concluded, name: str) -> None:
     drawn = plot.render(concluded.figure, "svg").decode("utf-8")
     # Coordinates in points; the least may depend on the version of what draws.
     then, now = (np.array(re.findall(r"-?[0-9]+\.[0-9]+", text), float) for text in (shown, drawn))
-    assert then == pytest.approx(now, abs=1), f"make it anew: ackclock reproduce {concluded.experiment.group}"
+    assert then == pytest.approx(now, abs=1), (
+        f"make it anew: ackclock reproduce {concluded.experiment.group}"
+    )
 
 
 def test_names_and_groups_choose_in_the_catalogues_order() -> None:
-    names = [one.name for one in chosen(["rfc9438", "markov-table-7.2", "rfc9438-table-1"], experiments())]
+    names = [
+        one.name
+        for one in chosen(["rfc9438", "markov-table-7.2", "rfc9438-table-1"], experiments())
+    ]
     assert names == ["markov-table-7.2", "rfc9438-table-1", "rfc9438-table-2", "rfc9438-table-3"]
     groups = [
         "markov",
@@ -518,7 +596,11 @@ def test_names_and_groups_choose_in_the_catalogues_order() -> None:
 
 @pytest.mark.parametrize(
     ("name", "near"),
-    [("markov-figure-8.14", "markov-figure-8."), ("rfc9439", "rfc9438"), ("wombat", "ackclock reproduce --list")],
+    [
+        ("markov-figure-8.14", "markov-figure-8."),
+        ("rfc9439", "rfc9438"),
+        ("wombat", "ackclock reproduce --list"),
+    ],
 )
 def test_a_wrong_name_gets_the_nearest(name: str, near: str) -> None:
     with pytest.raises(ValueError, match=re.escape(f'"{name}" is no experiment')) as refused:
@@ -531,13 +613,19 @@ NOTHING_TAKEN = Basis()
 
 
 def of(
-    *cells: Cell, claims: tuple[Claim, ...] = (), origin: Origin = Origin.PRINTED, basis: Basis = NOTHING_TAKEN
+    *cells: Cell,
+    claims: tuple[Claim, ...] = (),
+    origin: Origin = Origin.PRINTED,
+    basis: Basis = NOTHING_TAKEN,
 ) -> Outcome:
     comparison = Comparison("Rates", origin, ("p",), cells, "within the last digit")
     return Outcome(basis, (comparison,), Figure, claims)
 
 
-MET, MISSED = Cell.of(("0.1",), "rate", "7.21", 7.214), Cell.of(("0.9",), "rate", "3.72", 3.28, excepted="a misprint")
+MET, MISSED = (
+    Cell.of(("0.1",), "rate", "7.21", 7.214),
+    Cell.of(("0.9",), "rate", "3.72", 3.28, excepted="a misprint"),
+)
 RISES = Claim("it rises", "it does", holds=True)
 FALLS = Claim("it falls", "it rises", holds=False, documented=False, why="nobody knows")
 
@@ -551,7 +639,9 @@ class TestVerdict:
         assert (taken.kind, str(taken)) == (Kind.READING, "reproduced with reading: b = 1")
 
     @pytest.mark.parametrize("claims", [(FALLS,), (RISES, FALLS)])
-    def test_it_is_partly_if_something_does_not_and_that_stands_first(self, claims: tuple[Claim, ...]) -> None:
+    def test_it_is_partly_if_something_does_not_and_that_stands_first(
+        self, claims: tuple[Claim, ...]
+    ) -> None:
         verdict = of(MET, claims=claims, basis=Basis("b = 1", "the text is short")).verdict
         assert verdict.kind is Kind.PARTLY
         assert str(verdict) == (
@@ -574,16 +664,30 @@ class TestVerdict:
         ours = replace(RISES, origin=origin)
         nothing = of(MET, claims=(ours,), origin=origin).verdict
         assert (nothing.kind, nothing.failing) == (Kind.NOT, (NOTHING_PRINTED,))
-        assert of(MISSED, claims=(RISES, replace(FALLS, origin=origin)), origin=origin).verdict.kind is Kind.REPRODUCED
+        assert (
+            of(MISSED, claims=(RISES, replace(FALLS, origin=origin)), origin=origin).verdict.kind
+            is Kind.REPRODUCED
+        )
         assert of(MET, claims=(FALLS, ours), origin=origin).verdict.kind is Kind.NOT
 
     def test_what_a_guide_of_ours_states_counts_as_published(self) -> None:
-        assert of(MET, claims=(replace(FALLS, origin=Origin.STATED),), origin=Origin.STATED).verdict.kind is Kind.PARTLY
+        assert (
+            of(
+                MET, claims=(replace(FALLS, origin=Origin.STATED),), origin=Origin.STATED
+            ).verdict.kind
+            is Kind.PARTLY
+        )
 
 
 @pytest.mark.parametrize(
     ("mean", "half_width", "holds"),
-    [(1.2, 0.1, True), (1.2, 0.3, False), (0.9, 0.05, False), (1.2, float("nan"), True), (1.1, 0.11, False)],
+    [
+        (1.2, 0.1, True),
+        (1.2, 0.3, False),
+        (0.9, 0.05, False),
+        (1.2, float("nan"), True),
+        (1.1, 0.11, False),
+    ],
 )
 def test_a_difference_shows_only_if_the_whole_interval_is_on_its_side(
     mean: float, half_width: float, holds: bool
@@ -595,7 +699,13 @@ def test_a_difference_shows_only_if_the_whole_interval_is_on_its_side(
 
 @pytest.mark.parametrize(
     ("mean", "half_width", "holds"),
-    [(3.24, 0.0, True), (3.26, 0.0, False), (3.4, 0.25, True), (3.4, 0.15, False), (3.24, float("nan"), True)],
+    [
+        (3.24, 0.0, True),
+        (3.26, 0.0, False),
+        (3.4, 0.25, True),
+        (3.4, 0.15, False),
+        (3.24, float("nan"), True),
+    ],
 )
 def test_a_printed_number_is_met_to_its_last_digit_or_within_our_interval(
     mean: float, half_width: float, holds: bool
@@ -616,14 +726,18 @@ def test_a_printed_number_is_met_to_its_last_digit_or_within_our_interval(
         (words.SLIGHT_PERCENT, (0, 10), (-0.1, 10.1)),
     ],
 )
-def test_a_band_is_no_wider_than_the_words(band: Band, inside: tuple[float, ...], outside: tuple[float, ...]) -> None:
+def test_a_band_is_no_wider_than_the_words(
+    band: Band, inside: tuple[float, ...], outside: tuple[float, ...]
+) -> None:
     assert all(band.holds(one) for one in inside)
     assert not any(band.holds(one) for one in outside)
 
 
 def test_what_numpy_has_judged_is_written_too() -> None:
     claim = Claim("it rises", "it does", np.bool_(True))
-    written = json.loads(json_text(plain(of(Cell.of(("0.1",), "rate", "7.21", np.float64(7.214)), claims=(claim,)))))
+    written = json.loads(
+        json_text(plain(of(Cell.of(("0.1",), "rate", "7.21", np.float64(7.214)), claims=(claim,))))
+    )
     assert written["claims"][0]["holds"] is True
     assert written["comparisons"][0]["cells"][0]["agrees"] is True
 
@@ -637,7 +751,9 @@ def test_a_number_that_moved_fails_the_expectation() -> None:
     assert of(Cell.of(("0.1",), "rate", "7.21", float("nan"))).verdict.kind is Kind.CHANGED
 
 
-@pytest.mark.parametrize(("holds", "documented"), [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize(
+    ("holds", "documented"), [(True, True), (True, False), (False, True), (False, False)]
+)
 def test_a_claim_fails_if_it_changes_sides(holds: bool, documented: bool) -> None:
     found = of(claims=(Claim("it rises", "it does something", holds, documented),))
     assert (found.verdict.kind is Kind.CHANGED) == (holds != documented)
@@ -670,7 +786,11 @@ def test_the_plain_form_has_everything() -> None:
     table = Table("More", ("a",), (("1",),))
     found = Outcome(
         Basis(),
-        (Comparison("Rates", Origin.INFERRED, ("p",), (Cell.of(("0.1",), "rate", "7.20", 7.21),), "near"),),
+        (
+            Comparison(
+                "Rates", Origin.INFERRED, ("p",), (Cell.of(("0.1",), "rate", "7.20", 7.21),), "near"
+            ),
+        ),
         Figure,
         tables=(table,),
     )
@@ -704,7 +824,11 @@ def test_a_claim_about_a_mean_tells_its_band_and_where_the_interval_ends(
 
 
 def test_a_band_has_one_end_or_two() -> None:
-    assert [str(band) for band in (Band(1.5), Band(most=0.9), Band(1, 2))] == ["at least 1.5", "at most 0.9", "1 to 2"]
+    assert [str(band) for band in (Band(1.5), Band(most=0.9), Band(1, 2))] == [
+        "at least 1.5",
+        "at most 0.9",
+        "1 to 2",
+    ]
     assert Band(1.5).holds(1.5)
     assert not Band(1.5).holds(1.4)
     assert not Band(1, 2).holds(float("nan"))
@@ -715,9 +839,14 @@ def test_an_outcome_of_shortened_runs_is_quick_and_nothing_is_expected_of_it() -
     claim = Claim.of("It is 7", Interval(9.0, 0.5, 2), Band(6, 8))
     found = replace(of(cell, claims=(claim,)), quick="2 instead of 5 replicates")
     assert found.verdict.kind is Kind.QUICK
-    assert str(found.verdict).startswith("quick: 2 instead of 5 replicates; not as documented: Rates: 0.1: rate is 9")
+    assert str(found.verdict).startswith(
+        "quick: 2 instead of 5 replicates; not as documented: Rates: 0.1: rate is 9"
+    )
     record = plain(found)
     assert [one["fails"] for one in record["claims"]] == [False]
     [kept_cell] = record["comparisons"][0]["cells"]
     assert kept_cell["half_width"] == 0.5
-    assert str(replace(of(), quick="shorter").verdict) == "quick: shorter; all that is documented shows"
+    assert (
+        str(replace(of(), quick="shorter").verdict)
+        == "quick: shorter; all that is documented shows"
+    )

@@ -15,7 +15,18 @@ from click.testing import Result as Answer
 from ackclock import LackingError, Result, Scenario, plot
 from ackclock.capture import measurement
 from ackclock.cli import cli
-from ackclock.reproduction import Basis, Claim, Experiment, Kind, Origin, Outcome, Run, measured, runner, runs
+from ackclock.reproduction import (
+    Basis,
+    Claim,
+    Experiment,
+    Kind,
+    Origin,
+    Outcome,
+    Run,
+    measured,
+    runner,
+    runs,
+)
 from ackclock.run import address, emulation, simulation
 
 LACKING = "user namespaces are forbidden; become root"
@@ -45,7 +56,14 @@ class Machine:
     done: list[str] = field(default_factory=list)
 
     def emulate(
-        self, scenario: Scenario, folder: Path, *, device: str, pcap: bool, side_by_side: int, progress: object
+        self,
+        scenario: Scenario,
+        folder: Path,
+        *,
+        device: str,
+        pcap: bool,
+        side_by_side: int,
+        progress: object,
     ) -> Result:
         assert (device, side_by_side) == ("automatic", self.side_by_side)
         if self.lacking:
@@ -75,7 +93,9 @@ class Machine:
             (folder / "pcap" / "point-0-replicate-0-to-senders.pcap").write_bytes(b"packets")
         return Result.load(folder)
 
-    def measure(self, source: Path, folder: Path, *, estimators: object, progress: object) -> Result:
+    def measure(
+        self, source: Path, folder: Path, *, estimators: object, progress: object
+    ) -> Result:
         assert not estimators
         self.done.append("measure")
         assert any((source / "pcap").iterdir())
@@ -87,7 +107,9 @@ class Machine:
         empty = pa.table({"point": pa.array([], pa.int64())})
         tables = {name: run.tables[name] for name in ("flows", "samples")}
         tables |= dict.fromkeys(("connections", "limit_periods", "rtt_histogram"), empty)
-        Result(run.run | {"method": "measure", "source": str(source), "captures": []}, tables).save(folder)
+        Result(run.run | {"method": "measure", "source": str(source), "captures": []}, tables).save(
+            folder
+        )
         return Result.load(folder)
 
     def simulate(self, scenario: Scenario, **options: Any) -> Result:
@@ -100,7 +122,11 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Machine:
     monkeypatch.chdir(tmp_path)
     made = Machine()
     made.computed = staticmethod(simulation.simulate)  # type: ignore[attr-defined]
-    for module, name in ((emulation, "emulate"), (measurement, "measure"), (simulation, "simulate")):
+    for module, name in (
+        (emulation, "emulate"),
+        (measurement, "measure"),
+        (simulation, "simulate"),
+    ):
         monkeypatch.setattr(module, name, getattr(made, name))
     return made
 
@@ -109,7 +135,9 @@ class Toy:
     """An experiment with one run."""
 
     def __init__(self, scenario: Scenario, method: str, *, is_measured: bool) -> None:
-        self.run = Run(scenario.replace({"duration": "2 s", "replicates": 1, "sweep": {}}), method, is_measured)
+        self.run = Run(
+            scenario.replace({"duration": "2 s", "replicates": 1, "sweep": {}}), method, is_measured
+        )
         self.seen: list[Mapping[str, Result]] = []
         self.record = Experiment(
             "toy-validation",
@@ -127,7 +155,9 @@ class Toy:
         self.seen.append(results)
         claim = Claim("It rises", "it falls", holds=False, documented=None, origin=Origin.PRINTED)
         curve = plot.Curve("ours", [0.1, 0.9], [1.0, 2.0])
-        return Outcome(Basis(), (), lambda: plot.curves([curve], "p", "rate (segments/s)", "Toy"), (claim,))
+        return Outcome(
+            Basis(), (), lambda: plot.curves([curve], "p", "rate (segments/s)", "Toy"), (claim,)
+        )
 
 
 @pytest.fixture
@@ -147,12 +177,17 @@ def reproduced(toy: Toy) -> dict[str, Any]:
     return runner.reproduce(toy.record, Path.cwd())
 
 
-def test_an_emulation_and_what_was_measured_of_it_reach_the_conclusion(emulated: Toy, machine: Machine) -> None:
+def test_an_emulation_and_what_was_measured_of_it_reach_the_conclusion(
+    emulated: Toy, machine: Machine
+) -> None:
     record = reproduced(emulated)
     assert machine.done == ["emulate", "measure"]
     [results] = emulated.seen
     assert set(results) == {"x", measured("x")}
-    assert (results["x"].run["method"], results[measured("x")].run["method"]) == ("emulate", "measure")
+    assert (results["x"].run["method"], results[measured("x")].run["method"]) == (
+        "emulate",
+        "measure",
+    )
     assert record["verdict"]["kind"] == Kind.NOT
     # Once is enough.
     assert reproduced(emulated) == record
@@ -170,7 +205,8 @@ def test_an_emulation_is_kept_by_scenario_version_and_kernel(
     emulated: Toy, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reproduced(emulated)
-    # Another build measures again, as estimates and models may be others; it would not emulate otherwise.
+    # Another build measures again, as estimates and models may be others; it would not emulate
+    # otherwise.
     monkeypatch.setattr(address, "_engine", lambda: "another build")
     monkeypatch.setattr(address, "package", lambda: "another build")
     reproduced(emulated)
@@ -210,7 +246,9 @@ def test_a_quick_look_emulates_nothing(machine: Machine) -> None:
     assert machine.done == []
 
 
-def test_a_quick_look_emulates_what_says_how_it_can_be_short(emulated: Toy, machine: Machine) -> None:
+def test_a_quick_look_emulates_what_says_how_it_can_be_short(
+    emulated: Toy, machine: Machine
+) -> None:
     shorter = emulated.run.scenario.replace({"duration": "1 s", "warmup": "0 s"})
     emulated.run = replace(emulated.run, quick=shorter)
     answer = ackclock("reproduce", "toy", "--quick", "-o", "gallery")
@@ -245,7 +283,10 @@ def test_an_emulation_that_is_not_to_be_reliable_is_shown_and_done_again(machine
     answer = ackclock("reproduce", "toy", "-o", "gallery")
     assert answer.exit_code == 4
     assert answer.stderr == "ackclock: unreliable: toy-validation; run it again\n"
-    assert "verdict: unreliable: x: unreliable: the emulator was away for 53 ms (at most 20 ms)" in answer.stdout
+    assert (
+        "verdict: unreliable: x: unreliable: the emulator was away for 53 ms (at most 20 ms)"
+        in answer.stdout
+    )
     assert re.search("It rises +it falls", answer.stdout)
     assert '<p class="verdict failed">' in Path("gallery/index.html").read_text(encoding="utf-8")
     machine.verdict = "reliable"
@@ -257,7 +298,10 @@ def test_an_emulation_that_failed_says_why(emulated: Toy, machine: Machine) -> N
     machine.failure = "a host vanished"
     answer = ackclock("reproduce", "toy", "-o", "gallery")
     assert answer.exit_code == 4
-    assert "unreliable: a run failed, replicates or points are missing: a host vanished" in answer.stdout
+    assert (
+        "unreliable: a run failed, replicates or points are missing: a host vanished"
+        in answer.stdout
+    )
     assert emulated.seen == []
 
 

@@ -31,7 +31,8 @@ def test_loss_is_recovered_from_the_two_formulas(p: float) -> None:
 @given(st.floats(1e-6, 0.1), st.floats(1.01, 1.5))
 def test_more_loss_moves_the_two_formulas_apart(p: float, factor: float) -> None:
     near, far = (
-        float(pftk.triple_duplicate_only(one, 1.0, b=1) / floyd_fall.bound(one, 1.0)) for one in (p, p * factor)
+        float(pftk.triple_duplicate_only(one, 1.0, b=1) / floyd_fall.bound(one, 1.0))
+        for one in (p, p * factor)
     )
     assert far < near < 1
 
@@ -39,7 +40,17 @@ def test_more_loss_moves_the_two_formulas_apart(p: float, factor: float) -> None
 def test_thirty_five_rows_of_nine_sets() -> None:
     rows = validation.rows()
     assert len(rows) == 35
-    assert [len(validation.rows(one.number)) for one in validation.SETS] == [9, 3, 4, 4, 3, 3, 3, 3, 3]
+    assert [len(validation.rows(one.number)) for one in validation.SETS] == [
+        9,
+        3,
+        4,
+        4,
+        3,
+        3,
+        3,
+        3,
+        3,
+    ]
 
 
 @pytest.mark.parametrize("row", validation.rows(), ids=lambda row: row["id"])
@@ -53,9 +64,13 @@ def test_every_printed_error_follows_from_its_row_but_those_of_row_1_5(row: vali
 
 
 def test_the_errors_of_row_1_5_are_nearly_those_of_row_1_6() -> None:
-    printed, other = (next(row for row in validation.rows() if row["id"] == name) for name in ("1.5", "1.6"))
+    printed, other = (
+        next(row for row in validation.rows() if row["id"] == name) for name in ("1.5", "1.6")
+    )
     for metric in validation.METRICS:
-        assert float(printed[f"error_{metric}"]) == pytest.approx(validation.error(other, metric), abs=0.07)
+        assert float(printed[f"error_{metric}"]) == pytest.approx(
+            validation.error(other, metric), abs=0.07
+        )
 
 
 @pytest.mark.parametrize("one", validation.SETS, ids=lambda one: one.table)
@@ -70,7 +85,9 @@ def test_the_recovered_interval_holds_the_recovered_loss() -> None:
     for row in validation.rows():
         found = validation.recovered(row)
         assert found["p_low"] < found["p"] < found["p_high"]
-        assert found["mean_rtt"] == pytest.approx(float(floyd_fall.bound(found["p"], 1.0)) / float(row["FF"]), rel=1e-9)
+        assert found["mean_rtt"] == pytest.approx(
+            float(floyd_fall.bound(found["p"], 1.0)) / float(row["FF"]), rel=1e-9
+        )
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +95,9 @@ def table() -> dict[tuple[str, int], float]:
     return table_7_2.means(table_7_2.chains(), table_7_2.three_points(), table_7_2.L, "segment")
 
 
-def test_table_7_2_within_a_quarter_of_a_percent_up_to_a_half(table: dict[tuple[str, int], float]) -> None:
+def test_table_7_2_within_a_quarter_of_a_percent_up_to_a_half(
+    table: dict[tuple[str, int], float],
+) -> None:
     errors = table_7_2.errors(table)
     assert errors.size == 36
     assert np.abs(errors).max() <= 0.25
@@ -90,7 +109,8 @@ def test_table_7_2_at_nine_tenths_is_what_the_model_says_and_not_what_is_printed
 ) -> None:
     for w in table_7_2.WINDOWS:
         assert table["0.9", w] == pytest.approx(3.28, abs=0.01)
-        # The mean window is all that differs where the link limits nothing, whatever the round-trip times.
+        # The mean window is all that differs where the link limits nothing, whatever the round-trip
+        # times.
         assert table["0.5", w] / table["0.9", w] == pytest.approx(2.2833 / 2.0101, rel=1e-3)
 
 
@@ -99,16 +119,22 @@ def test_no_law_of_the_round_trip_time_does_better_than_the_best() -> None:
     chains, theirs = table_7_2.chains(), table_7_2.expected()
 
     def least(mode: str = "segment", shortest_s: float = 0.02) -> float:
-        return any_round_trip.least_error(chains, theirs, table_7_2.MEAN_RTT_S, table_7_2.L, mode, shortest_s)
+        return any_round_trip.least_error(
+            chains, theirs, table_7_2.MEAN_RTT_S, table_7_2.L, mode, shortest_s
+        )
 
-    fitted = np.abs(table_7_2.errors(table_7_2.means(chains, table_7_2.three_points(), table_7_2.L, "segment"))).max()
+    fitted = np.abs(
+        table_7_2.errors(table_7_2.means(chains, table_7_2.three_points(), table_7_2.L, "segment"))
+    ).max()
     assert least() < fitted
     assert least() == pytest.approx(0.129, abs=0.001)
     assert least() < least(shortest_s=0.34) < least(shortest_s=0.4)
     assert least() < least("segment_full") < least("round")
 
 
-def test_table_7_2_falls_with_loss_and_rises_with_the_window(table: dict[tuple[str, int], float]) -> None:
+def test_table_7_2_falls_with_loss_and_rises_with_the_window(
+    table: dict[tuple[str, int], float],
+) -> None:
     p = [row[0] for row in table_7_2.rows()]
     for w in table_7_2.WINDOWS:
         column = [table[one, w] for one in p]
@@ -119,7 +145,9 @@ def test_table_7_2_falls_with_loss_and_rises_with_the_window(table: dict[tuple[s
         assert all(later >= earlier * (1 - 1e-12) for earlier, later in pairwise(by_window))
 
 
-@pytest.mark.parametrize("case", [*mean_throughput.LINKS, *mean_throughput.WINDOWS, *mean_throughput.ROUND_TRIPS])
+@pytest.mark.parametrize(
+    "case", [*mean_throughput.LINKS, *mean_throughput.WINDOWS, *mean_throughput.ROUND_TRIPS]
+)
 def test_mean_throughput_falls_with_loss_and_stays_below_the_link(case: sweep.Case) -> None:
     means = [sweep.mean(case, p) for p in (1e-4, 1e-3, 1e-2, 1e-1, 0.5)]
     assert means == sorted(means, reverse=True)
@@ -143,7 +171,11 @@ def test_half_of_the_time_above_the_level() -> None:
     for case in throughput_level.LINKS:
         p = throughput_level.even(case)
         assert throughput_level.above_half(case, p) == pytest.approx(0.5, abs=1e-6)
-        assert throughput_level.above_half(case, p / 2) > 0.5 > throughput_level.above_half(case, p * 2)
+        assert (
+            throughput_level.above_half(case, p / 2)
+            > 0.5
+            > throughput_level.above_half(case, p * 2)
+        )
 
 
 def test_where_the_limit_ceases_to_be_the_likeliest_window() -> None:

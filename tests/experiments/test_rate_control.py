@@ -26,7 +26,9 @@ def test_rates_over_time_are_what_was_sent() -> None:
     found = rates({RENO.label: result})[RENO.label]
     assert found.shape == (2, EDGES_S.size - 1)
     sent = result.rows("samples", replicate=0)
-    within = [one for one in sent.to_pylist() if EDGES_S[0] - 1e-6 <= one["time_s"] <= EDGES_S[-1] + 1e-6]
+    within = [
+        one for one in sent.to_pylist() if EDGES_S[0] - 1e-6 <= one["time_s"] <= EDGES_S[-1] + 1e-6
+    ]
     packets = within[-1]["sent_packets"] - within[0]["sent_packets"]
     assert found[0].sum() * SCALE_S * 1e6 / (1448 * 8) == pytest.approx(packets, rel=1e-6)
     dark = found[:, (EDGES_S[:-1] >= FROM_S + 1) & (EDGES_S[1:] <= FROM_S + figures_2_4.OUTAGE_S)]

@@ -58,7 +58,9 @@ Conclude = Callable[[Mapping[str, Result]], Outcome]
 
 
 def outcome(rate_bit_per_s: float, accepted: Band) -> Outcome:
-    claim = Claim.of("It is near 1", interval([rate_bit_per_s / 1e6]), accepted, "Mbit/s", origin=Origin.STATED)
+    claim = Claim.of(
+        "It is near 1", interval([rate_bit_per_s / 1e6]), accepted, "Mbit/s", origin=Origin.STATED
+    )
     return Outcome(Basis(), (), None, (claim,))
 
 
@@ -69,7 +71,17 @@ def goodput(results: Mapping[str, Result], accepted: Band = RIGHT) -> Outcome:
 
 def toy(conclude: Conclude = goodput, tree: Mapping[str, object] = TREE) -> Experiment:
     runs = {"toy": Run(Scenario(dict(tree)))}
-    return Experiment("toy-figure-1", "toy", "A. Toy, 1999", "Figure 1", "Is it?", "Yes.", 1.0, conclude, lambda: runs)
+    return Experiment(
+        "toy-figure-1",
+        "toy",
+        "A. Toy, 1999",
+        "Figure 1",
+        "Is it?",
+        "Yes.",
+        1.0,
+        conclude,
+        lambda: runs,
+    )
 
 
 def results(experiment: Experiment) -> dict[str, Result]:
@@ -114,7 +126,9 @@ class TestDigest:
         assert [tree["hops"][0]["delay"] for tree in shortened] == ["10 ms", "30 ms", "50 ms"]
         for tree in shortened:
             assert tree["replicates"] == 1
-            assert [units.seconds(tree[name]) for name in ("duration", "warmup", "sample_interval")] == [2, 0.2, 0.05]
+            assert [
+                units.seconds(tree[name]) for name in ("duration", "warmup", "sample_interval")
+            ] == [2, 0.2, 0.05]
 
     @pytest.mark.parametrize(
         ("changes", "duration_s"),
@@ -132,14 +146,20 @@ class TestDigest:
 
     def test_it_tells_runs_apart_and_is_the_same_twice(self) -> None:
         run, other = (Run(Scenario(TREE | {"seed": seed})) for seed in (1, 2))
-        lossy = Run(run.scenario.replace({"hops.0.impairments": [{"kind": "iid_loss", "probability": "1 %"}]}))
+        lossy = Run(
+            run.scenario.replace(
+                {"hops.0.impairments": [{"kind": "iid_loss", "probability": "1 %"}]}
+            )
+        )
         assert digest.digest(run) == digest.digest(run)
         assert digest.digest(lossy) != digest.digest(run)
         assert len({digest.key(one) for one in (run, other, lossy)}) == 3
 
     def test_a_run_that_is_shared_belongs_to_the_first(self) -> None:
         first, second = toy(), replace(toy(), name="toy-figure-2")
-        assert [(one.experiment, one.name) for one in digest.owned([first, second])] == [("toy-figure-1", "toy")]
+        assert [(one.experiment, one.name) for one in digest.owned([first, second])] == [
+            ("toy-figure-1", "toy")
+        ]
 
 
 class TestSources:
@@ -155,11 +175,16 @@ class TestSources:
     def test_a_conclusion_depends_on_what_its_module_imports_and_on_metrics(self) -> None:
         by_name = {one.name: one for one in experiments()}
         paths = {
-            path.name for path in sources._imported("ackclock_reproductions.wifi.figure_8", "ackclock_reproductions")
+            path.name
+            for path in sources._imported(
+                "ackclock_reproductions.wifi.figure_8", "ackclock_reproductions"
+            )
         }
         assert {"figure_8.py", "cell.py", "replicates.py"} <= paths
         assert "figure_3.py" not in paths
-        assert sources.conclusion(by_name["wifi-figure-8"]) != sources.conclusion(by_name["tfrcp-figure-6"])
+        assert sources.conclusion(by_name["wifi-figure-8"]) != sources.conclusion(
+            by_name["tfrcp-figure-6"]
+        )
 
 
 class TestStored:
@@ -172,7 +197,10 @@ class TestStored:
 
     def test_only_what_is_read_is_stored(self, tmp_path: Path) -> None:
         stored.save(toy(), results(toy()), tmp_path)
-        assert {path.name for path in tmp_path.iterdir()} == {"stored.json", "simulated-flows.parquet"}
+        assert {path.name for path in tmp_path.iterdir()} == {
+            "stored.json",
+            "simulated-flows.parquet",
+        }
         columns = set(parquet.read_schema(tmp_path / "simulated-flows.parquet").names)
         assert columns == {"point", "replicate", "flow", "goodput_bit_per_s", "stored_run"}
 
@@ -186,7 +214,9 @@ class TestStored:
             lambda result: result.rows("flows", replicate=0)["sent_packets"],
         ],
     )
-    def test_what_was_not_read_is_refused(self, tmp_path: Path, other: Callable[[Result], object]) -> None:
+    def test_what_was_not_read_is_refused(
+        self, tmp_path: Path, other: Callable[[Result], object]
+    ) -> None:
         def of_the_first(found: Mapping[str, Result]) -> Outcome:
             [row] = found["toy"].rows("flows", replicate=0).to_pylist()
             return outcome(row["goodput_bit_per_s"], RIGHT)
@@ -226,13 +256,19 @@ class TestCheck:
             return {name: simulate(run.scenario) for name, run in runs.items()}
 
         def here(catalogue: list[Experiment]) -> dict[str, str]:
-            return {digest.key(run): digest.digest(run) for one in catalogue for run in one.runs().values()}
+            return {
+                digest.key(run): digest.digest(run)
+                for one in catalogue
+                for run in one.runs().values()
+            }
 
         monkeypatch.setattr(check, "results", counted)
         monkeypatch.setattr(check, "_digests", here)
         return found
 
-    def test_what_is_recorded_is_not_run_again(self, recorded: check.Recorded, ran: list[str], tmp_path: Path) -> None:
+    def test_what_is_recorded_is_not_run_again(
+        self, recorded: check.Recorded, ran: list[str], tmp_path: Path
+    ) -> None:
         assert check.check([toy()], recorded, tmp_path) == []
         assert ran == ["toy"]
         again = check.Recorded(tmp_path / "recorded")
@@ -264,7 +300,9 @@ class TestCheck:
         assert ran == ["toy", "toy"]
         assert (recorded.tables(toy()) / "simulated-samples.parquet").exists()
 
-    def test_another_verdict_is_not_recorded(self, recorded: check.Recorded, ran: list[str], tmp_path: Path) -> None:
+    def test_another_verdict_is_not_recorded(
+        self, recorded: check.Recorded, ran: list[str], tmp_path: Path
+    ) -> None:
         def fast(found: Mapping[str, Result]) -> Outcome:
             return goodput(found, Band(2.0))
 
@@ -286,7 +324,11 @@ class TestCheck:
         assert ran == ["toy"]
 
     def test_large_tables_are_not_stored(
-        self, recorded: check.Recorded, ran: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self,
+        recorded: check.Recorded,
+        ran: list[str],
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.setattr(check, "MOST_BYTES", 100)
         assert check.check([toy()], recorded, tmp_path) == []
@@ -312,4 +354,7 @@ class TestCheck:
         assert len(ran) == len(recorded.digests) == 2
         recorded.forget_others([toy()])
         assert list(recorded.digests) == [digest.key(toy().runs()["toy"])]
-        assert [path.name for path in sorted((tmp_path / "recorded").iterdir())] == ["digests.json", "toy-figure-1"]
+        assert [path.name for path in sorted((tmp_path / "recorded").iterdir())] == [
+            "digests.json",
+            "toy-figure-1",
+        ]

@@ -52,20 +52,31 @@ class Counted:
         self.times += 1
         cell = Cell.of(("0.1",), "rate, segments/s", "7.21", self.ours)
         excepted = Cell.of(("0.9",), "rate, segments/s", "3.72", 3.28, excepted="it is a misprint")
-        comparison = Comparison("Rates", Origin.PRINTED, ("p",), (cell, excepted), "within the last digit")
+        comparison = Comparison(
+            "Rates", Origin.PRINTED, ("p",), (cell, excepted), "within the last digit"
+        )
         return Outcome(
             Basis("b = 1"), (comparison,), self.draw,
             (Claim("It <rises>", "it falls", holds=False, documented=False),), (Setting("b", "1", Origin.GUESSED),),
         )  # fmt: skip
 
     def draw(self) -> object:
-        return plot.curves([plot.Curve("ours", [0.1, 0.9], [self.ours, 3.28])], "p", "rate (segments/s)", "Toy")
+        return plot.curves(
+            [plot.Curve("ours", [0.1, 0.9], [self.ours, 3.28])], "p", "rate (segments/s)", "Toy"
+        )
 
 
 def experiment(name: str, compute: object, **values: object) -> Experiment:
     group, kind, number = name.split("-")
     record = Experiment(
-        name, group, "A. Toy, 1999", f"{kind.title()} {number}", "Does it rise?", "Rates.", 1.0, analytic(compute)
+        name,
+        group,
+        "A. Toy, 1999",
+        f"{kind.title()} {number}",
+        "Does it rise?",
+        "Rates.",
+        1.0,
+        analytic(compute),
     )
     return replace(record, **values)
 
@@ -89,7 +100,10 @@ def test_one_is_computed_printed_and_kept(computed: dict[str, Counted]) -> None:
     assert "1 of 1 within the last digit; * 1 not expected to be" in answer.stdout
     assert "* 0.9: rate: it is a misprint" in answer.stdout
     assert re.search("It <rises> +it falls +does not hold", answer.stdout)
-    assert "verdict: partly reproduced: “It <rises>” (it falls); 1 of 2 numbers of “Rates”" in answer.stdout
+    assert (
+        "verdict: partly reproduced: “It <rises>” (it falls); 1 of 2 numbers of “Rates”"
+        in answer.stdout
+    )
     folder = Path("out/reproduce")
     assert answer.stdout.endswith(f"gallery: {folder / 'index.html'}\n")
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
@@ -99,22 +113,33 @@ def test_one_is_computed_printed_and_kept(computed: dict[str, Counted]) -> None:
     assert computed["toy-figure-2.1"].times == 0
 
 
-def test_what_is_done_is_not_done_again(computed: dict[str, Counted], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_done_is_not_done_again(
+    computed: dict[str, Counted], monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = ackclock("reproduce", "--all", "-o", "gallery")
     again = ackclock("reproduce", "toy", "-o", "gallery")
     assert again.stdout == first.stdout
-    assert {name: one.times for name, one in computed.items()} == {"toy-table-1": 1, "toy-figure-2.1": 1}
+    assert {name: one.times for name, one in computed.items()} == {
+        "toy-table-1": 1,
+        "toy-figure-2.1": 1,
+    }
     # A line of code is different.
     monkeypatch.setattr(address, "package", lambda: "another")
     assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 0
-    assert {name: one.times for name, one in computed.items()} == {"toy-table-1": 2, "toy-figure-2.1": 2}
+    assert {name: one.times for name, one in computed.items()} == {
+        "toy-table-1": 2,
+        "toy-figure-2.1": 2,
+    }
 
 
 def test_json_has_the_same_as_the_folder(computed: dict[str, Counted]) -> None:
     answer = json.loads(ackclock("reproduce", "toy", "--json").stdout)
     assert answer["gallery"] == str(Path("out/reproduce/index.html"))
     assert [one["name"] for one in answer["experiments"]] == list(computed)
-    assert json.loads(Path("out/reproduce/gallery.json").read_text(encoding="utf-8")) == answer["experiments"]
+    assert (
+        json.loads(Path("out/reproduce/gallery.json").read_text(encoding="utf-8"))
+        == answer["experiments"]
+    )
     [comparison] = answer["experiments"][0]["comparisons"]
     assert comparison["cells"][1]["excepted"] == "it is a misprint"
 
@@ -125,7 +150,10 @@ def test_a_number_that_moved_is_an_exit_code(computed: dict[str, Counted]) -> No
     assert answer.exit_code == 4
     assert answer.stderr == "ackclock: numbers have changed: toy-table-1\n"
     assert "FAILS" in answer.stdout
-    assert "verdict: expectation failed: Rates: 0.1: rate, segments/s is 7.3, not 7.21" in answer.stdout
+    assert (
+        "verdict: expectation failed: Rates: 0.1: rate, segments/s is 7.3, not 7.21"
+        in answer.stdout
+    )
     assert Path("out/reproduce/toy-figure-2.1/figure.svg").exists()
     assert ackclock("reproduce", "--all").exit_code == 4  # and stays so
 
@@ -139,10 +167,15 @@ def test_an_interrupted_command_goes_on(computed: dict[str, Counted]) -> None:
     assert not Path("out/reproduce/toy-figure-2.1").exists()
     computed["toy-figure-2.1"].interrupt = False
     assert ackclock("reproduce", "--all").exit_code == 0
-    assert {name: one.times for name, one in computed.items()} == {"toy-table-1": 1, "toy-figure-2.1": 1}
+    assert {name: one.times for name, one in computed.items()} == {
+        "toy-table-1": 1,
+        "toy-figure-2.1": 1,
+    }
 
 
-def test_a_drawing_that_fails_leaves_nothing(computed: dict[str, Counted], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drawing_that_fails_leaves_nothing(
+    computed: dict[str, Counted], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail() -> object:
         raise RuntimeError("no ink")
 
@@ -172,9 +205,16 @@ def test_list_says_name_source_figure_and_cost(computed: dict[str, Counted]) -> 
     assert answer.exit_code == 0
     assert answer.stdout.splitlines()[0] == "A. Toy, 1999"
     for name in computed:
-        assert re.search(rf"{re.escape(name)} +(Table|Figure) [\d.]+ +1 +Does it rise\?", answer.stdout)
+        assert re.search(
+            rf"{re.escape(name)} +(Table|Figure) [\d.]+ +1 +Does it rise\?", answer.stdout
+        )
     [one] = json.loads(ackclock("reproduce", "toy-table-1", "--list", "--json").stdout)
-    assert (one["name"], one["reference"], one["label"], one["cost_s"]) == ("toy-table-1", "A. Toy, 1999", "Table 1", 1)
+    assert (one["name"], one["reference"], one["label"], one["cost_s"]) == (
+        "toy-table-1",
+        "A. Toy, 1999",
+        "Table 1",
+        1,
+    )
     assert list(Path().iterdir()) == []
 
 
@@ -187,7 +227,10 @@ def test_list_says_name_source_figure_and_cost(computed: dict[str, Counted]) -> 
             ("toy-table-2",),
             '"toy-table-2" is no experiment or group of them; did you mean toy-table-1?',
         ),
-        (("--all", "wombat"), '"wombat" is no experiment or group of them; see ackclock reproduce --list'),
+        (
+            ("--all", "wombat"),
+            '"wombat" is no experiment or group of them; see ackclock reproduce --list',
+        ),
     ],
 )
 def test_bad_names(arguments: tuple[str, ...], line: str) -> None:
@@ -256,7 +299,9 @@ class Simulated:
 
 
 @pytest.fixture
-def simulated(leaky_pipe: Scenario, monkeypatch: pytest.MonkeyPatch) -> tuple[Simulated, list[Scenario]]:
+def simulated(
+    leaky_pipe: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Simulated, list[Scenario]]:
     """A short simulated experiment, and the scenarios that are really run."""
     run: list[Scenario] = []
 
@@ -312,14 +357,25 @@ def test_a_quick_look_has_fewer_replicates_and_a_folder_of_its_own(
     assert (full.exit_code, quick.exit_code) == (0, 0)
     assert [scenario.replicates for scenario in run] == [3, 2]
     assert "verdict: quick: 2 instead of 3 replicates; all that is documented shows" in quick.stdout
-    assert "verdict: partly reproduced: “It <rises>” (it falls); 1 of 2 numbers of “Rates”" in full.stdout
+    assert (
+        "verdict: partly reproduced: “It <rises>” (it falls); 1 of 2 numbers of “Rates”"
+        in full.stdout
+    )
     records = {
-        name: json.loads(Path("out/reproduce", name, "toy-figure-3/outcome.json").read_text(encoding="utf-8"))
+        name: json.loads(
+            Path("out/reproduce", name, "toy-figure-3/outcome.json").read_text(encoding="utf-8")
+        )
         for name in ("", "quick")
     }
     assert records[""]["address"] != records["quick"]["address"]
-    assert (records[""]["verdict"]["kind"], records["quick"]["verdict"]["kind"]) == (Kind.PARTLY, Kind.QUICK)
-    pages = [Path("out/reproduce", name, "index.html").read_text(encoding="utf-8") for name in ("", "quick")]
+    assert (records[""]["verdict"]["kind"], records["quick"]["verdict"]["kind"]) == (
+        Kind.PARTLY,
+        Kind.QUICK,
+    )
+    pages = [
+        Path("out/reproduce", name, "index.html").read_text(encoding="utf-8")
+        for name in ("", "quick")
+    ]
     assert ["A quick look" in page for page in pages] == [False, True]
     # Neither is done again, and the folder is still ours.
     assert ackclock("reproduce", "toy").stdout == full.stdout
@@ -397,6 +453,8 @@ transport = { kind = "tcp", control = { kind = "reno" } }
 """
     addresses = []
     for rate in (1_000_000, 2_000_000):
-        (tmp_path / "rates.csv").write_text(f"time_s,rate_bit_per_s\n0,{rate}\n1,{rate}\n", encoding="utf-8")
+        (tmp_path / "rates.csv").write_text(
+            f"time_s,rate_bit_per_s\n0,{rate}\n1,{rate}\n", encoding="utf-8"
+        )
         addresses.append(address.of_run(Scenario.from_toml(text, tmp_path)))
     assert addresses[0] != addresses[1]

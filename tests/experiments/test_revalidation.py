@@ -12,7 +12,14 @@ import pytest
 
 from ackclock import Result, plot, simulate, units
 from ackclock.reproduction import Experiment, Kind, Outcome, Run, runner
-from ackclock_reproductions.markov import causes, emulator, estimators, revalidation, set_rows, validation
+from ackclock_reproductions.markov import (
+    causes,
+    emulator,
+    estimators,
+    revalidation,
+    set_rows,
+    validation,
+)
 from ackclock_reproductions.markov.set_rows import PUBLISHED, Rows
 
 SLOW, FAST = validation.SETS[0], validation.SETS[-1]
@@ -36,7 +43,11 @@ def test_every_connection_has_channels_of_its_own_both_ways() -> None:
     by_name = {hop["name"]: hop for hop in tree["hops"]}
     for flow, (reading, of) in zip(
         tree["flows"],
-        [(reading, of) for reading in (emulator.AS_PRINTED, emulator.BOTH) for of in validation.SETS],
+        [
+            (reading, of)
+            for reading in (emulator.AS_PRINTED, emulator.BOTH)
+            for of in validation.SETS
+        ],
         strict=True,
     ):
         assert flow["name"] == emulator.flow_name(of, reading)
@@ -44,9 +55,14 @@ def test_every_connection_has_channels_of_its_own_both_ways() -> None:
         assert flow["transport"]["receive_window"] == "64 packets"
         for hop in (by_name[flow["route"][0]], by_name[flow["return"][0]]):
             assert hop["delay"] == "200 ms"
-            assert hop["queue"]["limit"] == ("3 packets" if reading is emulator.AS_PRINTED else "67 packets")
+            assert hop["queue"]["limit"] == (
+                "3 packets" if reading is emulator.AS_PRINTED else "67 packets"
+            )
             [error] = hop["impairments"]
-            assert (units.share(error["probability"]), error["applies"]) == (pytest.approx(of.worked), "all")
+            assert (units.share(error["probability"]), error["applies"]) == (
+                pytest.approx(of.worked),
+                "all",
+            )
 
 
 def test_who_runs_beside_a_connection_changes_nothing() -> None:
@@ -86,7 +102,8 @@ def test_a_connection_in_segments() -> None:
 def test_predictions_of_a_connection() -> None:
     found = estimators.connection(ROW, TRUTH, LAW)
     free = estimators.predictions(found, 1e9)
-    # sqrt(3/2)/(R sqrt p); and E w of the specification's chain at p = 0.01 with a limit that is not felt.
+    # sqrt(3/2)/(R sqrt p); and E w of the specification's chain at p = 0.01 with a limit that is
+    # not felt.
     assert free["FF"] == pytest.approx(sqrt(1.5) / (0.5 * 0.1))
     by_round, by_segment, shorter = 12.4396, 14.7207, (1 / 0.4 + 1 / 0.6) / 2
     assert free["ET by round"] == pytest.approx(by_round * shorter, rel=1e-4)
@@ -97,9 +114,13 @@ def test_predictions_of_a_connection() -> None:
     linked = estimators.predictions(found, 20.0)
     assert max(linked["ET by round"], linked["ET by segment"], linked["X"]) <= 20.0
     # Fewer losses, larger windows; none at all, and the receiver's window is what is left.
-    assert estimators.mean_throughput(found, 1e9, "round", "triple duplicates") > free["ET by round"]
+    assert (
+        estimators.mean_throughput(found, 1e9, "round", "triple duplicates") > free["ET by round"]
+    )
     lossless = replace(found, losses=found.losses | {"triple duplicates": 0.0})
-    assert estimators.mean_throughput(lossless, 1e9, "round", "triple duplicates") == pytest.approx(64 * shorter)
+    assert estimators.mean_throughput(lossless, 1e9, "round", "triple duplicates") == pytest.approx(
+        64 * shorter
+    )
 
 
 def test_a_queue_of_its_own_fills_the_link_if_it_is_long_enough() -> None:
@@ -112,19 +133,28 @@ def test_a_queue_of_its_own_fills_the_link_if_it_is_long_enough() -> None:
 
 
 def tables(**rows: list[dict[str, Any]]) -> Result:
-    return Result({"method": "measure", "points": []}, {name: pa.Table.from_pylist(own) for name, own in rows.items()})
+    return Result(
+        {"method": "measure", "points": []},
+        {name: pa.Table.from_pylist(own) for name, own in rows.items()},
+    )
 
 
 def test_only_connections_that_models_can_be_asked_about_are_taken() -> None:
     keys = [{"point": 0, "replicate": 0, "flow": "x", "instance": number} for number in range(4)]
-    without_payload, without_loss, without_rtt = ({"payload_bytes": 0}, {"losses_estimate": 0.0}, {})
+    without_payload, without_loss, without_rtt = (
+        {"payload_bytes": 0},
+        {"losses_estimate": 0.0},
+        {},
+    )
     connections = [
-        ROW | key | change for key, change in zip(keys, ({}, without_payload, without_loss, without_rtt), strict=True)
+        ROW | key | change
+        for key, change in zip(keys, ({}, without_payload, without_loss, without_rtt), strict=True)
     ]
     law = [bucket | key | {"part": "whole"} for key in keys[:3] for bucket in LAW]
     law += [bucket | keys[3] | {"part": "receiver_side"} for bucket in LAW]
     found = estimators.connections(
-        tables(flows=[TRUTH | key for key in keys]), tables(connections=connections, rtt_histogram=law)
+        tables(flows=[TRUTH | key for key in keys]),
+        tables(connections=connections, rtt_histogram=law),
     )
     assert [one.instance for one in found] == [0]
 
@@ -148,7 +178,12 @@ def made_up(number: int, **values: float) -> Rows:
     }  # fmt: skip
     named = {name.replace("_", " "): value for name, value in values.items() if name != "L"}
     of = validation.SETS[number - 1]
-    return Rows(of, "mine", values.get("L", 100.0), {name: (value,) * 2 for name, value in (usual | named).items()})
+    return Rows(
+        of,
+        "mine",
+        values.get("L", 100.0),
+        {name: (value,) * 2 for name, value in (usual | named).items()},
+    )
 
 
 def nine(**changed: Rows) -> list[Rows]:
@@ -169,10 +204,14 @@ def nine(**changed: Rows) -> list[Rows]:
     ],
 )
 def test_each_claim_fails_on_its_own_numbers(changed: dict[str, Rows], fails: set[str]) -> None:
-    assert {name for name, (_, holds) in set_rows.findings(nine(**changed)).items() if not holds} == fails
+    assert {
+        name for name, (_, holds) in set_rows.findings(nine(**changed)).items() if not holds
+    } == fails
 
 
-def found(printed: list[Rows] | None = None, theirs: list[Rows] | None = None, **changed: Rows) -> list[causes.Cause]:
+def found(
+    printed: list[Rows] | None = None, theirs: list[Rows] | None = None, **changed: Rows
+) -> list[causes.Cause]:
     by_name = {PUBLISHED: theirs or nine(), "mine": nine(**changed)}
     if printed is not None:
         by_name[emulator.AS_PRINTED.name] = printed
@@ -204,7 +243,9 @@ def test_without_numbers_there_is_no_cause() -> None:
         (found(set_6=made_up(6, dropped=0.005)), "more is taken for lost than was dropped in set 6", {"fast"}),
     ],
 )  # fmt: skip
-def test_each_cause_has_its_numbers(cause: list[causes.Cause], words: str, explains: set[str]) -> None:
+def test_each_cause_has_its_numbers(
+    cause: list[causes.Cause], words: str, explains: set[str]
+) -> None:
     named = [one for one in cause if words in one.what]
     assert len(named) == 1
     assert set(named[0].explains) == explains
@@ -215,7 +256,11 @@ def test_each_cause_has_its_numbers(cause: list[causes.Cause], words: str, expla
 def short(method: str, duration_s: float) -> Experiment:
     """The experiment with one reading, over in seconds."""
     readings = [emulator.BOTH]
-    run = Run(emulator.scenario(readings, duration_s), "emulate" if method == "emulate" else "simulate", measured=True)
+    run = Run(
+        emulator.scenario(readings, duration_s),
+        "emulate" if method == "emulate" else "simulate",
+        measured=True,
+    )
     seen: list[Outcome] = []
 
     def conclude(results: Mapping[str, Result]) -> Outcome:
@@ -227,8 +272,14 @@ def short(method: str, duration_s: float) -> Experiment:
 
 def check_physics(record: dict[str, Any]) -> None:
     """What must be so of any run, whoever sends."""
-    rates = next(table for table in record["tables"] if table["title"].startswith("Measured and predicted"))
-    ours = [dict(zip(rates["head"], row, strict=True)) for row in rates["rows"] if row[1] == emulator.BOTH.name]
+    rates = next(
+        table for table in record["tables"] if table["title"].startswith("Measured and predicted")
+    )
+    ours = [
+        dict(zip(rates["head"], row, strict=True))
+        for row in rates["rows"]
+        if row[1] == emulator.BOTH.name
+    ]
     assert len(ours) == 9
     known = [row for row in ours if row["ATp"] != "–"]
     assert len(known) >= 5
@@ -241,7 +292,8 @@ def check_physics(record: dict[str, Any]) -> None:
     for row in losses["rows"]:
         if row[losses["head"].index("estimate")] != "–":
             low, middle, high = (
-                float(row[losses["head"].index(name)]) for name in ("triple duplicates", "estimate", "retransmissions")
+                float(row[losses["head"].index(name)])
+                for name in ("triple duplicates", "estimate", "retransmissions")
             )
             assert low <= middle <= high
     assert not any(claim["fails"] for claim in record["claims"])
@@ -278,5 +330,9 @@ def test_the_emulated_experiment_runs_what_is_printed_and_what_fits() -> None:
     assert (run.method, run.measured) == ("emulate", True)
     assert isinstance(revalidation.EMULATED.conclude, partial)
     assert run.scenario.tree["duration"] == "600 s"
-    names = {flow["name"].removeprefix("set 1 ") for flow in run.scenario.tree["flows"] if flow["name"][:6] == "set 1 "}
+    names = {
+        flow["name"].removeprefix("set 1 ")
+        for flow in run.scenario.tree["flows"]
+        if flow["name"][:6] == "set 1 "
+    }
     assert names == {emulator.AS_PRINTED.name, emulator.BOTH.name}

@@ -24,10 +24,16 @@ def test_more_loss_gives_a_smaller_window(column: rfc9438.Column, p: float, fact
 
 @columns
 @given(W=st.floats(2, 1e5))
-def test_with_the_required_loss_the_window_is_reached_and_with_more_it_is_not(column: rfc9438.Column, W: float) -> None:
+def test_with_the_required_loss_the_window_is_reached_and_with_more_it_is_not(
+    column: rfc9438.Column, W: float
+) -> None:
     """HSTCP's rounded constants leave a gap near 38 segments, which no loss gives: there the window jumps over W."""
     p = rfc9438.required_loss(column.window, W)
-    assert column.window(p * (1 + 1e-6), rfc9438.RTT_S) <= W <= column.window(p * (1 - 1e-6), rfc9438.RTT_S)
+    assert (
+        column.window(p * (1 + 1e-6), rfc9438.RTT_S)
+        <= W
+        <= column.window(p * (1 - 1e-6), rfc9438.RTT_S)
+    )
 
 
 @given(p=loss)

@@ -8,7 +8,14 @@ import pytest
 from ackclock import metrics, simulate
 from ackclock.reproduction.outcome import Band
 from ackclock.result import Result
-from ackclock_reproductions.tfrcp import causes, figure_4, figure_6, figures_5, friendliness, readings
+from ackclock_reproductions.tfrcp import (
+    causes,
+    figure_4,
+    figure_6,
+    figures_5,
+    friendliness,
+    readings,
+)
 from ackclock_reproductions.tfrcp.friendliness import FRIENDLINESS, by_load
 from ackclock_reproductions.tfrcp.path import BOTTLENECK, CENTRAL, Path, guesses
 from ackclock_reproductions.tfrcp.senders import (
@@ -34,7 +41,12 @@ def short(sender: Sender, path: Path = CENTRAL, loads: tuple[int, ...] = (4, 10)
 
 @pytest.mark.parametrize(
     ("path", "packets"),
-    [(CENTRAL, 75), (Path(pipes=1), 18), (Path(packet_bytes=500), 150), (Path(delay_s=0.02, pipes=1), 7)],
+    [
+        (CENTRAL, 75),
+        (Path(pipes=1), 18),
+        (Path(packet_bytes=500), 150),
+        (Path(delay_s=0.02, pipes=1), 7),
+    ],
 )
 def test_buffers_are_bandwidth_delay_products(path: Path, packets: int) -> None:
     assert path.buffer_packets == packets
@@ -48,13 +60,19 @@ def test_every_guess_is_asked_once() -> None:
     assert len({path.label for path in found}) == len(found)
 
 
-@pytest.mark.parametrize("sender", [RENO, CUBIC, TFRC, s1(2), s2(10), s3(1.5, 3.0)], ids=lambda one: one.label)
+@pytest.mark.parametrize(
+    "sender", [RENO, CUBIC, TFRC, s1(2), s2(10), s3(1.5, 3.0)], ids=lambda one: one.label
+)
 def test_everybody_sends_packets_of_one_length_and_half_are_tcp(sender: Sender) -> None:
     result = short(sender)
     flows = result.tables["flows"].to_pylist()
     for point, load in enumerate((4, 10)):
         for replicate in range(2):
-            groups = [one["flow"] for one in flows if (one["point"], one["replicate"]) == (point, replicate)]
+            groups = [
+                one["flow"]
+                for one in flows
+                if (one["point"], one["replicate"]) == (point, replicate)
+            ]
             assert [groups.count(name) for name in (TCP, OTHER)] == [load // 2, load // 2]
     # The bottleneck serves whole packets of 1000 bytes: all that is served is a multiple of them.
     for row in result.rows("hops", hop=BOTTLENECK).to_pylist():
@@ -68,9 +86,16 @@ def test_the_share_of_figure_4_is_the_same_at_every_load() -> None:
     for load in (10, 50):
         path = figure_4.shared(CENTRAL)(load)
         assert path.rate_mbit_per_s * 1000 / load == pytest.approx(figure_4.SHARE_KBIT_PER_S)
-        assert path.buffer_packets * 8000 == pytest.approx(4 * path.rate_mbit_per_s * 1e6 * 0.1, rel=0.05)
-    result = simulate(Mix(s1(2), figure_4.shared(CENTRAL), (10, 50), duration_s=20, replicates=1).scenario)
-    rates = [result.rows("hops", point=point, hop=BOTTLENECK)["rate_bit_per_s"][0].as_py() for point in range(2)]
+        assert path.buffer_packets * 8000 == pytest.approx(
+            4 * path.rate_mbit_per_s * 1e6 * 0.1, rel=0.05
+        )
+    result = simulate(
+        Mix(s1(2), figure_4.shared(CENTRAL), (10, 50), duration_s=20, replicates=1).scenario
+    )
+    rates = [
+        result.rows("hops", point=point, hop=BOTTLENECK)["rate_bit_per_s"][0].as_py()
+        for point in range(2)
+    ]
     assert rates == [400_000, 2_000_000]
 
 
@@ -124,7 +149,10 @@ def test_f_of_like_senders_is_about_one() -> None:
     ],
 )
 def test_a_reading_is_told_by_what_the_figures_say(
-    constant: tuple[float, float], smallest: tuple[float, float], largest: tuple[float, float], said: tuple[bool, ...]
+    constant: tuple[float, float],
+    smallest: tuple[float, float],
+    largest: tuple[float, float],
+    said: tuple[bool, ...],
 ) -> None:
     found = {
         name: dict(zip(readings.LOADS, ([one, one] for one in values), strict=True))
@@ -152,7 +180,9 @@ def test_settings_say_what_was_run() -> None:
 def test_f_falls_with_m_if_ranks_say_so(step: float, falls: bool) -> None:
     chance = np.random.default_rng(1)
     f = {
-        one.label: {point: list(1 + step * m + 0.02 * chance.standard_normal(5)) for point in range(5)}
+        one.label: {
+            point: list(1 + step * m + 0.02 * chance.standard_normal(5)) for point in range(5)
+        }
         for m, one in enumerate(figures_5.CONSTANT)
     }
     claim = figures_5.falls(f, documented=falls)
@@ -160,13 +190,17 @@ def test_f_falls_with_m_if_ranks_say_so(step: float, falls: bool) -> None:
     assert not claim.fails
 
 
-@pytest.mark.parametrize("transfers", [figures_5.SMALL, figures_5.LARGE], ids=lambda one: one.number)
+@pytest.mark.parametrize(
+    "transfers", [figures_5.SMALL, figures_5.LARGE], ids=lambda one: one.number
+)
 def test_transfers_of_figure_5_leave_half_of_the_bottleneck(transfers: figures_5.Transfers) -> None:
     mean_kbit = 8 * (transfers.low_kb + transfers.high_kb) / 2
     offered = [mean_kbit / one for one in transfers.intervals_s]
     assert offered == sorted(offered)
     assert offered[-1] <= 0.5 * CENTRAL.rate_mbit_per_s * 1000
-    scenario = transfers.beside(s1(2), CENTRAL).scenario.replace({"duration": "60 s", "replicates": 1})
+    scenario = transfers.beside(s1(2), CENTRAL).scenario.replace(
+        {"duration": "60 s", "replicates": 1}
+    )
     result = simulate(scenario)
     sizes = [
         one["delivered_bytes"]

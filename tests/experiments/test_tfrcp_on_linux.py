@@ -56,7 +56,9 @@ def ran(seed: int) -> Mapping[str, Result]:
     for name, run in on_linux.runs().items():
         if any(name == named(method, path) for method in on_linux.METHODS for path in FEW):
             own = {"seed": seed} if run.method == "emulate" else {}
-            results[name] = simulate(run.scenario.replace({"duration": "40 s", "replicates": 4, **own}))
+            results[name] = simulate(
+                run.scenario.replace({"duration": "40 s", "replicates": 4, **own})
+            )
     return results
 
 
@@ -82,14 +84,20 @@ def test_another_seed_is_no_other_law() -> None:
     apart = [on_linux.apart(results, path, pair) for path in FEW for pair in PAIRS]
     assert all(one.mean != 0 and one.replicates == 4 for one in apart)
     for pair in MODELLED:
-        f, e = (on_linux.values(results, LINUX, FEW[0], pair, what) for what in (FRIENDLINESS, CLOSENESS))
+        f, e = (
+            on_linux.values(results, LINUX, FEW[0], pair, what)
+            for what in (FRIENDLINESS, CLOSENESS)
+        )
         assert e == pytest.approx([max(one, 1 / one) for one in f])
 
 
 def test_what_is_not_to_be_reliable_is_in_no_average() -> None:
     path, pair = FEW[0], PAIRS[1]
     result = simulate(on_linux.scenario(path, 20, 2, 3))
-    reliable = [{"point": PAIRS.index(pair), "replicate": one, "reliable": int(one != 1)} for one in range(3)]
+    reliable = [
+        {"point": PAIRS.index(pair), "replicate": one, "reliable": int(one != 1)}
+        for one in range(3)
+    ]
     doubtful = replace(result, tables={**result.tables, "fidelity": pa.Table.from_pylist(reliable)})
     all_of_them = on_linux.values({named(LINUX, path): result}, LINUX, path, pair, FRIENDLINESS)
     left = on_linux.values({named(LINUX, path): doubtful}, LINUX, path, pair, FRIENDLINESS)
@@ -118,7 +126,9 @@ def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
 
     def conclude(results: Mapping[str, Result]) -> Outcome:
         seen.append(results)
-        return on_linux.conclude({name: replace(one, averages_unreliable=True) for name, one in results.items()})
+        return on_linux.conclude(
+            {name: replace(one, averages_unreliable=True) for name, one in results.items()}
+        )
 
     prepare(tmp_path)
     record = reproduce(replace(on_linux.EXPERIMENT, runs=shortened, conclude=conclude), tmp_path)

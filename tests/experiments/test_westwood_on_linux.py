@@ -55,7 +55,8 @@ def test_a_kernel_without_it_is_named(tmp_path: Path) -> None:
     prepare(tmp_path)
     brief = {"duration": "1 s", "warmup": "0 s", "replicates": 1}
     runs = {
-        name: dataclasses.replace(run, scenario=run.scenario.replace(brief)) for name, run in on_linux.runs().items()
+        name: dataclasses.replace(run, scenario=run.scenario.replace(brief))
+        for name, run in on_linux.runs().items()
     }
     record = reproduce(dataclasses.replace(on_linux.EXPERIMENT, runs=lambda: runs), tmp_path)
     assert record["verdict"]["kind"] == str(Kind.NOT_RUN)

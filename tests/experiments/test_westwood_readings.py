@@ -39,14 +39,18 @@ def length_of_trains(result: Result) -> float:
     """How many packets of one sender come to the bottleneck in a row, on average, once slow start is over."""
     packets = result.tables["packets"]
     arrived = pc.and_(pc.equal(packets["event"], "arrive"), pc.equal(packets["hop"], "bottleneck"))
-    senders = packets.filter(pc.and_(arrived, pc.greater(packets["time_s"], 15)))["instance"].to_numpy()
+    senders = packets.filter(pc.and_(arrived, pc.greater(packets["time_s"], 15)))[
+        "instance"
+    ].to_numpy()
     return senders.size / (1 + np.count_nonzero(np.diff(senders)))
 
 
 def kept_after_losses(result: Result) -> float:
     """ssthresh after fast retransmits, on average, in segments."""
     events = result.tables["events"]
-    reacted = events.filter(pc.and_(pc.equal(events["kind"], "fast_retransmit"), pc.greater(events["time_s"], 15)))
+    reacted = events.filter(
+        pc.and_(pc.equal(events["kind"], "fast_retransmit"), pc.greater(events["time_s"], 15))
+    )
     return float(pc.mean(reacted["ssthresh_after_bytes"]).as_py()) / 1000
 
 
@@ -66,7 +70,13 @@ def acks(times_s: NDArray[np.float64], train: int) -> dict[str, NDArray[np.float
     rtt[0] = ROUND_TRIP_S / 2
     acknowledged = 1000.0 * np.arange(1, times_s.size + 1)
     cwnd = np.full(times_s.size, 1000.0 * train)
-    return {"time_s": times_s, "ack": acknowledged, "rtt_s": rtt, "smoothed_rtt_s": rtt, "cwnd_bytes": cwnd}
+    return {
+        "time_s": times_s,
+        "ack": acknowledged,
+        "rtt_s": rtt,
+        "smoothed_rtt_s": rtt,
+        "cwnd_bytes": cwnd,
+    }
 
 
 def last_share(times_s: NDArray[np.float64], train: int, estimator: dict[str, str]) -> float:
@@ -78,8 +88,9 @@ def last_share(times_s: NDArray[np.float64], train: int, estimator: dict[str, st
 def test_abse_reads_a_tenth_of_what_comes_in_trains_and_the_arithmetic_says_so() -> None:
     """Train after train at the link's rate, one in each round trip.
 
-    T, half a round trip, begins within the gap: the ACK behind the gap says that one segment came in all of it, the
-    next that two came in a little more, and only the last tells the rate. Each counts for the time since the last.
+    T, half a round trip, begins within the gap: the ACK behind the gap says that one segment came
+    in all of it, the next that two came in a little more, and only the last tells the rate. Each
+    counts for the time since the last.
     """
     train, spacing = 120, PATH.service_time_s
     place, gap = np.arange(1, train + 1), ROUND_TRIP_S - (train - 1) * spacing
@@ -98,12 +109,16 @@ def test_abse_reads_a_tenth_of_what_comes_in_trains_and_the_arithmetic_says_so()
 
 
 def test_the_link_is_full_only_without_trains() -> None:
-    [idle], [full] = (of_replicates(ten(jitter_s), "utilisation", "bottleneck") for jitter_s in (None, JITTER_S))
+    [idle], [full] = (
+        of_replicates(ten(jitter_s), "utilisation", "bottleneck") for jitter_s in (None, JITTER_S)
+    )
     assert idle < 95 < 99 < full
 
 
 def test_the_printed_equations_by_switches_are_those_of_the_preset() -> None:
-    reading = Reading("").scenario(one_bottleneck(5), {"ABSE": 2}, {}, 20, 1.0).replace(replicates=2)
+    reading = (
+        Reading("").scenario(one_bottleneck(5), {"ABSE": 2}, {}, 20, 1.0).replace(replicates=2)
+    )
     preset = reading.replace({"flows.ABSE.transport.control": ABSE.tree})
     assert reading.flows["ABSE"].transport.control.estimator.to_dict() == AS_PRINTED
     by_switches, by_preset = simulate(reading), simulate(preset)
@@ -119,21 +134,29 @@ def test_what_breaks_up_trains_is_only_where_there_are_several_senders() -> None
     routes = [list(one.flows[0].route) for one in (alone, several)]
     assert routes == [["bottleneck"], ["access", "bottleneck"]]
     assert list(several.flows[0].access_delay) == ["0 s", "5 ms"]
-    assert (alone.flows[0].transport.send_jitter, several.flows[0].transport.send_jitter) == ("185 us", "10000 us")
+    assert (alone.flows[0].transport.send_jitter, several.flows[0].transport.send_jitter) == (
+        "185 us",
+        "10000 us",
+    )
     for scenario in (alone, several):
         scenario.check()
 
 
 def test_a_reading_changes_the_senders_that_it_says() -> None:
     reading = Reading(
-        "", transport={"rto_minimum": "0.2 s"}, estimators={"CRB": {"theta": 1.0}}, counts_in_service=True
+        "",
+        transport={"rto_minimum": "0.2 s"},
+        estimators={"CRB": {"theta": 1.0}},
+        counts_in_service=True,
     )
     scenario = reading.scenario(wired_wireless(0.01), {"CRB": 1, "NewReno": 2}, {}, 20, 1.0)
     crb, newreno = scenario.flows
     assert crb.transport.control.to_dict() == {"kind": "westwood_crb", "estimator": {"theta": 1.0}}
     assert newreno.transport.control.kind == "reno"
     assert all(flow.transport.rto_minimum == "0.2 s" for flow in scenario.flows)
-    assert all(flow.transport.partial_ack == RFC_2582.tree["partial_ack"] for flow in scenario.flows)
+    assert all(
+        flow.transport.partial_ack == RFC_2582.tree["partial_ack"] for flow in scenario.flows
+    )
     assert all(hop.queue.counts_packet_in_service for hop in scenario.hops)
     scenario.check()
 
@@ -151,7 +174,9 @@ def test_a_table_has_the_checks_that_its_readings_can_change() -> None:
     assert "Jain's index of ABSE" in of_abse
     assert not of_abse & {"Jain's index of NewReno", "goodput of BE, 4 packets, Mbit/s"}
     assert "goodput of CRB over NewReno, 0.5 % lost" in by_title["Readings of BE, RE and CRB"]
-    assert by_title["Readings of the senders, the buffer and the path"] == {check.says for check in CHECKS}
+    assert by_title["Readings of the senders, the buffer and the path"] == {
+        check.says for check in CHECKS
+    }
 
 
 def test_a_number_of_interest_is_always_accepted() -> None:
@@ -161,7 +186,9 @@ def test_a_number_of_interest_is_always_accepted() -> None:
 
 
 def test_every_reading_is_tabled_under_a_name_of_its_own() -> None:
-    names = [one.name for part in readings.PARTS for one in part.readings if one is not readings.FOUND]
+    names = [
+        one.name for part in readings.PARTS for one in part.readings if one is not readings.FOUND
+    ]
     names += [one.name for of in readings.BY_JITTER.values() for one in of]
     assert len(set(names)) == len(names)
 
@@ -194,7 +221,12 @@ def test_newcomers_have_most_of_a_share_after_so_many_overflows() -> None:
         shares.append(new * senders / held)
     assert shares[-2] < CONVERGED_SHARE <= shares[-1]
     # Besides, slow start, a timeout, and two intervals until it is known.
-    rest_s = figure_21.READILY.most - elapsed_s - figure_21.SMALLEST_TIMEOUT_S - 2 * CONVERGENCE_INTERVAL_S
+    rest_s = (
+        figure_21.READILY.most
+        - elapsed_s
+        - figure_21.SMALLEST_TIMEOUT_S
+        - 2 * CONVERGENCE_INTERVAL_S
+    )
     assert rest_s == pytest.approx(math.log2(held / senders) * held * path.service_time_s, abs=0.06)
 
 

@@ -1,8 +1,8 @@
 """Transfers of the real kernel between two network namespaces, captured, with what its `tcp_info` says limited them.
 
-Each host is a process in a namespace of its own with a TUN device. This process holds both devices: it is the path,
-with a delay each way, a rate, a queue and losses on the way there, and it writes the capture where the sender's
-packets come out of its device.
+Each host is a process in a namespace of its own with a TUN device. This process holds both devices:
+it is the path, with a delay each way, a rate, a queue and losses on the way there, and it writes
+the capture where the sender's packets come out of its device.
 """
 
 import fcntl
@@ -64,9 +64,10 @@ def run(transfer: Transfer, capture: Path, seed: int = 1) -> dict[str, Any]:
     """Carries it out and captures it at the sender.
 
     Returns:
-        `elapsed_s`, `busy_s`, `receive_window_s`, `send_buffer_s` of tcp_info over the time in which the application
-        wrote, and of the readings of a busy sender the shares `application_limited`, with that flag, and `buffer_full`,
-        with all that fits into the buffer outstanding and room in the congestion window.
+        `elapsed_s`, `busy_s`, `receive_window_s`, `send_buffer_s` of tcp_info over the time in
+        which the application wrote, and of the readings of a busy sender the shares
+        `application_limited`, with that flag, and `buffer_full`, with all that fits into the buffer
+        outstanding and room in the congestion window.
     """
     hosts = [_Host("receiver", transfer), _Host("sender", transfer)]
     receiver, sender = hosts
@@ -86,7 +87,9 @@ class _Host:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         arguments = json.dumps(transfer.__dict__)
         command = ["unshare", "-n", sys.executable, __file__, role, str(theirs.fileno()), arguments]
-        self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdout=subprocess.PIPE)
+        self._process = subprocess.Popen(
+            command, pass_fds=[theirs.fileno()], stdout=subprocess.PIPE
+        )
         theirs.close()
         _, [self.device], _, _ = socket.recv_fds(ours, 16, 1)
         os.set_blocking(self.device, False)
@@ -111,8 +114,15 @@ class _Host:
 class _Path:
     """Carries packets from one device to the other."""
 
-    def __init__(self, sender: int, receiver: int, transfer: Transfer, file: Any, draws: random.Random) -> None:
-        self._sender, self._receiver, self._transfer, self._draws = sender, receiver, transfer, draws
+    def __init__(
+        self, sender: int, receiver: int, transfer: Transfer, file: Any, draws: random.Random
+    ) -> None:
+        self._sender, self._receiver, self._transfer, self._draws = (
+            sender,
+            receiver,
+            transfer,
+            draws,
+        )
         self._file = file
         # Times in nanoseconds; packets begin with their IP header (link type 101).
         file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 128, 101))
@@ -172,7 +182,9 @@ class _Path:
 
     def _write_down(self, packet: bytes) -> None:
         at, kept = time.time_ns(), packet[:128]
-        self._file.write(struct.pack("<IIII", at // 10**9, at % 10**9, len(kept), len(packet)) + kept)
+        self._file.write(
+            struct.pack("<IIII", at // 10**9, at % 10**9, len(kept), len(packet)) + kept
+        )
 
 
 def _send(device: int, packet: bytes) -> None:
@@ -244,8 +256,13 @@ def _send_all(transfer: Transfer) -> dict[str, float]:
         info = _info(connection)
         is_busy = info["unacknowledged"] > 0
         busy += is_busy
-        # The writer waits in `send` but for its pauses; all that is written is outstanding, and the window holds more.
-        is_full = transfer.every_s == 0 and info["unsent"] < 1448 and info["unacknowledged"] < info["cwnd"]
+        # The writer waits in `send` but for its pauses; all that is written is outstanding, and the
+        # window holds more.
+        is_full = (
+            transfer.every_s == 0
+            and info["unsent"] < 1448
+            and info["unacknowledged"] < info["cwnd"]
+        )
         full += is_busy and is_full
         limited += is_busy and not is_full and info["application_limited"]
     info = _info(connection)
@@ -260,7 +277,9 @@ def _send_all(transfer: Transfer) -> dict[str, float]:
 def _info(connection: socket.socket) -> dict[str, float]:
     """`struct tcp_info` of linux/tcp.h."""
     raw = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
-    (unacknowledged,), (cwnd,), (unsent,) = (struct.unpack_from("<I", raw, place) for place in (24, 80, 144))
+    (unacknowledged,), (cwnd,), (unsent,) = (
+        struct.unpack_from("<I", raw, place) for place in (24, 80, 144)
+    )
     busy, receive_window, send_buffer = struct.unpack_from("<QQQ", raw, 168)
     return {
         "application_limited": raw[7] & 1, "unacknowledged": unacknowledged, "cwnd": cwnd,

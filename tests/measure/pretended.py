@@ -42,7 +42,17 @@ WHOLE = frozenset(
 
 WEB = "10.0.0.1:5001 > 10.1.0.1:80"
 NOTHING = dict.fromkeys(
-    ("not_ip", "other_transport", "fragments", "too_short", "malformed", "other_link", "without_time", "damaged"), 0
+    (
+        "not_ip",
+        "other_transport",
+        "fragments",
+        "too_short",
+        "malformed",
+        "other_link",
+        "without_time",
+        "damaged",
+    ),
+    0,
 )
 
 
@@ -109,7 +119,14 @@ def samples(count: int = 11, every_s: float = 0.1, **known: Any) -> list[dict[st
 def rtt_histogram(**known: Any) -> list[dict[str, Any]]:
     """Rows of `rtt_histogram`: 38 and 42 ms, as often."""
     return [
-        row("rtt_histogram", part="whole", low_s=middle - 1e-4, high_s=middle + 1e-4, samples=100, **known)
+        row(
+            "rtt_histogram",
+            part="whole",
+            low_s=middle - 1e-4,
+            high_s=middle + 1e-4,
+            samples=100,
+            **known,
+        )
         for middle in (0.038, 0.042)
     ]
 
@@ -173,11 +190,25 @@ class Pretended:
                 take(name, _columns([one]))
         self.midway()
         found = [
-            {"files": files, "point": point, "replicate": replicate, "packets": 720, "datagrams": self.datagrams}
-            | {"skipped": NOTHING | self.skipped, "damage": self.damage, "begins_unix_ns": 1_600_000_000_000_000_000}
+            {
+                "files": files,
+                "point": point,
+                "replicate": replicate,
+                "packets": 720,
+                "datagrams": self.datagrams,
+            }
+            | {
+                "skipped": NOTHING | self.skipped,
+                "damage": self.damage,
+                "begins_unix_ns": 1_600_000_000_000_000_000,
+            }
             for files, point, replicate in captures
         ]
-        on_request = [name for name, wanted in (("rate_estimates", estimators), ("segments", segments)) if wanted]
+        on_request = [
+            name
+            for name, wanted in (("rate_estimates", estimators), ("segments", segments))
+            if wanted
+        ]
         tables = ["flows", "samples", "connections", "limit_periods", "rtt_histogram", *on_request]
         empty = {name: _columns([row(name)], filled=False) for name in tables}
         return {"complete": self.complete, "captures": json.dumps(found), "tables": empty}

@@ -1,15 +1,18 @@
 """What limited a transfer, beside what the sending kernel says of it.
 
-The kernel knows when it had nothing to send, and when the receiver's window or its own buffer held it back (tcp_info);
-while it is busy with none of these the network did. Ours is from the packets alone. Full send buffers and constant
-rates are not yet near enough, see `OPEN` and the guide on accuracy.
+The kernel knows when it had nothing to send, and when the receiver's window or its own buffer held
+it back (tcp_info); while it is busy with none of these the network did. Ours is from the packets
+alone. Full send buffers and constant rates are not yet near enough, see `OPEN` and the guide on
+accuracy.
 
 Two things are not the same:
 
-- The kernel counts a full buffer only from a transmission that finds the writer waiting until a third of it is free,
-  often not at all. Readings in which all that was written is outstanding and the window holds more count too.
-- While data is outstanding and all that was written has been sent, the kernel is busy, although the application limits;
-  it says so of its rate samples (`application_limited`), and readings with that are counted as the application's.
+- The kernel counts a full buffer only from a transmission that finds the writer waiting until a
+  third of it is free, often not at all. Readings in which all that was written is outstanding and
+  the window holds more count too.
+- While data is outstanding and all that was written has been sent, the kernel is busy, although the
+  application limits; it says so of its rate samples (`application_limited`), and readings with that
+  are counted as the application's.
 """
 
 import os
@@ -86,22 +89,41 @@ def truth(said: dict[str, float]) -> dict[str, float]:
     buffer = max(said["send_buffer_s"] / elapsed, said["buffer_full"] * rest)
     own = said["application_limited"] * rest
     network = max(0.0, rest - buffer - own)
-    return {"receive_window": window, "sender_buffer": buffer, "application": 1 - busy + own, "network": network}
+    return {
+        "receive_window": window,
+        "sender_buffer": buffer,
+        "application": 1 - busy + own,
+        "network": network,
+    }
 
 
 def found(result: Result) -> dict[str, float]:
     """Our shares of the time."""
-    flows = [row["flow"] for row in result.rows("connections").to_pylist() if row["source"].startswith("10.9.0.1:")]
+    flows = [
+        row["flow"]
+        for row in result.rows("connections").to_pylist()
+        if row["source"].startswith("10.9.0.1:")
+    ]
     stretches = result.rows("limit_periods", flow=flows)
-    lasts, limits = column(stretches, "end_s") - column(stretches, "start_s"), column(stretches, "limit")
-    shares = {name: float(lasts[limits == name].sum() / lasts.sum()) for name in set(limits.tolist())}
-    named = {name: shares.get(name, 0.0) for name in ("receive_window", "sender_buffer", "application", "unknown")}
+    lasts, limits = (
+        column(stretches, "end_s") - column(stretches, "start_s"),
+        column(stretches, "limit"),
+    )
+    shares = {
+        name: float(lasts[limits == name].sum() / lasts.sum()) for name in set(limits.tolist())
+    }
+    named = {
+        name: shares.get(name, 0.0)
+        for name in ("receive_window", "sender_buffer", "application", "unknown")
+    }
     return named | {"network": sum(shares.get(name, 0.0) for name in NETWORK)}
 
 
 def differences(theirs: dict[str, float], ours: dict[str, float]) -> dict[str, float]:
     """By how much each share is off, beyond what is unknown to us."""
-    lacking = {name: max(0.0, share - ours[name] - ours["unknown"]) for name, share in theirs.items()}
+    lacking = {
+        name: max(0.0, share - ours[name] - ours["unknown"]) for name, share in theirs.items()
+    }
     return {name: max(ours[name] - share, lacking[name]) for name, share in theirs.items()}
 
 

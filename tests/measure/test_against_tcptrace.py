@@ -22,7 +22,11 @@ COUNTS = {
 }  # fmt: skip
 
 # It counts what came back with the other direction, or with this one.
-ACKS = {"pure acks sent": "pure_acks", "sack pkts sent": "acks_with_sack", "dsack pkts sent": "duplicate_sacks"}
+ACKS = {
+    "pure acks sent": "pure_acks",
+    "sack pkts sent": "acks_with_sack",
+    "dsack pkts sent": "duplicate_sacks",
+}
 REACTIONS = {"duplicate acks": "duplicate_acks", "triple dupacks": "triple_duplicate_acks"}
 
 
@@ -31,7 +35,9 @@ def said(file: Path) -> list[dict[str, float]]:
     command = ["tcptrace", "-n", "-l", "-r", str(file)]
     text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     number = r"([-\d.]+)(?: \w+)?"
-    pairs = re.findall(rf"^ +([\w#/() -]+?): +{number} +[\w#/() -]+?: +{number} *$", text, re.MULTILINE)
+    pairs = re.findall(
+        rf"^ +([\w#/() -]+?): +{number} +[\w#/() -]+?: +{number} *$", text, re.MULTILINE
+    )
     return [{name: float(values[side]) for name, *values in pairs} for side in (0, 1)]
 
 
@@ -64,20 +70,35 @@ def test_counts_are_equal(preset: str, leaky_pipe: Scenario, tmp_path: Path) -> 
     if shutil.which("tcptrace") is None:
         pytest.skip("tcptrace is not installed; on Debian: apt-get install tcptrace")
     point = leaky_pipe.expand()[1].scenario
-    simulate(point.replace({"replicates": 1, "duration": "20 s", "flows.0.transport.preset": preset}), pcap=tmp_path)
+    simulate(
+        point.replace({"replicates": 1, "duration": "20 s", "flows.0.transport.preset": preset}),
+        pcap=tmp_path,
+    )
     file = tmp_path / "point-0-replicate-0-senders.pcap"
     found = measure(file, tmp_path / "measured", segments=True)
     [row] = largest(found)
     forth, back = said(file)
     assert forth["rexmt data pkts"] > 0
-    assert {name: row[column] for name, column in COUNTS.items()} == {name: forth[name] for name in COUNTS}
-    assert {name: row[column] for name, column in ACKS.items()} == {name: back[name] for name in ACKS}
-    assert {name: row[column] for name, column in REACTIONS.items()} == {name: forth[name] for name in REACTIONS}
+    assert {name: row[column] for name, column in COUNTS.items()} == {
+        name: forth[name] for name in COUNTS
+    }
+    assert {name: row[column] for name, column in ACKS.items()} == {
+        name: back[name] for name in ACKS
+    }
+    assert {name: row[column] for name, column in REACTIONS.items()} == {
+        name: forth[name] for name in REACTIONS
+    }
     assert 1e3 * row["ack_rtt_min_s"] == pytest.approx(forth["RTT min"], abs=TENTHS)
-    # Of the segments that an ACK covers it times the last, we the first, as timestamps do (RFC 7323 section 4.2). The
-    # same samples otherwise, and both have the handshake's besides.
+    # Of the segments that an ACK covers it times the last, we the first, as timestamps do (RFC 7323
+    # section 4.2). The same samples otherwise, and both have the handshake's besides.
     first, last = round_trips(found.rows("segments", flow=row["flow"]).to_pylist())
     assert len(first) + 1 == row["ack_rtt_samples"]
-    assert np.mean([row["handshake_rtt_s"], *first]) == pytest.approx(row["ack_rtt_mean_s"], rel=1e-9)
-    assert 1e3 * np.mean([row["handshake_rtt_s"], *last]) == pytest.approx(forth["RTT avg"], abs=TENTHS)
-    assert np.mean(first) - np.mean(last) > 1e-3  # it is no small matter where an ACK is for two segments
+    assert np.mean([row["handshake_rtt_s"], *first]) == pytest.approx(
+        row["ack_rtt_mean_s"], rel=1e-9
+    )
+    assert 1e3 * np.mean([row["handshake_rtt_s"], *last]) == pytest.approx(
+        forth["RTT avg"], abs=TENTHS
+    )
+    assert (
+        np.mean(first) - np.mean(last) > 1e-3
+    )  # it is no small matter where an ACK is for two segments

@@ -34,12 +34,16 @@ class Both(NamedTuple):
 
 
 @pytest.fixture(scope="module", params=["linux", "rfc"])
-def both(request: pytest.FixtureRequest, leaky_pipe: Scenario, tmp_path_factory: pytest.TempPathFactory) -> Both:
+def both(
+    request: pytest.FixtureRequest, leaky_pipe: Scenario, tmp_path_factory: pytest.TempPathFactory
+) -> Both:
     if shutil.which("tshark") is None:
         pytest.skip("tshark is not installed; on Debian: apt-get install tshark")
     folder = tmp_path_factory.mktemp("pcap")
     point = leaky_pipe.expand()[1].scenario
-    scenario = point.replace({"replicates": 1, "duration": "20 s", "flows.0.transport.preset": request.param})
+    scenario = point.replace(
+        {"replicates": 1, "duration": "20 s", "flows.0.transport.preset": request.param}
+    )
     simulate(scenario, pcap=folder)
     file = folder / "point-0-replicate-0-senders.pcap"
     command = ["tshark", "-n", "-r", str(file), "-T", "fields", "-E", "separator=|"]
@@ -57,8 +61,13 @@ def test_packets_and_bytes(both: Both) -> None:
 
 
 def test_retransmissions(both: Both) -> None:
-    # tshark calls a retransmission soon after the ACK that asked for it out of order: it could have come a longer way.
-    again = [one for one in both.data if one["tcp.analysis.retransmission"] or one["tcp.analysis.out_of_order"]]
+    # tshark calls a retransmission soon after the ACK that asked for it out of order: it could have
+    # come a longer way.
+    again = [
+        one
+        for one in both.data
+        if one["tcp.analysis.retransmission"] or one["tcp.analysis.out_of_order"]
+    ]
     assert both.connection["retransmitted_packets"] == len(again) > 0
 
 
@@ -69,16 +78,23 @@ def test_duplicate_acks(both: Both) -> None:
 
 def test_round_trips(both: Both) -> None:
     sender = both.data[0]["tcp.srcport"]
-    back = [packet for packet in both.packets if packet["tcp.srcport"] != sender and packet["tcp.analysis.ack_rtt"]]
+    back = [
+        packet
+        for packet in both.packets
+        if packet["tcp.srcport"] != sender and packet["tcp.analysis.ack_rtt"]
+    ]
     times = [float(packet["tcp.analysis.ack_rtt"]) for packet in back]
     assert both.connection["handshake_rtt_s"] == pytest.approx(times[0], abs=1e-6)
     assert both.connection["ack_rtt_min_s"] == pytest.approx(min(times), abs=1e-6)
-    # Of the segments that an ACK covers it times the last, sent again or not; ours is the first, if none was sent again
-    # (RFC 7323 section 4.2, Karn). Of the same packets either gives its own, ours to a bin of 1 %.
+    # Of the segments that an ACK covers it times the last, sent again or not; ours is the first, if
+    # none was sent again (RFC 7323 section 4.2, Karn). Of the same packets either gives its own,
+    # ours to a bin of 1 %.
     last = last_round_trips(both.marks)
     assert statistics.median([times[0], *last]) == pytest.approx(statistics.median(times), rel=1e-9)
     first, _ = round_trips(both.marks)
-    assert both.connection["ack_rtt_median_s"] == pytest.approx(statistics.median([times[0], *first]), rel=0.01)
+    assert both.connection["ack_rtt_median_s"] == pytest.approx(
+        statistics.median([times[0], *first]), rel=0.01
+    )
 
 
 def last_round_trips(marks: list[dict]) -> list[float]:

@@ -36,14 +36,18 @@ def _answer(pretended: Pretended, folder: Path, **known: object) -> str:
     row = connection(**known)
     limit = str(row["limit"])
     pretended.rows["connections"] = [row]
-    pretended.rows["limit_periods"] = [stretch(limit=limit, retransmitted_packets=3)] if limit else []
+    pretended.rows["limit_periods"] = (
+        [stretch(limit=limit, retransmitted_packets=3)] if limit else []
+    )
     (folder / "web.pcap").write_bytes(b"")
     [found] = connection_rows(measure(folder / "web.pcap", folder / "m"), 5)
     return str(found["answer"])
 
 
 @pytest.mark.parametrize("limit", LIMITS)
-def test_each_limit_has_its_words_and_evidence(pretended: Pretended, tmp_path: Path, limit: str) -> None:
+def test_each_limit_has_its_words_and_evidence(
+    pretended: Pretended, tmp_path: Path, limit: str
+) -> None:
     said = _answer(pretended, tmp_path, limit=limit, zero_windows=2.0, retransmissions_timeout=1.0)
     assert said == f"limited by {LIMITS[limit]} (83 % of the time): {SAID[limit]}"
 
@@ -53,7 +57,9 @@ def test_a_window_that_never_closed_is_to_be_larger(pretended: Pretended, tmp_pa
     assert said.endswith("at most 13.1 Mbit/s; 100 Mbit/s at 40.0 ms takes a window of 500 kB")
 
 
-@pytest.mark.parametrize(("rate", "rtt", "mss"), [(100e6, 0.08, 1460), (1e9, 0.01, 1460), (1e6, 0.3, 536)])
+@pytest.mark.parametrize(
+    ("rate", "rtt", "mss"), [(100e6, 0.08, 1460), (1e9, 0.01, 1460), (1e6, 0.3, 536)]
+)
 def test_the_loss_that_is_allowed_has_that_rate(rate: float, rtt: float, mss: float) -> None:
     loss = remedy.allowed_loss(rate, rtt, mss)
     assert float(window(loss, rtt)) * mss * 8 / rtt == pytest.approx(rate, rel=1e-9)
@@ -65,7 +71,9 @@ def test_a_hundred_megabits_at_80_ms() -> None:
 
 
 def test_packets_that_the_capture_lacks_are_said(pretended: Pretended, tmp_path: Path) -> None:
-    said = _answer(pretended, tmp_path, limit="application", missed_packets=80.0, missed_bytes=116_800.0)
+    said = _answer(
+        pretended, tmp_path, limit="application", missed_packets=80.0, missed_bytes=116_800.0
+    )
     assert said.endswith(
         "; the capture lacks 80 packets of it at least (10 %), so that packets and losses are too few, and the limit "
         "is less sure"
@@ -91,7 +99,9 @@ def test_evidence_that_is_missing_is_left_out(pretended: Pretended, tmp_path: Pa
         assert "None" not in found["answer"]
 
 
-def test_what_else_limited_is_said_where_nothing_did_for_most_of_the_time(pretended: Pretended, tmp_path: Path) -> None:
+def test_what_else_limited_is_said_where_nothing_did_for_most_of_the_time(
+    pretended: Pretended, tmp_path: Path
+) -> None:
     pretended.rows["connections"] = [connection(limit="recovery", limit_share=0.4)]
     pretended.rows["limit_periods"] = [
         stretch(limit=limit, start_s=start, end_s=end)
@@ -102,15 +112,25 @@ def test_what_else_limited_is_said_where_nothing_did_for_most_of_the_time(preten
     ]  # fmt: skip
     (tmp_path / "web.pcap").write_bytes(b"")
     [found] = connection_rows(measure(tmp_path / "web.pcap", tmp_path / "m"), 5)
-    assert found["answer"].startswith("limited by the repair of losses (40 % of the time; slow start 35 %): ")
+    assert found["answer"].startswith(
+        "limited by the repair of losses (40 % of the time; slow start 35 %): "
+    )
 
 
 def test_too_little_to_tell(pretended: Pretended, tmp_path: Path) -> None:
-    assert _answer(pretended, tmp_path, limit="", limit_share=math.nan) == "it sent too little to say what limited it"
+    assert (
+        _answer(pretended, tmp_path, limit="", limit_share=math.nan)
+        == "it sent too little to say what limited it"
+    )
 
 
 def test_cells_say_what_is_not_known(pretended: Pretended, tmp_path: Path) -> None:
-    unknown = {"retransmitted_packets": math.nan, "losses_estimate": math.nan, "limit": "", "limit_share": math.nan}
+    unknown = {
+        "retransmitted_packets": math.nan,
+        "losses_estimate": math.nan,
+        "limit": "",
+        "limit_share": math.nan,
+    }
     _answer(pretended, tmp_path, **unknown)
     table = connection_table(connection_rows(Result.load(tmp_path / "m"), 5))
     shown = dict(zip(table.head, *table.texts, strict=True))

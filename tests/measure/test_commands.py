@@ -42,7 +42,9 @@ def test_the_answer_comes_first(pretended: Pretended) -> None:
 
 @pytest.mark.usefixtures("here")
 def test_as_json(pretended: Pretended) -> None:
-    outcome = ackclock("measure", "web.pcap", "--json", "-o", "m", "--interval", "20 ms", "--segments")
+    outcome = ackclock(
+        "measure", "web.pcap", "--json", "-o", "m", "--interval", "20 ms", "--segments"
+    )
     assert outcome.exit_code == 0, outcome.stderr
     answer = json.loads(outcome.stdout)
     assert answer["folder"] == "m"
@@ -51,7 +53,11 @@ def test_as_json(pretended: Pretended) -> None:
     assert answer["others"] == 0
     [estimate] = answer["estimates"]
     assert estimate["loss"] == pytest.approx(0.01)
-    assert {row["model"] for row in answer["predictions"]} >= {"pftk", "aimd_chain", "cubic_response"}
+    assert {row["model"] for row in answer["predictions"]} >= {
+        "pftk",
+        "aimd_chain",
+        "cubic_response",
+    }
     assert (pretended.asked["interval_s"], pretended.asked["segments"]) == (0.02, True)
 
 
@@ -125,7 +131,9 @@ def test_a_refused_file_is_one_line_and_nothing_written(here: Path, pretended: P
 
 def test_a_capture_without_tcp_is_refused(here: Path, pretended: Pretended) -> None:
     pretended.rows, pretended.skipped = {}, {"other_transport": 9}
-    check_refusal(ackclock("measure", "web.pcap", "-o", "m"), "file", "web.pcap", "9 neither TCP nor UDP")
+    check_refusal(
+        ackclock("measure", "web.pcap", "-o", "m"), "file", "web.pcap", "9 neither TCP nor UDP"
+    )
     with refused("file", "web.pcap"):
         measure("web.pcap", "m")
     assert [path.name for path in here.iterdir()] == ["web.pcap"]
@@ -166,11 +174,15 @@ def test_killed_midway_the_folder_says_so(pretended: Pretended) -> None:
 
 
 @pytest.mark.usefixtures("here")
-def test_a_table_that_comes_in_many_pieces(pretended: Pretended, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_comes_in_many_pieces(
+    pretended: Pretended, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(writer, "_ROWS", 7)
     pretended.rows["samples"] = samples(101)
     result = measure("web.pcap", "m")
-    assert result.tables["samples"]["time_s"].to_pylist() == [pytest.approx(number / 10) for number in range(101)]
+    assert result.tables["samples"]["time_s"].to_pylist() == [
+        pytest.approx(number / 10) for number in range(101)
+    ]
     assert result.rows("samples", flow="nobody").num_rows == 0
 
 

@@ -42,7 +42,9 @@ def pipe(leaky_pipe: Scenario) -> Scenario:
     return leaky_pipe.expand()[1].scenario.replace({"duration": "10 s", "replicates": 1})
 
 
-def test_rows_join_with_those_of_the_run(leaky_pipe: Scenario, measured: Callable[..., tuple[Result, Result]]) -> None:
+def test_rows_join_with_those_of_the_run(
+    leaky_pipe: Scenario, measured: Callable[..., tuple[Result, Result]]
+) -> None:
     many = leaky_pipe.replace({"flows.main.count": 3})
     simulated, found = measured(many)
     truth, rows, windows = by_key(simulated), by_key(found), by_key(found, "connections")
@@ -53,7 +55,11 @@ def test_rows_join_with_those_of_the_run(leaky_pipe: Scenario, measured: Callabl
         assert row["retransmitted_packets"] == truth[key]["retransmitted_packets"]
         assert row["rtt_mean_s"] == pytest.approx(truth[key]["rtt_mean_s"], rel=1e-9)
         # What is outstanding at the end may have arrived.
-        assert 0 <= truth[key]["delivered_bytes"] - row["delivered_bytes"] <= windows[key]["in_flight_max_bytes"]
+        assert (
+            0
+            <= truth[key]["delivered_bytes"] - row["delivered_bytes"]
+            <= windows[key]["in_flight_max_bytes"]
+        )
     assert found.run["points"] == simulated.run["points"]
     assert {one.point for one in summarise(found, metric("goodput"))} == set(range(6))
     assert summarise(found, metric("utilisation")) == []
@@ -86,43 +92,66 @@ def test_a_transfer_is_told_to_the_byte(
     for name in ("sent_packets", "retransmitted_packets", "delivered_bytes"):
         assert row[name] == truth[name], name
     assert connection["unique_bytes"] == truth["delivered_bytes"]
-    # The engine's clock begins with the first packet and ends with the last byte's arrival, half a round trip before.
+    # The engine's clock begins with the first packet and ends with the last byte's arrival, half a
+    # round trip before.
     lasted = 8 * truth["delivered_bytes"] / truth["goodput_bit_per_s"]
     assert 8 * row["delivered_bytes"] / row["goodput_bit_per_s"] == pytest.approx(lasted, abs=0.6)
 
 
-def test_estimates_against_the_truth(pipe: Scenario, measured: Callable[..., tuple[Result, Result]]) -> None:
-    simulated, found = measured(pipe.replace({"duration": "100 s", "hops.wireless.impairments.0.probability": "1 %"}))
-    [truth], [estimate] = simulated.tables["flows"].to_pylist(), found.tables["estimates"].to_pylist()
+def test_estimates_against_the_truth(
+    pipe: Scenario, measured: Callable[..., tuple[Result, Result]]
+) -> None:
+    simulated, found = measured(
+        pipe.replace({"duration": "100 s", "hops.wireless.impairments.0.probability": "1 %"})
+    )
+    [truth], [estimate] = (
+        simulated.tables["flows"].to_pylist(),
+        found.tables["estimates"].to_pylist(),
+    )
     lost = truth["dropped_packets"] / truth["sent_packets"]
     assert estimate["loss"] == pytest.approx(lost, rel=0.02)
     assert estimate["loss_at_least"] <= lost <= estimate["loss_at_most"] * 1.01
     assert estimate["loss_low"] < 0.01 < estimate["loss_high"]
     assert estimate["indications"] == truth["fast_retransmits"] + truth["timeouts"]
     assert estimate["rtt_low_s"] < truth["rtt_mean_s"] < estimate["rtt_high_s"]
-    assert estimate["goodput_low_bit_per_s"] < truth["goodput_bit_per_s"] < estimate["goodput_high_bit_per_s"]
-    assert 2 < estimate["segments_per_ack"] < 3  # one for two segments, but for those that repair a loss
+    assert (
+        estimate["goodput_low_bit_per_s"]
+        < truth["goodput_bit_per_s"]
+        < estimate["goodput_high_bit_per_s"]
+    )
+    assert (
+        2 < estimate["segments_per_ack"] < 3
+    )  # one for two segments, but for those that repair a loss
     says = {row["model"]: row for row in found.tables["predictions"].to_pylist()}
     for name in ("pftk", "aimd_chain", "square_root"):
-        assert says[name]["goodput_bit_per_s"] == pytest.approx(truth["goodput_bit_per_s"], rel=0.25), name
+        assert says[name]["goodput_bit_per_s"] == pytest.approx(
+            truth["goodput_bit_per_s"], rel=0.25
+        ), name
         assert says[name]["goodput_low_bit_per_s"] < says[name]["goodput_bit_per_s"]
         assert says[name]["control"] == "reno"
     assert says["cubic_response"]["verdict"] == "does not apply"
 
 
-def test_the_chain_takes_the_whole_law(pipe: Scenario, measured: Callable[..., tuple[Result, Result]]) -> None:
+def test_the_chain_takes_the_whole_law(
+    pipe: Scenario, measured: Callable[..., tuple[Result, Result]]
+) -> None:
     _, found = measured(pipe)
     assert found.tables["rtt_histogram"].num_rows > 5
     [row] = [row for row in run_tables.prediction_rows(found) if row["model"] == "aimd_chain"]
-    inputs = {name: math.inf if value == "unlimited" else value for name, value in row["inputs"].items()}
+    inputs = {
+        name: math.inf if value == "unlimited" else value for name, value in row["inputs"].items()
+    }
     of_the_mean = models.model("aimd_chain").answer(**inputs)
-    # Over a long time a rate is windows over the mean round trip; one moment's rate is spread by both.
+    # Over a long time a rate is windows over the mean round trip; one moment's rate is spread by
+    # both.
     assert row["outputs"]["throughput"] == pytest.approx(float(of_the_mean["throughput"]), rel=0.02)
     assert row["outputs"]["low"] < float(of_the_mean["low"])
     assert row["outputs"]["segment_rate"] > float(of_the_mean["segment_rate"])
 
 
-def test_another_name_and_no_scenario_change_nothing_else(pipe: Scenario, measured: Callable, tmp_path: Path) -> None:
+def test_another_name_and_no_scenario_change_nothing_else(
+    pipe: Scenario, measured: Callable, tmp_path: Path
+) -> None:
     _, own = measured(pipe.replace({"warmup": "0 s"}))
     foreign = measure(tmp_path / "run" / "pcap" / SENDERS, tmp_path / "foreign")
     [known], [unknown] = largest(own), largest(foreign)
@@ -143,7 +172,10 @@ def test_another_name_and_no_scenario_change_nothing_else(pipe: Scenario, measur
         ({"flows.main.transport.receive_window": "8 kB"}, "receive_window"),
         ({"flows.main.traffic": ON_OFF}, "application"),
         ({"hops.wireless.impairments.0.probability": "2 %"}, "congestion_window"),
-        ({"hops.wireless.link.rate": "2 Mbit/s", "hops.wireless.impairments": []}, "bottleneck_rate"),
+        (
+            {"hops.wireless.link.rate": "2 Mbit/s", "hops.wireless.impairments": []},
+            "bottleneck_rate",
+        ),
     ],
 )
 def test_what_limits_is_told(pipe: Scenario, measured: Callable, changes: dict, limit: str) -> None:
@@ -160,7 +192,10 @@ def capture(pipe: Scenario, tmp_path: Path) -> Path:
 
 
 def tables(result: Result) -> dict[str, list]:
-    return {name: result.tables[name].to_pylist() for name in ("flows", "samples", "connections", "limit_periods")}
+    return {
+        name: result.tables[name].to_pylist()
+        for name in ("flows", "samples", "connections", "limit_periods")
+    }
 
 
 def test_packed_and_piped_is_the_same(capture: Path, tmp_path: Path) -> None:
@@ -169,7 +204,14 @@ def test_packed_and_piped_is_the_same(capture: Path, tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress(capture.read_bytes()))
     assert tables(measure(packed, tmp_path / "packed")) == plain
     command = [sys.executable, "-m", "ackclock", "measure", "-", "-o", "piped", "--json"]
-    subprocess.run(command, input=capture.read_bytes(), cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    subprocess.run(
+        command,
+        input=capture.read_bytes(),
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
     assert tables(Result.load(tmp_path / "piped")) == plain
     assert Result.load(tmp_path / "piped").run["source"] == "-"
 
@@ -178,7 +220,9 @@ def test_twice_is_the_same_bytes(capture: Path, tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("first", "second")]
     for folder in folders:
         measure(capture, folder, segments=True)
-    first, second = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders)
+    first, second = (
+        {path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders
+    )
     assert first == second
     assert "segments.parquet" in first
 
@@ -204,7 +248,9 @@ def test_without_its_beginning_windows_are_unknown(capture: Path, tmp_path: Path
         records.append(whole[at : at + length])
         at += length
     (tmp_path / "late.pcap").write_bytes(whole[:24] + b"".join(records[len(records) // 3 :]))
-    outcome = CliRunner().invoke(cli, ["measure", str(tmp_path / "late.pcap"), "-o", str(tmp_path / "late")])
+    outcome = CliRunner().invoke(
+        cli, ["measure", str(tmp_path / "late.pcap"), "-o", str(tmp_path / "late")]
+    )
     assert outcome.exit_code == 0
     assert "the capture begins after the SYN" in outcome.stderr
     [row] = largest(Result.load(tmp_path / "late"))
@@ -227,7 +273,9 @@ def test_what_is_no_capture_is_one_line(tmp_path: Path, content: bytes | None, c
     file, folder = tmp_path / "file", tmp_path / "m"
     if content is not None:
         file.write_bytes(content)
-    check_refusal(CliRunner().invoke(cli, ["measure", str(file), "-o", str(folder)]), code, str(file))
+    check_refusal(
+        CliRunner().invoke(cli, ["measure", str(file), "-o", str(folder)]), code, str(file)
+    )
     assert not folder.exists()
     with refused(code, str(file)):
         measure(file, folder)
@@ -281,7 +329,9 @@ def test_figures_of_real_rows(capture: Path, tmp_path: Path) -> None:
         figure = draw()
         assert all(axes.has_data() for axes in figure.axes)
         assert plot.render(figure, "svg") == plot.render(draw(), "svg")
-    [again] = [line for line in drawn["sequence"]().axes[0].lines if line.get_label() == "sent again"]
+    [again] = [
+        line for line in drawn["sequence"]().axes[0].lines if line.get_label() == "sent again"
+    ]
     [connection] = largest(found)
     assert np.size(again.get_xdata()) == connection["retransmitted_packets"]
 
@@ -293,7 +343,9 @@ def test_figures_of_a_part_of_the_time(capture: Path, tmp_path: Path) -> None:
     for name, draw in part.items():
         axes = draw().axes[0]
         assert axes.get_xlim() == span, name
-        shown, drawn = ({line.get_label(): line for line in one.lines} for one in (axes, whole[name]().axes[0]))
+        shown, drawn = (
+            {line.get_label(): line for line in one.lines} for one in (axes, whole[name]().axes[0])
+        )
         assert shown.keys() <= drawn.keys()
         for label, line in shown.items():
             time = drawn[label].get_xdata()
@@ -301,9 +353,14 @@ def test_figures_of_a_part_of_the_time(capture: Path, tmp_path: Path) -> None:
             if name != "throughput":  # averaged over shorter times
                 np.testing.assert_array_equal(line.get_xdata(), time[here])
                 np.testing.assert_array_equal(line.get_ydata(), drawn[label].get_ydata()[here])
-    # What was sent fills the height: from the first byte acknowledged in that time to the last one sent.
+    # What was sent fills the height: from the first byte acknowledged in that time to the last one
+    # sent.
     marks = found.rows("segments", flow=largest(found)[0]["flow"])
-    rows = [row for row in marks.to_pylist() if span[0] <= row["time_s"] <= span[1] and row["kind"] != "window"]
+    rows = [
+        row
+        for row in marks.to_pylist()
+        if span[0] <= row["time_s"] <= span[1] and row["kind"] != "window"
+    ]
     low, high = (1e-6 * of(row["high_bytes"] for row in rows) for of in (min, max))
     room = 0.02 * (high - low)
     assert part["sequence"]().axes[0].get_ylim() == pytest.approx((low - room, high + room))
@@ -313,7 +370,9 @@ def test_figures_of_a_part_of_the_time(capture: Path, tmp_path: Path) -> None:
 
 
 def test_an_example_from_a_file(tmp_path: Path) -> None:
-    example = load(ROOT / "examples" / "first.toml").replace({"duration": "5 s", "warmup": "1 s", "replicates": 2})
+    example = load(ROOT / "examples" / "first.toml").replace(
+        {"duration": "5 s", "warmup": "1 s", "replicates": 2}
+    )
     (tmp_path / "pcap").mkdir()
     simulate(example, pcap=tmp_path / "pcap").save(tmp_path / "run", tmp_path / "pcap")
     outcome = CliRunner().invoke(cli, ["measure", str(tmp_path / "run"), "-o", str(tmp_path / "m")])
@@ -338,16 +397,24 @@ SEGMENT_BYTES, SERVICE_S = 1000, 1052 * 8 / 11e6
 
 
 @pytest.mark.parametrize("every", ["1 packet", "2 packets"])
-def test_both_ends_tell_the_same_of_a_window_that_stands(every: str, pipe: Scenario, tmp_path: Path) -> None:
+def test_both_ends_tell_the_same_of_a_window_that_stands(
+    every: str, pipe: Scenario, tmp_path: Path
+) -> None:
     """At the receiver nothing is outstanding when data comes, and yet the sender does not wait."""
-    window = {"flows.main.transport.receive_window": "150 packets", "flows.main.transport.delayed_ack.every": every}
+    window = {
+        "flows.main.transport.receive_window": "150 packets",
+        "flows.main.transport.delayed_ack.every": every,
+    }
     sender, receiver = seen_from_both_ends(pipe.replace(CLEAN | window), tmp_path)
     assert sender["limit"] == receiver["limit"] == "receive_window"
     # An ACK for two waits for the second of them, and what is on the link has left the sender.
     assert receiver["rtt_mean_s"] == pytest.approx(sender["rtt_mean_s"], abs=SERVICE_S)
     assert receiver["rtt_p99_s"] == pytest.approx(sender["rtt_p99_s"], abs=SERVICE_S)
-    assert receiver["in_flight_mean_bytes"] == pytest.approx(sender["in_flight_mean_bytes"], abs=SEGMENT_BYTES)
-    # The sender's least is the handshake's, the receiver's that of the first segment: 1000 bytes more over both links.
+    assert receiver["in_flight_mean_bytes"] == pytest.approx(
+        sender["in_flight_mean_bytes"], abs=SEGMENT_BYTES
+    )
+    # The sender's least is the handshake's, the receiver's that of the first segment: 1000 bytes
+    # more over both links.
     longer = SEGMENT_BYTES * 8 * (1 / 11e6 + 1 / 45e6)
     assert receiver["rtt_min_s"] - sender["rtt_min_s"] == pytest.approx(longer, abs=1e-8)
 
@@ -357,7 +424,8 @@ def test_both_ends_tell_the_same_of_a_queue_that_overflows(pipe: Scenario, tmp_p
     assert sender["limit"] == receiver["limit"] == "bottleneck_rate"
     # As docs/guides/measuring-accuracy.md has it.
     assert receiver["rtt_mean_s"] == pytest.approx(sender["rtt_mean_s"], rel=0.02)
-    # What comes behind a hole has waited behind a full queue, and its ACKs tell the sender no round trip (RFC 7323).
+    # What comes behind a hole has waited behind a full queue, and its ACKs tell the sender no round
+    # trip (RFC 7323).
     assert sender["rtt_p99_s"] <= receiver["rtt_p99_s"] <= 1.01 * receiver["rtt_max_s"]
     # What is lost is not seen there.
     assert receiver["in_flight_mean_bytes"] <= sender["in_flight_mean_bytes"]

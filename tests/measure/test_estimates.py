@@ -25,7 +25,9 @@ def test_independent_intervals_spread_as_the_law_of_large_numbers_says() -> None
 def test_what_hangs_together_spreads_further_in_blocks() -> None:
     noise = np.random.default_rng(7).normal(0, 1, 2000)
     values = np.zeros(2000)
-    for at in range(1, 2000):  # an autoregressive series: its mean has (1 + 0.9)/(1 - 0.9) = 19 times the variance
+    for at in range(
+        1, 2000
+    ):  # an autoregressive series: its mean has (1 + 0.9)/(1 - 0.9) = 19 times the variance
         values[at] = 0.9 * values[at - 1] + noise[at]
     alone, in_blocks = (resampled_sums(values[None], block, 2000) for block in (1, 100))
     assert alone is not None
@@ -60,7 +62,9 @@ def _row(result: Result) -> dict:
 
 
 def test_rates_and_their_bounds(pretended: Pretended, tmp_path: Path) -> None:
-    row = _row(_of(pretended, tmp_path, connections=[connection(losses_lower=3.5, losses_upper=14.0)]))
+    row = _row(
+        _of(pretended, tmp_path, connections=[connection(losses_lower=3.5, losses_upper=14.0)])
+    )
     assert (row["loss_at_least"], row["loss"], row["loss_at_most"]) == (0.005, 0.01, 0.02)
     assert row["indication_rate"] == pytest.approx(5 / 700)
     assert row["segments_per_ack"] == pytest.approx(1e6 / 1460 / 330)
@@ -76,14 +80,21 @@ def test_equal_intervals_have_equal_averages(pretended: Pretended, tmp_path: Pat
     row = _row(_of(pretended, tmp_path, samples=rows))
     assert row["block_s"] == pytest.approx(0.4)
     assert row["blocks"] == 50
-    for name, unit in (("loss", ""), ("goodput", "_bit_per_s"), ("rtt", "_s"), ("indication_rate", "")):
+    for name, unit in (
+        ("loss", ""),
+        ("goodput", "_bit_per_s"),
+        ("rtt", "_s"),
+        ("indication_rate", ""),
+    ):
         value = row["rtt_mean_s" if name == "rtt" else f"{name}{unit}"]
         assert row[f"{name}_low{unit}"] == pytest.approx(value)
         assert row[f"{name}_high{unit}"] == pytest.approx(value)
 
 
 def test_no_loss_is_no_certainty(pretended: Pretended, tmp_path: Path) -> None:
-    lossless = connection(losses_lower=0.0, losses_estimate=0.0, losses_upper=0.0, retransmitted_packets=0.0)
+    lossless = connection(
+        losses_lower=0.0, losses_estimate=0.0, losses_upper=0.0, retransmitted_packets=0.0
+    )
     row = _row(_of(pretended, tmp_path, connections=[lossless], flows=[flow(fast_retransmits=0.0)]))
     assert (row["loss"], row["loss_low"]) == (0, 0)
     # 700 segments all pass with a probability of one in forty.
@@ -103,20 +114,29 @@ def test_a_queue_tells_the_links_rate(pretended: Pretended, tmp_path: Path) -> N
     assert _row(result)["link_bit_per_s"] == pytest.approx(13e6)
     says = {row["model"]: row for row in result.tables["predictions"].to_pylist()}
     assert says["pftk"]["goodput_bit_per_s"] <= 13e6
-    assert ["link_rate", pytest.approx(13e6 / 8 / 1460)] in [list(one) for one in says["aimd_chain"]["inputs"]]
+    assert ["link_rate", pytest.approx(13e6 / 8 / 1460)] in [
+        list(one) for one in says["aimd_chain"]["inputs"]
+    ]
 
 
 @pytest.mark.parametrize(
     ("rows", "why"),
     [
         ({"flows": [flow(rtt_mean_s=math.nan)]}, "the capture shows no round-trip time"),
-        ({"flows": [flow(fast_retransmits=math.nan)]}, "the capture shows no ACKs, hence no losses"),
+        (
+            {"flows": [flow(fast_retransmits=math.nan)]},
+            "the capture shows no ACKs, hence no losses",
+        ),
     ],
 )
-def test_what_is_not_known_is_not_asked_about(pretended: Pretended, tmp_path: Path, rows: dict, why: str) -> None:
+def test_what_is_not_known_is_not_asked_about(
+    pretended: Pretended, tmp_path: Path, rows: dict, why: str
+) -> None:
     result = _of(pretended, tmp_path, **rows)
     says = result.tables["predictions"].to_pylist()
-    assert {(row["verdict"], row["note"], row["goodput_bit_per_s"]) for row in says} == {("does not apply", why, None)}
+    assert {(row["verdict"], row["note"], row["goodput_bit_per_s"]) for row in says} == {
+        ("does not apply", why, None)
+    }
     assert len(says) == 6
 
 
@@ -127,7 +147,9 @@ def test_the_receivers_window_caps_what_models_say(pretended: Pretended, tmp_pat
     cap = 65_536 * 8 / 0.040
     assert says["square_root"]["limit"] == "receive window"
     assert says["square_root"]["goodput_bit_per_s"] == pytest.approx(cap)
-    assert says["square_root"]["note"].startswith("taken for reno: no capture tells; capped by the receive window")
+    assert says["square_root"]["note"].startswith(
+        "taken for reno: no capture tells; capped by the receive window"
+    )
     assert says["square_root"]["measured_bit_per_s"] == 8e6
     known = _of(pretended, tmp_path, connections=[long | {"receive_window_scaled": 0.0}])
     unlimited = {row["model"]: row for row in known.tables["predictions"].to_pylist()}

@@ -54,10 +54,14 @@ def family(duration: str = "40 s", controls: Mapping[str, Any] = CONTROLS) -> Sc
     )  # fmt: skip
 
 
-def of_control_and_capture(simulated: Result, found: Result, name: str) -> tuple[np.ndarray, np.ndarray]:
+def of_control_and_capture(
+    simulated: Result, found: Result, name: str
+) -> tuple[np.ndarray, np.ndarray]:
     """The estimates of a flow by its control and by the same estimator along its capture, at the same moments."""
     rows = found.rows("rate_estimates", flow=name, estimator=name)
-    captured = dict(zip(np.round(rows["time_s"], 6), rows["rate_bit_per_s"].to_numpy(), strict=True))
+    captured = dict(
+        zip(np.round(rows["time_s"], 6), rows["rate_bit_per_s"].to_numpy(), strict=True)
+    )
     samples = simulated.rows("samples", flow=name)
     times = np.round(samples["time_s"], 6)
     told = samples["rate_estimate_bit_per_s"].to_numpy()
@@ -67,14 +71,17 @@ def of_control_and_capture(simulated: Result, found: Result, name: str) -> tuple
     return told[shared], np.array([captured[times[row]] for row in shared])
 
 
-def test_a_capture_at_the_sender_says_what_the_sender_said(measured: Callable[..., tuple[Result, Result]]) -> None:
+def test_a_capture_at_the_sender_says_what_the_sender_said(
+    measured: Callable[..., tuple[Result, Result]],
+) -> None:
     simulated, found = measured(family(), estimators="all", models="square_root")
     far = {}
     for name in CONTROLS:
         told, captured = of_control_and_capture(simulated, found, name)
         far[name] = np.abs(captured / told - 1)
-        # A capture shows what is outstanding, which is less than the window by a part of a segment. What ABSE chooses T
-        # by is the small difference of the window and what fits the path, so that nothing bounds what comes of that.
+        # A capture shows what is outstanding, which is less than the window by a part of a segment.
+        # What ABSE chooses T by is the small difference of the window and what fits the path, so
+        # that nothing bounds what comes of that.
         if name != "abse":
             assert captured.mean() == pytest.approx(told.mean(), rel=0.05), name
     # A control shows whole bit/s.
@@ -87,17 +94,23 @@ def test_a_capture_at_the_sender_says_what_the_sender_said(measured: Callable[..
     assert np.median(far["crb"]) < 1e-5
 
 
-def test_abse_of_pairs_does_not_look_at_the_window(measured: Callable[..., tuple[Result, Result]]) -> None:
+def test_abse_of_pairs_does_not_look_at_the_window(
+    measured: Callable[..., tuple[Result, Result]],
+) -> None:
     """T is always the last pair of ACKs: what is left of ABSE is as in the control."""
     of_pairs = {"kind": "abse", "sampling": "ack_pair"}
     controls = CONTROLS | {"pairs": {"kind": "westwood_abse", "estimator": of_pairs}}
-    simulated, found = measured(family(controls=controls), estimators={"pairs": of_pairs}, models="square_root")
+    simulated, found = measured(
+        family(controls=controls), estimators={"pairs": of_pairs}, models="square_root"
+    )
     told, captured = of_control_and_capture(simulated, found, "pairs")
     # The time constant is of the smoothed round-trip time, as T of RE is.
     assert np.quantile(np.abs(captured / told - 1), 0.95) < 1e-4
 
 
-def test_whose_window_is_in_doubt_is_still_one_of_the_two(measured: Callable[..., tuple[Result, Result]]) -> None:
+def test_whose_window_is_in_doubt_is_still_one_of_the_two(
+    measured: Callable[..., tuple[Result, Result]],
+) -> None:
     _, found = measured(family(duration="10 s"), estimators="be,re,crb", models="square_root")
     rates = {
         name: found.rows("rate_estimates", flow="crb", estimator=name)["rate_bit_per_s"].to_numpy()
@@ -106,8 +119,12 @@ def test_whose_window_is_in_doubt_is_still_one_of_the_two(measured: Callable[...
     assert ((rates["crb"] == rates["be"]) | (rates["crb"] == rates["re"])).all()
 
 
-def test_rows_have_the_keys_and_times_of_their_siblings(measured: Callable[..., tuple[Result, Result]]) -> None:
-    _, found = measured(family(duration="6 s"), estimators=["be", "abse"], interval="200 ms", models="square_root")
+def test_rows_have_the_keys_and_times_of_their_siblings(
+    measured: Callable[..., tuple[Result, Result]],
+) -> None:
+    _, found = measured(
+        family(duration="6 s"), estimators=["be", "abse"], interval="200 ms", models="square_root"
+    )
     rows = found.tables["rate_estimates"]
     keys = ("point", "replicate", "flow", "instance", "time_s")
     samples = {tuple(row.values()) for row in found.tables["samples"].select(keys).to_pylist()}
@@ -132,10 +149,15 @@ def command(*words: object) -> str:
     return ran.output
 
 
-def test_away_from_the_sender_nothing_is_said_and_that_is_told(capture: Path, tmp_path: Path) -> None:
+def test_away_from_the_sender_nothing_is_said_and_that_is_told(
+    capture: Path, tmp_path: Path
+) -> None:
     [receivers] = capture.glob("*receivers.pcap")
     said = command("measure", receivers, "-o", tmp_path / "measured", "--estimators", "be")
-    assert f"no rate estimates of {len(CONTROLS)} directions with payload: not captured near the sender" in said
+    assert (
+        f"no rate estimates of {len(CONTROLS)} directions with payload: not captured near the sender"
+        in said
+    )
     found = Result.load(tmp_path / "measured")
     assert found.tables["rate_estimates"].num_rows == 0
     assert "rate_estimates" not in plot.figures(found)
@@ -170,7 +192,9 @@ def test_an_estimator_that_is_none_writes_nothing(capture: Path, tmp_path: Path)
     output = tmp_path / "measured"
     with refused("unknown-name", "estimators.bee.kind", "bee", "be"):
         measure(senders, output, estimators="bee")
-    ran = CliRunner().invoke(cli, ["measure", str(senders), "-o", str(output), "--estimators", "be,bee"])
+    ran = CliRunner().invoke(
+        cli, ["measure", str(senders), "-o", str(output), "--estimators", "be,bee"]
+    )
     check_refusal(ran, "unknown-name", "estimators.bee.kind", "bee", "be")
     assert not output.exists()
     shutil.rmtree(output, ignore_errors=True)

@@ -31,7 +31,12 @@ def test_a_folders_captures_are_those_of_the_senders(leaky_pipe: Scenario, tmp_p
     (tmp_path / "run" / "pcap" / "point-0-replicate-1-senders.pcap").unlink()
     found = sources.find(tmp_path / "run")
     keys = [(one.point, one.replicate) for one in found.captures]
-    assert keys == [(point, replicate) for point in range(6) for replicate in range(2) if (point, replicate) != (0, 1)]
+    assert keys == [
+        (point, replicate)
+        for point in range(6)
+        for replicate in range(2)
+        if (point, replicate) != (0, 1)
+    ]
     assert all(file.endswith("-senders.pcap") for one in found.captures for file in one.files)
     assert (found.name, found.stem) == ("leaky pipe", "run")
 
@@ -46,7 +51,9 @@ def test_an_emulations_two_files_are_one_capture(leaky_pipe: Scenario, tmp_path:
     emulated = emulate(point.replace(changes), tmp_path / "run")
     found = measure(tmp_path / "run", tmp_path / "m")
     assert len(found.run["captures"][0]["files"]) == 2
-    rows = {row["instance"]: row for row in found.tables["flows"].to_pylist() if row["flow"] == "main"}
+    rows = {
+        row["instance"]: row for row in found.tables["flows"].to_pylist() if row["flow"] == "main"
+    }
     for truth in emulated.tables["flows"].to_pylist():
         row = rows[truth["instance"]]
         assert_counted_alike(row, truth, 4, syns_sent_again(tmp_path / "run"))
@@ -66,8 +73,9 @@ def is_over(truth: dict, duration_s: float) -> bool:
 def assert_counted_alike(row: dict, truth: dict, duration_s: float, syns_again: int) -> None:
     """What was captured of a flow, beside the kernel's own counts.
 
-    The kernel counts what it gives to the device: before it is captured, and at the end of a run although nobody
-    captures it any more. It also counts SYNs that it sends again, `syns_again` in the whole run.
+    The kernel counts what it gives to the device: before it is captured, and at the end of a run
+    although nobody captures it any more. It also counts SYNs that it sends again, `syns_again` in
+    the whole run.
     """
     sent, again, timeouts = (
         truth[name] - row[name] for name in ("sent_packets", "retransmitted_packets", "timeouts")
@@ -114,7 +122,14 @@ def test_what_is_counted_is_what_the_kernel_counts(tmp_path: Path) -> None:
          "traffic": {"kind": "transfer", "size": sizes[name]}}
         for name in losses
     ]  # fmt: skip
-    lossy = {"schema": 1, "name": "lossy", "duration": "6 s", "replicates": 1, "hops": hops, "flows": flows}
+    lossy = {
+        "schema": 1,
+        "name": "lossy",
+        "duration": "6 s",
+        "replicates": 1,
+        "hops": hops,
+        "flows": flows,
+    }
     emulated = emulate(Scenario(lossy), tmp_path / "run")
     found = measure(tmp_path / "run", tmp_path / "m")
     counted = {row["flow"]: row for row in found.tables["flows"].to_pylist()}

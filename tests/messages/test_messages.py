@@ -42,12 +42,16 @@ FILES = {
 
 
 @pytest.fixture(scope="module")
-def errors(leaky_pipe: Scenario, result: Result, tmp_path_factory: pytest.TempPathFactory) -> dict[Case, object]:
+def errors(
+    leaky_pipe: Scenario, result: Result, tmp_path_factory: pytest.TempPathFactory
+) -> dict[Case, object]:
     """What each case raises, in a folder with what the cases name."""
     alone = leaky_pipe.expand()[1].scenario
 
     def check(assignments: str) -> None:
-        alone.replace(dict(engine.parse_assignment(one) for one in assignments.split(" & "))).check()
+        alone.replace(
+            dict(engine.parse_assignment(one) for one in assignments.split(" & "))
+        ).check()
 
     def command(line: str) -> None:
         outcome = CliRunner().invoke(cli, shlex.split(line))
@@ -82,11 +86,15 @@ def test_bad_input_has_its_code_and_its_field(errors: dict[Case, object], case: 
     assert "\n" not in str(error)
 
 
-def test_what_is_said_is_on_file(errors: dict[Case, object], request: pytest.FixtureRequest) -> None:
+def test_what_is_said_is_on_file(
+    errors: dict[Case, object], request: pytest.FixtureRequest
+) -> None:
     sentences = "".join(f"{case.text}\n    {error}\n" for case, error in errors.items())
     if request.config.getoption("--write-messages"):
         SENTENCES.write_text(sentences, encoding="utf-8")
-    assert sentences == SENTENCES.read_text(encoding="utf-8"), "if so meant: pytest tests/messages --write-messages"
+    assert sentences == SENTENCES.read_text(encoding="utf-8"), (
+        "if so meant: pytest tests/messages --write-messages"
+    )
 
 
 def test_every_code_of_bad_input_is_there() -> None:

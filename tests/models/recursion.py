@@ -1,6 +1,7 @@
 """TCP with INSTCAP over a link of two rates, interval by interval, with what happens drawn at random.
 
-Written from the rules of the publication for one state at a time, and from nothing else; the low rate is half the high.
+Written from the rules of the publication for one state at a time, and from nothing else; the low
+rate is half the high.
 """
 
 from collections import Counter
@@ -12,7 +13,9 @@ import numpy as np
 _FORGOTTEN = 300
 
 
-def walked(intervals: int, psi: float, delta: int, buffer: int, largest: int, seed: int) -> Counter[str]:
+def walked(
+    intervals: int, psi: float, delta: int, buffer: int, largest: int, seed: int
+) -> Counter[str]:
     """What is met in one long walk: intervals, losses, and packets credited by two rules."""
     draw = np.random.default_rng(seed)
     met: Counter[str] = Counter()
@@ -30,7 +33,9 @@ def walked(intervals: int, psi: float, delta: int, buffer: int, largest: int, se
         found: Counter[str] = Counter()
         if before < rate and b + sent / 2 > buffer:
             accepted = 2 * (buffer - b)
-            reached = min(largest, window + grown + int(draw.binomial(b + accepted, 1 / (window + grown))))
+            reached = min(
+                largest, window + grown + int(draw.binomial(b + accepted, 1 / (window + grown)))
+            )
             half = max(reached // 2, 1)
             rounds = ceil(log2(half))
             found.update(intervals=3 + rounds, losses=1, conservative=d + b, window=reached)

@@ -22,16 +22,19 @@ class Counted(NamedTuple):
     collision_error: float
 
 
-def count(classes: Sequence[AccessClass], *, cells: int = 150, periods: int = 10_000, seed: int = 1) -> Counted:
+def count(
+    classes: Sequence[AccessClass], *, cells: int = 150, periods: int = 10_000, seed: int = 1
+) -> Counted:
     """Many cells side by side; the first quarter of busy periods, in which windows grow, is left out.
 
-    After a busy period a station sends in slot AIFSN + b; the earliest ones do. A counter stands still while others
-    send, and after each of their transmissions AIFS is waited for again.
+    After a busy period a station sends in slot AIFSN + b; the earliest ones do. A counter stands
+    still while others send, and after each of their transmissions AIFS is waited for again.
     """
     rng = np.random.default_rng(seed)
     which = np.repeat(np.arange(len(classes)), [one.stations for one in classes])
     aifsn, low, high, retries = (
-        np.array([getattr(one, name) for one in classes])[which] for name in ("aifsn", "cw_min", "cw_max", "retries")
+        np.array([getattr(one, name) for one in classes])[which]
+        for name in ("aifsn", "cw_min", "cw_max", "retries")
     )
     collided = np.zeros((cells, len(which)), int)
     left = rng.integers(0, low + 1, collided.shape)

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ackclock.models import aimd_chain
-from ackclock.models.aimd_chain import Bernoulli, Memoryless, WindowDependent, rtt, solve, solve_many
+from ackclock.models.aimd_chain import (
+    Bernoulli,
+    Memoryless,
+    WindowDependent,
+    rtt,
+    solve,
+    solve_many,
+)
 
 from ..refusals import refused
 
@@ -52,7 +59,9 @@ def test_every_component_agrees_with_elimination(p: float, w_max: int) -> None:
 @given(st.floats(1e-6, 1), st.floats(0.8, 1.3), st.integers(2, 60))
 def test_so_does_a_loss_rate_that_depends_on_the_window(q: float, alpha: float, w_max: int) -> None:
     chain = solve(WindowDependent(q, alpha), w_max)
-    reached = (int(np.argmax(chain.survive == 0)) if (chain.survive == 0).any() else chain.windows.size - 1) + 1
+    reached = (
+        int(np.argmax(chain.survive == 0)) if (chain.survive == 0).any() else chain.windows.size - 1
+    ) + 1
     below = solve(WindowDependent(q, alpha), reached + 1)
     reference = eliminated(transitions(below))
     seen = reference > 1e-290
@@ -79,7 +88,9 @@ def test_tabulated_values(
 ) -> None:
     chain = solve(Bernoulli(p), w_max)
     assert chain.round[[0, -1]] == pytest.approx([lowest, highest], rel=1e-12)
-    assert [chain.mean("round"), chain.mean("segment")] == pytest.approx([by_round, by_segment], abs=5.1e-10)
+    assert [chain.mean("round"), chain.mean("segment")] == pytest.approx(
+        [by_round, by_segment], abs=5.1e-10
+    )
 
 
 @pytest.mark.parametrize(
@@ -138,8 +149,8 @@ def test_who_counts_segments_sees_larger_windows(p: float, w_max: int) -> None:
     chain = solve(Bernoulli(p), w_max)
     by_round, by_segment, full = (chain.mean(mode) for mode in ("round", "segment", "segment_full"))
     assert by_round * (1 - 1e-13) <= by_segment <= full * (1 + 1e-13)
-    # Without a link every round lasts the same; behind one that is always busy every segment does. Below 1e-300
-    # numbers lose digits.
+    # Without a link every round lasts the same; behind one that is always busy every segment does.
+    # Below 1e-300 numbers lose digits.
     equal = partial(np.testing.assert_allclose, rtol=1e-12, atol=1e-300)
     constant, slow = rtt.constant(0.1), 1e-3
     equal(chain.law("time", constant), chain.round)
@@ -162,7 +173,9 @@ def test_a_general_law_that_is_bernoulli_is_bernoulli(p: float, w_max: int) -> N
     ours, theirs = solve(general, w_max), solve(Bernoulli(p), w_max)
     np.testing.assert_allclose(ours.round, theirs.round, rtol=1e-11, atol=1e-300)
     np.testing.assert_allclose(ours.segments, theirs.segments, rtol=1e-8)
-    assert Memoryless(lambda _w, n: (1 - p) ** n).lose(np.array([3.0])) == pytest.approx(1 - (1 - p) ** 3)
+    assert Memoryless(lambda _w, n: (1 - p) ** n).lose(np.array([3.0])) == pytest.approx(
+        1 - (1 - p) ** 3
+    )
 
 
 def test_a_window_dependent_law_without_dependence_is_bernoulli() -> None:
@@ -173,7 +186,12 @@ def test_a_window_dependent_law_without_dependence_is_bernoulli() -> None:
 
 def test_a_loss_rate_that_grows_with_the_window_keeps_it_from_the_top() -> None:
     # Means, standard deviations and peaks by segments, q = 0.0005.
-    expected = {1.02: (41.25, 13.45, 37), 1.05: (28.85, 8.73, 26), 1.1: (20.57, 5.92, 19), 1.2: (14.09, 3.91, 13)}
+    expected = {
+        1.02: (41.25, 13.45, 37),
+        1.05: (28.85, 8.73, 26),
+        1.1: (20.57, 5.92, 19),
+        1.2: (14.09, 3.91, 13),
+    }
     for alpha, (mean, sd, peak) in expected.items():
         chain = solve(WindowDependent(0.0005, alpha), 120)
         assert (chain.mean("segment"), chain.sd("segment")) == pytest.approx((mean, sd), abs=5.1e-3)
@@ -204,8 +222,18 @@ def test_many_at_once_are_each_alone() -> None:
         (lambda: solve(Memoryless(lambda _w, n: 1 + n), 5), "out-of-range", "G(2, n)", "2"),
         (lambda: solve(Bernoulli(0.1), 5).law("rounds"), "unknown-name", "mode", "rounds"),
         (lambda: solve(Bernoulli(0.1), 5).law("time"), "out-of-range", "rtt", "None"),
-        (lambda: solve(Bernoulli(0.1), 5).law("time", rtt.constant(1), -1), "out-of-range", "rate", "-1"),
-        (lambda: solve(Bernoulli(0.1), 5).law("time", rtt.constant(1), math.nan), "out-of-range", "rate", "nan"),
+        (
+            lambda: solve(Bernoulli(0.1), 5).law("time", rtt.constant(1), -1),
+            "out-of-range",
+            "rate",
+            "-1",
+        ),
+        (
+            lambda: solve(Bernoulli(0.1), 5).law("time", rtt.constant(1), math.nan),
+            "out-of-range",
+            "rate",
+            "nan",
+        ),
     ],
 )
 def test_bad_input_gets_one_clear_line(make: object, code: str, field: str, value: str) -> None:

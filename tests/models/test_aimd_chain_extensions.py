@@ -34,7 +34,9 @@ loss_rates = st.floats(-6, -0.05).map(lambda exponent: 10**exponent)
 # General AIMD and delayed ACKs
 
 
-@pytest.mark.parametrize(("alpha", "beta", "expected"), [(1, 0.5, 1.303), (0.5, 0.5, 0.923), (0.529, 0.7, 1.265)])
+@pytest.mark.parametrize(
+    ("alpha", "beta", "expected"), [(1, 0.5, 1.303), (0.5, 0.5, 0.923), (0.529, 0.7, 1.265)]
+)
 def test_general_aimd(alpha: float, beta: float, expected: float) -> None:
     # Published for falls that are rounded down to the path.
     chain = solve(Bernoulli(1e-4), 1000, GeneralAimd(alpha, beta, whole_steps=True))
@@ -66,13 +68,17 @@ def test_the_papers_chain_halves_whole_windows(p: float, w_max: int) -> None:
     windows, falls = HALVING.path(w_max)
     np.testing.assert_array_equal(windows, np.arange(2, w_max + 1))
     np.testing.assert_array_equal(falls.down, np.maximum(np.arange(2, w_max + 1) // 2, 2) - 2)
-    np.testing.assert_array_equal(solve(Bernoulli(p), w_max, delayed_acks(1)).round, solve(Bernoulli(p), w_max).round)
+    np.testing.assert_array_equal(
+        solve(Bernoulli(p), w_max, delayed_acks(1)).round, solve(Bernoulli(p), w_max).round
+    )
 
 
 # HighSpeed TCP
 
 
-@pytest.mark.parametrize(("p", "mean", "rfc"), [(1e-3, 43.4, 38.4), (1e-4, 260.8, 262.5), (1e-5, 1787.3, 1795.5)])
+@pytest.mark.parametrize(
+    ("p", "mean", "rfc"), [(1e-3, 43.4, 38.4), (1e-4, 260.8, 262.5), (1e-5, 1787.3, 1795.5)]
+)
 def test_highspeed(p: float, mean: float, rfc: float) -> None:
     # Published for falls that are rounded down to the path.
     ours = solve(Bernoulli(p), 20_000, HighSpeed(whole_steps=True)).mean("round")
@@ -82,13 +88,22 @@ def test_highspeed(p: float, mean: float, rfc: float) -> None:
 
 @pytest.mark.parametrize("p", [1e-2, 1e-3, 1e-4])
 def test_highspeed_against_a_life_round_by_round(p: float) -> None:
-    draw, w, total, rounds = np.random.default_rng(5), np.full(20_000, 1.2 / math.sqrt(p)), 0.0, 1200
+    draw, w, total, rounds = (
+        np.random.default_rng(5),
+        np.full(20_000, 1.2 / math.sqrt(p)),
+        0.0,
+        1200,
+    )
     for number in range(rounds):
         lost = draw.random(w.size) < -np.expm1(w * np.log1p(-p))
-        w = np.where(lost, np.maximum((1 - highspeed.decrease(w)) * w, 2), w + highspeed.increase(w))
+        w = np.where(
+            lost, np.maximum((1 - highspeed.decrease(w)) * w, 2), w + highspeed.increase(w)
+        )
         total += w.mean() if number >= rounds // 3 else 0.0
     expected = total / (rounds - rounds // 3)
-    assert solve(Bernoulli(p), 20_000, HighSpeed()).mean("round") == pytest.approx(expected, rel=0.005)
+    assert solve(Bernoulli(p), 20_000, HighSpeed()).mean("round") == pytest.approx(
+        expected, rel=0.005
+    )
 
 
 def test_increase_and_decrease_of_rfc_3649() -> None:
@@ -101,17 +116,22 @@ def test_increase_and_decrease_of_rfc_3649() -> None:
 
 def test_below_38_segments_highspeed_is_reno() -> None:
     np.testing.assert_allclose(
-        solve(Bernoulli(0.01), 38, HighSpeed(whole_steps=True)).round, solve(Bernoulli(0.01), 38).round
+        solve(Bernoulli(0.01), 38, HighSpeed(whole_steps=True)).round,
+        solve(Bernoulli(0.01), 38).round,
     )
 
 
 # CUBIC
 
 
-@pytest.mark.parametrize(("p", "w_max", "expected"), [(0.01, 100, 12.4), (0.001, 300, 44.5), (3e-4, 500, 100.9)])
+@pytest.mark.parametrize(
+    ("p", "w_max", "expected"), [(0.01, 100, 12.4), (0.001, 300, 44.5), (3e-4, 500, 100.9)]
+)
 def test_cubic(p: float, w_max: int, expected: float) -> None:
     steady = cubic.Cubic(alpha_reaches_one=False)
-    assert cubic.solve(Bernoulli(p), w_max, 0.1, steady).mean("round") == pytest.approx(expected, abs=0.051)
+    assert cubic.solve(Bernoulli(p), w_max, 0.1, steady).mean("round") == pytest.approx(
+        expected, abs=0.051
+    )
 
 
 def simulated(control: cubic.Cubic, p: float, w_max: int, R: float, rounds: int) -> float:
@@ -120,7 +140,9 @@ def simulated(control: cubic.Cubic, p: float, w_max: int, R: float, rounds: int)
     W = aim = w_max / 2
     j, total = 0, 0.0
     for u in draw.random(rounds):
-        w = float(np.rint(np.clip(control.window(j * R, R, np.asarray(W), np.asarray(aim)), 2, w_max)))
+        w = float(
+            np.rint(np.clip(control.window(j * R, R, np.asarray(W), np.asarray(aim)), 2, w_max))
+        )
         total += w
         j += 1
         if u >= (1 - p) ** w:
@@ -140,7 +162,9 @@ def test_cubic_against_a_life_round_by_round(control: cubic.Cubic) -> None:
 def test_where_the_reno_friendly_line_is_higher_cubic_is_aimd() -> None:
     control = cubic.Cubic(C=1e-9, alpha_reaches_one=False)
     line = solve(Bernoulli(1e-3), 300, GeneralAimd(3 * 0.3 / 1.7, 0.7)).mean("round")
-    assert cubic.solve(Bernoulli(1e-3), 300, 0.1, control).mean("round") == pytest.approx(line, rel=0.02)
+    assert cubic.solve(Bernoulli(1e-3), 300, 0.1, control).mean("round") == pytest.approx(
+        line, rel=0.02
+    )
 
 
 @settings(max_examples=20)
@@ -153,7 +177,9 @@ def test_laws_that_cubic_keeps(p: float, w_max: int, R: float, fast: bool) -> No
     worse = cubic.solve(Bernoulli(min(1, p * 1.5)), w_max, R, control)
     assert worse.mean("round") <= chain.mean("round") + 1e-9
     assert cubic.solve(Bernoulli(0), w_max, R, control).mean("round") == w_max
-    assert cubic.solve(Bernoulli(1e-12), w_max, R, control).mean("round") == pytest.approx(w_max, rel=1e-6)
+    assert cubic.solve(Bernoulli(1e-12), w_max, R, control).mean("round") == pytest.approx(
+        w_max, rel=1e-6
+    )
     assert cubic.solve(Bernoulli(1), w_max, R, control).mean("round") == 2
 
 
@@ -174,25 +200,35 @@ chances = st.floats(0.001, 0.999)
 
 
 @settings(max_examples=40)
-@given(chances, chances, st.floats(0, 0.5), st.floats(0.001, 1), st.integers(2, 30), st.integers(0, 20))
-def test_bursts_against_elimination(leave: float, back: float, good: float, bad: float, w_max: int, idle: int) -> None:
+@given(
+    chances, chances, st.floats(0, 0.5), st.floats(0.001, 1), st.integers(2, 30), st.integers(0, 20)
+)
+def test_bursts_against_elimination(
+    leave: float, back: float, good: float, bad: float, w_max: int, idle: int
+) -> None:
     channel = gilbert_elliott.GilbertElliott(leave, back, good, bad)
     chain = gilbert_elliott.solve(channel, w_max, idle=idle)
     P, levels = channel.step, w_max - 1
     D, G = np.diag([1 - good, 1 - bad]) @ P, np.linalg.matrix_power(P, idle)
     dense = np.zeros((2 * levels, 2 * levels))
     for w in range(2, w_max + 1):
-        here, up, down = (slice(2 * k, 2 * k + 2) for k in (w - 2, min(w - 1, levels - 1), max(w // 2, 2) - 2))
+        here, up, down = (
+            slice(2 * k, 2 * k + 2) for k in (w - 2, min(w - 1, levels - 1), max(w // 2, 2) - 2)
+        )
         survive = np.linalg.matrix_power(D, w)
         dense[here, up] += survive @ G
         dense[here, down] += np.maximum(np.linalg.matrix_power(P, w) - survive, 0) @ G
     reference = eliminated(dense).reshape(-1, 2).sum(axis=1)
     np.testing.assert_allclose(chain.round, reference, rtol=1e-9, atol=1e-13)
-    np.testing.assert_allclose(chain.survive + chain.lose, np.where(chain.round > 0, 1, 0), rtol=1e-12)
+    np.testing.assert_allclose(
+        chain.survive + chain.lose, np.where(chain.round > 0, 1, 0), rtol=1e-12
+    )
 
 
 @given(chances, chances, loss_rates, st.integers(2, 60))
-def test_a_channel_whose_states_are_alike_is_bernoulli(leave: float, back: float, p: float, w_max: int) -> None:
+def test_a_channel_whose_states_are_alike_is_bernoulli(
+    leave: float, back: float, p: float, w_max: int
+) -> None:
     ours = gilbert_elliott.solve(gilbert_elliott.GilbertElliott(leave, back, p, p), w_max)
     theirs = solve(Bernoulli(p), w_max)
     np.testing.assert_allclose(ours.round, theirs.round, rtol=1e-9, atol=1e-250)
@@ -215,7 +251,9 @@ def test_states_never_left_or_without_loss_or_with_nothing_else(
     P = np.array([[1 - leave, leave], [back, 1 - back]])
     D, dense = np.diag([1 - good, 1 - bad]) @ P, np.zeros((16, 16))
     for w in range(2, 10):
-        here, up, down = (slice(2 * k, 2 * k + 2) for k in (w - 2, min(w - 1, 7), max(w // 2, 2) - 2))
+        here, up, down = (
+            slice(2 * k, 2 * k + 2) for k in (w - 2, min(w - 1, 7), max(w // 2, 2) - 2)
+        )
         survive = np.linalg.matrix_power(D, w)
         dense[here, up] += survive
         dense[here, down] += np.linalg.matrix_power(P, w) - survive
@@ -226,16 +264,25 @@ def test_states_never_left_or_without_loss_or_with_nothing_else(
 def test_a_channel_without_loss_goes_to_the_top() -> None:
     chain = gilbert_elliott.solve(gilbert_elliott.GilbertElliott(0.1, 0.2, 0, 0), 30)
     assert chain.round[-1] == pytest.approx(1)
-    assert gilbert_elliott.solve(gilbert_elliott.GilbertElliott(0.1, 0.2, 1, 1), 30).round[0] == pytest.approx(1)
+    assert gilbert_elliott.solve(gilbert_elliott.GilbertElliott(0.1, 0.2, 1, 1), 30).round[
+        0
+    ] == pytest.approx(1)
 
 
 # Timeouts
 
-#: Loss rates and mean round-trip times (s) recovered from three sets of measurements of the paper. By T0: the mean rate
-#: of the set by an evaluation apart from this program, and how far ours is from it.
+#: Loss rates and mean round-trip times (s) recovered from three sets of measurements of the paper.
+#: By T0: the mean rate of the set by an evaluation apart from this program, and how far ours is
+#: from it.
 SETS = {
-    7: ([(0.00298, 0.568), (0.00303, 0.567), (0.00391, 0.570)], {0.7: (35.4, 0.13), 1.5: (34.9, 0.16)}),
-    8: ([(0.00574, 0.534), (0.00523, 0.539), (0.00512, 0.540)], {0.7: (28.4, -0.17), 1.5: (27.8, -0.19)}),
+    7: (
+        [(0.00298, 0.568), (0.00303, 0.567), (0.00391, 0.570)],
+        {0.7: (35.4, 0.13), 1.5: (34.9, 0.16)},
+    ),
+    8: (
+        [(0.00574, 0.534), (0.00523, 0.539), (0.00512, 0.540)],
+        {0.7: (28.4, -0.17), 1.5: (27.8, -0.19)},
+    ),
     9: (
         [(0.02019, 0.474), (0.02364, 0.448), (0.02170, 0.455)],
         {0.7: (13.9, -0.13), 1.0: (13.4, -0.10), 1.5: (12.7, -0.13)},
@@ -247,39 +294,53 @@ SETS = {
 def test_timeouts_bring_the_rate_towards_the_measured_one(number: int) -> None:
     """Ours differ from the rates of that evaluation by 0.4 to 1 %, up or down.
 
-    It does not say what recovery and slow start carry, nor how connections are averaged. None of the counts that come
-    to mind meets all seven numbers to the digit; with one more segment per slow start ours would be within 0.02 of
-    those of set 9. What ours stands for is tested below.
+    It does not say what recovery and slow start carry, nor how connections are averaged. None of
+    the counts that come to mind meets all seven numbers to the digit; with one more segment per
+    slow start ours would be within 0.02 of those of set 9. What ours stands for is tested below.
     """
     connections, expected = SETS[number]
     for T0, (theirs, difference) in expected.items():
-        each = [timeouts.renewal_rate(solve(Bernoulli(p), 64), p, rtt.constant(R), T0) for p, R in connections]
+        each = [
+            timeouts.renewal_rate(solve(Bernoulli(p), 64), p, rtt.constant(R), T0)
+            for p, R in connections
+        ]
         assert np.mean(each) - theirs == pytest.approx(difference, abs=0.006)
 
 
 def timeout_by_definition(p: float, w: int) -> float:
     """PFTK's Q before it is simplified (its equations 22 to 24).
 
-    k segments arrive before the first that is lost, and let k more go in a last round. Of those fewer than three arrive
-    before one is lost, which is too few duplicate ACKs.
+    k segments arrive before the first that is lost, and let k more go in a last round. Of those
+    fewer than three arrive before one is lost, which is too few duplicate ACKs.
     """
     q = 1 - p
     before = q ** np.arange(w) * p / (1 - q**w)
-    too_few = np.array([sum(q**m * p if m < k else q**k for m in range(min(k, 2) + 1)) for k in range(w)])
+    too_few = np.array(
+        [sum(q**m * p if m < k else q**k for m in range(min(k, 2) + 1)) for k in range(w)]
+    )
     return float(before @ too_few) if w > 3 else 1.0
 
 
 @settings(max_examples=40)
-@given(st.floats(1e-3, 0.9), st.integers(2, 60), st.floats(0.01, 1), st.floats(0.1, 10), st.floats(0, 3))
+@given(
+    st.floats(1e-3, 0.9),
+    st.integers(2, 60),
+    st.floats(0.01, 1),
+    st.floats(0.1, 10),
+    st.floats(0, 3),
+)
 def test_timeouts_against_a_chain_with_states_for_them(
     p: float, w_max: int, R: float, T0: float, recovery_rounds: float
 ) -> None:
     """The semi-Markov process itself: a loss leads into a state of recovery or of a timeout, and from there to half.
 
-    What they carry and last is said in the module's docstring; Q and the silence are PFTK's by their definitions.
+    What they carry and last is said in the module's docstring; Q and the silence are PFTK's by
+    their definitions.
     """
     size = w_max - 1
-    silence = sum(p**k * 2 ** min(k, 6) for k in range(500))  # each timeout of a series twice as long, up to 64 T0
+    silence = sum(
+        p**k * 2 ** min(k, 6) for k in range(500)
+    )  # each timeout of a series twice as long, up to 64 T0
     P, carried, lasts = np.zeros((3 * size, 3 * size)), np.zeros(3 * size), np.zeros(3 * size)
     for w in range(2, w_max + 1):
         here = w - 2
@@ -288,9 +349,15 @@ def test_timeouts_against_a_chain_with_states_for_them(
         P[here, [size + here, 2 * size + here]] = (1 - survive) * np.array([1 - timeout, timeout])
         P[[size + here, 2 * size + here], max(w // 2, 2) - 2] = 1
         carried[[here, 2 * size + here]] = w, w / 2 - 1
-        lasts[[here, size + here, 2 * size + here]] = R, recovery_rounds * R, silence * T0 + math.log2(w / 2) * R
+        lasts[[here, size + here, 2 * size + here]] = (
+            R,
+            recovery_rounds * R,
+            silence * T0 + math.log2(w / 2) * R,
+        )
     law = eliminated(P)
-    ours = timeouts.renewal_rate(solve(Bernoulli(p), w_max), p, rtt.constant(R), T0, recovery_rounds=recovery_rounds)
+    ours = timeouts.renewal_rate(
+        solve(Bernoulli(p), w_max), p, rtt.constant(R), T0, recovery_rounds=recovery_rounds
+    )
     assert ours == pytest.approx(law @ carried / (law @ lasts), rel=1e-9)
 
 
@@ -308,7 +375,9 @@ def test_timeouts_cost(p: float, w_max: int, R: float, T0: float, more: float) -
 
 def test_without_loss_there_is_no_timeout() -> None:
     chain, law = solve(Bernoulli(1e-13), 64), rtt.constant(0.1)
-    assert timeouts.renewal_rate(chain, 1e-13, law, 1) == pytest.approx(renewal_rate(chain, law), rel=1e-9)
+    assert timeouts.renewal_rate(chain, 1e-13, law, 1) == pytest.approx(
+        renewal_rate(chain, law), rel=1e-9
+    )
 
 
 # A buffer that the window fills
@@ -332,7 +401,9 @@ def test_the_saw_tooth_of_a_full_buffer(pipe: float, buffer: float) -> None:
 
 
 @given(loss_rates, st.floats(3, 60), st.floats(0, 40), st.floats(0.1, 40))
-def test_a_larger_buffer_means_a_higher_rate(p: float, pipe: float, buffer: float, more: float) -> None:
+def test_a_larger_buffer_means_a_higher_rate(
+    p: float, pipe: float, buffer: float, more: float
+) -> None:
     small, large = (drop_tail.Bottleneck(100, pipe / 100, size) for size in (buffer, buffer + more))
     rates = [renewal_rate(drop_tail.solve(Bernoulli(p), link), link.rtt) for link in (small, large)]
     assert rates[0] <= rates[1] * (1 + 1e-12) <= 100 * (1 + 1e-9)
@@ -367,9 +438,24 @@ def test_a_buffer_that_never_fills_changes_nothing() -> None:
         (lambda: gilbert_elliott.GilbertElliott(-1, 0.5), "out-of-range", "good_to_bad", "-1"),
         (lambda: gilbert_elliott.GilbertElliott(0, 0), "out-of-range", "good_to_bad", "0"),
         (lambda: gilbert_elliott.GilbertElliott(1, 1), "out-of-range", "good_to_bad", "1"),
-        (lambda: gilbert_elliott.GilbertElliott.of_bursts(0.5, 0.1, 2), "out-of-range", "mean_loss", "0.5"),
-        (lambda: gilbert_elliott.GilbertElliott.of_bursts(0.1, 0.5, 0), "out-of-range", "bad_sojourn", "0"),
-        (lambda: gilbert_elliott.GilbertElliott.of_bursts(0.4, 0.5, 1), "out-of-range", "bad_sojourn", "1"),
+        (
+            lambda: gilbert_elliott.GilbertElliott.of_bursts(0.5, 0.1, 2),
+            "out-of-range",
+            "mean_loss",
+            "0.5",
+        ),
+        (
+            lambda: gilbert_elliott.GilbertElliott.of_bursts(0.1, 0.5, 0),
+            "out-of-range",
+            "bad_sojourn",
+            "0",
+        ),
+        (
+            lambda: gilbert_elliott.GilbertElliott.of_bursts(0.4, 0.5, 1),
+            "out-of-range",
+            "bad_sojourn",
+            "1",
+        ),
         (
             lambda: gilbert_elliott.solve(gilbert_elliott.GilbertElliott(0.1, 0.5), 9, idle=-1),
             "out-of-range",
@@ -380,15 +466,32 @@ def test_a_buffer_that_never_fills_changes_nothing() -> None:
         (lambda: drop_tail.Bottleneck(math.inf, 0.1, 1), "out-of-range", "rate", "inf"),
         (lambda: drop_tail.Bottleneck(9, -0.1, 1), "out-of-range", "base_rtt", "-0.1"),
         (lambda: drop_tail.Bottleneck(9, 0.1, -1), "out-of-range", "buffer", "-1"),
-        (lambda: drop_tail.solve(Bernoulli(0), drop_tail.Bottleneck(9, 1, 1), w_max=1), "out-of-range", "w_max", "1"),
-        (lambda: timeouts.renewal_rate(solve(Bernoulli(0.1), 9), 0.1, rtt.constant(1), 0), "out-of-range", "T0", "0"),
         (
-            lambda: timeouts.renewal_rate(solve(Bernoulli(0.1), 9), 0.1, rtt.constant(1), 1, recovery_rounds=-1),
+            lambda: drop_tail.solve(Bernoulli(0), drop_tail.Bottleneck(9, 1, 1), w_max=1),
+            "out-of-range",
+            "w_max",
+            "1",
+        ),
+        (
+            lambda: timeouts.renewal_rate(solve(Bernoulli(0.1), 9), 0.1, rtt.constant(1), 0),
+            "out-of-range",
+            "T0",
+            "0",
+        ),
+        (
+            lambda: timeouts.renewal_rate(
+                solve(Bernoulli(0.1), 9), 0.1, rtt.constant(1), 1, recovery_rounds=-1
+            ),
             "out-of-range",
             "recovery_rounds",
             "-1",
         ),
-        (lambda: aimd_chain.solve(Bernoulli(0.1), 1.9, HighSpeed()), "out-of-range", "w_max", "1.9"),
+        (
+            lambda: aimd_chain.solve(Bernoulli(0.1), 1.9, HighSpeed()),
+            "out-of-range",
+            "w_max",
+            "1.9",
+        ),
     ],
 )
 def test_bad_input_gets_one_clear_line(make: Any, code: str, field: str, value: str) -> None:

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from ackclock import models
 from ackclock.models import aimd_chain
-from ackclock.models.aimd_chain import Bernoulli, GeneralAimd, Throughput, between, rtt, solve, timeouts
+from ackclock.models.aimd_chain import (
+    Bernoulli,
+    GeneralAimd,
+    Throughput,
+    between,
+    rtt,
+    solve,
+    timeouts,
+)
 
 MODEL = models.model("aimd_chain")
 
@@ -63,10 +71,14 @@ def test_no_limit_is_a_limit_that_is_never_reached(p: float, alpha: float, beta:
     said = MODEL.answer(loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta)
     limit = 2 + math.sqrt(80 * alpha / ((1 - beta**2) * p))
     at_limit = solved(p, limit, alpha, beta)
-    assert said["throughput"] == pytest.approx(aimd_chain.renewal_rate(at_limit, rtt.constant(0.1)), rel=1e-12)
+    assert said["throughput"] == pytest.approx(
+        aimd_chain.renewal_rate(at_limit, rtt.constant(0.1)), rel=1e-12
+    )
     assert at_limit.round[-1] < 1e-16
     for window in (1.01 * limit, 100 * limit):
-        limited = MODEL.answer(loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta, window=window)
+        limited = MODEL.answer(
+            loss=p, rtt=0.1, additive_increase=alpha, decrease_factor=beta, window=window
+        )
         assert limited["throughput"] == said["throughput"]
 
 
@@ -86,7 +98,9 @@ def test_a_coarser_path_hardly_moves_means(p: float, alpha: float, beta: float) 
 
 def test_from_next_to_no_loss_on_the_square_root_law_holds() -> None:
     p = np.array([1e-14, 1e-12, 1e-10, 1e-8, 1e-6])
-    np.testing.assert_allclose(MODEL.answer(loss=p, rtt=0.1)["throughput"] * 0.1 * np.sqrt(p), 1.310, rtol=1e-3)
+    np.testing.assert_allclose(
+        MODEL.answer(loss=p, rtt=0.1)["throughput"] * 0.1 * np.sqrt(p), 1.310, rtol=1e-3
+    )
 
 
 @pytest.mark.slow

@@ -11,19 +11,36 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from ackclock.models import aimd_chain
-from ackclock.models.aimd_chain import MODES, TIME_WEIGHTED, Bernoulli, Throughput, renewal_rate, rtt, solve
+from ackclock.models.aimd_chain import (
+    MODES,
+    TIME_WEIGHTED,
+    Bernoulli,
+    Throughput,
+    renewal_rate,
+    rtt,
+    solve,
+)
 
 from ..refusals import refused
 
 ALL_MODES = (*MODES, TIME_WEIGHTED)
 
-#: Laws with what describes them to `scipy`: the density on the positive half and the mass that the link alone limits.
+#: Laws with what describes them to `scipy`: the density on the positive half and the mass that the
+#: link alone limits.
 CONTINUOUS = {
     "normal, cap": (rtt.normal(0.06, 0.03), stats.norm(0.06, 0.03), 1.0),
-    "normal, truncated": (rtt.normal(0.06, 0.03, "truncate"), stats.norm(0.06, 0.03), 1 / stats.norm.cdf(2)),
+    "normal, truncated": (
+        rtt.normal(0.06, 0.03, "truncate"),
+        stats.norm(0.06, 0.03),
+        1 / stats.norm.cdf(2),
+    ),
     "lognormal": (rtt.lognormal(0.1, 0.4, 0.02), stats.lognorm(0.4, 0.02, 0.1), 1.0),
     "gamma": (rtt.gamma(2.5, 0.04), stats.gamma(2.5, 0, 0.04), 1.0),
-    "Weibull": (rtt.weibull(3.7609, 0.7177, 0.0307), stats.weibull_min(3.7609, 0.0307, 0.7177), 1.0),
+    "Weibull": (
+        rtt.weibull(3.7609, 0.7177, 0.0307),
+        stats.weibull_min(3.7609, 0.0307, 0.7177),
+        1.0,
+    ),
 }
 SAMPLE = rtt.empirical([0.05, 0.2, 0.08, 0.08], [1, 2, 3, 4])
 #: The three points that reproduce Table 7.2 of the paper, with a link of 115 segments/s.
@@ -42,7 +59,9 @@ def quad(f: Any, low: float, law: Any) -> float:
     """From `low` on, piece by piece."""
     inner = law.isf([0.9999, 0.99, 0.9, 0.5, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10])
     ends = [low, *(r for r in inner if r > low), math.inf]
-    return math.fsum(integrate.quad(f, a, b, epsabs=0, epsrel=1e-11, limit=500)[0] for a, b in pairwise(ends))
+    return math.fsum(
+        integrate.quad(f, a, b, epsabs=0, epsrel=1e-11, limit=500)[0] for a, b in pairwise(ends)
+    )
 
 
 @pytest.mark.slow
@@ -51,17 +70,23 @@ def quad(f: Any, low: float, law: Any) -> float:
 def test_continuous_laws_against_quadrature_of_the_density(name: str, rate: float) -> None:
     law, density, scale = CONTINUOUS[name]
     windows = np.array([2.0, 7.0, 40.0])
-    below = [density.cdf(w / rate) if scale == 1 else scale * (density.cdf(w / rate) - density.cdf(0)) for w in windows]
+    below = [
+        density.cdf(w / rate) if scale == 1 else scale * (density.cdf(w / rate) - density.cdf(0))
+        for w in windows
+    ]
     for m in (0.5, 1, 2, 3):
         expected = [
-            rate**m * F + scale * quad(lambda r, w=w, m=m: (w / r) ** m * density.pdf(r), w / rate, density)
+            rate**m * F
+            + scale * quad(lambda r, w=w, m=m: (w / r) ** m * density.pdf(r), w / rate, density)
             for w, F in zip(windows, below, strict=True)
         ]
         np.testing.assert_allclose(law.capped_rate(m, rate, windows), expected, rtol=1e-9)
     upper = [scale * quad(lambda r: r * density.pdf(r), w / rate, density) for w in windows]
     np.testing.assert_allclose(law.upper_mean(windows / rate, windows), upper, rtol=1e-9)
     lasts = law.mean_at_least(windows / rate, windows)
-    both = windows / rate * law.cdf(windows / rate, windows) + law.upper_mean(windows / rate, windows)
+    both = windows / rate * law.cdf(windows / rate, windows) + law.upper_mean(
+        windows / rate, windows
+    )
     np.testing.assert_allclose(lasts, both, rtol=1e-12)
 
 
@@ -88,14 +113,24 @@ def test_edges_and_heavy_tails_in_closed_form(rate: float) -> None:
 
 def test_means_in_closed_form() -> None:
     w, none = np.array([3.0]), np.zeros(1)
-    assert rtt.frozen(stats.pareto(1.5, 0, 0.05)).mean_at_least(none, w) == pytest.approx(0.15, rel=1e-10)
-    assert rtt.lognormal(0.1, 0.4, 0.02).mean_at_least(none, w) == pytest.approx(0.02 + 0.1 * math.exp(0.08), rel=1e-12)
+    assert rtt.frozen(stats.pareto(1.5, 0, 0.05)).mean_at_least(none, w) == pytest.approx(
+        0.15, rel=1e-10
+    )
+    assert rtt.lognormal(0.1, 0.4, 0.02).mean_at_least(none, w) == pytest.approx(
+        0.02 + 0.1 * math.exp(0.08), rel=1e-12
+    )
     assert rtt.gamma(2.5, 0.04).mean_at_least(none, w) == pytest.approx(0.1, rel=1e-12)
     # Without a link: E R^-m of a gamma law, a lognormal one, a Weibull one.
     assert rtt.gamma(2.5, 0.04).capped_rate(1, math.inf, w) == pytest.approx(3 / 0.06, rel=1e-9)
-    assert rtt.gamma(2.5, 0.04).capped_rate(2, math.inf, w) == pytest.approx(9 / (0.0016 * 1.5 * 0.5), rel=1e-9)
-    assert rtt.lognormal(0.1, 0.4).capped_rate(2, math.inf, w) == pytest.approx(900 * math.exp(0.32), rel=1e-9)
-    assert rtt.weibull(3, 0.1).capped_rate(1, math.inf, w) == pytest.approx(30 * math.gamma(2 / 3), rel=1e-9)
+    assert rtt.gamma(2.5, 0.04).capped_rate(2, math.inf, w) == pytest.approx(
+        9 / (0.0016 * 1.5 * 0.5), rel=1e-9
+    )
+    assert rtt.lognormal(0.1, 0.4).capped_rate(2, math.inf, w) == pytest.approx(
+        900 * math.exp(0.32), rel=1e-9
+    )
+    assert rtt.weibull(3, 0.1).capped_rate(1, math.inf, w) == pytest.approx(
+        30 * math.gamma(2 / 3), rel=1e-9
+    )
     # Means that do not exist.
     assert rtt.gamma(2.5, 0.04).capped_rate(3, math.inf, w) == math.inf
     assert rtt.gamma(0.9, 0.04).capped_rate(1, math.inf, w) == math.inf
@@ -128,8 +163,13 @@ def test_a_law_per_window_is_each_of_them() -> None:
     r = np.array([[0.01], [0.2]])
     expected = stats.gamma.cdf(r, 2, 0, 0.01 * windows)
     np.testing.assert_allclose(each.cdf(r, windows[None, :]), expected)
-    same, alone = rtt.per_window(lambda _w: SAMPLE), Throughput(solve(Bernoulli(0.05), 20), SAMPLE, 90)
-    assert Throughput(alone.chain, same, 90).quantile([0.2, 0.9]) == pytest.approx(alone.quantile([0.2, 0.9]))
+    same, alone = (
+        rtt.per_window(lambda _w: SAMPLE),
+        Throughput(solve(Bernoulli(0.05), 20), SAMPLE, 90),
+    )
+    assert Throughput(alone.chain, same, 90).quantile([0.2, 0.9]) == pytest.approx(
+        alone.quantile([0.2, 0.9])
+    )
 
 
 def test_a_law_per_window_is_asked_for_once() -> None:
@@ -189,13 +229,17 @@ def test_any_distribution_of_scipy(law: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sd", "by_round", "by_segment", "over_time"), [(0.01, 125.68, 148.73, 124.40), (0.03, 138.45, 163.83, 123.97)]
+    ("sd", "by_round", "by_segment", "over_time"),
+    [(0.01, 125.68, 148.73, 124.40), (0.03, 138.45, 163.83, 123.97)],
 )
 def test_sampling_round_trips_overstates_the_rate(
     sd: float, by_round: float, by_segment: float, over_time: float
 ) -> None:
     # Mean 0.1 s; the law is not said. A normal one cut off at 0.02 s it is, to the digits given.
-    chain, law = solve(Bernoulli(0.01), 64), rtt.frozen(stats.truncnorm((0.02 - 0.1) / sd, np.inf, 0.1, sd))
+    chain, law = (
+        solve(Bernoulli(0.01), 64),
+        rtt.frozen(stats.truncnorm((0.02 - 0.1) / sd, np.inf, 0.1, sd)),
+    )
     assert Throughput(chain, law, mode="round").mean() == pytest.approx(by_round, rel=2e-4)
     assert Throughput(chain, law).mean() == pytest.approx(by_segment, rel=2e-4)
     assert renewal_rate(chain, law) == pytest.approx(over_time, rel=2e-4)
@@ -227,7 +271,8 @@ def test_table_7_2_of_the_paper(p: float, column: int, w_max: int) -> None:
 
 @pytest.mark.parametrize("w_max", [10, 40, 80])
 def test_table_7_2_at_nine_losses_of_ten_is_not_this_model(w_max: int) -> None:
-    # The paper prints 3.72, next to the 3.73 of p = 0.5; windows next to two give two per round trip.
+    # The paper prints 3.72, next to the 3.73 of p = 0.5; windows next to two give two per round
+    # trip.
     ours = Throughput(solve(Bernoulli(0.9), w_max), THREE_POINTS, 115).mean()
     assert ours == pytest.approx(3.28, abs=0.01)
 
@@ -253,7 +298,9 @@ def test_figures_of_the_paper_with_its_normal_law(
 @given(loss_rates, st.integers(2, 80), round_trips, st.floats(5, 5000), st.sampled_from(ALL_MODES))
 def test_the_law_is_a_law(p: float, w_max: int, law: rtt.RoundTrip, rate: float, mode: str) -> None:
     T = Throughput(solve(Bernoulli(p), w_max), law, rate, mode)
-    x = np.concatenate([np.linspace(-1, rate * 1.1, 60), np.geomspace(rate * 1e-9, rate, 40), [rate, np.inf]])
+    x = np.concatenate(
+        [np.linspace(-1, rate * 1.1, 60), np.geomspace(rate * 1e-9, rate, 40), [rate, np.inf]]
+    )
     x.sort()
     F = T.cdf(x)
     assert (np.diff(F) >= -1e-13).all()
@@ -276,7 +323,9 @@ def test_both_forms_of_the_moments_agree(name: str, mode: str) -> None:
     T = Throughput(chain, law, rate, mode)
     # The distribution function jumps, and has kinks, at w/R of the sample's points.
     points = {"constant": [0.1], "sample": [0.05, 0.08, 0.2]}.get(name, [])
-    edges = np.unique(np.clip([0.0, rate, *(w / r for w in chain.windows for r in points)], 0, rate))
+    edges = np.unique(
+        np.clip([0.0, rate, *(w / r for w in chain.windows for r in points)], 0, rate)
+    )
     if not points:
         edges = np.unique(np.concatenate([np.geomspace(1e-3, rate, 300), [0.0]]))
     nodes, weights = np.polynomial.legendre.leggauss(12)
@@ -288,7 +337,9 @@ def test_both_forms_of_the_moments_agree(name: str, mode: str) -> None:
 
 
 @settings(max_examples=40)
-@given(loss_rates, st.integers(2, 60), round_trips, st.sampled_from(ALL_MODES), st.floats(0.001, 0.999))
+@given(
+    loss_rates, st.integers(2, 60), round_trips, st.sampled_from(ALL_MODES), st.floats(0.001, 0.999)
+)
 def test_a_quantile_is_the_smallest_rate_that_is_enough(
     p: float, w_max: int, law: rtt.RoundTrip, mode: str, q: float
 ) -> None:
@@ -303,9 +354,13 @@ def test_a_quantile_is_the_smallest_rate_that_is_enough(
 def test_quantiles_of_a_constant_round_trip_are_those_of_the_window() -> None:
     chain = solve(Bernoulli(0.1), 5)
     T = Throughput(chain, rtt.constant(0.1), mode="round")  # shares 0.299, 0.242, 0.176, 0.283
-    np.testing.assert_allclose(T.quantile([0.2, 0.29, 0.31, 0.6, 0.9, 1]), [20, 20, 30, 40, 50, 50], rtol=1e-12)
+    np.testing.assert_allclose(
+        T.quantile([0.2, 0.29, 0.31, 0.6, 0.9, 1]), [20, 20, 30, 40, 50, 50], rtol=1e-12
+    )
     assert T.interval(0.5) == pytest.approx((20, 50), rel=1e-12)
-    assert T.exceeds([19, 20, 49, 50]) == pytest.approx([1, 1 - 0.2988153158, 0.2826968225, 0], abs=1e-9)
+    assert T.exceeds([19, 20, 49, 50]) == pytest.approx(
+        [1, 1 - 0.2988153158, 0.2826968225, 0], abs=1e-9
+    )
     assert T.atom == 0
 
 
@@ -328,7 +383,9 @@ def test_time_weights_make_the_mean_the_renewal_rate() -> None:
     T = Throughput(chain, SAMPLE, 150, TIME_WEIGHTED)
     for x in (30, 100, 149):
         assert T.cdf(x) == pytest.approx(lasts[windows / lasts <= x].sum() / lasts.sum(), abs=4e-3)
-    assert T.atom == pytest.approx(lasts[windows / lasts >= 150 * (1 - 1e-12)].sum() / lasts.sum(), abs=4e-3)
+    assert T.atom == pytest.approx(
+        lasts[windows / lasts >= 150 * (1 - 1e-12)].sum() / lasts.sum(), abs=4e-3
+    )
 
 
 @settings(max_examples=40)
@@ -345,8 +402,12 @@ def test_the_rate_falls_with_loss_and_round_trip_and_rises_with_the_limits(
 
 
 @settings(max_examples=40)
-@given(loss_rates, st.integers(2, 60), st.floats(0.01, 1), st.floats(10, 1000), st.floats(0.01, 100))
-def test_only_the_product_of_rate_and_time_matters(p: float, w_max: int, r: float, rate: float, scale: float) -> None:
+@given(
+    loss_rates, st.integers(2, 60), st.floats(0.01, 1), st.floats(10, 1000), st.floats(0.01, 100)
+)
+def test_only_the_product_of_rate_and_time_matters(
+    p: float, w_max: int, r: float, rate: float, scale: float
+) -> None:
     chain = solve(Bernoulli(p), w_max)
     for one, other in (
         (rtt.constant(r), rtt.constant(r * scale)),
@@ -361,7 +422,9 @@ def test_only_the_product_of_rate_and_time_matters(p: float, w_max: int, r: floa
 
 
 @given(loss_rates, st.integers(2, 60), st.floats(0.01, 1), st.floats(1.01, 5))
-def test_a_longer_round_trip_means_a_lower_rate(p: float, w_max: int, r: float, more: float) -> None:
+def test_a_longer_round_trip_means_a_lower_rate(
+    p: float, w_max: int, r: float, more: float
+) -> None:
     chain = solve(Bernoulli(p), w_max)
     for rate in (20, math.inf):
         short, long = (Throughput(chain, rtt.constant(at), rate) for at in (r, r * more))
@@ -399,14 +462,54 @@ def test_limits_of_loss() -> None:
         (lambda: rtt.empirical([0.1], [1, 2]), "out-of-range", "weights", "2"),
         (lambda: rtt.empirical([0.1], [-1]), "out-of-range", "weights", "-1"),
         (lambda: rtt.empirical([0.1], [0]), "out-of-range", "weights", "0"),
-        (lambda: Throughput(solve(Bernoulli(0.1), 5), rtt.constant(1), 0), "out-of-range", "rate", "0"),
-        (lambda: Throughput(solve(Bernoulli(0.1), 5), rtt.constant(1), 9, "when"), "unknown-name", "mode", "when"),
-        (lambda: Throughput(solve(Bernoulli(0.1), 5), rtt.constant(1)).moment(0), "out-of-range", "m", "0"),
-        (lambda: Throughput(solve(Bernoulli(0.1), 5), rtt.constant(1)).quantile(0), "out-of-range", "q", "0"),
-        (lambda: Throughput(solve(Bernoulli(0.1), 5), rtt.constant(1)).quantile(math.nan), "out-of-range", "q", "nan"),
-        (lambda: Throughput(solve(Bernoulli(0.1), 5), rtt.constant(1)).interval(1), "out-of-range", "c", "1"),
-        (lambda: Throughput(solve(Bernoulli(0.1), 5), rtt.constant(1)).cdf(math.nan), "out-of-range", "x", "nan"),
-        (lambda: aimd_chain.renewal_rate(solve(Bernoulli(0.1), 5), rtt.constant(1), -1), "out-of-range", "rate", "-1"),
+        (
+            lambda: Throughput(solve(Bernoulli(0.1), 5), rtt.constant(1), 0),
+            "out-of-range",
+            "rate",
+            "0",
+        ),
+        (
+            lambda: Throughput(solve(Bernoulli(0.1), 5), rtt.constant(1), 9, "when"),
+            "unknown-name",
+            "mode",
+            "when",
+        ),
+        (
+            lambda: Throughput(solve(Bernoulli(0.1), 5), rtt.constant(1)).moment(0),
+            "out-of-range",
+            "m",
+            "0",
+        ),
+        (
+            lambda: Throughput(solve(Bernoulli(0.1), 5), rtt.constant(1)).quantile(0),
+            "out-of-range",
+            "q",
+            "0",
+        ),
+        (
+            lambda: Throughput(solve(Bernoulli(0.1), 5), rtt.constant(1)).quantile(math.nan),
+            "out-of-range",
+            "q",
+            "nan",
+        ),
+        (
+            lambda: Throughput(solve(Bernoulli(0.1), 5), rtt.constant(1)).interval(1),
+            "out-of-range",
+            "c",
+            "1",
+        ),
+        (
+            lambda: Throughput(solve(Bernoulli(0.1), 5), rtt.constant(1)).cdf(math.nan),
+            "out-of-range",
+            "x",
+            "nan",
+        ),
+        (
+            lambda: aimd_chain.renewal_rate(solve(Bernoulli(0.1), 5), rtt.constant(1), -1),
+            "out-of-range",
+            "rate",
+            "-1",
+        ),
     ],
 )
 def test_bad_input_gets_one_clear_line(make: Any, code: str, field: str, value: str) -> None:

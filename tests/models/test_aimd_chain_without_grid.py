@@ -1,6 +1,7 @@
 """The chain's record against lives without a grid: windows are real numbers, and losses are drawn.
 
-The band of 0.5 % is what was asked for; the drawn means are known to half of that (four standard errors).
+The band of 0.5 % is what was asked for; the drawn means are known to half of that (four standard
+errors).
 """
 
 import itertools
@@ -22,7 +23,8 @@ def mean_by_rounds(p: float, kept: float, increase: float = 1.0) -> tuple[float,
     v = np.full(LIVES, 2 + np.sqrt(increase / (2 * (1 - kept) * p)) * kept)
     rounds, windows = np.zeros(LIVES), np.zeros(LIVES)
     for epoch in range(EPOCHS):
-        # The first j of which v + (v + a) + ... + (v + j a) exceeds what may be sent until the loss.
+        # The first j of which v + (v + a) + ... + (v + j a) exceeds what may be sent until the
+        # loss.
         room = draw.standard_exponential(LIVES) / per_segment
         b = v + increase / 2
         j = np.maximum(np.ceil((-b + np.sqrt(b * b + 2 * increase * (room - v))) / increase), 0)
@@ -51,25 +53,43 @@ def test_every_decrease_at_every_loss_rate(p: float, kept: float) -> None:
 )
 def test_any_increase(p: float, increase: float, kept: float) -> None:
     expected, _ = mean_by_rounds(p, kept, increase)
-    said = MODEL.answer(loss=p, rtt=0.1, decrease_factor=kept, additive_increase=increase, rounded_down=0)
+    said = MODEL.answer(
+        loss=p, rtt=0.1, decrease_factor=kept, additive_increase=increase, rounded_down=0
+    )
     assert said["round_window"] == pytest.approx(expected, rel=0.005)
 
 
-@pytest.mark.parametrize(("window", "increase", "kept"), [(8.5, 1, 0.9), (11, 4, 0.7), (20, 3, 0.5), (300.7, 1, 0.9)])
-def test_a_largest_window_is_reached_whatever_the_steps(window: float, increase: float, kept: float) -> None:
-    p, draw, w, total, rounds = 0.3 / window**2, np.random.default_rng(3), np.full(LIVES, window), 0.0, 1500
+@pytest.mark.parametrize(
+    ("window", "increase", "kept"), [(8.5, 1, 0.9), (11, 4, 0.7), (20, 3, 0.5), (300.7, 1, 0.9)]
+)
+def test_a_largest_window_is_reached_whatever_the_steps(
+    window: float, increase: float, kept: float
+) -> None:
+    p, draw, w, total, rounds = (
+        0.3 / window**2,
+        np.random.default_rng(3),
+        np.full(LIVES, window),
+        0.0,
+        1500,
+    )
     for number in range(rounds):
         lost = draw.random(LIVES) < -np.expm1(w * np.log1p(-p))
         w = np.where(lost, np.maximum(2, kept * w), np.minimum(w + increase, window))
         total += w.mean() if number >= rounds // 3 else 0.0
     said = MODEL.answer(
-        loss=p, rtt=0.1, decrease_factor=kept, additive_increase=increase, rounded_down=0, window=window
+        loss=p,
+        rtt=0.1,
+        decrease_factor=kept,
+        additive_increase=increase,
+        rounded_down=0,
+        window=window,
     )["round_window"]
     assert said == pytest.approx(total / (rounds - rounds // 3), rel=0.005)
 
 
 def test_no_answer_jumps_on_the_way_from_fine_paths_to_coarse_ones() -> None:
-    # Where the path's windows move together, go over from one path to the other, and make several rounds at once.
+    # Where the path's windows move together, go over from one path to the other, and make several
+    # rounds at once.
     for start, end in ((0.3, 0.05), (0.04, 0.001), (2e-5, 2e-6)):
         p = np.geomspace(start, end, 400)
         rates = np.log(MODEL.goodputs(loss=p, rtt=0.1, decrease_factor=0.8))
@@ -79,14 +99,20 @@ def test_no_answer_jumps_on_the_way_from_fine_paths_to_coarse_ones() -> None:
 
 def test_goodput_rises_with_what_is_kept() -> None:
     for p in (1e-5, 1e-3, 0.05, 0.2):
-        rates = MODEL.goodputs(loss=p, rtt=0.1, decrease_factor=np.linspace(0.3, 0.95, 400), rounded_down=0)
+        rates = MODEL.goodputs(
+            loss=p, rtt=0.1, decrease_factor=np.linspace(0.3, 0.95, 400), rounded_down=0
+        )
         assert (np.diff(rates) > 0).all()
 
 
 def test_shared_falls_beside_a_channel_are_those_without_one() -> None:
     # A channel whose states are alike is none.
     channel = gilbert_elliott.GilbertElliott(0.3, 0.4, 0.01, 0.01)
-    for response in (GeneralAimd(1, 0.9), GeneralAimd(0.7, 0.3), GeneralAimd(1, 0.9, whole_steps=True)):
+    for response in (
+        GeneralAimd(1, 0.9),
+        GeneralAimd(0.7, 0.3),
+        GeneralAimd(1, 0.9, whole_steps=True),
+    ):
         # A round sends whole segments beside a channel: windows are, where the increase is.
         if response.alpha == 1:
             alone = solve(Bernoulli(0.01), 120, response).round

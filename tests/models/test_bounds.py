@@ -95,7 +95,9 @@ def answer_or_refusal(model: Model, asked: dict[str, float]) -> dict[str, np.nda
         ("hstcp_window_sim", "flows", {"rtt": np.linspace(0.1, 0.2, 10_000)}),
     ],
 )
-def test_too_much_work_is_refused_before_it_is_begun(name: str, field: str, asked: dict[str, float]) -> None:
+def test_too_much_work_is_refused_before_it_is_begun(
+    name: str, field: str, asked: dict[str, float]
+) -> None:
     model = models.model(name)
     with refused("out-of-range", field, "at most"):
         counted(lambda: model.answer(**(given_of(model) | asked)))

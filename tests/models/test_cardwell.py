@@ -19,7 +19,9 @@ losses = st.floats(1e-7, 0.4)
 
 
 def test_the_check_values() -> None:
-    says = MODEL.answer(size=100, loss=0.01, rtt=0.1, ack_loss=0.01, first_delayed_ack=0.1, **PAPERS)
+    says = MODEL.answer(
+        size=100, loss=0.01, rtt=0.1, ack_loss=0.01, first_delayed_ack=0.1, **PAPERS
+    )
     expected = {
         "slow_start_segments": (63.7628, 4), "slow_start_window": (22.5876, 4), "slow_start_time": (0.697895, 6),
         "loss_time": (0.096922, 6), "congestion_avoidance_time": (0.492402, 6), "handshake_time": (0.161224, 6),
@@ -34,7 +36,9 @@ def test_the_check_values() -> None:
 
 @given(sizes, losses, st.floats(1e-3, 2), st.integers(1, 100), st.integers(1, 2))
 def test_the_parts_make_the_whole(size: int, loss: float, rtt: float, w1: int, b: int) -> None:
-    says = MODEL.answer(size=size, loss=loss, rtt=rtt, initial_window=w1, segments_per_ack=b, ack_loss=loss)
+    says = MODEL.answer(
+        size=size, loss=loss, rtt=rtt, initial_window=w1, segments_per_ack=b, ack_loss=loss
+    )
     parts = [says[name] for name in says if name.endswith("_time")]
     assert sum(parts) == pytest.approx(float(says["time"]))
     assert min(parts) >= 0
@@ -43,17 +47,26 @@ def test_the_parts_make_the_whole(size: int, loss: float, rtt: float, w1: int, b
 
 
 @given(st.integers(1, 10**5), losses, st.floats(1e-3, 1), st.floats(1.01, 3))
-def test_longer_ways_and_larger_transfers_take_longer(size: int, loss: float, rtt: float, factor: float) -> None:
+def test_longer_ways_and_larger_transfers_take_longer(
+    size: int, loss: float, rtt: float, factor: float
+) -> None:
     time = MODEL.answer(size=size, loss=loss, rtt=rtt)["time"]
     assert MODEL.answer(size=size, loss=loss, rtt=rtt * factor)["time"] > time
-    assert MODEL.answer(size=size * factor, loss=0, rtt=rtt)["time"] > MODEL.answer(size=size, loss=0, rtt=rtt)["time"]
+    assert (
+        MODEL.answer(size=size * factor, loss=0, rtt=rtt)["time"]
+        > MODEL.answer(size=size, loss=0, rtt=rtt)["time"]
+    )
 
 
 @given(st.integers(1, 10**5), losses, st.floats(1e-3, 1), st.floats(0.01, 100))
 def test_time_has_no_scale_of_its_own(size: int, loss: float, rtt: float, factor: float) -> None:
     def time(scale: float) -> float:
         timers = {"rtt": rtt, "timeout": 4 * rtt, "syn_timer": 1.0, "first_delayed_ack": 0.1}
-        return float(MODEL.answer(size=size, loss=loss, **{name: of * scale for name, of in timers.items()})["time"])
+        return float(
+            MODEL.answer(size=size, loss=loss, **{name: of * scale for name, of in timers.items()})[
+                "time"
+            ]
+        )
 
     assert time(factor) == pytest.approx(factor * time(1), rel=1e-12)
 
@@ -62,12 +75,16 @@ def test_time_has_no_scale_of_its_own(size: int, loss: float, rtt: float, factor
 def test_whole_rounds_of_a_slow_start_are_counted(rounds: int, w1: int, rtt: float) -> None:
     # Doubling from w1 for n round trips sends w1 (2^n - 1).
     size = w1 * (2**rounds - 1)
-    says = MODEL.answer(size=size, loss=0, rtt=rtt, segments_per_ack=1, initial_window=w1, handshake=0)
+    says = MODEL.answer(
+        size=size, loss=0, rtt=rtt, segments_per_ack=1, initial_window=w1, handshake=0
+    )
     assert says["time"] == pytest.approx(rounds * rtt, rel=1e-9)
 
 
 def test_a_window_limit_makes_a_long_transfer_linear() -> None:
-    one, two = (float(MODEL.answer(size=size, loss=0, rtt=0.1, window=50)["time"]) for size in (1e5, 2e5))
+    one, two = (
+        float(MODEL.answer(size=size, loss=0, rtt=0.1, window=50)["time"]) for size in (1e5, 2e5)
+    )
     assert two - one == pytest.approx(1e5 / 50 * 0.1, rel=1e-9)
 
 
@@ -84,7 +101,9 @@ def test_hardly_any_loss_is_none() -> None:
 def test_a_window_limit_is_met_without_a_jump() -> None:
     # Where slow start just reaches the limit both forms agree.
     limit = float(cardwell.slow_start_window(500, 10, 1))
-    below, above = (cardwell.slow_start_time(500, 0.1, limit * one, 1, 10) for one in (1 - 1e-9, 1 + 1e-9))
+    below, above = (
+        cardwell.slow_start_time(500, 0.1, limit * one, 1, 10) for one in (1 - 1e-9, 1 + 1e-9)
+    )
     assert below == pytest.approx(float(above), rel=1e-6)
 
 

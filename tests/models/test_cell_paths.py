@@ -16,7 +16,12 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "wifi-cell.toml"
 PACKET_OVER_PAYLOAD = 1000 / 960
 
 # Mbit/s with headers, service time in ms and bandwidth-delay product in packets, by uploads.
-TABLE = {0: (13.675, 0.585, 341.9), 2: (5.168, 1.548, 129.2), 5: (2.585, 3.095, 64.6), 10: (1.369, 5.842, 34.2)}
+TABLE = {
+    0: (13.675, 0.585, 341.9),
+    2: (5.168, 1.548, 129.2),
+    5: (2.585, 3.095, 64.6),
+    10: (1.369, 5.842, 34.2),
+}
 
 Tree = dict[str, Any]
 
@@ -53,17 +58,28 @@ def test_the_published_table_from_a_scenario(cell, uploads: int) -> None:
         each = answer["goodput_bit_per_s"] / path.instances
         assert each * PACKET_OVER_PAYLOAD / 1e6 == pytest.approx(mbit_per_s, rel=1e-3)
         assert answer["outputs"]["service_time"] * 1e3 == pytest.approx(service_ms, rel=1e-3)
-        # Its round-trip time is that of the wires, serialisation included, not the 200 ms of the table.
-        assert answer["outputs"]["bdp"] * 0.2 / path.round_trip.base_s == pytest.approx(bdp, rel=2e-3)
+        # Its round-trip time is that of the wires, serialisation included, not the 200 ms of the
+        # table.
+        assert answer["outputs"]["bdp"] * 0.2 / path.round_trip.base_s == pytest.approx(
+            bdp, rel=2e-3
+        )
 
 
 def test_acks_of_every_other_packet_take_half_the_time(cell) -> None:
-    every = {f"flows.{name}.transport.delayed_ack.every": "2 packets" for name in ("download", "upload")}
+    every = {
+        f"flows.{name}.transport.delayed_ack.every": "2 packets" for name in ("download", "upload")
+    }
     path = paths_of(cell(10, **every))["download"]
-    assert said("dcf", path)["goodput_bit_per_s"] * PACKET_OVER_PAYLOAD / 1e6 == pytest.approx(1.58, rel=3e-3)
-    mixed = paths_of(cell(10, **{"flows.download.transport.delayed_ack.every": "2 packets"}))["download"]
+    assert said("dcf", path)["goodput_bit_per_s"] * PACKET_OVER_PAYLOAD / 1e6 == pytest.approx(
+        1.58, rel=3e-3
+    )
+    mixed = paths_of(cell(10, **{"flows.download.transport.delayed_ack.every": "2 packets"}))[
+        "download"
+    ]
     assert said("dcf", mixed)["note"] == "queues of 2 classes contend, it is about alike ones"
-    assert said("edca", mixed)["inputs"]["exchange"] < said("edca", mixed)["inputs"]["other_exchange"]
+    assert (
+        said("edca", mixed)["inputs"]["exchange"] < said("edca", mixed)["inputs"]["other_exchange"]
+    )
 
 
 def test_alike_queues_are_one_and_the_others_to_the_model_of_two_classes(cell) -> None:
@@ -72,7 +88,9 @@ def test_alike_queues_are_one_and_the_others_to_the_model_of_two_classes(cell) -
     assert [one["inputs"]["stations"] for one in both] == [1, 1]
     assert [one["inputs"]["other_stations"] for one in both] == [10, 10]
     assert both[0]["goodput_bit_per_s"] * 10 == pytest.approx(both[1]["goodput_bit_per_s"])
-    assert both[0]["goodput_bit_per_s"] == pytest.approx(said("dcf", download)["goodput_bit_per_s"], rel=0.02)
+    assert both[0]["goodput_bit_per_s"] == pytest.approx(
+        said("dcf", download)["goodput_bit_per_s"], rel=0.02
+    )
     assert said("edca", paths_of(cell(0))["download"])["note"] == "one queue of data contends alone"
 
 
@@ -85,14 +103,23 @@ def test_two_classes(cell) -> None:
     assert download["outputs"]["goodput"] == pytest.approx(upload["outputs"]["other_goodput"])
     assert download["outputs"]["goodput"] > 1.5 * upload["outputs"]["goodput"]
     slower = paths_of(cell(4, **{"hops.station-data.link.rate": "6 Mbit/s"}))["download"]
-    assert said("edca", slower)["inputs"]["other_exchange"] > 4 * said("edca", slower)["inputs"]["exchange"]
+    assert (
+        said("edca", slower)["inputs"]["other_exchange"]
+        > 4 * said("edca", slower)["inputs"]["exchange"]
+    )
 
 
 def test_flows_behind_one_queue_share_it(cell) -> None:
     path = paths_of(cell(0, **{"flows.download.count": 10}))["download"]
     answer = said("dcf", path)
-    assert (answer["verdict"], answer["inputs"]["stations"], answer["inputs"]["flows"]) == ("applies", 1, 10)
-    assert answer["goodput_bit_per_s"] * PACKET_OVER_PAYLOAD / 1e6 == pytest.approx(13.675, rel=1e-3)
+    assert (answer["verdict"], answer["inputs"]["stations"], answer["inputs"]["flows"]) == (
+        "applies",
+        1,
+        10,
+    )
+    assert answer["goodput_bit_per_s"] * PACKET_OVER_PAYLOAD / 1e6 == pytest.approx(
+        13.675, rel=1e-3
+    )
     assert answer["outputs"]["flow_goodput"] == pytest.approx(answer["outputs"]["goodput"] / 10)
     tree = cell(0).tree
     far = tree["flows"][0] | {"name": "far", "access_delay": "100 ms"}
@@ -129,11 +156,14 @@ def test_rts_and_the_size_of_the_macs_answer_count(cell) -> None:
         said("dcf", paths_of(cell(2, **changes))["download"])["inputs"]
         for changes in ({}, {"shared_media.cell.rts_threshold": "500 bytes"})
     )
-    # RTS of 20 bytes, CTS of 14, at 6 Mbit/s: 26 us of preamble and extension, 8 and 6 symbols of 4 us, and two SIFS.
+    # RTS of 20 bytes, CTS of 14, at 6 Mbit/s: 26 us of preamble and extension, 8 and 6 symbols of 4
+    # us, and two SIFS.
     assert careful["success"] - plain["success"] == pytest.approx(58e-6 + 50e-6 + 20e-6)
     assert careful["collision"] == pytest.approx(58e-6 + 60e-6 + 64e-6)
     assert careful["priority"] == plain["priority"]  # ACKs are shorter
-    longer = said("dcf", paths_of(cell(2, **{"shared_media.cell.ack_size": "32 bytes"}))["download"])["inputs"]
+    longer = said(
+        "dcf", paths_of(cell(2, **{"shared_media.cell.ack_size": "32 bytes"}))["download"]
+    )["inputs"]
     assert longer["success"] - plain["success"] == pytest.approx(24e-6)
 
 
@@ -163,19 +193,28 @@ def test_rts_and_the_size_of_the_macs_answer_count(cell) -> None:
 )  # fmt: skip
 def test_what_has_no_answer_says_so(cell, changes: Tree, note: str) -> None:
     answer = said("dcf", paths_of(cell(2, **changes))["download"])
-    assert (answer["verdict"], answer["note"], answer["goodput_bit_per_s"]) == ("does not apply", note, None)
+    assert (answer["verdict"], answer["note"], answer["goodput_bit_per_s"]) == (
+        "does not apply",
+        note,
+        None,
+    )
 
 
 def test_elsewhere_there_is_no_cell(resolved, cell) -> None:
     path = models.flow_paths(resolved())[0]
     assert path.cell is None
-    assert {said(name, path)["note"] for name in ("dcf", "edca")} == {"its data contend for no medium"}
+    assert {said(name, path)["note"] for name in ("dcf", "edca")} == {
+        "its data contend for no medium"
+    }
     three = cell(2).tree
     for name, cw_min in (("second", 63), ("third", 127)):
         hop = next(one for one in three["hops"] if one["name"] == "station-data")
         three["hops"].append(hop | {"name": name, "link": hop["link"] | {"cw_min": cw_min}})
         three["flows"].append(three["flows"][1] | {"name": name, "route": [name, "to-server"]})
-    assert said("edca", paths_of(Scenario(three))["download"])["note"] == "queues of 3 classes contend, it takes two"
+    assert (
+        said("edca", paths_of(Scenario(three))["download"])["note"]
+        == "queues of 3 classes contend, it takes two"
+    )
 
 
 @pytest.mark.parametrize(
@@ -214,7 +253,10 @@ def test_what_a_cell_takes_for_granted(cell, changes: Tree, violated: str, how: 
 def test_a_buffer_of_one_bandwidth_delay_product_is_not_enough_beside_others(cell) -> None:
     """At ten uploads 34 packets are one, and 70 were needed."""
     verdicts = [
-        said("dcf", paths_of(cell(10, **{"hops.ap-data.queue.limit": f"{limit} packets"}))["download"])["verdict"]
+        said(
+            "dcf",
+            paths_of(cell(10, **{"hops.ap-data.queue.limit": f"{limit} packets"}))["download"],
+        )["verdict"]
         for limit in (35, 75)
     ]
     assert verdicts == ["applies with violated assumptions", "applies"]
@@ -253,15 +295,21 @@ def test_the_engine_under_saturated_udp(cell, uploads: int) -> None:
         assert (alike["verdict"], alike["inputs"]["priority"]) == ("applies", 0)
         assert goodput(result, name) == pytest.approx(alike["goodput_bit_per_s"], rel=0.05)
         if uploads:
-            assert goodput(result, name) == pytest.approx(said("edca", path)["goodput_bit_per_s"], rel=0.02)
+            assert goodput(result, name) == pytest.approx(
+                said("edca", path)["goodput_bit_per_s"], rel=0.02
+            )
 
 
 @pytest.mark.parametrize("uploads", TABLE)
 def test_the_engine_under_tcp(cell, uploads: int) -> None:
-    scenario = Scenario(cell(uploads).tree | {"duration": "80 s", "warmup": "40 s", "replicates": 3})
+    scenario = Scenario(
+        cell(uploads).tree | {"duration": "80 s", "warmup": "40 s", "replicates": 3}
+    )
     result = simulate(scenario)
     for name, path in paths_of(scenario).items():
-        assert goodput(result, name) == pytest.approx(said("dcf", path)["goodput_bit_per_s"], rel=0.05)
+        assert goodput(result, name) == pytest.approx(
+            said("dcf", path)["goodput_bit_per_s"], rel=0.05
+        )
 
 
 def test_the_model_of_two_classes_is_the_engines(cell) -> None:
@@ -270,7 +318,9 @@ def test_the_model_of_two_classes_is_the_engines(cell) -> None:
     scenario = Scenario(tree)
     result = simulate(scenario)
     for name, path in paths_of(scenario).items():
-        assert goodput(result, name) == pytest.approx(said("edca", path)["goodput_bit_per_s"], rel=0.02)
+        assert goodput(result, name) == pytest.approx(
+            said("edca", path)["goodput_bit_per_s"], rel=0.02
+        )
 
 
 def test_a_cell_without_delay_has_a_rate_all_the_same(cell) -> None:
@@ -281,5 +331,7 @@ def test_a_cell_without_delay_has_a_rate_all_the_same(cell) -> None:
 
 
 def test_an_exchange_with_another_answer() -> None:
-    times = [edca.exchange(edca.ERP_OFDM, 1036, 54e6, 6e6, ack_size=size).success for size in (14, 32)]
+    times = [
+        edca.exchange(edca.ERP_OFDM, 1036, 54e6, 6e6, ack_size=size).success for size in (14, 32)
+    ]
     assert times[1] - times[0] == pytest.approx(24e-6)

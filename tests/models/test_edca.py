@@ -27,7 +27,8 @@ from ackclock.models.edca import (
 from ..refusals import refused
 from . import slots
 
-# A cell of 802.11g: packets of 1000 bytes in 36 of headers, TCP's ACKs in a class of their own (AIFSN 2, CW 3 to 7).
+# A cell of 802.11g: packets of 1000 bytes in 36 of headers, TCP's ACKs in a class of their own
+# (AIFSN 2, CW 3 to 7).
 DATA = Backoff(31, 1023, 11)
 CONTENDERS = np.array([1, 3, 6, 11])
 
@@ -35,19 +36,28 @@ CONTENDERS = np.array([1, 3, 6, 11])
 def cell(phy: Phy, acks_per_packet: float = 1.0, *, eifs: bool = True) -> saturation.Saturation:
     data, ack = (exchange(phy, size, 54e6, 6e6, eifs=eifs) for size in (1036, 76))
     priority = acks_per_packet * saturation.priority_time(phy, ack, 2, 3)
-    return saturation.solve(CONTENDERS, DATA, **saturation.with_aifs(phy, data, 6), priority=priority)
+    return saturation.solve(
+        CONTENDERS, DATA, **saturation.with_aifs(phy, data, 6), priority=priority
+    )
 
 
 def test_airtimes_of_the_profiles() -> None:
     frames = [(1036, 54e6, False), (76, 54e6, False), (14, 6e6, True)]
-    expected = {ERP_OFDM: [182.0, 38.0, 50.0], ERP_OFDM_BITS: [185.5, 43.3, 50.7], OFDM: [176.0, 32.0, 44.0]}
+    expected = {
+        ERP_OFDM: [182.0, 38.0, 50.0],
+        ERP_OFDM_BITS: [185.5, 43.3, 50.7],
+        OFDM: [176.0, 32.0, 44.0],
+    }
     for phy, airtimes in expected.items():
         got = [phy.airtime(size, rate, control=control) * 1e6 for size, rate, control in frames]
         assert got == pytest.approx(airtimes, abs=0.05)
-    # 802.11b as ns-3 has it, for 1500 bytes in 36 of headers, and its MAC acknowledgement at 1 and 2 Mbit/s.
+    # 802.11b as ns-3 has it, for 1500 bytes in 36 of headers, and its MAC acknowledgement at 1 and
+    # 2 Mbit/s.
     for rate, airtime in ((1e6, 12_480), (2e6, 6336), (5.5e6, 2427), (11e6, 1310)):
         assert DSSS.airtime(1536, rate) * 1e6 == pytest.approx(airtime, abs=1e-6)
-    assert [DSSS.airtime(14, rate, control=True) * 1e6 for rate in (1e6, 2e6)] == pytest.approx([304, 248])
+    assert [DSSS.airtime(14, rate, control=True) * 1e6 for rate in (1e6, 2e6)] == pytest.approx(
+        [304, 248]
+    )
     # One stream at 65 Mbit/s: 36 us, then symbols of 260 bits.
     assert HT.airtime(1536, 65e6) * 1e6 == pytest.approx(36 + 4 * math.ceil((8 * 1536 + 22) / 260))
     assert ERP_OFDM.aifs(2) == pytest.approx(28e-6)
@@ -69,7 +79,11 @@ def test_a_frame_without_size_or_rate_is_refused() -> None:
         (ERP_OFDM, 1, [13.675, 5.168, 2.585, 1.369]),
         (ERP_OFDM, 0.5, [15.53, 5.98, 2.99, 1.58]),
         (ERP_OFDM_BITS, 1, [13.444, 5.066, 2.533, 1.342]),
-        (Phy("no extension", 9e-6, 10e-6, 20e-6, 20e-6, 4e-6, 22), 1, [14.260, 5.427, 2.720, 1.441]),
+        (
+            Phy("no extension", 9e-6, 10e-6, 20e-6, 20e-6, 4e-6, 22),
+            1,
+            [14.260, 5.427, 2.720, 1.441],
+        ),
     ],
 )
 def test_a_download_beside_uploads(phy: Phy, acks: float, expected: list[float]) -> None:
@@ -85,7 +99,9 @@ def test_what_follows_for_the_cell() -> None:
     assert found.service_time * 1e3 == pytest.approx([0.585, 1.548, 3.095, 5.842], abs=5e-4)
     assert 0.2 * found.rate == pytest.approx([341.9, 129.2, 64.6, 34.2], abs=0.05)
     # A success is two busy periods, the packet's and its ACK's.
-    assert found.collision[3] / (found.collision[3] + 2 * found.success[3]) == pytest.approx(0.094, abs=5e-4)
+    assert found.collision[3] / (found.collision[3] + 2 * found.success[3]) == pytest.approx(
+        0.094, abs=5e-4
+    )
     # Without EIFS collisions are shorter, so there is more for everybody but for who is alone.
     without = cell(ERP_OFDM, eifs=False).rate
     assert without[0] == pytest.approx(found.rate[0], rel=1e-12)
@@ -100,7 +116,9 @@ backoffs = st.builds(
 
 @given(backoffs, st.floats(0, 1, exclude_max=True))
 def test_the_attempt_rate_is_its_sum(backoff: Backoff, p: float) -> None:
-    low, high, m = (float(np.asarray(one)) for one in (backoff.cw_min, backoff.cw_max, backoff.retries))
+    low, high, m = (
+        float(np.asarray(one)) for one in (backoff.cw_min, backoff.cw_max, backoff.retries)
+    )
     stages = int(min(m, 10 + math.ceil(math.log(1e-17) / math.log(p)) if p > 0 else 0)) + 1
     if stages > 100_000:
         return
@@ -123,7 +141,9 @@ def test_attempts_and_collisions_meet_at_one_place(backoff: Backoff, n: int) -> 
     tau, p = (float(one) for one in backoff.coupled(n))
     grid = np.linspace(0, 1, 200, endpoint=False)
     rates = backoff.attempt_rate(grid)
-    assert (np.diff(rates) <= 1e-11).all()  # windows grow, so the more collisions, the fewer attempts
+    assert (
+        np.diff(rates) <= 1e-11
+    ).all()  # windows grow, so the more collisions, the fewer attempts
     if n == 1:
         assert p == 0
         return
@@ -135,10 +155,11 @@ def test_attempts_and_collisions_meet_at_one_place(backoff: Backoff, n: int) -> 
     assert tau == pytest.approx(float(backoff.attempt_rate(p)), rel=1e-9) or p == 1
 
 
-# The saturation throughput in Mbit/s that ns-3 validates its Wi-Fi against (src/wifi/examples/wifi-bianchi.cc and
-# reference/bianchi_*_difs.txt and _eifs.txt, University of Washington 2020): 1500 bytes of payload, 5, 10, ... 50
-# stations, collisions that DIFS follows and that EIFS follows. 802.11b with a long preamble at 1, 2, 5.5 and 11 Mbit/s,
-# MAC acknowledgements at 1 and 2; 802.11a and g at 6 and 54, with them at 6 and 24.
+# The saturation throughput in Mbit/s that ns-3 validates its Wi-Fi against
+# (src/wifi/examples/wifi-bianchi.cc and reference/bianchi_*_difs.txt and _eifs.txt, University of
+# Washington 2020): 1500 bytes of payload, 5, 10, ... 50 stations, collisions that DIFS follows and
+# that EIFS follows. 802.11b with a long preamble at 1, 2, 5.5 and 11 Mbit/s, MAC acknowledgements
+# at 1 and 2; 802.11a and g at 6 and 54, with them at 6 and 24.
 NS3 = {
     (DSSS, 1e6, 1e6, False): [0.8437, 0.7861, 0.7496, 0.7226, 0.7016, 0.6847, 0.6686, 0.6549, 0.6435, 0.6336],
     (DSSS, 1e6, 1e6, True): [0.8418, 0.7831, 0.7460, 0.7186, 0.6973, 0.6802, 0.6639, 0.6501, 0.6386, 0.6285],
@@ -158,20 +179,22 @@ NS3 = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("which", NS3, ids=lambda which: f"{which[0].name} {which[1] / 1e6:g} {which[3]}")
+@pytest.mark.parametrize(
+    "which", NS3, ids=lambda which: f"{which[0].name} {which[1] / 1e6:g} {which[3]}"
+)
 def test_dcf_is_what_ns3_is_validated_against(which: tuple[Phy, float, float, bool]) -> None:
     phy, rate, basic_rate, eifs = which
     cw_min, size = (31, 1536) if phy is DSSS else (15, 1534)
     times = saturation.with_aifs(phy, exchange(phy, size, rate, basic_rate, eifs=eifs), 2)
-    # Their reference counts that who has sent may send again at once, with the probability of a draw of zero, and a
-    # slot after that in which nobody may (Bianchi and Tinnirello 2005).
+    # Their reference counts that who has sent may send again at once, with the probability of a
+    # draw of zero, and a slot after that in which nobody may (Bianchi and Tinnirello 2005).
     again = 1 / (1 - 1 / (cw_min + 1))
     times["success"] = times["success"] * again + times["slot"]
     n, backoff = np.arange(5.0, 51, 5), Backoff(cw_min, 1023)
     found = saturation.solve(n, backoff, **times)
     assert n * found.rate * 12e-3 * again == pytest.approx(NS3[which], rel=2.5e-3)
-    # They look for the attempt rate on ten thousand points from 0 to 1. From there the digits are the same, but for
-    # the 0.1 us of propagation that they count with EIFS.
+    # They look for the attempt rate on ten thousand points from 0 to 1. From there the digits are
+    # the same, but for the 0.1 us of propagation that they count with EIFS.
     grid = np.linspace(0, 1, 10_000)[1:-1]
     back = backoff.attempt_rate(1 - (1 - grid) ** (n[:, np.newaxis] - 1))
     tau = np.take_along_axis(back, np.abs(grid - back).argmin(axis=1)[:, np.newaxis], axis=1)[:, 0]
@@ -181,9 +204,9 @@ def test_dcf_is_what_ns3_is_validated_against(which: tuple[Phy, float, float, bo
 
 
 def test_the_most_that_802_11b_can_carry() -> None:
-    # Bianchi, Choi and Tinnirello in Bing, "Emerging Technologies in Wireless LANs" (2007), p. 75: at 2 and 11 Mbit/s,
-    # basic and RTS/CTS. Payload, headers, basic rate and EIFS are not beside the numbers; these are those that give
-    # them.
+    # Bianchi, Choi and Tinnirello in Bing, "Emerging Technologies in Wireless LANs" (2007), p. 75:
+    # at 2 and 11 Mbit/s, basic and RTS/CTS. Payload, headers, basic rate and EIFS are not beside
+    # the numbers; these are those that give them.
     published = {(2e6, False): 1.669, (2e6, True): 1.596, (11e6, False): 6.210, (11e6, True): 4.763}
     for (rate, rts), throughput in published.items():
         times = exchange(DSSS, 1528, rate, 1e6, rts=rts)
@@ -202,7 +225,9 @@ def test_no_windows_carry_more_than_the_most(rts: bool) -> None:
     assert carried.max() == pytest.approx(saturation.most(times, FHSS, 2), rel=2e-3)
     # His findings: basic access loses with stations if windows are small, RTS/CTS hardly.
     n = np.array([5, 10, 20, 30, 50])
-    small, large = (n * saturation.solve(n, Backoff(W - 1, 8 * W - 1), **both).rate * 8184e-6 for W in (32, 128))
+    small, large = (
+        n * saturation.solve(n, Backoff(W - 1, 8 * W - 1), **both).rate * 8184e-6 for W in (32, 128)
+    )
     assert (np.diff(small) < 0).all() if not rts else np.ptp(small) < 0.02
     assert (large > small)[1:].all() if not rts else (large < small)[:3].all()
 
@@ -211,13 +236,17 @@ def test_no_windows_carry_more_than_the_most(rts: bool) -> None:
 def test_airtime_is_shared_out_and_more_stations_get_less(
     backoff: Backoff, n: int, success: float, lost: float
 ) -> None:
-    found = saturation.solve([n, n + 1, 2 * n + 1], backoff, slot=1.0, success=success, collision=lost)
+    found = saturation.solve(
+        [n, n + 1, 2 * n + 1], backoff, slot=1.0, success=success, collision=lost
+    )
     assert sum(found.airtime) == pytest.approx([1, 1, 1])
     assert (np.diff(found.collision_probability) >= -1e-12).all()
     assert (np.diff(found.rate) < 0).all() or found.rate[1:] == pytest.approx([0, 0], abs=1e-9)
 
 
-def alike(stations: int, aifsn: int = 3, low: int = 15, high: int = 1023, retries: float = 7) -> AccessClass:
+def alike(
+    stations: int, aifsn: int = 3, low: int = 15, high: int = 1023, retries: float = 7
+) -> AccessClass:
     return AccessClass(stations, aifsn, low, high, retries, success=300e-6, collision=280e-6)
 
 
@@ -234,7 +263,9 @@ def test_classes_that_are_alike_are_one(low: int, high: int, retries: float) -> 
         10, Backoff(low, high, retries), slot=9e-6, success=300e-6 + 37e-6, collision=280e-6 + 37e-6
     )
     assert one.rate[0] == pytest.approx(float(formula.rate), rel=1e-10)
-    assert one.collision_probability[0] == pytest.approx(float(formula.collision_probability), rel=1e-10)
+    assert one.collision_probability[0] == pytest.approx(
+        float(formula.collision_probability), rel=1e-10
+    )
     assert three.rate == pytest.approx([float(formula.rate)] * 3, rel=1e-10)
     with_freezing = contention(alike(10, 3, low, high, retries))
     assert contention(*(alike(n, 3, low, high, retries) for n in (2, 3, 5))).rate == pytest.approx(
@@ -249,8 +280,9 @@ def test_a_class_that_is_always_ready_before_the_others_leaves_them_nothing(free
     assert found.rate[1:].tolist() == [0, 0]
     assert found.success[0] == 1
     assert found.idle_slots == pytest.approx(2 + 1.5)
-    # With a slot less a draw of three meets one of zero, which is all that the others can have: where counters stand
-    # still in the slot that is used, one is never reached by counting. With two slots less it is.
+    # With a slot less a draw of three meets one of zero, which is all that the others can have:
+    # where counters stand still in the slot that is used, one is never reached by counting. With
+    # two slots less it is.
     near = contention(first, alike(5, 4 if freezing else 5), freezing=freezing)
     assert 0 < near.collision_probability[0] < 0.5 < near.collision_probability[1]
     assert near.rate[0] > 20 * near.rate[1] > 0
@@ -263,7 +295,10 @@ def test_freezing_brings_the_cell_nearer_to_packets() -> None:
     simulated = np.array([13.67, 5.00, 2.48, 1.35])
     data, ack = (exchange(ERP_OFDM, size, 54e6, 6e6) for size in (1036, 76))
     success = data.success + saturation.priority_time(ERP_OFDM, ack, 2, 3)
-    every = [contention(AccessClass(int(n), 6, 31, 1023, 11, success, data.collision)) for n in CONTENDERS]
+    every = [
+        contention(AccessClass(int(n), 6, 31, 1023, 11, success, data.collision))
+        for n in CONTENDERS
+    ]
     ours = 8e-3 * np.array([found.rate[0] for found in every])
     assert ours == pytest.approx(simulated, rel=0.03)
     assert (np.abs(ours - simulated) <= np.abs(8e-3 * cell(ERP_OFDM).rate - simulated) + 1e-9).all()
@@ -277,7 +312,8 @@ def test_who_is_alone_waits_for_its_own_draw() -> None:
         assert found.collision == pytest.approx(0, abs=1e-15)
 
 
-# Each class as stations, AIFSN, CWmin, CWmax; how far shares of busy periods are off with freezing and without.
+# Each class as stations, AIFSN, CWmin, CWmax; how far shares of busy periods are off with freezing
+# and without.
 BESIDE = {
     "one class of large windows": ([(11, 6, 31, 1023)], 0.003, 0.01),
     "a few stations": ([(3, 6, 31, 1023)], 0.003, 0.01),
@@ -301,7 +337,9 @@ def test_classes_beside_a_count_slot_by_slot(name: str) -> None:
     for freezing, off in ((True, with_freezing), (False, without)):
         found = contention(*every, freezing=freezing)
         noise = 4 * np.array([*counted.success_error, counted.collision_error])
-        apart = np.abs(np.array([*found.success, found.collision]) - [*counted.success, counted.collision])
+        apart = np.abs(
+            np.array([*found.success, found.collision]) - [*counted.success, counted.collision]
+        )
         assert (apart < off + noise).all()
         if freezing:
             assert found.idle_slots == pytest.approx(counted.idle_slots, rel=0.015)
@@ -358,7 +396,9 @@ def test_the_records_say_the_same() -> None:
     times = saturation.with_aifs(ERP_OFDM, data, 6)
     priority = saturation.priority_time(ERP_OFDM, ack, 2, 3)
     dcf = models.model("dcf")
-    says = dcf.answer(stations=CONTENDERS, rtt=0.2, cw_min=31, retries=11, priority=priority, **times)
+    says = dcf.answer(
+        stations=CONTENDERS, rtt=0.2, cw_min=31, retries=11, priority=priority, **times
+    )
     assert says["goodput"] == pytest.approx(cell(ERP_OFDM).rate)
     assert says["bdp"] == pytest.approx([341.9, 129.2, 64.6, 34.2], abs=0.05)
     assert says["idle"] + says["succeeding"] + says["colliding"] == pytest.approx(1)
@@ -386,7 +426,9 @@ def test_how_many_stations_may_share_a_cell() -> None:
         ({"retries": 2.5}, "out-of-range", "retries", 2.5),
     ],
 )
-def test_a_record_refuses_what_contradicts(given: dict[str, float], code: str, field: str, value: float) -> None:
+def test_a_record_refuses_what_contradicts(
+    given: dict[str, float], code: str, field: str, value: float
+) -> None:
     base = {"stations": 2, "aifsn": 2, "cw_min": 7, "cw_max": 15, "rtt": 0.1}
     base |= {"other_stations": 3, "other_aifsn": 3, "other_cw_min": 15, "other_cw_max": 1023}
     with refused(code, field, value):

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ackclock.models.explicit_rate.effective_capacity import decay_of, least_mean, of_server, of_two_rates, stationary
+from ackclock.models.explicit_rate.effective_capacity import (
+    decay_of,
+    least_mean,
+    of_server,
+    of_two_rates,
+    stationary,
+)
 
 from ..refusals import refused
 
@@ -38,11 +44,15 @@ def test_tabulated_values(decay: float) -> None:
 
 
 @given(st.floats(0, 100), st.floats(0, 100), chances, chances, st.floats(-6, 3))
-def test_the_perron_root_is_the_closed_form(high: float, less: float, fall: float, rise: float, log: float) -> None:
+def test_the_perron_root_is_the_closed_form(
+    high: float, less: float, fall: float, rise: float, log: float
+) -> None:
     assume(fall + rise < 2)
     low, decay = max(high - less, 0.0), 10**log
     expected = of_two_rates(high, low, fall, rise, decay)
-    assert of_server([high, low], chain(fall, rise), decay) == pytest.approx(float(expected), abs=1e-6)
+    assert of_server([high, low], chain(fall, rise), decay) == pytest.approx(
+        float(expected), abs=1e-6
+    )
 
 
 @given(st.floats(1, 100), chances, chances)
@@ -57,32 +67,49 @@ def test_the_limits_of_two_rates(less: float, fall: float, rise: float) -> None:
 
 def test_a_steep_decay_does_not_underflow() -> None:
     for decay in (1000, 1e6):
-        assert 20 < of_server([40, 20], chain(0.2, 0.2), decay) == pytest.approx(20 - math.log(0.8) / decay, abs=1e-9)
+        assert (
+            20
+            < of_server([40, 20], chain(0.2, 0.2), decay)
+            == pytest.approx(20 - math.log(0.8) / decay, abs=1e-9)
+        )
         # A server that must leave its low rate at once keeps to the mean of both at the least.
-        assert of_server([40, 20], chain(0.5, 1.0), decay) == pytest.approx(30 + math.log(2) / 2 / decay, abs=1e-6)
-        assert of_two_rates(40, 20, 0.5, 1.0, decay) == pytest.approx(30 + math.log(2) / 2 / decay, abs=1e-6)
-        assert of_server([40, 20], chain(1.0, 1.0), decay) == of_two_rates(40, 20, 1.0, 1.0, decay) == 30
+        assert of_server([40, 20], chain(0.5, 1.0), decay) == pytest.approx(
+            30 + math.log(2) / 2 / decay, abs=1e-6
+        )
+        assert of_two_rates(40, 20, 0.5, 1.0, decay) == pytest.approx(
+            30 + math.log(2) / 2 / decay, abs=1e-6
+        )
+        assert (
+            of_server([40, 20], chain(1.0, 1.0), decay)
+            == of_two_rates(40, 20, 1.0, 1.0, decay)
+            == 30
+        )
 
 
 @st.composite
 def servers(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray]:
     n = draw(st.integers(1, 5))
     c = np.array(draw(st.lists(st.floats(0, 50), min_size=n, max_size=n)))
-    weights = np.array(draw(st.lists(st.sampled_from([0.0, 0.1, 1.0, 5.0]), min_size=n * n, max_size=n * n)))
+    weights = np.array(
+        draw(st.lists(st.sampled_from([0.0, 0.1, 1.0, 5.0]), min_size=n * n, max_size=n * n))
+    )
     P = weights.reshape(n, n)
     P[np.arange(n), (np.arange(n) + 1) % n] += 0.2  # every state leads to every other
     return c, P / P.sum(axis=1, keepdims=True)
 
 
 @given(servers())
-def test_it_falls_with_the_decay_from_the_mean_to_the_least(server: tuple[np.ndarray, np.ndarray]) -> None:
+def test_it_falls_with_the_decay_from_the_mean_to_the_least(
+    server: tuple[np.ndarray, np.ndarray],
+) -> None:
     c, P = server
     mean = float(stationary(P) @ c)
     found = [of_server(c, P, decay) for decay in (0, 1e-4, 0.01, 0.1, 0.5, 1, 10, 1000)]
     assert found[0] == pytest.approx(mean)
     assert all(later <= sooner + 1e-7 for sooner, later in pairwise(found))
     assert min(c) - 1e-9 <= least_mean(c, P) <= found[-1] + 1e-9
-    # Of n states the entries of the balanced matrix are at least the smallest probability along the worst cycle.
+    # Of n states the entries of the balanced matrix are at least the smallest probability along the
+    # worst cycle.
     assert found[-1] <= least_mean(c, P) - math.log(P[P > 0].min()) / 1000 + 1e-9
 
 
@@ -95,7 +122,8 @@ def test_it_is_what_a_long_sum_says(server: tuple[np.ndarray, np.ndarray], decay
         law = (law * np.exp(-decay * c)) @ P
         logs.append(math.log(law.sum()))
         law = law / law.sum()
-    # What the beginning contributes falls as 1/n: the second half alone, where the ratio has settled.
+    # What the beginning contributes falls as 1/n: the second half alone, where the ratio has
+    # settled.
     expected = -np.mean(logs[1500:]) / decay
     assert of_server(c, P, decay) == pytest.approx(expected, abs=0.02)
 

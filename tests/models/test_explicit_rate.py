@@ -36,7 +36,9 @@ def solved(psi: float, of: Loop | None = None, source=INSTCAP) -> Renewal:
 
 
 def index(states: States, a: int, b: int, d: int, link: int, source: int) -> int:
-    [found] = np.flatnonzero(np.all(np.column_stack(states.state) == (a, b, d, link, source), axis=1))
+    [found] = np.flatnonzero(
+        np.all(np.column_stack(states.state) == (a, b, d, link, source), axis=1)
+    )
     return int(found)
 
 
@@ -45,7 +47,11 @@ LOW_AFTER_HIGH = {"link": 1, "source": 0}
 
 @pytest.mark.parametrize(
     ("d", "probability"),
-    [(20, 1 - 0.95**20), (18, 1 - sum((1, 18 / 17, 153 / 17**2)) * (17 / 18) ** 18), (16, 0.00232425)],
+    [
+        (20, 1 - 0.95**20),
+        (18, 1 - sum((1, 18 / 17, 153 / 17**2)) * (17 / 18) ** 18),
+        (16, 0.00232425),
+    ],
 )
 def test_the_window_must_have_grown_for_a_loss(d: int, probability: float) -> None:
     # With d packets and nothing else, n = d + N exceeds twice the buffer of 10 from N = 21 - d on.
@@ -75,7 +81,8 @@ def test_as_many_states_as_an_independent_enumeration_has(buffer: int, count: in
     assert enumerate_states(loop(buffer), INSTCAP).loss.size == count
 
 
-# psi: conservative and optimistic efficiency, losses per round trip, of an independent implementation.
+# psi: conservative and optimistic efficiency, losses per round trip, of an independent
+# implementation.
 TABLE = {
     (INSTCAP, 10): {
         2: (0.3666, 0.4749, 0.0568), 5: (0.4660, 0.5714, 0.0492), 10: (0.6264, 0.7250, 0.0383),
@@ -137,9 +144,13 @@ VARIANTS = [
 
 
 @pytest.mark.parametrize(("changes", "conservative", "optimistic"), VARIANTS)
-def test_what_is_not_sure_is_a_parameter(changes: dict, conservative: tuple, optimistic: tuple | None) -> None:
+def test_what_is_not_sure_is_a_parameter(
+    changes: dict, conservative: tuple, optimistic: tuple | None
+) -> None:
     found = [solved(psi, loop(**changes)) for psi in (5, 20, 100)]
-    np.testing.assert_allclose([one.efficiency() for one in found], conservative, rtol=0, atol=HALF_A_DIGIT)
+    np.testing.assert_allclose(
+        [one.efficiency() for one in found], conservative, rtol=0, atol=HALF_A_DIGIT
+    )
     if optimistic is not None:
         np.testing.assert_allclose(
             [one.efficiency("optimistic") for one in found], optimistic, rtol=0, atol=HALF_A_DIGIT
@@ -168,8 +179,12 @@ def test_rules_bracket_the_conservative_one() -> None:
 
 def test_a_walk_through_the_recursion() -> None:
     found, met = solved(10), walked(200_000, 10, 40, 10, 65, seed=7)
-    assert met["conservative"] / met["intervals"] == pytest.approx(found.throughput("conservative"), rel=0.01)
-    assert met["optimistic"] / met["intervals"] == pytest.approx(found.throughput("optimistic"), rel=0.01)
+    assert met["conservative"] / met["intervals"] == pytest.approx(
+        found.throughput("conservative"), rel=0.01
+    )
+    assert met["optimistic"] / met["intervals"] == pytest.approx(
+        found.throughput("optimistic"), rel=0.01
+    )
     assert met["losses"] / met["intervals"] == pytest.approx(found.losses, rel=0.03)
     assert met["window"] / met["losses"] == pytest.approx(found.window_at_loss, rel=0.03)
 
@@ -237,7 +252,8 @@ def test_laws_of_any_loop(
     np.testing.assert_allclose(found.law @ transitions(states, link), found.law, atol=1e-12)
     by_rule = [found.efficiency(reward) for reward in REWARDS]
     assert by_rule == sorted(by_rule)
-    # What waits at a loss is counted as sent before slow start; more than the link can send then is the model's own.
+    # What waits at a loss is counted as sent before slow start; more than the link can send then is
+    # the model's own.
     if buffer <= (link_and_buffer.recovery - 1) * link_and_buffer.low_capacity:
         assert by_rule[1] <= 1 + 1e-9
 
@@ -250,7 +266,8 @@ def test_a_restart_is_where_packets_can_be() -> None:
     assert (a.tolist(), b.tolist(), d.tolist()) == ([0] * 4, [0, 0, 10, 10], [32, 32, 20, 20])
 
 
-# psi: the best of the rates looked at, the efficiency there, delta, of an independent implementation.
+# psi: the best of the rates looked at, the efficiency there, delta, of an independent
+# implementation.
 BEST = {
     1.5: (22, 0.726, 0.55), 2: (21.5, 0.701, 0.46), 3: (20.75, 0.687, 0.54), 5: (20.35, 0.677, 0.64),
     10: (20.2, 0.671, 0.53), 20: (20.1, 0.669, 0.51), 50: (40, 0.698, 0), 100: (40, 0.755, 0),
@@ -287,7 +304,12 @@ def test_a_low_constant_rate_never_loses_and_gets_all_of_it() -> None:
         (lambda: loop(recovery=0), "out-of-range", "recovery", "0"),
         (lambda: ConstantRate(0), "out-of-range", "rate", "0"),
         (lambda: solved(2).efficiency("most"), "unknown-name", "reward", "most"),
-        (lambda: best_constant_rate(loop(), TwoRateLink.of_sojourns(2), []), "out-of-range", "rates", "none"),
+        (
+            lambda: best_constant_rate(loop(), TwoRateLink.of_sojourns(2), []),
+            "out-of-range",
+            "rates",
+            "none",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(call, code: str, field: str, value: str) -> None:

@@ -30,11 +30,16 @@ SOURCES = {
 
 def asked(name: str, **changes: float) -> dict[str, float]:
     more = {"source_rate": 102.5} if name == "constant_source" else {}
-    return {key: float(value) for key, value in models.model(name).answer(**(GIVEN | more | changes)).items()}
+    return {
+        key: float(value)
+        for key, value in models.model(name).answer(**(GIVEN | more | changes)).items()
+    }
 
 
 @pytest.mark.parametrize("name", SOURCES)
-@pytest.mark.parametrize("changes", [{}, {"low_psi": 5.0}, {"low_rate": 50.0, "recovery_rounds": 2}, {"psi": 2.0}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"low_psi": 5.0}, {"low_rate": 50.0, "recovery_rounds": 2}, {"psi": 2.0}]
+)
 def test_a_record_says_what_the_functions_say(name: str, changes: dict[str, float]) -> None:
     slowdown = 200 / changes.get("low_rate", 100.0)
     psi = changes.get("psi", 20.0)
@@ -43,7 +48,9 @@ def test_a_record_says_what_the_functions_say(name: str, changes: dict[str, floa
     expected = solve(enumerate_states(loop, SOURCES[name]), link)
     said = asked(name, **({"window" if name == "tcp_alone" else "ample_window": 65.0} | changes))
     assert said["efficiency"] == pytest.approx(expected.efficiency(), rel=1e-12)
-    assert said["optimistic_efficiency"] == pytest.approx(expected.efficiency("optimistic"), rel=1e-12)
+    assert said["optimistic_efficiency"] == pytest.approx(
+        expected.efficiency("optimistic"), rel=1e-12
+    )
     # Rates are packets per round trip over a round trip of 0.2 s.
     assert said["conservative"] == pytest.approx(expected.throughput() / 0.2, rel=1e-12)
     assert said["optimistic"] == pytest.approx(expected.throughput("optimistic") / 0.2, rel=1e-12)
@@ -56,13 +63,16 @@ def test_cells_carry_their_headers() -> None:
         asked("instcap", psi=100, ample_window=65),
         asked("instcap", psi=100, ample_window=65, cell_share=48 / 53),
     )
-    assert (cells["efficiency"], cells["optimistic_efficiency"]) == pytest.approx((0.880, 0.898), abs=0.0005)
+    assert (cells["efficiency"], cells["optimistic_efficiency"]) == pytest.approx(
+        (0.880, 0.898), abs=0.0005
+    )
     assert cells["conservative"] / plain["conservative"] == pytest.approx(48 / 53)
     assert cells["losses"] == plain["losses"]
 
 
 def test_packets_that_do_not_fit_into_a_round_trip_are_no_loss_of_efficiency() -> None:
-    # 40.9 packets in a round trip at the high rate, 20.45 at the low one, and room for the difference.
+    # 40.9 packets in a round trip at the high rate, 20.45 at the low one, and room for the
+    # difference.
     said = asked("instcap", rate=204.5, buffer=21)
     assert said["efficiency"] == pytest.approx(1)
     assert said["conservative"] == pytest.approx(204.5 * 0.75)
@@ -77,7 +87,9 @@ def test_effective_capacity_beside_its_limits() -> None:
     given = {"rate": 200.0, "rtt": 0.2, "psi": 5.0}
     record = models.model("effective_capacity")
     assert record.answer(**given, decay=0)["effective_capacity"] == pytest.approx(150)
-    assert record.answer(**given, decay=0.5)["effective_capacity"] == pytest.approx(20.4463 / 0.2, abs=1e-3)
+    assert record.answer(**given, decay=0.5)["effective_capacity"] == pytest.approx(
+        20.4463 / 0.2, abs=1e-3
+    )
     found = models.solve(record, "decay", 20.35 / 0.2, **given)
     assert found.values == pytest.approx((0.6376,), abs=1e-4)
 
@@ -115,22 +127,46 @@ def test_what_makes_no_sense_is_refused(
 
 def test_effective_capacity_needs_a_lower_low_rate() -> None:
     with refused("contradiction", "low_rate", 300):
-        models.model("effective_capacity").answer(rate=200.0, low_rate=300.0, rtt=0.2, psi=5.0, decay=1.0)
+        models.model("effective_capacity").answer(
+            rate=200.0, low_rate=300.0, rtt=0.2, psi=5.0, decay=1.0
+        )
 
 
 def test_what_takes_long_is_not_asked_for_backwards() -> None:
     with refused("unsupported", "buffer"):
-        models.solve(models.model("instcap"), "buffer", 0.9, output="efficiency", rate=200.0, rtt=0.2, psi=5.0)
+        models.solve(
+            models.model("instcap"),
+            "buffer",
+            0.9,
+            output="efficiency",
+            rate=200.0,
+            rtt=0.2,
+            psi=5.0,
+        )
 
 
 def test_a_table_does_not_say_of_all_what_holds_of_the_first() -> None:
-    arguments = ["predict", "tcp_alone", "--rate", "200 segments/s", "--rtt", "200ms", "--buffer", "10"]
+    arguments = [
+        "predict",
+        "tcp_alone",
+        "--rate",
+        "200 segments/s",
+        "--rtt",
+        "200ms",
+        "--buffer",
+        "10",
+    ]
     outcome = CliRunner().invoke(cli, [*arguments, "--psi", "5,50"])
     assert outcome.exit_code == 0
     assert "low_psi" not in outcome.stdout.splitlines()[0]
 
 
-MARKOV = {"kind": "markov", "rates": ["108 kB/s", "54 kB/s"], "mean_sojourn": "2 s", "step": "200 ms"}
+MARKOV = {
+    "kind": "markov",
+    "rates": ["108 kB/s", "54 kB/s"],
+    "mean_sojourn": "2 s",
+    "step": "200 ms",
+}
 
 
 @pytest.fixture
@@ -139,7 +175,11 @@ def two_rates(resolved) -> dict:
     tree = resolved()
     wired, wireless, back = tree["hops"]
     wired["link"] = {"kind": "constant", "rate": "1 Gbit/s"}
-    wired["delay"], back["delay"], back["link"] = "100 ms", "100 ms", {"kind": "constant", "rate": "1 Gbit/s"}
+    wired["delay"], back["delay"], back["link"] = (
+        "100 ms",
+        "100 ms",
+        {"kind": "constant", "rate": "1 Gbit/s"},
+    )
     wireless["impairments"], wireless["link"] = [], dict(MARKOV)
     wireless["queue"] = {"kind": "droptail", "limit": "10 packets"}
     transport = tree["flows"][0]["transport"]
@@ -150,7 +190,13 @@ def two_rates(resolved) -> dict:
 
 def feedback(**changes: object) -> dict:
     """A host stage's link, with which the source has the link's rate of the round trip before."""
-    link = {"kind": "feedback", "from": "wireless", "algorithm": {"kind": "instcap"}, "delay": "0 s", "sessions": 1}
+    link = {
+        "kind": "feedback",
+        "from": "wireless",
+        "algorithm": {"kind": "instcap"},
+        "delay": "0 s",
+        "sessions": 1,
+    }
     return link | {"period": "200 ms", "target_utilisation": "100 %"} | changes
 
 
@@ -162,11 +208,22 @@ def row(tree: dict, name: str) -> dict:
 def test_a_scenario_without_feedback(two_rates: dict) -> None:
     said = row(two_rates, "tcp_alone")
     assert (said["verdict"], said["note"]) == ("applies", "")
-    expected = {"rate": 200, "low_rate": 100, "rtt": 0.2, "buffer": 10, "window": 65, "psi": 10, "low_psi": 10}
+    expected = {
+        "rate": 200,
+        "low_rate": 100,
+        "rtt": 0.2,
+        "buffer": 10,
+        "window": 65,
+        "psi": 10,
+        "low_psi": 10,
+    }
     assert said["inputs"] == pytest.approx(expected | {"recovery_rounds": 3})
     assert said["outputs"]["efficiency"] == pytest.approx(0.6325, abs=0.0005)
     assert said["goodput_bit_per_s"] == pytest.approx(0.6325 * 150 * 4000, rel=1e-3)
-    assert row(two_rates, "instcap")["note"] == "nothing feeds the link's rate back to the sender's host"
+    assert (
+        row(two_rates, "instcap")["note"]
+        == "nothing feeds the link's rate back to the sender's host"
+    )
     assert "ask it with plain numbers" in row(two_rates, "constant_source")["note"]
     assert "ask it with plain numbers" in row(two_rates, "effective_capacity")["note"]
 
@@ -187,7 +244,9 @@ def test_a_scenario_with_a_host_that_follows_the_link(two_rates: dict) -> None:
         ({"sessions": 2}, "the source gets 0.5 of the rate"),
     ],
 )
-def test_feedback_of_another_kind_violates_an_assumption(two_rates: dict, changes: dict, note: str) -> None:
+def test_feedback_of_another_kind_violates_an_assumption(
+    two_rates: dict, changes: dict, note: str
+) -> None:
     two_rates["hops"][0]["link"] = feedback(**changes)
     said = row(two_rates, "instcap")
     assert (said["verdict"], said["violated"]) == (
@@ -201,7 +260,10 @@ def test_feedback_of_another_kind_violates_an_assumption(two_rates: dict, change
     ("changes", "note"),
     [
         ({"algorithm": {"kind": "effcap", "m": 7, "n": 49}}, "the feedback is effcap, not INSTCAP"),
-        ({"from": "return"}, "the feedback is instcap of return, which is not the bottleneck, not INSTCAP"),
+        (
+            {"from": "return"},
+            "the feedback is instcap of return, which is not the bottleneck, not INSTCAP",
+        ),
     ],
 )
 def test_other_feedback_is_refused(two_rates: dict, changes: dict, note: str) -> None:
@@ -220,7 +282,10 @@ def test_other_feedback_is_refused(two_rates: dict, changes: dict, note: str) ->
             {"mean_sojourn": ["2 s", "100 ms"], "step": "50 ms"},
             "the link changes every 0.5 round trips, the analysis needs 1 at least",
         ),
-        ({"rates": ["108 kB/s", "54 kB/s", "20 kB/s"]}, "the link has 3 rates, the analysis takes two"),
+        (
+            {"rates": ["108 kB/s", "54 kB/s", "20 kB/s"]},
+            "the link has 3 rates, the analysis takes two",
+        ),
         ({"rates": ["108 kB/s", "108 kB/s"]}, "the link has one rate, the analysis takes two"),
         ({"rates": ["108 kB/s", "0 bit/s"]}, "the link sends nothing in its low state"),
         ({"rates": ["1 GB/s", "54 kB/s"]}, "the bottleneck has no Markov link"),
@@ -287,4 +352,6 @@ def test_a_matrix_with_a_step_says_how_long_a_state_lasts(two_rates: dict) -> No
         "kind": "markov", "rates": ["54 kB/s", "108 kB/s"], "transition_matrix": matrix, "step": "200 ms",
     }  # fmt: skip
     said = row(two_rates, "tcp_alone")["inputs"]
-    assert (said["rate"], said["low_rate"], said["psi"], said["low_psi"]) == pytest.approx((200, 100, 4, 20))
+    assert (said["rate"], said["low_rate"], said["psi"], said["low_psi"]) == pytest.approx(
+        (200, 100, 4, 20)
+    )

@@ -36,7 +36,8 @@ def bare(tree: Any, *, element: bool = False) -> Any:
     if element:
         return {name: tree[name] for name in ("kind", "name", "facts") if name in tree}
     return {
-        name: bare(value, element=name in (*OF_ELEMENTS, "impairments", "shared_media")) for name, value in tree.items()
+        name: bare(value, element=name in (*OF_ELEMENTS, "impairments", "shared_media"))
+        for name, value in tree.items()
     }
 
 
@@ -75,7 +76,9 @@ def test_what_a_loss_leaves_of_a_window_is_not_guessed_in_a_cell(name: str) -> N
 
 def test_where_a_control_reacts_to_delay_losses_do_not_say_how_far_its_window_falls() -> None:
     scenario = load(Path("examples/wifi-cell.toml")).expand()[0].scenario
-    vegas = {f"flows.{flow}.transport.control": {"kind": "vegas"} for flow in ("download", "upload")}
+    vegas = {
+        f"flows.{flow}.transport.control": {"kind": "vegas"} for flow in ("download", "upload")
+    }
     table = answers(scenario.replace(vegas).resolve().tree, "dcf,edca,sawtooth")
     said = "saturated: it is not known whether the queue of ap-data runs empty: vegas reacts to delay as well"
     assert set(table["note"]) == {said, "vegas is no AIMD"}
@@ -88,7 +91,9 @@ def test_the_saw_tooth_asks_what_a_loss_leaves(resolved) -> None:
     flow["control"] = VEGAS_LIKE
     assert answers(tree, "sawtooth")["note"] == ["vegas_like does not state how its window grows"]
     flow["control"] = VEGAS_LIKE | {"facts": {"growth": "linear", "growth_segments_per_rtt": 1.0}}
-    assert answers(tree, "sawtooth")["note"] == ["vegas_like does not state what share of the window a loss leaves"]
+    assert answers(tree, "sawtooth")["note"] == [
+        "vegas_like does not state what share of the window a loss leaves"
+    ]
     flow["control"]["facts"] |= {"kept_after_loss": {"kind": "constant", "share": 0.5}}
     assert answers(tree, "sawtooth")["verdict"] == ["applies"]
     flow["control"]["facts"] |= {"kept_after_loss": {"kind": "by_estimate"}}
@@ -99,7 +104,11 @@ def test_a_buffer_is_known_by_what_the_queue_states(resolved) -> None:
     tree = resolved(**{"hops.wireless.impairments": []})
     hop = next(hop for hop in tree["hops"] if hop["name"] == "wireless")
     capacity = {"kind": "limit", "limit": "57 packets", "counts_packet_in_service": True}
-    hop["queue"] = {"kind": "fresh", "places": "57 packets", "facts": {"capacity": capacity, "drops": "tail"}}
+    hop["queue"] = {
+        "kind": "fresh",
+        "places": "57 packets",
+        "facts": {"capacity": capacity, "drops": "tail"},
+    }
     [path] = models.flow_paths(tree)
     assert (path.bottleneck.buffer_segments, path.bottleneck.is_droptail) == (56, True)
     assert answers(tree, "sawtooth")["inputs"][0]["buffer"] == 56
@@ -125,8 +134,14 @@ def test_a_link_without_a_rate_may_be_the_bottleneck(resolved) -> None:
     hop = next(hop for hop in tree["hops"] if hop["name"] == "wireless")
     hop["link"] = {"kind": "fresh", "rate": "1 Mbit/s"}
     [path] = models.flow_paths(tree)
-    assert (path.bottleneck.segments_per_s, path.bottleneck.queue, path.bottleneck.competitors) == (math.inf, "", ())
-    assert answers(tree, "sawtooth")["note"] == ["it is not known whether the bottleneck's rate varies"]
+    assert (path.bottleneck.segments_per_s, path.bottleneck.queue, path.bottleneck.competitors) == (
+        math.inf,
+        "",
+        (),
+    )
+    assert answers(tree, "sawtooth")["note"] == [
+        "it is not known whether the bottleneck's rate varies"
+    ]
 
 
 def test_a_medium_without_timing_has_no_model() -> None:
@@ -139,4 +154,9 @@ def test_a_medium_without_timing_has_no_model() -> None:
 def test_a_captured_connection_may_be_reno_or_cubic_with_the_parameters_of_their_rfcs() -> None:
     reno, cubic = capture_predictions.possible_controls()
     assert reno.is_reno
-    assert (cubic.growth, cubic.kept, cubic.kept_share, cubic.cubic_c) == ("cubic", "constant", 0.7, 0.4)
+    assert (cubic.growth, cubic.kept, cubic.kept_share, cubic.cubic_c) == (
+        "cubic",
+        "constant",
+        0.7,
+        0.4,
+    )

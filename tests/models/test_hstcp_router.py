@@ -15,7 +15,8 @@ from ackclock.models.hstcp_router.window_simulation import simulate
 
 from ..refusals import refused
 
-# Ten flows at 1 Gbit/s and at 2.5 Gbit/s, packets of 1000 bytes, and the buffers of which the scenarios take shares.
+# Ten flows at 1 Gbit/s and at 2.5 Gbit/s, packets of 1000 bytes, and the buffers of which the
+# scenarios take shares.
 A = {"rate": 125_000.0, "shortest": 0.1155, "longest": 0.1245, "flows": 10}
 B = {"rate": 312_500.0, "shortest": 0.038, "longest": 0.142, "flows": 10}
 LARGEST = {"A": 12_500, "B": 6250}
@@ -54,7 +55,9 @@ def test_the_fixed_points_of_drop_tail(scenario: str) -> None:
     says = asked("mm1k", scenario, places=places(scenario))
     np.testing.assert_allclose(says["utilisation"], DROP_TAIL[scenario], rtol=0, atol=0.00005)
     first, last = {"A": (1.46e-5, 9.7e-6), "B": (1.05e-5, 6.6e-6)}[scenario]
-    assert says["loss_rate"][[0, -1]] == pytest.approx([first, last], abs=1e-7)  # a unit of the last digit
+    assert says["loss_rate"][[0, -1]] == pytest.approx(
+        [first, last], abs=1e-7
+    )  # a unit of the last digit
 
 
 def test_queues_and_slopes_of_the_fixed_points() -> None:
@@ -76,7 +79,11 @@ def test_the_fixed_points_of_red(scenario: str) -> None:
 
 @pytest.mark.parametrize(
     ("burst", "expected"),
-    [(8, [0.892, 0.948, 0.976, 0.989]), (12, [0.836, 0.920, 0.962, 0.983]), (15, [0.794, 0.898, 0.952, 0.978])],
+    [
+        (8, [0.892, 0.948, 0.976, 0.989]),
+        (12, [0.836, 0.920, 0.962, 0.983]),
+        (15, [0.794, 0.898, 0.952, 0.978]),
+    ],
 )
 def test_the_fixed_points_with_bursts(burst: int, expected: list[float]) -> None:
     says = asked("mm1k_burst", "A", places=[625, 1250, 2500, 5000], burst=burst)
@@ -110,7 +117,9 @@ def test_rates_of_the_fixed_point_go_with_the_inverse_of_the_round_trip() -> Non
     np.testing.assert_allclose(found.rates * R, found.rates[0] * R[0], rtol=1e-12)
 
 
-rho = st.one_of(st.floats(-30, 30), st.floats(-1e-3, 1e-3), st.sampled_from([0.0, 1e-12, -1e-12, 1e-300]))
+rho = st.one_of(
+    st.floats(-30, 30), st.floats(-1e-3, 1e-3), st.sampled_from([0.0, 1e-12, -1e-12, 1e-300])
+)
 
 
 @given(rho, st.integers(1, 300))
@@ -128,12 +137,15 @@ def test_what_a_drop_tail_router_holds_is_the_sum_over_its_states(log_rho: float
 @given(rho, st.integers(1, 300))
 def test_red_that_drops_nothing_before_it_is_full_is_drop_tail(log_rho: float, K: int) -> None:
     drop_tail = DropTail(np.asarray(K)).at(np.asarray(log_rho))
-    # What a sum over states cannot tell: a weight's logarithm, up to K ln rho, is rounded, and weighs up to K packets.
+    # What a sum over states cannot tell: a weight's logarithm, up to K ln rho, is rounded, and
+    # weighs up to K packets.
     rounding = 1e-10 + 8 * np.finfo(float).eps * K * K * abs(log_rho)
     for shortcut in (False, True):
         red = Red(K, low=K, high=K + 1.0, p_max=0.5, shortcut=shortcut).at(np.asarray(log_rho))
         for name in ("log_loss", "mean", "variance", "log_loss_slope"):
-            assert getattr(red, name) == pytest.approx(float(getattr(drop_tail, name)), rel=1e-7, abs=rounding)
+            assert getattr(red, name) == pytest.approx(
+                float(getattr(drop_tail, name)), rel=1e-7, abs=rounding
+            )
 
 
 @settings(max_examples=50)
@@ -145,7 +157,9 @@ def test_reds_law_is_that_of_its_balance(log_rho: float, K: int, low: float, p_m
     for n in range(K):
         rates[n, n + 1], rates[n + 1, n] = up[n], 1.0
     rates -= np.diag(rates.sum(1))
-    pi = np.linalg.lstsq(np.vstack([rates.T, np.ones(K + 1)]), np.append(np.zeros(K + 1), 1.0), rcond=None)[0]
+    pi = np.linalg.lstsq(
+        np.vstack([rates.T, np.ones(K + 1)]), np.append(np.zeros(K + 1), 1.0), rcond=None
+    )[0]
     law = red.at(np.asarray(log_rho))
     assert law.mean == pytest.approx(float(pi @ np.arange(K + 1)), rel=1e-6, abs=1e-9)
     assert np.exp(law.log_loss) == pytest.approx(float(pi @ red.drops), rel=1e-5, abs=1e-9)
@@ -164,7 +178,9 @@ link_rates = st.floats(0, 8).map(lambda power: 10.0**power)
 
 @settings(max_examples=150)
 @given(routers, link_rates, delays)
-def test_there_is_one_solution_and_it_is_found(router: DropTail | Red, rate: float, delays: list[float]) -> None:
+def test_there_is_one_solution_and_it_is_found(
+    router: DropTail | Red, rate: float, delays: list[float]
+) -> None:
     found = solve(router, rate, delays)
     assert np.isfinite([found.load, found.loss, found.utilisation, found.queue, found.slope]).all()
     assert 0 < found.utilisation <= 1
@@ -173,7 +189,8 @@ def test_there_is_one_solution_and_it_is_found(router: DropTail | Red, rate: flo
     offered = Offered(router, np.asarray(rate), np.asarray(delays), np.asarray(1.0))
     steepness = 1 - float(found.slope)
     assert offered.excess(np.log(found.load)) == pytest.approx(0, abs=1e-13 * steepness + 1e-11)
-    # The excess never falls, so that the lowest and the highest place where it changes its sign are one.
+    # The excess never falls, so that the lowest and the highest place where it changes its sign are
+    # one.
     grid = np.unique(np.append(np.linspace(-25, 25, 101), np.log(found.load)))
     excess = np.array([float(offered.excess(np.asarray(x))) for x in grid])
     assert (np.diff(excess) > 0).all()
@@ -219,7 +236,10 @@ def test_plain_substitution_does_what_the_slope_says() -> None:
         return abs(x - math.log(found.load)) > abs(start - math.log(found.load))
 
     # A pipe of a thousandth of a packet: what is offered hardly depends on what is lost.
-    for K, rate, delays, converges in ((62, 125_000.0, round_trips("A"), False), (1, 10.0, np.array([1e-4]), True)):
+    for K, rate, delays, converges in (
+        (62, 125_000.0, round_trips("A"), False),
+        (1, 10.0, np.array([1e-4]), True),
+    ):
         router = DropTail(np.asarray(float(K)))
         found = solve(router, rate, delays)
         assert bool(found.substitution_converges) == converges
@@ -227,7 +247,9 @@ def test_plain_substitution_does_what_the_slope_says() -> None:
 
 
 @given(st.integers(1, 10**5), st.integers(1, 1000), link_rates, delays)
-def test_more_places_use_more_and_delay_more(K: int, more: int, rate: float, delays: list[float]) -> None:
+def test_more_places_use_more_and_delay_more(
+    K: int, more: int, rate: float, delays: list[float]
+) -> None:
     fewer, larger = (solve(DropTail(np.asarray(float(k))), rate, delays) for k in (K, K + more))
     assert larger.utilisation >= fewer.utilisation * (1 - 1e-12)
     assert larger.queue >= fewer.queue * (1 - 1e-9)
@@ -236,7 +258,13 @@ def test_more_places_use_more_and_delay_more(K: int, more: int, rate: float, del
 
 def test_the_window_simulation_of_scenario_a() -> None:
     timing = Timing(duration_s=160, warmup_s=60, step_s=2e-3)
-    made = simulate(125_000, round_trips("A"), np.repeat([1250, 2500, 12_500], 3), np.tile([1, 2, 3], 3), timing=timing)
+    made = simulate(
+        125_000,
+        round_trips("A"),
+        np.repeat([1250, 2500, 12_500], 3),
+        np.tile([1, 2, 3], 3),
+        timing=timing,
+    )
     small, larger, full = made.utilisation.reshape(3, 3)
     np.testing.assert_allclose(small, 0.91, rtol=0, atol=0.01)
     np.testing.assert_allclose(larger, 0.954, rtol=0, atol=0.01)

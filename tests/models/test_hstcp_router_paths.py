@@ -18,7 +18,9 @@ def path(resolved) -> FlowPath:
     return models.flow_paths(resolved(**HIGHSPEED, **{"flows.main.count": 3}))[0]
 
 
-def competitor(control: str, growth: str, kept: str, count: int = 1, round_trip_s: float = 0.1) -> Competitor:
+def competitor(
+    control: str, growth: str, kept: str, count: int = 1, round_trip_s: float = 0.1
+) -> Competitor:
     """Returns flows at the bottleneck that are alike."""
     stated = Control(control, growth=growth, kept=kept)
     return Competitor("tcp", stated, count, round_trip_s)
@@ -26,7 +28,9 @@ def competitor(control: str, growth: str, kept: str, count: int = 1, round_trip_
 
 def crossed_by(path: FlowPath, spread: tuple) -> FlowPath:
     """Returns the path with these base round-trip times at the bottleneck, each with how many flows have it."""
-    competitors = tuple(competitor("highspeed", "highspeed", "by_window", count, time) for time, count in spread)
+    competitors = tuple(
+        competitor("highspeed", "highspeed", "by_window", count, time) for time, count in spread
+    )
     return changed(path, {"bottleneck.competitors": competitors})
 
 
@@ -46,8 +50,12 @@ def test_a_path_knows_who_competes(resolved) -> None:
 
 
 def test_on_a_hop_of_its_own_a_flow_competes_with_itself(resolved) -> None:
-    path = models.flow_paths(resolved(**HIGHSPEED, **{"hops.wireless.scope": "per_flow", "flows.main.count": 2}))[0]
-    assert path.bottleneck.competitors == (Competitor("tcp", path.control, 1, path.round_trip.base_s),)
+    path = models.flow_paths(
+        resolved(**HIGHSPEED, **{"hops.wireless.scope": "per_flow", "flows.main.count": 2})
+    )[0]
+    assert path.bottleneck.competitors == (
+        Competitor("tcp", path.control, 1, path.round_trip.base_s),
+    )
     assert said("mm1k", path)["inputs"]["flows"] == 1
 
 
@@ -63,17 +71,29 @@ def test_a_scenarios_numbers(path: FlowPath) -> None:
             assert row["inputs"]["buffer"] == path.bottleneck.buffer_segments
         else:
             assert row["inputs"]["places"] == path.bottleneck.buffer_segments + 1
-        assert row["goodput_bit_per_s"] == pytest.approx(row["outputs"]["utilisation"] * 11e6 * 1000 / 1040, rel=0.03)
-    assert said("hstcp_red", path)["note"] == "the bottleneck's queue is no RED with fixed thresholds"
+        assert row["goodput_bit_per_s"] == pytest.approx(
+            row["outputs"]["utilisation"] * 11e6 * 1000 / 1040, rel=0.03
+        )
+    assert (
+        said("hstcp_red", path)["note"] == "the bottleneck's queue is no RED with fixed thresholds"
+    )
 
 
 def test_flows_that_share_ask_for_one_simulation(path: FlowPath) -> None:
-    spread = ((path.round_trip.base_s, 1), (path.round_trip.base_s + 0.05, 1), (path.round_trip.base_s + 0.1, 1))
+    spread = (
+        (path.round_trip.base_s, 1),
+        (path.round_trip.base_s + 0.05, 1),
+        (path.round_trip.base_s + 0.1, 1),
+    )
     paths = [changed(crossed_by(path, spread), {"round_trip.base_s": time}) for time, _ in spread]
     rows = [said("hstcp_window_sim", one) for one in paths]
     total = sum(row["outputs"]["goodput"] for row in rows) / path.bottleneck.segments_per_s
     assert total == pytest.approx(rows[0]["outputs"]["utilisation"], rel=0.01)
-    assert rows[0]["outputs"]["goodput"] > rows[1]["outputs"]["goodput"] > rows[2]["outputs"]["goodput"]
+    assert (
+        rows[0]["outputs"]["goodput"]
+        > rows[1]["outputs"]["goodput"]
+        > rows[2]["outputs"]["goodput"]
+    )
     assert {row["outputs"]["mean_queue"] for row in rows} == {rows[0]["outputs"]["mean_queue"]}
 
 
@@ -82,16 +102,28 @@ def test_reds_thresholds_are_the_paths(path: FlowPath) -> None:
     red = changed(path, {"bottleneck.drops": "early", "bottleneck.thresholds": thresholds})
     row = said("hstcp_red", red)
     # With the segment that is being sent, as the places.
-    assert (row["inputs"]["min_th"], row["inputs"]["max_th"], row["inputs"]["p_max"]) == (11, 61, 0.05)
+    assert (row["inputs"]["min_th"], row["inputs"]["max_th"], row["inputs"]["p_max"]) == (
+        11,
+        61,
+        0.05,
+    )
     assert "not_gentle" in row["violated"]
-    assert {said(name, red)["note"] for name in OF_DROP_TAIL} == {"the bottleneck's queue is not drop-tail"}
+    assert {said(name, red)["note"] for name in OF_DROP_TAIL} == {
+        "the bottleneck's queue is not drop-tail"
+    }
 
 
 @pytest.mark.parametrize(
     ("thresholds", "segments"),
-    [(("5 packets", "15 packets"), (5, 15)), (("10.4 kB", "20.8 kB"), (10, 20)), (("2 ms", "6 ms"), (2.6442, 7.9327))],
+    [
+        (("5 packets", "15 packets"), (5, 15)),
+        (("10.4 kB", "20.8 kB"), (10, 20)),
+        (("2 ms", "6 ms"), (2.6442, 7.9327)),
+    ],
 )
-def test_thresholds_of_a_queue_are_in_segments(resolved, thresholds: tuple, segments: tuple) -> None:
+def test_thresholds_of_a_queue_are_in_segments(
+    resolved, thresholds: tuple, segments: tuple
+) -> None:
     red = {
         "kind": "red", "limit": "100 packets", "minimum_threshold": thresholds[0], "maximum_threshold": thresholds[1],
         "maximum_probability": "5 %", "gentle": False,
@@ -104,26 +136,41 @@ def test_thresholds_of_a_queue_are_in_segments(resolved, thresholds: tuple, segm
 
 def test_thresholds_that_move_are_not_given(resolved) -> None:
     adaptive = {"kind": "adaptive_red", "limit": "100 packets"}
-    assert models.flow_paths(resolved(**{"hops.wireless.queue": adaptive}))[0].bottleneck.thresholds is None
+    assert (
+        models.flow_paths(resolved(**{"hops.wireless.queue": adaptive}))[0].bottleneck.thresholds
+        is None
+    )
 
 
 @pytest.mark.parametrize(
     ("changes", "why_not"),
     [
-        ({"sender.control": Control("cubic", growth="cubic", kept="constant")}, "cubic is not HighSpeed TCP"),
+        (
+            {"sender.control": Control("cubic", growth="cubic", kept="constant")},
+            "cubic is not HighSpeed TCP",
+        ),
         (
             {"sender.control": Control("fresh", growth="highspeed")},
             "fresh does not state what share of the window a loss leaves",
         ),
-        ({"sender.transport": "udp", "sender.control": Control("tfrc")}, "no TCP, but the rate control tfrc"),
-        ({"bottleneck.competitors": (competitor("reno", "linear", "constant"),)}, "the bottleneck is shared with reno"),
+        (
+            {"sender.transport": "udp", "sender.control": Control("tfrc")},
+            "no TCP, but the rate control tfrc",
+        ),
+        (
+            {"bottleneck.competitors": (competitor("reno", "linear", "constant"),)},
+            "the bottleneck is shared with reno",
+        ),
         ({"bottleneck.varies": True}, "the bottleneck has no constant rate"),
         ({"bottleneck.varies": None}, "it is not known whether the bottleneck's rate varies"),
         ({"bottleneck.drops": "head"}, "the bottleneck's queue is not drop-tail"),
         ({"bottleneck.drops": None}, "droptail does not state which packets it drops"),
         ({"bottleneck.buffer_segments": float("nan")}, "droptail does not state how much it holds"),
         ({"bottleneck.buffer_segments": float("inf")}, "the bottleneck's queue has no limit"),
-        ({"sender.receive_window_segments": 40.0}, "the receiver's window keeps the queue from overflowing"),
+        (
+            {"sender.receive_window_segments": 40.0},
+            "the receiver's window keeps the queue from overflowing",
+        ),
         ({"loss.rate": 0.01}, "random loss keeps windows below what the link takes"),
     ],
 )
@@ -147,4 +194,7 @@ def test_uneven_round_trips_are_said(path: FlowPath, spread: tuple, violated: bo
 
 
 def test_random_loss_that_leaves_windows_large_comes_on_top(path: FlowPath) -> None:
-    assert "no_random_loss: random loss comes on top" in said("mm1k", changed(path, {"loss.rate": 1e-5}))["note"]
+    assert (
+        "no_random_loss: random loss comes on top"
+        in said("mm1k", changed(path, {"loss.rate": 1e-5}))["note"]
+    )

@@ -23,7 +23,12 @@ def test_the_loss_rate_that_gives_a_throughput(loss: float, rtt: float) -> None:
     target = float(PFTK.answer(loss=loss, rtt=rtt, timeout=0.5)["throughput"])
     found = solve(PFTK, "loss", target, rtt=rtt, timeout=0.5)
     assert found.values == pytest.approx((loss,), rel=1e-9)
-    assert (found.unknown, found.unit, found.output, found.target) == ("loss", "", "throughput", target)
+    assert (found.unknown, found.unit, found.output, found.target) == (
+        "loss",
+        "",
+        "throughput",
+        target,
+    )
 
 
 @few
@@ -38,7 +43,9 @@ def test_an_answer_that_lies_on_the_grid_is_found() -> None:
     # Rounding takes it to either side of the grid's point.
     for rtt in np.linspace(0.01, 1, 200):
         rate = math.sqrt(1.5 / 1e-6) / rtt
-        assert solve(SQUARE_ROOT, "loss", rate, rtt=float(rtt)).values == pytest.approx((1e-6,), rel=1e-9)
+        assert solve(SQUARE_ROOT, "loss", rate, rtt=float(rtt)).values == pytest.approx(
+            (1e-6,), rel=1e-9
+        )
 
 
 @few
@@ -46,7 +53,9 @@ def test_an_answer_that_lies_on_the_grid_is_found() -> None:
 def test_the_buffer_for_a_utilisation(utilisation: float) -> None:
     path = {"rate": 3420.0, "rtt": 0.1}
     [buffer] = solve(SAWTOOTH, "buffer", utilisation, output="utilisation", **path).values
-    assert SAWTOOTH.answer(buffer=buffer, **path)["utilisation"] == pytest.approx(utilisation, rel=1e-6)
+    assert SAWTOOTH.answer(buffer=buffer, **path)["utilisation"] == pytest.approx(
+        utilisation, rel=1e-6
+    )
     # And the capacity that gives a goodput.
     [rate] = solve(SAWTOOTH, "rate", 1000.0, rtt=0.1, buffer=50).values
     assert SAWTOOTH.answer(rate=rate, rtt=0.1, buffer=50)["goodput"] == pytest.approx(1000)
@@ -54,7 +63,9 @@ def test_the_buffer_for_a_utilisation(utilisation: float) -> None:
 
 def test_the_window_that_gives_a_throughput() -> None:
     [window] = solve(PFTK, "window", 300.0, loss=1e-4, rtt=0.1, timeout=0.4).values
-    assert PFTK.answer(loss=1e-4, rtt=0.1, timeout=0.4, window=window)["throughput"] == pytest.approx(300, rel=1e-6)
+    assert PFTK.answer(loss=1e-4, rtt=0.1, timeout=0.4, window=window)[
+        "throughput"
+    ] == pytest.approx(300, rel=1e-6)
 
 
 def test_the_end_of_a_domain_is_in_it() -> None:

@@ -62,12 +62,18 @@ def test_the_record_says_what_the_functions_say() -> None:
     np.testing.assert_array_equal(says["approximate"], pftk.approximate(p, R, T0, Wm, b))
     without = np.broadcast_to(pftk.triple_duplicate_only(p, R, b), (5, 3))
     np.testing.assert_allclose(says["triple_duplicate_only"], without, rtol=1e-15)
-    np.testing.assert_array_equal(says["timeout_share"], pftk.timeout_probability(p, says["peak_window"]))
+    np.testing.assert_array_equal(
+        says["timeout_share"], pftk.timeout_probability(p, says["peak_window"])
+    )
 
 
 @given(loss_rates, round_trips, st.floats(0.1, 60), st.integers(1, 2))
 def test_the_order_of_its_forms(p: float, R: float, T0: float, b: int) -> None:
-    without, sent, received = pftk.triple_duplicate_only(p, R, b), pftk.full(p, R, T0, b=b), pftk.goodput(p, R, T0, b=b)
+    without, sent, received = (
+        pftk.triple_duplicate_only(p, R, b),
+        pftk.full(p, R, T0, b=b),
+        pftk.goodput(p, R, T0, b=b),
+    )
     assert 0 < received < sent
     if T0 > 2 * R:  # a timeout no longer than a round trip costs nothing
         assert sent < without * 1.05
@@ -105,7 +111,9 @@ def test_few_losses_are_rarely_timeouts() -> None:
 def test_square_root_is_its_limit() -> None:
     p = np.geomspace(1e-12, 1e-8, 5)
     np.testing.assert_allclose(
-        pftk.triple_duplicate_only(p, 0.1, b=1), square_root.rate(p, 0.1), rtol=1e-3 * np.sqrt(p[-1] / 1e-8)
+        pftk.triple_duplicate_only(p, 0.1, b=1),
+        square_root.rate(p, 0.1),
+        rtol=1e-3 * np.sqrt(p[-1] / 1e-8),
     )
 
 

@@ -19,10 +19,43 @@ LOSS = ("1e-4", "1e-3", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.3", "0
 # Segments per second at R = 0.1 s, T0 = 0.4 s, Wm = 64; RFC 5348's equation with t_RTO = 4 R.
 TABLE: dict[str, tuple[float, ...]] = {
     "full, b=2": (576.931, 269.091, 115.238, 77.846, 50.855, 26.714, 15.148, 7.784, 4.729, 1.429),
-    "goodput, b=2": (575.097, 264.265, 110.714, 73.593, 47.012, 23.659, 12.798, 6.114, 3.452, 0.857),
-    "approximate, b=2": (640.000, 271.418, 117.196, 79.431, 51.795, 26.063, 12.517, 4.273, 1.891, 0.531),
+    "goodput, b=2": (
+        575.097,
+        264.265,
+        110.714,
+        73.593,
+        47.012,
+        23.659,
+        12.798,
+        6.114,
+        3.452,
+        0.857,
+    ),
+    "approximate, b=2": (
+        640.000,
+        271.418,
+        117.196,
+        79.431,
+        51.795,
+        26.063,
+        12.517,
+        4.273,
+        1.891,
+        0.531,
+    ),
     "full, b=1": (604.665, 381.635, 163.973, 110.960, 72.542, 37.898, 21.130, 10.451, 6.015, 1.717),
-    "square root, b=1": (1224.745, 387.298, 173.205, 122.474, 86.603, 54.772, 38.730, 27.386, 22.361, 17.321),
+    "square root, b=1": (
+        1224.745,
+        387.298,
+        173.205,
+        122.474,
+        86.603,
+        54.772,
+        38.730,
+        27.386,
+        22.361,
+        17.321,
+    ),
     "tfrc": (1223.644, 383.844, 165.741, 112.332, 73.249, 36.859, 17.701, 5.366, 1.948, 0.417),
 }
 
@@ -43,7 +76,11 @@ def _full(p: Decimal, b: Decimal, *, received: bool = False) -> Decimal:
     limited = unlimited >= WM
     w = WM if limited else unlimited
     q = 1 - p
-    timeouts = min(Decimal(1), (1 - q**3) * (1 + q**3 * (1 - q ** (w - 3))) / (1 - q**w)) if w > 3 else Decimal(1)
+    timeouts = (
+        min(Decimal(1), (1 - q**3) * (1 + q**3 * (1 - q ** (w - 3))) / (1 - q**w))
+        if w > 3
+        else Decimal(1)
+    )
     g = 1 + p + 2 * p**2 + 4 * p**3 + 8 * p**4 + 16 * p**5 + 32 * p**6
     rounds = b / 8 * WM + q / (p * WM) + 2 if limited else b / 2 * w + 1
     amount = q / p + w / 2 + timeouts if received else q / p + w + timeouts / q
@@ -61,7 +98,9 @@ EXACT: dict[str, Callable[[Decimal], Decimal]] = {
     "approximate, b=2": lambda p: _approximate(p, Decimal(2)),
     "full, b=1": lambda p: _full(p, Decimal(1)),
     "square root, b=1": lambda p: (3 / (2 * p)).sqrt() / R,
-    "tfrc": lambda p: 1 / (R * (2 * p / 3).sqrt() + 4 * R * 3 * (3 * p / 8).sqrt() * p * (1 + 32 * p**2)),
+    "tfrc": lambda p: (
+        1 / (R * (2 * p / 3).sqrt() + 4 * R * 3 * (3 * p / 8).sqrt() * p * (1 + 32 * p**2))
+    ),
 }
 
 
@@ -98,7 +137,9 @@ def _is_limited(p: float, Wm: float, b: float) -> bool:
 
 
 @given(loss_rates, st.floats(1.001, 3), round_trips, timeouts, windows, acks)
-def test_it_falls_with_loss_within_a_branch(p: float, factor: float, R: float, T0: float, Wm: float, b: int) -> None:
+def test_it_falls_with_loss_within_a_branch(
+    p: float, factor: float, R: float, T0: float, Wm: float, b: int
+) -> None:
     assume(p * factor < 0.95 and _is_limited(p, Wm, b) == _is_limited(p * factor, Wm, b))
     T0 = max(T0, R)
     assert pftk.full(p * factor, R, T0, Wm, b) < pftk.full(p, R, T0, Wm, b)
@@ -110,7 +151,9 @@ def test_it_may_rise_with_loss_where_a_timeout_is_shorter_than_a_round_trip() ->
 
 
 @given(loss_rates, st.floats(1.001, 3), round_trips, timeouts, windows, acks)
-def test_it_falls_with_round_trip_and_timeout(p: float, factor: float, R: float, T0: float, Wm: float, b: int) -> None:
+def test_it_falls_with_round_trip_and_timeout(
+    p: float, factor: float, R: float, T0: float, Wm: float, b: int
+) -> None:
     rate = pftk.full(p, R, T0, Wm, b)
     assert pftk.full(p, R * factor, T0, Wm, b) < rate
     # Where a window is far too large for a timeout its cost is beyond the last digit.
@@ -133,8 +176,9 @@ def test_a_larger_window_never_slows_it_and_bounds_it(b: int) -> None:
 def test_where_the_branches_meet(b: int, p: float) -> None:
     """The limited branch has 1 - (2 + b)/4 of a round trip more than the other where W(p) = Wm.
 
-    As (1-p)/(p W) = (3 b/8) (W - 2 k) with k = (2 + b)/(3 b), its rounds are b/2 W + 2 - (2 + b)/4 there. So with b = 2
-    the branches meet, and with b = 1 the rate jumps up by a quarter of a round trip: an inversion looks at each branch.
+    As (1-p)/(p W) = (3 b/8) (W - 2 k) with k = (2 + b)/(3 b), its rounds are b/2 W + 2 - (2 + b)/4
+    there. So with b = 2 the branches meet, and with b = 1 the rate jumps up by a quarter of a round
+    trip: an inversion looks at each branch.
     """
     low, high = p * 0.9, p * 1.1
     for _ in range(200):

@@ -14,7 +14,12 @@ UDP = {"kind": "udp", "mss": "1000 bytes", "header": "28 bytes", "feedback_size"
 
 # As they are resolved, as far as the models ask.
 TFRC = {"kind": "tfrc", "b": 1.0, "t_rto": "four_rtt"}
-TFRCP = {"kind": "tfrcp", "packets_per_ack": 2.0, "rto_minimum": "400 ms", "receive_window": "64 packets"}
+TFRCP = {
+    "kind": "tfrcp",
+    "packets_per_ack": 2.0,
+    "rto_minimum": "400 ms",
+    "receive_window": "64 packets",
+}
 
 
 def under(resolved, control: dict, **transport: object) -> dict:
@@ -26,21 +31,33 @@ def under(resolved, control: dict, **transport: object) -> dict:
 
 def answers(tree: dict) -> dict[str, dict]:
     table = models.predictions([restated(tree)])
-    return {name: {key: table[key][row] for key in table} for row, name in enumerate(table["model"])}
+    return {
+        name: {key: table[key][row] for key in table} for row, name in enumerate(table["model"])
+    }
 
 
 def test_the_round_trip_has_the_feedbacks_own_size(resolved) -> None:
     [path] = models.flow_paths(under(resolved, TFRC, feedback_size="400 bytes"))
-    assert path.round_trip.base_s == pytest.approx(0.07 + 1028 * 8 / 45e6 + 1028 * 8 / 11e6 + 400 * 8 / 45e6, rel=1e-12)
-    assert (path.sender.transport, path.control.name, path.control.is_aimd) == ("udp", "tfrc", False)
+    assert path.round_trip.base_s == pytest.approx(
+        0.07 + 1028 * 8 / 45e6 + 1028 * 8 / 11e6 + 400 * 8 / 45e6, rel=1e-12
+    )
+    assert (path.sender.transport, path.control.name, path.control.is_aimd) == (
+        "udp",
+        "tfrc",
+        False,
+    )
 
 
 def test_rfc_5348_says_what_a_tfrc_flow_may_send(resolved) -> None:
     tree = under(resolved, TFRC)
     [path] = models.flow_paths(restated(tree))
     says = answers(tree)
-    assert says["tfrc"]["outputs"]["rate"] == pytest.approx(float(tfrc.rate(0.005, path.round_trip.base_s)), rel=1e-12)
-    assert says["tfrc"]["goodput_bit_per_s"] == pytest.approx(says["tfrc"]["outputs"]["rate"] * 8000)
+    assert says["tfrc"]["outputs"]["rate"] == pytest.approx(
+        float(tfrc.rate(0.005, path.round_trip.base_s)), rel=1e-12
+    )
+    assert says["tfrc"]["goodput_bit_per_s"] == pytest.approx(
+        says["tfrc"]["outputs"]["rate"] * 8000
+    )
     assert says["tfrc"]["note"] == "all_arrives: 0.005 of what is sent is lost and not sent again"
     assert says["tfrc"]["control"] == "tfrc"
     assert says["pftk"]["note"] == "no TCP, but the rate control tfrc"
@@ -56,7 +73,9 @@ def test_pftk_says_what_a_tfrcp_flow_may_send(resolved) -> None:
     [path] = models.flow_paths(restated(tree))
     says = answers(tree)
     expected = float(pftk.full(0.005, path.round_trip.base_s, 0.4, 64, 2))
-    assert says["tfrcp"]["outputs"] == pytest.approx({"rate": expected, "goodput": 0.995 * expected}, rel=1e-12)
+    assert says["tfrcp"]["outputs"] == pytest.approx(
+        {"rate": expected, "goodput": 0.995 * expected}, rel=1e-12
+    )
     assert says["tfrcp"]["goodput_bit_per_s"] == pytest.approx(0.995 * expected * 8000)
     assert says["pftk"]["note"] == "no TCP, but the rate control tfrcp"
     assert says["tfrc"]["goodput_bit_per_s"] is None
@@ -81,7 +100,9 @@ def test_the_square_root_is_of_any_aimd_on_a_rate_too(resolved) -> None:
     assert says["square_root"]["outputs"]["rate"] == pytest.approx(
         float(square_root.rate(0.005, path.round_trip.base_s, C))
     )
-    assert [name for name, row in says.items() if row["goodput_bit_per_s"] is not None] == ["square_root"]
+    assert [name for name, row in says.items() if row["goodput_bit_per_s"] is not None] == [
+        "square_root"
+    ]
 
 
 def test_scheduled_loss_counts_with_its_mean_and_is_said_to_change(resolved) -> None:
@@ -92,8 +113,12 @@ def test_scheduled_loss_counts_with_its_mean_and_is_said_to_change(resolved) -> 
     tree["hops"][1]["impairments"] = [loss]
     [path] = models.flow_paths(restated(tree))
     assert path.loss.rate == pytest.approx((1 * 0.02 + 2 * 0.08) / 4)
-    assert dict(models.model("pftk").applies(path).violated)["steady_loss"].startswith("the loss rate changes")
-    assert "steady_loss" not in dict(models.model("pftk").applies(models.flow_paths(resolved())[0]).violated)
+    assert dict(models.model("pftk").applies(path).violated)["steady_loss"].startswith(
+        "the loss rate changes"
+    )
+    assert "steady_loss" not in dict(
+        models.model("pftk").applies(models.flow_paths(resolved())[0]).violated
+    )
 
 
 def test_a_scheduled_links_rate_is_its_highest(resolved) -> None:
@@ -118,7 +143,11 @@ def test_a_run_beside_its_model(leaky_pipe: Scenario) -> None:
     assert rows["main"]["fairness"] == rows["rate"]["fairness"] is not None
     assert 0 < rows["rate"]["fairness"].mean <= 1
     assert list(rows["rate"]["predicted"]) == ["square root"]
-    shares = {one.subject: one.value for one in metric("friendliness").values(result) if one.replicate == 0}
+    shares = {
+        one.subject: one.value
+        for one in metric("friendliness").values(result)
+        if one.replicate == 0
+    }
     assert shares["main"] + shares["rate"] == pytest.approx(2)
     assert math.isnan(shares["voice"])
     allowed = {one.subject: one.value for one in metric("allowed_rate").values(result)}
@@ -129,7 +158,12 @@ def test_a_run_beside_its_model(leaky_pipe: Scenario) -> None:
 def test_what_the_engine_resolves_is_what_the_models_ask_for(leaky_pipe: Scenario) -> None:
     point = leaky_pipe.expand()[1].scenario
     [flow] = point.tree["flows"]
-    control = {"kind": "tfrcp", "packets_per_ack": 2, "rto_minimum": "200 ms", "receive_window": "64000 bytes"}
+    control = {
+        "kind": "tfrcp",
+        "packets_per_ack": 2,
+        "rto_minimum": "200 ms",
+        "receive_window": "64000 bytes",
+    }
     changed = flow | {"transport": {"kind": "udp", "control": control, "mss": "1000 bytes"}}
     [path] = models.flow_paths(point.replace(flows=[changed]).resolve().tree)
     assert (path.control.name, path.sender.segments_per_ack) == ("tfrcp", 2)
@@ -141,7 +175,8 @@ def test_what_the_engine_resolves_is_what_the_models_ask_for(leaky_pipe: Scenari
 
 
 def test_tfrcp_sends_what_its_model_says(leaky_pipe: Scenario) -> None:
-    # A link far larger than the rate; a round of 5 s has some hundreds of packets, of which a few are lost.
+    # A link far larger than the rate; a round of 5 s has some hundreds of packets, of which a few
+    # are lost.
     point = leaky_pipe.expand()[1].scenario
     [flow] = point.tree["flows"]
     transport = {"kind": "udp", "control": {"kind": "tfrcp", "round": "5 s"}, "mss": "1000 bytes"}
@@ -152,7 +187,8 @@ def test_tfrcp_sends_what_its_model_says(leaky_pipe: Scenario) -> None:
     )  # fmt: skip
     [row] = predict(fast, "tfrcp").tables["predictions"].to_pylist()
     [summary] = summarise(simulate(fast), metric("goodput"))
-    # f is convex in p, so that a noisy p gives more than its mean: by half the second derivative times the variance.
+    # f is convex in p, so that a noisy p gives more than its mean: by half the second derivative
+    # times the variance.
     p, h = 0.01, 1e-4
     inputs = dict(row["inputs"])
     f = [float(pftk.full(x, inputs["rtt"], inputs["timeout"], b=1)) for x in (p - h, p, p + h)]

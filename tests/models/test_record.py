@@ -23,7 +23,9 @@ _LOOP = {"rate": 400.0, "buffer": 10.0, "psi": 20.0}
 # Where slow start overflows the queue, and much is left after it.
 _OVERFLOW = {"size": 400.0, "rate": 125.0, "rtt": 0.5, "buffer": 20.0}
 _CLASS = {"stations": 2.0, "aifsn": 2.0, "cw_min": 7.0, "cw_max": 10.0}
-_CLASSES = _CLASS | {f"other_{name}": value for name, value in {**_CLASS, "aifsn": 5.0, "cw_max": 30.0}.items()}
+_CLASSES = _CLASS | {
+    f"other_{name}": value for name, value in {**_CLASS, "aifsn": 5.0, "cw_max": 30.0}.items()
+}
 OF = {
     "instcap": _LOOP, "tcp_alone": _LOOP, "constant_source": _LOOP | {"source_rate": 210.0},
     "short_transfer": _OVERFLOW, "edca": _CLASSES,
@@ -34,7 +36,11 @@ OF = {
 def given_of(model: Model) -> dict[str, float]:
     given = GIVEN | OF.get(model.name, {})
     chosen = OF.get(model.name, {})
-    return {one.name: given[one.name] for one in model.inputs if one.default is None or one.name in chosen}
+    return {
+        one.name: given[one.name]
+        for one in model.inputs
+        if one.default is None or one.name in chosen
+    }
 
 
 every_model = pytest.mark.parametrize("model", models.MODELS, ids=lambda model: model.name)
@@ -45,7 +51,10 @@ def test_a_record_says_everything(model: Model) -> None:
     record = model.described()
     assert record["name"].isidentifier()
     assert record["name"] == record["name"].lower()
-    assert all(record[name].strip() == record[name] != "" for name in ("label", "summary", "reference", "formula"))
+    assert all(
+        record[name].strip() == record[name] != ""
+        for name in ("label", "summary", "reference", "formula")
+    )
     for one in (*record["inputs"], *record["outputs"], *record["assumptions"]):
         assert one["name"].isidentifier()
         assert one.get("meaning", "x")
@@ -56,7 +65,11 @@ def test_a_record_says_everything(model: Model) -> None:
 
 
 def test_names_and_labels_are_different() -> None:
-    assert len({one.name for one in models.MODELS}) == len({one.label for one in models.MODELS}) == len(models.MODELS)
+    assert (
+        len({one.name for one in models.MODELS})
+        == len({one.label for one in models.MODELS})
+        == len(models.MODELS)
+    )
 
 
 @every_model
@@ -87,7 +100,9 @@ def test_answers_have_every_output_in_the_shape_of_the_inputs(model: Model) -> N
 )
 @settings(max_examples=20)
 @given(
-    st.lists(st.tuples(st.floats(-9, -0.01), st.floats(-3, 1), st.floats(-1, 5)), min_size=1, max_size=5),
+    st.lists(
+        st.tuples(st.floats(-9, -0.01), st.floats(-3, 1), st.floats(-1, 5)), min_size=1, max_size=5
+    ),
     st.sampled_from([2.0, 50.0, math.inf]),
 )
 def test_goodput_alone_is_that_of_the_answer(
@@ -95,19 +110,28 @@ def test_goodput_alone_is_that_of_the_answer(
 ) -> None:
     names = {one.name for one in model.inputs}
     loss, rtt, rate = np.power(10.0, np.array(drawn)).T
-    varied = {name: values for name, values in {"loss": loss, "rtt": rtt, "rate": rate}.items() if name in names}
+    varied = {
+        name: values
+        for name, values in {"loss": loss, "rtt": rtt, "rate": rate}.items()
+        if name in names
+    }
     known = given_of(model) | varied | ({"window": window} if "window" in names else {})
     inside = model.inside(**known)
     for index in range(len(drawn)):
         one = {name: np.broadcast_to(value, len(drawn))[index] for name, value in known.items()}
         if inside[index]:
-            assert model.goodputs(**one) == pytest.approx(model.answer(**one)[model.goodput], rel=1e-12)
+            assert model.goodputs(**one) == pytest.approx(
+                model.answer(**one)[model.goodput], rel=1e-12
+            )
         else:
             with pytest.raises(InputError):
                 model.completed(**one)
     known = {name: np.broadcast_to(value, len(drawn))[inside] for name, value in known.items()}
-    # Where chains are solved together a fall ends on the same windows, so that nothing moves but what is never reached.
-    np.testing.assert_allclose(model.goodputs(**known), model.answer(**known)[model.goodput], rtol=1e-12)
+    # Where chains are solved together a fall ends on the same windows, so that nothing moves but
+    # what is never reached.
+    np.testing.assert_allclose(
+        model.goodputs(**known), model.answer(**known)[model.goodput], rtol=1e-12
+    )
 
 
 def differs(model: Model, before: dict[str, np.ndarray], inputs: dict[str, float]) -> bool:
@@ -139,7 +163,9 @@ def test_twice_the_round_trip_is_half_the_rate(model: Model) -> None:
     slow = {name: value * 2.0 ** powers.get(units[name], 0) for name, value in known.items()}
     before, after = model.answer(**known), model.answer(**slow)
     for name, value in before.items():
-        assert after[name] == pytest.approx(float(value) * 2.0 ** powers.get(units[name], 0), rel=1e-12), name
+        assert after[name] == pytest.approx(
+            float(value) * 2.0 ** powers.get(units[name], 0), rel=1e-12
+        ), name
 
 
 @every_model
@@ -161,7 +187,12 @@ def test_the_first_of_an_array_that_is_out_of_its_domain_is_named() -> None:
         models.model("pftk").answer(loss=[0.1, 1.5, 2], rtt=0.1)
 
 
-@given(st.floats(allow_nan=False), st.floats(-1e3, 1e3), st.floats(0, 1e3), st.sampled_from(["()", "[]", "(]", "[)"]))
+@given(
+    st.floats(allow_nan=False),
+    st.floats(-1e3, 1e3),
+    st.floats(0, 1e3),
+    st.sampled_from(["()", "[]", "(]", "[)"]),
+)
 def test_a_domain_is_an_interval(number: float, low: float, width: float, ends: str) -> None:
     high = low + width
     above = number > low or (ends[0] == "[" and number == low)
@@ -196,13 +227,20 @@ def test_a_record_that_contradicts_itself_is_none() -> None:
     with refused("unknown-field", "time"):
         Model(**(vars(model) | {"goodput": "time"}))
     with refused("contradiction", "mathis"):
-        Model(**(vars(model) | {"goodput": "w", "outputs": (Output("w", "w", "segments", "window"),)}))
+        Model(
+            **(vars(model) | {"goodput": "w", "outputs": (Output("w", "w", "segments", "window"),)})
+        )
 
 
 def test_models_are_chosen_by_a_word_or_by_name() -> None:
     assert models.chosen("all") == models.MODELS
-    assert {one.name for one in models.chosen("usual")} == {one.name for one in models.MODELS if one.usual}
-    assert [one.name for one in models.chosen("pftk, mathis")] == ["mathis", "pftk"]  # in the list's order
+    assert {one.name for one in models.chosen("usual")} == {
+        one.name for one in models.MODELS if one.usual
+    }
+    assert [one.name for one in models.chosen("pftk, mathis")] == [
+        "mathis",
+        "pftk",
+    ]  # in the list's order
     with refused("unknown-name", "", "pftc", "pftk"):
         models.chosen("mathis,pftc")
     with refused("unknown-name", "", "zzz", "square_root"):
@@ -250,6 +288,11 @@ def test_one_name_is_one_thing_with_one_default() -> None:
             continue
         first = every[0]
         for model, one, default in every:
-            ours, theirs = (default, one.unit, one.on_wire), (first[2], first[1].unit, first[1].on_wire)
+            ours, theirs = (
+                (default, one.unit, one.on_wire),
+                (first[2], first[1].unit, first[1].on_wire),
+            )
             assert ours == theirs, f"{name} of {model} and {first[0]}"
-            assert any(term in one.meaning for term in TERMS[name]), f"{name} of {model}: {one.meaning}"
+            assert any(term in one.meaning for term in TERMS[name]), (
+                f"{name} of {model}: {one.meaning}"
+            )

@@ -25,7 +25,8 @@ CUBIC = {
     (0.01, 0.4): [12, 38, 120, 379, 1200, 5926, 33325],
     (0.01, 4): [12, 38, 120, 379, 1874, 10538, 59261],
 }
-# Table 3: throughput in Mbit/s, then the loss rates that Reno, HSTCP and CUBIC need for it; 1500 bytes, RTT 0.1 s.
+# Table 3: throughput in Mbit/s, then the loss rates that Reno, HSTCP and CUBIC need for it; 1500
+# bytes, RTT 0.1 s.
 NEEDED = [
     (1, 2.0e-2, 2.0e-2, 2.0e-2),
     (10, 2.0e-4, 3.9e-4, 2.9e-4),
@@ -47,7 +48,8 @@ def test_the_tables_column_of_hstcp() -> None:
 
 @pytest.mark.parametrize(("rtt", "C"), CUBIC)
 def test_the_tables_columns_of_cubic(rtt: float, C: float) -> None:
-    # The tables' Reno-friendly region is their column of Reno, with 1.2; the model's is the exact sqrt(3/2).
+    # The tables' Reno-friendly region is their column of Reno, with 1.2; the model's is the exact
+    # sqrt(3/2).
     ours = np.maximum(cubic_response.cubic_window(P, rtt, C), reno_response.window(P))
     np.testing.assert_allclose(ours, CUBIC[rtt, C], rtol=1e-5, atol=0.5)
     exact = cubic_response.window(P, rtt, C)
@@ -56,7 +58,9 @@ def test_the_tables_columns_of_cubic(rtt: float, C: float) -> None:
 
 
 @pytest.mark.parametrize(("throughput", "reno", "hstcp", "cubic"), NEEDED)
-def test_the_loss_rates_that_a_throughput_needs(throughput: float, reno: float, hstcp: float, cubic: float) -> None:
+def test_the_loss_rates_that_a_throughput_needs(
+    throughput: float, reno: float, hstcp: float, cubic: float
+) -> None:
     w = throughput * 1e6 * 0.1 / (8 * 1500)
     windows = {
         reno: reno_response.window,
@@ -64,7 +68,8 @@ def test_the_loss_rates_that_a_throughput_needs(throughput: float, reno: float, 
         cubic: lambda p: np.maximum(cubic_response.cubic_window(p, 0.1), reno_response.window(p)),
     }
     for printed, window in windows.items():
-        # The RFC prints two digits, some cut off: what is printed is the answer to less than a unit of its last digit.
+        # The RFC prints two digits, some cut off: what is printed is the answer to less than a unit
+        # of its last digit.
         unit = 10.0 ** (math.floor(math.log10(printed)) - 1)
         assert window(printed + unit) < w < window(printed - 0.5 * unit)
 
@@ -87,7 +92,9 @@ def test_cubics_window_is_its_branchs_mean(p: float, RTT: float, C: float, beta:
 @given(st.floats(1e-8, 1))
 def test_no_beta_makes_the_friendly_region_unfriendly(p: float) -> None:
     for beta in (0.5, 0.7, 0.85):
-        assert cubic_response.friendly_window(p, beta) == pytest.approx(math.sqrt(1.5 / p), rel=1e-12)
+        assert cubic_response.friendly_window(p, beta) == pytest.approx(
+            math.sqrt(1.5 / p), rel=1e-12
+        )
 
 
 # RFC 3649 appendix B: the window at which a(w) reaches each whole number, and b(w).
@@ -116,7 +123,9 @@ def test_hstcps_increase_and_decrease(a: int) -> None:
         (5036, 20.39, 0.246, 2.87e-6), (10661, 30.63, 0.207, 1.17e-6), (83000, 72.5, 0.100, 1e-7),
     ],
 )  # fmt: skip
-def test_hstcps_functions_to_a_unit_of_the_third_digit(w: float, a: float, b: float, p: float) -> None:
+def test_hstcps_functions_to_a_unit_of_the_third_digit(
+    w: float, a: float, b: float, p: float
+) -> None:
     assert hstcp_response.increase(w) == pytest.approx(a, rel=0.002)
     assert hstcp_response.decrease(w) == pytest.approx(b, abs=0.001)
     assert hstcp_response.loss_rate(w) == pytest.approx(p, rel=0.004)
@@ -129,7 +138,8 @@ def test_hstcps_loss_rate_inverts_its_window(p: float) -> None:
 
 @given(st.floats(38, 83000, exclude_min=True))
 def test_hstcps_increase_and_decrease_give_its_response(w: float) -> None:
-    # A saw-tooth of mean w, rising by a(w), falling by b(w), carries 1/p(w) segments between losses.
+    # A saw-tooth of mean w, rising by a(w), falling by b(w), carries 1/p(w) segments between
+    # losses.
     a, b, p = hstcp_response.increase(w), hstcp_response.decrease(w), hstcp_response.loss_rate(w)
     peak = 2 * w / (2 - b)
     rounds = b * peak / a
@@ -143,14 +153,20 @@ def test_beyond_the_rfcs_largest_window_hstcp_still_decreases(w: float) -> None:
 
 
 def test_rounded_and_exact_hstcp_are_close() -> None:
-    np.testing.assert_allclose(hstcp_response.window(P[1:6]), hstcp_response.rounded_window(P[1:6]), rtol=0.013)
+    np.testing.assert_allclose(
+        hstcp_response.window(P[1:6]), hstcp_response.rounded_window(P[1:6]), rtol=0.013
+    )
     assert hstcp_response.window(1e-3) == 38
     assert hstcp_response.window(1e-7) == pytest.approx(83000)
 
 
 @given(st.floats(1e-8, 0.5), st.floats(1.01, 2))
 def test_more_loss_is_a_smaller_window(p: float, factor: float) -> None:
-    for window in (reno_response.window, hstcp_response.window, lambda p: cubic_response.window(p, 0.1)):
+    for window in (
+        reno_response.window,
+        hstcp_response.window,
+        lambda p: cubic_response.window(p, 0.1),
+    ):
         assert window(p * factor) < window(p)
 
 

@@ -13,7 +13,11 @@ from ..refusals import refused
 
 MODEL = sawtooth.MODEL
 
-paths = {"rate": st.floats(10, 1e6), "rtt": st.floats(1e-3, 1), "buffer": st.just(0.0) | st.floats(1e-9, 1e5)}
+paths = {
+    "rate": st.floats(10, 1e6),
+    "rtt": st.floats(1e-3, 1),
+    "buffer": st.just(0.0) | st.floats(1e-9, 1e5),
+}
 aimd = {"additive_increase": st.floats(0.1, 4), "decrease_factor": st.floats(0.1, 0.95)}
 
 
@@ -36,7 +40,11 @@ def test_a_full_buffer_and_no_less_keeps_the_link_busy(
     rate: float, rtt: float, buffer: float, additive_increase: float, decrease_factor: float
 ) -> None:
     says = MODEL.answer(
-        rate=rate, rtt=rtt, buffer=buffer, additive_increase=additive_increase, decrease_factor=decrease_factor
+        rate=rate,
+        rtt=rtt,
+        buffer=buffer,
+        additive_increase=additive_increase,
+        decrease_factor=decrease_factor,
     )
     full = float(says["full_buffer"])
     assert full == pytest.approx(rate * rtt * (1 - decrease_factor) / decrease_factor)
@@ -48,7 +56,12 @@ def test_a_full_buffer_and_no_less_keeps_the_link_busy(
 
 @given(**paths, **aimd, flows=st.integers(1, 50))
 def test_its_laws(
-    rate: float, rtt: float, buffer: float, additive_increase: float, decrease_factor: float, flows: int
+    rate: float,
+    rtt: float,
+    buffer: float,
+    additive_increase: float,
+    decrease_factor: float,
+    flows: int,
 ) -> None:
     says = MODEL.answer(
         rate=rate,
@@ -69,13 +82,26 @@ def test_its_laws(
 
 @given(**paths, **aimd, more=st.floats(1.01, 3))
 def test_a_larger_buffer_uses_more_and_delays_more(
-    rate: float, rtt: float, buffer: float, additive_increase: float, decrease_factor: float, more: float
+    rate: float,
+    rtt: float,
+    buffer: float,
+    additive_increase: float,
+    decrease_factor: float,
+    more: float,
 ) -> None:
     less = MODEL.answer(
-        rate=rate, rtt=rtt, buffer=buffer, additive_increase=additive_increase, decrease_factor=decrease_factor
+        rate=rate,
+        rtt=rtt,
+        buffer=buffer,
+        additive_increase=additive_increase,
+        decrease_factor=decrease_factor,
     )
     larger = MODEL.answer(
-        rate=rate, rtt=rtt, buffer=buffer * more, additive_increase=additive_increase, decrease_factor=decrease_factor
+        rate=rate,
+        rtt=rtt,
+        buffer=buffer * more,
+        additive_increase=additive_increase,
+        decrease_factor=decrease_factor,
     )
     assert larger["utilisation"] >= less["utilisation"] - 1e-12
     assert larger["mean_queue"] >= less["mean_queue"] * (1 - 1e-9)
@@ -83,28 +109,44 @@ def test_a_larger_buffer_uses_more_and_delays_more(
 
 
 @given(**paths, factor=st.floats(0.1, 10))
-def test_time_has_no_scale_of_its_own(rate: float, rtt: float, buffer: float, factor: float) -> None:
-    one, other = (MODEL.answer(rate=rate / scale, rtt=rtt * scale, buffer=buffer) for scale in (1, factor))
+def test_time_has_no_scale_of_its_own(
+    rate: float, rtt: float, buffer: float, factor: float
+) -> None:
+    one, other = (
+        MODEL.answer(rate=rate / scale, rtt=rtt * scale, buffer=buffer) for scale in (1, factor)
+    )
     assert other["utilisation"] == pytest.approx(float(one["utilisation"]))
     assert other["mean_queue"] == pytest.approx(float(one["mean_queue"]), rel=1e-6, abs=1e-6)
     assert other["period"] == pytest.approx(float(one["period"]) * factor)
 
 
 @pytest.mark.parametrize("buffer", [0, 50, 400, 2000, 6000])
-@pytest.mark.parametrize(("alpha", "beta", "flows", "b"), [(1, 0.5, 1, 1), (0.2, 0.875, 1, 1), (1, 0.7, 10, 2)])
-def test_the_integrals_are_the_sum_over_rounds(buffer: float, alpha: float, beta: float, flows: int, b: int) -> None:
+@pytest.mark.parametrize(
+    ("alpha", "beta", "flows", "b"), [(1, 0.5, 1, 1), (0.2, 0.875, 1, 1), (1, 0.7, 10, 2)]
+)
+def test_the_integrals_are_the_sum_over_rounds(
+    buffer: float, alpha: float, beta: float, flows: int, b: int
+) -> None:
     mu, T = 10_000, 0.2
     top, step = mu * T + buffer, flows * alpha / b
     W = np.arange(beta * top + step / 2, top, step)  # each round by its middle
     length = np.maximum(T, W / mu)
     queue = np.maximum(W - mu * T, 0)
     says = MODEL.answer(
-        rate=mu, rtt=T, buffer=buffer, additive_increase=alpha, decrease_factor=beta, flows=flows, segments_per_ack=b
+        rate=mu,
+        rtt=T,
+        buffer=buffer,
+        additive_increase=alpha,
+        decrease_factor=beta,
+        flows=flows,
+        segments_per_ack=b,
     )
     assert says["period"] == pytest.approx(length.sum(), rel=0.01)
     assert says["utilisation"] == pytest.approx(W.sum() / mu / length.sum(), rel=1e-3)
     assert says["loss_rate"] == pytest.approx(flows / W.sum(), rel=0.01)
-    assert says["mean_queue"] == pytest.approx((queue * length).sum() / length.sum(), rel=0.01, abs=0.01)
+    assert says["mean_queue"] == pytest.approx(
+        (queue * length).sum() / length.sum(), rel=0.01, abs=0.01
+    )
 
 
 def test_gentle_decrease_and_tiny_buffers_do_not_cancel() -> None:

@@ -26,7 +26,10 @@ def test_a_scenario_in_the_terms_of_the_models(resolved) -> None:
 def test_losses_of_several_hops_combine(resolved) -> None:
     tree = resolved()
     loss = tree["hops"][1]["impairments"][0]
-    tree["hops"][0]["impairments"] = [loss | {"probability": "10 %"}, loss | {"probability": "20 %", "applies": "acks"}]
+    tree["hops"][0]["impairments"] = [
+        loss | {"probability": "10 %"},
+        loss | {"probability": "20 %", "applies": "acks"},
+    ]
     assert path_of(tree).loss.rate == pytest.approx(1 - 0.9 * 0.995)
 
 
@@ -38,7 +41,10 @@ def test_byte_counting_undoes_delayed_acks(resolved) -> None:
 
 
 def test_the_variance_floor_comes_on_top_of_the_round_trip(resolved) -> None:
-    change = {"flows.main.transport.rto_floor": "variance", "flows.main.transport.rto_minimum": "200 ms"}
+    change = {
+        "flows.main.transport.rto_floor": "variance",
+        "flows.main.transport.rto_minimum": "200 ms",
+    }
     path = path_of(resolved(**change))
     assert path.sender.first_timeout_s == pytest.approx(path.round_trip.base_s + 0.2)
 
@@ -54,9 +60,14 @@ def test_where_a_hop_contends_for_a_medium_no_bottleneck_is_known(resolved) -> N
     tree["hops"][1]["link"] = {"kind": "edca", "medium": "cell", "rate": "54 Mbit/s"}
     path = path_of(Scenario(tree).resolve().tree)
     assert path.bottleneck.segments_per_s == path.bottleneck.buffer_segments == math.inf
-    assert path.bottleneck.link_bit_per_s == pytest.approx(45e6 * 1000 / 1040)  # the hop before it still caps
+    assert path.bottleneck.link_bit_per_s == pytest.approx(
+        45e6 * 1000 / 1040
+    )  # the hop before it still caps
     assert path.bottleneck.varies
-    notes = {row["model"]: row["note"] for row in predict(Scenario(tree)).tables["predictions"].to_pylist()}
+    notes = {
+        row["model"]: row["note"]
+        for row in predict(Scenario(tree)).tables["predictions"].to_pylist()
+    }
     assert "rate varies" in notes["sawtooth"]
 
 
@@ -93,10 +104,16 @@ def test_a_model_of_aimd_does_not_apply_to_cubic(leaky_pipe: Scenario) -> None:
     ("change", "limit", "bit_per_s"),
     [
         ({"hops.wireless.link.rate": "100 kbit/s"}, "link", 100e3 * 1000 / 1040),
-        ({"flows.main.transport.receive_window": "2 packets"}, "receive window", 2 * 8000 / 0.07095),
+        (
+            {"flows.main.transport.receive_window": "2 packets"},
+            "receive window",
+            2 * 8000 / 0.07095,
+        ),
     ],
 )
-def test_a_prediction_is_capped_by_the_path(resolved, change: dict, limit: str, bit_per_s: float) -> None:
+def test_a_prediction_is_capped_by_the_path(
+    resolved, change: dict, limit: str, bit_per_s: float
+) -> None:
     answers = models.predictions([resolved(**change)])
     assert answers["limit"][0] == limit
     assert answers["goodput_bit_per_s"][0] == pytest.approx(bit_per_s, rel=1e-3)
@@ -107,8 +124,14 @@ def test_assumptions_that_a_flow_does_not_meet_are_named(resolved) -> None:
     tree = resolved()
     tree["flows"][0]["traffic"] = {"kind": "transfer", "size": "1 MB"}
     answers = models.predictions([restated(tree)])
-    greedy = [one.name for one in models.MODELS if any(assumed.name == "greedy" for assumed in one.assumptions)]
-    for name, verdict, violated in zip(answers["model"], answers["verdict"], answers["violated"], strict=True):
+    greedy = [
+        one.name
+        for one in models.MODELS
+        if any(assumed.name == "greedy" for assumed in one.assumptions)
+    ]
+    for name, verdict, violated in zip(
+        answers["model"], answers["verdict"], answers["violated"], strict=True
+    ):
         if verdict != "does not apply":
             assert ("greedy" in violated) == (name in greedy)
     assert "cardwell" not in greedy
@@ -117,7 +140,8 @@ def test_assumptions_that_a_flow_does_not_meet_are_named(resolved) -> None:
 def test_a_flow_of_several_instances_gets_their_sum(leaky_pipe: Scenario) -> None:
     point = leaky_pipe.expand()[2].scenario  # 5 % loss: far from the link's share
     [one, three] = [
-        predict(point.replace({"flows.0.count": count})).tables["predictions"].to_pylist() for count in (1, 3)
+        predict(point.replace({"flows.0.count": count})).tables["predictions"].to_pylist()
+        for count in (1, 3)
     ]
     assert [row["verdict"] for row in one] == [row["verdict"] for row in three]
     for single, group in zip(one, three, strict=True):
@@ -131,23 +155,43 @@ def test_a_flow_of_several_instances_gets_their_sum(leaky_pipe: Scenario) -> Non
     ("changes", "expected"),
     [
         ({}, "loss recovery is sack"),
-        ({"hops.return.impairments": [{"kind": "iid_loss", "probability": "1 %", "applies": "acks"}]}, "lost ACKs"),
+        (
+            {
+                "hops.return.impairments": [
+                    {"kind": "iid_loss", "probability": "1 %", "applies": "acks"}
+                ]
+            },
+            "lost ACKs",
+        ),
         ({"flows.0.stop": "3 s"}, "not active all the time"),
         ({"flows.0.start": ["0 s", "2 s"]}, "not active all the time"),
         (
-            {"hops.wired.link": {"kind": "markov", "rates": ["9 Mbit/s", "4 Mbit/s"], "mean_sojourn": "1 s"}},
+            {
+                "hops.wired.link": {
+                    "kind": "markov",
+                    "rates": ["9 Mbit/s", "4 Mbit/s"],
+                    "mean_sojourn": "1 s",
+                }
+            },
             "the link's rate varies",
         ),
     ],
 )
-def test_assumptions_that_are_not_met_are_named(leaky_pipe: Scenario, changes: dict, expected: str) -> None:
+def test_assumptions_that_are_not_met_are_named(
+    leaky_pipe: Scenario, changes: dict, expected: str
+) -> None:
     point = leaky_pipe.expand()[1].scenario.replace(changes)
-    [pftk] = [row for row in predict(point).tables["predictions"].to_pylist() if row["model"] == "pftk"]
+    [pftk] = [
+        row for row in predict(point).tables["predictions"].to_pylist() if row["model"] == "pftk"
+    ]
     assert expected in pftk["note"]
 
 
 def test_the_square_root_says_where_timeouts_matter(leaky_pipe: Scenario) -> None:
-    notes = [predict(leaky_pipe.expand()[point].scenario).tables["predictions"]["note"][0].as_py() for point in (1, 2)]
+    notes = [
+        predict(leaky_pipe.expand()[point].scenario).tables["predictions"]["note"][0].as_py()
+        for point in (1, 2)
+    ]
     assert ["timeouts" in note for note in notes] == [False, True]
 
 
@@ -156,7 +200,9 @@ def test_the_bottleneck_in_the_terms_of_the_models(resolved) -> None:
     assert path.bottleneck.segments_per_s == pytest.approx(11e6 / 8 / 1040)
     assert (path.bottleneck.buffer_segments, path.bottleneck.queue) == (93, "droptail")
     assert (path.bottleneck.flows, path.bottleneck.flows_are_alike) == (1, True)
-    assert path.full_queue_round_trip_s == pytest.approx(path.round_trip.base_s + 93 * 1040 * 8 / 11e6)
+    assert path.full_queue_round_trip_s == pytest.approx(
+        path.round_trip.base_s + 93 * 1040 * 8 / 11e6
+    )
     assert path.share_segments == pytest.approx(11e6 / 8 / 1040 * path.round_trip.base_s)
     assert path.transfer.size_segments == path.sender.receive_window_segments == math.inf
 
@@ -186,7 +232,11 @@ def test_competing_flows_are_counted_and_compared(leaky_pipe: Scenario) -> None:
         tree = scenario.resolve().tree
         path = models.flow_paths(tree)[0]
         verdicts.append(
-            (path.bottleneck.flows, path.bottleneck.flows_are_alike, models.model("sawtooth").applies(path).note)
+            (
+                path.bottleneck.flows,
+                path.bottleneck.flows_are_alike,
+                models.model("sawtooth").applies(path).note,
+            )
         )
     assert verdicts == [
         (3, True, "in_step: 3 flows need not lose at the same time"),
@@ -222,17 +272,28 @@ def test_a_transfer_in_the_terms_of_the_models(resolved) -> None:
 
 
 def test_a_bulk_flow_has_no_transfer_time(resolved) -> None:
-    assert models.model("cardwell").applies(path_of(resolved())).note == "no transfer of a given size"
+    assert (
+        models.model("cardwell").applies(path_of(resolved())).note == "no transfer of a given size"
+    )
 
 
 @pytest.mark.parametrize(
     ("change", "why_not"),
     [
         ({}, "random loss strikes before the queue overflows"),
-        ({"hops.wireless.impairments": [], "flows.main.transport.receive_window": "20 packets"}, "receiver's window"),
+        (
+            {"hops.wireless.impairments": [], "flows.main.transport.receive_window": "20 packets"},
+            "receiver's window",
+        ),
         ({"flows.main.transport.control": {"kind": "cubic"}}, "cubic is no AIMD"),
         (
-            {"hops.wireless.link": {"kind": "markov", "rates": ["9 Mbit/s", "4 Mbit/s"], "mean_sojourn": "1 s"}},
+            {
+                "hops.wireless.link": {
+                    "kind": "markov",
+                    "rates": ["9 Mbit/s", "4 Mbit/s"],
+                    "mean_sojourn": "1 s",
+                }
+            },
             "varies",
         ),
     ],
@@ -250,7 +311,9 @@ def test_the_saw_tooth_of_a_scenario(resolved) -> None:
     assert (verdict.words, verdict.violated) == ("applies", ())
     answers = models.predictions([resolved(**{"hops.wireless.impairments": []})])
     [goodput] = [
-        one for one, name in zip(answers["goodput_bit_per_s"], answers["model"], strict=True) if name == "sawtooth"
+        one
+        for one, name in zip(answers["goodput_bit_per_s"], answers["model"], strict=True)
+        if name == "sawtooth"
     ]
     assert 0.99 * path.bottleneck.link_bit_per_s < goodput <= path.bottleneck.link_bit_per_s
 

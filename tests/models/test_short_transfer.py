@@ -18,14 +18,24 @@ MODEL = short_transfer.MODEL
 #: 1 Mbit/s and 1000 bytes, of which the source says nothing.
 NETWORK = {"rate": 125.0, "rtt": 0.5, "initial_window": 1.0, "handshake": 0.0}
 
-#: What the receiver decides (d in slow start and congestion avoidance), and byte counting in slow start alone.
+#: What the receiver decides (d in slow start and congestion avoidance), and byte counting in slow
+#: start alone.
 SENDERS = {
     "d1": {"segments_per_ack": 1}, "d2": {"segments_per_ack": 2}, "d3": {"segments_per_ack": 3},
     "bytes": {"segments_per_ack": 1, "avoidance_segments_per_ack": 2},
 }  # fmt: skip
 
 #: Segments/s by transfer, and by buffer and sender.
-COLUMNS = [(20, "d1"), (20, "d2"), (20, "d3"), (70, "d1"), (70, "d2"), (70, "d3"), (20, "bytes"), (70, "bytes")]
+COLUMNS = [
+    (20, "d1"),
+    (20, "d2"),
+    (20, "d3"),
+    (70, "d1"),
+    (70, "d2"),
+    (70, "d3"),
+    (20, "bytes"),
+    (70, "bytes"),
+]
 TABLE = {
     60: (18.6, 13.1, 10.8, 18.6, 13.1, 10.8, 18.6, 18.6),
     100: (26.4, 19.3, 15.2, 26.4, 19.3, 15.2, 26.4, 26.4),
@@ -68,12 +78,16 @@ def test_the_jumps_are_where_the_overflow_is(buffer: int, jumps: tuple[int, ...]
 
 @pytest.mark.parametrize("buffer", [20, 70])
 def test_an_ack_for_each_wins_until_it_loses(buffer: int) -> None:
-    jumps = [math.floor(answer(sender, size=1, buffer=buffer)["overflow_segments"]) for sender in ("d1", "d2", "d3")]
+    jumps = [
+        math.floor(answer(sender, size=1, buffer=buffer)["overflow_segments"])
+        for sender in ("d1", "d2", "d3")
+    ]
     small = np.arange(4, jumps[0])
     one, two, three = (rate(small, buffer, sender) for sender in ("d1", "d2", "d3"))
     assert (one >= two).all()
     assert (two >= three).all()
-    # Between the jump of d and that of d + 1 the larger d wins, once more than one segment or two are lost.
+    # Between the jump of d and that of d + 1 the larger d wins, once more than one segment or two
+    # are lost.
     between = np.arange(jumps[0] + 5, jumps[1])
     assert (rate(between, buffer, "d2") > rate(between, buffer, "d1")).all()
     between = np.arange(jumps[1] + 5, jumps[2])
@@ -114,9 +128,15 @@ def test_the_parts_make_the_whole(size: float, **of: float) -> None:
 
 @given(rounds=st.integers(0, 9), w1=st.integers(1, 10), rtt=st.floats(0.01, 1))
 def test_whole_rounds_of_a_slow_start_are_counted(rounds: int, w1: int, rtt: float) -> None:
-    # On a link that is fast enough only round trips count; with a buffer for all of it nothing is lost.
+    # On a link that is fast enough only round trips count; with a buffer for all of it nothing is
+    # lost.
     says = MODEL.answer(
-        size=w1 * (2 ** (rounds + 1) - 1), rate=1e12, rtt=rtt, buffer=1e6, initial_window=w1, handshake=0
+        size=w1 * (2 ** (rounds + 1) - 1),
+        rate=1e12,
+        rtt=rtt,
+        buffer=1e6,
+        initial_window=w1,
+        handshake=0,
     )
     assert says["time"] == pytest.approx((rounds + 1) * rtt, rel=1e-6)
     assert says["timeouts"] == 0
@@ -141,10 +161,14 @@ def test_congestion_avoidance_is_the_sum_of_its_rounds(
     left: int, window: int, pipe: int, buffer: int, d_ca: float
 ) -> None:
     # No window is at the pipe's edge or the buffer's, where rounding would decide.
-    sender = Sender(100.0, (pipe + 0.3) / 100, buffer + 0.1, 1.0, d_ca, 1.0, math.inf, 0.5, 1.0, RENO)
+    sender = Sender(
+        100.0, (pipe + 0.3) / 100, buffer + 0.1, 1.0, d_ca, 1.0, math.inf, 0.5, 1.0, RENO
+    )
     start = min(window, pipe)
     expected = avoidance_counted(sender, left, start)
-    assert short_transfer._congestion_avoidance(sender, left, start) == pytest.approx(expected, rel=1e-3)
+    assert short_transfer._congestion_avoidance(sender, left, start) == pytest.approx(
+        expected, rel=1e-3
+    )
 
 
 def test_a_long_transfer_goes_at_the_saw_tooths_rate() -> None:
@@ -158,8 +182,12 @@ def test_a_long_transfer_goes_at_the_saw_tooths_rate() -> None:
 def test_a_threshold_at_the_overflow_loses_nothing(recovery: int, **of: float) -> None:
     of |= {"initial_window": 1.0}
     before = MODEL.answer(size=1e4, recovery=recovery, **of)
-    says = MODEL.answer(size=1e4, recovery=recovery, initial_threshold=before["overflow_window"], **of)
-    assert says["lost"] == says["recovery_time"] == says["timeouts"] == says["fast_retransmits"] == 0
+    says = MODEL.answer(
+        size=1e4, recovery=recovery, initial_threshold=before["overflow_window"], **of
+    )
+    assert (
+        says["lost"] == says["recovery_time"] == says["timeouts"] == says["fast_retransmits"] == 0
+    )
     assert says["threshold"] == before["overflow_window"]
 
 
@@ -206,22 +234,30 @@ def test_too_few_behind_the_first_hole_need_the_timer() -> None:
         ),
     ],
 )
-def test_what_it_is_not_meant_for_is_refused(wrong: dict, code: str, field: str, value: float) -> None:
+def test_what_it_is_not_meant_for_is_refused(
+    wrong: dict, code: str, field: str, value: float
+) -> None:
     with refused(code, field, value):
         answer(**({"size": 100, "buffer": 20} | wrong))
 
 
 def test_it_can_be_asked_backwards() -> None:
-    # The buffer with which 300 segments just do not overflow, and how much goes through in ten seconds.
+    # The buffer with which 300 segments just do not overflow, and how much goes through in ten
+    # seconds.
     inputs = {"size": 300.0} | NETWORK
     [buffer] = models.solve(MODEL, "buffer", 300.0, output="overflow_segments", **inputs).values
     assert buffer + 62.5 == pytest.approx((300 + 1) / 2)
     found = models.solve(MODEL, "size", 10.0, buffer=20.0, **NETWORK).values
-    assert [float(answer(size=size, buffer=20)["time"]) for size in found] == pytest.approx([10.0] * len(found))
+    assert [float(answer(size=size, buffer=20)["time"]) for size in found] == pytest.approx(
+        [10.0] * len(found)
+    )
 
 
 def a_transfer(resolved, **change: object) -> models.FlowPath:
-    quiet = {"hops.wireless.impairments": [], "flows.main.traffic": {"kind": "transfer", "size": "500 kB"}}
+    quiet = {
+        "hops.wireless.impairments": [],
+        "flows.main.traffic": {"kind": "transfer", "size": "500 kB"},
+    }
     [path] = models.flow_paths(resolved(**(quiet | change)))
     return path
 
@@ -232,7 +268,12 @@ def test_what_a_scenario_says_of_a_transfer(resolved) -> None:
     assert (verdict.words, verdict.violated) == ("applies", ())
     inputs, _ = MODEL.answer_path(path)
     assert (inputs["size"], inputs["initial_threshold"], inputs["initial_window"]) == (500, 40, 10)
-    assert (inputs["recovery"], inputs["decrease_factor"], inputs["segments_per_ack"], inputs["handshake"]) == (
+    assert (
+        inputs["recovery"],
+        inputs["decrease_factor"],
+        inputs["segments_per_ack"],
+        inputs["handshake"],
+    ) == (
         SACK,
         0.5,
         1,
@@ -245,9 +286,14 @@ def test_what_a_scenario_says_of_a_transfer(resolved) -> None:
 
 
 def test_the_timeout_is_that_of_a_full_queue(resolved) -> None:
-    linux = {"flows.main.transport.rto_floor": "variance", "flows.main.transport.rto_minimum": "200 ms"}
+    linux = {
+        "flows.main.transport.rto_floor": "variance",
+        "flows.main.transport.rto_minimum": "200 ms",
+    }
     path = a_transfer(resolved, **linux)
-    assert MODEL.answer_path(path)[0]["overflow_timeout"] == pytest.approx(path.full_queue_round_trip_s + 0.2)
+    assert MODEL.answer_path(path)[0]["overflow_timeout"] == pytest.approx(
+        path.full_queue_round_trip_s + 0.2
+    )
     assert path.full_queue_round_trip_s > path.round_trip.base_s + 0.01
 
 
@@ -296,7 +342,10 @@ def test_what_a_flow_violates_is_named(resolved, change: dict, violated: str) ->
     ],
 )  # fmt: skip
 def test_where_it_has_no_answer(resolved, change: dict, why_not: str) -> None:
-    quiet = {"hops.wireless.impairments": [], "flows.main.traffic": {"kind": "transfer", "size": "500 kB"}}
+    quiet = {
+        "hops.wireless.impairments": [],
+        "flows.main.traffic": {"kind": "transfer", "size": "500 kB"},
+    }
     answers = models.predictions([resolved(**(quiet | change))], [MODEL])
     assert answers["verdict"] == ["does not apply"]
     assert answers["note"][0].startswith(why_not)

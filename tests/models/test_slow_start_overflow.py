@@ -15,7 +15,8 @@ from ..refusals import refused
 #: The pipe of the tables, in segments: 1 Mbit/s, 1000 bytes, 0.5 s.
 BDP = 62.5
 
-#: By buffer and d: n_B, W_B, W_D, W_D/8, reductions, segments lost; and what a count packet by packet lost.
+#: By buffer and d: n_B, W_B, W_D, W_D/8, reductions, segments lost; and what a count packet by
+#: packet lost.
 TABLE = {
     (20, 1): (6, 52.00, 104.0, 13.00, 3, 32.0, 33),
     (20, 2): (11, 77.67, 116.5, 14.56, 3, 38.8, 42),
@@ -64,7 +65,9 @@ def test_a_larger_buffer_overflows_no_earlier(drawn: list[float], bdp: float, d:
 
 
 @given(buffers, pipes, acknowledged)
-def test_what_fills_the_buffer_is_within_a_mini_cycle_of_it(buffer: float, bdp: float, d: float) -> None:
+def test_what_fills_the_buffer_is_within_a_mini_cycle_of_it(
+    buffer: float, bdp: float, d: float
+) -> None:
     at = overflow(buffer, bdp, d)
     before = at.burst / ((d + 1) / d)
     if at.n > 0:
@@ -110,7 +113,9 @@ def test_no_buffer_overflows_at_the_first_two() -> None:
 
 
 @given(buffers, pipes, acknowledged, st.floats(0.1, 3))
-def test_a_threshold_below_the_overflow_loses_nothing(buffer: float, bdp: float, d: float, factor: float) -> None:
+def test_a_threshold_below_the_overflow_loses_nothing(
+    buffer: float, bdp: float, d: float, factor: float
+) -> None:
     W_B = float(overflow(buffer, bdp, d).window)
     threshold = max(factor * W_B, 1.0)
     loses = lost(buffer, bdp, d, W_th=threshold)
@@ -127,7 +132,8 @@ def test_how_often_the_window_is_reduced() -> None:
 def counted(mu: float, delay: float, places: int, d: int) -> tuple[int, int]:
     """Window at the first loss and segments lost until that can be known, packet by packet.
 
-    A segment is served in 1/mu, its ACK is back `delay` later and opens the window by 1/d, until a segment is missing.
+    A segment is served in 1/mu, its ACK is back `delay` later and opens the window by 1/d, until a
+    segment is missing.
     """
     acks: deque[float] = deque()  # when each is back
     queued: deque[float] = deque()  # when each leaves the link
@@ -153,13 +159,14 @@ def counted(mu: float, delay: float, places: int, d: int) -> tuple[int, int]:
 @pytest.mark.parametrize("places", [5, 10, 15, 20, 30, 50, 70, 100])
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_a_count_of_packets(places: int, d: int) -> None:
-    # mu T is 62.5 with the packet's own service. Whole packets are lost from the first that does not fit.
+    # mu T is 62.5 with the packet's own service. Whole packets are lost from the first that does
+    # not fit.
     window, losses = counted(125, 61.5 / 125, places, d)
     if d == 1 or places >= BDP / d:
         assert window == floor(overflow(places, BDP, d).window) + 1
         assert losses == floor(lost(places, BDP, d)) + 1
-    # Mini-cycles of whole packets are no powers of alpha: which one overflows a small buffer is told within one of
-    # them, and the packet that does not fit is the last of d + 1 of a burst.
+    # Mini-cycles of whole packets are no powers of alpha: which one overflows a small buffer is
+    # told within one of them, and the packet that does not fit is the last of d + 1 of a burst.
     assert places + min(BDP, places * d) < window <= places + min(BDP, (places + 1) * (d + 1)) + 1
 
 

@@ -40,7 +40,9 @@ def test_three_papers_agree_on_reno(p: float, R: float) -> None:
 
 def test_general_aimd_of_floyd_handley_and_padhye() -> None:
     # Chosen in that report to be as aggressive as (1, 1/2).
-    assert square_root.constant(alpha=0.2, beta=0.875) == pytest.approx(square_root.constant(), rel=0.01)
+    assert square_root.constant(alpha=0.2, beta=0.875) == pytest.approx(
+        square_root.constant(), rel=0.01
+    )
     assert square_root.constant(alpha=9 * (1 - 0.7) / (3 * (1 + 0.7)), beta=0.7) == pytest.approx(
         square_root.constant()
     )
@@ -74,7 +76,9 @@ def test_tfrc_is_pftks_short_form_without_a_window(p: float, R: float, b: float)
 def test_tfrc_at_its_ends() -> None:
     # p -> 0: the square-root law. p = 1: 1/(R (sqrt(2/3) + 4 x 3 sqrt(3/8) x 33)).
     assert tfrc.rate(1e-12, 0.1) == pytest.approx(square_root.rate(1e-12, 0.1), rel=1e-9)
-    assert tfrc.rate(1, 1) == pytest.approx(1 / (math.sqrt(2 / 3) + 12 * math.sqrt(3 / 8) * 33), rel=1e-14)
+    assert tfrc.rate(1, 1) == pytest.approx(
+        1 / (math.sqrt(2 / 3) + 12 * math.sqrt(3 / 8) * 33), rel=1e-14
+    )
 
 
 def test_arguments_are_broadcast() -> None:

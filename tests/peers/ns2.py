@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the reference scenarios in ns-2.
 
-As a program it measures all of them and writes what it found beside itself, for machines without ns-2:
+As a program it measures all of them and writes what it found beside itself, for machines without
+ns-2:
 
     python3 tests/peers/ns2.py            # writes reference-ns2.35.json
 """
@@ -97,7 +98,14 @@ def cases() -> dict[str, list[Options]]:
     }
     on_off = {
         f"on-off sack {limit}": [
-            {"control": "Sack1", "limit": limit, "onoff": "4e6 0.5 0.5", "duration": 300, "seed": seed, "windows": 0}
+            {
+                "control": "Sack1",
+                "limit": limit,
+                "onoff": "4e6 0.5 0.5",
+                "duration": 300,
+                "seed": seed,
+                "windows": 0,
+            }
             for seed in range(1, 17)
         ]
         for limit in (20, 84)
@@ -113,7 +121,9 @@ def simulate(case: str) -> list[Outcome]:
 
 def run(options: Options) -> Outcome:
     """One run of path.tcl with these options, the others at the script's defaults."""
-    duration, warmup = (float(options.get(name, default)) for name, default in (("duration", 100), ("warmup", 10)))
+    duration, warmup = (
+        float(options.get(name, default)) for name, default in (("duration", 100), ("warmup", 10))
+    )
     return read(printed(SCRIPT, options), warmup, duration)
 
 
@@ -131,34 +141,45 @@ def read(lines: Iterable[str], warmup: float, duration: float) -> Outcome:
         words = line.split()
         if words[0] in ("flow", "link"):
             counts[words[0], words[1], words[2]] = {
-                name: int(float(value)) for name, value in zip(words[3::2], words[4::2], strict=True)
+                name: int(float(value))
+                for name, value in zip(words[3::2], words[4::2], strict=True)
             }
         else:
             variables.append((float(words[0]), int(words[2]), words[5], float(words[6])))
     flows = sorted({key[1] for key in counts if key[0] == "flow"}, key=int)
     reactions = {int(flow): list(fast_retransmits(variables, int(flow))) for flow in flows}
-    link = {name: value - counts["link", "0", "warmup"][name] for name, value in counts["link", "0", "end"].items()}
+    link = {
+        name: value - counts["link", "0", "warmup"][name]
+        for name, value in counts["link", "0", "end"].items()
+    }
 
     def delivered(flow: str) -> int:
-        return counts["flow", flow, "end"]["delivered"] - counts["flow", flow, "warmup"]["delivered"]
+        return (
+            counts["flow", flow, "end"]["delivered"] - counts["flow", flow, "warmup"]["delivered"]
+        )
 
     return Outcome(
         goodput_bit_per_s=[delivered(flow) * PAYLOAD_BITS / (duration - warmup) for flow in flows],
         retransmitted_packets=[counts["flow", flow, "end"]["retransmitted"] for flow in flows],
         timeouts=[counts["flow", flow, "end"]["timeouts"] for flow in flows],
-        slow_start_window=[reactions[int(flow)][0][1] if reactions[int(flow)] else None for flow in flows],
+        slow_start_window=[
+            reactions[int(flow)][0][1] if reactions[int(flow)] else None for flow in flows
+        ],
         overflow_window=[
-            max((cwnd for at, cwnd in reactions[int(flow)] if at >= warmup), default=None) for flow in flows
+            max((cwnd for at, cwnd in reactions[int(flow)] if at >= warmup), default=None)
+            for flow in flows
         ],
         drop_rate=link["drops"] / link["arrivals"],
     )
 
 
-def fast_retransmits(variables: list[tuple[float, int, str, float]], flow: int) -> Iterator[tuple[float, float]]:
+def fast_retransmits(
+    variables: list[tuple[float, int, str, float]], flow: int
+) -> Iterator[tuple[float, float]]:
     """When fast recovery began, and cwnd before, in packets.
 
-    ns-2 counts every reduction of the window in `ncwndcuts_` before it changes cwnd. One that goes with a timeout
-    (`nrexmit_` at the same moment) is none of ours.
+    ns-2 counts every reduction of the window in `ncwndcuts_` before it changes cwnd. One that goes
+    with a timeout (`nrexmit_` at the same moment) is none of ours.
     """
     timeouts = {at for at, port, name, _ in variables if port == flow and name == "nrexmit_"}
     cwnd = 0.0

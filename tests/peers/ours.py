@@ -34,10 +34,13 @@ def load(case: str) -> ackclock.Scenario:
 def simulate_with_losses(case: str, percent: float, seed: int) -> tuple[Outcome, list[int]]:
     """One run of a case with random loss, and which packets the bottleneck lost, counted from 0 as they leave it.
 
-    Beyond the last packet sent here more losses follow at the same rate, for a peer that sends more.
+    Beyond the last packet sent here more losses follow at the same rate, for a peer that sends
+    more.
     """
     loss = [{"kind": "iid_loss", "probability": f"{percent:g} %"}]
-    scenario = load(case).replace({"hops.bottleneck.impairments": loss}).replace(seed=seed, replicates=1)
+    scenario = (
+        load(case).replace({"hops.bottleneck.impairments": loss}).replace(seed=seed, replicates=1)
+    )
     result = ackclock.simulate(scenario, packets=True)
     packets = result.tables["packets"]
     # What is not lost is received a propagation delay later.
@@ -85,7 +88,9 @@ def rows(table: pa.Table, **equal: object) -> pa.Table:
     """The rows whose columns have these values."""
     mask = np.ones(table.num_rows, dtype=bool)
     for column, value in equal.items():
-        mask &= pc.equal(table[column].cast(pa.string()) if isinstance(value, str) else table[column], value).to_numpy()
+        mask &= pc.equal(
+            table[column].cast(pa.string()) if isinstance(value, str) else table[column], value
+        ).to_numpy()
     return table.filter(pa.array(mask))
 
 

@@ -20,7 +20,8 @@ class Outcome:
     retransmitted_packets: Sequence[int]
     #: Retransmission timeouts, from the beginning.
     timeouts: Sequence[int]
-    #: cwnd at the very first fast retransmit, which ends slow start, in packets; `None` without one.
+    #: cwnd at the very first fast retransmit, which ends slow start, in packets; `None` without
+    #: one.
     slow_start_window: Sequence[float | None]
     #: The largest cwnd at a fast retransmit after the warm-up, in packets; `None` without one.
     overflow_window: Sequence[float | None]

@@ -1,7 +1,7 @@
 """The same losses in both simulators: ackclock draws them, ns-2 is told which packets to lose.
 
-No sampling error is left between the two. As a program it writes what ns-2 gave beside itself, for machines without
-ns-2:
+No sampling error is left between the two. As a program it writes what ns-2 gave beside itself, for
+machines without ns-2:
 
     python -m tests.peers.same_losses            # writes reference-same-losses.json
 """
@@ -43,7 +43,9 @@ def goodput(recovery: str, percent: int, seed: int) -> float:
 def live(recovery: str, percent: int, seed: int) -> dict[str, object]:
     """What ns-2 gives with the same losses, and which they were."""
     losses = mine(recovery, percent, seed)[1]
-    outcome = ns2.run({"control": ns2.AGENTS[recovery], "limit": 1000, "losses": losses, "windows": 0})
+    outcome = ns2.run(
+        {"control": ns2.AGENTS[recovery], "limit": 1000, "losses": losses, "windows": 0}
+    )
     return {
         "losses_sha256": hashlib.sha256(losses.encode()).hexdigest()[:16],
         "goodput_bit_per_s": outcome.goodput_bit_per_s[0],
@@ -81,7 +83,9 @@ def theirs(recovery: str, percent: int, seed: int) -> dict[str, object]:
     run = recorded()[name(recovery, percent)][seed - 1]
     losses = mine(recovery, percent, seed)[1]
     same = run["losses_sha256"] == hashlib.sha256(losses.encode()).hexdigest()[:16]
-    assert same, f"ackclock loses other packets than when ns-2 was recorded; where ns-2 is installed: {COMMAND}"
+    assert same, (
+        f"ackclock loses other packets than when ns-2 was recorded; where ns-2 is installed: {COMMAND}"
+    )
     return run
 
 

@@ -1,7 +1,8 @@
 """ns-2's word: the same scenarios in ns-2 and in ackclock, side by side.
 
-Where `ns` is installed it is run; elsewhere ackclock is held against what ns-2 gave when it was recorded. Each test's
-name says which. The settings and the differences that remain are in README.md beside this file.
+Where `ns` is installed it is run; elsewhere ackclock is held against what ns-2 gave when it was
+recorded. Each test's name says which. The settings and the differences that remain are in README.md
+beside this file.
 """
 
 from functools import cache
@@ -19,13 +20,15 @@ LIVE = ns2.installed()
 GOODPUT = 0.015
 #: Packets by which the window at an overflow may differ.
 WINDOW = 1.0
-#: Share of the goodput by which a run with the same losses may differ: one packet of the thousand that are delivered in
-#: 90 s at 10 % loss.
+#: Share of the goodput by which a run with the same losses may differ: one packet of the thousand
+#: that are delivered in 90 s at 10 % loss.
 PAIRED = 0.001
-#: Half the width that the 95 % interval of SACK's mean difference may have, by percent of loss: what 60 runs can tell.
-#: The faults that this comparison found had been worth 0.035 at 5 % and 0.18 at 10 %.
+#: Half the width that the 95 % interval of SACK's mean difference may have, by percent of loss:
+#: what 60 runs can tell. The faults that this comparison found had been worth 0.035 at 5 % and 0.18
+#: at 10 %.
 SACK_SPREAD = {1: 0.002, 2: 0.005, 5: 0.012, 10: 0.03}
-#: Shares by which the drop rate and the utilisation behind RED may differ where its queue does not empty: README.md.
+#: Shares by which the drop rate and the utilisation behind RED may differ where its queue does not
+#: empty: README.md.
 RED_DROPS, RED_UTILISATION = 0.02, 0.002
 
 WITHOUT = (
@@ -79,7 +82,10 @@ def test_newreno_does_the_same_packet_for_packet(case: str) -> None:
 
 @over("random-loss")
 def test_random_loss_gives_the_same_mean_goodput(case: str) -> None:
-    theirs, mine = (Interval.of([one.goodput_bit_per_s[0] for one in runs]) for runs in (peer(case), engine(case)))
+    theirs, mine = (
+        Interval.of([one.goodput_bit_per_s[0] for one in runs])
+        for runs in (peer(case), engine(case))
+    )
     assert mine.agrees_with(theirs), f"ackclock {mine}, ns-2 {theirs} bit/s"
 
 
@@ -101,9 +107,15 @@ def test_the_same_losses_have_the_same_effect(recovery: str, percent: int, seed:
 
 
 @same_losses_over("sack")
-def test_the_same_losses_have_the_same_effect_on_average_with_sack(recovery: str, percent: int) -> None:
-    # The pipes differ (README.md), so that runs part ways after the first recovery: their mean is compared.
-    theirs = [same_losses.theirs(recovery, percent, seed)["goodput_bit_per_s"] for seed in same_losses.seeds(recovery)]
+def test_the_same_losses_have_the_same_effect_on_average_with_sack(
+    recovery: str, percent: int
+) -> None:
+    # The pipes differ (README.md), so that runs part ways after the first recovery: their mean is
+    # compared.
+    theirs = [
+        same_losses.theirs(recovery, percent, seed)["goodput_bit_per_s"]
+        for seed in same_losses.seeds(recovery)
+    ]
     mine = [same_losses.goodput(recovery, percent, seed) for seed in same_losses.seeds(recovery)]
     mean = sum(theirs) / len(theirs)
     difference = Interval.of([(m - t) / mean for m, t in zip(mine, theirs, strict=True)])
@@ -127,7 +139,9 @@ def test_ten_flows_share_alike(case: str, quantity: str) -> None:
         "drop_rate": lambda one: one.drop_rate,
         "utilisation": lambda one: one.utilisation(10e6),
     }
-    theirs, mine = (Interval.of([values[quantity](one) for one in runs]) for runs in (peer(case), engine(case)))
+    theirs, mine = (
+        Interval.of([values[quantity](one) for one in runs]) for runs in (peer(case), engine(case))
+    )
     assert mine.agrees_with(theirs), f"ackclock {mine}, ns-2 {theirs}"
 
 
@@ -141,21 +155,32 @@ def test_ns2_gives_what_was_recorded(case: str) -> None:
 def test_beside_an_on_off_source_the_pipe_makes_the_timeouts(case: str) -> None:
     """RFC 6675 does not count lost segments as outstanding, and so sends them again in a burst.
 
-    A rule is the main cause of a difference if turning it alone takes away more than half of it. What is left of this
-    one is not explained.
+    A rule is the main cause of a difference if turning it alone takes away more than half of it.
+    What is left of this one is not explained.
     """
     theirs, usual, counted = (
         Interval.of([one.timeouts[0] for one in runs])
         for runs in (peer(case), engine(case), engine(case, sack_pipe="counted"))
     )
-    assert usual.mean - usual.half_width > theirs.mean + theirs.half_width, "there is a difference to explain"
-    assert abs(counted.mean - theirs.mean) < (usual.mean - theirs.mean) / 2, f"{usual}, {counted}, ns-2 {theirs}"
+    assert usual.mean - usual.half_width > theirs.mean + theirs.half_width, (
+        "there is a difference to explain"
+    )
+    assert abs(counted.mean - theirs.mean) < (usual.mean - theirs.mean) / 2, (
+        f"{usual}, {counted}, ns-2 {theirs}"
+    )
 
 
 @over("red")
-@pytest.mark.parametrize(("quantity", "band"), [("drop_rate", RED_DROPS), ("utilisation", RED_UTILISATION)])
+@pytest.mark.parametrize(
+    ("quantity", "band"), [("drop_rate", RED_DROPS), ("utilisation", RED_UTILISATION)]
+)
 def test_red_drops_as_much(case: str, quantity: str, band: float) -> None:
-    values = {"drop_rate": lambda one: one.drop_rate, "utilisation": lambda one: one.utilisation(10e6)}
-    theirs, mine = (Interval.of([values[quantity](one) for one in runs]) for runs in (peer(case), engine(case)))
+    values = {
+        "drop_rate": lambda one: one.drop_rate,
+        "utilisation": lambda one: one.utilisation(10e6),
+    }
+    theirs, mine = (
+        Interval.of([values[quantity](one) for one in runs]) for runs in (peer(case), engine(case))
+    )
     assert mine.half_width < band * mine.mean, "too wide to say anything"
     assert mine.mean == pytest.approx(theirs.mean, rel=band)

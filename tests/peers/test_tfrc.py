@@ -1,6 +1,7 @@
 """TFRC in ns-2 and in ackclock, side by side.
 
-ns-2's agent is older than RFC 5348. The bands were set before any number was seen; README.md says what differs and why.
+ns-2's agent is older than RFC 5348. The bands were set before any number was seen; README.md says
+what differs and why.
 """
 
 from functools import cache
@@ -16,11 +17,17 @@ LIVE = ns2.installed()
 WORD = "live" if LIVE else "recorded"
 WITHOUT = "ns-2 is not installed (Debian and Ubuntu: apt-get install ns2): compared with what was recorded"
 
-#: By which factor the mean of a quantity may differ, by case and by the words that its name begins with.
+#: By which factor the mean of a quantity may differ, by case and by the words that its name begins
+#: with.
 BANDS = {
     "loss": {"rate": 1.1, "variation": 1.33},
     "with tcp": {"rate": 1.33, "ratio": 1.33, "drop": 1.33, "variation": 1.5},
-    "step of loss": {"rate before": 1.15, "rate in the loss": 1.15, "rate after": 1.15, "rate in the first": 1.25},
+    "step of loss": {
+        "rate before": 1.15,
+        "rate in the loss": 1.15,
+        "rate after": 1.15,
+        "rate in the first": 1.25,
+    },
 }
 
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """TFRC in ns-2 and in ackclock.
 
-As a program it runs all cases in ns-2 and writes what it found beside itself, for machines without ns-2:
+As a program it runs all cases in ns-2 and writes what it found beside itself, for machines without
+ns-2:
 
     python -m tests.peers.tfrc            # writes reference-tfrc.json
 """
@@ -56,7 +57,11 @@ def cases() -> dict[str, Case]:
     loss = {
         f"loss {percent:g} %": Case(
             "tfrc-loss",
-            {"hops.bottleneck.impairments": [{"kind": "iid_loss", "probability": f"{percent:g} %"}]},
+            {
+                "hops.bottleneck.impairments": [
+                    {"kind": "iid_loss", "probability": f"{percent:g} %"}
+                ]
+            },
             {"loss": f"0 {percent / 100:g}", "minrto": 0.28},
             20,
             20.0,
@@ -68,7 +73,15 @@ def cases() -> dict[str, Case]:
         "with tcp": Case(
             "tfrc-tcp",
             {},
-            {"tfrc": 4, "tcp": 4, "rate": 8e6, "limit": 84, "start": 2, "minrto": 0.4, "duration": 150},
+            {
+                "tfrc": 4,
+                "tcp": 4,
+                "rate": 8e6,
+                "limit": 84,
+                "start": 2,
+                "minrto": 0.4,
+                "duration": 150,
+            },
             20,
             30.0,
             150.0,
@@ -122,7 +135,9 @@ def quantities(case: Case, times: Series, delivered: Series, drop_rate: float) -
 def theirs(name: str) -> list[Quantities]:
     """What ns-2 gives, one record per run."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(lambda seed: run(cases()[name], seed), range(1, cases()[name].runs + 1)))
+        return list(
+            pool.map(lambda seed: run(cases()[name], seed), range(1, cases()[name].runs + 1))
+        )
 
 
 def run(case: Case, seed: int) -> Quantities:
@@ -177,7 +192,8 @@ def recorded() -> dict[str, list[Quantities]]:
 def measured() -> dict[str, list[Quantities]]:
     """Every case in ns-2, to six digits."""
     return {
-        name: [{key: float(f"{value:.6g}") for key, value in one.items()} for one in theirs(name)] for name in cases()
+        name: [{key: float(f"{value:.6g}") for key, value in one.items()} for one in theirs(name)]
+        for name in cases()
     }
 
 

@@ -47,7 +47,14 @@ def _hops(result: Result, point: int, replicate: int) -> None:
         at = {"point": point, "replicate": replicate, "hop": hop["name"]}
         rows = {
             name: column(result, "hops", name, **at)
-            for name in (*COUNTS, "time_s", "backlog_packets", "backlog_bytes", "rate_bit_per_s", "capacity_bytes")
+            for name in (
+                *COUNTS,
+                "time_s",
+                "backlog_packets",
+                "backlog_bytes",
+                "rate_bit_per_s",
+                "capacity_bytes",
+            )
         }
         assert (np.diff(rows["time_s"]) > 0).all()
         for name in COUNTS:
@@ -55,14 +62,18 @@ def _hops(result: Result, point: int, replicate: int) -> None:
         lost = sum(rows[name] for name in DROPS)
         inside = rows["arrivals"] - lost - rows["departures"]
         if all(one["kind"] != "duplicate" for one in hop["impairments"]):
-            assert (inside >= rows["backlog_packets"]).all(), "arrivals = departures + drops + what is inside"
+            assert (inside >= rows["backlog_packets"]).all(), (
+                "arrivals = departures + drops + what is inside"
+            )
         assert (rows["busy_s"] <= rows["time_s"] * (1 + 1e-12)).all()
         grown = {name: np.diff(rows[name]) for name in ("busy_s", "time_s")}
         assert (grown["busy_s"] <= grown["time_s"] + 2e-9).all(), "busy no longer than time passes"
         assert ((rows["backlog_packets"] == 0) == (rows["backlog_bytes"] == 0)).all()
         limit = hop["queue"]["limit"]
         if limit.endswith(("packets", "packet")):
-            assert rows["backlog_packets"].max() <= float(limit.split()[0]), "no queue exceeds its limit"
+            assert rows["backlog_packets"].max() <= float(limit.split()[0]), (
+                "no queue exceeds its limit"
+            )
         if hop["link"]["kind"] == "constant":
             rate = units.bit_per_s(hop["link"]["rate"])
             assert (rows["rate_bit_per_s"] == rate).all()
@@ -74,28 +85,40 @@ def _hops(result: Result, point: int, replicate: int) -> None:
         assert (np.diff(capacity[known]) >= 0).all(), "capacity only grows"
         # Means are rounded down to a bit per second, the end of a service to the nanosecond.
         rounding = rows["time_s"] / 8 + 1e-9 * (capacity + rows["rate_bit_per_s"].max() / 8)
-        if hop["link"]["kind"] != "trace":  # an opportunity of Mahimahi's carries more of large packets
-            assert (rows["served_bytes"] <= capacity + rounding)[known].all(), "no more than it could have sent"
+        if (
+            hop["link"]["kind"] != "trace"
+        ):  # an opportunity of Mahimahi's carries more of large packets
+            assert (rows["served_bytes"] <= capacity + rounding)[known].all(), (
+                "no more than it could have sent"
+            )
         assert marking or rows["marks"][-1] == 0
 
 
 def _flows(result: Result, point: int, replicate: int) -> None:
     described = result.points[point]["scenario"]
     at = {"point": point, "replicate": replicate}
-    dropped = sum(column(result, "hops", name, **at, time_s=_last(result, at)).sum() for name in DROPS)
+    dropped = sum(
+        column(result, "hops", name, **at, time_s=_last(result, at)).sum() for name in DROPS
+    )
     if all(hop["scope"] == "shared" for hop in described["hops"]):
         marks = column(result, "hops", "marks", **at, time_s=_last(result, at)).sum()
         reactions = np.nansum(column(result, "flows", "ecn_reactions", **at))
         # A segment with CWR that is lost leaves the echo on.
         assert reactions <= marks + dropped, "an echo is reacted to once"
-        assert column(result, "flows", "dropped_packets", **at).sum() == dropped, "each drop is reported once"
+        assert column(result, "flows", "dropped_packets", **at).sum() == dropped, (
+            "each drop is reported once"
+        )
     for flow in described["flows"]:
         rows = {name: column(result, "flows", name, **at, flow=flow["name"]) for name in _FLOW}
         mss = units.data_bytes(flow["transport"]["mss"])
         assert "arrivals" in flow or len(rows["delivered_bytes"]) == flow["count"]
-        assert (rows["delivered_bytes"] <= rows["sent_packets"] * mss).all(), "only what was sent arrives"
+        assert (rows["delivered_bytes"] <= rows["sent_packets"] * mss).all(), (
+            "only what was sent arrives"
+        )
         assert not (rows["retransmitted_packets"] > rows["sent_packets"]).any()
-        assert not (rows["goodput_bit_per_s"] > rows["throughput_bit_per_s"] * (1 + 1e-12)).any() or _warm(described)
+        assert not (
+            rows["goodput_bit_per_s"] > rows["throughput_bit_per_s"] * (1 + 1e-12)
+        ).any() or _warm(described)
         assert not (rows["rtt_min_s"] > rows["rtt_max_s"]).any()
         assert (np.isnan(rows["goodput_bit_per_s"]) == (rows["measured_s"] == 0)).all()
         if flow["traffic"]["kind"] == "transfer":
@@ -103,7 +126,9 @@ def _flows(result: Result, point: int, replicate: int) -> None:
             if isinstance(size, str):
                 whole = units.data_bytes(size)
                 assert (rows["delivered_bytes"] <= whole).all()
-                assert (np.isnan(rows["completion_time_s"]) == (rows["delivered_bytes"] < whole)).all()
+                assert (
+                    np.isnan(rows["completion_time_s"]) == (rows["delivered_bytes"] < whole)
+                ).all()
 
 
 _FLOW = (

@@ -14,20 +14,34 @@ RECOVERIES = ("tahoe", "reno", "newreno", "sack")
 
 def scenario(hops: list[Tree], flows: list[Tree], duration: str, **more: object) -> Scenario:
     """A scenario of one replicate unless told otherwise."""
-    tree = {"schema": 1, "duration": duration, "replicates": 1, **more, "hops": hops, "flows": flows}
+    tree = {
+        "schema": 1,
+        "duration": duration,
+        "replicates": 1,
+        **more,
+        "hops": hops,
+        "flows": flows,
+    }
     return Scenario(tree)
 
 
-def hop(name: str, rate: str | Tree, delay: str, limit: str | Tree = "unlimited", **more: object) -> Tree:
+def hop(
+    name: str, rate: str | Tree, delay: str, limit: str | Tree = "unlimited", **more: object
+) -> Tree:
     """A hop: `rate` is a constant link's or a whole link, `limit` a drop-tail queue's or a whole queue."""
     link = {"kind": "constant", "rate": rate} if isinstance(rate, str) else rate
     queue = {"kind": "droptail", "limit": limit} if isinstance(limit, str) else limit
     return {"name": name, "link": link, "queue": queue, "delay": delay, **more}
 
 
-def path(rate: str | Tree, delay: str, limit: str | Tree = "unlimited", *losses: Tree) -> list[Tree]:
+def path(
+    rate: str | Tree, delay: str, limit: str | Tree = "unlimited", *losses: Tree
+) -> list[Tree]:
     """A hop `out` with these impairments and a hop `back` in which nothing queues; each takes `delay`."""
-    return [hop("out", rate, delay, limit, impairments=list(losses)), hop("back", "400 Gbit/s", delay)]
+    return [
+        hop("out", rate, delay, limit, impairments=list(losses)),
+        hop("back", "400 Gbit/s", delay),
+    ]
 
 
 def loss(probability: str, **more: object) -> Tree:

@@ -2,18 +2,20 @@
 
 A segment is lost at place n of a window of w segments, behind n - 1 that arrive. In the next round
 
-- n - 1 ACKs let as many new segments go, and the first two duplicate ACKs one each (limited transmit, RFC 3042);
-- the third one brings the retransmission and half the window: from then on, one goes for each further ACK as soon as no
-  more than half of w is on its way. All in all n + 2 segments go, or half of w if that is more.
+- n - 1 ACKs let as many new segments go, and the first two duplicate ACKs one each (limited
+  transmit, RFC 3042);
+- the third one brings the retransmission and half the window: from then on, one goes for each
+  further ACK as soon as no more than half of w is on its way. All in all n + 2 segments go, or half
+  of w if that is more.
 
-Then the window is half of w, and what follows is congestion avoidance. If fewer than three segments came behind the
-lost one, that round sends w - 1 segments (all of its ACKs', by limited transmit or not) and the reaction is in the one
-behind it. A lost retransmission (with probability p) waits for the timer; then slow start from one segment takes the
-window to half of what it was in the reaction.
+Then the window is half of w, and what follows is congestion avoidance. If fewer than three segments
+came behind the lost one, that round sends w - 1 segments (all of its ACKs', by limited transmit or
+not) and the reaction is in the one behind it. A lost retransmission (with probability p) waits for
+the timer; then slow start from one segment takes the window to half of what it was in the reaction.
 
-All of this is for one loss at a time. What the account leaves out is of second order in the losses per round: more
-losses in the window or in the reaction, and timers that go off again. Each makes the rate lower, so the account is also
-an upper bound.
+All of this is for one loss at a time. What the account leaves out is of second order in the losses
+per round: more losses in the window or in the reaction, and timers that go off again. Each makes
+the rate lower, so the account is also an upper bound.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ class Account(NamedTuple):
 
     Attributes:
         ratio: Segments per round with reactions over the same without.
-        losses: Reactions begun per round of congestion avoidance. The account may be off by the square of it.
+        losses: Reactions begun per round of congestion avoidance. The account may be off by the
+            square of it.
     """
 
     ratio: float

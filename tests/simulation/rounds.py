@@ -1,14 +1,16 @@
 """A flow's rounds, one by one, from samples taken once in a round trip.
 
-The link takes no time to speak of, so a window is sent at one moment, and again a round-trip time later. The flow
-starts half a round-trip time after time zero and samples are a round-trip time apart, so that every sample lies between
-two such moments, and two samples enclose one round. It stays so: whatever takes another time than that, in a run of
-some ten thousand rounds, adds up to less than half a round-trip time; `read` checks it.
+The link takes no time to speak of, so a window is sent at one moment, and again a round-trip time
+later. The flow starts half a round-trip time after time zero and samples are a round-trip time
+apart, so that every sample lies between two such moments, and two samples enclose one round. It
+stays so: whatever takes another time than that, in a run of some ten thousand rounds, adds up to
+less than half a round-trip time; `read` checks it.
 
-A round is *congestion avoidance*, which is all that the chain is about, up to the round in which a segment is lost,
-that one included. What follows is the reaction: the round in which the loss is noticed (two of them if fewer than three
-segments were sent behind the lost one), fast recovery, or the silence before a timeout and the slow start behind it. A
-reaction to a loss during a reaction belongs to it.
+A round is *congestion avoidance*, which is all that the chain is about, up to the round in which a
+segment is lost, that one included. What follows is the reaction: the round in which the loss is
+noticed (two of them if fewer than three segments were sent behind the lost one), fast recovery, or
+the silence before a timeout and the slow start behind it. A reaction to a loss during a reaction
+belongs to it.
 """
 
 from __future__ import annotations
@@ -54,14 +56,21 @@ class Rounds:
 def read(result: Result, replicate: int) -> Rounds:
     """The rounds of a replicate without the first ones."""
     at = {"replicate": replicate}
-    time, sent, mode = (column(result, "samples", name, **at) for name in ("time_s", "sent_packets", "mode"))
-    hop_time, drops = (column(result, "hops", name, **at, hop="out") for name in ("time_s", "drops_impairment"))
+    time, sent, mode = (
+        column(result, "samples", name, **at) for name in ("time_s", "sent_packets", "mode")
+    )
+    hop_time, drops = (
+        column(result, "hops", name, **at, hop="out") for name in ("time_s", "drops_impairment")
+    )
     assert len(time) > 100
     lost = np.diff(drops[np.searchsorted(hop_time, time)])
     kinds, moments = (column(result, "events", name, **at) for name in ("kind", "time_s"))
     phase = _phases(kinds, _round_of(time, moments), np.flatnonzero(lost), mode)
     first = round(len(phase) * WARM_UP)
-    share = column(result, "flows", "dropped_packets", **at)[0] / column(result, "flows", "sent_packets", **at)[0]
+    share = (
+        column(result, "flows", "dropped_packets", **at)[0]
+        / column(result, "flows", "sent_packets", **at)[0]
+    )
     return Rounds(np.diff(sent)[first:].astype(np.int64), phase[first:], float(share))
 
 

@@ -1,7 +1,8 @@
 """Numbers of six fixed scenarios, kept to notice when they move.
 
-A snapshot says that something has changed, not that it is wrong: the laws beside it (`test_snapshots.py`) say what must
-hold. Who means the change writes the numbers anew and says why under "Numbers that changed" in CHANGELOG.md:
+A snapshot says that something has changed, not that it is wrong: the laws beside it
+(`test_snapshots.py`) say what must hold. Who means the change writes the numbers anew and says why
+under "Numbers that changed" in CHANGELOG.md:
 
     python -m tests.simulation.snapshots --write
 """
@@ -39,7 +40,12 @@ def case(name: str, probability: str = "0.5 %") -> Scenario:
     control, preset, recovery = CASES[name]
     hops = path("10 Mbit/s", "20 ms", "40 packets", loss(probability))
     return scenario(
-        hops, [flow(tcp(control, preset, recovery=recovery))], "60 s", warmup="5 s", replicates=2, name=name
+        hops,
+        [flow(tcp(control, preset, recovery=recovery))],
+        "60 s",
+        warmup="5 s",
+        replicates=2,
+        name=name,
     )
 
 
@@ -61,7 +67,9 @@ def written() -> dict[str, Numbers]:
 
 def main() -> None:
     """Prints what differs; with `--write` keeps it."""
-    parser = argparse.ArgumentParser(description="Compares the numbers of six fixed scenarios with those on file.")
+    parser = argparse.ArgumentParser(
+        description="Compares the numbers of six fixed scenarios with those on file."
+    )
     parser.add_argument("--write", action="store_true", help="write them to the file")
     now = taken()
     if parser.parse_args().write:
@@ -69,7 +77,10 @@ def main() -> None:
         return
     before = written()
     for name in now:
-        print(name, "as before" if now[name] == before.get(name) else f"{before.get(name)} -> {now[name]}")
+        print(
+            name,
+            "as before" if now[name] == before.get(name) else f"{before.get(name)} -> {now[name]}",
+        )
 
 
 if __name__ == "__main__":

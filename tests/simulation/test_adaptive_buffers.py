@@ -16,7 +16,8 @@ from .rows import at_end, column
 
 #: 1000 packets of 1040 bytes per second.
 RATE = "8.32 Mbit/s"
-#: ALT's rates at which the limit rises and falls, and how long the queue is not empty where it settles.
+#: ALT's rates at which the limit rises and falls, and how long the queue is not empty where it
+#: settles.
 RISE, FALL = 10.0, 1.0
 BUSY = 1 / (1 + FALL / RISE)
 
@@ -39,7 +40,9 @@ def run(kind: str, flows: int = 1, delay_ms: int = 100, **more: object) -> Resul
 
 def series(result: Result, name: str, replicate: int = 0) -> np.ndarray:
     """A column of the bottleneck past the warm-up."""
-    time, values = (column(result, "hops", one, hop="out", replicate=replicate) for one in ("time_s", name))
+    time, values = (
+        column(result, "hops", one, hop="out", replicate=replicate) for one in ("time_s", name)
+    )
     return np.asarray(values[time > 200])
 
 
@@ -52,8 +55,9 @@ def busy(result: Result, replicate: int) -> float:
 def settled(pipe: float) -> float:
     """ALT's limit Q at which one Reno flow that halves its window P + Q leaves the link idle for its share of the time.
 
-    With x = Q/P and d = (1 - x)/2, in units of P²/rate the link is idle for d²/2, in a cycle of d + x + x²/2: below P
-    the round trip stays, above it grows. So (1 + RISE/FALL) d²/2 = d + x + x²/2, a quadratic equation.
+    With x = Q/P and d = (1 - x)/2, in units of P²/rate the link is idle for d²/2, in a cycle of d +
+    x + x²/2: below P the round trip stays, above it grows. So (1 + RISE/FALL) d²/2 = d + x + x²/2,
+    a quadratic equation.
     """
     r = 1 + RISE / FALL
     a, b, c = r / 8 - 0.5, -r / 4 - 0.5, r / 8 - 0.5
@@ -64,14 +68,16 @@ def settled(pipe: float) -> float:
 def test_alt_settles_where_the_link_is_busy_for_its_share_of_the_time(delay_ms: int) -> None:
     """Its limit at the overflows is that of the fluid saw-tooth, within 8 %.
 
-    The fixed point P(1 - b)/(b + FALL/RISE), which takes the queue for empty as long as the window is
-    below P, is an upper bound: a link is not idle throughout that time.
+    The fixed point P(1 - b)/(b + FALL/RISE), which takes the queue for empty as long as the window
+    is below P, is an upper bound: a link is not idle throughout that time.
     """
     result = run("alt", delay_ms=delay_ms)
     pipe = 2.0 * delay_ms + 1
     for replicate in range(3):
         assert busy(result, replicate) == pytest.approx(BUSY, abs=0.005)
-        limits, drops = (series(result, name, replicate) for name in ("limit_packets", "drops_queue"))
+        limits, drops = (
+            series(result, name, replicate) for name in ("limit_packets", "drops_queue")
+        )
         at_overflow = limits[1:][np.diff(drops) > 0]
         assert at_overflow.size > 10
         assert at_overflow.mean() == pytest.approx(settled(pipe), rel=0.08)
@@ -79,7 +85,10 @@ def test_alt_settles_where_the_link_is_busy_for_its_share_of_the_time(delay_ms: 
 
 
 def test_alt_forgets_where_it_began() -> None:
-    low, high = (series(run("alt", initial=f"{initial} packets"), "limit_packets").mean() for initial in (5, 200))
+    low, high = (
+        series(run("alt", initial=f"{initial} packets"), "limit_packets").mean()
+        for initial in (5, 200)
+    )
     assert low == pytest.approx(high, rel=0.1)
 
 
@@ -113,10 +122,14 @@ def test_the_queue_stays_below_its_limit_and_a_look_at_it_changes_nothing(kind: 
     for interval in ("20 ms", "1 s"):
         senders = [flow(tcp(recovery="sack"), count=3, start=["0 s", "2 s"])]
         loss = {"kind": "iid_loss", "probability": "0.01 %"}
-        tree = scenario(path(RATE, "40 ms", {"kind": kind}, loss), senders, "60 s", sample_interval=interval)
+        tree = scenario(
+            path(RATE, "40 ms", {"kind": kind}, loss), senders, "60 s", sample_interval=interval
+        )
         results.append(simulate(tree))
     often, seldom = results
-    waiting, limit = (column(often, "hops", name, hop="out") for name in ("backlog_packets", "limit_packets"))
+    waiting, limit = (
+        column(often, "hops", name, hop="out") for name in ("backlog_packets", "limit_packets")
+    )
     # What is there stays when the limit falls: by a packet in a second.
     assert (waiting <= limit + 2).all()
     for name in ("arrivals", "departures", "drops_queue", "busy_s", "limit_packets"):
@@ -134,7 +147,12 @@ def test_a_queue_whose_limit_stays_shows_none() -> None:
     [
         ({"kind": "ebdp", "target_delay": "0 s"}, "out-of-range", "target_delay"),
         (
-            {"kind": "alt", "minimum": "20 packets", "maximum": "10 packets", "initial": "10 packets"},
+            {
+                "kind": "alt",
+                "minimum": "20 packets",
+                "maximum": "10 packets",
+                "initial": "10 packets",
+            },
             "contradiction",
             "minimum",
         ),

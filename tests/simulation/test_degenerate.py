@@ -28,7 +28,9 @@ def engine() -> Iterator[Engine]:
         yield engine
 
 
-def run(engine: Engine, hops: list[Tree], flows: list[Tree], duration: str, **more: object) -> Result:
+def run(
+    engine: Engine, hops: list[Tree], flows: list[Tree], duration: str, **more: object
+) -> Result:
     """The result, of which everything holds that must hold of any."""
     more.setdefault("sample_interval", duration)
     result = engine.simulate(scenario(hops, flows, duration, **more))
@@ -53,7 +55,9 @@ def transfer(size: str) -> Tree:
 
 
 @pytest.mark.parametrize("limit", ["0 packets", "0 bytes"])
-def test_no_buffer_that_counts_the_packet_in_service_passes_nothing(engine: Engine, limit: str) -> None:
+def test_no_buffer_that_counts_the_packet_in_service_passes_nothing(
+    engine: Engine, limit: str
+) -> None:
     queue = DROP_TAIL | {"limit": limit, "counts_packet_in_service": True}
     result = run(engine, simple(queue), [flow(tcp())], "100 s")
     assert delivered(result) == 0
@@ -119,7 +123,9 @@ def test_a_markov_link_that_never_comes_back(engine: Engine) -> None:
         "transition_matrix": [["99 %", "1 %"], ["0 %", "100 %"]],
     }
     link |= {"step": "100 ms", "initial": 0}
-    result = run(engine, path(link, "10 ms", "50 packets"), [flow(tcp())], "1000 s", sample_interval="1 s")
+    result = run(
+        engine, path(link, "10 ms", "50 packets"), [flow(tcp())], "1000 s", sample_interval="1 s"
+    )
     served = column(result, "hops", "served_bytes", hop="out")
     assert 0 < served[-1] == served[-100]
 
@@ -134,7 +140,8 @@ def test_no_delay_and_a_huge_rate(engine: Engine) -> None:
 
 
 def test_the_highest_rate_is_carried_in_fractions_of_a_nanosecond(engine: Engine) -> None:
-    # A packet of 1040 bytes takes 832 ps, an ACK 32 ps: several leave in one nanosecond, no more than the rate allows.
+    # A packet of 1040 bytes takes 832 ps, an ACK 32 ps: several leave in one nanosecond, no more
+    # than the rate allows.
     hops = [hop("out", "10 Tbit/s", "0 s", "100 packets"), hop("back", "10 Tbit/s", "0 s")]
     result = run(engine, hops, [flow(tcp())], "100 us")
     assert one(result, "flows", "goodput_bit_per_s") == pytest.approx(10e12 * 1000 / 1040, rel=0.01)
@@ -145,7 +152,10 @@ def test_the_highest_rate_is_carried_in_fractions_of_a_nanosecond(engine: Engine
 @pytest.mark.parametrize("side", ["before_queue", "after_link"])
 def test_a_packet_that_takes_no_time_at_the_first_moment(engine: Engine, side: str) -> None:
     # A SYN of 40 bytes at 400 Gbit/s: less than a nanosecond.
-    hops = [hop("out", "400 Gbit/s", "0 s", impairments=[loss("0 %", side=side)]), hop("back", "1 Mbit/s", "0 s")]
+    hops = [
+        hop("out", "400 Gbit/s", "0 s", impairments=[loss("0 %", side=side)]),
+        hop("back", "1 Mbit/s", "0 s"),
+    ]
     assert delivered(run(engine, hops, [flow(tcp())], "1 s")) > 1e6
 
 
@@ -183,7 +193,9 @@ def test_a_kilobit_a_second(engine: Engine) -> None:
 
 
 def test_an_hour_of_delay(engine: Engine) -> None:
-    result = run(engine, path("10 Mbit/s", "1 h"), [flow(tcp(), traffic=transfer("10 kB"))], "1000 h")
+    result = run(
+        engine, path("10 Mbit/s", "1 h"), [flow(tcp(), traffic=transfer("10 kB"))], "1000 h"
+    )
     assert delivered(result) == 10_000
     assert one(result, "flows", "completion_time_s") > 3 * 3600
 
@@ -227,7 +239,10 @@ def test_a_century_of_a_link_that_changes_each_millisecond(engine: Engine) -> No
 
 
 def test_a_century_after_a_transfer(engine: Engine) -> None:
-    assert delivered(run(engine, simple(), [flow(tcp(), traffic=transfer("10 kB"))], CENTURY)) == 10_000
+    assert (
+        delivered(run(engine, simple(), [flow(tcp(), traffic=transfer("10 kB"))], CENTURY))
+        == 10_000
+    )
 
 
 def test_a_nanosecond(engine: Engine) -> None:
@@ -244,7 +259,9 @@ def test_samples_farther_apart_than_the_run_is_long(engine: Engine) -> None:
 
 def test_the_smallest_timeout_is_the_largest(engine: Engine) -> None:
     transport = tcp(rto_minimum="1 s", rto_maximum="1 s")
-    result = run(engine, simple("5 packets", loss("30 %")), [flow(transport)], "100 s", sample_interval="1 s")
+    result = run(
+        engine, simple("5 packets", loss("30 %")), [flow(transport)], "100 s", sample_interval="1 s"
+    )
     assert set(column(result, "samples", "rto_s")) == {1.0}
     assert one(result, "flows", "timeouts") > 10
     assert delivered(result) > 0
@@ -307,13 +324,20 @@ def test_a_route_through_the_same_hop_twice(engine: Engine) -> None:
 
 
 def test_the_same_hop_there_and_back(engine: Engine) -> None:
-    result = run(engine, [hop("out", "10 Mbit/s", "10 ms", "50 packets")], [flow(tcp()) | {"return": ["out"]}], "10 s")
+    result = run(
+        engine,
+        [hop("out", "10 Mbit/s", "10 ms", "50 packets")],
+        [flow(tcp()) | {"return": ["out"]}],
+        "10 s",
+    )
     assert one(result, "flows", "goodput_bit_per_s") > 2e6
 
 
 def test_the_same_hop_at_once_and_for_ever(engine: Engine) -> None:
     hops = [hop("out", "400 Gbit/s", "0 s", "50 packets")]
-    result = run(engine, hops, [flow(tcp(), route=["out"] * 254) | {"return": ["out"] * 254}], "100 us")
+    result = run(
+        engine, hops, [flow(tcp(), route=["out"] * 254) | {"return": ["out"] * 254}], "100 us"
+    )
     assert at_end(result, "arrivals") > 254
 
 
@@ -322,7 +346,11 @@ def test_the_same_hop_at_once_and_for_ever(engine: Engine) -> None:
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_jitter_larger_than_the_delay(engine: Engine, recovery: str) -> None:
-    jitter = {"kind": "jitter", "distribution": {"kind": "uniform", "maximum": "100 ms"}, "reordering": "allowed"}
+    jitter = {
+        "kind": "jitter",
+        "distribution": {"kind": "uniform", "maximum": "100 ms"},
+        "reordering": "allowed",
+    }
     result = run(engine, simple("50 packets", jitter), [flow(tcp(recovery=recovery))], "20 s")
     # Reordering looks like loss and costs retransmissions, but nothing is lost.
     assert delivered(result) > 100_000
@@ -342,7 +370,9 @@ def test_everything_twice(engine: Engine, recovery: str, side: str) -> None:
 
 def test_everything_256_times(engine: Engine) -> None:
     hops = simple("50 packets", *[{"kind": "duplicate", "probability": "100 %"}] * 8)
-    assert delivered(run(engine, hops, [flow(tcp(), traffic=transfer("100 kB"))], "100 s")) == 100_000
+    assert (
+        delivered(run(engine, hops, [flow(tcp(), traffic=transfer("100 kB"))], "100 s")) == 100_000
+    )
 
 
 # The ends of transfers.

@@ -20,7 +20,16 @@ from ackclock.run.finished import FOLDER
 from ..refusals import check_refusal
 
 # Long enough that some runs are kept before all have ended, on any machine.
-LONG = ("--replicates", "3000", "--set", "duration=20 s", "--set", "sample_interval=1 s", "--threads", "1")
+LONG = (
+    "--replicates",
+    "3000",
+    "--set",
+    "duration=20 s",
+    "--set",
+    "sample_interval=1 s",
+    "--threads",
+    "1",
+)
 SHORT = ("--replicates", "2", "--set", "duration=2 s")
 
 Ended = Callable[[int, tuple[str, ...]], int]
@@ -31,10 +40,24 @@ def ended(scenario_file: Path) -> Ended:
     """Starts `simulate` in a process of its own, sends a signal once some runs are kept; returns the exit code."""
 
     def end(number: int, arguments: tuple[str, ...]) -> int:
-        command = [sys.executable, "-m", "ackclock", "simulate", str(scenario_file), "-o", "run", *arguments]
-        # Whoever runs the tests may have signals ignored (nohup), and what is started inherits that.
-        heeded = partial(signal.signal, number, signal.SIG_DFL) if number != signal.SIGKILL else None
-        child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=heeded)
+        command = [
+            sys.executable,
+            "-m",
+            "ackclock",
+            "simulate",
+            str(scenario_file),
+            "-o",
+            "run",
+            *arguments,
+        ]
+        # Whoever runs the tests may have signals ignored (nohup), and what is started inherits
+        # that.
+        heeded = (
+            partial(signal.signal, number, signal.SIG_DFL) if number != signal.SIGKILL else None
+        )
+        child = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=heeded
+        )
         try:
             while not list(Path("run").glob(f"{FOLDER}/*.json")) and child.poll() is None:
                 time.sleep(0.05)
@@ -60,7 +83,9 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130), ("SIGKILL", -9)])
+@pytest.mark.parametrize(
+    ("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130), ("SIGKILL", -9)]
+)
 def test_whatever_ends_it_finished_runs_are_kept(ended: Ended, name: str, code: int) -> None:
     assert ended(getattr(signal, name), LONG) == code
     kept = list(Path("run").glob(f"{FOLDER}/*.json"))
@@ -101,7 +126,10 @@ def test_captures_go_on_too(ended: Ended, scenario_file: Path) -> None:
     for name in ("run", "whole"):
         outcome = CliRunner().invoke(cli, ["simulate", str(scenario_file), "-o", name, *arguments])
         assert outcome.exit_code == 0, outcome.output
-    captures = [{path.name: path.read_bytes() for path in Path(name, "pcap").iterdir()} for name in ("run", "whole")]
+    captures = [
+        {path.name: path.read_bytes() for path in Path(name, "pcap").iterdir()}
+        for name in ("run", "whole")
+    ]
     assert len(captures[0]) == 6 * 20 * 2
     assert captures[0] == captures[1]
 

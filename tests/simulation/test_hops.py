@@ -18,7 +18,9 @@ from .rows import at_end, column, goodput, one
 
 
 def test_little_s_law_in_a_tcp_flow_s_queue() -> None:
-    transport = tcp(recovery="newreno", delayed_ack={"every": "1 packet"}, rtt_sampling="timestamps")
+    transport = tcp(
+        recovery="newreno", delayed_ack={"every": "1 packet"}, rtt_sampling="timestamps"
+    )
     hops = path("10 Mbit/s", "20 ms", "60 packets")
     # An interval that is no simple part of the saw-tooth's rounds.
     result = simulate(scenario(hops, [flow(transport)], "300 s", sample_interval="7.3 ms"))
@@ -44,7 +46,8 @@ def test_little_s_law_packet_by_packet() -> None:
         event: column(result, "packets", "time_s", event=event, hop=where, kind="datagram")
         for event, where in (("arrive", "out"), ("receive", ""))
     }
-    # First in, first out, and nothing is lost: the n-th to arrive at the hop is the n-th to arrive at its end.
+    # First in, first out, and nothing is lost: the n-th to arrive at the hop is the n-th to arrive
+    # at its end.
     served = len(seen["receive"])
     waits = seen["receive"] - seen["arrive"][:served] - 0.005 - 8000 / 9e6
     assert waits.min() > -1e-9
@@ -59,13 +62,27 @@ SIDES = st.sampled_from(["before_queue", "after_link"])
 APPLIES = st.sampled_from(["data", "acks", "all"])
 IMPAIRMENTS = st.one_of(
     st.fixed_dictionaries(
-        {"kind": st.just("iid_loss"), "probability": PROBABILITIES, "side": SIDES, "applies": APPLIES}
+        {
+            "kind": st.just("iid_loss"),
+            "probability": PROBABILITIES,
+            "side": SIDES,
+            "applies": APPLIES,
+        }
     ),
     st.fixed_dictionaries(
-        {"kind": st.just("duplicate"), "probability": PROBABILITIES, "side": SIDES, "applies": APPLIES}
+        {
+            "kind": st.just("duplicate"),
+            "probability": PROBABILITIES,
+            "side": SIDES,
+            "applies": APPLIES,
+        }
     ),
     st.fixed_dictionaries(
-        {"kind": st.just("gilbert_elliott"), "good_to_bad": PROBABILITIES, "bad_to_good": PROBABILITIES}
+        {
+            "kind": st.just("gilbert_elliott"),
+            "good_to_bad": PROBABILITIES,
+            "bad_to_good": PROBABILITIES,
+        }
     ),
     st.fixed_dictionaries(
         {
@@ -80,23 +97,34 @@ LINKS = st.one_of(
     st.sampled_from(["0 bit/s", "1 kbit/s", "1 Mbit/s", "20 Mbit/s", "400 Gbit/s"]).map(
         lambda rate: {"kind": "constant", "rate": rate}
     ),
-    st.just({"kind": "markov", "rates": ["8 Mbit/s", "0 bit/s", "1 Mbit/s"], "mean_sojourn": "50 ms"}),
+    st.just(
+        {"kind": "markov", "rates": ["8 Mbit/s", "0 bit/s", "1 Mbit/s"], "mean_sojourn": "50 ms"}
+    ),
     st.lists(st.sampled_from(["0 bit/s", "64 kbit/s", "3 Mbit/s"]), min_size=2, max_size=4).map(
         lambda rates: {
             "kind": "scheduled",
-            "steps": [{"from": f"{170 * number} ms", "rate": rate} for number, rate in enumerate(rates)],
+            "steps": [
+                {"from": f"{170 * number} ms", "rate": rate} for number, rate in enumerate(rates)
+            ],
         }
     ),
 )
 QUEUES = st.fixed_dictionaries(
     {
         "kind": st.just("droptail"),
-        "limit": st.sampled_from(["0 packets", "1 packet", "7 packets", "50 packets", "5 kB", "10 ms"]),
+        "limit": st.sampled_from(
+            ["0 packets", "1 packet", "7 packets", "50 packets", "5 kB", "10 ms"]
+        ),
         "counts_packet_in_service": st.booleans(),
     }
 )
 HOP = st.fixed_dictionaries(
-    {"link": LINKS, "queue": QUEUES, "delay": SPANS, "impairments": st.lists(IMPAIRMENTS, max_size=2)}
+    {
+        "link": LINKS,
+        "queue": QUEUES,
+        "delay": SPANS,
+        "impairments": st.lists(IMPAIRMENTS, max_size=2),
+    }
 )
 TCP = st.fixed_dictionaries(
     {
@@ -110,7 +138,9 @@ TCP = st.fixed_dictionaries(
         "initial_window": st.sampled_from(["1 packet", "10 packets", "100 packets"]),
     }
 ).map(lambda parameters: tcp(**parameters) | {"receive_window": _fitting(parameters)})
-ROUTES = st.sampled_from([(["a"], ["b"]), (["a", "b"], ["b"]), (["b", "a", "b"], ["a"]), (["a", "a"], ["a"])])
+ROUTES = st.sampled_from(
+    [(["a"], ["b"]), (["a", "b"], ["b"]), (["b", "a", "b"], ["a"]), (["a", "a"], ["a"])]
+)
 TRAFFIC = st.sampled_from(
     [
         {"kind": "bulk"},
@@ -121,7 +151,12 @@ TRAFFIC = st.sampled_from(
 )
 FLOWS = st.lists(
     st.tuples(
-        TCP, ROUTES, TRAFFIC, st.sampled_from(["0 s", "300 ms"]), st.sampled_from(["end", "700 ms"]), st.integers(1, 3)
+        TCP,
+        ROUTES,
+        TRAFFIC,
+        st.sampled_from(["0 s", "300 ms"]),
+        st.sampled_from(["end", "700 ms"]),
+        st.integers(1, 3),
     ),
     min_size=1,
     max_size=3,
@@ -169,7 +204,13 @@ def test_nothing_appears_or_vanishes_where_one_hop_follows_the_other(
 def _check(hops: tuple[Tree, Tree], flows: list) -> None:
     described = [{"name": name, **one} for name, one in zip("ab", hops, strict=True)]
     senders = [
-        {"name": f"f{number}", "transport": transport, "route": there, "return": back, "traffic": traffic}
+        {
+            "name": f"f{number}",
+            "transport": transport,
+            "route": there,
+            "return": back,
+            "traffic": traffic,
+        }
         | {"start": start, "stop": stop, "count": count}
         for number, (transport, (there, back), traffic, start, stop, count) in enumerate(flows)
     ]
@@ -178,30 +219,46 @@ def _check(hops: tuple[Tree, Tree], flows: list) -> None:
 
 def test_constant_bit_rate_arrives_at_its_rate() -> None:
     traffic = {"kind": "cbr", "rate": "3 Mbit/s"}
-    result = simulate(scenario(path("5 Mbit/s", "20 ms"), [flow(udp(), traffic=traffic)], "60 s", warmup="1 s"))
+    result = simulate(
+        scenario(path("5 Mbit/s", "20 ms"), [flow(udp(), traffic=traffic)], "60 s", warmup="1 s")
+    )
     assert goodput(result)[0] == pytest.approx(3e6, abs=2 * 8000 / 59)
     assert at_end(result, "drops_queue") == 0
 
 
 def test_constant_bit_rate_over_tcp_is_delivered_too() -> None:
     traffic = {"kind": "cbr", "rate": "3 Mbit/s"}
-    result = simulate(scenario(path("5 Mbit/s", "20 ms"), [flow(tcp(), traffic=traffic)], "60 s", warmup="5 s"))
+    result = simulate(
+        scenario(path("5 Mbit/s", "20 ms"), [flow(tcp(), traffic=traffic)], "60 s", warmup="5 s")
+    )
     assert goodput(result)[0] == pytest.approx(3e6, rel=0.002)
 
 
 def test_what_a_full_link_cannot_carry_is_dropped() -> None:
     traffic = {"kind": "cbr", "rate": "8 Mbit/s"}
-    result = simulate(scenario(path("5 Mbit/s", "20 ms", "20 packets"), [flow(udp(), traffic=traffic)], "60 s"))
-    assert at_end(result, "drops_queue") / at_end(result, "arrivals") == pytest.approx(3 / 8, rel=0.002)
+    result = simulate(
+        scenario(path("5 Mbit/s", "20 ms", "20 packets"), [flow(udp(), traffic=traffic)], "60 s")
+    )
+    assert at_end(result, "drops_queue") / at_end(result, "arrivals") == pytest.approx(
+        3 / 8, rel=0.002
+    )
     assert at_end(result, "busy_s") == pytest.approx(60, rel=1e-4)
     assert at_end(result, "served_bytes") == pytest.approx(60 * 5e6 / 8, abs=2000)
 
 
 @pytest.mark.parametrize("distribution", ["constant", "exponential", "pareto"])
 def test_an_on_off_source_keeps_its_duty_cycle(distribution: str) -> None:
-    traffic = {"kind": "on_off", "rate": "8 Mbit/s", "mean_on": "100 ms", "mean_off": "300 ms", "shape": 2.5}
+    traffic = {
+        "kind": "on_off",
+        "rate": "8 Mbit/s",
+        "mean_on": "100 ms",
+        "mean_off": "300 ms",
+        "shape": 2.5,
+    }
     traffic |= {"on_distribution": distribution, "off_distribution": distribution}
-    result = simulate(scenario(path("10 Mbit/s", "1 ms"), [flow(udp(), traffic=traffic)], "200 s", replicates=8))
+    result = simulate(
+        scenario(path("10 Mbit/s", "1 ms"), [flow(udp(), traffic=traffic)], "200 s", replicates=8)
+    )
     sent = interval(column(result, "flows", "sent_packets") * 8000 / 200)
     if distribution == "constant":
         assert sent.mean == pytest.approx(2e6, rel=1e-4)
@@ -213,7 +270,12 @@ def test_an_on_off_source_keeps_its_duty_cycle(distribution: str) -> None:
 def saturated(link: Tree, folder: Path = Path(), **more: object) -> Scenario:
     """A link that always has something to send: 1500 bytes a packet."""
     traffic = {"kind": "cbr", "rate": "40 Mbit/s"}
-    tree = scenario(path(link, "1 ms", "100 packets"), [flow(udp("1500 bytes"), traffic=traffic)], "100 s", **more).tree
+    tree = scenario(
+        path(link, "1 ms", "100 packets"),
+        [flow(udp("1500 bytes"), traffic=traffic)],
+        "100 s",
+        **more,
+    ).tree
     return Scenario(tree, folder)
 
 
@@ -230,42 +292,68 @@ def test_a_markov_link_serves_what_its_rate_says() -> None:
         served.append(at_end(result, "served_bytes", replicate=replicate) * 8 / 100)
         # The rate changes at multiples of a step alone: a sample at each says all.
         assert served[-1] == pytest.approx(rate[:-1].mean(), rel=1e-3)
-        assert at_end(result, "capacity_bytes", replicate=replicate) * 8 / 100 == pytest.approx(rate[:-1].mean())
+        assert at_end(result, "capacity_bytes", replicate=replicate) * 8 / 100 == pytest.approx(
+            rate[:-1].mean()
+        )
     # Half of the time at 12 Mbit/s, a quarter at 3.
     assert interval(served).low < 6.75e6 < interval(served).high
 
 
 @pytest.mark.parametrize("more", [{}, {"step": "10 ms"}])
-def test_capacity_is_what_a_link_with_enough_to_do_sends_whatever_the_sampling_times(more: Tree) -> None:
-    link = {"kind": "markov", "rates": ["12 Mbit/s", "3 Mbit/s", "0 bit/s"], "mean_sojourn": "50 ms"} | more
+def test_capacity_is_what_a_link_with_enough_to_do_sends_whatever_the_sampling_times(
+    more: Tree,
+) -> None:
+    link = {
+        "kind": "markov",
+        "rates": ["12 Mbit/s", "3 Mbit/s", "0 bit/s"],
+        "mean_sojourn": "50 ms",
+    } | more
     capacities = {}
     for interval_s in ("7 ms", "1 s"):
         result = simulate(saturated(link, sample_interval=interval_s, replicates=1))
         capacities[interval_s] = at_end(result, "capacity_bytes")
         # The first packet comes at once; the one that is being sent at the end does not count.
-        assert 0 <= capacities[interval_s] - at_end(result, "served_bytes") <= 1500 + 12e6 / 8 * 1e-3
+        assert (
+            0 <= capacities[interval_s] - at_end(result, "served_bytes") <= 1500 + 12e6 / 8 * 1e-3
+        )
     # A mean is rounded down to a bit per second.
     assert capacities["7 ms"] == pytest.approx(capacities["1 s"], rel=1e-6)
 
 
 def test_a_delivery_trace_serves_its_opportunities(tmp_path: Path) -> None:
-    # Four opportunities of 1504 bytes in 10 ms, two of them at once; a packet takes 1500 and 4 for the tunnel's header.
+    # Four opportunities of 1504 bytes in 10 ms, two of them at once; a packet takes 1500 and 4 for
+    # the tunnel's header.
     (tmp_path / "four").write_text("1\n4\n4\n10\n")
-    result = simulate(saturated({"kind": "trace", "file": "four", "format": "mahimahi"}, tmp_path, replicates=1))
+    result = simulate(
+        saturated({"kind": "trace", "file": "four", "format": "mahimahi"}, tmp_path, replicates=1)
+    )
     assert at_end(result, "served_bytes") / 1500 == pytest.approx(100 / 0.010 * 4, abs=4)
 
 
 def test_a_rate_trace_serves_its_integral(tmp_path: Path) -> None:
-    (tmp_path / "steps.csv").write_text("time,rate\n0 s,12 Mbit/s\n300 ms,0 bit/s\n400 ms,6 Mbit/s\n1 s,\n")
+    (tmp_path / "steps.csv").write_text(
+        "time,rate\n0 s,12 Mbit/s\n300 ms,0 bit/s\n400 ms,6 Mbit/s\n1 s,\n"
+    )
     result = simulate(saturated({"kind": "trace", "file": "steps.csv", "format": "csv"}, tmp_path))
-    assert at_end(result, "served_bytes") * 8 == pytest.approx(100 * (0.3 * 12e6 + 0.6 * 6e6), rel=1e-4)
+    assert at_end(result, "served_bytes") * 8 == pytest.approx(
+        100 * (0.3 * 12e6 + 0.6 * 6e6), rel=1e-4
+    )
 
 
 def test_loss_in_bursts_has_the_mean_of_its_states() -> None:
-    bursts = {"kind": "gilbert_elliott", "good_to_bad": "1 %", "bad_to_good": "20 %", "loss_in_bad": "50 %"}
+    bursts = {
+        "kind": "gilbert_elliott",
+        "good_to_bad": "1 %",
+        "bad_to_good": "20 %",
+        "loss_in_bad": "50 %",
+    }
     flows = [flow(udp(), traffic={"kind": "cbr", "rate": "8 Mbit/s"})]
-    result = simulate(scenario(path("10 Mbit/s", "1 ms", "unlimited", bursts), flows, "100 s", replicates=8))
-    lost = interval(column(result, "flows", "dropped_packets") / column(result, "flows", "sent_packets"))
+    result = simulate(
+        scenario(path("10 Mbit/s", "1 ms", "unlimited", bursts), flows, "100 s", replicates=8)
+    )
+    lost = interval(
+        column(result, "flows", "dropped_packets") / column(result, "flows", "sent_packets")
+    )
     assert lost.low < 0.5 * 1 / 21 < lost.high
     assert lost.half_width < 0.05 * lost.mean
 
@@ -274,7 +362,13 @@ def test_more_buffer_is_more_delay_and_fewer_drops() -> None:
     sizes = [5, 20, 80, 320]
     sweep = {"hops.out.queue.limit": [f"{size} packets" for size in sizes]}
     result = simulate(
-        scenario(path("10 Mbit/s", "20 ms", "1 packet"), [flow(tcp())], "60 s", warmup="10 s", sweep=sweep)
+        scenario(
+            path("10 Mbit/s", "20 ms", "1 packet"),
+            [flow(tcp())],
+            "60 s",
+            warmup="10 s",
+            sweep=sweep,
+        )
     )
     delay = [one(result, "flows", "rtt_mean_s", point=point) for point in range(4)]
     used = [goodput(result, point=point)[0] for point in range(4)]
@@ -295,8 +389,11 @@ def test_acks_queue_on_their_way_like_anything_else() -> None:
 def test_lost_acks_cost_little_and_lost_data_much() -> None:
     def rate(applies: str) -> float:
         spoilt = [
-            dict(one, impairments=[loss("3 %", applies=applies)]) for one in path("10 Mbit/s", "20 ms", "100 packets")
+            dict(one, impairments=[loss("3 %", applies=applies)])
+            for one in path("10 Mbit/s", "20 ms", "100 packets")
         ]
-        return goodput(simulate(scenario(spoilt, [flow(tcp())], "60 s", warmup="5 s", replicates=3))).mean()
+        return goodput(
+            simulate(scenario(spoilt, [flow(tcp())], "60 s", warmup="5 s", replicates=3))
+        ).mean()
 
     assert rate("acks") > 2 * rate("data")

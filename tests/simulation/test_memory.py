@@ -46,12 +46,18 @@ def needed(one: Scenario, monkeypatch: pytest.MonkeyPatch) -> float:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("transport", ["tcp", "udp"])
-def test_the_estimate_is_what_a_run_of_many_flows_takes(transport: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_estimate_is_what_a_run_of_many_flows_takes(
+    transport: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """From half of it to all of it and a tenth: a lower bound that is near, since packets are not known before."""
     kinds = {"tcp": (tcp(), {"kind": "bulk"}), "udp": (udp(), {"kind": "cbr", "rate": "1 kbit/s"})}
     one = many(200_000, *kinds[transport])
     command = [sys.executable, "-c", GROWTH]
-    grown = int(subprocess.run(command, input=json.dumps(one.tree), check=True, capture_output=True, text=True).stdout)
+    grown = int(
+        subprocess.run(
+            command, input=json.dumps(one.tree), check=True, capture_output=True, text=True
+        ).stdout
+    )
     least = needed(one, monkeypatch)
     # It is said to a tenth of a gigabyte.
     assert 0.5 * grown < (least + 0.05) * 1e9
@@ -77,7 +83,9 @@ def system(root: Path, files: dict[str, str]) -> Path:
     return root
 
 
-MEMINFO = "MemTotal: 16000000 kB\nMemAvailable: 8000000 kB\nSwapFree: 1000000 kB\nHugePages_Total: 0\n"
+MEMINFO = (
+    "MemTotal: 16000000 kB\nMemAvailable: 8000000 kB\nSwapFree: 1000000 kB\nHugePages_Total: 0\n"
+)
 
 
 def test_free_is_the_least_of_what_the_machine_and_the_control_groups_leave(tmp_path: Path) -> None:

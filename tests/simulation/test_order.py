@@ -45,7 +45,12 @@ DELAYS = st.sampled_from(["0 s", "5 ms", "7.31 ms"])
 QUEUES = st.sampled_from(
     [
         {"kind": "droptail", "limit": "6 packets"},
-        {"kind": "red", "limit": "30 packets", "minimum_threshold": "2 packets", "maximum_threshold": "8 packets"},
+        {
+            "kind": "red",
+            "limit": "30 packets",
+            "minimum_threshold": "2 packets",
+            "maximum_threshold": "8 packets",
+        },
     ]
 )
 HOPS = st.lists(
@@ -55,11 +60,15 @@ HOPS = st.lists(
     min_size=3,
     max_size=3,
 ).map(lambda hops: [one | {"name": name} for one, name in zip(hops, ("a", "b", "c"), strict=True)])
-ROUTES = st.sampled_from([(["a"], ["c"]), (["a", "b"], ["c"]), (["b"], ["c", "a"]), (["b", "a"], ["b"])])
+ROUTES = st.sampled_from(
+    [(["a"], ["c"]), (["a", "b"], ["c"]), (["b"], ["c", "a"]), (["b", "a"], ["b"])]
+)
 # To the nanosecond, so that most scenarios have no ties; of several instances each draws its own.
 STARTS = st.integers(0, 199_999_999).map(lambda early: [f"{early} ns", "200 ms"])
 SENDERS = st.one_of(
-    st.sampled_from(["reno", "cubic"]).map(lambda control: (tcp(control, recovery="sack"), {"kind": "bulk"})),
+    st.sampled_from(["reno", "cubic"]).map(
+        lambda control: (tcp(control, recovery="sack"), {"kind": "bulk"})
+    ),
     st.just((udp(), {"kind": "cbr", "rate": "800 kbit/s"})),
 )
 FLOWS = st.lists(st.tuples(SENDERS, ROUTES, STARTS, st.integers(1, 2)), min_size=2, max_size=3)
@@ -75,13 +84,17 @@ def described(drawn: list) -> list[Tree]:
 
 @settings(max_examples=60, derandomize=True, database=None)
 @given(HOPS, FLOWS, st.permutations(range(3)), st.randoms(use_true_random=False))
-def test_without_ties_order_decides_nothing(hops: list[Tree], flows: list, order: list[int], random: Any) -> None:
+def test_without_ties_order_decides_nothing(
+    hops: list[Tree], flows: list, order: list[int], random: Any
+) -> None:
     senders = described(flows)
     shuffled = random.sample(senders, len(senders))
     one = simulate(scenario(hops, senders, "1 s", sample_interval="50 ms"), packets=True, threads=1)
     assume(ties(one) == 0)
     other = simulate(
-        scenario([hops[number] for number in order], shuffled, "1 s", sample_interval="50 ms"), packets=True, threads=1
+        scenario([hops[number] for number in order], shuffled, "1 s", sample_interval="50 ms"),
+        packets=True,
+        threads=1,
     )
     assert same(one, other)
 
@@ -89,10 +102,14 @@ def test_without_ties_order_decides_nothing(hops: list[Tree], flows: list, order
 def test_who_stands_first_is_first_of_two_in_the_same_nanosecond() -> None:
     """Two sources in step, and room for one packet of each pair."""
     hops = [hop("out", "1 Mbit/s", "0 s", "0 packets"), hop("back", "1 Mbit/s", "0 s")]
-    senders = [flow(udp(), name, traffic={"kind": "cbr", "rate": "400 kbit/s"}) for name in ("x", "y")]
+    senders = [
+        flow(udp(), name, traffic={"kind": "cbr", "rate": "400 kbit/s"}) for name in ("x", "y")
+    ]
     for order in (senders, senders[::-1]):
         result = simulate(scenario(hops, order, "1 s"))
-        delivered = {row["flow"]: row["delivered_bytes"] for row in result.tables["flows"].to_pylist()}
+        delivered = {
+            row["flow"]: row["delivered_bytes"] for row in result.tables["flows"].to_pylist()
+        }
         assert delivered[order[0]["name"]] > 45_000
         assert delivered[order[1]["name"]] == 0
 
@@ -106,7 +123,10 @@ def test_names_seed_what_is_drawn_and_nothing_else(draws: bool) -> None:
         if draws:
             hops[0]["impairments"] = [loss("1 %")]
         start = ["0 s", "1 s"] if draws else "0 s"
-        senders = [flow(tcp(), main, route=[out], start=start), flow(tcp(), "other", route=[out], start="300 ms")]
+        senders = [
+            flow(tcp(), main, route=[out], start=start),
+            flow(tcp(), "other", route=[out], start="300 ms"),
+        ]
         result = simulate(scenario(hops, senders, "5 s"))
         return {row["flow"]: row for row in result.tables["flows"].to_pylist()}
 
@@ -115,4 +135,6 @@ def test_names_seed_what_is_drawn_and_nothing_else(draws: bool) -> None:
     assert (mine == usual["main"]) is not draws
     assert (elsewhere["main"] == usual["main"]) is not draws
     assert (mine["start_s"] == usual["main"]["start_s"]) is not draws
-    assert elsewhere["main"]["start_s"] == usual["main"]["start_s"], "another hop's name moves no draw of the flow"
+    assert elsewhere["main"]["start_s"] == usual["main"]["start_s"], (
+        "another hop's name moves no draw of the flow"
+    )

@@ -17,12 +17,15 @@ from .rows import column, goodput, ratio
 
 ROUND_TRIP = 0.1
 
-#: C of C/(R sqrt p) where losses are random, not evenly spaced: Mathis, Semke, Mahdavi, Ott 1997, table 1 (1.31 with an
-#: ACK for each segment, 0.93 = 1.31/sqrt 2 with delayed ACKs); Ott, Kemperman, Mathis 1996 derive 1.3098.
+#: C of C/(R sqrt p) where losses are random, not evenly spaced: Mathis, Semke, Mahdavi, Ott 1997,
+#: table 1 (1.31 with an ACK for each segment, 0.93 = 1.31/sqrt 2 with delayed ACKs); Ott,
+#: Kemperman, Mathis 1996 derive 1.3098.
 RANDOM = 1.31
 
 
-def lossy(p: float, transport: Tree, *, losses: int, rate: str = "100 Gbit/s", **more: object) -> Result:
+def lossy(
+    p: float, transport: Tree, *, losses: int, rate: str = "100 Gbit/s", **more: object
+) -> Result:
     """One flow over 100 ms, long enough for that many losses at the rate of the square-root law."""
     window = square_root.PERIODIC / math.sqrt(p)
     duration = max(losses / p / window * ROUND_TRIP, 20.0)
@@ -37,14 +40,19 @@ def test_goodput_falls_as_loss_rises(control: str) -> None:
     hops = path("20 Mbit/s", "50 ms", "100 packets", loss("0 %"))
     probabilities = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
     sweep = {"hops.out.impairments.0.probability": [f"{p} %" for p in probabilities]}
-    # Every point draws the same numbers: a packet that is lost at one probability is lost at all higher ones.
-    result = simulate(scenario(hops, [flow(tcp(control))], "200 s", warmup="10 s", replicates=5, sweep=sweep))
+    # Every point draws the same numbers: a packet that is lost at one probability is lost at all
+    # higher ones.
+    result = simulate(
+        scenario(hops, [flow(tcp(control))], "200 s", warmup="10 s", replicates=5, sweep=sweep)
+    )
     means = [goodput(result, point=point).mean() for point in range(len(probabilities))]
     assert all(np.diff(means) < 0), means
 
 
 def test_no_loss_fills_the_link() -> None:
-    result = simulate(scenario(path("20 Mbit/s", "50 ms", "250 packets"), [flow(tcp())], "100 s", warmup="30 s"))
+    result = simulate(
+        scenario(path("20 Mbit/s", "50 ms", "250 packets"), [flow(tcp())], "100 s", warmup="30 s")
+    )
     assert goodput(result)[0] == pytest.approx(20e6 * 1000 / 1040, rel=0.001)
 
 
@@ -53,9 +61,15 @@ def test_halving_the_round_trip_doubles_the_rate() -> None:
     def rates(delay: str, duration: str, seed: int) -> NDArray:
         flows = [flow(tcp(initial_ssthresh="40 packets", rto_minimum="1 ms"))]
         hops = path("100 Gbit/s", delay, "unlimited", loss("0.1 %"))
-        return goodput(simulate(scenario(hops, flows, duration, warmup="10 s", replicates=8, seed=seed)))
+        return goodput(
+            simulate(scenario(hops, flows, duration, warmup="10 s", replicates=8, seed=seed))
+        )
 
-    far, near, other = rates("50 ms", "1000 s", 1), rates("25 ms", "1000 s", 1), rates("25 ms", "1000 s", 2)
+    far, near, other = (
+        rates("50 ms", "1000 s", 1),
+        rates("25 ms", "1000 s", 1),
+        rates("25 ms", "1000 s", 2),
+    )
     doubled = ratio(other, far)  # independent draws: the law holds within what chance allows
     assert doubled.low < 2 < doubled.high
     assert doubled.half_width < 0.15
@@ -67,7 +81,8 @@ def test_the_link_does_not_matter_where_loss_is_the_limit() -> None:
         goodput(lossy(0.01, tcp(), losses=300, rate=rate, replicates=5)).mean()
         for rate in ("100 Mbit/s", "1 Gbit/s", "100 Gbit/s")
     )
-    # At 100 Mbit/s a packet's 83 us are part of the round trip, and a burst's packets wait for one another.
+    # At 100 Mbit/s a packet's 83 us are part of the round trip, and a burst's packets wait for one
+    # another.
     assert slow == pytest.approx(faster, rel=0.01)
     assert fast == pytest.approx(faster, rel=0.002)
 
@@ -76,21 +91,28 @@ BAND = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("recovery", "every"), [("reno", 1), ("reno", 2), ("newreno", 2), ("sack", 1), ("sack", 2)])
+@pytest.mark.parametrize(
+    ("recovery", "every"), [("reno", 1), ("reno", 2), ("newreno", 2), ("sack", 1), ("sack", 2)]
+)
 @pytest.mark.parametrize("p", BAND)
-def test_reno_lies_between_pftk_and_the_square_root_law(p: float, recovery: str, every: int) -> None:
+def test_reno_lies_between_pftk_and_the_square_root_law(
+    p: float, recovery: str, every: int
+) -> None:
     """PFTK's goodput <= the mean of ten replicates <= C / (R sqrt(b p)) with Mathis' C for random loss.
 
-    Up to what chance allows: the 95 % interval of the mean reaches into the band. With long runs the means themselves
-    are in it: Reno 1.00 (b = 2, p = 0.5 %) to 1.22 times PFTK, NewReno and SACK 1.05 to 1.7 times, and at p = 0.05 %
-    all of them 0.95 to 0.98 times the square root law.
+    Up to what chance allows: the 95 % interval of the mean reaches into the band. With long runs
+    the means themselves are in it: Reno 1.00 (b = 2, p = 0.5 %) to 1.22 times PFTK, NewReno and
+    SACK 1.05 to 1.7 times, and at p = 0.05 % all of them 0.95 to 0.98 times the square root law.
 
-    Why PFTK is the lower bound: it takes all that follows a loss in the same round trip for lost, which leaves more
-    windows without three duplicate ACKs; here losses are independent, and recovery is better than its Reno. Why the
-    square root law is the upper one: it knows no timeouts, no round trip spent on recovery and no window below one.
-    The growth is one segment per round trip and ACK of `every` segments: b = `every`, as in both papers.
+    Why PFTK is the lower bound: it takes all that follows a loss in the same round trip for lost,
+    which leaves more windows without three duplicate ACKs; here losses are independent, and
+    recovery is better than its Reno. Why the square root law is the upper one: it knows no
+    timeouts, no round trip spent on recovery and no window below one. The growth is one segment per
+    round trip and ACK of `every` segments: b = `every`, as in both papers.
     """
-    transport = tcp(recovery=recovery, byte_counting="per_ack", delayed_ack={"every": f"{every} packets"})
+    transport = tcp(
+        recovery=recovery, byte_counting="per_ack", delayed_ack={"every": f"{every} packets"}
+    )
     losses = 300 if p < 0.005 else 1000
     result = lossy(p, transport, losses=losses, replicates=10)
     measured = interval(goodput(result) / 8000)  # segments per second
@@ -112,7 +134,9 @@ def test_better_recovery_is_faster(p: float) -> None:
     def rate(recovery: str) -> float:
         return goodput(lossy(p, tcp(recovery=recovery), losses=1000, replicates=5)).mean()
 
-    tahoe, reno, newreno, sack = (rate(recovery) for recovery in ("tahoe", "reno", "newreno", "sack"))
+    tahoe, reno, newreno, sack = (
+        rate(recovery) for recovery in ("tahoe", "reno", "newreno", "sack")
+    )
     assert reno < newreno < sack
     assert tahoe < sack
 

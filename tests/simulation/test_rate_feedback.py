@@ -1,9 +1,10 @@
 """TCP whose host follows the fed-back rate of a bottleneck that moves between two rates.
 
-Beside an independent packet-level simulation of the same loop, whose numbers have a standard error of 0.006 at most.
-As there, the time unit is a packet at the high rate (500 bytes, 5 ms), the round trip is 40 of them, psi is the mean
-time in a state over the round trip, as many packets as the buffer says may wait besides the one in service, and
-efficiency is what is delivered, headers included, over the capacity there was.
+Beside an independent packet-level simulation of the same loop, whose numbers have a standard error
+of 0.006 at most. As there, the time unit is a packet at the high rate (500 bytes, 5 ms), the round
+trip is 40 of them, psi is the mean time in a state over the round trip, as many packets as the
+buffer says may wait besides the one in service, and efficiency is what is delivered, headers
+included, over the capacity there was.
 """
 
 from __future__ import annotations
@@ -21,12 +22,18 @@ from .rows import column
 INSTCAP: Tree = {"kind": "instcap"}
 #: M is a round trip of measurements; N seven more: a memory of eight round trips.
 EFFCAP: Tree = {"kind": "effcap", "m": 7, "n": 49}
-#: The link changes at multiples of the round trip, and the source has its rate of one round trip ago.
+#: The link changes at multiples of the round trip, and the source has its rate of one round trip
+#: ago.
 EXACT: Tree = {"period": "200 ms", "delay": "0 s"}
 #: It is measured every 30 ms, and fed back a round trip later.
 MEASURED: Tree = {"period": "30 ms", "delay": "200 ms"}
 #: The timeout is one and a half round trips for ever.
-FIXED: Tree = {"rto_initial": "300 ms", "rto_adaptive": False, "rto_minimum": "1 ms", "clock_granularity": "0 s"}
+FIXED: Tree = {
+    "rto_initial": "300 ms",
+    "rto_adaptive": False,
+    "rto_minimum": "1 ms",
+    "clock_granularity": "0 s",
+}
 
 REPLICATES, DURATION_S, WARMUP_S, ROUND_TRIP_S = 4, 4000, 200, 0.2
 
@@ -34,11 +41,18 @@ REPLICATES, DURATION_S, WARMUP_S, ROUND_TRIP_S = 4, 4000, 200, 0.2
 def run(psi: float, buffer: int, algorithm: Tree | None, loop: Tree, timer: Tree) -> Result:
     """One sender with the host stage, or without one if there is no algorithm."""
     step = loop["period"]
-    moving = {"kind": "markov", "rates": ["100 kB/s", "50 kB/s"], "mean_sojourn": f"{psi * 200:g} ms", "step": step}
+    moving = {
+        "kind": "markov",
+        "rates": ["100 kB/s", "50 kB/s"],
+        "mean_sojourn": f"{psi * 200:g} ms",
+        "step": step,
+    }
     hops = [hop("out", moving, "200 ms", f"{buffer} packets"), hop("back", "400 Gbit/s", "0 s")]
     route = ["out"]
     if algorithm:
-        hops.append(hop("host", {"kind": "feedback", "from": "out", "algorithm": algorithm} | loop, "0 s"))
+        hops.append(
+            hop("host", {"kind": "feedback", "from": "out", "algorithm": algorithm} | loop, "0 s")
+        )
         route = ["host", "out"]
     transport = tcp(preset="jacobson1988", mss="460 bytes", receive_window="65 packets", **timer)
     more: dict[str, Any] = {
@@ -49,7 +63,9 @@ def run(psi: float, buffer: int, algorithm: Tree | None, loop: Tree, timer: Tree
 
 def efficiency(result: Result) -> float:
     """Over the capacity there was. All changes are at sampling times, so that the samples have it exactly."""
-    time_s, rate = (column(result, "hops", name, hop="out") for name in ("time_s", "rate_bit_per_s"))
+    time_s, rate = (
+        column(result, "hops", name, hop="out") for name in ("time_s", "rate_bit_per_s")
+    )
     capacity = rate[(time_s >= WARMUP_S) & (time_s < DURATION_S)].mean()
     return float(column(result, "flows", "goodput_bit_per_s").mean() * 500 / 460 / capacity)
 
@@ -61,14 +77,20 @@ def timeouts(result: Result) -> float:
 
 @pytest.mark.parametrize(
     ("psi", "algorithm", "expected", "timeouts_expected"),
-    [(2, INSTCAP, 0.578, 0.0343), (20, INSTCAP, 0.824, 0.0207), (2, None, 0.556, 0.0391), (20, None, 0.669, 0.0348)],
+    [
+        (2, INSTCAP, 0.578, 0.0343),
+        (20, INSTCAP, 0.824, 0.0207),
+        (2, None, 0.556, 0.0391),
+        (20, None, 0.669, 0.0348),
+    ],
 )
 def test_the_loop_of_the_renewal_model(
     psi: float, algorithm: Tree | None, expected: float, timeouts_expected: float
 ) -> None:
     result = run(psi, 10, algorithm, EXACT, FIXED)
     assert efficiency(result) == pytest.approx(expected, abs=0.012)  # two standard errors of theirs
-    # Two standard errors of a count, were its events independent; they keep apart, so that it is less.
+    # Two standard errors of a count, were its events independent; they keep apart, so that it is
+    # less.
     count = column(result, "flows", "timeouts").sum()
     assert timeouts(result) == pytest.approx(timeouts_expected, rel=2 / np.sqrt(count))
     assert column(result, "flows", "fast_retransmits").sum() == 0
@@ -84,13 +106,17 @@ def test_the_loop_of_the_renewal_model(
         (100, (0.682, 0.868, 0.850)),
     ],
 )
-def test_the_loop_with_measurements_and_a_coarse_timer(psi: float, expected: tuple[float, float, float]) -> None:
+def test_the_loop_with_measurements_and_a_coarse_timer(
+    psi: float, expected: tuple[float, float, float]
+) -> None:
     cells = 48 / 53  # of what ATM carries; not of TCP alone, which has no cells
     found = [
         efficiency(run(psi, 10, one, MEASURED, {})) * part
         for one, part in ((None, 1), (INSTCAP, cells), (EFFCAP, cells))
     ]
-    assert found == pytest.approx(expected, abs=0.014)  # two standard errors of the difference, ours being 0.004
+    assert found == pytest.approx(
+        expected, abs=0.014
+    )  # two standard errors of the difference, ours being 0.004
     # While capacity moves in a few round trips the smallest mean is the better rate.
     assert (found[2] > found[1]) == (psi < 10)
 
@@ -113,7 +139,9 @@ def test_sessions_share_what_is_fed_back() -> None:
         hop("host", {"kind": "feedback", "from": "out"} | loop, "0 s", scope="per_flow"),
     ]
     transport = tcp(preset="jacobson1988", mss="460 bytes", receive_window="65 packets")
-    result = simulate(scenario(hops, [flow(transport, route=["host", "out"], count=2)], "400 s", warmup="40 s"))
+    result = simulate(
+        scenario(hops, [flow(transport, route=["host", "out"], count=2)], "400 s", warmup="40 s")
+    )
     goodput = column(result, "flows", "goodput_bit_per_s") * 500 / 460
     packet = 500 * 8 / (400 - 40)  # at either end of what is measured
     assert goodput == pytest.approx(np.array([400_000, 400_000]), abs=2 * packet)

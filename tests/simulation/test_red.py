@@ -39,13 +39,17 @@ def run(queue: Tree, flows: int = 20, ecn: bool = False) -> Result:
 
 def mean_queue(result: Result) -> float:
     """Packets that wait, in the mean over time past the warm-up."""
-    time, waiting = (column(result, "hops", name, hop="out") for name in ("time_s", "backlog_packets"))
+    time, waiting = (
+        column(result, "hops", name, hop="out") for name in ("time_s", "backlog_packets")
+    )
     return float(np.mean(waiting[time > 20]))
 
 
 @pytest.mark.parametrize("flows", [10, 20, 40])
 @pytest.mark.parametrize("delay_ms", [20, 40])
-def test_adaptive_red_steers_the_queue_to_the_middle_of_its_thresholds(flows: int, delay_ms: int) -> None:
+def test_adaptive_red_steers_the_queue_to_the_middle_of_its_thresholds(
+    flows: int, delay_ms: int
+) -> None:
     """The target is from 0.4 to 0.6 of the way from the lower to the upper; so is the time average of the queue."""
     low = 1250 * delay_ms / 1000 / 2
     high = 3 * low
@@ -72,7 +76,8 @@ def test_red_drops_early_and_keeps_the_queue_short() -> None:
 def test_behind_codel_a_mark_costs_what_a_drop_costs(control: str) -> None:
     """One flow uses the link as well whether CoDel marks or drops: within 3 percent of it.
 
-    Twice a mark, as a sender that answers the last echo of a window again would, costs CUBIC a tenth of the link.
+    Twice a mark, as a sender that answers the last echo of a window again would, costs CUBIC a
+    tenth of the link.
     """
 
     def run(ecn: bool) -> Result:

@@ -1,13 +1,15 @@
 """One Reno flow and a drop-tail queue: the saw-tooth and what it uses of the link.
 
-How the formula's letters map to the scenario. `mu` is the link's rate in packets as the wire has them (here without
-headers, so 1000 bytes). `T` is the round trip without waiting: both propagation delays, one service at the link and the
-ACK's way back, which takes no time here; so `bdp = mu T` counts the packet in service, and the queue's limit `B` does
-not (`counts_packet_in_service = false`). The window that just fits is therefore exactly B + bdp. The engine overflows
-it by the one segment that a round trip adds, detects that a round trip later and halves FlightSize, B + bdp + 1.
+How the formula's letters map to the scenario. `mu` is the link's rate in packets as the wire has
+them (here without headers, so 1000 bytes). `T` is the round trip without waiting: both propagation
+delays, one service at the link and the ACK's way back, which takes no time here; so `bdp = mu T`
+counts the packet in service, and the queue's limit `B` does not (`counts_packet_in_service =
+false`). The window that just fits is therefore exactly B + bdp. The engine overflows it by the one
+segment that a round trip adds, detects that a round trip later and halves FlightSize, B + bdp + 1.
 
-What the formula leaves out: the round trip of recovery, in which the window is already low, and that windows are whole.
-Both are of the order of one round trip in the (B + bdp)/2 of a cycle: below 0.1 % at bdp = 342, up to 1.5 % at 20.
+What the formula leaves out: the round trip of recovery, in which the window is already low, and
+that windows are whole. Both are of the order of one round trip in the (B + bdp)/2 of a cycle: below
+0.1 % at bdp = 342, up to 1.5 % at 20.
 """
 
 from __future__ import annotations
@@ -34,8 +36,8 @@ CYCLES = 2
 def formula(buffer: float, bdp: float) -> float:
     """Long-run utilisation of one Reno flow (fluid, rounds).
 
-    The window rises by one per round from W0 = Wm/2 to Wm = B + bdp. A round with window W lasts T while W < bdp, and
-    W/mu after.
+    The window rises by one per round from W0 = Wm/2 to Wm = B + bdp. A round with window W lasts T
+    while W < bdp, and W/mu after.
     """
     w_m = buffer + bdp
     w_0 = w_m / 2
@@ -61,7 +63,11 @@ def sawtooth(buffer: int, bdp: int, recovery: str = "newreno") -> Result:
         initial_ssthresh=f"{max(2, min(2 * buffer, (buffer + bdp) // 2))} packets",
     )
     duration = rounds * longest
-    return simulate(scenario(hops, [flow(transport)], f"{duration:.6f} s", sample_interval=f"{duration / 5000:.9f} s"))
+    return simulate(
+        scenario(
+            hops, [flow(transport)], f"{duration:.6f} s", sample_interval=f"{duration / 5000:.9f} s"
+        )
+    )
 
 
 def utilisation(result: Result) -> float:
@@ -81,15 +87,20 @@ def test_the_formula_is_the_specified_one() -> None:
 @pytest.mark.parametrize("recovery", ["reno", "newreno", "sack"])
 @pytest.mark.parametrize(("bdp", "buffer"), CASES)
 def test_utilisation_follows_the_sawtooth_formula(bdp: int, buffer: int, recovery: str) -> None:
-    # A cycle is long where bdp is: what the formula leaves out weighs a tenth of the 2 % asked for there.
+    # A cycle is long where bdp is: what the formula leaves out weighs a tenth of the 2 % asked for
+    # there.
     tolerance = 0.002 if bdp == 342 else 0.02
-    assert utilisation(sawtooth(buffer, bdp, recovery)) == pytest.approx(formula(buffer, bdp), rel=tolerance)
+    assert utilisation(sawtooth(buffer, bdp, recovery)) == pytest.approx(
+        formula(buffer, bdp), rel=tolerance
+    )
 
 
 @pytest.mark.parametrize(("bdp", "buffer"), CASES)
 def test_the_window_swings_between_the_full_path_and_half_of_it(bdp: int, buffer: int) -> None:
     result = sawtooth(buffer, bdp)
-    before, after = (column(result, "events", f"cwnd_{when}_bytes") / 1000 for when in ("before", "after"))
+    before, after = (
+        column(result, "events", f"cwnd_{when}_bytes") / 1000 for when in ("before", "after")
+    )
     at = column(result, "events", "kind") == "fast_retransmit"
     assert before[at] == pytest.approx(np.full(at.sum(), buffer + bdp + 2), abs=0.1)
     assert after[at] == pytest.approx(np.full(at.sum(), (buffer + bdp + 1) / 2), abs=1)

@@ -1,7 +1,7 @@
 """Aggregates of sources that come and go: self-similar if their periods have a heavy tail, and not otherwise.
 
-Both estimators are first tried on Gaussian noise whose Hurst parameter is exact, so that what they have of bias is
-known; then on what comes out of the engine.
+Both estimators are first tried on Gaussian noise whose Hurst parameter is exact, so that what they
+have of bias is known; then on what comes out of the engine.
 """
 
 from __future__ import annotations
@@ -11,7 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 from ackclock import simulate
-from ackclock.metrics import arrivals_per_interval, difference, hurst_variance_time, hurst_wavelet, interval
+from ackclock.metrics import (
+    arrivals_per_interval,
+    difference,
+    hurst_variance_time,
+    hurst_wavelet,
+    interval,
+)
 
 from ..refusals import refused
 from .paths import flow, hop, scenario, udp
@@ -28,15 +34,21 @@ SMALLEST, LARGEST = 8, 128
 def gaussian(hurst: float, size: int, seed: int) -> Array:
     """Fractional Gaussian noise, exact (Davies, Harte 1987, Biometrika 74(1), appendix)."""
     lags = np.arange(size + 1.0)
-    law = (abs(lags + 1) ** (2 * hurst) - 2 * lags ** (2 * hurst) + abs(lags - 1) ** (2 * hurst)) / 2
+    law = (
+        abs(lags + 1) ** (2 * hurst) - 2 * lags ** (2 * hurst) + abs(lags - 1) ** (2 * hurst)
+    ) / 2
     eigenvalues = np.fft.fft(np.concatenate([law, law[-2:0:-1]])).real
     assert eigenvalues.min() > -1e-9
     random = np.random.default_rng(seed)
     noise = random.standard_normal(eigenvalues.size) + 1j * random.standard_normal(eigenvalues.size)
-    return np.asarray(np.fft.fft(np.sqrt(np.maximum(eigenvalues, 0) / eigenvalues.size) * noise).real[:size])
+    return np.asarray(
+        np.fft.fft(np.sqrt(np.maximum(eigenvalues, 0) / eigenvalues.size) * noise).real[:size]
+    )
 
 
-def estimates(series: list[Array], smallest: int = 1, largest: int | None = None) -> tuple[Array, Array]:
+def estimates(
+    series: list[Array], smallest: int = 1, largest: int | None = None
+) -> tuple[Array, Array]:
     """By variance over time, and by wavelets."""
     by_variance = [hurst_variance_time(one, smallest, largest).value for one in series]
     by_wavelet = [hurst_wavelet(one, smallest, largest).value for one in series]
@@ -50,7 +62,8 @@ def test_wavelets_are_unbiased_and_variances_biased_downwards(hurst: float) -> N
     assert abs(by_wavelet.mean - hurst) < by_wavelet.half_width + 0.003
     told = hurst_wavelet(series[0]).standard_error
     found = float(np.std(estimates(series)[1], ddof=1))
-    # A standard deviation of 60 is known to 9 %; details are not quite independent, the less so the larger H is.
+    # A standard deviation of 60 is known to 9 %; details are not quite independent, the less so the
+    # larger H is.
     assert 0.7 < found / told < 1.6
     assert by_variance.mean < hurst
     assert by_variance.high < hurst or hurst < 0.7, "the larger H, the clearer"
@@ -62,11 +75,14 @@ def test_the_slopes_are_those_of_the_definitions() -> None:
     steps = np.repeat([0.0, 1.0, 0.0, 1.0], 64)
     with refused("no-data", "counts"):
         hurst_wavelet(np.ones(256))
-    # Sums of m of a series of steps, m up to a step: m times 0 or 1. Their means have the same variance at each m.
+    # Sums of m of a series of steps, m up to a step: m times 0 or 1. Their means have the same
+    # variance at each m.
     assert hurst_variance_time(steps, 1, 8).value == pytest.approx(1.0, abs=0.03)
     noise = np.random.default_rng(3).standard_normal(4096)
     alike = hurst_wavelet(noise), hurst_wavelet(5 * noise + 100)
-    assert alike[0].value == pytest.approx(alike[1].value, abs=1e-9), "neither scale nor level matters"
+    assert alike[0].value == pytest.approx(alike[1].value, abs=1e-9), (
+        "neither scale nor level matters"
+    )
     found = hurst_wavelet(noise)
     assert found.fluctuations[0] == pytest.approx(np.mean((noise[::2] - noise[1::2]) ** 2) / 2)
     assert (found.scales == 2.0 ** np.arange(found.scales.size)).all()
@@ -83,12 +99,22 @@ def aggregate(law: str, shape: float = 1.5) -> list[Array]:
     """What comes in successive intervals from many sources, in each of several replicates."""
     periods = {"on_distribution": law, "off_distribution": law, "shape": shape}
     means = {"mean_on": f"{MEAN_ON_S} s", "mean_off": f"{MEAN_OFF_S} s"}
-    traffic = {"kind": "on_off", "rate": f"{8 * PACKETS_PER_S} kbit/s", "stationary": True} | means | periods
+    traffic = (
+        {"kind": "on_off", "rate": f"{8 * PACKETS_PER_S} kbit/s", "stationary": True}
+        | means
+        | periods
+    )
     sources = flow(udp(), "sources", count=SOURCES, traffic=traffic)
     del sources["return"]
     hops, duration = [hop("out", "100 Mbit/s", "1 ms")], f"{INTERVALS * INTERVAL_S} s"
-    result = simulate(scenario(hops, [sources], duration, replicates=REPLICATES, sample_interval=f"{INTERVAL_S} s"))
-    series = [arrivals_per_interval(result, "out", replicate=number) for number in range(REPLICATES)]
+    result = simulate(
+        scenario(
+            hops, [sources], duration, replicates=REPLICATES, sample_interval=f"{INTERVAL_S} s"
+        )
+    )
+    series = [
+        arrivals_per_interval(result, "out", replicate=number) for number in range(REPLICATES)
+    ]
     assert {one.size for one in series} == {INTERVALS}
     return series
 
@@ -103,7 +129,10 @@ def exact(hurst: float) -> list[Array]:
 def test_many_sources_with_heavy_tails_are_self_similar(shape: float) -> None:
     """H = (3 - shape)/2: by both methods what they make of exact noise of that H, at the same scales."""
     hurst = (3 - shape) / 2
-    found, known = estimates(aggregate("pareto", shape), SMALLEST, LARGEST), estimates(exact(hurst), SMALLEST, LARGEST)
+    found, known = (
+        estimates(aggregate("pareto", shape), SMALLEST, LARGEST),
+        estimates(exact(hurst), SMALLEST, LARGEST),
+    )
     for ours, theirs in zip(found, known, strict=True):
         apart = difference(ours, theirs, 0.99)
         assert apart.low < 0 < apart.high, f"{ours.mean()} where exact noise has {theirs.mean()}"
@@ -114,7 +143,9 @@ def test_many_sources_with_heavy_tails_are_self_similar(shape: float) -> None:
 
 def test_many_sources_without_heavy_tails_are_not() -> None:
     for ours, theirs in zip(
-        estimates(aggregate("exponential"), SMALLEST, LARGEST), estimates(exact(0.5), SMALLEST, LARGEST), strict=True
+        estimates(aggregate("exponential"), SMALLEST, LARGEST),
+        estimates(exact(0.5), SMALLEST, LARGEST),
+        strict=True,
     ):
         apart = difference(ours, theirs, 0.99)
         assert apart.low < 0 < apart.high
@@ -125,7 +156,9 @@ def test_many_sources_without_heavy_tails_are_not() -> None:
 def test_a_light_tail_shows_its_own_parameter_at_very_large_scales_only() -> None:
     """With a shape near 2, H is 0.6; the slope comes down to it from above, slowly."""
     series = aggregate("pareto", 1.8)
-    near, far = (interval(estimates(series, *scales)[1], 0.99) for scales in ((1, 8), (SMALLEST, LARGEST)))
+    near, far = (
+        interval(estimates(series, *scales)[1], 0.99) for scales in ((1, 8), (SMALLEST, LARGEST))
+    )
     assert near.low > (3 - 1.8) / 2
     assert far.mean < near.mean
     assert far.mean < interval(estimates(aggregate("pareto", 1.5), SMALLEST, LARGEST)[1]).mean

@@ -1,10 +1,11 @@
 """One transfer by classic Reno whose slow start overflows a drop-tail queue, beside the model of it.
 
-125 packets a second and half a second, which are ours, so that bdp = mu T = 62.5 counts the packet in service and the
-queue's limit B does not; an initial window of one; d by how often the receiver acknowledges. Classic Reno reduces the
-window it has (`ssthresh_from = "window"`), not the data in flight, and retransmits fast again right after a partial
-ACK, else there is no second reduction, and no W_D/8; but not for duplicates of what go-back-N sends twice
-(`avoid_multiple_fast_retransmits = "after_timeout"`).
+125 packets a second and half a second, which are ours, so that bdp = mu T = 62.5 counts the packet
+in service and the queue's limit B does not; an initial window of one; d by how often the receiver
+acknowledges. Classic Reno reduces the window it has (`ssthresh_from = "window"`), not the data in
+flight, and retransmits fast again right after a partial ACK, else there is no second reduction, and
+no W_D/8; but not for duplicates of what go-back-N sends twice (`avoid_multiple_fast_retransmits =
+"after_timeout"`).
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ def run(segments: int, buffer: int, d: int) -> Result:
     return simulate(transfer(segments, buffer, d, CLASSIC))
 
 
-def said(segments: int, buffer: int, d: int, sender: dict[str, object] = CLASSIC) -> dict[str, float]:
+def said(
+    segments: int, buffer: int, d: int, sender: dict[str, object] = CLASSIC
+) -> dict[str, float]:
     """By the model, of the scenario."""
     tree = transfer(segments, buffer, d, sender).resolve().tree
     answered = models.predictions([tree], [models.model("short_transfer")])
@@ -71,7 +74,9 @@ def said(segments: int, buffer: int, d: int, sender: dict[str, object] = CLASSIC
     assert (inputs["rate"], inputs["buffer"], inputs["segments_per_ack"]) == (MU, buffer, d)
     assert inputs["rtt"] == pytest.approx(ROUND_TRIP, abs=1e-6)
     tick = 0.5 if sender is CLASSIC else 0
-    assert inputs["overflow_timeout"] == pytest.approx(max(1, ROUND_TRIP + buffer / MU + tick), abs=1e-6)
+    assert inputs["overflow_timeout"] == pytest.approx(
+        max(1, ROUND_TRIP + buffer / MU + tick), abs=1e-6
+    )
     return outputs
 
 
@@ -85,13 +90,16 @@ def test_the_overflow_packet_by_packet(buffer: int, d: int) -> None:
     threshold, lost, retransmits = OVERFLOWS[buffer, d]
     result, says = run(5000, buffer, d), said(5000, buffer, d)
     [timeout, *_] = column(result, "events", "time_s", kind="timeout")
-    assert column(result, "events", "ssthresh_after_bytes", kind="timeout")[0] / 1000 == pytest.approx(
-        threshold, abs=0.5
-    )
-    assert (column(result, "events", "time_s", kind="fast_retransmit") < timeout).sum() == retransmits
+    assert column(result, "events", "ssthresh_after_bytes", kind="timeout")[
+        0
+    ] / 1000 == pytest.approx(threshold, abs=0.5)
+    assert (
+        column(result, "events", "time_s", kind="fast_retransmit") < timeout
+    ).sum() == retransmits
     time, drops = (column(result, "hops", name, hop="out") for name in ("time_s", "drops_queue"))
     assert drops[np.searchsorted(time, timeout) - 1] == lost
-    # The model's windows are not whole; with B = 20 and d = 2 its mini-cycles are furthest from those of packets.
+    # The model's windows are not whole; with B = 20 and d = 2 its mini-cycles are furthest from
+    # those of packets.
     assert says["threshold"] == pytest.approx(threshold, rel=0.07)
     assert says["lost"] == pytest.approx(lost, rel=0.08)
     assert (says["fast_retransmits"], says["timeouts"]) == (retransmits, 1)
@@ -115,17 +123,23 @@ def test_a_slow_start_without_loss_takes_as_long_as_the_model_says(segments: int
         (20, 3, (60, 100, 200, 400, 600, 1000, 5000)), (70, 3, (60, 100, 200, 300, 1000, 5000)),
     ],
 )  # fmt: skip
-def test_transfers_take_about_as_long_as_the_model_says(buffer: int, d: int, sizes: tuple[int, ...]) -> None:
+def test_transfers_take_about_as_long_as_the_model_says(
+    buffer: int, d: int, sizes: tuple[int, ...]
+) -> None:
     # Sizes that are not near the jump.
     for segments in sizes:
-        assert completion(run(segments, buffer, d)) == pytest.approx(said(segments, buffer, d)["time"], rel=0.25)
+        assert completion(run(segments, buffer, d)) == pytest.approx(
+            said(segments, buffer, d)["time"], rel=0.25
+        )
 
 
 @pytest.mark.parametrize(("buffer", "d"), JUMPS)
 def test_a_transfer_that_overflows_the_queue_is_slower_by_a_quarter(buffer: int, d: int) -> None:
     jump = said(1, buffer, d)["overflow_segments"]
     assert jump == pytest.approx(JUMPS[buffer, d], abs=0.51)
-    before, after = (size / completion(run(size, buffer, d)) for size in (round(0.9 * jump), round(1.15 * jump)))
+    before, after = (
+        size / completion(run(size, buffer, d)) for size in (round(0.9 * jump), round(1.15 * jump))
+    )
     assert after < 0.75 * before
 
 
@@ -133,9 +147,16 @@ def test_a_transfer_that_overflows_the_queue_is_slower_by_a_quarter(buffer: int,
 @pytest.mark.parametrize(("buffer", "d"), [(20, 1), (20, 2), (70, 1), (70, 2)])
 def test_senders_that_need_no_timer(buffer: int, d: int, sender: dict[str, object]) -> None:
     for segments in (200, 300, 400, 600):
-        result, says = simulate(transfer(segments, buffer, d, sender)), said(segments, buffer, d, sender)
+        result, says = (
+            simulate(transfer(segments, buffer, d, sender)),
+            said(segments, buffer, d, sender),
+        )
         assert completion(result) == pytest.approx(says["time"], rel=0.25)
-        if segments >= (d + 1) * says["detected_window"]:  # all that is sent until the loss is detected
-            threshold = column(result, "events", "ssthresh_after_bytes", kind="fast_retransmit")[0] / 1000
+        if (
+            segments >= (d + 1) * says["detected_window"]
+        ):  # all that is sent until the loss is detected
+            threshold = (
+                column(result, "events", "ssthresh_after_bytes", kind="fast_retransmit")[0] / 1000
+            )
             assert says["threshold"] == pytest.approx(threshold, rel=0.07)
             assert column(result, "flows", "timeouts")[0] == says["timeouts"] == 0

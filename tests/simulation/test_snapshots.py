@@ -39,7 +39,8 @@ def test_the_numbers_make_sense(name: str) -> None:
         assert (column(one, "flows", "throughput_bit_per_s") <= 10e6 + 8 * 1040 / 55).all()
     assert goodput(lossy).mean() < goodput(clean).mean(), "throughput falls with loss"
     sent, again, timeouts = (
-        column(lossy, "flows", name) for name in ("sent_packets", "retransmitted_packets", "timeouts")
+        column(lossy, "flows", name)
+        for name in ("sent_packets", "retransmitted_packets", "timeouts")
     )
     assert (again >= 0.003 * sent).all(), "what is lost is sent again"
     assert (timeouts <= again).all(), "each timeout retransmits"

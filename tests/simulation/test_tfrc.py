@@ -33,10 +33,24 @@ def variation(result: Result, flow: str = "main") -> NDArray:
 @both_sides
 def test_throughput_falls_with_loss_and_with_the_round_trip_time(side: str) -> None:
     lossy = scenario(
-        path("100 Mbit/s", "25 ms", "1000 packets", loss("0 %")), [flow(tfrc(side))], "120 s", warmup="20 s"
+        path("100 Mbit/s", "25 ms", "1000 packets", loss("0 %")),
+        [flow(tfrc(side))],
+        "120 s",
+        warmup="20 s",
     )
     by_loss = simulate(
-        lossy.replace(sweep={"hops.out.impairments.0.probability": ["0.2 %", "0.5 %", "1 %", "2 %", "5 %", "10 %"]})
+        lossy.replace(
+            sweep={
+                "hops.out.impairments.0.probability": [
+                    "0.2 %",
+                    "0.5 %",
+                    "1 %",
+                    "2 %",
+                    "5 %",
+                    "10 %",
+                ]
+            }
+        )
     )
     assert (np.diff(goodput(by_loss)) < 0).all()
     delays = ["5 ms", "10 ms", "25 ms", "50 ms", "100 ms"]
@@ -51,8 +65,8 @@ def test_throughput_falls_with_loss_and_with_the_round_trip_time(side: str) -> N
 @both_sides
 @pytest.mark.parametrize("percent", [0.2, 1.0])
 def test_the_rate_is_that_of_the_equation(side: str, percent: float) -> None:
-    # Random losses are seldom in one round trip here: nearly each is a loss event. What is sent is some percent more:
-    # the mean of the rates is above the rate at the mean loss.
+    # Random losses are seldom in one round trip here: nearly each is a loss event. What is sent is
+    # some percent more: the mean of the rates is above the rate at the mean loss.
     hops = path("100 Mbit/s", "25 ms", "1000 packets", loss(f"{percent} %"))
     result = simulate(scenario(hops, [flow(tfrc(side))], "500 s", warmup="50 s", replicates=5))
     expected = float(equation.rate(percent / 100, 0.05)) * PAYLOAD_BITS
@@ -62,7 +76,11 @@ def test_the_rate_is_that_of_the_equation(side: str, percent: float) -> None:
 def test_the_rate_is_smoother_than_reno_s_with_random_loss() -> None:
     hops = path("100 Mbit/s", "50 ms", "1000 packets", loss("1 %"))
     smooth, rough = (
-        simulate(scenario(hops, [flow(transport)], "200 s", warmup="20 s", sample_interval="1 s", replicates=5))
+        simulate(
+            scenario(
+                hops, [flow(transport)], "200 s", warmup="20 s", sample_interval="1 s", replicates=5
+            )
+        )
         for transport in (tfrc(), tcp("reno"))
     )
     assert (variation(smooth) < 0.8 * variation(rough)).all()
@@ -72,7 +90,9 @@ def test_the_rate_is_smoother_than_reno_s_beside_it() -> None:
     of_four = {"count": 4, "start": ["0 s", "1 s"]}
     flows = [flow(tfrc(), name="tfrc", **of_four), flow(tcp("reno"), name="reno", **of_four)]
     times = {"warmup": "20 s", "sample_interval": "1 s"}
-    result = simulate(scenario(path("8 Mbit/s", "35 ms", "80 packets"), flows, "200 s", **times, replicates=3))
+    result = simulate(
+        scenario(path("8 Mbit/s", "35 ms", "80 packets"), flows, "200 s", **times, replicates=3)
+    )
     assert (variation(result, "tfrc") < 0.8 * variation(result, "reno")).all()
     # "Reasonably fair": within a factor of two of TCP (RFC 5348 section 1).
     share = goodput(result, flow="tfrc").sum() / goodput(result, flow="reno").sum()
@@ -106,7 +126,10 @@ def test_persistent_loss_halves_the_rate_in_about_five_round_trips() -> None:
     # Appendix C.4 of the RFC: "something like five successive round-trip times with loss".
     step = {
         "kind": "scheduled_loss",
-        "steps": [{"from": "0 s", "probability": "0.2 %"}, {"from": "100 s", "probability": "30 %"}],
+        "steps": [
+            {"from": "0 s", "probability": "0.2 %"},
+            {"from": "100 s", "probability": "30 %"},
+        ],
     }
     hops = path("100 Mbit/s", "50 ms", "1000 packets", step)
     times = {"sample_interval": "100 ms"}
@@ -114,7 +137,9 @@ def test_persistent_loss_halves_the_rate_in_about_five_round_trips() -> None:
     halved = []
     for replicate in range(20):
         of = {"flow": "main", "replicate": replicate}
-        times_s, allowed = (column(result, "samples", name, **of) for name in ("time_s", "allowed_rate_bit_per_s"))
+        times_s, allowed = (
+            column(result, "samples", name, **of) for name in ("time_s", "allowed_rate_bit_per_s")
+        )
         before = allowed[times_s < 100 + 1e-6][-1]
         after = times_s[(times_s > 100) & (allowed <= before / 2)]
         halved.append((after[0] - 100) / 0.1)

@@ -20,9 +20,17 @@ def test_a_blackout_slows_it_down_and_five_rounds_get_over_it() -> None:
     dark = {
         "kind": "scheduled_loss",
         "applies": "all",
-        "steps": [{"from": f"{FROM_S} s", "probability": "100 %"}, {"from": f"{UNTIL_S} s", "probability": "0 %"}],
+        "steps": [
+            {"from": f"{FROM_S} s", "probability": "100 %"},
+            {"from": f"{UNTIL_S} s", "probability": "0 %"},
+        ],
     }
-    sender = {"kind": "udp", "control": {"kind": "tfrcp"}, "mss": f"{PACKET_BYTES} bytes", "header": "0 bytes"}
+    sender = {
+        "kind": "udp",
+        "control": {"kind": "tfrcp"},
+        "mss": f"{PACKET_BYTES} bytes",
+        "header": "0 bytes",
+    }
     hops = path(f"{RATE_BIT_PER_S / 1e6} Mbit/s", "50 ms", "19 packets", dark)
     flows = [flow(sender | {"send_jitter": "5 ms"}, count=FLOWS, start=["0 s", "2 s"])]
     result = simulate(scenario(hops, flows, "130 s", replicates=3, sample_interval="100 ms"))
@@ -30,7 +38,12 @@ def test_a_blackout_slows_it_down_and_five_rounds_get_over_it() -> None:
     for replicate in range(3):
         # A row for each flow, a column for each moment.
         times, allowed, delivered = (
-            np.array([column(result, "samples", name, replicate=replicate, instance=one) for one in range(FLOWS)])
+            np.array(
+                [
+                    column(result, "samples", name, replicate=replicate, instance=one)
+                    for one in range(FLOWS)
+                ]
+            )
             for name in ("time_s", "allowed_rate_bit_per_s", "delivered_bytes")
         )
 
@@ -39,10 +52,12 @@ def test_a_blackout_slows_it_down_and_five_rounds_get_over_it() -> None:
 
         before = allowed[:, at(FROM_S - 10 * ROUND_S) : at(FROM_S)].max(axis=1)
         assert (allowed[:, at(FROM_S) : at(UNTIL_S)].max(axis=1) <= before).all()
-        # The round in which it began, and one more: everything since is lost, and one packet is left to each round.
+        # The round in which it began, and one more: everything since is lost, and one packet is
+        # left to each round.
         within = allowed[:, at(FROM_S + 2 * ROUND_S + 0.5) : at(UNTIL_S)]
         np.testing.assert_allclose(within, 8 * PACKET_BYTES / ROUND_S)
-        # The first round in the light begins within a round's time; from one packet, five make 16 a second and more.
+        # The first round in the light begins within a round's time; from one packet, five make 16 a
+        # second and more.
         after = UNTIL_S + 6 * ROUND_S + 0.2
         assert allowed[:, at(after)].sum() >= 0.9 * RATE_BIT_PER_S
         goodput = (delivered[:, at(after + 10)] - delivered[:, at(after)]).sum() / 10

@@ -37,15 +37,24 @@ def test_every_byte_arrives_whatever_is_lost(recovery: str, preset: str) -> None
     sizes = [1, 999, 1000, 1001, 50_000, 300_001]
     sweep = {"flows.main.traffic.size": [f"{size} bytes" for size in sizes]}
     flows = [flow(transport, traffic=transfer(1))]
-    result = simulate(scenario(lossy, flows, "20000 s", replicates=5, sweep=sweep, sample_interval="5000 s"))
+    result = simulate(
+        scenario(lossy, flows, "20000 s", replicates=5, sweep=sweep, sample_interval="5000 s")
+    )
     laws.check(result)
     for point, size in enumerate(sizes):
         rows = {
             name: column(result, "flows", name, point=point)
-            for name in ("delivered_bytes", "completion_time_s", "sent_packets", "retransmitted_packets")
+            for name in (
+                "delivered_bytes",
+                "completion_time_s",
+                "sent_packets",
+                "retransmitted_packets",
+            )
         }
         assert (rows["delivered_bytes"] == size).all()
-        assert (rows["sent_packets"] - rows["retransmitted_packets"] == math.ceil(size / 1000)).all()
+        assert (
+            rows["sent_packets"] - rows["retransmitted_packets"] == math.ceil(size / 1000)
+        ).all()
         assert (rows["completion_time_s"] >= bound(size, handshake=preset != "ns2-2002")).all()
 
 
@@ -67,14 +76,22 @@ def test_slow_start_takes_as_many_round_trips_as_it_must(segments: int) -> None:
     flows = [flow(transport, traffic=transfer(1000 * segments))]
     result = simulate(scenario(path("400 Gbit/s", "20 ms"), flows, "10 s"))
     rounds = math.ceil(math.log2(segments / 10 + 1))
-    assert one(result, "flows", "completion_time_s") == pytest.approx((rounds - 1) * ROUND_TRIP + ONE_WAY, abs=1e-5)
+    assert one(result, "flows", "completion_time_s") == pytest.approx(
+        (rounds - 1) * ROUND_TRIP + ONE_WAY, abs=1e-5
+    )
 
 
 def test_a_larger_transfer_takes_longer() -> None:
     sizes = [1, 10, 100, 1000, 10_000]
     sweep = {"flows.main.traffic.size": [f"{size} kB" for size in sizes]}
     flows = [flow(tcp("cubic", "linux"), traffic=transfer(1))]
-    result = simulate(scenario(path("10 Mbit/s", "20 ms", "50 packets", loss("0.5 %")), flows, "2000 s", sweep=sweep))
+    result = simulate(
+        scenario(
+            path("10 Mbit/s", "20 ms", "50 packets", loss("0.5 %")), flows, "2000 s", sweep=sweep
+        )
+    )
     times = [one(result, "flows", "completion_time_s", point=point) for point in range(len(sizes))]
     assert times == sorted(times)
-    assert all(time >= bound(1000 * size, handshake=True) for time, size in zip(times, sizes, strict=True))
+    assert all(
+        time >= bound(1000 * size, handshake=True) for time, size in zip(times, sizes, strict=True)
+    )

@@ -2,14 +2,16 @@
 
 What makes the comparison fair:
 
-- The chain is about congestion avoidance, and so are the rounds counted here: from the end of a reaction to the round
-  in which a segment is lost (see `rounds`). What reactions cost is measured beside it.
-- The chain adds one segment per round, and so does the sender, which counts what is acknowledged as RFC 5681 recommends
-  (`growth = "per_window"`). With the RFC's equation 3 it is a little less; that is measured, too. Every segment is
-  acknowledged.
+- The chain is about congestion avoidance, and so are the rounds counted here: from the end of a
+  reaction to the round in which a segment is lost (see `rounds`). What reactions cost is measured
+  beside it.
+- The chain adds one segment per round, and so does the sender, which counts what is acknowledged as
+  RFC 5681 recommends (`growth = "per_window"`). With the RFC's equation 3 it is a little less; that
+  is measured, too. Every segment is acknowledged.
 - The chain's rate is one of sending: retransmissions count, and so does what is lost.
-- Chance makes the share of packets that is lost in a run another than p, and the rate goes with its square root. Each
-  replicate is compared with the chain at its own share, which takes most of the chance out of the ratio.
+- Chance makes the share of packets that is lost in a run another than p, and the rate goes with its
+  square root. Each replicate is compared with the chain at its own share, which takes most of the
+  chance out of the ratio.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ from .rows import column
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "which-formula.md"
 ROUND_TRIP = 0.1
-#: Losses per replicate. They are cheap where they are frequent, and few will do where a cap leaves little to chance.
+#: Losses per replicate. They are cheap where they are frequent, and few will do where a cap leaves
+#: little to chance.
 LOSSES = {0.0005: 500, 0.001: 500, 0.002: 600, 0.005: 1000, 0.01: 1500, 0.02: 2000, 0.05: 3000}
 LOSSES_CAPPED = {0.0005: 100, 0.001: 150, 0.002: 250, 0.005: 700}
 PROBABILITIES = list(LOSSES)
@@ -96,14 +99,19 @@ def in_avoidance(p: float, cap: int | None, growth: str = PER_WINDOW) -> Interva
 
 def with_reactions(p: float) -> Interval:
     """Segments sent in any round over the chain's; without a cap."""
-    return interval([one.sent.mean() / segments_per_round(one.loss, None) for one in simulated(p, None, PER_WINDOW)])
+    return interval(
+        [
+            one.sent.mean() / segments_per_round(one.loss, None)
+            for one in simulated(p, None, PER_WINDOW)
+        ]
+    )
 
 
 def distance(p: float, cap: int | None, growth: str = PER_WINDOW) -> float:
     """Total-variation distance of the window in congestion avoidance from the chain's law of time.
 
-    A round lasts as long as any other here, so the law of time is that of rounds. The windows of the simulation are
-    whole segments, as sent.
+    A round lasts as long as any other here, so the law of time is that of rounds. The windows of
+    the simulation are whole segments, as sent.
     """
     solved = chain(p, cap)
     expected = solved.law("time", aimd_chain.rtt.constant(ROUND_TRIP))
@@ -147,9 +155,10 @@ def test_the_distance_tells_laws_apart(p: float) -> None:
 def test_growth_by_single_acks_is_worth_up_to_half_a_segment_less(p: float) -> None:
     """Equation 3 of RFC 5681 adds MSS/cwnd for each ACK, and cwnd grows meanwhile: less than a segment in a round.
 
-    So a window that starts from a whole number, half of an even one, stays there for a second round and is one segment
-    behind from then on. The half of an odd one has half a segment to spare. That is half a segment on the mean, less
-    what the last ACKs of a recovery have added. Measured: 0.36, whatever p: 1.3 % of the rate at p = 0.2 %, 7 % at 5 %.
+    So a window that starts from a whole number, half of an even one, stays there for a second round
+    and is one segment behind from then on. The half of an odd one has half a segment to spare. That
+    is half a segment on the mean, less what the last ACKs of a recovery have added. Measured: 0.36,
+    whatever p: 1.3 % of the rate at p = 0.2 %, 7 % at 5 %.
     """
     by_ack, by_window = in_avoidance(p, None, PER_ACK), in_avoidance(p, None)
     missing = (by_window.mean - by_ack.mean) * segments_per_round(p, None)
@@ -162,8 +171,9 @@ def test_growth_by_single_acks_is_worth_up_to_half_a_segment_less(p: float) -> N
 def test_reactions_cost_what_the_chain_does_not_count(p: float) -> None:
     """A round or two for each loss, in which less than the mean window is sent; silence where it ends in a timeout.
 
-    `reactions` works it out for one loss at a time, which bounds the rate from above and is right up to the second
-    order while timeouts are rare. PFTK's timeouts and recovery without new data bound it from below.
+    `reactions` works it out for one loss at a time, which bounds the rate from above and is right
+    up to the second order while timeouts are rare. PFTK's timeouts and recovery without new data
+    bound it from below.
     """
     runs = simulated(p, None, PER_WINDOW)
     whole = interval([one.sent.mean() / one.avoidance.mean() for one in runs])
@@ -172,14 +182,18 @@ def test_reactions_cost_what_the_chain_does_not_count(p: float) -> None:
     assert found - whole.half_width < upper.ratio
     if p <= 0.02:
         assert found > upper.ratio - upper.losses**2 - whole.half_width
-    lower = aimd_chain.timeouts.renewal_rate(chain(p, None), p, aimd_chain.rtt.constant(1.0), silence)
+    lower = aimd_chain.timeouts.renewal_rate(
+        chain(p, None), p, aimd_chain.rtt.constant(1.0), silence
+    )
     assert found > lower / segments_per_round(p, None)
 
 
 @pytest.mark.parametrize("p", PROBABILITIES)
 def test_the_guide_says_what_is_measured(p: float) -> None:
     text = GUIDE.read_text(encoding="utf-8")
-    [row] = [line for line in text.splitlines() if re.match(rf"\| {100 * p:g} % \| [0-9.]+ \|", line)]
+    [row] = [
+        line for line in text.splitlines() if re.match(rf"\| {100 * p:g} % \| [0-9.]+ \|", line)
+    ]
     segments, alone, capped, differs, counted = row.strip("| ").split(" | ")[1:]
     assert float(segments) == pytest.approx(segments_per_round(p, None), abs=0.06)
     for said, cap in ((alone, None), (capped, CAPS[1])):
@@ -196,7 +210,8 @@ class Steps(NamedTuple):
 
     Attributes:
         growth: Segments added by each round without loss that another one follows.
-        start: After each reaction, by how much the window is larger than half of that in which the loss was.
+        start: After each reaction, by how much the window is larger than half of that in which the
+            loss was.
         timed_out: Whether that reaction came to a timeout.
     """
 
@@ -224,9 +239,9 @@ def steps(p: float) -> Steps:
 def test_what_is_left_between_the_two(p: float) -> None:
     """The chain's steps are the engine's, but for one in a thousand, and where the window starts after a reaction.
 
-    Half a window, or one more where that is one half more than whole segments, except where one reaction held more
-    than one loss: then the window was halved a second time. So it is behind a timeout, which with SACK is
-    a retransmission that was lost; but for the smallest windows.
+    Half a window, or one more where that is one half more than whole segments, except where one
+    reaction held more than one loss: then the window was halved a second time. So it is behind a
+    timeout, which with SACK is a retransmission that was lost; but for the smallest windows.
     """
     growth, start, timed_out = steps(p)
     assert (growth == 1).mean() > 0.999
@@ -243,9 +258,9 @@ def test_what_is_left_between_the_two(p: float) -> None:
 def test_pftk_without_timeouts_is_near(p: float, cap: int | None) -> None:
     """PFTK's period between losses against congestion avoidance.
 
-    It works with the mean window at a loss, where the square of the window counts: without a cap the rate is higher,
-    ever more as p falls, towards Ott, Kemperman and Mathis' 1.31 over sqrt(3/2). With a cap there is hardly any spread,
-    and it is within 3.5 %.
+    It works with the mean window at a loss, where the square of the window counts: without a cap
+    the rate is higher, ever more as p falls, towards Ott, Kemperman and Mathis' 1.31 over
+    sqrt(3/2). With a cap there is hardly any spread, and it is within 3.5 %.
     """
 
     def rate(p: float) -> float:
@@ -253,7 +268,9 @@ def test_pftk_without_timeouts_is_near(p: float, cap: int | None) -> None:
             return float(pftk.triple_duplicate_only(p, 1.0, b=1))
         return float(pftk.full(p, 1.0, 1e-9, cap, b=1))  # timeouts that take no time
 
-    ratio = interval([one.avoidance.mean() / rate(one.loss) for one in simulated(p, cap, PER_WINDOW)])
+    ratio = interval(
+        [one.avoidance.mean() / rate(one.loss) for one in simulated(p, cap, PER_WINDOW)]
+    )
     limit = 1.31 / math.sqrt(1.5)
     if cap is not None:
         assert abs(ratio.mean - 1) < 0.035
@@ -285,16 +302,20 @@ def sent_with_timeouts(p: float, recovery: str) -> Interval:
 
 def with_timeouts(p: float) -> float:
     """The chain with PFTK's timeouts."""
-    return aimd_chain.timeouts.renewal_rate(chain(p, None), p, aimd_chain.rtt.constant(ROUND_TRIP), 1.0)
+    return aimd_chain.timeouts.renewal_rate(
+        chain(p, None), p, aimd_chain.rtt.constant(ROUND_TRIP), 1.0
+    )
 
 
 @pytest.mark.parametrize("recovery", ["reno", "sack"])
 @pytest.mark.parametrize("p", LOSSY)
-def test_where_timeouts_matter_the_chain_with_and_without_them_encloses_the_rate(p: float, recovery: str) -> None:
+def test_where_timeouts_matter_the_chain_with_and_without_them_encloses_the_rate(
+    p: float, recovery: str
+) -> None:
     """Without timeouts it promises too much, and more than one loss at a time explains.
 
-    With them it is too low: it lets recovery send nothing new, and takes PFTK's chance of a timeout, for which all
-    that follows a loss in its round is lost, too.
+    With them it is too low: it lets recovery send nothing new, and takes PFTK's chance of a
+    timeout, for which all that follows a loss in its round is lost, too.
     """
     sent = sent_with_timeouts(p, recovery)
     without = segments_per_round(p, None) / ROUND_TRIP

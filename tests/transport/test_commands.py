@@ -1,7 +1,7 @@
 """`ackclock send` and `ackclock receive` on this machine's loopback, two processes each time.
 
-How fast they are depends on what else the machine does, so no test demands a rate: what is demanded holds however late
-everything is.
+How fast they are depends on what else the machine does, so no test demands a rate: what is demanded
+holds however late everything is.
 """
 
 import contextlib
@@ -57,8 +57,12 @@ class Side:
 class Sending(Side):
     """A sender that waits."""
 
-    def __init__(self, place: Path, *arguments: str, host: str = "127.0.0.1", **streams: object) -> None:
-        super().__init__(place, "send", *arguments, "--listen", f"{host}:0", "-o", "sent", **streams)
+    def __init__(
+        self, place: Path, *arguments: str, host: str = "127.0.0.1", **streams: object
+    ) -> None:
+        super().__init__(
+            place, "send", *arguments, "--listen", f"{host}:0", "-o", "sent", **streams
+        )
         assert self.process.stderr is not None
         line = self.process.stderr.readline().decode()
         found = re.fullmatch(r"waiting on (\S+)\n", line)
@@ -106,7 +110,9 @@ def has_ipv6() -> bool:
 
 @pytest.mark.parametrize("control", CONTROLS)
 def test_made_up_data_arrives(place: Path, run: contextlib.ExitStack, control: str) -> None:
-    sender = sending(run, place, *KEY, "--bytes", "200 kB", "--json", "--pcap", "--max-rate", "5 Mbit/s")
+    sender = sending(
+        run, place, *KEY, "--bytes", "200 kB", "--json", "--pcap", "--max-rate", "5 Mbit/s"
+    )
     receiver = receiving(run, place, sender.address, *KEY, "--control", control, "--json", "--pcap")
     ends = receiver.finish(), sender.finish()
     assert [end[0] for end in ends] == [0, 0], ends
@@ -127,7 +133,9 @@ def test_made_up_data_arrives(place: Path, run: contextlib.ExitStack, control: s
     assert samples["sent_packets"] == sorted(samples["sent_packets"])
     assert not sent.partial
     assert not received.partial
-    data = [packet for packet in datagrams(place / "sent" / "pcap" / "session.pcap") if packet[3] == 4]
+    data = [
+        packet for packet in datagrams(place / "sent" / "pcap" / "session.pcap") if packet[3] == 4
+    ]
     assert len(data) == 200
     assert all(packet[:3] == b"AC\x01" for packet in data)
 
@@ -170,7 +178,8 @@ def test_a_file_goes_through_pipes(place: Path, run: contextlib.ExitStack, host:
     arrived = (place / "out").read_bytes()
     flow = Result.load(place / "received").tables["flows"].to_pylist()[0]
     assert len(arrived) == flow["delivered_bytes"]
-    # Datagrams may be lost, if the machine is so busy that its buffers run over; whole ones, and no other bytes.
+    # Datagrams may be lost, if the machine is so busy that its buffers run over; whole ones, and no
+    # other bytes.
     assert set(arrived.split(b"\n")) <= set(text.split(b"\n"))
     if len(arrived) == len(text):
         assert arrived == text
@@ -179,10 +188,14 @@ def test_a_file_goes_through_pipes(place: Path, run: contextlib.ExitStack, host:
 def test_another_key_is_none(place: Path, run: contextlib.ExitStack) -> None:
     sender = sending(run, place, *KEY, "--bytes", "20 kB", "--json")
     (place / "data").write_bytes(b"of yesterday")
-    code, _, err = receiving(run, place, sender.address, "data", "--key-file", "other", "--wait", "1 s").finish()
+    code, _, err = receiving(
+        run, place, sender.address, "data", "--key-file", "other", "--wait", "1 s"
+    ).finish()
     assert code == 3
     assert sender.address in err.splitlines()[-1]
-    assert (place / "data").read_bytes() == b"of yesterday", "nothing has arrived, and nothing is lost"
+    assert (place / "data").read_bytes() == b"of yesterday", (
+        "nothing has arrived, and nothing is lost"
+    )
     assert receiving(run, place, sender.address, *KEY, "--wait", "60 s").finish()[0] == 0
     code, out, err = sender.finish()
     assert code == 0, err
@@ -190,7 +203,9 @@ def test_another_key_is_none(place: Path, run: contextlib.ExitStack) -> None:
 
 
 @pytest.mark.parametrize("killed", ["sender", "receiver"])
-def test_who_is_left_alone_stops_and_says_why(place: Path, run: contextlib.ExitStack, killed: str) -> None:
+def test_who_is_left_alone_stops_and_says_why(
+    place: Path, run: contextlib.ExitStack, killed: str
+) -> None:
     sender = sending(run, place, *KEY)
     receiver = receiving(run, place, sender.address, "-", *KEY)
     assert receiver.process.stdout is not None
@@ -205,7 +220,9 @@ def test_who_is_left_alone_stops_and_says_why(place: Path, run: contextlib.ExitS
 
 
 @pytest.mark.parametrize("interrupted", ["sender", "receiver"])
-def test_ctrl_c_ends_both_in_good_order(place: Path, run: contextlib.ExitStack, interrupted: str) -> None:
+def test_ctrl_c_ends_both_in_good_order(
+    place: Path, run: contextlib.ExitStack, interrupted: str
+) -> None:
     sender = sending(run, place, *KEY)
     receiver = receiving(run, place, sender.address, "-", *KEY)
     assert receiver.process.stdout is not None
@@ -213,7 +230,9 @@ def test_ctrl_c_ends_both_in_good_order(place: Path, run: contextlib.ExitStack, 
     (sender if interrupted == "sender" else receiver).process.send_signal(signal.SIGINT)
     ends = receiver.finish(), sender.finish()
     assert [end[0] for end in ends] == [0, 0], ends
-    here, there = (Result.load(place / name).run["session"]["ending"] for name in ("sent", "received"))
+    here, there = (
+        Result.load(place / name).run["session"]["ending"] for name in ("sent", "received")
+    )
     assert {here, there} == {"stopped", "peer_stopped"}
     assert (here == "stopped") == (interrupted == "sender")
 
@@ -229,7 +248,9 @@ def test_who_wants_no_more_ends_the_session(place: Path, run: contextlib.ExitSta
     assert sender.finish()[0] == 0
 
 
-def test_a_sender_that_is_interrupted_before_its_end_says_so(place: Path, run: contextlib.ExitStack) -> None:
+def test_a_sender_that_is_interrupted_before_its_end_says_so(
+    place: Path, run: contextlib.ExitStack
+) -> None:
     sender = sending(run, place, *KEY, "--bytes", "1 GB", "--max-rate", "1 Mbit/s")
     receiver = receiving(run, place, sender.address, "-", *KEY)
     assert receiver.process.stdout is not None
@@ -248,7 +269,11 @@ def test_a_sender_that_is_interrupted_before_its_end_says_so(place: Path, run: c
         (("receive", "127.0.0.1", "--insecure"), "syntax", "SENDER"),
         (("receive", "::1:5", "--insecure"), "syntax", "SENDER"),
         (("send", "--insecure", "--control", "reno"), "unknown-name", "--control.kind"),
-        (("send", "--insecure", "--control", "{ kind = 'rap', decrease = 2 }"), "out-of-range", "--control.decrease"),
+        (
+            ("send", "--insecure", "--control", "{ kind = 'rap', decrease = 2 }"),
+            "out-of-range",
+            "--control.decrease",
+        ),
         (("send", "--insecure", "--payload", "1300 bytes"), "out-of-range", "--payload"),
         (("send", "--insecure", "--max-rate", "5"), "no-unit", "--max-rate"),
         (("send", "--insecure", "--tick", "soon"), "wrong-type", "--tick"),
@@ -258,7 +283,9 @@ def test_a_sender_that_is_interrupted_before_its_end_says_so(place: Path, run: c
         (("receive", "127.0.0.1:1", "-", "--insecure"), "contradiction", "--json"),
     ],
 )
-def test_bad_input_is_one_line(place: Path, arguments: tuple[str, ...], code: str, field: str) -> None:
+def test_bad_input_is_one_line(
+    place: Path, arguments: tuple[str, ...], code: str, field: str
+) -> None:
     (place / "short").write_text("short\n")
     (place / "short").chmod(0o600)
     before = sorted(path.name for path in place.rglob("*"))
@@ -270,15 +297,23 @@ def test_bad_input_is_one_line(place: Path, arguments: tuple[str, ...], code: st
     assert sorted(path.name for path in place.rglob("*") if path.name != "out") == before
 
 
-def test_the_receiver_may_ask_for_what_is_offered_alone(place: Path, run: contextlib.ExitStack) -> None:
+def test_the_receiver_may_ask_for_what_is_offered_alone(
+    place: Path, run: contextlib.ExitStack
+) -> None:
     sender = sending(run, place, *KEY, "--control", "rap")
     code, _, err = receiving(run, place, sender.address, *KEY, "--control", "tfrcp").finish()
     assert code == 2
-    assert err.splitlines()[-1].startswith(f"ackclock: --control: {sender.address} does not offer it")
+    assert err.splitlines()[-1].startswith(
+        f"ackclock: --control: {sender.address} does not offer it"
+    )
 
 
-@pytest.mark.skipif(os.name != "posix", reason="other systems have other rules of who can read a file")
-def test_a_key_that_others_can_read_is_refused_unless_meant(place: Path, run: contextlib.ExitStack) -> None:
+@pytest.mark.skipif(
+    os.name != "posix", reason="other systems have other rules of who can read a file"
+)
+def test_a_key_that_others_can_read_is_refused_unless_meant(
+    place: Path, run: contextlib.ExitStack
+) -> None:
     (place / "key").chmod(0o640)
     code, _, err = Side(place, "send", "--key-file", "key").finish()
     assert (code, "chmod 600 key" in err) == (2, True), err

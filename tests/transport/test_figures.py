@@ -29,7 +29,11 @@ Lines = dict[str, Any]
 
 
 def session(
-    method: str, rate: float = 1e6, allowed: float = 2e6, ending: str = "finished", begun: bool = True
+    method: str,
+    rate: float = 1e6,
+    allowed: float = 2e6,
+    ending: str = "finished",
+    begun: bool = True,
 ) -> Result:
     """Of 12 s after 30 s of waiting; `rate` arrives and `allowed` is allowed, in bit/s."""
     rows = SAMPLES if begun else 0
@@ -41,8 +45,16 @@ def session(
         "time_s": OPENED_S + seconds, "sent_packets": (seconds * rate / 8000).astype(int),
         "delivered_bytes": (seconds * rate / 8).astype(int),
     }  # fmt: skip
-    told = {"rtt_s": 0.05, "smoothed_rtt_s": 0.06, "allowed_rate_bit_per_s": allowed, "loss_event_rate": 0.02}
-    samples |= {name: pa.array([value] * rows if is_sender else nothing, pa.float64()) for name, value in told.items()}
+    told = {
+        "rtt_s": 0.05,
+        "smoothed_rtt_s": 0.06,
+        "allowed_rate_bit_per_s": allowed,
+        "loss_event_rate": 0.02,
+    }
+    samples |= {
+        name: pa.array([value] * rows if is_sender else nothing, pa.float64())
+        for name, value in told.items()
+    }
     flow = {
         "point": 0, "replicate": 0, "flow": "data", "instance": 0, "control": "tfrc", "start_s": OPENED_S,
         "end_s": OPENED_S + 12, "measured_s": 12.0, "goodput_bit_per_s": rate, "delivered_bytes": int(1.5 * rate),
@@ -51,7 +63,11 @@ def session(
     flows = pa.Table.from_pylist([flow])
     tables = {"flows": flows if begun else flows.slice(0, 0), "samples": pa.table(samples)}
     if is_sender:
-        counts = {"packets": [1, 2, 5], "bursts": [900, 290, 4]} if begun else {"packets": [], "bursts": []}
+        counts = (
+            {"packets": [1, 2, 5], "bursts": [900, 290, 4]}
+            if begun
+            else {"packets": [], "bursts": []}
+        )
         tables["bursts"] = pa.table(counts)
     told_of = {"peer": PEERS[method], "control": "tfrc"} if begun or not is_sender else {}
     run = {
@@ -96,7 +112,9 @@ def test_each_side_has_the_figures_of_what_it_knows(method: str, names: list[str
     assert ackclock("plot", "mine", "--from", "31 s", "--to", "33 s").exit_code == 0
 
 
-@pytest.mark.parametrize(("method", "words"), [("send", "arrived, as reported"), ("receive", "arrived")])
+@pytest.mark.parametrize(
+    ("method", "words"), [("send", "arrived, as reported"), ("receive", "arrived")]
+)
 def test_throughput_is_of_the_session_and_not_of_the_waiting(method: str, words: str) -> None:
     figure = plot.throughput(session(method, rate=3e6))
     [axes] = figure.axes
@@ -107,9 +125,17 @@ def test_throughput_is_of_the_session_and_not_of_the_waiting(method: str, words:
 
 
 def test_the_rate_allowed_is_drawn_unless_it_is_far_above() -> None:
-    for method, allowed, drawn in (("send", 2e6, True), ("send", 5e6, False), ("receive", 2e6, False)):
+    for method, allowed, drawn in (
+        ("send", 2e6, True),
+        ("send", 5e6, False),
+        ("receive", 2e6, False),
+    ):
         figure = plot.throughput(session(method, allowed=allowed))
-        found = [np.asarray(line.get_ydata()) for name, line in lines_of(figure).items() if "allowed" in name]
+        found = [
+            np.asarray(line.get_ydata())
+            for name, line in lines_of(figure).items()
+            if "allowed" in name
+        ]
         assert len(found) == (method == "send")
         assert all((values == 2).all() if drawn else np.isnan(values).all() for values in found)
         assert figure.axes[0].get_ylim()[1] < 3
@@ -120,10 +146,16 @@ def test_rates_allowed_and_losses_of_simulated_flows(resolved: Callable[..., dic
     flow = tree["flows"][0] | {"transport": {"kind": "udp", "control": {"kind": "tfrc"}}}
 
     def figures(*flows: dict) -> dict[str, Callable[[], Figure]]:
-        scenario = Scenario.from_toml("schema = 1").replace(tree | {"flows": list(flows), "sweep": {}, "replicates": 1})
+        scenario = Scenario.from_toml("schema = 1").replace(
+            tree | {"flows": list(flows), "sweep": {}, "replicates": 1}
+        )
         return plot.figures(simulate(scenario))
 
-    alone, rivals, other = figures(flow), figures(flow, tree["flows"][0] | {"name": "tcp"}), figures(tree["flows"][0])
+    alone, rivals, other = (
+        figures(flow),
+        figures(flow, tree["flows"][0] | {"name": "tcp"}),
+        figures(tree["flows"][0]),
+    )
     assert set(lines_of(alone["throughput"]())) == {"main (TFRC)", "main (TFRC) allowed"}
     assert len(lines_of(rivals["throughput"]())) == 2  # one of each: more would hide the two
     assert set(lines_of(rivals["loss_event_rate"]())) == {"main (TFRC)"}
@@ -149,7 +181,9 @@ def test_bars_are_the_bursts() -> None:
 def test_variation_is_of_the_rate_that_a_side_knows(method: str, of: str) -> None:
     result = session(method)
     samples = result.tables["samples"]
-    leaping = np.floor(column(samples, "time_s") - OPENED_S) * 125  # so many packets at each full second
+    leaping = (
+        np.floor(column(samples, "time_s") - OPENED_S) * 125
+    )  # so many packets at each full second
     for name, values in (("sent_packets", leaping), ("delivered_bytes", leaping * 1000)):
         result.tables["samples"] = samples = samples.set_column(
             samples.column_names.index(name), name, pa.array(values)
@@ -201,7 +235,17 @@ def test_several_results_have_one_page(result: Result) -> None:
     session("receive").save("received")
     simulated = Result(result.run | {"name": "engine"}, result.tables)
     simulated.save("simulated")
-    outcome = ackclock("report", "sent", "received", "simulated", "-o", "all.html", "--models", "square_root", "--json")
+    outcome = ackclock(
+        "report",
+        "sent",
+        "received",
+        "simulated",
+        "-o",
+        "all.html",
+        "--models",
+        "square_root",
+        "--json",
+    )
     assert outcome.exit_code == 0, outcome.output
     assert json.loads(outcome.stdout) == {"report": "all.html"}
     text = Path("all.html").read_text()
@@ -229,7 +273,9 @@ def test_several_results_have_one_page(result: Result) -> None:
         (("plot", "simulated", "--kind", "loss_event_rate"), "no-data", "--kind"),
     ],
 )
-def test_what_is_of_no_use_is_one_line(result: Result, arguments: tuple[str, ...], code: str, field: str) -> None:
+def test_what_is_of_no_use_is_one_line(
+    result: Result, arguments: tuple[str, ...], code: str, field: str
+) -> None:
     session("send").save("sent")
     session("receive").save("received")
     result.save("simulated")

@@ -18,7 +18,8 @@ from reference_pages.schemas import Json
 
 __all__ = ["PAGES", "elements"]
 
-#: The pages besides those of the kinds of elements, by name: functions of the registry and of a scenario's schema.
+#: The pages besides those of the kinds of elements, by name: functions of the registry and of a
+#: scenario's schema.
 PAGES: dict[str, Callable[[Json, Json], str]] = {
     "presets": presets.text,
     "scenario": scenario.text,

@@ -28,12 +28,21 @@ def text(registered: Json, _described: Json) -> str:
     page.paragraph(after_the_first_line(measures))
     page.names(
         ("target", "of"),
-        [(f"{one.option}", f"{one.label}, {'at least' if one.at_least else 'at most'}") for one in MEASURES.values()],
+        [
+            (f"{one.option}", f"{one.label}, {'at least' if one.at_least else 'at most'}")
+            for one in MEASURES.values()
+        ],
     )
     page.title("Regions of psi")
     page.paragraph(after_the_first_line(regions))
     rows = [
-        (one.name, f"{one.low:g}", "" if one.high == inf else f"{one.high:g}", one.says, one.expects)
+        (
+            one.name,
+            f"{one.low:g}",
+            "" if one.high == inf else f"{one.high:g}",
+            one.says,
+            one.expects,
+        )
         for one in regions.REGIONS
     ]
     page.table(("region", "from", "to", "on the mean", "what is expected of feedback"), rows)

@@ -14,7 +14,10 @@ def text(kind: str, registered: Json) -> str:
     if not registered[kind]:
         page.paragraph("There is none yet.")
     else:
-        index = [(f"[`{entry['name']}`](#{anchor(entry['name'])})", entry["summary"]) for entry in registered[kind]]
+        index = [
+            (f"[`{entry['name']}`](#{anchor(entry['name'])})", entry["summary"])
+            for entry in registered[kind]
+        ]
         page.table(("kind", "what it does"), index)
     for entry in registered[kind]:
         page.element(entry, KINDS[kind].pattern)

@@ -19,6 +19,8 @@ def text(registered: Json, _described: Json) -> str:
         members = [one for one in experiments() if one.group == group]
         for source in dict.fromkeys(one.source for one in members):
             page.paragraph(f"{source}.")
-            rows = [(f"`{one.name}`", one.question, one.says) for one in members if one.source == source]
+            rows = [
+                (f"`{one.name}`", one.question, one.says) for one in members if one.source == source
+            ]
             page.table(("experiment", "question", "what it says"), rows)
     return page.finish()

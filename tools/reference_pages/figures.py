@@ -19,7 +19,11 @@ def text(registered: Json, _described: Json) -> str:
         (
             f"`{one['name']}`",
             ", ".join(one["methods"]),
-            ", ".join("`--from`, `--to`" if option == "span" else f"`--{option}`" for option in one["options"]) or "—",
+            ", ".join(
+                "`--from`, `--to`" if option == "span" else f"`--{option}`"
+                for option in one["options"]
+            )
+            or "—",
             one["summary"],
         )
         for one in catalogue().values()

@@ -22,11 +22,16 @@ def text(registered: Json, _described: Json) -> str:
         "its assumptions a flow violates. Tables and figures of simulations show the usual ones beside what was "
         "simulated; `--models` chooses others."
     )
-    rows = [(f"[`{one.name}`](#{anchor(one.name)})", "yes" if one.usual else "", one.summary) for one in MODELS]
+    rows = [
+        (f"[`{one.name}`](#{anchor(one.name)})", "yes" if one.usual else "", one.summary)
+        for one in MODELS
+    ]
     page.table(("model", "usual", "what it is"), rows)
     page.title("From a scenario to a model")
     for terms in scenario_terms.RECORDS:
-        summary, _, rest = inspect.cleandoc(terms.__doc__ or "").partition("Attributes:\n")[0].partition("\n\n")
+        summary, _, rest = (
+            inspect.cleandoc(terms.__doc__ or "").partition("Attributes:\n")[0].partition("\n\n")
+        )
         page.paragraph(f"**{terms.__name__}.** {summary} {' '.join(rest.split())}".strip())
         page.names(("field", "what it is"), attributes(terms))
     page.title("From a capture to a model")
@@ -39,9 +44,13 @@ def text(registered: Json, _described: Json) -> str:
         page.paragraph(f"```text\n{record['formula']}\n```")
         head = ("input", "letter", "unit", "default", "domain", "meaning")
         page.table(head, [_quantity(one, ("default", "domain")) for one in record["inputs"]])
-        page.table(("output", "letter", "unit", "meaning"), [_quantity(one) for one in record["outputs"]])
+        page.table(
+            ("output", "letter", "unit", "meaning"), [_quantity(one) for one in record["outputs"]]
+        )
         page.paragraph("It assumes:")
-        page.paragraph("\n".join(f"- `{one['name']}`: {one['sentence']}" for one in record["assumptions"]))
+        page.paragraph(
+            "\n".join(f"- `{one['name']}`: {one['sentence']}" for one in record["assumptions"])
+        )
         page.paragraph(f"Reference: {model.reference}.")
     return page.finish()
 
@@ -49,4 +58,10 @@ def text(registered: Json, _described: Json) -> str:
 def _quantity(one: Json, more: Sequence[str] = ()) -> tuple[str, ...]:
     """A row of a model's inputs or outputs."""
     letter = f"`{one['letter']}`" if one["letter"] else "—"
-    return (f"`{one['name']}`", letter, one["unit"] or "—", *(one[name] for name in more), one["meaning"])
+    return (
+        f"`{one['name']}`",
+        letter,
+        one["unit"] or "—",
+        *(one[name] for name in more),
+        one["meaning"],
+    )

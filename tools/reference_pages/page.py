@@ -19,7 +19,9 @@ class Page:
 
     def __init__(self, title: str, registered: Json, definitions: Json | None = None) -> None:
         self._parts = [MARK, f"# {title}"]
-        self._kinds = {frozenset(entry["name"] for entry in registered[kind]): kind for kind in KINDS}
+        self._kinds = {
+            frozenset(entry["name"] for entry in registered[kind]): kind for kind in KINDS
+        }
         self._definitions: Json = dict(definitions or {})
         self._wanted: dict[str, None] = {}
         self._missing: dict[str, str] = {}
@@ -100,7 +102,9 @@ class Page:
     def facts(self, facts: Json) -> None:
         """The facts of an element that are known."""
         known = {name: fact for name, fact in facts.items() if fact is not None}
-        self.table(("fact", "value"), [(f"`{name}`", f"`{toml(fact)}`") for name, fact in known.items()])
+        self.table(
+            ("fact", "value"), [(f"`{name}`", f"`{toml(fact)}`") for name, fact in known.items()]
+        )
 
     def choices(self, name: str) -> dict[str, str]:
         """The values of a definition that is a choice, each with its meaning; none if it is something else."""
@@ -124,12 +128,17 @@ class Page:
             meaning, choices = definition.get("description", ""), choices_of(definition)
             tables = [variant for variant in definition.get("oneOf", []) if kind_of(variant)]
             if not (choices or tables or "properties" in definition):
-                self._quantities.append((f'<a id="{anchor(name)}"></a>{name}', meaning, self._for_example(definition)))
+                self._quantities.append(
+                    (f'<a id="{anchor(name)}"></a>{name}', meaning, self._for_example(definition))
+                )
                 continue
             self.heading(2, name)
             self.paragraph(meaning)
             if choices:
-                self.table(("value", "meaning"), [(f"`{toml(value)}`", means) for value, means in choices.items()])
+                self.table(
+                    ("value", "meaning"),
+                    [(f"`{toml(value)}`", means) for value, means in choices.items()],
+                )
             elif tables:
                 self._variants(tables)
             else:
@@ -144,14 +153,20 @@ class Page:
 
     def _for_example(self, definition: Json) -> str:
         examples = definition.get("examples")
-        return " or ".join(f"`{toml(example)}`" for example in examples) if examples else self._written(definition, "—")
+        return (
+            " or ".join(f"`{toml(example)}`" for example in examples)
+            if examples
+            else self._written(definition, "—")
+        )
 
     def finish(self) -> str:
         """The text, with what it refers to at the end."""
         self.explain()
         if self._quantities:
             self._parts.append("## Quantities")
-            self.table(("quantity", "what it is", "written as, for example"), sorted(self._quantities))
+            self.table(
+                ("quantity", "what it is", "written as, for example"), sorted(self._quantities)
+            )
         return "\n\n".join(part for part in self._parts if part) + "\n"
 
     def _resolve(self, schema: Json) -> Json:
@@ -161,7 +176,9 @@ class Page:
     def _refer(self, name: str, missing: str) -> str:
         """A link to what is explained at the end of the page."""
         definition = self._definitions.get(name, {})
-        if not (choices_of(definition) or "properties" in definition or "description" in definition):
+        if not (
+            choices_of(definition) or "properties" in definition or "description" in definition
+        ):
             return self._written(definition, missing)
         if not definition.get("explained"):
             self._wanted[name] = None
@@ -182,7 +199,10 @@ class Page:
         if variants:
             return self._one_of(variants, missing)
         types = schema.get("type", [])
-        names = [self._typed(name, schema, missing) for name in ([types] if isinstance(types, str) else types)]
+        names = [
+            self._typed(name, schema, missing)
+            for name in ([types] if isinstance(types, str) else types)
+        ]
         return " or ".join(name for name in names if name) or "—"
 
     def _one_of(self, variants: Sequence[Json], missing: str) -> str:
@@ -192,13 +212,17 @@ class Page:
             return f"a [{KINDS[registered].noun}]({registered}.md)"
         if all(kinds):
             return " or ".join(f'`{{ kind = "{kind}", … }}`' for kind in kinds)
-        texts = (self._written(variant, missing) for variant in variants if variant.get("type") != "null")
+        texts = (
+            self._written(variant, missing) for variant in variants if variant.get("type") != "null"
+        )
         return " or ".join(dict.fromkeys(texts))
 
     def _typed(self, name: str, schema: Json, missing: str) -> str:
         match name:
             case "array" if "prefixItems" in schema:
-                return "list: " + ", ".join(self._written(item, missing) for item in schema["prefixItems"])
+                return "list: " + ", ".join(
+                    self._written(item, missing) for item in schema["prefixItems"]
+                )
             case "array":
                 members = self._written(schema.get("items", {}), missing)
                 return f"list of {members.removeprefix('a ')}"
@@ -211,7 +235,10 @@ class Page:
                 low, high = schema.get("minimum"), schema.get("maximum")
                 if low == high and low is not None:
                     return f"`{low}`"
-                bounds = (f"from {low}" if low is not None else "", f"to {high}" if high is not None else "")
+                bounds = (
+                    f"from {low}" if low is not None else "",
+                    f"to {high}" if high is not None else "",
+                )
                 return " ".join(filter(None, (noun, *bounds)))
             case _:
                 return {"string": "text", "object": "table"}.get(name, "")

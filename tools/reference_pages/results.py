@@ -17,7 +17,10 @@ def text(registered: Json, _described: Json) -> str:
     for table in registered["tables"]:
         page.heading(2, table["name"])
         page.paragraph(table["summary"])
-        page.names(("column", "holds"), [(column["name"], column["summary"]) for column in table["columns"]])
+        page.names(
+            ("column", "holds"),
+            [(column["name"], column["summary"]) for column in table["columns"]],
+        )
     page.heading(2, "estimates")
     page.paragraph(
         "What one captured connection means in the terms of models, with 95 % intervals; of a capture, the largest "

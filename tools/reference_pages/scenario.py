@@ -16,7 +16,10 @@ def text(registered: Json, described: Json) -> str:
     page.fields(described)
     page.explain()
     for transport in transports(described):
-        kind, control = kind_of(transport), ", control = …" if "control" in transport["properties"] else ""
+        kind, control = (
+            kind_of(transport),
+            ", control = …" if "control" in transport["properties"] else "",
+        )
         page.heading(2, f'transport = {{ kind = "{kind}"{control}, … }}')
         page.fields(transport, missing="[preset](presets.md)" if kind == "tcp" else "—")
     return page.finish()

@@ -4,7 +4,17 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["Json", "anchor", "cell", "choices_of", "kind_of", "leaves", "tagged", "toml", "transports"]
+__all__ = [
+    "Json",
+    "anchor",
+    "cell",
+    "choices_of",
+    "kind_of",
+    "leaves",
+    "tagged",
+    "toml",
+    "transports",
+]
 
 Json = dict[str, Any]
 
@@ -55,7 +65,11 @@ def toml(value: Any) -> str:
         case dict():
             # What is left out has no value in TOML.
             written = {name: part for name, part in value.items() if part is not None}
-            return "{ " + ", ".join(f"{_key(name)} = {toml(part)}" for name, part in written.items()) + " }"
+            return (
+                "{ "
+                + ", ".join(f"{_key(name)} = {toml(part)}" for name, part in written.items())
+                + " }"
+            )
         case list():
             return "[" + ", ".join(map(toml, value)) + "]"
         case _:

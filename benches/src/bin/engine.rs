@@ -1,4 +1,5 @@
-//! Runs one replicate of a scenario and prints what it did: `engine FILE [PATH=VALUE]… [--trace] [--digest]`.
+//! Runs one replicate of a scenario and prints what it did: `engine FILE [PATH=VALUE]… [--trace]
+//! [--digest]`.
 //!
 //! benches/run.py counts its CPU time and its instructions from outside. Two builds whose
 //! digests of the tables are equal have computed the same to the bit.
@@ -36,7 +37,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         leave(Run::simulate(&job, topology, NoTrace, &Unattended))
     };
     if wants_digest {
-        let digest = tables.iter().map(|(_, table)| table).fold(FNV_OFFSET, digest);
+        let digest = tables
+            .iter()
+            .map(|(_, table)| table)
+            .fold(FNV_OFFSET, digest);
         println!("{digest:016x}");
         return Ok(());
     }
@@ -56,7 +60,8 @@ fn leave<T>(outcome: SimulationOutcome<T>) -> (RunStatistics, Vec<(&'static str,
     (outcome.statistics, outcome.tables)
 }
 
-/// Peak resident memory as Linux tells it of this program alone (what a parent is told includes its own at the fork).
+/// Peak resident memory as Linux tells it of this program alone (what a parent is told includes its
+/// own at the fork).
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
@@ -74,12 +79,17 @@ fn digest(start: u64, table: &Table) -> u64 {
             (hash ^ u64::from(*byte)).wrapping_mul(FNV_PRIME)
         })
     };
-    table.0.iter().fold(start, |hash, (_, column)| match column {
-        Column::Number(rows) => rows.iter().fold(hash, |hash, cell| mix(hash, cell.to_bits())),
-        Column::Integer(rows) => rows.iter().fold(hash, |hash, cell| mix(hash, *cell as u64)),
-        Column::Text(words) => words
-            .indices
-            .iter()
-            .fold(hash, |hash, cell| mix(hash, *cell as u64)),
-    })
+    table
+        .0
+        .iter()
+        .fold(start, |hash, (_, column)| match column {
+            Column::Number(rows) => rows
+                .iter()
+                .fold(hash, |hash, cell| mix(hash, cell.to_bits())),
+            Column::Integer(rows) => rows.iter().fold(hash, |hash, cell| mix(hash, *cell as u64)),
+            Column::Text(words) => words
+                .indices
+                .iter()
+                .fold(hash, |hash, cell| mix(hash, *cell as u64)),
+        })
 }

@@ -1,8 +1,11 @@
-//! The floor: the event-queue and packet-list operations of the benchmark dumbbell, and nothing else. `floor FLOWS PACKETS`.
+//! The floor: the event-queue and packet-list operations of the benchmark dumbbell, and nothing
+//! else. `floor FLOWS PACKETS`.
 //!
-//! A fixed window of packets per flow goes round six pipes (access, bottleneck, access and back), each with its serialisation and delay.
-//! As in the engine, only the arrivals at the two shared pipes are events; through the pipe behind it a packet is followed at once. No
-//! queue limit, no counters, no endpoint, no congestion control, no sampling: what remains is what any engine that works ahead must do.
+//! A fixed window of packets per flow goes round six pipes (access, bottleneck, access and back),
+//! each with its serialisation and delay. As in the engine, only the arrivals at the two shared
+//! pipes are events; through the pipe behind it a packet is followed at once. No queue limit, no
+//! counters, no endpoint, no congestion control, no sampling: what remains is what any engine that
+//! works ahead must do.
 
 use ackclock_core::packet::{FlowId, Packet, PacketId, PacketKind, PacketPool, Timeline};
 use ackclock_core::units::Time;

@@ -66,13 +66,18 @@ mod tests {
 
     #[test]
     fn what_comes_first_ends_it_and_what_comes_last_begins_it() {
-        let seconds = |activity: Activity, warmup, end| activity.measured(at(warmup), at(end)).as_seconds();
+        let seconds =
+            |activity: Activity, warmup, end| activity.measured(at(warmup), at(end)).as_seconds();
         assert_eq!(seconds(WITHOUT_END, 1, 30), 27.0);
         assert_eq!(seconds(WITHOUT_END, 5, 30), 25.0);
         assert_eq!(seconds(STOPPED, 5, 30), 15.0);
         assert_eq!(seconds(STOPPED, 5, 10), 5.0);
         assert_eq!(seconds(COMPLETED, 5, 30), 3.0);
-        assert_eq!(seconds(COMPLETED, 9, 30), 0.0, "over before the warm-up was");
+        assert_eq!(
+            seconds(COMPLETED, 9, 30),
+            0.0,
+            "over before the warm-up was"
+        );
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Arrivals: instances of a flow that come one after the other, at random or on the beat, whatever becomes of those before them. When each
-//! arrives is decided before the run begins, by a stream of the flow's own, so that whatever drives the run has the same arrivals.
+//! Arrivals: instances of a flow that come one after the other, at random or on the beat, whatever
+//! becomes of those before them. When each arrives is decided before the run begins, by a stream of
+//! the flow's own, so that whatever drives the run has the same arrivals.
 
 use crate::scenario::error::{Error, Result};
 use crate::streams::Stream;
@@ -8,8 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// How instances arrive. How many are active at a time is not set but follows: by Little's law, the mean number is the mean time that an
-/// instance takes over the mean interval.
+/// How instances arrive. How many are active at a time is not set but follows: by Little's law, the
+/// mean number is the mean time that an instance takes over the mean interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "kind": "poisson", "mean_interval": "200 ms" }))]
@@ -25,7 +26,8 @@ pub struct Arrivals {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Intervals {
-    /// Exponential: arrivals are a Poisson process, and the first comes an interval after the start.
+    /// Exponential: arrivals are a Poisson process, and the first comes an interval after the
+    /// start.
     Poisson,
     /// All the same; the first comes at the start.
     Fixed,
@@ -36,7 +38,11 @@ impl Arrivals {
     pub(crate) fn check(&self) -> Result<()> {
         if self.mean_interval == Span::ZERO {
             let remedy = "is no time; write for example \"200 ms\"";
-            return Err(Error::new("mean_interval", &json!(self.mean_interval), remedy));
+            return Err(Error::new(
+                "mean_interval",
+                &json!(self.mean_interval),
+                remedy,
+            ));
         }
         Ok(())
     }
@@ -77,12 +83,18 @@ mod tests {
         let mut stream = Streams::new(seed, 0).stream("arrivals");
         let (start, end) = (Time::from_seconds(start_s), Time::from_seconds(end_s));
         let seconds = |at: Time| at.since(Time::ZERO).as_seconds();
-        arrivals.times(start, end, &mut stream).map(seconds).collect()
+        arrivals
+            .times(start, end, &mut stream)
+            .map(seconds)
+            .collect()
     }
 
     #[test]
     fn fixed_intervals_are_all_the_same() {
-        assert_eq!(times(Intervals::Fixed, 1.0, 1.04, 1), [1.0, 1.01, 1.02, 1.03]);
+        assert_eq!(
+            times(Intervals::Fixed, 1.0, 1.04, 1),
+            [1.0, 1.01, 1.02, 1.03]
+        );
         assert_eq!(times(Intervals::Fixed, 1.0, 1.0, 1), [0.0; 0]);
     }
 
@@ -90,11 +102,16 @@ mod tests {
     fn a_poisson_process_has_its_rate_its_variance_and_no_memory() {
         let all = times(Intervals::Poisson, 2.0, 1002.0, 1);
         assert!(all.is_sorted() && all.iter().all(|at| (2.0..1002.0).contains(at)));
-        // Counts of 100 arrivals a second: mean and variance 100. Over 1000 s the mean deviates by 0.3, the variance by about 100·√(2/1000).
+        // Counts of 100 arrivals a second: mean and variance 100. Over 1000 s the mean deviates by
+        // 0.3, the variance by about 100·√(2/1000).
         let mut counts = vec![0.0_f64; 1000];
         all.iter().for_each(|at| counts[(at - 2.0) as usize] += 1.0);
         let mean = counts.iter().sum::<f64>() / 1000.0;
-        let variance = counts.iter().map(|count| (count - mean).powi(2)).sum::<f64>() / 999.0;
+        let variance = counts
+            .iter()
+            .map(|count| (count - mean).powi(2))
+            .sum::<f64>()
+            / 999.0;
         assert!((mean - 100.0).abs() < 4.0 * 0.32, "{mean}");
         assert!((variance - 100.0).abs() < 4.0 * 4.5, "{variance}");
         let gaps: Vec<f64> = all.windows(2).map(|pair| pair[1] - pair[0]).collect();

@@ -2,8 +2,9 @@
 
 use crate::units::Span;
 
-/// Counts spans of time in buckets whose width is at most a `2^FINENESS`-th of their beginning, from a nanosecond to five centuries; below
-/// `2^FINENESS` nanoseconds each has its own. Holds only the buckets between the shortest and the longest span.
+/// Counts spans of time in buckets whose width is at most a `2^FINENESS`-th of their beginning,
+/// from a nanosecond to five centuries; below `2^FINENESS` nanoseconds each has its own. Holds only
+/// the buckets between the shortest and the longest span.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram<const FINENESS: u32> {
     /// The bucket that `counts` begins with.
@@ -77,7 +78,8 @@ impl<const FINENESS: u32> Histogram<FINENESS> {
     pub const fn most(&self) -> Span {
         self.most
     }
-    /// What the share `quantile` (0 to 1) does not exceed, rounded up to the end of its bucket; zero if there is none.
+    /// What the share `quantile` (0 to 1) does not exceed, rounded up to the end of its bucket;
+    /// zero if there is none.
     pub fn quantile(&self, quantile: f64) -> Span {
         // At least one: the quantile 0 is the shortest, not nothing.
         let rank = (libm::ceil(quantile * self.total as f64) as u64).max(1);
@@ -90,9 +92,12 @@ impl<const FINENESS: u32> Histogram<FINENESS> {
         }
         self.most
     }
-    /// The buckets that are not empty: the shortest and the longest span that belongs to each, and how many there are.
+    /// The buckets that are not empty: the shortest and the longest span that belongs to each, and
+    /// how many there are.
     pub fn buckets(&self) -> impl Iterator<Item = (Span, Span, u64)> + '_ {
-        let buckets = (self.first..).zip(&self.counts).filter(|(_, count)| **count > 0);
+        let buckets = (self.first..)
+            .zip(&self.counts)
+            .filter(|(_, count)| **count > 0);
         buckets.map(|(bucket, count)| {
             let (low, high) = (first_of::<FINENESS>(bucket), last_of::<FINENESS>(bucket));
             (Span::from_nanos(low), Span::from_nanos(high), *count)

@@ -8,8 +8,8 @@
 //!
 //! A hop acts at scheduled times, whenever it is called: [`Hop::catch_up`] carries out each service
 //! completion at the moment it was due. So completions need no event of their own, and both clocks
-//! see the same decisions to the nanosecond. Behind a discipline that keeps the order of arrival, the
-//! link is asked at arrival when it will have sent the packet.
+//! see the same decisions to the nanosecond. Behind a discipline that keeps the order of arrival,
+//! the link is asked at arrival when it will have sent the packet.
 //!
 //! The file `fast.rs` does the same in fewer steps where little can happen to a packet; a property
 //! test holds the two equal.
@@ -108,8 +108,8 @@ struct Counts {
 }
 
 impl Cold {
-    /// Gives a packet to the link behind those that wait in order: when it will have been sent, `None`
-    /// if the discipline drops it.
+    /// Gives a packet to the link behind those that wait in order: when it will have been sent,
+    /// `None` if the discipline drops it.
     #[inline(always)]
     fn serve_in_order(
         &mut self,
@@ -142,7 +142,10 @@ impl Hop {
                 Service::InOrder(InOrder::new(Box::new(admission), fits_below))
             }
             Discipline::InOrder(admission) => Service::InOrder(InOrder::new(admission, 0)),
-            Discipline::Scheduled(queue) => Service::Scheduled(Scheduled { queue, serving: None }),
+            Discipline::Scheduled(queue) => Service::Scheduled(Scheduled {
+                queue,
+                serving: None,
+            }),
         };
         Hop::with(service, link, impairments, delay)
     }
@@ -166,7 +169,9 @@ impl Hop {
     ) -> Self {
         let impairments = (!impairments.is_empty()).then(|| Impairments::new(impairments));
         let server = Server::new(link);
-        let judges_after = impairments.as_ref().is_some_and(|all| !all.after.is_empty());
+        let judges_after = impairments
+            .as_ref()
+            .is_some_and(|all| !all.after.is_empty());
         Hop {
             free_at: Time::ZERO,
             delay,
@@ -189,8 +194,8 @@ impl Hop {
         size_of::<Cold>()
     }
 
-    /// Whether it is settled at arrival when and in what order packets leave: nothing that comes later
-    /// changes it.
+    /// Whether it is settled at arrival when and in what order packets leave: nothing that comes
+    /// later changes it.
     #[inline]
     pub const fn knows_ahead(&self) -> bool {
         self.knows_ahead
@@ -201,9 +206,9 @@ impl Hop {
         self.delay
     }
 
-    /// Notes that only one flow can tell when the driver takes what leaves here, so that it need not
-    /// wait; no effect unless the hop [knows ahead](Hop::knows_ahead). The note is the driver's and
-    /// kept here because the hop is at hand.
+    /// Notes that only one flow can tell when the driver takes what leaves here, so that it need
+    /// not wait; no effect unless the hop [knows ahead](Hop::knows_ahead). The note is the driver's
+    /// and kept here because the hop is at hand.
     pub const fn mark_private(&mut self) {
         self.private = self.knows_ahead;
     }
@@ -258,7 +263,9 @@ impl Hop {
         match &mut self.cold.service {
             Service::InOrder(_) => self.enqueue_in_order(now, id, context),
             Service::Scheduled(scheduled) => {
-                scheduled.queue.enqueue(now, id, scheduled.in_service(), context);
+                scheduled
+                    .queue
+                    .enqueue(now, id, scheduled.in_service(), context);
                 if scheduled.serving.is_none() {
                     self.serve(now, context);
                 }
@@ -267,8 +274,8 @@ impl Hop {
         }
     }
 
-    /// [`Hop::enqueue`] behind a discipline that keeps the order: when the packet will have been sent
-    /// is known at once.
+    /// [`Hop::enqueue`] behind a discipline that keeps the order: when the packet will have been
+    /// sent is known at once.
     fn enqueue_in_order(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
         let size = context.packets[id].size;
         let Some(done) = self
@@ -281,7 +288,9 @@ impl Hop {
             Some(impairments) if !impairments.after.is_empty() => {
                 impairments.unjudged.push_back(id, context.packets);
             }
-            _ => self.ordered.push_back(done + self.delay, id, context.packets),
+            _ => self
+                .ordered
+                .push_back(done + self.delay, id, context.packets),
         }
     }
 
@@ -347,8 +356,8 @@ impl Hop {
         }
     }
 
-    /// Starts the propagation delay of a packet sent at `done`, if the impairments behind the link let
-    /// it pass.
+    /// Starts the propagation delay of a packet sent at `done`, if the impairments behind the link
+    /// let it pass.
     fn depart(&mut self, done: Time, id: PacketId, context: &mut Context<'_>) {
         let at = done + self.delay;
         let Some(impairments) = &mut self.cold.impairments else {
@@ -362,12 +371,17 @@ impl Hop {
             context,
         );
         for id in copies.into_iter().flatten() {
-            impairments.append(&mut self.ordered, (at + extra, overtaking), id, context.packets);
+            impairments.append(
+                &mut self.ordered,
+                (at + extra, overtaking),
+                id,
+                context.packets,
+            );
         }
     }
 
-    /// Hands over the next packet if it leaves by `until`. A hop that [knows ahead](Hop::knows_ahead)
-    /// may be asked for what leaves later than now.
+    /// Hands over the next packet if it leaves by `until`. A hop that [knows
+    /// ahead](Hop::knows_ahead) may be asked for what leaves later than now.
     #[inline]
     pub fn poll_transmit(&mut self, until: Time, context: &mut Context<'_>) -> Departure {
         if self.knows_ahead {
@@ -401,11 +415,14 @@ impl Hop {
         if next > until || next > ordered {
             return None;
         }
-        impairments.overtakable.pop().map(|Reverse((at, _, id))| (at, id))
+        impairments
+            .overtakable
+            .pop()
+            .map(|Reverse((at, _, id))| (at, id))
     }
 
-    /// When the next packet leaves. With an impairment behind the link (loss, jitter), it is a lower
-    /// bound.
+    /// When the next packet leaves. With an impairment behind the link (loss, jitter), it is a
+    /// lower bound.
     fn next_departure(&self) -> Time {
         if self.knows_ahead {
             return self.ordered.first_at();
@@ -458,8 +475,8 @@ impl Hop {
     }
 
     /// Time the link has been busy up to `now`, which is not before the last [`Hop::catch_up`]. A
-    /// service that never ends does not count. A hop that contends is busy while it has something to
-    /// send.
+    /// service that never ends does not count. A hop that contends is busy while it has something
+    /// to send.
     pub fn busy(&self, now: Time) -> Span {
         if let Service::Contending(contending) = &self.cold.service {
             return contending.busy(now);

@@ -1,5 +1,6 @@
-//! From a scenario to a network: hops built, each element with its own named stream, and every flow instance's routes through them. Whatever
-//! drives it, virtual time or the real clock, starts from the same network and draws the same numbers.
+//! From a scenario to a network: hops built, each element with its own named stream, and every flow
+//! instance's routes through them. Whatever drives it, virtual time or the real clock, starts from
+//! the same network and draws the same numbers.
 
 use crate::hop::Hop;
 use crate::link::contention::Contention;
@@ -21,16 +22,18 @@ mod routes;
 /// What packets travel through.
 #[derive(Debug)]
 pub struct Network {
-    /// The scenario's shared hops in their order, then hops of single flows, first those that others can feel because they contend for a medium.
+    /// The scenario's shared hops in their order, then hops of single flows, first those that
+    /// others can feel because they contend for a medium.
     pub hops: Vec<Hop>,
     /// The name of each shared hop.
     pub shared: Vec<String>,
-    /// A second instance of each shared hop's link, with the same realisation: the link itself may be asked only about the future. Nothing where it
-    /// contends for a medium.
+    /// A second instance of each shared hop's link, with the same realisation: the link itself may
+    /// be asked only about the future. Nothing where it contends for a medium.
     pub meters: Vec<Option<Box<dyn Link>>>,
     /// The scenario's media in their order.
     pub media: Vec<SharedMedium>,
-    /// The flows' instances in the scenario's order, as a [`FlowId`](crate::packet::FlowId) numbers them.
+    /// The flows' instances in the scenario's order, as a [`FlowId`](crate::packet::FlowId) numbers
+    /// them.
     pub instances: Vec<Instance>,
     /// Their routes.
     pub routes: Routes,
@@ -57,7 +60,8 @@ pub struct Contender {
     pub hop: u32,
     /// That hop's name.
     pub name: String,
-    /// The instance whose hop it is, as an index into [`Network::instances`]; `None` if it is shared.
+    /// The instance whose hop it is, as an index into [`Network::instances`]; `None` if it is
+    /// shared.
     pub owner: Option<u32>,
     /// Number of its station.
     pub station: u32,
@@ -138,7 +142,9 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
     };
     for (group, description) in scenario.flows.iter().enumerate() {
         let first = network.instances.len();
-        network.instances.extend(instances_of(scenario, group, streams));
+        network
+            .instances
+            .extend(instances_of(scenario, group, streams));
         for number in 0..(network.instances.len() - first) as u32 {
             builder.add_routes(description, (first as u32 + number, number), &mut network);
         }
@@ -168,10 +174,12 @@ fn media(scenario: &Scenario, streams: &Streams) -> Vec<SharedMedium> {
 }
 
 impl Network {
-    /// Moves the contending hops of single flows in front of what nobody but a flow can see: who works ahead tells the two apart by their numbers.
+    /// Moves the contending hops of single flows in front of what nobody but a flow can see: who
+    /// works ahead tells the two apart by their numbers.
     fn number_contenders_first(&mut self) {
-        let private =
-            |(number, hop): &(usize, Hop)| *number >= self.shared.len() && hop.contender().is_none();
+        let private = |(number, hop): &(usize, Hop)| {
+            *number >= self.shared.len() && hop.contender().is_none()
+        };
         let (last, first): (Vec<_>, Vec<_>) = std::mem::take(&mut self.hops)
             .into_iter()
             .enumerate()
@@ -182,13 +190,18 @@ impl Network {
             self.hops.push(hop);
         }
         self.routes.renumber(&numbers);
-        for contender in self.media.iter_mut().flat_map(|medium| &mut medium.contenders) {
+        for contender in self
+            .media
+            .iter_mut()
+            .flat_map(|medium| &mut medium.contenders)
+        {
             contender.hop = numbers[contender.hop as usize];
         }
     }
 }
 
-/// The instances of all flows in the scenario's order, with the streams of one replicate: those of the [`Network`] that is built of them.
+/// The instances of all flows in the scenario's order, with the streams of one replicate: those of
+/// the [`Network`] that is built of them.
 pub fn instances(scenario: &Scenario, streams: &Streams) -> Vec<Instance> {
     (0..scenario.flows.len())
         .flat_map(|group| instances_of(scenario, group, streams))
@@ -206,7 +219,12 @@ fn instances_of(scenario: &Scenario, group: usize, streams: &Streams) -> Vec<Ins
     };
     match description.instances {
         Instances::Count(count) => (0..count)
-            .map(|number| (number, start(&format!("{}/start", place_of(description, number)))))
+            .map(|number| {
+                (
+                    number,
+                    start(&format!("{}/start", place_of(description, number))),
+                )
+            })
             .map(instance)
             .collect(),
         Instances::Arriving(arrivals) => {
@@ -219,7 +237,8 @@ fn instances_of(scenario: &Scenario, group: usize, streams: &Streams) -> Vec<Ins
     }
 }
 
-/// A hop's link. One that measures another hop's gets an instance of that of its own, which draws the same numbers.
+/// A hop's link. One that measures another hop's gets an instance of that of its own, which draws
+/// the same numbers.
 pub fn build_link(
     scenario: &Scenario,
     description: &HopDescription,
@@ -252,7 +271,8 @@ struct HopBuilder<'a> {
 }
 
 impl HopBuilder<'_> {
-    /// Adds the hop, and itself to the medium it contends for; `owner` is the instance whose hop it is.
+    /// Adds the hop, and itself to the medium it contends for; `owner` is the instance whose hop it
+    /// is.
     fn add(&self, network: &mut Network, extra: Span, owner: Option<u32>) {
         let HopDescription {
             name,
@@ -262,7 +282,10 @@ impl HopBuilder<'_> {
             delay,
             ..
         } = self.description;
-        let StreamScope { streams, name: place } = self.place;
+        let StreamScope {
+            streams,
+            name: place,
+        } = self.place;
         let id = link
             .facts
             .contends
@@ -309,7 +332,10 @@ impl HopBuilder<'_> {
         };
         let shared = &mut network.media[number];
         let station = shared.station(owner, contention.station.as_ref());
-        let stream = self.place.streams.stream(&format!("{}/link", self.place.name));
+        let stream = self
+            .place
+            .streams
+            .stream(&format!("{}/link", self.place.name));
         let Ok(added) = shared.medium.add(station, contention, stream) else {
             unreachable!("the scenario's check adds each contender");
         };

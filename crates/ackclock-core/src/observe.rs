@@ -1,5 +1,5 @@
-//! Who is told of drops and marks. Every drop is reported once, by the element that made it, through
-//! [`Context::drop_packet`], which also frees the packet: nobody can forget either half.
+//! Who is told of drops and marks. Every drop is reported once, by the element that made it,
+//! through [`Context::drop_packet`], which also frees the packet: nobody can forget either half.
 
 use crate::packet::{Ecn, Packet, PacketId, PacketPool};
 use crate::units::Time;
@@ -35,7 +35,8 @@ pub trait Observer {
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason);
     /// `packet` was marked "congestion experienced" at `now`.
     fn marked(&mut self, now: Time, packet: &Packet);
-    /// `copy` is now a second packet like `original`; for a driver that keeps more of a packet than the pool does.
+    /// `copy` is now a second packet like `original`; for a driver that keeps more of a packet than
+    /// the pool does.
     fn duplicated(&mut self, original: PacketId, copy: PacketId) {
         let _ = (original, copy);
     }
@@ -122,8 +123,8 @@ impl Context<'_> {
         copy
     }
 
-    /// Marks an ECN-capable packet and reports it; `false` if the packet is not ECN-capable (drop it instead,
-    /// RFC 3168 section 5).
+    /// Marks an ECN-capable packet and reports it; `false` if the packet is not ECN-capable (drop
+    /// it instead, RFC 3168 section 5).
     #[must_use]
     pub fn mark_packet(&mut self, now: Time, id: PacketId) -> bool {
         let packet = &mut self.packets[id];
@@ -241,6 +242,10 @@ mod tests {
             };
             assert_eq!(packets[id].ecn(), expected);
         }
-        assert_eq!(told.marks, [1, 2], "what was marked before is not told again");
+        assert_eq!(
+            told.marks,
+            [1, 2],
+            "what was marked before is not told again"
+        );
     }
 }

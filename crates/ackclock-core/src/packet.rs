@@ -1,7 +1,7 @@
 //! The packet, the pool all packets of a run live in, and FIFO lists threaded through the pool.
 //!
-//! Elements pass a [`PacketId`] on; nothing is copied or allocated per packet. A packet is in at most one
-//! [`Fifo`] at a time, so it cannot be in two places: conservation is structural.
+//! Elements pass a [`PacketId`] on; nothing is copied or allocated per packet. A packet is in at
+//! most one [`Fifo`] at a time, so it cannot be in two places: conservation is structural.
 
 use crate::units::{Bytes, Time};
 
@@ -218,7 +218,10 @@ mod tests {
             let id = pool.insert(packet(n));
             fifo.push_back(at(n), id, &mut pool);
         }
-        assert_eq!((fifo.backlog().packets, fifo.backlog().bytes), (5, Bytes(7500)));
+        assert_eq!(
+            (fifo.backlog().packets, fifo.backlog().bytes),
+            (5, Bytes(7500))
+        );
         for n in 0..5 {
             assert_eq!(fifo.first_at(), at(n));
             let (arrival, id) = fifo.pop_front(&mut pool).unwrap();
@@ -237,7 +240,10 @@ mod tests {
             let id = pool.insert(packet(0));
             pool.set_options(id, Options::Sack(blocks));
             let copy = pool.duplicate(id);
-            assert_eq!(pool.sack_blocks(copy).unwrap().as_slice(), blocks.as_slice());
+            assert_eq!(
+                pool.sack_blocks(copy).unwrap().as_slice(),
+                blocks.as_slice()
+            );
             pool.remove(id);
             pool.remove(copy);
         }

@@ -1,7 +1,8 @@
 //! One registry per kind of element: a list somebody can read from top to bottom.
 //!
-//! The parameters of an element are one struct. Its serde derive is the parser, its serialisation the resolved
-//! form with all defaults, its JSON schema the reference page. [`Entry::of`] makes the record from the struct.
+//! The parameters of an element are one struct. Its serde derive is the parser, its serialisation
+//! the resolved form with all defaults, its JSON schema the reference page. [`Entry::of`] makes the
+//! record from the struct.
 //!
 //! An element also states facts about itself: what others may rely on without knowing its
 //! parameters. They are computed from the parameters and stand beside them in the resolved form,
@@ -57,7 +58,9 @@ pub trait Factory<K: Kind>: Debug + Send + Sync {
 }
 
 /// What a parameter struct says of its element.
-pub trait Element<K: Kind>: Factory<K> + Serialize + DeserializeOwned + JsonSchema + Clone + 'static {
+pub trait Element<K: Kind>:
+    Factory<K> + Serialize + DeserializeOwned + JsonSchema + Clone + 'static
+{
     /// As written in a scenario's `kind`.
     const NAME: &'static str;
     /// As written in a figure.
@@ -223,12 +226,16 @@ pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Selection<K>> 
 ///
 /// # Errors
 /// Those of [`choose`].
-pub fn choose_within<K: Kind>(field: &str, tree: &Value, files: &dyn Files) -> Result<Selection<K>> {
+pub fn choose_within<K: Kind>(
+    field: &str,
+    tree: &Value,
+    files: &dyn Files,
+) -> Result<Selection<K>> {
     choose(tree, files).map_err(|error| error.within(field))
 }
 
-/// What the builder of a random element gets: the run's streams and the name of the place it is built for
-/// (`hop/bottleneck/link`), which is also the prefix of its streams' names.
+/// What the builder of a random element gets: the run's streams and the name of the place it is
+/// built for (`hop/bottleneck/link`), which is also the prefix of its streams' names.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamScope<'a> {
     /// All randomness of the run.

@@ -1,5 +1,5 @@
-//! The tables every way of answering fills. Columns end in their unit; what a way cannot know is not a number (NaN,
-//! null in the files), never zero.
+//! The tables every way of answering fills. Columns end in their unit; what a way cannot know is
+//! not a number (NaN, null in the files), never zero.
 
 /// One column.
 #[derive(Clone, Debug)]
@@ -17,7 +17,8 @@ impl PartialEq for Column {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Column::Number(one), Column::Number(other)) => {
-                let same = |(one, other): (&f64, &f64)| one == other || (one.is_nan() && other.is_nan());
+                let same =
+                    |(one, other): (&f64, &f64)| one == other || (one.is_nan() && other.is_nan());
                 one.len() == other.len() && one.iter().zip(other).all(same)
             }
             (Column::Integer(one), Column::Integer(other)) => one == other,
@@ -59,7 +60,10 @@ impl Table {
             return;
         }
         for ((name, rows), (other_name, more)) in self.0.iter_mut().zip(other.0) {
-            debug_assert_eq!(*name, other_name, "tables of one kind have the same columns");
+            debug_assert_eq!(
+                *name, other_name,
+                "tables of one kind have the same columns"
+            );
             rows.append(more);
         }
     }
@@ -120,16 +124,16 @@ pub struct ColumnDescription {
 
 /// A row type: one field per column, a table of such rows, and what the columns hold.
 macro_rules! rows {
-    ($(#[$attribute:meta])* $row:ident$(<$lifetime:lifetime>)? { $(#[doc = $summary:literal] $field:ident: $type:ty,)* }) => {
+    ($(#[$attribute:meta])* $row:ident$(<$lifetime:lifetime>)? { $($(#[doc = $summary:literal])+ $field:ident: $type:ty,)* }) => {
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug)]
         pub struct $row$(<$lifetime>)? {
-            $(#[doc = $summary] pub $field: $type,)*
+            $($(#[doc = $summary])+ pub $field: $type,)*
         }
         impl$(<$lifetime>)? $row$(<$lifetime>)? {
             /// The columns in their order.
             pub const COLUMNS: &'static [ColumnDescription] =
-                &[$(ColumnDescription { name: stringify!($field), summary: $summary.trim_ascii() },)*];
+                &[$(ColumnDescription { name: stringify!($field), summary: concat!($($summary),+).trim_ascii() },)*];
 
             /// A row of which nothing is known, to be filled in.
             pub const UNKNOWN: Self = Self { $($field: <$type as Cell>::UNKNOWN,)* };
@@ -155,7 +159,8 @@ pub use measure::{ConnectionRow, LimitPeriodRow, RateEstimateRow, RttHistogramRo
 pub use words::Words;
 
 rows! {
-    /// One flow of one replicate. Averages are over the measured interval, counts over the whole run.
+    /// One flow of one replicate. Averages are over the measured interval, counts over the whole
+    /// run.
     FlowRow<'a> {
         /// Number of the sweep's point.
         point: i64,
@@ -201,7 +206,8 @@ rows! {
         rtt_min_s: f64,
         /// Largest round-trip time of the whole run.
         rtt_max_s: f64,
-        /// Packets that a sender under rate control holds lost; unknown where its receiver measures the loss.
+        /// Packets that a sender under rate control holds lost; unknown where its receiver measures
+        /// the loss.
         lost_packets: f64,
         /// Of these, packets that news came of later.
         spurious_losses: f64,
@@ -235,7 +241,8 @@ rows! {
         smoothed_rtt_s: f64,
         /// Retransmission timeout.
         rto_s: f64,
-        /// Payload handed to the application; of an emulation or a capture what has been acknowledged.
+        /// Payload handed to the application; of an emulation or a capture what has been
+        /// acknowledged.
         delivered_bytes: i64,
         /// Data packets sent.
         sent_packets: i64,
@@ -247,7 +254,8 @@ rows! {
         rate_estimate_bit_per_s: f64,
         /// Payload per second that a rate control allows.
         allowed_rate_bit_per_s: f64,
-        /// What a rate control takes for the loss rate, by its own definition: packets lost, or loss events.
+        /// What a rate control takes for the loss rate, by its own definition: packets lost, or
+        /// loss events.
         loss_event_rate: f64,
     }
 }
@@ -307,13 +315,16 @@ rows! {
         marks: i64,
         /// Rate of the link; unknown where it contends for a medium, as is the capacity.
         rate_bit_per_s: f64,
-        /// Bytes the link could have sent: the integral of its rate, where a packet of a feedback link keeps the one it began with. Unknown once that has changed more than 100,000 times between two samples.
+        /// Bytes the link could have sent: the integral of its rate, where a packet of a feedback
+        /// link keeps the one it began with. Unknown once that has changed more than 100,000 times
+        /// between two samples.
         capacity_bytes: f64,
     }
 }
 
 rows! {
-    /// One shared medium at one sampling time. Counts are since the start. The three times make up all of `time_s`, to the nanosecond.
+    /// One shared medium at one sampling time. Counts are since the start. The three times make up
+    /// all of `time_s`, to the nanosecond.
     MediumRow<'a> {
         /// Number of the sweep's point.
         point: i64,
@@ -343,7 +354,8 @@ rows! {
 }
 
 rows! {
-    /// One contender for a medium, of one replicate. Service times are those of packets sent after warm-up, counts over the whole run.
+    /// One contender for a medium, of one replicate. Service times are those of packets sent after
+    /// warm-up, counts over the whole run.
     ContenderRow<'a> {
         /// Number of the sweep's point.
         point: i64,

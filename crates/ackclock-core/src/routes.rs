@@ -1,4 +1,5 @@
-//! The routes of all flows in one flat table, so that following one touches two small arrays and no flow.
+//! The routes of all flows in one flat table, so that following one touches two small arrays and no
+//! flow.
 
 /// Where a packet goes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +39,8 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// Appends a flow: hops of the data's way and of the ACKs' way, each with whether it is the flow's own.
+    /// Appends a flow: hops of the data's way and of the ACKs' way, each with whether it is the
+    /// flow's own.
     pub fn push(&mut self, forward: &[Stop], back: &[Stop]) {
         let first = |route: &[Stop]| route.first().is_some_and(|stop| stop.is_private());
         let mut begin = [0; 2];
@@ -82,7 +84,8 @@ impl Routes {
         self.begin.len()
     }
 
-    /// How many hops there are up to the last that is not a single flow's own; those that are come behind.
+    /// How many hops there are up to the last that is not a single flow's own; those that are come
+    /// behind.
     pub fn shared_hops(&self) -> usize {
         let shared = self.stops.iter().filter(|stop| !stop.is_private());
         let last = shared.filter_map(|stop| stop.as_hop()).max();
@@ -92,7 +95,10 @@ impl Routes {
     /// The hops of a way, in the order in which a packet comes to them.
     pub fn way(&self, flow: usize, forward: bool) -> impl Iterator<Item = Stop> + '_ {
         let stops = &self.stops[self.begin(flow, forward)..];
-        stops.iter().copied().take_while(|stop| stop.as_hop().is_some())
+        stops
+            .iter()
+            .copied()
+            .take_while(|stop| stop.as_hop().is_some())
     }
 
     /// By hop: whether on every route through it a private stop follows.
@@ -122,8 +128,9 @@ mod tests {
             ];
             routes.push(&forward, &[Stop::hop(first + 2, true)]);
         }
-        let way =
-            |flow, forward| -> Vec<usize> { routes.way(flow, forward).filter_map(Stop::as_hop).collect() };
+        let way = |flow, forward| -> Vec<usize> {
+            routes.way(flow, forward).filter_map(Stop::as_hop).collect()
+        };
         assert_eq!(routes.flows(), 2);
         assert_eq!((way(0, true), way(0, false)), (vec![1, 0, 2], vec![3]));
         assert_eq!((way(1, true), way(1, false)), (vec![4, 0, 5], vec![6]));

@@ -15,18 +15,20 @@ pub struct HopSeries {
     table: Table,
 }
 
-/// A link's capacity is summed up to so many changes of its rate between two samples, about a millisecond's work: one that changes each
-/// millisecond may be idle for a century, which takes no time otherwise.
+/// A link's capacity is summed up to so many changes of its rate between two samples, about a
+/// millisecond's work: one that changes each millisecond may be idle for a century, which takes no
+/// time otherwise.
 const MOST_CHANGES: u64 = 100_000;
 
 /// A shared hop as the table knows it.
 #[derive(Debug)]
 struct Metered {
     name: String,
-    /// The link itself may be asked only about the future; nothing where it depends on others who contend.
+    /// The link itself may be asked only about the future; nothing where it depends on others who
+    /// contend.
     meter: Option<Box<dyn Link>>,
-    /// How much it could have sent until when, not a number if that is not known. Summed up here: the mean since the start would be
-    /// read from the start each time.
+    /// How much it could have sent until when, not a number if that is not known. Summed up here:
+    /// the mean since the start would be read from the start each time.
     integral_bytes: f64,
     until: Time,
 }
@@ -70,7 +72,8 @@ impl Metered {
 }
 
 impl HopSeries {
-    /// No rows yet. Names and meters are those of a [`Network`](crate::network::Network); every row begins with `labels`.
+    /// No rows yet. Names and meters are those of a [`Network`](crate::network::Network); every row
+    /// begins with `labels`.
     pub fn new(
         (point, replicate): (i64, i64),
         names: Vec<String>,
@@ -89,7 +92,8 @@ impl HopSeries {
         self.hops.len()
     }
 
-    /// Appends a row of the shared hop of that number, which has caught up to `now`. `now` never runs backwards.
+    /// Appends a row of the shared hop of that number, which has caught up to `now`. `now` never
+    /// runs backwards.
     pub fn write(&mut self, now: Time, number: usize, hop: &Hop, losses: &HopLosses) {
         let metered = &mut self.hops[number];
         let capacity_bytes = metered.go_on(now, hop);

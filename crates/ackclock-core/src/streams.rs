@@ -1,5 +1,6 @@
-//! Randomness has names. The seed of a stream is a hash of the run's seed, the replicate and the stream's name
-//! (`flow/3/start`, `hop/bottleneck/loss`), so that adding a flow moves no other draw.
+//! Randomness has names. The seed of a stream is a hash of the run's seed, the replicate and the
+//! stream's name (`flow/3/start`, `hop/bottleneck/loss`), so that adding a flow moves no other
+//! draw.
 
 use crate::units::{Probability, Span};
 use rand_core::{RngCore, SeedableRng};
@@ -45,8 +46,8 @@ impl Stream {
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
-    /// True with the given probability. Always takes one draw, so that runs at different probabilities
-    /// share their random numbers.
+    /// True with the given probability. Always takes one draw, so that runs at different
+    /// probabilities share their random numbers.
     pub fn chance(&mut self, probability: Probability) -> bool {
         self.uniform() < probability.get()
     }
@@ -58,12 +59,14 @@ impl Stream {
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -libm::log(1.0 - self.uniform()) * mean
     }
-    /// Normal with mean 0 and variance 1: one of the two of Box and Muller (1958), Annals of Mathematical Statistics 29(2).
+    /// Normal with mean 0 and variance 1: one of the two of Box and Muller (1958), Annals of
+    /// Mathematical Statistics 29(2).
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.uniform()));
         radius * libm::cos(std::f64::consts::TAU * self.uniform())
     }
-    /// Pareto with the given mean and shape > 1, in the mean's unit: P(X > x) = (m/x)^shape for x ≥ m = mean (shape − 1)/shape.
+    /// Pareto with the given mean and shape > 1, in the mean's unit: P(X > x) = (m/x)^shape for x ≥
+    /// m = mean (shape − 1)/shape.
     pub fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
         let minimum = mean * (shape - 1.0) / shape;
         minimum * libm::pow(1.0 - self.uniform(), -1.0 / shape)

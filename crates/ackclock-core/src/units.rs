@@ -40,7 +40,8 @@ impl Time {
     pub const fn from_nanos(nanos: u64) -> Self {
         Time(nanos)
     }
-    /// Seconds since the run began, rounded to the nanosecond; negative becomes zero, beyond the range `NEVER`.
+    /// Seconds since the run began, rounded to the nanosecond; negative becomes zero, beyond the
+    /// range `NEVER`.
     pub fn from_seconds(seconds: f64) -> Self {
         Time(libm::round(seconds * NANOS_PER_SECOND) as u64)
     }
@@ -107,7 +108,10 @@ impl Add<Span> for Time {
 impl Sub for Time {
     type Output = Span;
     fn sub(self, earlier: Time) -> Span {
-        debug_assert!(self.0 >= earlier.0, "time runs backwards: {self:?} - {earlier:?}");
+        debug_assert!(
+            self.0 >= earlier.0,
+            "time runs backwards: {self:?} - {earlier:?}"
+        );
         Span(self.0.wrapping_sub(earlier.0))
     }
 }
@@ -205,7 +209,8 @@ impl BitRate {
         }
         BitRate(libm::round(size.as_f64() * 8.0 / span.as_seconds()) as u64)
     }
-    /// Time to send `size` at this rate, rounded down to the nanosecond; [`Span::FOREVER`] at rate zero.
+    /// Time to send `size` at this rate, rounded down to the nanosecond; [`Span::FOREVER`] at rate
+    /// zero.
     pub fn serialization(self, size: Bytes) -> Span {
         if self.0 == 0 {
             return Span::FOREVER;

@@ -2,8 +2,8 @@
 
 use ackclock_core::congestion::facts::KeptShare;
 use ackclock_core::congestion::{
-    Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, RecoveryPhase,
-    SegmentSent, SendLimit,
+    Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind,
+    RecoveryPhase, SegmentSent, SendLimit,
 };
 use ackclock_core::registry::{Entry, Kind, choose};
 use ackclock_core::scenario::files::NoFiles;
@@ -23,7 +23,12 @@ fn entries() -> impl Iterator<Item = &'static Entry<ControlKind>> {
     ControlKind::entries().iter()
 }
 
-fn build(tree: &Value, mss: u64, segments: u64, ssthresh: Option<u64>) -> Box<dyn CongestionControl> {
+fn build(
+    tree: &Value,
+    mss: u64,
+    segments: u64,
+    ssthresh: Option<u64>,
+) -> Box<dyn CongestionControl> {
     let streams = Streams::new(1, 0);
     let context = ControlContext {
         mss: Bytes(mss),
@@ -31,7 +36,9 @@ fn build(tree: &Value, mss: u64, segments: u64, ssthresh: Option<u64>) -> Box<dy
         initial_ssthresh: ssthresh.map(Bytes),
         ..context(&streams, 0, None)
     };
-    choose::<ControlKind>(tree, &NoFiles).unwrap().build(context)
+    choose::<ControlKind>(tree, &NoFiles)
+        .unwrap()
+        .build(context)
 }
 
 #[test]
@@ -51,7 +58,10 @@ fn resolved_parameters_read_back_are_the_same() {
         for tree in variants(entry) {
             let first = choose::<ControlKind>(&tree, &NoFiles).unwrap();
             let second = choose::<ControlKind>(&first.resolved, &NoFiles).unwrap();
-            assert_eq!((first.name, &first.resolved), (entry.name, &second.resolved));
+            assert_eq!(
+                (first.name, &first.resolved),
+                (entry.name, &second.resolved)
+            );
             for (field, value) in tree.as_object().unwrap() {
                 assert_eq!(first.resolved[field], *value);
             }
@@ -124,7 +134,11 @@ fn a_bottleneck_is_filled_and_the_window_stays_bounded() {
             let (start, delivered) = (clock.now, clock.delivered);
             for _ in 0..200 {
                 clock.round();
-                assert!(clock.cwnd() <= 2.0 * (2.0 * PRODUCT), "{tree}: {}", clock.cwnd());
+                assert!(
+                    clock.cwnd() <= 2.0 * (2.0 * PRODUCT),
+                    "{tree}: {}",
+                    clock.cwnd()
+                );
             }
             let rate = BitRate::average(clock.delivered - delivered, clock.now - start);
             assert!(rate.as_bit_per_s() >= 3_600_000, "{tree}: {rate:?}");
@@ -191,7 +205,11 @@ fn what_reordering_has_cost_is_given_back() {
         clock.ack(MSS);
         clock.react(CongestionKind::SpuriousLoss);
         assert!(clock.cwnd() >= reduced, "{tree}");
-        assert!(clock.cwnd() <= before, "{tree}: {} of {before}", clock.cwnd());
+        assert!(
+            clock.cwnd() <= before,
+            "{tree}: {} of {before}",
+            clock.cwnd()
+        );
         (0..300).for_each(|_| clock.round());
         assert!(clock.cwnd() >= 0.9 * PRODUCT, "{tree}: {}", clock.cwnd());
     }
@@ -301,16 +319,22 @@ fn any_ack() -> impl Strategy<Value = Signal> {
         RecoveryPhase::Loss,
     ]);
     let kinds = prop::sample::select(vec![AckKind::New, AckKind::Duplicate]);
-    (any_size(), any_rtt(), any_limit(), phases, kinds, any::<bool>()).prop_map(
-        |(credit, rtt, limited, phase, kind, marked)| Signal::Ack {
+    (
+        any_size(),
+        any_rtt(),
+        any_limit(),
+        phases,
+        kinds,
+        any::<bool>(),
+    )
+        .prop_map(|(credit, rtt, limited, phase, kind, marked)| Signal::Ack {
             credit,
             rtt,
             limited,
             phase,
             kind,
             marked,
-        },
-    )
+        })
 }
 
 fn any_signal() -> impl Strategy<Value = Signal> {

@@ -1,5 +1,6 @@
-//! The contracts of links, queues, impairments and sources, checked on every registered one, and what holds of every registry. A new element is
-//! checked by being registered: its parameters come from the examples of its schema, or from the fields its schema requires.
+//! The contracts of links, queues, impairments and sources, checked on every registered one, and
+//! what holds of every registry. A new element is checked by being registered: its parameters come
+//! from the examples of its schema, or from the fields its schema requires.
 
 use ackclock_core::impairment::{Impairment, ImpairmentKind, Side, Verdict};
 use ackclock_core::kinds::{ElementRecord, KINDS, KindRecord};
@@ -33,7 +34,8 @@ fn samples_of(element: &ElementRecord) -> Vec<Value> {
 /// Every registered element of a kind with each of its samples.
 fn all<K: Kind>() -> Vec<Selection<K>> {
     let elements = (KindRecord::of::<K>().elements)();
-    let choose = |tree| choose::<K>(&tree, &SampleFiles).unwrap_or_else(|error| panic!("{tree}: {error}"));
+    let choose =
+        |tree| choose::<K>(&tree, &SampleFiles).unwrap_or_else(|error| panic!("{tree}: {error}"));
     elements.iter().flat_map(samples_of).map(choose).collect()
 }
 
@@ -51,7 +53,10 @@ fn check_element(kind: &KindRecord, element: &ElementRecord) {
             "{name}: {text:?}"
         );
     }
-    assert!(element.summary.ends_with('.'), "{name}: a summary is a sentence");
+    assert!(
+        element.summary.ends_with('.'),
+        "{name}: a summary is a sentence"
+    );
     let schema = (element.schema)();
     for (field, property) in schema["properties"].as_object().into_iter().flatten() {
         let text = property["description"].as_str();
@@ -73,7 +78,11 @@ fn check_element(kind: &KindRecord, element: &ElementRecord) {
 fn check_sample(kind: &KindRecord, sample: &Value) {
     let resolve = |tree: &Value| (kind.resolve)(tree, &SampleFiles);
     let resolved = resolve(sample).unwrap_or_else(|error| panic!("{sample}: {error}"));
-    assert_eq!(resolve(&resolved).unwrap(), resolved, "reads back as itself");
+    assert_eq!(
+        resolve(&resolved).unwrap(),
+        resolved,
+        "reads back as itself"
+    );
     let mut odd = resolved.clone();
     odd["no_such_field"] = json!(1);
     let error = resolve(&odd).unwrap_err().to_string();
@@ -85,7 +94,10 @@ fn check_sample(kind: &KindRecord, sample: &Value) {
 
 #[test]
 fn every_kind_is_complete() {
-    let mut kinds: Vec<&str> = KINDS.iter().flat_map(|kind| [kind.name, kind.noun]).collect();
+    let mut kinds: Vec<&str> = KINDS
+        .iter()
+        .flat_map(|kind| [kind.name, kind.noun])
+        .collect();
     kinds.sort_unstable();
     kinds.dedup();
     let same_in_plural = KINDS.iter().filter(|kind| kind.name == kind.noun).count();
@@ -96,11 +108,18 @@ fn every_kind_is_complete() {
     );
     for kind in &KINDS {
         let elements = (kind.elements)();
-        elements.iter().for_each(|element| check_element(kind, element));
+        elements
+            .iter()
+            .for_each(|element| check_element(kind, element));
         let mut names: Vec<&str> = elements.iter().map(|element| element.name).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), elements.len(), "{}: names are unique", kind.name);
+        assert_eq!(
+            names.len(),
+            elements.len(),
+            "{}: names are unique",
+            kind.name
+        );
     }
 }
 
@@ -112,8 +131,7 @@ fn at_place<R>(seed: u64, build: impl FnOnce(StreamScope<'_>) -> R) -> R {
     })
 }
 fn link(chosen: &Selection<LinkKind>, seed: u64) -> Box<dyn Link> {
-    let moving =
-        json!({ "kind": "markov", "rates": ["10 Mbit/s", "1 Mbit/s", "0 bit/s"], "mean_sojourn": "80 ms" });
+    let moving = json!({ "kind": "markov", "rates": ["10 Mbit/s", "1 Mbit/s", "0 bit/s"], "mean_sojourn": "80 ms" });
     let moving = choose::<LinkKind>(&moving, &SampleFiles).unwrap();
     at_place(seed, |place| {
         let measured = chosen
@@ -149,7 +167,8 @@ struct Station {
     serving: Backlog,
     /// Since when the packet in service is the first.
     since: Time,
-    /// The packet in service and, for a discipline that keeps the order of arrival, all that wait behind it.
+    /// The packet in service and, for a discipline that keeps the order of arrival, all that wait
+    /// behind it.
     line: VecDeque<PacketId>,
 }
 
@@ -161,7 +180,12 @@ impl Station {
         let link = link(&choose::<LinkKind>(&constant, &SampleFiles).unwrap(), seed);
         Station {
             // The hop's shortcut for drop-tail is no part of the contract.
-            discipline: match at_place(seed, |place| chosen.build(QueueContext { place, link: &*link })) {
+            discipline: match at_place(seed, |place| {
+                chosen.build(QueueContext {
+                    place,
+                    link: &*link,
+                })
+            }) {
                 Discipline::DropTail(queue) => Discipline::InOrder(Box::new(queue)),
                 other => other,
             },
@@ -189,9 +213,13 @@ impl Station {
 
     fn arrive(&mut self, now: Time, sequence: u64, size: u16) {
         let (waiting, in_service) = (self.waiting(), self.serving);
-        let id = self
-            .pool
-            .insert(Packet::new(PacketKind::Data, FlowId(0), sequence, size, now));
+        let id = self.pool.insert(Packet::new(
+            PacketKind::Data,
+            FlowId(0),
+            sequence,
+            size,
+            now,
+        ));
         let mut context = Context {
             packets: &mut self.pool,
             observer: &mut self.drops,
@@ -227,10 +255,13 @@ impl Station {
         if let Discipline::Scheduled(queue) = &mut self.discipline {
             self.line.extend(queue.dequeue(now, &mut context));
         }
-        self.serving = self.line.front().map_or_else(Backlog::default, |id| Backlog {
-            packets: 1,
-            bytes: self.pool[*id].bytes(),
-        });
+        self.serving = self
+            .line
+            .front()
+            .map_or_else(Backlog::default, |id| Backlog {
+                packets: 1,
+                bytes: self.pool[*id].bytes(),
+            });
     }
 
     /// The packet in service, if there is one, has been sent.
@@ -254,8 +285,9 @@ const FAR: Time = Time::from_nanos(100 * 365 * 86_400 * 1_000_000_000);
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// A link does not finish before it starts, answers the same to the same questions, finishes more not earlier than less,
-    /// and its rate is a function of time alone: a link that has served nothing has the same.
+    /// A link does not finish before it starts, answers the same to the same questions, finishes
+    /// more not earlier than less, and its rate is a function of time alone: a link that has served
+    /// nothing has the same.
     #[test]
     fn links_keep_their_contract(
         seed: u64,
@@ -299,8 +331,9 @@ proptest! {
         }
     }
 
-    /// A queue loses nothing unseen: what came is dropped and reported once, or waiting, or has been handed out; packets it has let
-    /// go are freed and nothing else is; an idle link gets what is kept.
+    /// A queue loses nothing unseen: what came is dropped and reported once, or waiting, or has
+    /// been handed out; packets it has let go are freed and nothing else is; an idle link gets what
+    /// is kept.
     #[test]
     fn queues_keep_their_contract(
         seed: u64,
@@ -336,7 +369,8 @@ proptest! {
         }
     }
 
-    /// An impairment judges the same way again, delays only behind the link, and by default neither touches an ACK nor is moved by one.
+    /// An impairment judges the same way again, delays only behind the link, and by default neither
+    /// touches an ACK nor is moved by one.
     #[test]
     fn impairments_keep_their_contract(seed: u64, acks in prop::collection::vec(any::<bool>(), 1..200)) {
         let packet = |kind| Packet::new(kind, FlowId(0), 0, 1500, Time::ZERO);
@@ -355,8 +389,8 @@ proptest! {
         }
     }
 
-    /// A source's writes are in order, stay put until they are taken, are the same again, end for good and add up to its total;
-    /// what UDP may send is finite.
+    /// A source's writes are in order, stay put until they are taken, are the same again, end for
+    /// good and add up to its total; what UDP may send is finite.
     #[test]
     fn sources_keep_their_contract(seed: u64, mss in 1_u64..9000) {
         for chosen in all::<TrafficKind>() {

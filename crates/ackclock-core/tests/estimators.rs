@@ -13,7 +13,9 @@ fn entries() -> impl Iterator<Item = &'static Entry<EstimatorKind>> {
 
 fn build(tree: &Value, mss: u64) -> Box<dyn RateEstimator> {
     let context = EstimatorContext { mss: Bytes(mss) };
-    choose::<EstimatorKind>(tree, &NoFiles).unwrap().build(context)
+    choose::<EstimatorKind>(tree, &NoFiles)
+        .unwrap()
+        .build(context)
 }
 
 /// The defaults, and what else each switch may be.
@@ -97,8 +99,9 @@ fn impossible_parameters_are_refused_by_name() {
     }
 }
 
-/// By how much a steady stream may be read high at most: RE and the literal reading of ABSE count the ACK at the edge whole, as large
-/// a share as a gap is of their interval (of ABSE's, the queueing delay); Linux cuts off up to 14 bytes per jiffy.
+/// By how much a steady stream may be read high at most: RE and the literal reading of ABSE count
+/// the ACK at the edge whole, as large a share as a gap is of their interval (of ABSE's, the
+/// queueing delay); Linux cuts off up to 14 bytes per jiffy.
 fn bias(tree: &Value, gap: Span, rate: f64) -> (f64, f64) {
     let share = |interval_ms: u64| gap.as_seconds() / Span::from_millis(interval_ms).as_seconds();
     let hz = tree["hz"].as_f64().unwrap_or(1000.0);
@@ -136,7 +139,10 @@ fn a_steady_stream_is_found() {
             }
             let (low, high) = bias(&tree, gap, rate);
             let found = estimator.rate() / rate - 1.0;
-            assert!(-low <= found && found <= high, "{tree}: {found} at {gap_us} us");
+            assert!(
+                -low <= found && found <= high,
+                "{tree}: {found} at {gap_us} us"
+            );
         }
     }
 }
@@ -158,7 +164,8 @@ fn any_span() -> impl Strategy<Value = Option<Span>> {
 }
 
 fn any_size() -> impl Strategy<Value = Bytes> {
-    prop_oneof![3 => Just(0), 6 => 0..200_000_u64, 1 => Just(u64::MAX), 1 => 0..1_u64 << 50].prop_map(Bytes)
+    prop_oneof![3 => Just(0), 6 => 0..200_000_u64, 1 => Just(u64::MAX), 1 => 0..1_u64 << 50]
+        .prop_map(Bytes)
 }
 
 fn any_signal() -> impl Strategy<Value = Signal> {

@@ -2,7 +2,9 @@
 //! and nobody has to know the names of its parameters.
 
 use ackclock_core::congestion::facts::{ControlFacts, GrowthLaw, KeptShare};
-use ackclock_core::congestion::{Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
+use ackclock_core::congestion::{
+    Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind,
+};
 use ackclock_core::impairment::{Impairment, ImpairmentKind, Verdict};
 use ackclock_core::kinds::{KINDS, KindRecord};
 use ackclock_core::link::{LinkContext, LinkKind};
@@ -10,7 +12,9 @@ use ackclock_core::packet::{FlowId, Packet, PacketKind};
 use ackclock_core::queue::facts::{Capacity, Drops, QueueFacts};
 use ackclock_core::queue::{Discipline, QueueContext, QueueKind};
 use ackclock_core::registry::samples::{SampleFiles, samples};
-use ackclock_core::registry::{Element, Entry, FACTS, Factory, Kind, Selection, StreamScope, choose};
+use ackclock_core::registry::{
+    Element, Entry, FACTS, Factory, Kind, Selection, StreamScope, choose,
+};
 use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::quantity::QueueLimit;
 use ackclock_core::scenario::tree;
@@ -82,7 +86,8 @@ fn facts_are_taken_back_as_they_are_and_not_otherwise() {
         }
     }
     let estimator = json!({ "kind": "be", "facts": {} });
-    let error = choose::<ackclock_core::estimator::EstimatorKind>(&estimator, &NoFiles).unwrap_err();
+    let error =
+        choose::<ackclock_core::estimator::EstimatorKind>(&estimator, &NoFiles).unwrap_err();
     assert_eq!(error.to_string(), "facts: are computed; remove them");
 }
 
@@ -160,7 +165,9 @@ fn names_of_parameters_mean_nothing() {
     assert_eq!(control.resolved[FACTS]["kept_after_loss"], Value::Null);
     assert_eq!(control.resolved[FACTS]["growth"], "by_delay");
     let queue = Entry::<QueueKind>::of::<Sized>();
-    let queue = queue.read(json!({ "size": "45 packets" }), &NoFiles).unwrap();
+    let queue = queue
+        .read(json!({ "size": "45 packets" }), &NoFiles)
+        .unwrap();
     assert_eq!(
         queue.resolved[FACTS]["capacity"],
         json!({ "kind": "limit", "limit": "45 packets", "counts_packet_in_service": false })
@@ -218,7 +225,12 @@ fn queues_hold_what_they_state() {
         let constant = json!({ "kind": "constant", "rate": "10 Mbit/s" });
         let link = choose::<LinkKind>(&constant, &NoFiles).unwrap();
         let link = at_place(|place| link.build(LinkContext::alone(place)));
-        let built = at_place(|place| chosen.build(QueueContext { place, link: &*link }));
+        let built = at_place(|place| {
+            chosen.build(QueueContext {
+                place,
+                link: &*link,
+            })
+        });
         let stated = chosen.facts.capacity;
         match built {
             Discipline::DropTail(queue) => {
@@ -274,7 +286,11 @@ fn links_vary_as_they_state_and_never_exceed_their_highest_rate() {
             chosen.name
         );
         if facts.varies == Some(false) {
-            assert!(rates.iter().all(|rate| *rate == rates[0]), "{}", chosen.name);
+            assert!(
+                rates.iter().all(|rate| *rate == rates[0]),
+                "{}",
+                chosen.name
+            );
         }
         if let Some(mean) = facts.mean_bit_per_s {
             let found = link
@@ -333,7 +349,12 @@ fn sources_send_what_they_state() {
             })
         });
         let facts = &chosen.facts;
-        assert_eq!(facts.finite, Some(source.total().is_some()), "{}", chosen.name);
+        assert_eq!(
+            facts.finite,
+            Some(source.total().is_some()),
+            "{}",
+            chosen.name
+        );
         if let Some(size) = facts.size_bytes {
             assert_eq!(source.total(), Some(Bytes(size)));
         }

@@ -42,7 +42,10 @@ impl Driven {
         let contentions: Vec<Contention> = contentions().into_iter().cycle().take(4).collect();
         for (number, contention) in (0..).zip(&contentions) {
             let stream = streams.stream(&format!("contender/{number}"));
-            assert_eq!(medium.add(number, contention, stream).unwrap(), number as usize);
+            assert_eq!(
+                medium.add(number, contention, stream).unwrap(),
+                number as usize
+            );
         }
         Driven {
             medium,

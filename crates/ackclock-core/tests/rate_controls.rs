@@ -1,8 +1,8 @@
 //! What every registered rate control must hold to.
 
 use ackclock_core::rate_control::{
-    Arrived, DatagramSent, Feedback, Halves, RateContext, RateControl, RateControlKind, RateReceiver,
-    Received, Report, SHORTEST_RTT,
+    Arrived, DatagramSent, Feedback, Halves, RateContext, RateControl, RateControlKind,
+    RateReceiver, Received, Report, SHORTEST_RTT,
 };
 use ackclock_core::registry::{Entry, Kind, StreamScope, choose};
 use ackclock_core::scenario::files::NoFiles;
@@ -27,7 +27,9 @@ fn build(tree: &Value, mss: u64) -> Halves {
         },
         mss: Bytes(mss),
     };
-    choose::<RateControlKind>(tree, &NoFiles).unwrap().build(context)
+    choose::<RateControlKind>(tree, &NoFiles)
+        .unwrap()
+        .build(context)
 }
 
 #[test]
@@ -36,7 +38,10 @@ fn resolved_parameters_read_back_are_the_same() {
         for tree in variants(entry) {
             let first = choose::<RateControlKind>(&tree, &NoFiles).unwrap();
             let second = choose::<RateControlKind>(&first.resolved, &NoFiles).unwrap();
-            assert_eq!((first.name, &first.resolved), (entry.name, &second.resolved));
+            assert_eq!(
+                (first.name, &first.resolved),
+                (entry.name, &second.resolved)
+            );
             for (field, value) in tree.as_object().unwrap() {
                 assert_eq!(first.resolved[field], *value);
             }
@@ -77,8 +82,7 @@ fn any_step() -> impl Strategy<Value = u64> {
 
 fn any_report() -> impl Strategy<Value = Report> {
     let rate = prop_oneof![Just(0.0), 0.0..1e9_f64, Just(f64::INFINITY), Just(f64::NAN)];
-    let loss =
-        prop_oneof![3 => Just(0.0), 6 => 0.0..1.0_f64, 1 => Just(1.0), 1 => Just(2.0), 1 => Just(f64::NAN)];
+    let loss = prop_oneof![3 => Just(0.0), 6 => 0.0..1.0_f64, 1 => Just(1.0), 1 => Just(2.0), 1 => Just(f64::NAN)];
     (rate, loss).prop_map(|(receive_rate, loss_event_rate)| Report {
         receive_rate,
         loss_event_rate,
@@ -86,22 +90,23 @@ fn any_report() -> impl Strategy<Value = Report> {
 }
 
 fn any_feedback() -> impl Strategy<Value = Signal> {
-    let back = prop_oneof![12 => 0..40_i64, 1 => -3..0_i64, 1 => Just(i64::MIN), 1 => 0..1_i64 << 40];
+    let back =
+        prop_oneof![12 => 0..40_i64, 1 => -3..0_i64, 1 => Just(i64::MIN), 1 => 0..1_i64 << 40];
     let echo = prop_oneof![4 => Just(None), 1 => any::<u64>().prop_map(Some)];
     let held = prop_oneof![4 => Just(0), 2 => 0..300_000_000_u64, 1 => Just(u64::MAX)];
     let received = (any::<u64>(), 0..=64_u8).prop_map(|(bits, width)| Received { bits, width });
     let marked = prop_oneof![6 => Just(0), 2 => 0..50_u64, 1 => Just(u64::MAX)];
     let report = prop::option::of(any_report());
-    (back, echo, held, received, marked, report).prop_map(|(back, echo, held, received, marked, report)| {
-        Signal::Feedback {
+    (back, echo, held, received, marked, report).prop_map(
+        |(back, echo, held, received, marked, report)| Signal::Feedback {
             back,
             echo,
             held,
             received,
             marked,
             report,
-        }
-    })
+        },
+    )
 }
 
 fn any_signal() -> impl Strategy<Value = Signal> {
@@ -164,7 +169,9 @@ impl DrivenControl {
                 marked,
                 report,
             } => {
-                let sequence = (self.sent.len() as u64).wrapping_sub(back as u64).wrapping_sub(1);
+                let sequence = (self.sent.len() as u64)
+                    .wrapping_sub(back as u64)
+                    .wrapping_sub(1);
                 let feedback = Feedback {
                     sequence,
                     echo: echo.map_or(self.stamp(sequence), |nanos| {
@@ -223,7 +230,9 @@ impl DrivenControl {
     /// A packet leaves, arrives and is answered at one moment, over a path of no length.
     fn packet_at_once(&mut self) {
         let sequence = self.sent.len() as u64;
-        self.tell(&Signal::Sent { data_limited: false });
+        self.tell(&Signal::Sent {
+            data_limited: false,
+        });
         let data = Arrived {
             sequence,
             sent_at: self.now,
@@ -249,7 +258,10 @@ fn a_round_trip_of_no_time_leaves_timers_that_end() {
             let until = told.now + while_sending;
             let most = 2 * while_sending.as_nanos() / SHORTEST_RTT.as_nanos();
             let count = told.expirations(until, most + 1);
-            assert!(count <= most, "{tree}: {count} times within {while_sending:?}");
+            assert!(
+                count <= most,
+                "{tree}: {count} times within {while_sending:?}"
+            );
             let rate = told.sender.state().rate;
             assert!(rate.is_finite() && rate > 0.0, "{tree}: {rate}");
         }

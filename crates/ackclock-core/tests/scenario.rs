@@ -102,7 +102,10 @@ fn the_example_is_read() {
     let [abse, cross] = &scenario.flows[..] else {
         panic!("two flows")
     };
-    assert_eq!((&abse.route[..], &abse.return_route[..]), (&[0, 1][..], &[2][..]));
+    assert_eq!(
+        (&abse.route[..], &abse.return_route[..]),
+        (&[0, 1][..], &[2][..])
+    );
     assert!(abse.stop.is_never() && abse.start.high == Span::ZERO);
     let mut expected = Preset::Ns2Of2002.parameters();
     expected.mss = Bytes(1000);
@@ -143,11 +146,18 @@ fn the_resolved_tree_has_everything_in_a_stable_order() {
     let mut found = resolved["hops"][0].clone();
     for element in ["link", "queue"] {
         let element = found[element].as_object_mut().unwrap();
-        assert_eq!(element.keys().next_back().unwrap(), "facts", "they come last");
+        assert_eq!(
+            element.keys().next_back().unwrap(),
+            "facts",
+            "they come last"
+        );
         element.remove("facts");
     }
     assert_eq!(found.to_string(), wired.to_string(), "the order too");
-    assert_eq!(resolved["hops"][1]["impairments"][0]["probability"], "0.5 %");
+    assert_eq!(
+        resolved["hops"][1]["impairments"][0]["probability"],
+        "0.5 %"
+    );
     let flow = &resolved["flows"][0];
     assert_eq!(
         keys(flow),
@@ -168,7 +178,10 @@ fn the_sweep_is_expanded_and_each_point_is_a_scenario() {
         resolved["hops"][1]["impairments"][0]["probability"].clone()
     };
     let points = expand(&tree).unwrap();
-    let probabilities: Vec<Value> = points.iter().map(|point| probability(&point.tree)).collect();
+    let probabilities: Vec<Value> = points
+        .iter()
+        .map(|point| probability(&point.tree))
+        .collect();
     assert_eq!(probabilities, ["0 %", "0.1 %", "0.5 %", "1 %", "5 %"]);
     assert_eq!(
         read(&tree).unwrap_err().field(),
@@ -185,7 +198,10 @@ fn little_is_enough() {
     for flow in tree["flows"].as_array_mut().unwrap() {
         flow.as_object_mut().unwrap().shift_remove("name");
     }
-    tree["flows"][0].as_object_mut().unwrap().shift_remove("traffic");
+    tree["flows"][0]
+        .as_object_mut()
+        .unwrap()
+        .shift_remove("traffic");
     let scenario = read(&tree).unwrap();
     assert_eq!(scenario.flows[0].name, "flow-1");
     assert_eq!(scenario.flows[1].name, "flow-2");
@@ -209,7 +225,10 @@ fn odd_but_possible_scenarios_are_allowed() {
         ("sample_interval", json!("1000 s")),
     ] {
         let scenario = read(&changed(path, value)).unwrap_or_else(|error| panic!("{error}"));
-        assert_eq!(read(&scenario.resolved).unwrap().resolved, scenario.resolved);
+        assert_eq!(
+            read(&scenario.resolved).unwrap().resolved,
+            scenario.resolved
+        );
     }
 }
 
@@ -218,7 +237,10 @@ fn the_time_series_stays_small_whatever_the_number_of_flows() {
     for (count, seconds) in [(1, 0.1), (900, 0.1), (10_000, 1.0), (1_000_000, 10.0)] {
         let scenario = read(&changed("flows.abse.count", json!(count))).unwrap();
         let found = scenario.sample_interval.as_seconds();
-        assert!((found / seconds - 1.0).abs() < 0.02, "{count} flows: {found} s");
+        assert!(
+            (found / seconds - 1.0).abs() < 0.02,
+            "{count} flows: {found} s"
+        );
     }
     let short = read(&json!({ "schema": 1, "duration": "5 ns" })).unwrap();
     assert_eq!(short.sample_interval, Span::from_nanos(1));
@@ -226,8 +248,7 @@ fn the_time_series_stays_small_whatever_the_number_of_flows() {
 
 #[test]
 fn recovery_alone_may_be_changed() {
-    let transport =
-        json!({ "kind": "tcp", "control": { "kind": "reno" }, "preset": "rfc", "recovery": "newreno" });
+    let transport = json!({ "kind": "tcp", "control": { "kind": "reno" }, "preset": "rfc", "recovery": "newreno" });
     let mut tree = changed("flows.abse.transport", transport);
     let scenario = read(&tree).unwrap();
     assert_eq!(tcp(&scenario, 0).recovery, LossRecovery::Newreno);
@@ -303,7 +324,11 @@ fn mistakes_in_hops_have_a_code_and_a_field() {
         ),
         ("hops.wired.name", json!("a.b"), "out-of-range hops.0.name"),
         ("hops.wired.name", json!("7"), "out-of-range hops.0.name"),
-        ("hops.wired.name", json!("return"), "contradiction hops.2.name"),
+        (
+            "hops.wired.name",
+            json!("return"),
+            "contradiction hops.2.name",
+        ),
         ("hops.wired", json!({}), "missing hops.0.name"),
         (
             "hops.wired",
@@ -331,8 +356,16 @@ fn mistakes_in_flows_have_a_code_and_a_field() {
             json!(["nowhere"]),
             "unknown-name flows.abse.return.0",
         ),
-        ("flows.abse.route", json!([]), "out-of-range flows.abse.route"),
-        ("flows.abse.return", json!([]), "contradiction flows.abse.return"),
+        (
+            "flows.abse.route",
+            json!([]),
+            "out-of-range flows.abse.route",
+        ),
+        (
+            "flows.abse.return",
+            json!([]),
+            "contradiction flows.abse.return",
+        ),
         (
             "flows.abse.return",
             json!(vec!["return"; 255]),
@@ -343,9 +376,21 @@ fn mistakes_in_flows_have_a_code_and_a_field() {
             json!(vec!["wired"; 255]),
             "out-of-range flows.abse.route",
         ),
-        ("flows.abse.route", json!("wired"), "wrong-type flows.abse.route"),
-        ("flows.cross.name", json!("abse"), "contradiction flows.1.name"),
-        ("flows.abse.count", json!(0), "out-of-range flows.abse.count"),
+        (
+            "flows.abse.route",
+            json!("wired"),
+            "wrong-type flows.abse.route",
+        ),
+        (
+            "flows.cross.name",
+            json!("abse"),
+            "contradiction flows.1.name",
+        ),
+        (
+            "flows.abse.count",
+            json!(0),
+            "out-of-range flows.abse.count",
+        ),
         (
             "flows.abse.count",
             json!(10_000_001),
@@ -353,7 +398,11 @@ fn mistakes_in_flows_have_a_code_and_a_field() {
         ),
         ("flows.abse.count", json!(-1), "wrong-type flows.abse.count"),
         ("flows.abse.count", json!(10_000_000), "out-of-range flows"),
-        ("flows.cross.stop", json!("2 s"), "contradiction flows.cross.stop"),
+        (
+            "flows.cross.stop",
+            json!("2 s"),
+            "contradiction flows.cross.stop",
+        ),
         (
             "flows.cross.start",
             json!(["2 s", "1 s"]),
@@ -488,8 +537,16 @@ fn mistakes_at_the_top_have_a_code_and_a_field() {
         ("warmup", json!("100 s"), "contradiction warmup"),
         ("replicates", json!(0), "out-of-range replicates"),
         ("seed", json!(-1), "out-of-range seed"),
-        ("sample_interval", json!("0 s"), "out-of-range sample_interval"),
-        ("sample_interval", json!("1 ns"), "out-of-range sample_interval"),
+        (
+            "sample_interval",
+            json!("0 s"),
+            "out-of-range sample_interval",
+        ),
+        (
+            "sample_interval",
+            json!("1 ns"),
+            "out-of-range sample_interval",
+        ),
         ("name", json!(""), "out-of-range name"),
         ("hops", json!({}), "wrong-type hops"),
     ]);
@@ -516,11 +573,20 @@ fn arrivals_stand_in_the_place_of_a_count() {
         ("flows.abse.start", json!("1 s")),
     ])
     .unwrap();
-    assert!(matches!(scenario.flows[0].instances, Instances::Arriving(_)));
-    assert_eq!(scenario.flows[0].expected_instances(scenario.duration), 300.0);
+    assert!(matches!(
+        scenario.flows[0].instances,
+        Instances::Arriving(_)
+    ));
+    assert_eq!(
+        scenario.flows[0].expected_instances(scenario.duration),
+        300.0
+    );
     assert_eq!(scenario.resolved["flows"][0]["arrivals"], every("200 ms"));
     assert!(scenario.resolved["flows"][0].get("count").is_none());
-    assert_eq!(read(&scenario.resolved).unwrap().resolved, scenario.resolved);
+    assert_eq!(
+        read(&scenario.resolved).unwrap().resolved,
+        scenario.resolved
+    );
 
     let error = |changes: &[(&str, Value)]| with(changes).unwrap_err().key();
     assert_eq!(
@@ -568,7 +634,10 @@ fn every_example_is_a_scenario() {
                 .iter()
                 .map(|flow| flow.expected_instances(scenario.duration));
             assert_eq!(instances.sum::<f64>(), f64::from(flows));
-            assert_eq!(read(&scenario.resolved).unwrap().resolved, scenario.resolved);
+            assert_eq!(
+                read(&scenario.resolved).unwrap().resolved,
+                scenario.resolved
+            );
         }
     }
 }
@@ -588,13 +657,19 @@ fn references<'a>(part: &'a Value, found: &mut Vec<&'a str>) {
 #[test]
 fn the_schema_is_whole() {
     let schema = schema::schema();
-    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    assert_eq!(
+        schema["$schema"],
+        "https://json-schema.org/draft/2020-12/schema"
+    );
     let mut found = Vec::new();
     references(&schema, &mut found);
     assert!(found.len() > 20);
     for reference in found {
         let pointer = reference.strip_prefix('#').unwrap();
-        assert!(schema.pointer(pointer).is_some(), "{reference} leads nowhere");
+        assert!(
+            schema.pointer(pointer).is_some(),
+            "{reference} leads nowhere"
+        );
     }
     let hop = &schema["$defs"]["Hop"];
     assert_eq!(hop["additionalProperties"], false);
@@ -794,7 +869,10 @@ fn a_medium_is_written_with_what_its_profile_says() {
 #[test]
 fn mistakes_in_media_and_contenders_have_a_code_and_a_field() {
     let mistakes = [
-        ("shared_media.cell.name=a.b", "out-of-range shared_media.0.name"),
+        (
+            "shared_media.cell.name=a.b",
+            "out-of-range shared_media.0.name",
+        ),
         (
             "shared_media.cell.kind=token_ring",
             "unknown-name shared_media.cell.kind",
@@ -811,12 +889,21 @@ fn mistakes_in_media_and_contenders_have_a_code_and_a_field() {
             "shared_media.cell.slot=0 s",
             "out-of-range shared_media.cell.slot",
         ),
-        ("hops.up.link.medium=cel", "unknown-name hops.up.link.medium"),
+        (
+            "hops.up.link.medium=cel",
+            "unknown-name hops.up.link.medium",
+        ),
         ("shared_media=[]", "unknown-name hops.up.link.medium"),
-        ("hops.up.link.rate=0 bit/s", "out-of-range hops.up.link.rate"),
+        (
+            "hops.up.link.rate=0 bit/s",
+            "out-of-range hops.up.link.rate",
+        ),
         ("hops.up.link.aifsn=0", "out-of-range hops.up.link.aifsn"),
         ("hops.up.link.cw_max=3", "contradiction hops.up.link.cw_max"),
-        ("hops.up.queue.limit=20 ms", "contradiction hops.up.queue.limit"),
+        (
+            "hops.up.queue.limit=20 ms",
+            "contradiction hops.up.queue.limit",
+        ),
         (
             "hops.up.link={ kind = \"feedback\", from = \"up\", algorithm = { kind = \"instcap\" }, delay = \"5 ms\", period = \"3 ms\" }",
             "contradiction hops.up.link.from",

@@ -1,4 +1,5 @@
-//! What the driver alone costs per packet: its bytes taken in, through the hops, its decisions recorded, its bytes given out.
+//! What the driver alone costs per packet: its bytes taken in, through the hops, its decisions
+//! recorded, its bytes given out.
 
 use ackclock_core::network::{self, Network};
 use ackclock_core::packet::FlowId;
@@ -56,7 +57,11 @@ fn benchmark(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("driver");
     group.throughput(Throughput::Elements(PACKETS));
     let loss = "{ kind = \"iid_loss\", probability = \"1 %\" }";
-    for (name, hops, impairments) in [("1 hop", 1, ""), ("3 hops", 3, ""), ("1 lossy hop", 1, loss)] {
+    for (name, hops, impairments) in [
+        ("1 hop", 1, ""),
+        ("3 hops", 3, ""),
+        ("1 lossy hop", 1, loss),
+    ] {
         group.bench_function(name, |bencher| {
             bencher.iter_batched_ref(
                 || Driver::new(network(hops, impairments), Span::from_millis(100), (0, 0)),

@@ -1,16 +1,19 @@
-//! Who is who inside: every flow has a pair of addresses of its own, so that the kernel's settings can differ between flows (route metrics go by
-//! address) and the emulator knows a packet's flow without looking behind its IP header.
+//! Who is who inside: every flow has a pair of addresses of its own, so that the kernel's settings
+//! can differ between flows (route metrics go by address) and the emulator knows a packet's flow
+//! without looking behind its IP header.
 
 use crate::ipv4::Direction;
 use ackclock_core::packet::FlowId;
 use std::net::Ipv4Addr;
 
-/// Senders live in 10.66.0.0/16, receivers in 10.77.0.0/16 (RFC 1918), inside namespaces nobody else sees.
+/// Senders live in 10.66.0.0/16, receivers in 10.77.0.0/16 (RFC 1918), inside namespaces nobody
+/// else sees.
 const SENDERS: u32 = 0x0a42_0000;
 const RECEIVERS: u32 = 0x0a4d_0000;
 const NETWORK: u32 = 0xffff_0000;
 
-/// How many flows have addresses: a /16 without the network's own address and the broadcast address.
+/// How many flows have addresses: a /16 without the network's own address and the broadcast
+/// address.
 pub const MOST_FLOWS: u32 = 65_534;
 
 /// The address of a flow's sender: 10.66.0.1 for flow 0.
@@ -55,7 +58,11 @@ mod tests {
     fn every_flow_is_found_by_its_addresses() {
         assert_eq!(sender(FlowId(0)).to_string(), "10.66.0.1");
         assert_eq!(receiver(FlowId(256)).to_string(), "10.77.1.1");
-        for flow in (0..MOST_FLOWS).step_by(97).chain([MOST_FLOWS - 1]).map(FlowId) {
+        for flow in (0..MOST_FLOWS)
+            .step_by(97)
+            .chain([MOST_FLOWS - 1])
+            .map(FlowId)
+        {
             let (sender, receiver) = (sender(flow), receiver(flow));
             assert_eq!(flow_of(sender, receiver), Some((flow, Direction::Forward)));
             assert_eq!(flow_of(receiver, sender), Some((flow, Direction::Back)));
@@ -75,7 +82,11 @@ mod tests {
             (Ipv4Addr::new(10, 65, 0, 1), receiver(FlowId(0))),
             (Ipv4Addr::LOCALHOST, Ipv4Addr::LOCALHOST),
         ] {
-            assert_eq!(flow_of(source, destination), None, "{source} to {destination}");
+            assert_eq!(
+                flow_of(source, destination),
+                None,
+                "{source} to {destination}"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Four captures of real packets, two at each end of the path, with the model's own times to the nanosecond.
+//! Four captures of real packets, two at each end of the path, with the model's own times to the
+//! nanosecond.
 
 use crate::background::{Background, Output};
 use ackclock_core::units::Time;
@@ -41,8 +42,8 @@ impl Point {
     }
 }
 
-/// Captures at any of the four points. The times of each are in order: packets that left at the times the model gave them, not when they were
-/// written to a device.
+/// Captures at any of the four points. The times of each are in order: packets that left at the
+/// times the model gave them, not when they were written to a device.
 #[derive(Default)]
 pub struct Captures([Option<PcapWriter<Box<dyn Output>>>; 4]);
 
@@ -56,7 +57,8 @@ impl fmt::Debug for Captures {
 }
 
 impl Captures {
-    /// Files at all four points, named `prefix` and as [`Point::file_name`] says, each written by a thread of its own.
+    /// Files at all four points, named `prefix` and as [`Point::file_name`] says, each written by a
+    /// thread of its own.
     ///
     /// # Errors
     /// Those of creating and writing them.
@@ -131,8 +133,13 @@ mod tests {
                 .len()
         });
         std::fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(lengths, [1, 2, 3, 4].map(|packets| 24 + packets * (16 + 96)));
+        assert_eq!(
+            lengths,
+            [1, 2, 3, 4].map(|packets| 24 + packets * (16 + 96))
+        );
         assert_eq!(format!("{captures:?}"), "[]");
-        captures.write(Point::ToSenders, Time::ZERO, &[0x45; 40]).unwrap();
+        captures
+            .write(Point::ToSenders, Time::ZERO, &[0x45; 40])
+            .unwrap();
     }
 }

@@ -1,4 +1,5 @@
-//! What hops decide about packets, as a run's record keeps it and a replay of it must find it again.
+//! What hops decide about packets, as a run's record keeps it and a replay of it must find it
+//! again.
 
 use ackclock_core::observe::DropReason;
 use ackclock_core::units::Time;
@@ -52,8 +53,8 @@ impl From<DropReason> for Fate {
 pub struct Decision {
     /// The scheduled time of the decision, not when somebody woke up for it.
     pub at: Time,
-    /// Where: an index into [`Network::hops`](ackclock_core::network::Network). Of a departure, the last hop of the route;
-    /// [`Decision::NOWHERE`] if the route has none.
+    /// Where: an index into [`Network::hops`](ackclock_core::network::Network). Of a departure, the
+    /// last hop of the route; [`Decision::NOWHERE`] if the route has none.
     pub hop: u32,
     /// The number of the packet: the run's arrivals counted from zero. A copy has its original's.
     pub packet: u64,

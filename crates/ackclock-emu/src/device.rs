@@ -1,4 +1,5 @@
-//! The emulator's end of a host's network device: whole IP packets out and in, whatever carries them.
+//! The emulator's end of a host's network device: whole IP packets out and in, whatever carries
+//! them.
 
 use rustix::io::{Errno, read, readv, write, writev};
 use serde::{Deserialize, Serialize};
@@ -7,8 +8,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// The name of a host's device, in the host.
 pub const NAME: &str = "ackclock";
-/// Packets a device's transmit queue holds: that of a TUN is the ring between host and emulator, and the window of every
-/// flow may be in it at once, since a packet in it no longer counts against the sender's socket.
+/// Packets a device's transmit queue holds: that of a TUN is the ring between host and emulator,
+/// and the window of every flow may be in it at once, since a packet in it no longer counts against
+/// the sender's socket.
 pub const TRANSMIT_QUEUE: u32 = 10_000;
 /// An Ethernet header: destination, source, EtherType.
 pub(crate) const ETHERNET_HEADER: usize = 14;
@@ -33,7 +35,8 @@ pub struct DeviceFacts {
     pub kind: DeviceKind,
     /// Ethernet addresses of the host's interface and of the emulator's, if it has any.
     pub ethernet: Option<[[u8; 6]; 2]>,
-    /// Bytes that the socket's receive buffer may hold, as the kernel counts them; of a TUN nothing.
+    /// Bytes that the socket's receive buffer may hold, as the kernel counts them; of a TUN
+    /// nothing.
     pub receive_buffer_bytes: Option<u64>,
 }
 
@@ -71,10 +74,11 @@ impl Device {
         &self.facts
     }
 
-    /// Reads the next IP packet that the host has sent, and says how long it is; `None` while there is none.
+    /// Reads the next IP packet that the host has sent, and says how long it is; `None` while there
+    /// is none.
     ///
-    /// What does not fit into `buffer` is lost without notice: take 65,535 bytes, or the MTU and one byte more to see a
-    /// packet that is too long.
+    /// What does not fit into `buffer` is lost without notice: take 65,535 bytes, or the MTU and
+    /// one byte more to see a packet that is too long.
     ///
     /// # Errors
     /// What read(2) says; ENETDOWN or EBADFD once the interface is gone.
@@ -84,7 +88,8 @@ impl Device {
             Some(_) => {
                 let mut header = [0; ETHERNET_HEADER];
                 let mut parts = [IoSliceMut::new(&mut header), IoSliceMut::new(buffer)];
-                readv(&self.descriptor, &mut parts).map(|length| length.saturating_sub(ETHERNET_HEADER))
+                readv(&self.descriptor, &mut parts)
+                    .map(|length| length.saturating_sub(ETHERNET_HEADER))
             }
         };
         match received {
@@ -94,17 +99,20 @@ impl Device {
         }
     }
 
-    /// Gives an IP packet to the host; `false` if the kernel had no room for it. The host's whole input path may run
-    /// inside of this call.
+    /// Gives an IP packet to the host; `false` if the kernel had no room for it. The host's whole
+    /// input path may run inside of this call.
     ///
     /// # Errors
-    /// What write(2) says: EINVAL for what is no IP packet, EMSGSIZE for more than the MTU of a packet socket, EIO or
-    /// ENETDOWN while the interface is down.
+    /// What write(2) says: EINVAL for what is no IP packet, EMSGSIZE for more than the MTU of a
+    /// packet socket, EIO or ENETDOWN while the interface is down.
     pub fn write(&self, packet: &[u8]) -> io::Result<bool> {
         loop {
             let sent = match &self.header {
                 None => write(&self.descriptor, packet),
-                Some(header) => writev(&self.descriptor, &[IoSlice::new(header), IoSlice::new(packet)]),
+                Some(header) => writev(
+                    &self.descriptor,
+                    &[IoSlice::new(header), IoSlice::new(packet)],
+                ),
             };
             match sent {
                 Ok(_) => return Ok(true),
@@ -115,8 +123,8 @@ impl Device {
         }
     }
 
-    /// Packets the host has sent that were lost since the beginning because nobody read them in time. Always 0 for a
-    /// TUN, whose interface counts them itself, as `send_drops`.
+    /// Packets the host has sent that were lost since the beginning because nobody read them in
+    /// time. Always 0 for a TUN, whose interface counts them itself, as `send_drops`.
     ///
     /// # Errors
     /// What getsockopt(2) says.

@@ -1,5 +1,5 @@
-//! Real packets through the hops of a scenario. Reads no clock and no descriptor: a test's clock, a loop that sleeps and a replay drive it
-//! alike, and get the same departures, drops and marks.
+//! Real packets through the hops of a scenario. Reads no clock and no descriptor: a test's clock, a
+//! loop that sleeps and a replay drive it alike, and get the same departures, drops and marks.
 
 use crate::decision::Decision;
 use crate::graph::{Graph, Listener};
@@ -12,7 +12,8 @@ use ackclock_core::packet::{Ecn, FlowId, Packet, PacketId};
 use ackclock_core::result::Table;
 use ackclock_core::units::{Span, Time};
 
-/// The bytes of the packets inside, by [`PacketId::index`]. A buffer is used again by whatever packet has its slot next.
+/// The bytes of the packets inside, by [`PacketId::index`]. A buffer is used again by whatever
+/// packet has its slot next.
 #[derive(Debug, Default)]
 struct Payloads(Vec<Vec<u8>>);
 
@@ -84,7 +85,8 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// The hops of `network`, empty. Shared hops are sampled every `interval`; rows of the table begin with `labels` (point and replicate).
+    /// The hops of `network`, empty. Shared hops are sampled every `interval`; rows of the table
+    /// begin with `labels` (point and replicate).
     pub fn new(network: Network, interval: Span, labels: (i64, i64)) -> Self {
         let graph = Graph::new(network, interval, labels, Book::default());
         Driver {
@@ -101,20 +103,24 @@ impl Driver {
         self
     }
 
-    /// A packet has come: a whole IPv4 packet and nothing behind it. `stamp` is when; if the driver has been told of a later moment already,
-    /// that counts, and is recorded.
+    /// A packet has come: a whole IPv4 packet and nothing behind it. `stamp` is when; if the driver
+    /// has been told of a later moment already, that counts, and is recorded.
     ///
     /// # Panics
     /// If there is no such flow, or a packet of more than 65,535 bytes.
     pub fn handle_packet(&mut self, stamp: Time, flow: FlowId, direction: Direction, bytes: &[u8]) {
-        assert!(bytes.len() <= usize::from(u16::MAX), "no IP packet is longer");
+        assert!(
+            bytes.len() <= usize::from(u16::MAX),
+            "no IP packet is longer"
+        );
         let kind = ipv4::kind(bytes, direction);
         let mut packet = Packet::new(kind, flow, 0, bytes.len() as u16, stamp);
         packet.set_ecn(ipv4::ecn(bytes));
-        self.graph.handle_packet(stamp, packet, |book, at, id, packet| {
-            book.payloads.store(id, bytes);
-            book.chunk.push_arrival(&ArrivalRow::of(at, packet));
-        });
+        self.graph
+            .handle_packet(stamp, packet, |book, at, id, packet| {
+                book.payloads.store(id, bytes);
+                book.chunk.push_arrival(&ArrivalRow::of(at, packet));
+            });
     }
 
     /// The next packet that has left by `now`, in order of scheduled time.
@@ -150,7 +156,8 @@ impl Driver {
         self.graph.poll_timeout()
     }
 
-    /// The record since it was last cleared. What is due has been carried out up to [`Driver::now`].
+    /// The record since it was last cleared. What is due has been carried out up to
+    /// [`Driver::now`].
     pub fn poll_record(&mut self) -> &mut Chunk {
         let now = self.graph.now();
         self.graph.advance(now);
@@ -159,7 +166,8 @@ impl Driver {
         chunk
     }
 
-    /// The end of the run at `end`: hops catch up and are sampled, and the record is closed. Packets inside stay there.
+    /// The end of the run at `end`: hops catch up and are sampled, and the record is closed.
+    /// Packets inside stay there.
     pub fn finish(&mut self, end: Time) {
         self.graph.finish(end);
         self.graph.check_conservation();

@@ -1,5 +1,6 @@
-//! Whether a run in real time can be trusted: what was measured against stated bounds. A run that breaks one is kept and marked; its figures
-//! say what the machine did, not what the scenario describes.
+//! Whether a run in real time can be trusted: what was measured against stated bounds. A run that
+//! breaks one is kept and marked; its figures say what the machine did, not what the scenario
+//! describes.
 
 use ackclock_core::units::Span;
 use std::fmt;
@@ -23,7 +24,8 @@ pub struct Measured {
     pub cpu_share: f64,
     /// How the hosts were kept from their work; `None` if there are no hosts of ours.
     pub hosts: Option<HostWaits>,
-    /// By how much half of the self-test's probes exceeded the delay of the model at most; `None` if none was measured.
+    /// By how much half of the self-test's probes exceeded the delay of the model at most; `None`
+    /// if none was measured.
     pub probe_extra: Option<Span>,
 }
 
@@ -63,9 +65,11 @@ pub struct HostWaits {
     pub missed_share: f64,
 }
 
-// The bounds. None was fitted to runs: each says what it follows from. docs/guides/fidelity.md has them as a table.
+// The bounds. None was fitted to runs: each says what it follows from. docs/guides/fidelity.md has
+// them as a table.
 
-/// Lateness below this never matters: that is what the kernel's own timers and softirqs cost a real path.
+/// Lateness below this never matters: that is what the kernel's own timers and softirqs cost a real
+/// path.
 const LATENESS_FLOOR: Span = Span::from_millis(1);
 /// Lateness below this share of the round trip does not move what a congestion control sees.
 const LATENESS_SHARE_OF_RTT: u64 = 20;
@@ -89,7 +93,8 @@ const MOST_STALLED: f64 = 0.01;
 /// One in a hundred, as of late packets.
 const MOST_MISSED: f64 = 0.01;
 
-/// How long a host can be kept from its work without a gap in what it sends, on a path with this round trip.
+/// How long a host can be kept from its work without a gap in what it sends, on a path with this
+/// round trip.
 pub fn bridged(base_rtt: Span) -> Span {
     LATENESS_FLOOR.max(base_rtt / BRIDGED_SHARE_OF_RTT)
 }
@@ -193,8 +198,18 @@ fn of_hosts(waits: &HostWaits, base_rtt: Span) -> Vec<Bound> {
     let missed = "Of the readings of flows there were left out";
     let always = [
         of_host_wait(waits.longest, longest_wait(base_rtt)),
-        of_share("host_stalled_share", stalled, waits.stalled_share, MOST_STALLED),
-        of_share("missed_readings_share", missed, waits.missed_share, MOST_MISSED),
+        of_share(
+            "host_stalled_share",
+            stalled,
+            waits.stalled_share,
+            MOST_STALLED,
+        ),
+        of_share(
+            "missed_readings_share",
+            missed,
+            waits.missed_share,
+            MOST_MISSED,
+        ),
     ];
     always.into_iter().chain(softirqs).collect()
 }

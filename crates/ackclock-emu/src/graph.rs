@@ -1,8 +1,9 @@
-//! The hops of a network as one thing that packets are put into and come out of. It is told the time, and says when it wants to be told
-//! again; every decision is taken at its scheduled time, so a clock that jumps and one that wakes late see the same.
+//! The hops of a network as one thing that packets are put into and come out of. It is told the
+//! time, and says when it wants to be told again; every decision is taken at its scheduled time, so
+//! a clock that jumps and one that wakes late see the same.
 //!
-//! Order, as in the engine: of several things at the same nanosecond hops come first, in their order, then arrivals from outside, then the
-//! sampling of the hops.
+//! Order, as in the engine: of several things at the same nanosecond hops come first, in their
+//! order, then arrivals from outside, then the sampling of the hops.
 
 use crate::decision::{Decision, Fate};
 use ackclock_core::hop::{Arrival, Hop};
@@ -18,8 +19,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 /// Told of what happens to packets inside.
 pub trait Listener {
-    /// A decision has been taken. Decisions of one hop are told in order of time; those of several are told as the hops catch up, in an order that
-    /// depends on the arrivals alone.
+    /// A decision has been taken. Decisions of one hop are told in order of time; those of several
+    /// are told as the hops catch up, in an order that depends on the arrivals alone.
     fn decided(&mut self, decision: Decision);
     /// `copy` is now a second packet like `original`.
     fn duplicated(&mut self, original: PacketId, copy: PacketId);
@@ -86,7 +87,8 @@ pub struct Graph<L> {
 }
 
 impl<L: Listener> Graph<L> {
-    /// The hops of `network`, empty. Its shared hops are sampled every `interval`, `labels` (point and replicate) in front.
+    /// The hops of `network`, empty. Its shared hops are sampled every `interval`, `labels` (point
+    /// and replicate) in front.
     pub fn new(network: Network, interval: Span, labels: (i64, i64), listener: L) -> Self {
         let Network {
             hops,
@@ -117,8 +119,9 @@ impl<L: Listener> Graph<L> {
         }
     }
 
-    /// A packet comes to the first hop of its route at `stamp`, or now if that is earlier. It is given the number of its arrival as its
-    /// `sequence`, and `listener` is told before the hops are.
+    /// A packet comes to the first hop of its route at `stamp`, or now if that is earlier. It is
+    /// given the number of its arrival as its `sequence`, and `listener` is told before the hops
+    /// are.
     ///
     /// # Panics
     /// If the network has no such flow.
@@ -157,7 +160,8 @@ impl<L: Listener> Graph<L> {
         self.now = self.now.max(until);
     }
 
-    /// The next packet that has left its route by `now`, and when it did. The caller lets it go with [`Graph::remove`].
+    /// The next packet that has left its route by `now`, and when it did. The caller lets it go
+    /// with [`Graph::remove`].
     pub fn poll_departure(&mut self, now: Time) -> Option<(Time, PacketId)> {
         self.advance(now);
         self.take_departed()
@@ -191,7 +195,9 @@ impl<L: Listener> Graph<L> {
     /// A packet has come to the stop of its route that it is to enter next.
     fn enter(&mut self, at: Time, id: PacketId) {
         let packet = &self.packets[id];
-        let begin = self.routes.begin(packet.flow.0 as usize, packet.is_forward());
+        let begin = self
+            .routes
+            .begin(packet.flow.0 as usize, packet.is_forward());
         let (position, size) = (usize::from(packet.position), packet.size);
         let Some(hop) = self.routes.stop(begin + position).as_hop() else {
             return self.depart(at, id, begin, position);
@@ -284,7 +290,8 @@ impl<L: Listener> Graph<L> {
         }
     }
 
-    /// Packets are conserved: arrivals + duplicates = departures + drops + inside, at every hop; and every live packet is in a hop or has left.
+    /// Packets are conserved: arrivals + duplicates = departures + drops + inside, at every hop;
+    /// and every live packet is in a hop or has left.
     ///
     /// # Panics
     /// If they are not.

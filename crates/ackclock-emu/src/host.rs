@@ -1,14 +1,16 @@
-//! A host as its supervisor has it: a process in namespaces of its own, asked over a pair of sockets.
+//! A host as its supervisor has it: a process in namespaces of its own, asked over a pair of
+//! sockets.
 //!
-//! Nothing of a host has a name outside or outlives its processes: killing any of them, or the supervisor, ends it. The
-//! supervisor starts a program, which enters the namespaces and forks once; the child is the first process of the PID
-//! namespace, and when it ends the kernel ends whatever is in there.
+//! Nothing of a host has a name outside or outlives its processes: killing any of them, or the
+//! supervisor, ends it. The supervisor starts a program, which enters the namespaces and forks
+//! once; the child is the first process of the PID namespace, and when it ends the kernel ends
+//! whatever is in there.
 
 use crate::device::Device;
 use crate::program::HostProgram;
 use crate::protocol::{
-    Channel, Configuration, DeviceChoice, DeviceStatistics, HostFacts, Refusal, ReportEntry, Request,
-    Response, Step, connected, readable,
+    Channel, Configuration, DeviceChoice, DeviceStatistics, HostFacts, Refusal, ReportEntry,
+    Request, Response, Step, connected, readable,
 };
 use crate::settings::KernelAnswer;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -19,7 +21,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use std::{fmt, io};
 
-/// For how long a host may be silent before it is given up: longer than any machine takes to start a program.
+/// For how long a host may be silent before it is given up: longer than any machine takes to start
+/// a program.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Why a host did not do what it was asked.
@@ -41,7 +44,9 @@ impl fmt::Display for HostError {
             HostError::Lost(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 formatter.write_str("the host has ended")
             }
-            HostError::Lost(error) => write!(formatter, "the connection to the host is broken: {error}"),
+            HostError::Lost(error) => {
+                write!(formatter, "the connection to the host is broken: {error}")
+            }
         }
     }
 }
@@ -66,8 +71,9 @@ pub struct Host {
 impl Host {
     /// Starts a host and gives its device to the caller.
     ///
-    /// The host lives no longer than the calling *thread* (prctl(2), `PR_SET_PDEATHSIG`): call it from one that stays. It
-    /// is in a process group of its own, so that Ctrl-C reaches the supervisor alone; standard error is the supervisor's.
+    /// The host lives no longer than the calling *thread* (prctl(2), `PR_SET_PDEATHSIG`): call it
+    /// from one that stays. It is in a process group of its own, so that Ctrl-C reaches the
+    /// supervisor alone; standard error is the supervisor's.
     ///
     /// # Errors
     /// [`HostError::Refused`] with the step and the remedy, or what befell the program.
@@ -86,13 +92,16 @@ impl Host {
             .map_err(|error| program_refused(program, &error))?;
         let mut first_process = 0;
         loop {
-            let (response, descriptor) = channel.receive::<Response>(Some(PATIENCE)).map_err(|error| {
-                if first_process == 0 {
-                    program_refused(program, &error)
-                } else {
-                    HostError::Lost(error)
-                }
-            })?;
+            let (response, descriptor) =
+                channel
+                    .receive::<Response>(Some(PATIENCE))
+                    .map_err(|error| {
+                        if first_process == 0 {
+                            program_refused(program, &error)
+                        } else {
+                            HostError::Lost(error)
+                        }
+                    })?;
             match (response, descriptor) {
                 (Response::Started(id), _) => first_process = id,
                 (Response::Ready(facts), Some(descriptor)) => {
@@ -128,7 +137,8 @@ impl Host {
     }
 
     fn ask(&mut self, request: &Request, limit: Option<Duration>) -> Result<Response, HostError> {
-        // A host that has ended does not take the request; what it said last is more telling than that.
+        // A host that has ended does not take the request; what it said last is more telling than
+        // that.
         let sent = self.channel.send(request, None);
         let (response, _) = self.channel.receive(limit).map_err(|error| match sent {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => error,
@@ -137,11 +147,15 @@ impl Host {
         Ok(response)
     }
 
-    /// Sets kernel settings, MTU, addresses and routes, and reports what the kernel took and what it did not.
+    /// Sets kernel settings, MTU, addresses and routes, and reports what the kernel took and what
+    /// it did not.
     ///
     /// # Errors
     /// The host is gone. What the kernel refuses is no error but in the report.
-    pub fn configure(&mut self, configuration: Configuration) -> Result<Vec<ReportEntry>, HostError> {
+    pub fn configure(
+        &mut self,
+        configuration: Configuration,
+    ) -> Result<Vec<ReportEntry>, HostError> {
         match self.ask(&Request::Configure(configuration), Some(PATIENCE))? {
             Response::Report(entries) => Ok(entries),
             response => Err(unexpected(response)),
@@ -184,7 +198,8 @@ impl Host {
         }
     }
 
-    /// Asks what the host's program adds to the protocol, and waits for the answer, at most for `limit`.
+    /// Asks what the host's program adds to the protocol, and waits for the answer, at most for
+    /// `limit`.
     ///
     /// # Errors
     /// The program refuses, or the host is gone.
@@ -220,7 +235,8 @@ impl AsFd for Host {
     }
 }
 
-/// A program that was started. Dropping it kills it, and with it its PID namespace, and takes it off the process table.
+/// A program that was started. Dropping it kills it, and with it its PID namespace, and takes it
+/// off the process table.
 #[derive(Debug)]
 struct Process(Child);
 

@@ -4,8 +4,8 @@ use crate::device::{NAME, TRANSMIT_QUEUE};
 use crate::namespace::{self, Entered};
 use crate::netlink::{Metrics, Netlink, Route};
 use crate::protocol::{
-    Channel, Configuration, DeviceChoice, DeviceStatistics, HostFacts, Refusal, ReportEntry, Request,
-    Response, Step, readable,
+    Channel, Configuration, DeviceChoice, DeviceStatistics, HostFacts, Refusal, ReportEntry,
+    Request, Response, Step, readable,
 };
 use crate::settings::{self, KernelAnswer};
 use crate::system::child_signal;
@@ -25,11 +25,12 @@ const NOT_A_HOST: i32 = 2;
 /// Exit status of a host that was refused something or lost its supervisor.
 const FAILED: i32 = 1;
 
-/// Becomes a host, at the behest of the supervisor at the other end of standard input ([`crate::host::Host::start`]).
+/// Becomes a host, at the behest of the supervisor at the other end of standard input
+/// ([`crate::host::Host::start`]).
 ///
-/// Returns, in the process that was started, with the status to exit with, once the host has ended. The process must
-/// have one thread. `extension` runs in the host's first process; the children it starts it must wait for itself before
-/// it returns, those left over are reaped.
+/// Returns, in the process that was started, with the status to exit with, once the host has ended.
+/// The process must have one thread. `extension` runs in the host's first process; the children it
+/// starts it must wait for itself before it returns, those left over are reaped.
 pub fn serve_standard_input(extension: Extension<'_>) -> i32 {
     let supervised = take_standard_input().and_then(|channel| {
         namespace::end_with_parent()?;
@@ -86,8 +87,14 @@ fn run(channel: Channel, choice: DeviceChoice, entered: Entered, extension: Exte
     }
 }
 
-/// Answers requests until the supervisor says `Exit` or is gone, and reaps whatever process is left without parent.
-fn serve(channel: &Channel, ended: &File, inside: &mut Inside, extension: Extension<'_>) -> io::Result<()> {
+/// Answers requests until the supervisor says `Exit` or is gone, and reaps whatever process is left
+/// without parent.
+fn serve(
+    channel: &Channel,
+    ended: &File,
+    inside: &mut Inside,
+    extension: Extension<'_>,
+) -> io::Result<()> {
     loop {
         let [asked, reap] = readable([channel.as_fd(), ended.as_fd()], None)?;
         if reap {
@@ -105,7 +112,8 @@ fn serve(channel: &Channel, ended: &File, inside: &mut Inside, extension: Extens
 }
 
 fn reap_children(mut ended: &File) -> io::Result<()> {
-    // One pending signal stands for any number of children; what it says of the first is not needed.
+    // One pending signal stands for any number of children; what it says of the first is not
+    // needed.
     match ended.read(&mut [0; size_of::<libc::signalfd_siginfo>()]) {
         Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
         _ => {}
@@ -126,8 +134,12 @@ struct Inside {
 }
 
 impl Inside {
-    fn prepare(choice: DeviceChoice, entered: Entered) -> Result<(Inside, OwnedFd, HostFacts), Refusal> {
-        let settings_refused = |error| refused(Step::Settings, "IPv6 cannot be switched off", &error);
+    fn prepare(
+        choice: DeviceChoice,
+        entered: Entered,
+    ) -> Result<(Inside, OwnedFd, HostFacts), Refusal> {
+        let settings_refused =
+            |error| refused(Step::Settings, "IPv6 cannot be switched off", &error);
         settings::forbid_ipv6().map_err(settings_refused)?;
         let tun = match choice {
             DeviceChoice::PacketSocket => None,
@@ -159,8 +171,8 @@ impl Inside {
             namespace.set_up(device.index, false)?;
             Ok((namespace, device.index))
         };
-        let (namespace, device) =
-            set_up().map_err(|error| refused(Step::Device, "the interfaces cannot be set up", &error))?;
+        let (namespace, device) = set_up()
+            .map_err(|error| refused(Step::Device, "the interfaces cannot be set up", &error))?;
         let mut inside = Inside {
             namespace,
             other_namespace,
@@ -190,9 +202,9 @@ impl Inside {
                 Ok(statistics) => Response::Statistics(statistics),
                 Err(error) => Response::Failed(format!("the interfaces say nothing: {error}")),
             },
-            Request::CongestionControls(names) => {
-                Response::CongestionControls(names.into_iter().map(with_congestion_control).collect())
-            }
+            Request::CongestionControls(names) => Response::CongestionControls(
+                names.into_iter().map(with_congestion_control).collect(),
+            ),
             Request::Extension(value) => match extension(value) {
                 Ok(value) => Response::Extension(value),
                 Err(reason) => Response::Failed(reason),
@@ -210,7 +222,11 @@ impl Inside {
         for address in &configuration.addresses {
             let done = self.namespace.add_address(self.device, *address);
             let outcome = done.map_or_else(as_refused, |()| accepted(format!("{address}/32")));
-            self.note(format!("address {address}"), format!("{address}/32"), outcome);
+            self.note(
+                format!("address {address}"),
+                format!("{address}/32"),
+                outcome,
+            );
         }
         for route in &configuration.routes {
             self.add_route(route);
@@ -218,12 +234,20 @@ impl Inside {
     }
 
     fn note(&mut self, name: String, asked: String, outcome: KernelAnswer) {
-        self.report.push(ReportEntry { name, asked, outcome });
+        self.report.push(ReportEntry {
+            name,
+            asked,
+            outcome,
+        });
     }
 
     fn apply_settings(&mut self, settings: &[settings::Setting]) {
         for setting in settings {
-            self.note(setting.0.clone(), setting.1.clone(), settings::apply(setting));
+            self.note(
+                setting.0.clone(),
+                setting.1.clone(),
+                settings::apply(setting),
+            );
         }
     }
 
@@ -237,8 +261,8 @@ impl Inside {
         Ok(self.namespace.interface(NAME)?.mtu.to_string())
     }
 
-    /// The kernel takes a route whole or not at all. If it takes it not, it is asked again without metrics, then with one
-    /// at a time, to know which.
+    /// The kernel takes a route whole or not at all. If it takes it not, it is asked again without
+    /// metrics, then with one at a time, to know which.
     fn add_route(&mut self, route: &Route) {
         let name = format!("route {}/{}", route.destination, route.prefix);
         let asked = route
@@ -323,7 +347,12 @@ fn as_refused(error: io::Error) -> KernelAnswer {
 fn with_congestion_control(name: String) -> (String, KernelAnswer) {
     let outcome = || -> io::Result<String> {
         let flags = SocketFlags::CLOEXEC;
-        let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+        let socket = socket_with(
+            AddressFamily::INET,
+            SocketType::STREAM,
+            flags,
+            Some(ipproto::TCP),
+        )?;
         sockopt::set_tcp_congestion(&socket, &name)?;
         Ok(sockopt::tcp_congestion(&socket)?)
     }();

@@ -1,4 +1,5 @@
-//! As much of IPv4 (RFC 791) as the way through the hops needs: whose a packet is, how long it is, its ECN field (RFC 3168).
+//! As much of IPv4 (RFC 791) as the way through the hops needs: whose a packet is, how long it is,
+//! its ECN field (RFC 3168).
 
 use ackclock_core::packet::{Ecn, PacketKind};
 use std::fmt;
@@ -61,7 +62,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads the header at the beginning of `packet`, which may be longer than the header says (Ethernet pads short frames).
+    /// Reads the header at the beginning of `packet`, which may be longer than the header says
+    /// (Ethernet pads short frames).
     ///
     /// # Errors
     /// If it is no whole IPv4 packet.
@@ -77,7 +79,8 @@ impl Header {
         {
             return Err(Malformed::Truncated);
         }
-        let address = |at: usize| Ipv4Addr::new(header[at], header[at + 1], header[at + 2], header[at + 3]);
+        let address =
+            |at: usize| Ipv4Addr::new(header[at], header[at + 1], header[at + 2], header[at + 3]);
         Ok(Header {
             source: address(12),
             destination: address(16),
@@ -87,7 +90,9 @@ impl Header {
 }
 
 fn header_length(packet: &[u8]) -> usize {
-    packet.first().map_or(0, |first| usize::from(first & 0xf) * 4)
+    packet
+        .first()
+        .map_or(0, |first| usize::from(first & 0xf) * 4)
 }
 
 /// The ECN field of a packet's header; bytes without one are not capable.
@@ -119,7 +124,8 @@ pub fn kind(packet: &[u8], direction: Direction) -> PacketKind {
     }
 }
 
-/// Writes "congestion experienced" into the header and corrects its checksum (RFC 1624, equation 3). Bytes without a header stay as they are.
+/// Writes "congestion experienced" into the header and corrects its checksum (RFC 1624, equation
+/// 3). Bytes without a header stay as they are.
 pub fn mark(packet: &mut [u8]) {
     let Some(header) = packet.first_chunk_mut::<SHORTEST_HEADER>() else {
         return;

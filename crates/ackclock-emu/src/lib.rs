@@ -1,4 +1,5 @@
-//! The driver that sleeps: two hosts with the kernel's own network stack, joined by the laboratory's hops in real time.
+//! The driver that sleeps: two hosts with the kernel's own network stack, joined by the
+//! laboratory's hops in real time.
 //!
 //! | module | holds |
 //! |---|---|

@@ -31,7 +31,8 @@ impl Softirqs {
         Softirqs(folders.map(|folder| folder.join("schedstat")).collect())
     }
 
-    /// How long they have waited for a processor since the machine was started, in all; `None` if that cannot be seen.
+    /// How long they have waited for a processor since the machine was started, in all; `None` if
+    /// that cannot be seen.
     pub(crate) fn waited(&self) -> Option<Span> {
         let waited = |file: &PathBuf| waited_of(&fs::read(file).ok()?);
         let all: Option<Vec<u64>> = self.0.iter().map(waited).collect();
@@ -60,7 +61,8 @@ mod tests {
 
     #[test]
     fn pressure_is_the_total_of_some() {
-        let text = "some avg10=98.34 avg60=99.08 avg300=98.84 total=2290351759\nfull avg10=0.00 total=5\n";
+        let text =
+            "some avg10=98.34 avg60=99.08 avg300=98.84 total=2290351759\nfull avg10=0.00 total=5\n";
         assert_eq!(pressure_of(text), Some(Span::from_micros(2_290_351_759)));
         assert_eq!(pressure_of("full total=5\n"), None);
         assert_eq!(pressure_of(""), None);

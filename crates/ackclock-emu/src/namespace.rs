@@ -3,7 +3,9 @@
 use crate::protocol::{Channel, Refusal, Response, Step};
 use crate::system::{fork, unshare};
 use rustix::io::Errno;
-use rustix::process::{Signal, WaitOptions, getegid, geteuid, set_parent_process_death_signal, waitpid};
+use rustix::process::{
+    Signal, WaitOptions, getegid, geteuid, set_parent_process_death_signal, waitpid,
+};
 use rustix::thread::set_no_new_privs;
 use std::cell::Cell;
 use std::fs;
@@ -26,8 +28,8 @@ pub(crate) fn end_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-/// Moves the calling process into a network namespace and its next child into a PID namespace, within a user namespace
-/// if privileges are missing.
+/// Moves the calling process into a network namespace and its next child into a PID namespace,
+/// within a user namespace if privileges are missing.
 pub(crate) fn enter() -> Result<Entered, Refusal> {
     let user_namespace = match unshare::network_and_process_namespaces() {
         Ok(()) => false,
@@ -55,7 +57,8 @@ fn enter_user_namespace() -> Result<(), Refusal> {
     ] {
         fs::write(format!("/proc/self/{file}"), text).map_err(user_namespace_refused)?;
     }
-    unshare::network_and_process_namespaces().map_err(|error| user_namespace_refused(error.into()))?;
+    unshare::network_and_process_namespaces()
+        .map_err(|error| user_namespace_refused(error.into()))?;
     // The new credentials may have cleared it, prctl(2).
     end_with_parent().map_err(user_namespace_refused)
 }
@@ -69,7 +72,9 @@ fn namespaces_refused(error: Errno) -> Refusal {
         ),
         error: Some(error.raw_os_error()),
         remedy: match error {
-            Errno::NOSPC | Errno::USERS => "raise user.max_net_namespaces and user.max_pid_namespaces".into(),
+            Errno::NOSPC | Errno::USERS => {
+                "raise user.max_net_namespaces and user.max_pid_namespaces".into()
+            }
             _ => "use a kernel with CONFIG_NET_NS and CONFIG_PID_NS".into(),
         },
     }
@@ -99,8 +104,8 @@ fn user_namespace_remedy(setting: impl Fn(&str) -> Option<String>) -> String {
     format!("run as root, or {cure}")
 }
 
-/// Forks the first process of the PID namespace, which runs `first`, tells the supervisor, and stays until it ends.
-/// Returns the status to exit with.
+/// Forks the first process of the PID namespace, which runs `first`, tells the supervisor, and
+/// stays until it ends. Returns the status to exit with.
 pub(crate) fn run_first_process(
     channel: Channel,
     first: impl FnOnce(Channel) -> i32,
@@ -110,7 +115,8 @@ pub(crate) fn run_first_process(
     let (channel, opener) = (Cell::new(Some(channel)), Cell::new(Some(opener)));
     let child = fork::fork_into(|| {
         drop(opener.take());
-        // A parent that ended before this process asked to end with it has closed the gate's other end.
+        // A parent that ended before this process asked to end with it has closed the gate's other
+        // end.
         if end_with_parent().is_err() || gate.read_exact(&mut [0]).is_err() {
             return ENDED;
         }
@@ -155,9 +161,14 @@ mod tests {
         let remedy = |name: &'static str, value: &'static str| {
             user_namespace_remedy(move |asked| (asked == name).then(|| format!("{value}\n")))
         };
-        assert!(remedy("user/max_user_namespaces", "0").contains("user.max_user_namespaces to 1000"));
+        assert!(
+            remedy("user/max_user_namespaces", "0").contains("user.max_user_namespaces to 1000")
+        );
         assert!(remedy("user/max_user_namespaces", "100").contains("container"));
-        assert!(remedy("kernel/unprivileged_userns_clone", "0").contains("unprivileged_userns_clone to 1"));
+        assert!(
+            remedy("kernel/unprivileged_userns_clone", "0")
+                .contains("unprivileged_userns_clone to 1")
+        );
         assert!(remedy("kernel/apparmor_restrict_unprivileged_userns", "1").contains("apparmor"));
     }
 }

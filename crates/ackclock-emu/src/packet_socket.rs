@@ -1,7 +1,7 @@
 //! A host's device as a veth pair with a packet socket on the emulator's end: needs no device node.
 //!
-//! The emulator's end is in a network namespace of its own that has no address, so that the kernel does nothing there
-//! with what the socket reads.
+//! The emulator's end is in a network namespace of its own that has no address, so that the kernel
+//! does nothing there with what the socket reads.
 
 use crate::device::{DeviceFacts, DeviceKind, IPV4, TRANSMIT_QUEUE};
 use crate::netlink::Netlink;
@@ -16,8 +16,9 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// What the receive buffer is asked to hold, in bytes: some 10,000 packets of 1500 bytes with what the kernel adds.
-/// Without privileges in the initial namespace the kernel grants `net.core.rmem_max` only.
+/// What the receive buffer is asked to hold, in bytes: some 10,000 packets of 1500 bytes with what
+/// the kernel adds. Without privileges in the initial namespace the kernel grants
+/// `net.core.rmem_max` only.
 const RECEIVE_BUFFER: usize = 32 << 20;
 /// Everything that would let packets longer than the MTU, or without their checksum, through.
 const OFFLOADS: [Offload; 6] = [
@@ -42,8 +43,8 @@ pub(crate) struct Pair {
     pub(crate) other_namespace: Netlink,
 }
 
-/// Makes the pair. The calling thread is moved into a new network namespace, in which the host's end is (down); the
-/// emulator's end is in the one it leaves.
+/// Makes the pair. The calling thread is moved into a new network namespace, in which the host's
+/// end is (down); the emulator's end is in the one it leaves.
 ///
 /// # Errors
 /// What the kernel says to any of the steps.
@@ -70,7 +71,10 @@ pub(crate) fn create(name: &str) -> io::Result<Pair> {
         switch_off_if_there(&namespace, name, offload)?;
         switch_off_if_there(&other_namespace, OTHER_END, offload)?;
     }
-    let (end, other) = (namespace.interface(name)?, other_namespace.interface(OTHER_END)?);
+    let (end, other) = (
+        namespace.interface(name)?,
+        other_namespace.interface(OTHER_END)?,
+    );
     other_namespace.set_transmit_queue(other.index, TRANSMIT_QUEUE)?;
     other_namespace.set_up(other.index, false)?;
     // Since Linux 4.20; before, a socket of one protocol does not see what is sent either.
@@ -84,7 +88,9 @@ pub(crate) fn create(name: &str) -> io::Result<Pair> {
     packet_address::bind(&socket, other.index, IPV4)?;
     let addresses = [end.ethernet_address, other.ethernet_address];
     let [Some(host), Some(emulator)] = addresses else {
-        return Err(io::Error::other("a veth interface without an Ethernet address"));
+        return Err(io::Error::other(
+            "a veth interface without an Ethernet address",
+        ));
     };
     let facts = DeviceFacts {
         kind: DeviceKind::PacketSocket,
@@ -98,7 +104,8 @@ pub(crate) fn create(name: &str) -> io::Result<Pair> {
     })
 }
 
-/// Drivers that cannot change an offload answer EOPNOTSUPP; what was read is checked against the MTU in any case.
+/// Drivers that cannot change an offload answer EOPNOTSUPP; what was read is checked against the
+/// MTU in any case.
 fn switch_off_if_there(namespace: &Netlink, name: &str, offload: Offload) -> io::Result<()> {
     match switch_off(namespace, name, offload) {
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(()),

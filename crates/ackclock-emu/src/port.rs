@@ -3,10 +3,11 @@
 use std::io;
 use std::os::fd::AsFd;
 
-/// One end of a path: whole IPv4 packets out and in. Reading and writing never wait; the descriptor is readable when there is something
-/// to read.
+/// One end of a path: whole IPv4 packets out and in. Reading and writing never wait; the descriptor
+/// is readable when there is something to read.
 pub trait Port: AsFd {
-    /// Reads the next packet and says how long it is, `None` while there is none. What does not fit is cut off.
+    /// Reads the next packet and says how long it is, `None` while there is none. What does not fit
+    /// is cut off.
     ///
     /// # Errors
     /// If nothing can be read any more.

@@ -1,4 +1,5 @@
-//! What the supervisor and a host say to each other, and how: JSON over a pair of connected sockets.
+//! What the supervisor and a host say to each other, and how: JSON over a pair of connected
+//! sockets.
 
 use crate::device::DeviceFacts;
 use crate::netlink::{Counters, Route};
@@ -87,8 +88,8 @@ pub struct Configuration {
 /// One thing the kernel was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportEntry {
-    /// Its name: of a setting as in sysctl(8), `mtu_bytes`, `address 10.66.0.1`, `route 10.77.0.1/32`, or
-    /// `route 10.77.0.1/32 rto_min_ms` for a metric.
+    /// Its name: of a setting as in sysctl(8), `mtu_bytes`, `address 10.66.0.1`, `route
+    /// 10.77.0.1/32`, or `route 10.77.0.1/32 rto_min_ms` for a metric.
     pub name: String,
     /// What it was asked to be.
     pub asked: String,
@@ -134,7 +135,8 @@ pub struct HostFacts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Request {
-    /// The first request: become a host. Answered by `Started`, then `Ready` with the device's descriptor.
+    /// The first request: become a host. Answered by `Started`, then `Ready` with the device's
+    /// descriptor.
     Start(DeviceChoice),
     /// Set things; answered by `Report` of these things.
     Configure(Configuration),
@@ -171,10 +173,12 @@ pub(crate) enum Response {
 /// A part of a message is preceded by a byte that says whether another follows.
 const LAST: u8 = 0;
 const MORE: u8 = 1;
-/// Bytes of a message per packet, well below what the kernel lets an unprivileged socket send at once.
+/// Bytes of a message per packet, well below what the kernel lets an unprivileged socket send at
+/// once.
 const PART: usize = 60_000;
 
-/// One end of the connection. The other end's closing, for whatever reason, is an error of kind `UnexpectedEof`.
+/// One end of the connection. The other end's closing, for whatever reason, is an error of kind
+/// `UnexpectedEof`.
 #[derive(Debug)]
 pub(crate) struct Channel {
     socket: OwnedFd,
@@ -222,13 +226,15 @@ impl Channel {
                 return Err(io::Error::other("no space for a descriptor"));
             }
             let slices = [IoSlice::new(&mark), IoSlice::new(part)];
-            rustix::io::retry_on_intr(|| sendmsg(&self.socket, &slices, &mut control, SendFlags::NOSIGNAL))?;
+            rustix::io::retry_on_intr(|| {
+                sendmsg(&self.socket, &slices, &mut control, SendFlags::NOSIGNAL)
+            })?;
         }
         Ok(())
     }
 
-    /// Waits for a message, and for the descriptor that came with it. With a limit, `TimedOut` if nothing has come for
-    /// that long.
+    /// Waits for a message, and for the descriptor that came with it. With a limit, `TimedOut` if
+    /// nothing has come for that long.
     pub(crate) fn receive<M: DeserializeOwned>(
         &self,
         limit: Option<Duration>,
@@ -272,7 +278,8 @@ impl Channel {
     }
 }
 
-/// Waits until one of the descriptors can be read or is at its end, and says which; none if `limit` has passed.
+/// Waits until one of the descriptors can be read or is at its end, and says which; none if `limit`
+/// has passed.
 pub(crate) fn readable<const N: usize>(
     descriptors: [BorrowedFd<'_>; N],
     limit: Option<Duration>,
@@ -284,7 +291,9 @@ pub(crate) fn readable<const N: usize>(
         tv_nsec: i64::from(limit.subsec_nanos()),
     });
     rustix::io::retry_on_intr(|| poll(&mut polled, limit.as_ref()))?;
-    Ok(std::array::from_fn(|index| !polled[index].revents().is_empty()))
+    Ok(std::array::from_fn(|index| {
+        !polled[index].revents().is_empty()
+    }))
 }
 
 #[cfg(test)]
@@ -318,12 +327,15 @@ mod tests {
     fn a_descriptor_comes_with_its_message() {
         let (ours, theirs) = pair();
         let (mut read, write) = io::pipe().unwrap();
-        ours.send(&Response::Started(7), Some(write.as_fd())).unwrap();
+        ours.send(&Response::Started(7), Some(write.as_fd()))
+            .unwrap();
         ours.send(&Response::Ending, None).unwrap();
         drop(write);
         let (first, descriptor) = theirs.receive::<Response>(None).unwrap();
         assert_eq!(first, Response::Started(7));
-        std::fs::File::from(descriptor.unwrap()).write_all(b"x").unwrap();
+        std::fs::File::from(descriptor.unwrap())
+            .write_all(b"x")
+            .unwrap();
         let mut told = String::new();
         read.read_to_string(&mut told).unwrap();
         assert_eq!(told, "x");

@@ -1,7 +1,8 @@
 //! The loop that sleeps: packets from two devices through the hops of a scenario, in real time.
 //!
-//! One turn reads what has come (at most [`MOST_READS`] packets, so that what is due never starves), stamps each with the moment it was read,
-//! and writes all that is due. Then the thread sleeps until the next packet is due or one comes. Being late moves only the stamp of an arrival
+//! One turn reads what has come (at most [`MOST_READS`] packets, so that what is due never
+//! starves), stamps each with the moment it was read, and writes all that is due. Then the thread
+//! sleeps until the next packet is due or one comes. Being late moves only the stamp of an arrival
 //! and the moment of a write, never a decision of a hop.
 //!
 //! Ask for real-time priority before calling it: nothing does more for punctuality.
@@ -28,10 +29,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How many packets are read in one turn at most.
 pub const MOST_READS: u32 = 32;
-/// The loop sleeps no longer than this, so that it notices when it was away even if nothing was due.
+/// The loop sleeps no longer than this, so that it notices when it was away even if nothing was
+/// due.
 const LONGEST_SLEEP: Span = Span::from_millis(10);
-/// When packets are due closer together than this, they are written in groups: falling asleep and waking costs as much processor time as carrying a packet
-/// or two, and at 1 Gbit/s one is due every 12 µs. A sixteenth of the lateness that a verdict allows.
+/// When packets are due closer together than this, they are written in groups: falling asleep and
+/// waking costs as much processor time as carrying a packet or two, and at 1 Gbit/s one is due
+/// every 12 µs. A sixteenth of the lateness that a verdict allows.
 const GROUP: Span = Span::from_micros(60);
 /// From so many rows on the record is written: some fifty microseconds of work.
 const RECORD_ROWS: usize = 1 << 11;
@@ -59,8 +62,8 @@ pub struct Traffic {
     pub largest: u64,
 }
 
-/// Where a run is written to while it lasts; what is missing is not written. What was written is handed over
-/// about twice a second.
+/// Where a run is written to while it lasts; what is missing is not written. What was written is
+/// handed over about twice a second.
 #[derive(Default)]
 pub struct Outputs {
     /// For replay, see [`record`](crate::record).
@@ -98,7 +101,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// What the verdict is about. `lost_elsewhere` counts packets that the devices themselves lost; `probe_extra` is that of the self-test, if there was one.
+    /// What the verdict is about. `lost_elsewhere` counts packets that the devices themselves lost;
+    /// `probe_extra` is that of the self-test, if there was one.
     pub fn measured(
         &self,
         lost_elsewhere: u64,
@@ -138,7 +142,11 @@ impl<S: Port, R: Port> RealTime<S, R> {
     ///
     /// # Errors
     /// Those of writing the first bytes of the record.
-    pub fn new(driver: Driver, (senders, receivers): (S, R), mut outputs: Outputs) -> io::Result<Self> {
+    pub fn new(
+        driver: Driver,
+        (senders, receivers): (S, R),
+        mut outputs: Outputs,
+    ) -> io::Result<Self> {
         if let Some(record) = &mut outputs.record {
             record.write_all(&MAGIC)?;
             record.hand_over()?;
@@ -155,11 +163,12 @@ impl<S: Port, R: Port> RealTime<S, R> {
         })
     }
 
-    /// Goes round until `end` by `clock`, or until told to `stop`, which is looked at after every turn.
+    /// Goes round until `end` by `clock`, or until told to `stop`, which is looked at after every
+    /// turn.
     ///
     /// # Errors
-    /// Those of reading from a device, waiting and writing to the outputs. A packet that cannot be written to a device is no error: it
-    /// is counted.
+    /// Those of reading from a device, waiting and writing to the outputs. A packet that cannot be
+    /// written to a device is no error: it is counted.
     pub fn run(mut self, clock: &Clock, end: Time, stop: &Stop) -> io::Result<Report> {
         // Or every timer of this thread is 50 µs late (prctl(2), PR_SET_TIMERSLACK).
         set_current_timer_slack(NonZeroU64::new(1))?;
@@ -226,7 +235,8 @@ impl<S: Port, R: Port> RealTime<S, R> {
         Ok(empty != [true; 2])
     }
 
-    /// Takes the next packet that the hosts of one side have sent, if there is one. What comes after `end` is not of the run.
+    /// Takes the next packet that the hosts of one side have sent, if there is one. What comes
+    /// after `end` is not of the run.
     fn read(&mut self, side: Direction, clock: &Clock, end: Time) -> io::Result<bool> {
         let read = match side {
             Direction::Forward => self.senders.read(&mut self.buffer)?,
@@ -244,7 +254,11 @@ impl<S: Port, R: Port> RealTime<S, R> {
             return Ok(true);
         };
         let flow = match addresses::flow_of(header.source, header.destination) {
-            Some((flow, direction)) if direction == side && (flow.0 as usize) < self.driver.flows() => flow,
+            Some((flow, direction))
+                if direction == side && (flow.0 as usize) < self.driver.flows() =>
+            {
+                flow
+            }
             _ => {
                 self.traffic.strangers += 1;
                 return Ok(true);
@@ -308,7 +322,8 @@ impl<S: Port, R: Port> RealTime<S, R> {
         self.outputs.captures.hand_over()
     }
 
-    /// Writes the record down if it has grown to that many rows, and forgets it. Without a writer it is forgotten at once, save its digest.
+    /// Writes the record down if it has grown to that many rows, and forgets it. Without a writer
+    /// it is forgotten at once, save its digest.
     fn write_record(&mut self, rows: usize) -> io::Result<()> {
         if self.driver.record_len() < rows {
             return Ok(());

@@ -1,8 +1,10 @@
-//! The record of a run: what came to the hops and what they decided, in columns that are only ever appended to. It is written chunk by chunk
-//! (so a run of any length needs little memory), and what of it has reached the disk can be replayed even if the run was killed.
+//! The record of a run: what came to the hops and what they decided, in columns that are only ever
+//! appended to. It is written chunk by chunk (so a run of any length needs little memory), and what
+//! of it has reached the disk can be replayed even if the run was killed.
 //!
-//! The file is [`MAGIC`], then chunks: the body's length (u32) and its FNV-1a digest (u64), both little-endian, then the body. In the body
-//! every number is a LEB128 varint, times and packet numbers as differences from the row before (zigzag where they may fall).
+//! The file is [`MAGIC`], then chunks: the body's length (u32) and its FNV-1a digest (u64), both
+//! little-endian, then the body. In the body every number is a LEB128 varint, times and packet
+//! numbers as differences from the row before (zigzag where they may fall).
 
 use crate::decision::{Decision, Fate};
 use crate::ipv4::Direction;
@@ -86,7 +88,8 @@ fn from_traits(traits: u8) -> Option<(PacketKind, Ecn)> {
     Some((kind, ecn))
 }
 
-/// A digest of all arrivals since the run began, so that a change is found even where no hop would have decided otherwise.
+/// A digest of all arrivals since the run began, so that a change is found even where no hop would
+/// have decided otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArrivalDigest(u64);
 
@@ -108,7 +111,8 @@ pub struct Chunk {
     arrivals: (Vec<u64>, Vec<u32>, Vec<u16>, Vec<u8>),
     /// Decisions: times, hops, packets, outcomes.
     decisions: (Vec<u64>, Vec<u32>, Vec<u64>, Vec<u8>),
-    /// Everything due by then has been carried out, and its decisions are here or in an earlier chunk.
+    /// Everything due by then has been carried out, and its decisions are here or in an earlier
+    /// chunk.
     pub until: Time,
     /// Of all arrivals up to the end of this chunk.
     pub digest: ArrivalDigest,
@@ -140,7 +144,8 @@ impl Chunk {
     pub fn decisions_len(&self) -> usize {
         self.decisions.0.len()
     }
-    /// The arrivals, in their order. Rows that cannot be are left out; [`Chunk::read_from`] gives none.
+    /// The arrivals, in their order. Rows that cannot be are left out; [`Chunk::read_from`] gives
+    /// none.
     pub fn arrivals(&self) -> impl Iterator<Item = ArrivalRow> + '_ {
         let (times, flows, sizes, traits) = &self.arrivals;
         let rows = times.iter().zip(flows).zip(sizes).zip(traits);
@@ -200,7 +205,8 @@ impl Chunk {
         let (times, hops, packets, outcomes) = &self.decisions;
         put_differences(body, times);
         // So that "nowhere" is one byte.
-        hops.iter().for_each(|hop| put(body, hop.wrapping_add(1).into()));
+        hops.iter()
+            .for_each(|hop| put(body, hop.wrapping_add(1).into()));
         put_differences(body, packets);
         body.extend_from_slice(outcomes);
     }
@@ -211,7 +217,10 @@ impl Chunk {
     /// [`io::ErrorKind::InvalidData`] if it is none.
     fn decode(body: &[u8]) -> io::Result<Chunk> {
         let mut cursor = Cursor(body);
-        let (until, digest) = (Time::from_nanos(cursor.take()?), ArrivalDigest(cursor.take()?));
+        let (until, digest) = (
+            Time::from_nanos(cursor.take()?),
+            ArrivalDigest(cursor.take()?),
+        );
         let last = cursor.take()? != 0;
         let (arrivals, decisions) = (cursor.count()?, cursor.count()?);
         let chunk = Chunk {
@@ -239,7 +248,8 @@ impl Chunk {
         }
     }
 
-    /// Appends the chunk to a record that begins with [`MAGIC`]. `body` is used on the way and may be used again.
+    /// Appends the chunk to a record that begins with [`MAGIC`]. `body` is used on the way and may
+    /// be used again.
     ///
     /// # Errors
     /// Those of `output`, and [`io::ErrorKind::InvalidInput`] beyond 4 GiB.
@@ -251,16 +261,18 @@ impl Chunk {
         output.write_all(body)
     }
 
-    /// Reads the next chunk; `None` at the end, also if what follows is the beginning of one that was not written to its end.
+    /// Reads the next chunk; `None` at the end, also if what follows is the beginning of one that
+    /// was not written to its end.
     ///
     /// # Errors
     /// Those of `input`; [`io::ErrorKind::InvalidData`] if it is no chunk.
     pub fn read_from(input: &mut dyn Read) -> io::Result<Option<Chunk>> {
         let mut head = Vec::with_capacity(12);
         input.take(12).read_to_end(&mut head)?;
-        let (Some(length), Some(digest)) =
-            (head.first_chunk(), head.last_chunk().filter(|_| head.len() == 12))
-        else {
+        let (Some(length), Some(digest)) = (
+            head.first_chunk(),
+            head.last_chunk().filter(|_| head.len() == 12),
+        ) else {
             return Ok(None);
         };
         let (length, digest) = (u32::from_le_bytes(*length), u64::from_le_bytes(*digest));
@@ -290,7 +302,10 @@ impl<R: Read> Chunks<R> {
     /// Those of `input`; [`io::ErrorKind::InvalidData`] if it is no record.
     pub fn new(mut input: R) -> io::Result<Self> {
         let mut magic = Vec::with_capacity(MAGIC.len());
-        input.by_ref().take(MAGIC.len() as u64).read_to_end(&mut magic)?;
+        input
+            .by_ref()
+            .take(MAGIC.len() as u64)
+            .read_to_end(&mut magic)?;
         if MAGIC.starts_with(&magic) {
             Ok(Chunks { input })
         } else {
@@ -373,7 +388,8 @@ impl Cursor<'_> {
         (0..rows).map(|_| next()).collect()
     }
     fn take_narrow<T: TryFrom<u64>>(&mut self, rows: usize) -> io::Result<Vec<T>> {
-        let next = |_| T::try_from(self.take()?).map_err(|_| invalid("a number in a record is too large"));
+        let next =
+            |_| T::try_from(self.take()?).map_err(|_| invalid("a number in a record is too large"));
         (0..rows).map(next).collect()
     }
     fn take_hops(&mut self, rows: usize) -> io::Result<Vec<u32>> {

@@ -1,4 +1,5 @@
-//! Replaying a record: the recorded arrivals go through freshly built hops, and these must decide what was recorded, to the nanosecond.
+//! Replaying a record: the recorded arrivals go through freshly built hops, and these must decide
+//! what was recorded, to the nanosecond.
 
 use crate::decision::Decision;
 use crate::graph::{Graph, Listener};
@@ -77,7 +78,10 @@ impl fmt::Display for Difference {
         };
         match self {
             Difference::UnknownFlow { packet, flow } => {
-                write!(f, "packet {packet} is of flow {flow}, which the scenario has not")
+                write!(
+                    f,
+                    "packet {packet} is of flow {flow}, which the scenario has not"
+                )
             }
             Difference::OutOfOrder { packet, at } => {
                 write!(
@@ -120,8 +124,8 @@ impl Listener for Decided {
     fn duplicated(&mut self, _original: PacketId, _copy: PacketId) {}
 }
 
-/// Pushes the recorded arrivals through `network`, built anew from the run's scenario and replicate. `interval` is the scenario's sampling
-/// interval. Stops at the first difference.
+/// Pushes the recorded arrivals through `network`, built anew from the run's scenario and
+/// replicate. `interval` is the scenario's sampling interval. Stops at the first difference.
 ///
 /// # Errors
 /// Those of reading the chunks.
@@ -189,12 +193,14 @@ impl Run {
                 return Err(Difference::OutOfOrder { packet, at: row.at });
             }
             self.digest.add(&row);
-            self.graph.handle_packet(row.at, row.packet(), |_, _, _, _| {});
+            self.graph
+                .handle_packet(row.at, row.packet(), |_, _, _, _| {});
         }
         Ok(())
     }
 
-    /// Compares what the chunk says with what was decided; if the chunk could not be replayed `whole`, as far as both go.
+    /// Compares what the chunk says with what was decided; if the chunk could not be replayed
+    /// `whole`, as far as both go.
     fn compare_decisions(&mut self, chunk: &Chunk, whole: bool) -> Result<(), Difference> {
         let mut decided = std::mem::take(&mut self.graph.listener_mut().0);
         let mut recorded = chunk.decisions();

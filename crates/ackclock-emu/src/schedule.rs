@@ -16,14 +16,16 @@ const LOOP_PRIORITY: i32 = 2;
 /// Ask before entering a user namespace: within one even root is refused.
 ///
 /// # Errors
-/// What sched_setscheduler(2) says: EPERM without CAP_SYS_NICE in the initial user namespace and without RLIMIT_RTPRIO,
-/// or in a control group without real-time budget.
+/// What sched_setscheduler(2) says: EPERM without CAP_SYS_NICE in the initial user namespace and
+/// without RLIMIT_RTPRIO, or in a control group without real-time budget.
 pub fn become_real_time() -> io::Result<()> {
     // Who may have one priority alone (RLIMIT_RTPRIO) takes turns with the hosts.
-    real_time::first_in_first_out(LOOP_PRIORITY).or_else(|_| real_time::first_in_first_out(HOST_PRIORITY))
+    real_time::first_in_first_out(LOOP_PRIORITY)
+        .or_else(|_| real_time::first_in_first_out(HOST_PRIORITY))
 }
 
-/// Makes the calling thread real-time as that of a host's workload. A host in a user namespace is refused.
+/// Makes the calling thread real-time as that of a host's workload. A host in a user namespace is
+/// refused.
 ///
 /// # Errors
 /// As [`become_real_time`].
@@ -43,8 +45,9 @@ pub fn try_real_time() -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-/// While it lives no processor of this machine enters an idle state (Linux, "PM QoS interface": a bound on the latency of waking). Waking a processor
-/// takes tens of microseconds, that of a virtual machine sometimes milliseconds: it has to get a processor of its host first.
+/// While it lives no processor of this machine enters an idle state (Linux, "PM QoS interface": a
+/// bound on the latency of waking). Waking a processor takes tens of microseconds, that of a
+/// virtual machine sometimes milliseconds: it has to get a processor of its host first.
 #[derive(Debug)]
 pub struct Wakefulness(
     #[expect(dead_code, reason = "the kernel forgets the request when it is closed")] File,
@@ -64,8 +67,8 @@ impl Wakefulness {
     }
 }
 
-/// The share of a second that all real-time threads of a processor may have, sched(7); the rest they are stopped. 1 if
-/// they never are; `None` if this kernel does not say.
+/// The share of a second that all real-time threads of a processor may have, sched(7); the rest
+/// they are stopped. 1 if they never are; `None` if this kernel does not say.
 pub fn real_time_share() -> Option<f64> {
     let number = |name: &str| -> Option<i64> {
         fs::read_to_string(format!("/proc/sys/kernel/sched_rt_{name}_us"))

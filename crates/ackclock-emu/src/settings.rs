@@ -1,4 +1,5 @@
-//! Kernel settings of a network namespace (sysctls), through /proc/sys/net, which shows each thread its own namespace's.
+//! Kernel settings of a network namespace (sysctls), through /proc/sys/net, which shows each thread
+//! its own namespace's.
 
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -56,7 +57,8 @@ pub struct TcpSettings {
     pub tail_loss_probe: Option<bool>,
     /// Detection of spurious timeouts, RFC 5682.
     pub frto: Option<bool>,
-    /// Segments that may be overtaken before one is taken for lost (the duplicate ACK threshold at the beginning).
+    /// Segments that may be overtaken before one is taken for lost (the duplicate ACK threshold at
+    /// the beginning).
     pub reordering_segments: Option<u32>,
     /// The least retransmission timeout, in microseconds; a route's own comes first.
     pub rto_min_us: Option<u32>,
@@ -72,8 +74,9 @@ impl TcpSettings {
     /// The settings by name and value, in the order of the fields.
     pub fn settings(&self) -> Vec<Setting> {
         let flag = |value: Option<bool>| value.map(|on| u8::from(on).to_string());
-        let choice =
-            |value: Option<bool>, yes: &str, no: &str| value.map(|on| if on { yes } else { no }.to_owned());
+        let choice = |value: Option<bool>, yes: &str, no: &str| {
+            value.map(|on| if on { yes } else { no }.to_owned())
+        };
         let buffer = |value: Option<u64>, default: u64| {
             // Least, initial and largest; the first two as the kernel has them by default.
             value.map(|largest| format!("4096 {} {largest}", default.min(largest)))
@@ -92,7 +95,8 @@ impl TcpSettings {
             ("frto", choice(self.frto, "2", "0")),
             (
                 "reordering",
-                self.reordering_segments.map(|segments| segments.to_string()),
+                self.reordering_segments
+                    .map(|segments| segments.to_string()),
             ),
             ("rto_min_us", self.rto_min_us.map(|span| span.to_string())),
             ("slow_start_after_idle", flag(self.slow_start_after_idle)),
@@ -105,7 +109,8 @@ impl TcpSettings {
     }
 }
 
-/// What every host needs whatever the scenario says: nothing is remembered from one connection to the next.
+/// What every host needs whatever the scenario says: nothing is remembered from one connection to
+/// the next.
 pub(crate) fn always() -> Vec<Setting> {
     vec![("net.ipv4.tcp_no_metrics_save".into(), "1".into())]
 }
@@ -211,6 +216,9 @@ mod tests {
             KernelAnswer::NotInThisKernel
         );
         let outcome = apply(&("kernel.hostname".into(), "x".into()));
-        assert!(matches!(outcome, KernelAnswer::Refused { .. }), "{outcome:?}");
+        assert!(
+            matches!(outcome, KernelAnswer::Refused { .. }),
+            "{outcome:?}"
+        );
     }
 }

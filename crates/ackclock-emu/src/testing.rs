@@ -28,7 +28,8 @@ impl Write for Shared {
 
 impl Output for Shared {}
 
-/// A packet of `length` bytes (20 at least) with a correct header; what follows the header says which packet it is.
+/// A packet of `length` bytes (20 at least) with a correct header; what follows the header says
+/// which packet it is.
 pub fn ipv4_packet(
     source: Ipv4Addr,
     destination: Ipv4Addr,
@@ -61,7 +62,8 @@ pub fn ipv4_packet(
     packet
 }
 
-/// Scenarios of which anything may be different from the next, what comes to their hops, and drivers of them.
+/// Scenarios of which anything may be different from the next, what comes to their hops, and
+/// drivers of them.
 pub mod networks {
     use super::ipv4_packet;
     use crate::driver::Driver;
@@ -111,7 +113,9 @@ pub mod networks {
         fn read(&self, name: &str) -> Result<String, String> {
             match name {
                 "rates" => Ok(include_str!("../../../traces/swinging-downlink.csv").into()),
-                "deliveries" => Ok(include_str!("../../../traces/swinging-downlink.mahimahi").into()),
+                "deliveries" => {
+                    Ok(include_str!("../../../traces/swinging-downlink.mahimahi").into())
+                }
                 other => SampleFiles.read(other),
             }
         }
@@ -122,13 +126,16 @@ pub mod networks {
     fn every<K: Kind>(more: Value) -> Vec<Selection<K>> {
         let of_entry = |entry: &'static Entry<K>| {
             let mut found = samples(&(entry.schema)());
-            found.iter_mut().for_each(|tree| tree["kind"] = entry.name.into());
+            found
+                .iter_mut()
+                .for_each(|tree| tree["kind"] = entry.name.into());
             found
         };
         let trees = K::entries().iter().flat_map(of_entry);
         let more = more.as_array().cloned().unwrap_or_default();
-        let choose =
-            |tree: Value| choose::<K>(&tree, &Traces).unwrap_or_else(|error| panic!("{tree}: {error}"));
+        let choose = |tree: Value| {
+            choose::<K>(&tree, &Traces).unwrap_or_else(|error| panic!("{tree}: {error}"))
+        };
         trees.chain(more).map(choose).collect()
     }
 
@@ -282,7 +289,8 @@ traffic = {{ kind = "bulk" }}
             let streams = Streams::new(scenario.seed, 0);
             let mut network = network::build(&scenario, &streams);
             if self.marks {
-                let link = network::build_link(&scenario, &scenario.hops[1], &streams, "hop/second");
+                let link =
+                    network::build_link(&scenario, &scenario.hops[1], &streams, "hop/second");
                 let marker = Discipline::Scheduled(Box::new(Marker::default()));
                 network.hops[1] = Hop::new(marker, link, Vec::new(), Span::from_millis(1));
             }
@@ -293,14 +301,21 @@ traffic = {{ kind = "bulk" }}
         }
     }
 
-    /// Marks every second packet when the link asks, and drops every fifth and what cannot be marked.
+    /// Marks every second packet when the link asks, and drops every fifth and what cannot be
+    /// marked.
     #[derive(Debug, Default)]
     struct Marker {
         waiting: Fifo,
         asked: u32,
     }
     impl Queue for Marker {
-        fn enqueue(&mut self, _now: Time, id: PacketId, _in_service: Backlog, context: &mut Context<'_>) {
+        fn enqueue(
+            &mut self,
+            _now: Time,
+            id: PacketId,
+            _in_service: Backlog,
+            context: &mut Context<'_>,
+        ) {
             self.waiting.push_back(id, context.packets);
         }
         fn dequeue(&mut self, now: Time, context: &mut Context<'_>) -> Option<PacketId> {
@@ -359,7 +374,8 @@ traffic = {{ kind = "bulk" }}
     /// What left: when, whose, which way, which bytes.
     pub type Left = Vec<(Time, FlowId, bool, Vec<u8>)>;
 
-    /// Drives packets through by a clock that jumps to what is due next and, if there is any `lateness`, wakes that much after it.
+    /// Drives packets through by a clock that jumps to what is due next and, if there is any
+    /// `lateness`, wakes that much after it.
     pub fn drive(
         driver: &mut Driver,
         arrivals: &[Coming],
@@ -386,7 +402,12 @@ traffic = {{ kind = "bulk" }}
                     "a punctual clock misses nothing"
                 );
                 let direction = departure.direction.is_forward();
-                left.push((departure.at, departure.flow, direction, departure.bytes.to_vec()));
+                left.push((
+                    departure.at,
+                    departure.flow,
+                    direction,
+                    departure.bytes.to_vec(),
+                ));
             }
             at_each(driver);
         }

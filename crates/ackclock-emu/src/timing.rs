@@ -11,7 +11,8 @@ const FINENESS: u32 = 3;
 pub struct Timing {
     /// How late packets were written, after the moment the model gave them.
     pub lateness: Histogram<FINENESS>,
-    /// The longest time the loop was away: late after a moment it had asked to be woken at, or busy with one turn.
+    /// The longest time the loop was away: late after a moment it had asked to be woken at, or busy
+    /// with one turn.
     pub longest_gap: Span,
     /// How often the loop went round.
     pub turns: u64,

@@ -9,9 +9,11 @@ use std::os::fd::OwnedFd;
 /// Where the driver is reached.
 pub const NODE: &str = "/dev/net/tun";
 
-/// Makes a TUN interface in the calling thread's network namespace, gone when the descriptor is closed. It is down.
+/// Makes a TUN interface in the calling thread's network namespace, gone when the descriptor is
+/// closed. It is down.
 ///
-/// Offloads are refused, so that what is read are packets as they would be on a wire: of at most the MTU, summed.
+/// Offloads are refused, so that what is read are packets as they would be on a wire: of at most
+/// the MTU, summed.
 ///
 /// # Errors
 /// What open(2) says about the node (EACCES, ENOENT), or the driver about the interface (EPERM).

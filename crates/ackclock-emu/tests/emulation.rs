@@ -1,8 +1,8 @@
-//! Whole runs on this machine: the kernel's TCP through the hops of a scenario, and what is said of it. Nothing is asserted about time, and
-//! nothing about whether this machine can be trusted.
+//! Whole runs on this machine: the kernel's TCP through the hops of a scenario, and what is said of
+//! it. Nothing is asserted about time, and nothing about whether this machine can be trusted.
 //!
-//! What this machine does not allow is skipped, and said on standard error. As root everything runs a second time as a user without
-//! privileges.
+//! What this machine does not allow is skipped, and said on standard error. As root everything runs
+//! a second time as a user without privileges.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -80,7 +80,10 @@ impl Folder {
     fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("ackclock-emulation-{}-{number}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!(
+            "ackclock-emulation-{}-{number}",
+            std::process::id()
+        ));
         fs::create_dir(&folder).unwrap();
         Folder(folder)
     }
@@ -112,7 +115,9 @@ impl Watch for Watched {
     fn take_tcp_info(&mut self, rows: Table) -> io::Result<()> {
         let acknowledged = numbers(&rows, "acknowledged_bytes");
         self.rows += acknowledged.len();
-        self.acknowledged_bytes = acknowledged.into_iter().fold(self.acknowledged_bytes, f64::max);
+        self.acknowledged_bytes = acknowledged
+            .into_iter()
+            .fold(self.acknowledged_bytes, f64::max);
         Ok(())
     }
     fn proceed(&mut self, _elapsed: Time, delivered_bytes: u64) -> bool {
@@ -161,8 +166,8 @@ fn run_until(scenario: &Scenario, device: DeviceChoice, enough: Enough) -> Optio
         acknowledged_bytes: 0.0,
         enough,
     };
-    let outcome =
-        emulation::emulate(&job, &options, &mut watch).unwrap_or_else(|failure| panic!("{failure}"));
+    let outcome = emulation::emulate(&job, &options, &mut watch)
+        .unwrap_or_else(|failure| panic!("{failure}"));
     let record = BufReader::new(File::open(record::file_of(&folder.0, &job)).unwrap());
     let replay = replay(
         job.network(),
@@ -174,7 +179,9 @@ fn run_until(scenario: &Scenario, device: DeviceChoice, enough: Enough) -> Optio
     assert!(replay.complete && replay.decisions > 0);
     let captures = Point::ALL.map(|point| {
         let name = format!("{}-{}", job.name(), point.file_name());
-        fs::metadata(folder.0.join("pcap").join(name)).unwrap().len()
+        fs::metadata(folder.0.join("pcap").join(name))
+            .unwrap()
+            .len()
     });
     Some(Ran {
         outcome,
@@ -185,7 +192,12 @@ fn run_until(scenario: &Scenario, device: DeviceChoice, enough: Enough) -> Optio
 }
 
 fn table<'a>(outcome: &'a EmulationOutcome, name: &str) -> &'a Table {
-    &outcome.tables.iter().find(|(known, _)| *known == name).unwrap().1
+    &outcome
+        .tables
+        .iter()
+        .find(|(known, _)| *known == name)
+        .unwrap()
+        .1
 }
 
 fn column<'a>(table: &'a Table, name: &str) -> &'a Column {
@@ -221,7 +233,8 @@ fn flows_of_every_kind_and_what_is_said_of_them() {
         let outcome = &ran.outcome;
         assert!(outcome.complete);
         // A machine that is short of time reads less often, and says so; nothing else may be wrong.
-        let others = |warning: &&String| !warning.ends_with("tcp_info were left out: there was no time");
+        let others =
+            |warning: &&String| !warning.ends_with("tcp_info were left out: there was no time");
         let warnings: Vec<&String> = outcome.warnings.iter().filter(others).collect();
         assert_eq!(warnings, [""; 0]);
         let flows = table(outcome, "flows");
@@ -229,7 +242,8 @@ fn flows_of_every_kind_and_what_is_said_of_them() {
         assert_eq!(words(flows, "control"), ["reno", "reno", "cubic", "udp"]);
         assert_eq!(numbers(flows, "point"), [3.0; 4]);
         let delivered = numbers(flows, "delivered_bytes");
-        // Which segments are lost, a SYN or the file's last among them, and wait for timeouts beyond the end, is the draws' to say.
+        // Which segments are lost, a SYN or the file's last among them, and wait for timeouts
+        // beyond the end, is the draws' to say.
         assert!(
             delivered[0] + delivered[1] > 0.0 && delivered[3] > 0.0,
             "{delivered:?}"
@@ -242,13 +256,15 @@ fn flows_of_every_kind_and_what_is_said_of_them() {
             "done if all is there"
         );
         assert!(completion[0].is_nan() && completion[3].is_nan());
-        // Of datagrams 28 bytes more each are on the wire; what of a connection arrived out of order waits for its turn.
+        // Of datagrams 28 bytes more each are on the wire; what of a connection arrived out of
+        // order waits for its turn.
         let (goodput, throughput) = (
             numbers(flows, "goodput_bit_per_s"),
             numbers(flows, "throughput_bit_per_s"),
         );
         assert!(goodput[3] > 0.0 && goodput[3] < throughput[3]);
-        // The file may be there before the warm-up is over, or soon after; these two share the link all the time.
+        // The file may be there before the warm-up is over, or soon after; these two share the link
+        // all the time.
         let shared = throughput[0] + throughput[1];
         assert!(shared > 0.0 && shared < 12e6, "{throughput:?}");
         let rtt = numbers(flows, "rtt_min_s");
@@ -276,7 +292,11 @@ fn flows_of_every_kind_and_what_is_said_of_them() {
             ran.tcp_info_rows
         );
         let samples = table(outcome, "samples");
-        assert!(numbers(samples, "cwnd_bytes").iter().all(|cwnd| *cwnd >= 1448.0));
+        assert!(
+            numbers(samples, "cwnd_bytes")
+                .iter()
+                .all(|cwnd| *cwnd >= 1448.0)
+        );
         let fidelity = table(outcome, "fidelity");
         assert_eq!(numbers(fidelity, "probes_sent"), [20.0]);
         assert!(numbers(fidelity, "probe_extra_p50_s")[0] > 0.0);
@@ -303,7 +323,11 @@ fn flows_of_every_kind_and_what_is_said_of_them() {
 fn a_file_arrives_each_byte_once() {
     let mut scenario = scenario(&MIXED.replace("1500 ms", "1 h"));
     scenario.flows.retain(|group| group.name == "file");
-    let Some(ran) = run_until(&scenario, DeviceChoice::Automatic, Enough::Acknowledged(40_000)) else {
+    let Some(ran) = run_until(
+        &scenario,
+        DeviceChoice::Automatic,
+        Enough::Acknowledged(40_000),
+    ) else {
         return;
     };
     let flows = table(&ran.outcome, "flows");

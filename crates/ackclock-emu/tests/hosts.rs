@@ -1,8 +1,8 @@
-//! Hosts on this machine: they reach each other through a loop in the test, the kernel takes what they configure, and
-//! whatever is killed, nothing is left.
+//! Hosts on this machine: they reach each other through a loop in the test, the kernel takes what
+//! they configure, and whatever is killed, nothing is left.
 //!
-//! What this machine does not allow is skipped, and said on standard error. As root everything runs a second time as a
-//! user without privileges.
+//! What this machine does not allow is skipped, and said on standard error. As root everything runs
+//! a second time as a user without privileges.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -67,7 +67,10 @@ fn start(choice: DeviceChoice) -> Option<(Host, Device)> {
 /// Two hosts with an address each and a route to the other's.
 fn two(choice: DeviceChoice) -> Option<[(Host, Device); 2]> {
     let mut hosts = [start(choice)?, start(choice)?];
-    for ((host, _), (own, other)) in hosts.iter_mut().zip([(SENDER, RECEIVER), (RECEIVER, SENDER)]) {
+    for ((host, _), (own, other)) in hosts
+        .iter_mut()
+        .zip([(SENDER, RECEIVER), (RECEIVER, SENDER)])
+    {
         let route = Route {
             destination: other,
             prefix: 32,
@@ -126,7 +129,8 @@ impl Forwarder {
                         alter(&mut buffer[..length]);
                         forwarded.packets += 1;
                         forwarded.largest = forwarded.largest.max(length);
-                        forwarded.without_room += u64::from(!devices[to].write(&buffer[..length]).unwrap());
+                        forwarded.without_room +=
+                            u64::from(!devices[to].write(&buffer[..length]).unwrap());
                     }
                 }
             }
@@ -183,7 +187,10 @@ fn a_datagram_there_and_back() {
             ),
             (1, 1)
         );
-        assert_eq!(statistics.len(), if choice == DeviceChoice::Tun { 1 } else { 2 });
+        assert_eq!(
+            statistics.len(),
+            if choice == DeviceChoice::Tun { 1 } else { 2 }
+        );
         // Neither host has said anything that nobody asked for.
         let expected = Forwarded {
             packets: 2,
@@ -268,7 +275,10 @@ fn a_connection_in_packets_of_at_most_the_mtu() {
         assert!(forwarded.packets >= BYTES / 1460);
         let statistics = sender.statistics().unwrap();
         assert!(statistics[0].counters.sent_packets >= BYTES / 1460);
-        let lost: Vec<u64> = devices.iter_mut().map(|device| device.lost().unwrap()).collect();
+        let lost: Vec<u64> = devices
+            .iter_mut()
+            .map(|device| device.lost().unwrap())
+            .collect();
         let _ = writeln!(
             io::stderr(),
             "{choice:?} as user {}: {forwarded:?}, lost {lost:?}, drops {}, discipline {:?}, {:?}",
@@ -324,8 +334,9 @@ traffic = { kind = "bulk" }
     network::build(&scenario, &Streams::new(scenario.seed, 0))
 }
 
-/// The kernel's own TCP through the engine's hops: all arrives, every packet is accounted for, and the engine, given the same arrivals, decides the
-/// same to the nanosecond. How punctual it was is printed, not asserted.
+/// The kernel's own TCP through the engine's hops: all arrives, every packet is accounted for, and
+/// the engine, given the same arrivals, decides the same to the nanosecond. How punctual it was is
+/// printed, not asserted.
 #[test]
 fn a_connection_through_the_hops_of_a_scenario_replays() {
     const BYTES: u64 = 3_000_000;
@@ -373,7 +384,11 @@ fn a_connection_through_the_hops_of_a_scenario_replays() {
             report.driver.losses()[0].queue > 0 && dropped == report.driver.losses()[0].queue,
             "the queue overflows, and nothing else drops"
         );
-        assert_eq!((traffic.largest, traffic.malformed), (1500, 0), "{choice:?}");
+        assert_eq!(
+            (traffic.largest, traffic.malformed),
+            (1500, 0),
+            "{choice:?}"
+        );
         let chunks = record.0.lock().unwrap().clone();
         let replayed = replay(short_queue(), INTERVAL, Chunks::new(&chunks[..]).unwrap()).unwrap();
         assert_eq!(replayed.difference, None, "{choice:?}");
@@ -438,7 +453,9 @@ fn the_kernel_takes_what_it_knows_and_the_rest_is_reported() {
             routes: vec![route(1, metrics), route(2, unknown)],
         };
         let report = host.configure(configuration).unwrap();
-        let accepted = |value: &str| KernelAnswer::Accepted { value: value.into() };
+        let accepted = |value: &str| KernelAnswer::Accepted {
+            value: value.into(),
+        };
         for (name, value) in [
             ("net.ipv4.tcp_sack", "0"),
             ("net.ipv4.tcp_recovery", "0"),
@@ -482,7 +499,10 @@ fn the_kernel_takes_what_it_knows_and_the_rest_is_reported() {
         assert!(!reason.is_empty());
         // Everything since the beginning, in order.
         let all = host.report().unwrap();
-        assert_eq!(*outcome(&all, "net.ipv4.tcp_no_metrics_save"), accepted("1"));
+        assert_eq!(
+            *outcome(&all, "net.ipv4.tcp_no_metrics_save"),
+            accepted("1")
+        );
         assert_eq!(all[all.len() - report.len()..], report[..]);
         host.exit().unwrap();
     }
@@ -515,7 +535,11 @@ fn metrics_of_a_route_reach_its_connections() {
     );
     let controls: Vec<String> = ["reno", "cubic"].map(String::from).into();
     for (name, outcome) in sender.congestion_controls(&controls).unwrap() {
-        if outcome != (KernelAnswer::Accepted { value: name.clone() }) {
+        if outcome
+            != (KernelAnswer::Accepted {
+                value: name.clone(),
+            })
+        {
             skip(&format!("this kernel has no {name}"));
             continue;
         }
@@ -552,7 +576,8 @@ fn metrics_of_a_route_reach_its_connections() {
             assert_eq!(ask(&mut receiver, json!({"do": "tcp_count"})), json!(5000));
             assert_eq!(sending.join().unwrap(), json!(name));
         });
-        // All that the sender sent before its data has passed by now; on a slow machine a SYN is sent again.
+        // All that the sender sent before its data has passed by now; on a slow machine a SYN is
+        // sent again.
         let of_syns: BTreeSet<u32> = sizes.try_iter().map(u32::from).collect();
         assert_eq!(of_syns, BTreeSet::from([size]));
     }
@@ -590,7 +615,12 @@ fn a_host_is_alone_in_its_namespaces() {
         let controls = host
             .congestion_controls(&["reno".into(), "nosuchcontrol".into()])
             .unwrap();
-        assert_eq!(controls[0].1, KernelAnswer::Accepted { value: "reno".into() });
+        assert_eq!(
+            controls[0].1,
+            KernelAnswer::Accepted {
+                value: "reno".into()
+            }
+        );
         assert_eq!(controls[1].1, KernelAnswer::NotInThisKernel);
         let refused = host.call(json!({"do": "magic"}), None).unwrap_err();
         assert!(
@@ -627,7 +657,8 @@ fn the_first_process_reaps_what_others_leave() {
     if let Err(HostError::Failed(reason)) = children {
         return skip(&format!("this kernel does not list children: {reason}"));
     }
-    // Each answer lets the host look at what has ended; a child that is never reaped makes this go on for ever.
+    // Each answer lets the host look at what has ended; a child that is never reaped makes this go
+    // on for ever.
     while ask(&mut host, json!({"do": "count_children"})) != json!(0) {
         std::thread::yield_now();
     }
@@ -720,7 +751,8 @@ struct Supervised {
     /// Ids of the started process and of the first process, of each host.
     hosts: Vec<[i32; 2]>,
     namespaces: [BTreeSet<PathBuf>; 2],
-    /// Keeps the kernel from giving their numbers to the namespaces of another test's host as soon as nobody is in these.
+    /// Keeps the kernel from giving their numbers to the namespaces of another test's host as soon
+    /// as nobody is in these.
     _held: Vec<File>,
 }
 
@@ -747,7 +779,9 @@ impl Supervised {
         let held = held.collect();
         let own = namespaces("self");
         let namespaces = [0, 1].map(|host: usize| {
-            let all = hosts[host].iter().flat_map(|id| namespaces(&id.to_string()));
+            let all = hosts[host]
+                .iter()
+                .flat_map(|id| namespaces(&id.to_string()));
             all.filter(|namespace| !own.contains(namespace)).collect()
         });
         Supervised {
@@ -760,7 +794,12 @@ impl Supervised {
     }
 
     fn answers(&mut self) -> Vec<String> {
-        self.supervisor.stdin.as_mut().unwrap().write_all(b"?\n").unwrap();
+        self.supervisor
+            .stdin
+            .as_mut()
+            .unwrap()
+            .write_all(b"?\n")
+            .unwrap();
         let mut line = String::new();
         self.said.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap()
@@ -782,11 +821,14 @@ enum Victim {
     FirstProcess,
 }
 
-/// Two hosts with an orphan each; one process is killed; what depends on it must be gone, the rest with the supervisor.
+/// Two hosts with an orphan each; one process is killed; what depends on it must be gone, the rest
+/// with the supervisor.
 fn nothing_is_left_after(victim: Victim, choice: DeviceChoice) {
     let mut supervised = Supervised::start(choice);
     // PID, network, perhaps that of a pair's other end, and perhaps user.
-    let count = 2 + usize::from(choice == DeviceChoice::PacketSocket) + usize::from(geteuid().as_raw() != 0);
+    let count = 2
+        + usize::from(choice == DeviceChoice::PacketSocket)
+        + usize::from(geteuid().as_raw() != 0);
     for host in &supervised.namespaces {
         assert_eq!(host.len(), count, "{host:?}");
         // The process that was started, the first process, the orphan.
@@ -817,7 +859,11 @@ fn nothing_is_left_after(victim: Victim, choice: DeviceChoice) {
     }
     drop(supervised.supervisor.stdin.take());
     let status = supervised.supervisor.wait().unwrap();
-    assert_eq!(status.success(), matches!(victim, Victim::Nobody), "{victim:?}");
+    assert_eq!(
+        status.success(),
+        matches!(victim, Victim::Nobody),
+        "{victim:?}"
+    );
     handles.iter().flatten().for_each(wait_for_end);
     for host in &supervised.namespaces {
         assert_eq!(inhabitants(host), [""; 0], "{victim:?} {choice:?}");

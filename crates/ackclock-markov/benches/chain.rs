@@ -1,4 +1,5 @@
-//! One chain of 10 000 windows at the ends and in the middle of the loss rates, and a thousand chains of 1000.
+//! One chain of 10 000 windows at the ends and in the middle of the loss rates, and a thousand
+//! chains of 1000.
 
 use ackclock_markov::chain;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
@@ -6,7 +7,9 @@ use std::hint::black_box;
 
 fn bernoulli(p: f64, w_max: usize) -> (Vec<f64>, Vec<f64>) {
     let log = |w: usize| w as f64 * (-p).ln_1p();
-    (2..=w_max).map(|w| (log(w).exp(), -log(w).exp_m1())).unzip()
+    (2..=w_max)
+        .map(|w| (log(w).exp(), -log(w).exp_m1()))
+        .unzip()
 }
 
 fn halving(w_max: usize) -> Vec<usize> {

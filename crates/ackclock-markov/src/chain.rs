@@ -14,12 +14,14 @@
 //! the range has left the part above, the anchor moves to where the walk is. Each state is summed
 //! twice at most.
 //!
-//! Source: the cut equations are those of Bogoiavlenskaia, Kojo, Mutka and Alanko, "Analytical Markovian model of TCP
-//! congestion avoidance algorithm performance", University of Helsinki, C-2002-13; the sum is a queue of two stacks.
+//! Source: the cut equations are those of Bogoiavlenskaia, Kojo, Mutka and Alanko, "Analytical
+//! Markovian model of TCP congestion avoidance algorithm performance", University of Helsinki,
+//! C-2002-13; the sum is a queue of two stacks.
 
 use crate::climb::{Refused, bottom, check_above, check_down, check_probabilities};
 
-/// Masses below e^-760 (about 1e-330) of the lowest state's are no doubles: the walk starts below them.
+/// Masses below e^-760 (about 1e-330) of the lowest state's are no doubles: the walk starts below
+/// them.
 const NEGLIGIBLE_LOG: f64 = -760.0;
 /// Stored masses are divided by a mass that grows beyond this.
 const LARGE: f64 = 1e200;
@@ -140,7 +142,9 @@ fn walk(
         }
     }
     let total: f64 = law[bottom..=top].iter().rev().sum();
-    law[bottom..=top].iter_mut().for_each(|value| *value /= total);
+    law[bottom..=top]
+        .iter_mut()
+        .for_each(|value| *value /= total);
 }
 
 /// Where the walk starts: `pi_{k+1} / pi_k <= s_k / f_{k+1}` by the cut equation, of f the part

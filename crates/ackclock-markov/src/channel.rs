@@ -1,15 +1,18 @@
 //! The stationary law of a climbing chain beside which a channel of two states moves.
 //!
-//! A state is (k, channel). A round takes it to k+1 with the matrix `survive[k]` over channel states, or to `down[k]` with
-//! `lose[k]`. With R_k the visits to level k+1 between two visits to levels up to k, seen from level k,
+//! A state is (k, channel). A round takes it to k+1 with the matrix `survive[k]` over channel
+//! states, or to `down[k]` with `lose[k]`. With R_k the visits to level k+1 between two visits to
+//! levels up to k, seen from level k,
 //!
 //! ```text
-//! pi_{k+1} = pi_k R_k,   R_{k-1} = S_{k-1} (I - U_k)^-1,   U_k = sum over w with down(w) = k of R_k … R_{w-1} F_w
+//! pi_{k+1} = pi_k R_k,   R_{k-1} = S_{k-1} (I - U_k)^-1,   U_k = sum over w with down(w) = k of
+//! R_k … R_{w-1} F_w
 //! ```
 //!
-//! U_k are the returns to level k from above. What leaves level k for good, v_k, is a sum of the same products over
-//! k <= w <= hi(k-1); I - U_k has row sums v_k, so its inverse needs no subtraction (as in the elimination of Grassmann, Taksar and
-//! Heyman). Products over a range are formed as in [`crate::chain`], split at an anchor.
+//! U_k are the returns to level k from above. What leaves level k for good, v_k, is a sum of the
+//! same products over k <= w <= hi(k-1); I - U_k has row sums v_k, so its inverse needs no
+//! subtraction (as in the elimination of Grassmann, Taksar and Heyman). Products over a range are
+//! formed as in [`crate::chain`], split at an anchor.
 
 use crate::climb::{Refused, bottom, check_down, check_probabilities};
 
@@ -44,7 +47,8 @@ fn row_sums(a: Matrix) -> Vector {
     apply(a, [1.0, 1.0])
 }
 
-/// `(I - U)^-1` from U's off-diagonal entries and the row sums v of I - U; none where nothing leaves.
+/// `(I - U)^-1` from U's off-diagonal entries and the row sums v of I - U; none where nothing
+/// leaves.
 fn inverse(returns: Matrix, leaving: Vector) -> Option<Matrix> {
     let size = leaving[0].max(leaving[1]).max(returns[1]).max(returns[2]);
     let [v, w, b, c] = [leaving[0], leaving[1], returns[1], returns[2]].map(|value| value / size);
@@ -115,12 +119,17 @@ impl Products {
 
 /// The stationary law: two masses (one per channel state) for each level, all together one.
 ///
-/// `survive` and `lose` hold a matrix per level; their sum is stochastic. From the top level a survivor stays there; a
-/// level that nobody survives is the top of what is reached.
+/// `survive` and `lose` hold a matrix per level; their sum is stochastic. From the top level a
+/// survivor stays there; a level that nobody survives is the top of what is reached.
 ///
 /// # Errors
-/// If lengths do not match, a value is no probability, the map is not as in [`crate::chain`], or the channel never changes.
-pub fn stationary(survive: &[Matrix], lose: &[Matrix], down: &[usize]) -> Result<Vec<Vector>, Refused> {
+/// If lengths do not match, a value is no probability, the map is not as in [`crate::chain`], or
+/// the channel never changes.
+pub fn stationary(
+    survive: &[Matrix],
+    lose: &[Matrix],
+    down: &[usize],
+) -> Result<Vec<Vector>, Refused> {
     check_down(down)?;
     for matrices in [survive, lose] {
         if matrices.len() != down.len() {
@@ -191,8 +200,8 @@ fn descend(survive: &[Matrix], lose: &[Matrix], down: &[usize], top: usize) -> D
     }
 }
 
-/// The channel's law at a level that is never left for good from at least one of its states; none if it depends on where
-/// the channel starts.
+/// The channel's law at a level that is never left for good from at least one of its states; none
+/// if it depends on where the channel starts.
 fn settled(returns: Matrix, leaving: Vector) -> Option<Vector> {
     let changes = returns[1] + returns[2];
     match leaving {

@@ -1,4 +1,5 @@
-//! What all chains that climb one step at a time have in common: who falls where, and what input is refused.
+//! What all chains that climb one step at a time have in common: who falls where, and what input is
+//! refused.
 
 use std::fmt;
 
@@ -18,7 +19,8 @@ pub enum Refused {
     Probability(f64),
     /// The state at this index falls upwards, or lower than the state below it does.
     Down(usize),
-    /// Not all states can be reached from one another, so that there is more than one stationary law.
+    /// Not all states can be reached from one another, so that there is more than one stationary
+    /// law.
     Reducible,
     /// The states of a row's targets do not exist, or the row says nothing.
     Row(usize),
@@ -28,12 +30,20 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refused::Empty => write!(f, "there is no state"),
-            Refused::Length { expected, found } => write!(f, "{found} values where {expected} are needed"),
+            Refused::Length { expected, found } => {
+                write!(f, "{found} values where {expected} are needed")
+            }
             Refused::Probability(value) => write!(f, "{value} is no probability"),
             Refused::Reducible => write!(f, "there is more than one stationary law"),
-            Refused::Row(state) => write!(f, "state {state} leads nowhere, or to a state that is not there"),
+            Refused::Row(state) => write!(
+                f,
+                "state {state} leads nowhere, or to a state that is not there"
+            ),
             Refused::Down(state) => {
-                write!(f, "state {state} falls upwards, or lower than the state below it")
+                write!(
+                    f,
+                    "state {state} falls upwards, or lower than the state below it"
+                )
             }
         }
     }
@@ -43,7 +53,10 @@ impl std::error::Error for Refused {}
 
 /// Checks that all are probabilities; rounding may have put them a little above one.
 pub(crate) fn check_probabilities(values: &[f64]) -> Result<(), Refused> {
-    match values.iter().find(|value| !(0.0..=1.0 + 1e-9).contains(*value)) {
+    match values
+        .iter()
+        .find(|value| !(0.0..=1.0 + 1e-9).contains(*value))
+    {
         Some(&value) => Err(Refused::Probability(value)),
         None => Ok(()),
     }
@@ -54,14 +67,15 @@ pub(crate) fn check_down(down: &[usize]) -> Result<(), Refused> {
     if down.is_empty() {
         return Err(Refused::Empty);
     }
-    let bad = |state: &usize| down[*state] > *state || (*state > 0 && down[*state] < down[*state - 1]);
+    let bad =
+        |state: &usize| down[*state] > *state || (*state > 0 && down[*state] < down[*state - 1]);
     (0..down.len())
         .find(bad)
         .map_or(Ok(()), |state| Err(Refused::Down(state)))
 }
 
-/// Checks the shares of falls that end one state above the down map: below one, no fall ends above where it began, and
-/// of falls to the same state those that are not shared come first.
+/// Checks the shares of falls that end one state above the down map: below one, no fall ends above
+/// where it began, and of falls to the same state those that are not shared come first.
 pub(crate) fn check_above(down: &[usize], above: &[f64]) -> Result<(), Refused> {
     if above.len() != down.len() {
         return Err(Refused::Length {
@@ -75,7 +89,8 @@ pub(crate) fn check_above(down: &[usize], above: &[f64]) -> Result<(), Refused> 
     let whole_after_part = |state: usize| {
         state > 0 && down[state] == down[state - 1] && above[state] == 0.0 && above[state - 1] > 0.0
     };
-    let bad = |state: &usize| (above[*state] > 0.0 && down[*state] == *state) || whole_after_part(*state);
+    let bad =
+        |state: &usize| (above[*state] > 0.0 && down[*state] == *state) || whole_after_part(*state);
     (0..down.len())
         .find(bad)
         .map_or(Ok(()), |state| Err(Refused::Down(state)))
@@ -83,5 +98,8 @@ pub(crate) fn check_above(down: &[usize], above: &[f64]) -> Result<(), Refused> 
 
 /// The lowest state that is ever returned to: nobody above `bottom` falls below it.
 pub(crate) fn bottom(down: &[usize], top: usize) -> usize {
-    (0..=top).rev().find(|&state| down[state] == state).unwrap_or(0)
+    (0..=top)
+        .rev()
+        .find(|&state| down[state] == state)
+        .unwrap_or(0)
 }

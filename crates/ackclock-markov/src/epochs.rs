@@ -1,8 +1,10 @@
-//! The stationary law of a window seen at losses only, whose path to the next loss is a row of a sparse matrix.
+//! The stationary law of a window seen at losses only, whose path to the next loss is a row of a
+//! sparse matrix.
 //!
-//! Such a chain (CUBIC's) does not climb step by step, so it has no cut recursion. It forgets quickly, though: every loss
-//! takes a share of what was there. Its law is found by letting it run, with additions and products of non-negative
-//! numbers only. Each step is averaged with standing still, so that a chain that alternates settles as well.
+//! Such a chain (CUBIC's) does not climb step by step, so it has no cut recursion. It forgets
+//! quickly, though: every loss takes a share of what was there. Its law is found by letting it run,
+//! with additions and products of non-negative numbers only. Each step is averaged with standing
+//! still, so that a chain that alternates settles as well.
 
 use crate::climb::{Refused, check_probabilities};
 
@@ -13,11 +15,17 @@ const PATIENCE: usize = 100_000;
 
 /// The stationary law.
 ///
-/// State k leads to `targets[j]` with `probabilities[j]` for j in `offsets[k]..offsets[k + 1]`; rows need not be normalised.
+/// State k leads to `targets[j]` with `probabilities[j]` for j in `offsets[k]..offsets[k + 1]`;
+/// rows need not be normalised.
 ///
 /// # Errors
-/// If there is no state, a row is empty or leads out of the states, a value is no probability, or the chain does not settle.
-pub fn stationary(offsets: &[usize], targets: &[usize], probabilities: &[f64]) -> Result<Vec<f64>, Refused> {
+/// If there is no state, a row is empty or leads out of the states, a value is no probability, or
+/// the chain does not settle.
+pub fn stationary(
+    offsets: &[usize],
+    targets: &[usize],
+    probabilities: &[f64],
+) -> Result<Vec<f64>, Refused> {
     let rows = normalised(offsets, targets, probabilities)?;
     let states = offsets.len() - 1;
     let mut law = vec![1.0 / states as f64; states];

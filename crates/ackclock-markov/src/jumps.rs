@@ -16,7 +16,11 @@ const LARGE: f64 = 1e200;
 ///
 /// # Errors
 /// As there, and if there is more than one stationary law.
-pub fn stationary(offsets: &[usize], targets: &[usize], probabilities: &[f64]) -> Result<Vec<f64>, Refused> {
+pub fn stationary(
+    offsets: &[usize],
+    targets: &[usize],
+    probabilities: &[f64],
+) -> Result<Vec<f64>, Refused> {
     let sparse = normalised(offsets, targets, probabilities)?;
     let states = offsets.len() - 1;
     let row = |state: usize| offsets[state]..offsets[state + 1];
@@ -31,7 +35,8 @@ pub fn stationary(offsets: &[usize], targets: &[usize], probabilities: &[f64]) -
     };
     // Of the states below the one that is censored next, the highest first.
     let mut rows: Vec<Vec<f64>> = (0..states).rev().take(up + 1).map(open).collect();
-    // How often the state is entered from each of the `up` below it, the highest first, for each visit there.
+    // How often the state is entered from each of the `up` below it, the highest first, for each
+    // visit there.
     let mut entered = vec![0.0; states * up];
     for state in (1..states).rev() {
         let censored = rows.remove(0);
@@ -39,7 +44,10 @@ pub fn stationary(offsets: &[usize], targets: &[usize], probabilities: &[f64]) -
         if leaving <= 0.0 {
             return Err(Refused::Reducible);
         }
-        let first = censored.iter().position(|&chance| chance > 0.0).unwrap_or(0);
+        let first = censored
+            .iter()
+            .position(|&chance| chance > 0.0)
+            .unwrap_or(0);
         for (back, below) in rows.iter_mut().enumerate().take(up.min(state)) {
             let share = below[state] / leaving;
             if share > 0.0 {

@@ -1,4 +1,5 @@
-//! Stationary laws of Markov chains of congestion control. Numbers in, numbers out: no Python, no files, no clock.
+//! Stationary laws of Markov chains of congestion control. Numbers in, numbers out: no Python, no
+//! files, no clock.
 //!
 //! - [`chain`]: a window that climbs one step per round and falls by a non-decreasing map, in O(N).
 //! - [`jumps`]: a window that climbs by a few states per round and falls anywhere, in O(N^2).

@@ -1,4 +1,5 @@
-//! The kernels against elimination without subtraction (Grassmann, Taksar and Heyman 1985), component by component.
+//! The kernels against elimination without subtraction (Grassmann, Taksar and Heyman 1985),
+//! component by component.
 
 use ackclock_markov::{chain, channel, epochs, jumps};
 use proptest::prelude::*;
@@ -18,7 +19,12 @@ fn eliminated(mut p: Vec<Vec<f64>>) -> Vec<f64> {
     }
     let mut law = vec![1.0];
     while law.len() < n {
-        law.push(law.iter().zip(&p).map(|(mass, row)| mass * row[law.len()]).sum());
+        law.push(
+            law.iter()
+                .zip(&p)
+                .map(|(mass, row)| mass * row[law.len()])
+                .sum(),
+        );
     }
     let total: f64 = law.iter().sum();
     law.iter().map(|mass| mass / total).collect()
@@ -149,7 +155,14 @@ fn what_is_no_chain_is_refused() {
     assert!(chain::stationary(&two, &[0.5], &[0, 0]).is_err());
     assert!(chain::stationary(&[f64::NAN, 0.5], &two, &[0, 0]).is_err());
     assert!(chain::stationary(&[-0.5, 0.5], &two, &[0, 0]).is_err());
-    assert!(channel::stationary(&[[0.5, 0.0, 0.0, 0.5]; 2], &[[0.5, 0.0, 0.0, 0.5]; 2], &[0, 0]).is_err());
+    assert!(
+        channel::stationary(
+            &[[0.5, 0.0, 0.0, 0.5]; 2],
+            &[[0.5, 0.0, 0.0, 0.5]; 2],
+            &[0, 0]
+        )
+        .is_err()
+    );
     for (down, above) in [
         ([0, 0], [0.0, 1.0]),
         ([0, 1], [0.0, 0.5]),
@@ -180,7 +193,8 @@ fn down_maps(states: usize) -> impl Strategy<Value = Vec<usize>> {
     })
 }
 
-/// Where falls end in a chain whose states are equally far apart, as the state below and the share above it.
+/// Where falls end in a chain whose states are equally far apart, as the state below and the share
+/// above it.
 fn shared_falls(states: usize, kept: f64, least: f64) -> (Vec<usize>, Vec<f64>) {
     let ends: Vec<f64> = (0..states)
         .map(|state| (kept * state as f64 - least).max(0.0))

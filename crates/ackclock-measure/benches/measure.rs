@@ -1,4 +1,5 @@
-//! What a packet costs: analysis alone, over few connections and many, and together with reading it from a file.
+//! What a packet costs: analysis alone, over few connections and many, and together with reading it
+//! from a file.
 
 use ackclock_core::endpoint::parameters::Preset;
 use ackclock_core::packet::{Ecn, FlowId, Packet, PacketKind};
@@ -14,7 +15,8 @@ const MSS: u32 = 1448;
 /// Segments outstanding in each connection.
 const WINDOW: u32 = 40;
 
-/// Connections in turn, each two segments and their ACK a round trip of 40 ms later; one segment in `lost` is sent again on SACK.
+/// Connections in turn, each two segments and their ACK a round trip of 40 ms later; one segment in
+/// `lost` is sent again on SACK.
 fn packets(connections: u32, lost: u32) -> Vec<CapturedPacket> {
     (0..PACKETS as u32)
         .map(|number| packet(number, number % connections, number / connections, lost))
@@ -112,7 +114,10 @@ fn file(connections: u32) -> Vec<u8> {
     let mut labels = vec![Labels::default(); connections as usize];
     let mut capture = Capture::new(Vec::new(), 96, encoders).expect("memory takes all");
     for number in 0..PACKETS as u64 {
-        let (flow, turn) = (number % u64::from(connections), number / u64::from(connections));
+        let (flow, turn) = (
+            number % u64::from(connections),
+            number / u64::from(connections),
+        );
         let at = Time::from_nanos(turn * 1_000_000 + flow * 50);
         let (pair, step) = (turn / 3, turn % 3);
         let packet = match step {
@@ -120,12 +125,20 @@ fn file(connections: u32) -> Vec<u8> {
                 let sequence = (2 * pair).saturating_sub(u64::from(WINDOW));
                 Packet::new(PacketKind::Ack, FlowId(flow as u32), sequence, 52, at)
             }
-            _ => Packet::new(PacketKind::Data, FlowId(flow as u32), 2 * pair + step, 1500, at),
+            _ => Packet::new(
+                PacketKind::Data,
+                FlowId(flow as u32),
+                2 * pair + step,
+                1500,
+                at,
+            ),
         };
         let labels = &mut labels[flow as usize];
         let label = labels.sent(at, &packet);
         labels.received(at, &packet);
-        capture.write(at, &packet, &[], label).expect("memory takes all");
+        capture
+            .write(at, &packet, &[], label)
+            .expect("memory takes all");
     }
     capture.finish().expect("memory takes all")
 }

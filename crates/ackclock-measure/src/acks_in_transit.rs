@@ -1,5 +1,5 @@
-//! ACKs that have passed the capture point and not reached the sender yet: what the sender knew when it
-//! sent the packet that passes now.
+//! ACKs that have passed the capture point and not reached the sender yet: what the sender knew
+//! when it sent the packet that passes now.
 
 use ackclock_core::units::Span;
 use std::collections::VecDeque;
@@ -37,7 +37,8 @@ impl AcksInTransit {
         self.acks.push_back((at, said));
     }
 
-    /// What the sender knew when it sent what passes at `at`, if from here to the sender and back is `way`.
+    /// What the sender knew when it sent what passes at `at`, if from here to the sender and back
+    /// is `way`.
     pub fn known(&mut self, at: u64, way: Span) -> Said {
         while let Some(&(passed_at, said)) = self.acks.front()
             && passed_at.saturating_add(way.as_nanos()) <= at

@@ -1,6 +1,7 @@
 //! Times of a capture put right: a record with a wrong time, a clock that was set back.
 //!
-//! One packet is held back, since only the next one tells whether the time of this one is out of line.
+//! One packet is held back, since only the next one tells whether the time of this one is out of
+//! line.
 
 use ackclock_core::units::Span;
 use ackclock_pcap::CapturedPacket;

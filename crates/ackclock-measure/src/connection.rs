@@ -97,7 +97,8 @@ impl Connection {
         }
     }
 
-    /// Whether the packet, a SYN or its answer, begins another connection between the same addresses.
+    /// Whether the packet, a SYN or its answer, begins another connection between the same
+    /// addresses.
     pub fn is_succeeded_by(&self, side: Side, seen: &Seen<'_>) -> bool {
         let segment = seen.segment;
         let own = &self.directions[side as usize];
@@ -109,9 +110,9 @@ impl Connection {
         // The answer to a SYN of this connection, of a side that started anew.
         let answers = segment.flags.ack
             && own.opening.is_none()
-            && other
-                .opening
-                .is_some_and(|opening| segment.acknowledgment == (opening.number as u32).wrapping_add(1));
+            && other.opening.is_some_and(|opening| {
+                segment.acknowledgment == (opening.number as u32).wrapping_add(1)
+            });
         !answers
     }
 
@@ -175,9 +176,13 @@ impl Connection {
         }
     }
 
-    /// Whether it carried nothing and, as far as can be seen, will not: one side was never heard, or it is closed.
+    /// Whether it carried nothing and, as far as can be seen, will not: one side was never heard,
+    /// or it is closed.
     pub fn is_empty(&self) -> bool {
-        let [low, high] = self.directions.each_ref().map(|direction| &direction.counts);
+        let [low, high] = self
+            .directions
+            .each_ref()
+            .map(|direction| &direction.counts);
         low.data_packets + high.data_packets == 0
             && (low.packets == 0 || high.packets == 0 || self.closed.is_some())
     }
@@ -219,11 +224,16 @@ impl Connection {
 
     /// Whether both sides agreed on ECN, if both SYNs were seen (RFC 3168 section 6.1.1).
     pub fn ecn_is_negotiated(&self) -> Option<bool> {
-        let [Some(one), Some(two)] = self.directions.each_ref().map(|direction| direction.opening) else {
+        let [Some(one), Some(two)] = self
+            .directions
+            .each_ref()
+            .map(|direction| direction.opening)
+        else {
             return None;
         };
-        let asks_and_agrees =
-            |ask: (bool, bool), answer: (bool, bool)| ask == (true, true) && answer == (true, false);
+        let asks_and_agrees = |ask: (bool, bool), answer: (bool, bool)| {
+            ask == (true, true) && answer == (true, false)
+        };
         Some(asks_and_agrees(one.ecn, two.ecn) || asks_and_agrees(two.ecn, one.ecn))
     }
 
@@ -255,7 +265,8 @@ impl Handshake {
         self.ambiguous |= again;
     }
 
-    /// The first ACK of the client after the answer tells how long it is from here to the server and back, and to the client and back.
+    /// The first ACK of the client after the answer tells how long it is from here to the server
+    /// and back, and to the client and back.
     fn note_ack(&mut self, side: Side, at: u64) -> Option<(Span, Span)> {
         let ((asked, client), answered) = (self.syn?, self.answered?);
         if self.ambiguous || self.both_began || self.round_trip.is_some() || client != side {
@@ -267,8 +278,8 @@ impl Handshake {
     }
 }
 
-/// How far the windows of `own` are shifted: not at all unless both SYNs say so (RFC 7323 section 2.2). `None` if that was not seen. An answer that
-/// has the option answers a SYN that had it.
+/// How far the windows of `own` are shifted: not at all unless both SYNs say so (RFC 7323 section
+/// 2.2). `None` if that was not seen. An answer that has the option answers a SYN that had it.
 fn shift(own: &Direction, other: &Direction) -> Option<u8> {
     /// RFC 7323 section 2.3.
     const LARGEST: u8 = 14;
@@ -285,7 +296,11 @@ fn shift(own: &Direction, other: &Direction) -> Option<u8> {
 
 /// What both SYNs say of the largest segment.
 fn agree(own: &mut Direction, other: &mut Direction) {
-    let largest = |direction: &Direction| direction.opening.and_then(|opening| opening.maximum_segment);
+    let largest = |direction: &Direction| {
+        direction
+            .opening
+            .and_then(|opening| opening.maximum_segment)
+    };
     let most = match (largest(own), largest(other)) {
         (Some(one), Some(two)) => Some(one.min(two)),
         (one, two) => one.or(two),

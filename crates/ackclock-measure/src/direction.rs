@@ -1,6 +1,7 @@
 //! What one side of a connection has sent, and what came back for it.
 //!
-//! Sequence numbers here do not wrap (`sequence`). What is sent is in `sending`, what ACKs say of it in `acknowledging`.
+//! Sequence numbers here do not wrap (`sequence`). What is sent is in `sending`, what ACKs say of
+//! it in `acknowledging`.
 
 use crate::acks_in_transit::{AcksInTransit, Said};
 use crate::flight::Flight;
@@ -128,8 +129,8 @@ pub struct Direction {
     pub outstanding: TimeAverage,
     pub window: PeerWindow,
     pub warm: Warm,
-    /// The bytes that samples have shown as delivered: at first what had passed before the first ACK,
-    /// and that may be more than that ACK says.
+    /// The bytes that samples have shown as delivered: at first what had passed before the first
+    /// ACK, and that may be more than that ACK says.
     pub told_delivered: u64,
     /// Rate estimators that run along with the ACKs that came back.
     pub rate_estimates: RateEstimates,
@@ -191,7 +192,8 @@ struct Numbers {
     first_acknowledged: Option<u64>,
 }
 
-/// The bytes that have been sent: outstanding, missed by the capture, held by the receiver, sent again.
+/// The bytes that have been sent: outstanding, missed by the capture, held by the receiver, sent
+/// again.
 #[derive(Debug, Default)]
 struct Scoreboard {
     flight: Flight,
@@ -279,7 +281,9 @@ impl Direction {
             return false;
         }
         let original = self.scoreboard.flight.find(number);
-        original.is_some_and(|sent| sent.identification == seen.identification && sent.stamp == seen.stamp())
+        original.is_some_and(|sent| {
+            sent.identification == seen.identification && sent.stamp == seen.stamp()
+        })
     }
 
     /// Payload acknowledged; `None` if no ACK came.
@@ -319,13 +323,18 @@ impl Direction {
         self.numbers.fin.is_some()
     }
 
-    /// Payload of a full segment: the largest that fits both sides' MSS options, as far as any came near it.
+    /// Payload of a full segment: the largest that fits both sides' MSS options, as far as any came
+    /// near it.
     pub fn mss(&self) -> Option<u64> {
         let largest = self.counts.largest_payload;
         match self.most {
             Some(most) if largest <= most && 2 * largest > most => Some(largest),
-            // An MSS option does not count the options of later segments (RFC 9293 section 3.7.1); timestamps take 12 bytes.
-            Some(most) => Some(most.saturating_sub(if self.stamped { 12 } else { 0 }).max(1)),
+            // An MSS option does not count the options of later segments (RFC 9293 section 3.7.1);
+            // timestamps take 12 bytes.
+            Some(most) => Some(
+                most.saturating_sub(if self.stamped { 12 } else { 0 })
+                    .max(1),
+            ),
             None => None,
         }
     }
@@ -347,8 +356,8 @@ impl Direction {
         self.trips.vantage()
     }
 
-    /// An ACK that passed no longer ago may have caused what the sender does now: it has to reach the sender, on a way that is not always as long, and
-    /// hosts take some time.
+    /// An ACK that passed no longer ago may have caused what the sender does now: it has to reach
+    /// the sender, on a way that is not always as long, and hosts take some time.
     fn reaction(&self) -> Span {
         const HOST: Span = Span::from_millis(1);
         let smoothed = self.trips.estimator().smoothed().unwrap_or(Span::ZERO);
@@ -364,7 +373,9 @@ impl Direction {
 
     /// How many bytes are outstanding between this point and the receiver.
     fn beyond(&self) -> u64 {
-        self.numbers.highest.saturating_sub(self.numbers.acknowledged)
+        self.numbers
+            .highest
+            .saturating_sub(self.numbers.acknowledged)
     }
 
     /// The handshake tells both sides of the round trip.
@@ -391,7 +402,8 @@ impl Direction {
         (self.vantage() != Vantage::Sender).then_some(way)
     }
 
-    /// What the sender knew when it sent what passes now: it had not seen all ACKs that have passed here.
+    /// What the sender knew when it sent what passes now: it had not seen all ACKs that have passed
+    /// here.
     fn known_to_sender(&mut self, at: u64) -> Said {
         let here = Said {
             acknowledged: self.numbers.acknowledged,
@@ -448,8 +460,8 @@ impl Direction {
         self.window.full
     }
 
-    /// It is `at`: whatever an ACK of everything could have released would have passed by some time before, and nothing has. From then on
-    /// nothing was outstanding.
+    /// It is `at`: whatever an ACK of everything could have released would have passed by some time
+    /// before, and nothing has. From then on nothing was outstanding.
     pub fn settle(&mut self, at: u64) {
         let smoothed = self.trips.estimator().smoothed();
         if self.outstanding.value() > 0

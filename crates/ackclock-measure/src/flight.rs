@@ -60,7 +60,9 @@ impl Flight {
         }
         match self.packets.back() {
             Some(last) if sent.low < last.high => {
-                let at = self.packets.partition_point(|packet| packet.high <= sent.low);
+                let at = self
+                    .packets
+                    .partition_point(|packet| packet.high <= sent.low);
                 self.packets.insert(at, sent);
             }
             _ => self.packets.push_back(sent),
@@ -73,9 +75,16 @@ impl Flight {
         self.packets.get(at).filter(|packet| packet.low <= number)
     }
 
-    /// What lies between `low` and `high` has passed again. Packets that it covers in part are cut there, so that each part knows
-    /// when it was sent.
-    pub fn resend(&mut self, low: u64, high: u64, at: u64, stamp: Option<u32>, identification: u16) {
+    /// What lies between `low` and `high` has passed again. Packets that it covers in part are cut
+    /// there, so that each part knows when it was sent.
+    pub fn resend(
+        &mut self,
+        low: u64,
+        high: u64,
+        at: u64,
+        stamp: Option<u32>,
+        identification: u16,
+    ) {
         self.cut(low);
         self.cut(high);
         let first = self.packets.partition_point(|packet| packet.high <= low);

@@ -1,8 +1,10 @@
-//! What a direction has sent and the capture has not shown: lost before the capture point, late, or missed by the capture.
+//! What a direction has sent and the capture has not shown: lost before the capture point, late, or
+//! missed by the capture.
 
 use std::collections::VecDeque;
 
-/// How many are remembered: more than a window has while it recovers, few enough for a capture that misses packets all the time.
+/// How many are remembered: more than a window has while it recovers, few enough for a capture that
+/// misses packets all the time.
 const MOST: usize = 256;
 
 /// A run of sequence numbers passed over.
@@ -42,16 +44,27 @@ impl Holes {
 
     /// Adds one before all others.
     pub fn unshift(&mut self, hole: Hole) {
-        debug_assert!(self.holes.front().is_none_or(|first| hole.high <= first.low));
+        debug_assert!(
+            self.holes
+                .front()
+                .is_none_or(|first| hole.high <= first.low)
+        );
         self.holes.push_front(hole);
     }
 
-    /// The number of bytes between `low` and `high` that are in holes, and the first hole that has some.
+    /// The number of bytes between `low` and `high` that are in holes, and the first hole that has
+    /// some.
     pub fn overlap(&self, low: u64, high: u64) -> (u64, Option<Hole>) {
         let first = self.holes.partition_point(|hole| hole.high <= low);
         let touched = self.holes.range(first..).take_while(|hole| hole.low < high);
-        let bytes = touched.map(|hole| hole.high.min(high) - hole.low.max(low)).sum();
-        let hole = self.holes.get(first).filter(|hole| hole.low < high).copied();
+        let bytes = touched
+            .map(|hole| hole.high.min(high) - hole.low.max(low))
+            .sum();
+        let hole = self
+            .holes
+            .get(first)
+            .filter(|hole| hole.low < high)
+            .copied();
         (bytes, hole)
     }
 

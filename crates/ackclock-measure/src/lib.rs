@@ -1,5 +1,6 @@
-//! What a packet capture says of its TCP connections: the tables `flows` and `samples` that every way of answering fills, and `connections`,
-//! `limit_periods`, `rtt_histogram`, `rate_estimates` and `segments`, which only captures do.
+//! What a packet capture says of its TCP connections: the tables `flows` and `samples` that every
+//! way of answering fills, and `connections`, `limit_periods`, `rtt_histogram`, `rate_estimates`
+//! and `segments`, which only captures do.
 //!
 //! | module | holds |
 //! |---|---|
@@ -11,8 +12,10 @@
 //! | [`rate_estimates`] | rate estimators that run along with the ACKs |
 //! | [`vantage`] | where on the way a capture was taken |
 //!
-//! Within: a `connection` is two `direction`s. What a direction has sent is `sending`, which keeps `flight`, `holes` and `recent`; what came back is
-//! `acknowledging`, which keeps `ranges`, `resent` and `acks_in_transit`; `rtt` and `timestamp_echoes` measure, `rounds` cuts the time into round trips, `rows` writes.
+//! Within: a `connection` is two `direction`s. What a direction has sent is `sending`, which keeps
+//! `flight`, `holes` and `recent`; what came back is `acknowledging`, which keeps `ranges`,
+//! `resent` and `acks_in_transit`; `rtt` and `timestamp_echoes` measure, `rounds` cuts the time
+//! into round trips, `rows` writes.
 //!
 //! Nothing here reads a file or a clock. Memory grows with the connections that live at a time, not
 //! with the time that the capture covers, and of these there are bounds ([`parameters`]): at most

@@ -1,10 +1,12 @@
 //! What keeps a sender from sending more, round trip by round trip.
 //!
-//! The question and most of the causes are those of T-RAT (Zhang, Breslau, Paxson, Shenker, "On the characteristics and origins of Internet flow
-//! rates", SIGCOMM 2002); the rules are our own. Each looks at what one round trip has shown. They are asked in order, and the first that holds
-//! is the answer. Their constants are chosen here and tried on simulated flows of known cause.
+//! The question and most of the causes are those of T-RAT (Zhang, Breslau, Paxson, Shenker, "On the
+//! characteristics and origins of Internet flow rates", SIGCOMM 2002); the rules are our own. Each
+//! looks at what one round trip has shown. They are asked in order, and the first that holds is the
+//! answer. Their constants are chosen here and tried on simulated flows of known cause.
 //!
-//! Rules that look at outstanding data see less than there is where the capture was taken far from the sender and there are no timestamps.
+//! Rules that look at outstanding data see less than there is where the capture was taken far from
+//! the sender and there are no timestamps.
 
 use ackclock_core::units::Span;
 
@@ -90,7 +92,8 @@ const IDLE: f64 = 0.25;
 /// A window that has no room for so much of the time is what limits.
 const BLOCKED: f64 = 0.5;
 
-/// Slow start grows by half per round trip at least, even with delayed ACKs (RFC 5681 section 3.1); congestion avoidance by one segment.
+/// Slow start grows by half per round trip at least, even with delayed ACKs (RFC 5681 section 3.1);
+/// congestion avoidance by one segment.
 const LEAP: f64 = 1.25;
 const LEAP_SEGMENTS: u64 = 2;
 
@@ -130,7 +133,10 @@ pub const fn window_is_full(room: &Room, mss: u64, full: bool, lately: bool) -> 
 pub fn judge(evidence: &Evidence) -> Option<LimitingFactor> {
     let rules: [(bool, LimitingFactor); 8] = [
         (evidence.recovering, LimitingFactor::Recovery),
-        (receiver_has_no_room(evidence), LimitingFactor::ReceiveWindow),
+        (
+            receiver_has_no_room(evidence),
+            LimitingFactor::ReceiveWindow,
+        ),
         (evidence.silent, LimitingFactor::Recovery),
         (evidence.idle >= IDLE, LimitingFactor::Application),
         (grows_by_leaps(evidence), LimitingFactor::SlowStart),
@@ -138,7 +144,10 @@ pub fn judge(evidence: &Evidence) -> Option<LimitingFactor> {
         (queue_stands(evidence), LimitingFactor::BottleneckRate),
         (comes_in_pieces(evidence), LimitingFactor::Application),
     ];
-    let first = rules.iter().find(|(holds, _)| *holds).map(|(_, limit)| *limit);
+    let first = rules
+        .iter()
+        .find(|(holds, _)| *holds)
+        .map(|(_, limit)| *limit);
     first.or((evidence.sent > 0).then_some(LimitingFactor::CongestionWindow))
 }
 
@@ -156,10 +165,14 @@ fn grows_by_leaps(evidence: &Evidence) -> bool {
 
 /// Even the quickest round trip had to wait in a queue.
 fn queue_stands(evidence: &Evidence) -> bool {
-    evidence.sent > 0 && evidence.stretched.is_some_and(|stretched| stretched >= STRETCHED)
+    evidence.sent > 0
+        && evidence
+            .stretched
+            .is_some_and(|stretched| stretched >= STRETCHED)
 }
 
-/// Most data leaves at moments that have nothing to do with ACKs. A sender that paces looks the same if its window is a few segments only.
+/// Most data leaves at moments that have nothing to do with ACKs. A sender that paces looks the
+/// same if its window is a few segments only.
 fn leaves_at_will(evidence: &Evidence) -> bool {
     2 * evidence.unasked > evidence.sent && !grows(evidence)
 }
@@ -174,7 +187,8 @@ fn grows(evidence: &Evidence) -> bool {
     evidence.peak > evidence.previous_peak + evidence.mss
 }
 
-/// Round trips in a row whose peaks are within a segment of each other, although nothing was lost and no queue stood.
+/// Round trips in a row whose peaks are within a segment of each other, although nothing was lost
+/// and no queue stood.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stillness {
     /// How many.
@@ -266,11 +280,17 @@ mod tests {
     #[test]
     fn each_rule_has_its_evidence() {
         assert_eq!(when(|_| {}), "congestion_window");
-        assert_eq!(when(|e| (e.recovering, e.blocked) = (true, 1.0)), "recovery");
+        assert_eq!(
+            when(|e| (e.recovering, e.blocked) = (true, 1.0)),
+            "recovery"
+        );
         assert_eq!(when(|e| (e.silent, e.sent) = (true, 0)), "recovery");
         assert_eq!(when(|e| e.blocked = 0.5), "receive_window");
         assert_eq!(when(|e| (e.blocked, e.sent) = (1.0, 0)), "receive_window");
-        assert_eq!(when(|e| (e.blocked, e.idle) = (0.35, 0.3)), "receive_window");
+        assert_eq!(
+            when(|e| (e.blocked, e.idle) = (0.35, 0.3)),
+            "receive_window"
+        );
         assert_eq!(when(|e| (e.blocked, e.idle) = (0.3, 0.35)), "application");
         assert_eq!(when(|e| e.idle = 0.3), "application");
         assert_eq!(when(|e| e.short = 11), "application");
@@ -295,7 +315,13 @@ mod tests {
         };
         let says = |still: Stillness| judge_still(&still).name();
         assert_eq!(says(still), "sender_buffer");
-        assert_eq!(says(Stillness { rounds: 11, ..still }), "congestion_window");
+        assert_eq!(
+            says(Stillness {
+                rounds: 11,
+                ..still
+            }),
+            "congestion_window"
+        );
         let paced = Stillness {
             rounds: 1,
             prompt: 10,
@@ -321,7 +347,13 @@ mod tests {
         };
         assert_eq!(says(at_will), "application");
         assert_eq!(says(Stillness { near: 0, ..at_will }), "application");
-        assert_eq!(says(Stillness { prompt: 70, ..still }), "unknown");
+        assert_eq!(
+            says(Stillness {
+                prompt: 70,
+                ..still
+            }),
+            "unknown"
+        );
         assert_eq!(
             says(Stillness { near: 0, ..still }),
             "unknown",

@@ -18,11 +18,12 @@ use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-/// Name of the flow group and number of the instance of the data from the first address to the second, if the capture is one of ours.
+/// Name of the flow group and number of the instance of the data from the first address to the
+/// second, if the capture is one of ours.
 pub type Naming = Box<dyn Fn(SocketAddr, SocketAddr) -> Option<(String, i64)> + Send>;
 
-/// For so long after both sides have closed, or one has reset, late packets still belong to the connection. Chosen here: a FIN is sent
-/// again after a timeout or two.
+/// For so long after both sides have closed, or one has reset, late packets still belong to the
+/// connection. Chosen here: a FIN is sent again after a timeout or two.
 const CLOSING: Span = Span::from_millis(5_000);
 
 /// Live connections are looked through this often, in time of the capture.
@@ -51,7 +52,8 @@ pub struct Measurement {
     estimators: Arc<[AskedEstimator]>,
     origin: Option<u64>,
     live: HashMap<Pair, Box<Connection>, FixedState>,
-    /// How many connections there have been between two addresses, by a hash of these: the only thing that grows with the capture.
+    /// How many connections there have been between two addresses, by a hash of these: the only
+    /// thing that grows with the capture.
     earlier: HashMap<u64, u32, FixedState>,
     rows: Rows,
     clock: Clock,
@@ -88,7 +90,8 @@ pub struct Surplus {
     pub ended_early: u64,
 }
 
-/// Two addresses and ports, the lower first. IPv4 addresses are as IPv6 maps them (RFC 4291 section 2.5.5.2).
+/// Two addresses and ports, the lower first. IPv4 addresses are as IPv6 maps them (RFC 4291 section
+/// 2.5.5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Pair([(u128, u16); 2]);
 
@@ -135,7 +138,8 @@ impl Measurement {
         }
     }
 
-    /// Of a capture of ours, whose flows have names. What `naming` does not know is named by its addresses.
+    /// Of a capture of ours, whose flows have names. What `naming` does not know is named by its
+    /// addresses.
     pub fn with_names(parameters: Parameters, naming: Naming) -> Self {
         Measurement {
             naming: Some(naming),
@@ -199,7 +203,10 @@ impl Measurement {
         self.rows.take_samples(connection, at, &scale);
         if !connection.warm && at >= origin.saturating_add(parameters.warmup.as_nanos()) {
             connection.warm = true;
-            connection.directions.iter_mut().for_each(Direction::warm_up);
+            connection
+                .directions
+                .iter_mut()
+                .for_each(Direction::warm_up);
         }
         connection.handle(side, &seen);
         self.rows.take_finished(connection, &scale);
@@ -217,7 +224,9 @@ impl Measurement {
                 .live
                 .iter()
                 .filter(move |(_, connection)| connection.is_empty() == empty);
-            let mut these: Vec<_> = these.map(|(pair, connection)| (connection.last, *pair)).collect();
+            let mut these: Vec<_> = these
+                .map(|(pair, connection)| (connection.last, *pair))
+                .collect();
             these.sort_unstable_by_key(|(last, pair)| (*last, pair.0));
             these
         };
@@ -286,7 +295,10 @@ impl Measurement {
             let silent = now.saturating_sub(connection.last);
             silent > idle || (connection.closed.is_some() && silent > closing)
         };
-        let over = self.live.iter().filter(|(_, connection)| is_over(connection));
+        let over = self
+            .live
+            .iter()
+            .filter(|(_, connection)| is_over(connection));
         let over: Vec<Pair> = over.map(|(pair, _)| *pair).collect();
         self.end_all(over);
     }
@@ -319,8 +331,8 @@ impl Measurement {
         self.owed = true;
     }
 
-    /// Rows, if there are enough of them to be written down; after [`Measurement::finish`] the last ones, if there are any or not. Every table is there,
-    /// some perhaps without rows.
+    /// Rows, if there are enough of them to be written down; after [`Measurement::finish`] the last
+    /// ones, if there are any or not. Every table is there, some perhaps without rows.
     pub fn poll_tables(&mut self) -> Option<Vec<(&'static str, Table)>> {
         let chunk = self.parameters.chunk_rows.max(1);
         while self.rows.count() < chunk
@@ -336,7 +348,8 @@ impl Measurement {
         due.then(|| self.rows.take(self.parameters.segments, estimates))
     }
 
-    /// The moment that is time zero in the tables, in nanoseconds since the beginning of 1970: as asked for, or that of the first packet.
+    /// The moment that is time zero in the tables, in nanoseconds since the beginning of 1970: as
+    /// asked for, or that of the first packet.
     pub fn origin_ns(&self) -> Option<u64> {
         self.origin
     }

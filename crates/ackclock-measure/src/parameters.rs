@@ -7,7 +7,8 @@ use ackclock_core::units::Span;
 pub struct Parameters {
     /// Numbers of point and replicate in every row; zeros for a capture from elsewhere.
     pub labels: (i64, i64),
-    /// The moment that is time zero in the tables, in nanoseconds since the beginning of 1970; `None` for that of the first packet.
+    /// The moment that is time zero in the tables, in nanoseconds since the beginning of 1970;
+    /// `None` for that of the first packet.
     pub origin_ns: Option<u64>,
     /// Averages in `flows` are over what comes after this.
     pub warmup: Span,
@@ -15,10 +16,11 @@ pub struct Parameters {
     pub sample_interval: Span,
     /// After so much silence a connection is over.
     pub idle: Span,
-    /// The least retransmission timeout that senders are taken to have. Linux has 200 ms, the RFC (6298 section 2.4) has a second; with less than the
-    /// truth a timeout is still known as one.
+    /// The least retransmission timeout that senders are taken to have. Linux has 200 ms, the RFC
+    /// (6298 section 2.4) has a second; with less than the truth a timeout is still known as one.
     pub rto_minimum: Span,
-    /// Whether the capture is known to have been taken at the senders, even where its times cannot tell.
+    /// Whether the capture is known to have been taken at the senders, even where its times cannot
+    /// tell.
     pub at_senders: bool,
     /// Whether to fill the table `segments`.
     pub segments: bool,

@@ -22,9 +22,9 @@ impl Ranges {
         {
             return false;
         }
-        let merged = self.0[first..end]
-            .iter()
-            .fold((low, high), |all, range| (all.0.min(range.0), all.1.max(range.1)));
+        let merged = self.0[first..end].iter().fold((low, high), |all, range| {
+            (all.0.min(range.0), all.1.max(range.1))
+        });
         if first == end {
             if self.0.len() == MOST {
                 return false;

@@ -1,5 +1,5 @@
-//! Rate estimators that run along with the ACKs of a direction: the very objects of the congestion controls, fed with what a capture near the
-//! sender shows.
+//! Rate estimators that run along with the ACKs of a direction: the very objects of the congestion
+//! controls, fed with what a capture near the sender shows.
 
 use ackclock_core::estimator::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
 use ackclock_core::registry::Selection;
@@ -39,7 +39,8 @@ impl RateEstimates {
         !self.asked.is_empty()
     }
 
-    /// An ACK has passed at `at`, in nanoseconds. Of `mss`, what a full segment holds, the first word counts.
+    /// An ACK has passed at `at`, in nanoseconds. Of `mss`, what a full segment holds, the first
+    /// word counts.
     pub fn take(&mut self, at: u64, ack: &AckSample, mss: u64) {
         if self.running.is_empty() {
             let context = EstimatorContext { mss: Bytes(mss) };

@@ -1,4 +1,5 @@
-//! The last packets of a direction, to know a packet again that was captured twice or duplicated on the way; and what IP identifications say.
+//! The last packets of a direction, to know a packet again that was captured twice or duplicated on
+//! the way; and what IP identifications say.
 
 use crate::seen::Seen;
 use ackclock_core::units::Span;
@@ -6,18 +7,21 @@ use ackclock_core::units::Span;
 /// How many are remembered: a copy follows its original closely.
 const MOST: usize = 8;
 
-/// Before a round trip is known: longer than two records of one packet are apart, shorter than a sender takes to send again.
+/// Before a round trip is known: longer than two records of one packet are apart, shorter than a
+/// sender takes to send again.
 const COPY: Span = Span::from_millis(1);
 
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Recent {
-    /// Parts of `packets`, together in memory: hardly ever is one equal, and then the rest need not be looked at.
+    /// Parts of `packets`, together in memory: hardly ever is one equal, and then the rest need not
+    /// be looked at.
     tags: [u32; MOST],
     packets: [Print; MOST],
     /// How many there have been; the place of the next is this modulo `MOST`.
     count: usize,
-    /// Packets whose identification could be compared with the one before; of these, how many had the same, and a slightly larger one.
+    /// Packets whose identification could be compared with the one before; of these, how many had
+    /// the same, and a slightly larger one.
     compared: u32,
     same: u32,
     steps: u32,
@@ -37,18 +41,21 @@ impl Print {
     }
 }
 
-/// How far identifications of one packet and the next are apart where they count: a burst of segments may be one packet here.
+/// How far identifications of one packet and the next are apart where they count: a burst of
+/// segments may be one packet here.
 const STEP: std::ops::RangeInclusive<u16> = 1..=64;
 
 impl Recent {
-    /// Whether this packet is a copy of one before; if not, it is remembered. `round_trip` tells the least there was.
+    /// Whether this packet is a copy of one before; if not, it is remembered. `round_trip` tells
+    /// the least there was.
     pub fn is_copy(&mut self, seen: &Seen<'_>, round_trip: impl Fn() -> Option<Span>) -> bool {
         let print = Print {
             headers: digest(seen),
             at: seen.at,
             identification: seen.identification,
         };
-        let is_copy = self.tags.contains(&print.tag()) && self.has_original(&print, seen, round_trip());
+        let is_copy =
+            self.tags.contains(&print.tag()) && self.has_original(&print, seen, round_trip());
         if !is_copy {
             self.remember(print);
         }
@@ -58,9 +65,11 @@ impl Recent {
     #[cold]
     fn has_original(&self, print: &Print, seen: &Seen<'_>, round_trip: Option<Span>) -> bool {
         let usable = print.identification != 0 && self.identifications_differ();
-        // Without identification even an ACK that says the same again is news, unless it says very much.
+        // Without identification even an ACK that says the same again is news, unless it says very
+        // much.
         let segment = seen.segment;
-        let telling = segment.payload > 0 || segment.flags.syn || !segment.options.sacks().is_empty();
+        let telling =
+            segment.payload > 0 || segment.flags.syn || !segment.options.sacks().is_empty();
         let soon = round_trip.map_or(COPY, |span| span / 2).as_nanos();
         self.packets[..self.count.min(MOST)].iter().any(|old| {
             let alike = old.headers == print.headers && old.identification == print.identification;
@@ -69,14 +78,19 @@ impl Recent {
     }
 
     fn remember(&mut self, print: Print) {
-        if let Some(last) = self.count.checked_sub(1).map(|last| self.packets[last % MOST]) {
+        if let Some(last) = self
+            .count
+            .checked_sub(1)
+            .map(|last| self.packets[last % MOST])
+        {
             let step = print.identification.wrapping_sub(last.identification);
             self.compared += 1;
             self.same += u32::from(step == 0);
             self.steps += u32::from(STEP.contains(&step));
         }
         if self.compared == u32::MAX / 2 {
-            (self.compared, self.same, self.steps) = (self.compared / 2, self.same / 2, self.steps / 2);
+            (self.compared, self.same, self.steps) =
+                (self.compared / 2, self.same / 2, self.steps / 2);
         }
         self.tags[self.count % MOST] = print.tag();
         self.packets[self.count % MOST] = print;
@@ -93,7 +107,8 @@ impl Recent {
     }
 }
 
-/// Headers that a copy has in common with its original, mixed into one number (the multiplier of Steele and Vigna 2021).
+/// Headers that a copy has in common with its original, mixed into one number (the multiplier of
+/// Steele and Vigna 2021).
 fn digest(seen: &Seen<'_>) -> u64 {
     const MULTIPLIER: u64 = 0xd134_2543_de82_ef95;
     let segment = seen.segment;

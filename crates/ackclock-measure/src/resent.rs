@@ -31,13 +31,15 @@ impl Resent {
         });
     }
 
-    /// It turns out that what covers `number` was sent needlessly. Says whether that is news of a packet sent again: the network duplicates packets too.
+    /// It turns out that what covers `number` was sent needlessly. Says whether that is news of a
+    /// packet sent again: the network duplicates packets too.
     pub fn note_needless(&mut self, number: u64) -> bool {
         let again = self.find(number, |again| !again.needless);
         again.is_some_and(|again| !std::mem::replace(&mut again.needless, true))
     }
 
-    /// The receiver says that it got what covers `number` twice. Says whether that is news, and whether it is that it was needless.
+    /// The receiver says that it got what covers `number` twice. Says whether that is news, and
+    /// whether it is that it was needless.
     pub fn note_arrived(&mut self, number: u64) -> (bool, bool) {
         match self.find(number, |again| !again.arrived) {
             Some(again) => {
@@ -50,7 +52,10 @@ impl Resent {
 
     fn find(&mut self, number: u64, fits: impl Fn(&Again) -> bool) -> Option<&mut Again> {
         let covers = |again: &Again| again.low <= number && number < again.high;
-        self.0.iter_mut().rev().find(|again| covers(again) && fits(again))
+        self.0
+            .iter_mut()
+            .rev()
+            .find(|again| covers(again) && fits(again))
     }
 }
 

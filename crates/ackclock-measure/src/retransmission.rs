@@ -5,11 +5,13 @@ use ackclock_core::units::Span;
 /// Duplicate ACKs that mean a loss (RFC 5681 section 3.2).
 pub const DUPLICATE_THRESHOLD: u32 = 3;
 
-/// A pause counts as one for the retransmission timer from this share of the estimated timeout on. Our estimate has other samples than the sender's
-/// had, and another clock. Chosen here, not measured.
+/// A pause counts as one for the retransmission timer from this share of the estimated timeout on.
+/// Our estimate has other samples than the sender's had, and another clock. Chosen here, not
+/// measured.
 const TIMER_SHARE: f64 = 0.75;
 
-/// A tail-loss probe goes out after two smoothed round-trip times (RFC 8985 section 7.2); ours are not quite the sender's. Chosen here.
+/// A tail-loss probe goes out after two smoothed round-trip times (RFC 8985 section 7.2); ours are
+/// not quite the sender's. Chosen here.
 const PROBE_ROUND_TRIPS: f64 = 1.5;
 
 /// Why a packet was sent again.
@@ -77,7 +79,8 @@ pub fn classify(situation: &Situation) -> Class {
         return Class::Timeout;
     }
     if situation.phase == LossPhase::Loss {
-        // Senders that are not careful (RFC 6582 section 6.1) react to duplicates of what they have sent needlessly.
+        // Senders that are not careful (RFC 6582 section 6.1) react to duplicates of what they have
+        // sent needlessly.
         return if situation.again && evidence {
             Class::Fast
         } else {
@@ -102,11 +105,14 @@ fn timer_went_off(situation: &Situation, evidence: bool) -> bool {
         // What duplicates and partial ACKs can cause has not been sent before, and comes with them.
         (LossPhase::Open, false) => is_due(situation.waited) && !(answers_an_ack && evidence),
         (_, false) => is_due(situation.waited) && !answers_an_ack,
-        // Without SACK nothing but the timer sends the same twice in one recovery. It may be one that partial ACKs do not restart (RFC 6582
-        // section 4, "impatient").
+        // Without SACK nothing but the timer sends the same twice in one recovery. It may be one
+        // that partial ACKs do not restart (RFC 6582 section 4, "impatient").
         (LossPhase::Recovery, true) if !situation.sack => true,
-        // A fast retransmission does not restart the timer (RFC 6298 section 5). That it was lost is seen from SACK within a round trip or so (RFC 8985).
-        (LossPhase::Recovery, true) if is_due(situation.since_progress) && !is_due(situation.waited) => {
+        // A fast retransmission does not restart the timer (RFC 6298 section 5). That it was lost
+        // is seen from SACK within a round trip or so (RFC 8985).
+        (LossPhase::Recovery, true)
+            if is_due(situation.since_progress) && !is_due(situation.waited) =>
+        {
             let long_ago = |smoothed| waits(situation.waited, 2.0, smoothed);
             !answers_an_ack || situation.smoothed.is_some_and(long_ago)
         }
@@ -123,7 +129,8 @@ fn waits(waited: Span, share: f64, of: Span) -> bool {
 pub struct Late {
     /// For how long the hole has been there.
     pub gap: Span,
-    /// How many packets after the one behind the hole it was sent, by IP identification; negative if before. `None` if identifications do not count.
+    /// How many packets after the one behind the hole it was sent, by IP identification; negative
+    /// if before. `None` if identifications do not count.
     pub ahead: Option<i16>,
     /// How much later than that one it was sent, by timestamps.
     pub later: Option<i32>,
@@ -131,12 +138,12 @@ pub struct Late {
     pub round_trip: Option<Span>,
 }
 
-/// Before a round trip is known: longer than packets are late for by other reasons than loss, shorter than most round trips. Wireshark's dissector takes the same
-/// 3 ms for the same purpose.
+/// Before a round trip is known: longer than packets are late for by other reasons than loss,
+/// shorter than most round trips. Wireshark's dissector takes the same 3 ms for the same purpose.
 const LATE: Span = Span::from_millis(3);
 
-/// Whether a packet that fills a hole was sent before what lies behind the hole, and overtaken, or was sent again, its first transmission lost before the
-/// capture point or missed by the capture.
+/// Whether a packet that fills a hole was sent before what lies behind the hole, and overtaken, or
+/// was sent again, its first transmission lost before the capture point or missed by the capture.
 pub fn is_out_of_order(late: &Late) -> bool {
     match (late.later, late.ahead) {
         // A tick may be longer than a round trip: equal timestamps say nothing.
@@ -252,7 +259,10 @@ mod tests {
             "it runs since the last progress"
         );
         assert_eq!(
-            classify(&Situation { sack: false, ..early }),
+            classify(&Situation {
+                sack: false,
+                ..early
+            }),
             Class::Timeout,
             "nobody else would"
         );
@@ -285,13 +295,20 @@ mod tests {
             ..CALM
         };
         assert_eq!(classify(&probe), Class::TailProbe);
-        let alone = Situation { first: true, ..probe };
+        let alone = Situation {
+            first: true,
+            ..probe
+        };
         assert_eq!(classify(&alone), Class::TailProbe, "before the timer");
         let late = Situation {
             waited: MS * 300,
             ..alone
         };
-        assert_eq!(classify(&late), Class::Timeout, "both would have come by now");
+        assert_eq!(
+            classify(&late),
+            Class::Timeout,
+            "both would have come by now"
+        );
     }
 
     #[test]
@@ -313,7 +330,10 @@ mod tests {
             ..unknown
         };
         assert!(is_out_of_order(&far));
-        assert!(!is_out_of_order(&Late { gap: MS * 60, ..far }));
+        assert!(!is_out_of_order(&Late {
+            gap: MS * 60,
+            ..far
+        }));
         assert!(!is_out_of_order(&Late {
             later: Some(1),
             ..far

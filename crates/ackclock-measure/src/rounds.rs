@@ -1,4 +1,5 @@
-//! The time of a direction cut into round trips, each with its verdict, and round trips with the same verdict put together.
+//! The time of a direction cut into round trips, each with its verdict, and round trips with the
+//! same verdict put together.
 
 use crate::limits::{Evidence, LimitingFactor, Stillness, judge, judge_still};
 use ackclock_core::units::Span;
@@ -180,7 +181,8 @@ pub struct Rounds {
     band: Band,
     /// Whether anything was sent again so far, but for probes.
     lost: bool,
-    /// Round trips that the congestion window limited, or something else if it turns out to stand still.
+    /// Round trips that the congestion window limited, or something else if it turns out to stand
+    /// still.
     pending: Option<Stretch>,
     /// A round trip after a pause in which data left at will: the application's, unless ACKs
     /// release more right after it.
@@ -248,7 +250,8 @@ impl Rounds {
         self.now = self.now.max(now);
     }
 
-    /// The wait that goes on becomes a round trip of its own, however long it will last; what was before it is judged.
+    /// The wait that goes on becomes a round trip of its own, however long it will last; what was
+    /// before it is judged.
     fn set_wait_apart(&mut self) {
         let (Some(wait), Some(round)) = (&mut self.wait, &mut self.round) else {
             return;
@@ -351,10 +354,12 @@ impl Rounds {
         }
     }
 
-    /// An ACK covers so many bytes and perhaps tells a round-trip time, and the one without the delay of ACKs.
+    /// An ACK covers so many bytes and perhaps tells a round-trip time, and the one without the
+    /// delay of ACKs.
     pub fn acknowledge(&mut self, bytes: u64, round_trip: Option<Span>, quickest: Option<Span>) {
         if let Some(span) = quickest {
-            self.least_round_trip = Some(self.least_round_trip.map_or(span, |least| least.min(span)));
+            self.least_round_trip =
+                Some(self.least_round_trip.map_or(span, |least| least.min(span)));
         }
         let Some(round) = &mut self.round else {
             return;
@@ -362,7 +367,8 @@ impl Rounds {
         round.events += 1;
         round.sums.acknowledged += bytes;
         if let Some(span) = quickest {
-            round.least_round_trip = Some(round.least_round_trip.map_or(span, |least| least.min(span)));
+            round.least_round_trip =
+                Some(round.least_round_trip.map_or(span, |least| least.min(span)));
         }
         if let Some(span) = round_trip {
             round.sums.round_trips.0 += span.as_nanos();
@@ -393,9 +399,11 @@ impl Rounds {
             return;
         }
         let mut evidence = round.evidence;
-        evidence.peak = evidence
-            .peak
-            .max(if evidence.sent > 0 { self.outstanding } else { 0 });
+        evidence.peak = evidence.peak.max(if evidence.sent > 0 {
+            self.outstanding
+        } else {
+            0
+        });
         evidence.previous_peak = self.peak;
         evidence.idle = round.idle as f64 / length as f64;
         evidence.blocked = round.blocked as f64 / length as f64;
@@ -405,7 +413,9 @@ impl Rounds {
         evidence.stretched = least
             .zip(round.least_round_trip)
             .map(|(least, span)| span.as_nanos() as f64 / least.as_nanos() as f64);
-        let goes_on = self.doubted.is_some_and(|doubted| doubted.end == round.start);
+        let goes_on = self
+            .doubted
+            .is_some_and(|doubted| doubted.end == round.start);
         if goes_on && evidence.sent > evidence.unasked {
             // There was more to send than the window held.
             self.resolve_doubt(LimitingFactor::CongestionWindow);
@@ -602,7 +612,10 @@ mod tests {
         acknowledge(&mut rounds, 2_445, 1_000, 0);
         rounds.finish(2_500 * MS, TRIP);
         let stretches: Vec<Stretch> = rounds.take_finished().collect();
-        let limits: Vec<&str> = stretches.iter().map(|stretch| stretch.limit.name()).collect();
+        let limits: Vec<&str> = stretches
+            .iter()
+            .map(|stretch| stretch.limit.name())
+            .collect();
         assert_eq!(
             limits,
             [
@@ -614,7 +627,11 @@ mod tests {
             ]
         );
         assert_eq!((stretches[0].start, stretches[4].end), (0, 2_500 * MS));
-        assert!(stretches.windows(2).all(|pair| pair[0].end == pair[1].start));
+        assert!(
+            stretches
+                .windows(2)
+                .all(|pair| pair[0].end == pair[1].start)
+        );
         assert_eq!(
             stretches
                 .iter()
@@ -623,10 +640,16 @@ mod tests {
             6_000
         );
         assert_eq!(
-            stretches.iter().map(|stretch| stretch.sums.sent).sum::<u64>(),
+            stretches
+                .iter()
+                .map(|stretch| stretch.sums.sent)
+                .sum::<u64>(),
             6_000
         );
-        let outstanding: f64 = stretches.iter().map(|stretch| stretch.sums.outstanding).sum();
+        let outstanding: f64 = stretches
+            .iter()
+            .map(|stretch| stretch.sums.outstanding)
+            .sum();
         let expected = (1 + 2 + 3 + 4) * 100_000 + 5_000 * 99 + 1_000 * 100;
         assert_eq!(outstanding, expected as f64 * MS as f64);
         let (limit, share) = rounds.dominant().unwrap();

@@ -6,7 +6,8 @@ use crate::rounds::Stretch;
 use crate::vantage::Vantage;
 use ackclock_core::activity::{Activity, bit_per_s};
 use ackclock_core::result::{
-    ConnectionRow, FlowRow, LimitPeriodRow, RateEstimateRow, RttHistogramRow, SampleRow, SegmentRow, Table,
+    ConnectionRow, FlowRow, LimitPeriodRow, RateEstimateRow, RttHistogramRow, SampleRow,
+    SegmentRow, Table,
 };
 use ackclock_core::units::{Bytes, Span, Time};
 
@@ -173,8 +174,8 @@ impl Rows {
         self.estimate_rates(connection, side, at, scale);
     }
 
-    /// What rate estimators say, where the ACKs pass as they come to the sender: elsewhere those that are pressed together further on are
-    /// not seen so.
+    /// What rate estimators say, where the ACKs pass as they come to the sender: elsewhere those
+    /// that are pressed together further on are not seen so.
     fn estimate_rates(&mut self, connection: &Connection, side: Side, at: u64, scale: &Scale) {
         let direction = &connection.directions[side as usize];
         let near = match direction.vantage() {
@@ -296,7 +297,9 @@ impl Rows {
 
 /// Payload acknowledged; where no ACK was captured, what has passed.
 fn delivered(direction: &Direction) -> u64 {
-    direction.delivered().unwrap_or(direction.counts.unique_bytes)
+    direction
+        .delivered()
+        .unwrap_or(direction.counts.unique_bytes)
 }
 
 fn stretch_row(stretch: &Stretch, window_known: bool, scale: &Scale) -> LimitPeriodRow<'static> {

@@ -1,4 +1,5 @@
-//! Round-trip times of one direction, as seen at the capture point, and the timeout that a sender would make of them.
+//! Round-trip times of one direction, as seen at the capture point, and the timeout that a sender
+//! would make of them.
 
 use crate::vantage::Vantage;
 use ackclock_core::endpoint::RttEstimator;
@@ -6,7 +7,8 @@ use ackclock_core::endpoint::parameters::{Preset, RtoFloor, TcpParameters};
 use ackclock_core::histogram::Histogram;
 use ackclock_core::units::Span;
 
-/// Buckets for each doubling, as a power of two: their width is at most 1/128 of their beginning, less than 1 %.
+/// Buckets for each doubling, as a power of two: their width is at most 1/128 of their beginning,
+/// less than 1 %.
 const FINENESS: u32 = 7;
 
 /// Their law, to 1 %.
@@ -31,8 +33,16 @@ impl Moments {
         let distance = seconds - self.mean;
         self.mean += distance / self.count as f64;
         self.squares += distance * (seconds - self.mean);
-        self.least = if first { seconds } else { self.least.min(seconds) };
-        self.most = if first { seconds } else { self.most.max(seconds) };
+        self.least = if first {
+            seconds
+        } else {
+            self.least.min(seconds)
+        };
+        self.most = if first {
+            seconds
+        } else {
+            self.most.max(seconds)
+        };
     }
 
     /// How many.
@@ -90,8 +100,9 @@ impl Samples {
 
 /// Round-trip times of one direction.
 ///
-/// A capture point cuts the round trip in two: the receiver's side, from the passing of data to that of its ACK, and the sender's side, from
-/// the passing of an ACK to that of the data it released. Sequence numbers give the first; timestamps give both; the handshake gives both once.
+/// A capture point cuts the round trip in two: the receiver's side, from the passing of data to
+/// that of its ACK, and the sender's side, from the passing of an ACK to that of the data it
+/// released. Sequence numbers give the first; timestamps give both; the handshake gives both once.
 /// At the sender its side is almost nothing.
 #[derive(Clone, Debug)]
 pub struct RoundTrips {
@@ -119,7 +130,8 @@ fn estimator(rto_minimum: Span) -> RttEstimator {
     })
 }
 
-/// The last few samples: an application that has nothing to send for a while makes some of them too long.
+/// The last few samples: an application that has nothing to send for a while makes some of them too
+/// long.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lately {
     spans: [Span; Lately::MOST],
@@ -135,7 +147,10 @@ impl Lately {
         self.count += 1;
     }
     fn least(&self) -> Option<Span> {
-        self.spans[..self.count.min(Self::MOST)].iter().min().copied()
+        self.spans[..self.count.min(Self::MOST)]
+            .iter()
+            .min()
+            .copied()
     }
 }
 
@@ -154,9 +169,13 @@ impl RoundTrips {
         }
     }
 
-    /// An ACK tells the receiver's side, by sequence numbers or timestamps or both. The former are finer than the ticks of most timestamps, the
-    /// latter tell it of what was sent again too.
-    pub fn add_receiver_side(&mut self, by_sequence: Option<Span>, by_stamp: Option<Span>) -> Option<Span> {
+    /// An ACK tells the receiver's side, by sequence numbers or timestamps or both. The former are
+    /// finer than the ticks of most timestamps, the latter tell it of what was sent again too.
+    pub fn add_receiver_side(
+        &mut self,
+        by_sequence: Option<Span>,
+        by_stamp: Option<Span>,
+    ) -> Option<Span> {
         if let Some(span) = by_sequence {
             self.by_sequence.add(span);
         }
@@ -206,14 +225,16 @@ impl RoundTrips {
     pub const fn sender_side(&self) -> Option<Span> {
         self.sender_side
     }
-    /// The sender's side now, if known. Next to the sender it is the least ever: whatever more was seen is time in which the application had nothing to send.
+    /// The sender's side now, if known. Next to the sender it is the least ever: whatever more was
+    /// seen is time in which the application had nothing to send.
     pub fn sender_side_now(&self) -> Option<Span> {
         match self.vantage() {
             Vantage::Sender => self.sender_side,
             _ => self.lately.least(),
         }
     }
-    /// The whole round trip whose receiver's side is `span`, the sender's side counted as nothing if it is unknown.
+    /// The whole round trip whose receiver's side is `span`, the sender's side counted as nothing
+    /// if it is unknown.
     pub fn whole_of(&self, span: Span) -> Span {
         span + self.sender_side_now().unwrap_or(Span::ZERO)
     }
@@ -241,11 +262,16 @@ mod tests {
     #[test]
     fn moments_are_those_of_the_textbook() {
         let mut moments = Moments::default();
-        assert!(moments.mean().is_nan() && moments.deviation().is_nan() && moments.least().is_nan());
+        assert!(
+            moments.mean().is_nan() && moments.deviation().is_nan() && moments.least().is_nan()
+        );
         for seconds in [2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0] {
             moments.add(seconds);
         }
-        assert_eq!((moments.count(), moments.mean(), moments.sum()), (8, 5.0, 40.0));
+        assert_eq!(
+            (moments.count(), moments.mean(), moments.sum()),
+            (8, 5.0, 40.0)
+        );
         assert!((moments.deviation() - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
         assert_eq!((moments.least(), moments.most()), (2.0, 9.0));
     }
@@ -254,7 +280,11 @@ mod tests {
     fn both_sides_make_the_whole() {
         let mut trips = RoundTrips::new(MS * 200);
         trips.add_receiver_side(Some(MS * 30), None);
-        assert_eq!(trips.known().moments.mean(), 0.03, "the sender's side is unknown");
+        assert_eq!(
+            trips.known().moments.mean(),
+            0.03,
+            "the sender's side is unknown"
+        );
         trips.add_sender_side(MS * 20);
         trips.add_receiver_side(None, Some(MS * 40));
         trips.add_sender_side(MS * 5);

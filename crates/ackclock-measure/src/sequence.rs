@@ -3,7 +3,8 @@
 /// Where the count begins, so that what comes before the first number seen is not below zero.
 const BEGIN: u64 = 1 << 32;
 
-/// The largest window (RFC 7323 section 2.3): nothing that is sent again, and no late ACK, is further behind.
+/// The largest window (RFC 7323 section 2.3): nothing that is sent again, and no late ACK, is
+/// further behind.
 pub const LARGEST_WINDOW: u64 = 1 << 30;
 
 /// The first number of a direction.
@@ -11,8 +12,8 @@ pub const fn first(number: u32) -> u64 {
     BEGIN + number as u64
 }
 
-/// The number that `number` means after `reference` was seen: at most a window behind it, else ahead. A capture may have missed up to three
-/// gigabytes in between.
+/// The number that `number` means after `reference` was seen: at most a window behind it, else
+/// ahead. A capture may have missed up to three gigabytes in between.
 pub const fn unwrap(number: u32, reference: u64) -> u64 {
     let ahead = number.wrapping_sub(reference as u32) as u64;
     if ahead <= BEGIN - LARGEST_WINDOW {

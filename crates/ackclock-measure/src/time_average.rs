@@ -42,7 +42,8 @@ impl TimeAverage {
     pub fn most(&self) -> Option<u64> {
         self.since.map(|_| self.most)
     }
-    /// Its mean over the time, or what it is if no time has passed. Never outside of `least` and `most`, whatever rounding does.
+    /// Its mean over the time, or what it is if no time has passed. Never outside of `least` and
+    /// `most`, whatever rounding does.
     pub fn mean(&self) -> Option<f64> {
         self.since?;
         let mean = match self.duration {

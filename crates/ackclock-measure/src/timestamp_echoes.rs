@@ -1,9 +1,10 @@
-//! Timestamps that one side has sent and the other echoes (RFC 7323 section 3), and when they passed.
+//! Timestamps that one side has sent and the other echoes (RFC 7323 section 3), and when they
+//! passed.
 
 use std::collections::VecDeque;
 
-/// How many are remembered at most. Where nothing is echoed, as one way only was captured, they pile up; beyond this many within a round trip
-/// there are no samples.
+/// How many are remembered at most. Where nothing is echoed, as one way only was captured, they
+/// pile up; beyond this many within a round trip there are no samples.
 const MOST: usize = 8192;
 
 /// A timestamp that has been echoed.
@@ -82,7 +83,8 @@ impl TimestampEchoes {
         });
     }
 
-    /// The other side echoes this one. Older ones will not be echoed any more, but for late packets.
+    /// The other side echoes this one. Older ones will not be echoed any more, but for late
+    /// packets.
     pub fn echo(&mut self, value: u32) -> Option<Echo> {
         while let Some(front) = self.sent.front()
             && is_later(value, front.value)
@@ -109,7 +111,8 @@ impl TimestampEchoes {
         })
     }
 
-    /// How many packets the capture lacks at least: their timestamps were echoed and have not passed.
+    /// How many packets the capture lacks at least: their timestamps were echoed and have not
+    /// passed.
     pub const fn missed(&self) -> u64 {
         self.missed
     }
@@ -144,12 +147,20 @@ mod tests {
     fn what_is_echoed_and_never_passed_is_missed() {
         let mut stamps = TimestampEchoes::default();
         stamps.echo(4);
-        assert_eq!(stamps.missed(), 0, "of what was before the capture nobody knows");
+        assert_eq!(
+            stamps.missed(),
+            0,
+            "of what was before the capture nobody knows"
+        );
         stamps.pass(5, 1);
-        [8, 11, 10].into_iter().for_each(|value| stamps.pass(value, 2));
-        [5, 7, 7, 8, 9, 10, 11, 13, 12].into_iter().for_each(|value| {
-            stamps.echo(value);
-        });
+        [8, 11, 10]
+            .into_iter()
+            .for_each(|value| stamps.pass(value, 2));
+        [5, 7, 7, 8, 9, 10, 11, 13, 12]
+            .into_iter()
+            .for_each(|value| {
+                stamps.echo(value);
+            });
         assert_eq!(stamps.missed(), 3, "7, 9 and 13; 10 was late, 12 is");
         stamps.pass(13, 3);
         assert_eq!(stamps.missed(), 2, "it came after its echo");

@@ -2,7 +2,8 @@
 
 use ackclock_core::units::Span;
 
-/// A side of less than this share of the round trip is next to the capture point. Chosen here: hosts take some of the time.
+/// A side of less than this share of the round trip is next to the capture point. Chosen here:
+/// hosts take some of the time.
 const NEAR: f64 = 0.1;
 
 /// Where on the way.
@@ -29,8 +30,9 @@ impl Vantage {
         }
     }
 
-    /// By the least round trips from the capture point to the sender and to the receiver: the least, as the sender's side
-    /// has the time in which the application had nothing to send, and the receiver's the delay of ACKs.
+    /// By the least round trips from the capture point to the sender and to the receiver: the
+    /// least, as the sender's side has the time in which the application had nothing to send, and
+    /// the receiver's the delay of ACKs.
     pub fn of(sender_side: Option<Span>, receiver_side: Option<Span>) -> Self {
         let (Some(sender), Some(receiver)) = (sender_side, receiver_side) else {
             return Vantage::Unknown;
@@ -53,7 +55,10 @@ mod tests {
     #[test]
     fn the_shorter_side_is_where_it_was_taken() {
         let of = |sender: u64, receiver: u64| {
-            let vantage = Vantage::of(Some(Span::from_micros(sender)), Some(Span::from_micros(receiver)));
+            let vantage = Vantage::of(
+                Some(Span::from_micros(sender)),
+                Some(Span::from_micros(receiver)),
+            );
             vantage.name()
         };
         assert_eq!(

@@ -30,7 +30,10 @@ fn alone() -> MutexGuard<'static, ()> {
 /// The most memory that the process had since [`forget_peak`] (proc(5)).
 fn peak_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
@@ -42,7 +45,12 @@ fn forget_peak() {
 /// is the first number (proc(5)).
 fn processor_s() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
-    text.split_whitespace().next().unwrap().parse::<f64>().unwrap() / 1e9
+    text.split_whitespace()
+        .next()
+        .unwrap()
+        .parse::<f64>()
+        .unwrap()
+        / 1e9
 }
 
 /// How many rows each table gets, as somebody does who writes them down and forgets them.
@@ -127,7 +135,8 @@ fn memory_does_not_grow_with_time() {
 fn samples_grow_with_the_logarithm_of_time() {
     let _alone = alone();
     let one = Script::default();
-    let packets = (0..2_592_000_u64).map(|second| one.data(second * 1_000_000_000, second as u32 * 100, 100));
+    let packets =
+        (0..2_592_000_u64).map(|second| one.data(second * 1_000_000_000, second as u32 * 100, 100));
     let (counts, _) = count_rows(Parameters::default(), packets);
     let samples = rows_of(&counts, "samples");
     // 26 million intervals are 9.6 doublings of 32,768; one direction has data.
@@ -320,7 +329,11 @@ fn what_carries_something_stays() {
     assert!((100..=150).contains(&surplus.ended_early), "{surplus:?}");
     let rows = rows_of(&counts, "connections") as u64;
     assert_eq!(rows + surplus.empty, 200 + 2_000, "each once");
-    assert_eq!(rows_of(&counts, "flows"), 200, "those with payload all have rows");
+    assert_eq!(
+        rows_of(&counts, "flows"),
+        200,
+        "those with payload all have rows"
+    );
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
@@ -369,13 +382,16 @@ fn mutate(file: &[u8], places: &[usize], draws: &mut Draws) -> Vec<u8> {
                 let ahead = (draws.next() as u32) >> draws.below(31);
                 for place in &places[record..count] {
                     let field = &mut bytes[*place..*place + 4];
-                    let seconds = u32::from_le_bytes((&*field).try_into().unwrap()).wrapping_add(ahead);
+                    let seconds =
+                        u32::from_le_bytes((&*field).try_into().unwrap()).wrapping_add(ahead);
                     field.copy_from_slice(&seconds.to_le_bytes());
                 }
             }
             // Bytes of the headers: IPv4 has 20, TCP begins behind them.
             4 => bytes[start + 16 + draws.below(40)] = draws.next() as u8,
-            5 => bytes[start + 16 + 24..start + 16 + 32].copy_from_slice(&draws.next().to_le_bytes()),
+            5 => {
+                bytes[start + 16 + 24..start + 16 + 32].copy_from_slice(&draws.next().to_le_bytes())
+            }
             6 => order.insert(draws.below(order.len()), record),
             7 => {
                 order.remove(draws.below(order.len()));

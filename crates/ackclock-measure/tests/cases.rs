@@ -267,7 +267,11 @@ fn what_the_capture_missed_is_neither_lost_nor_sent_again() {
     assert_eq!(of(&tables, FORTH, "missed_bytes"), 3_000.0);
     assert_eq!(of(&tables, FORTH, "acknowledged_bytes"), 6_000.0);
     assert_eq!(of(&tables, FORTH, "unique_bytes"), 3_000.0);
-    for name in ["retransmitted_packets", "out_of_order_packets", "losses_upper"] {
+    for name in [
+        "retransmitted_packets",
+        "out_of_order_packets",
+        "losses_upper",
+    ] {
         assert_eq!(of(&tables, FORTH, name), 0.0, "{name}");
     }
 }
@@ -323,7 +327,11 @@ fn a_segment_of_a_larger_packet_sent_again() {
     script.data(40.0, 0, 7_000);
     script.ack(60.0, 1_400);
     for n in 0..3 {
-        script.sack(60.1 + f64::from(n), 1_400, &[(2_800, 4_200 + 1_400 * n as u32)]);
+        script.sack(
+            60.1 + f64::from(n),
+            1_400,
+            &[(2_800, 4_200 + 1_400 * n as u32)],
+        );
     }
     script.data(62.2, 1_400, 2_800);
     script.ack(82.2, 7_000);
@@ -400,7 +408,11 @@ fn a_syn_sent_again_makes_the_handshake_ambiguous_unless_timestamps_tell() {
         stamp(script.data(1_030.0, 0, 100), 1_040, 70);
         stamp(script.ack(1_050.0, 100), 100, 1_040);
         let tables = script.measure();
-        assert_eq!(texts(&tables, "connections", "flow").len(), 2, "one connection");
+        assert_eq!(
+            texts(&tables, "connections", "flow").len(),
+            2,
+            "one connection"
+        );
         assert_eq!(of(&tables, FORTH, "syn_retransmissions"), 1.0);
         assert_eq!(of(&tables, FORTH, "retransmitted_packets"), 0.0);
         assert_eq!(numbers(&tables, "flows", "timeouts"), [1.0]);
@@ -465,8 +477,14 @@ fn ports_are_used_again() {
     let data = script.data(1_030.0, 0, 300);
     (tcp(data).sequence, tcp(data).acknowledgment) = (900_001, 8);
     let tables = script.measure();
-    assert_eq!(texts(&tables, "connections", "flow"), [FORTH, BACK, FORTH, BACK]);
-    assert_eq!(numbers(&tables, "connections", "instance"), [0.0, 0.0, 1.0, 1.0]);
+    assert_eq!(
+        texts(&tables, "connections", "flow"),
+        [FORTH, BACK, FORTH, BACK]
+    );
+    assert_eq!(
+        numbers(&tables, "connections", "instance"),
+        [0.0, 0.0, 1.0, 1.0]
+    );
     assert_eq!(
         numbers(&tables, "connections", "unique_bytes"),
         [100.0, 0.0, 300.0, 0.0]
@@ -509,7 +527,10 @@ fn a_capture_of_one_way_only() {
     let tables = measure_foreign(Parameters::default(), &acks);
     assert_eq!(of(&tables, FORTH, "acknowledged_bytes"), 10_000.0);
     assert_eq!(
-        (of(&tables, FORTH, "packets"), of(&tables, FORTH, "pure_acks")),
+        (
+            of(&tables, FORTH, "packets"),
+            of(&tables, FORTH, "pure_acks")
+        ),
         (0.0, 10.0)
     );
     for name in [
@@ -543,12 +564,18 @@ fn data_both_ways() {
         (500.0, 3_500.0)
     );
     assert_eq!(
-        (of(&tables, FORTH, "pure_acks"), of(&tables, BACK, "pure_acks")),
+        (
+            of(&tables, FORTH, "pure_acks"),
+            of(&tables, BACK, "pure_acks")
+        ),
         (0.0, 6.0)
     );
     assert!((of(&tables, BACK, "ack_rtt_min_s") - 0.005).abs() < 1e-9);
     assert_eq!(of(&tables, FORTH, "duplicate_acks"), 0.0);
-    assert_eq!(numbers(&tables, "flows", "delivered_bytes"), [500.0, 3_500.0]);
+    assert_eq!(
+        numbers(&tables, "flows", "delivered_bytes"),
+        [500.0, 3_500.0]
+    );
 }
 
 #[test]
@@ -602,8 +629,9 @@ fn needless_retransmissions_are_found() {
     }
     // By timestamps: the ACK echoes the first transmission.
     let mut script = Script::default();
-    let stamp =
-        |packet: &mut CapturedPacket, value, echo| tcp(packet).options.timestamps = Some((value, echo));
+    let stamp = |packet: &mut CapturedPacket, value, echo| {
+        tcp(packet).options.timestamps = Some((value, echo))
+    };
     stamp(script.syn(0.0), 1, 0);
     stamp(script.syn_ack(20.0), 900, 1);
     stamp(script.data(30.0, 0, 1_000), 31, 900);
@@ -623,17 +651,32 @@ fn needless_retransmissions_are_found() {
         (of(&tables, FORTH, "timestamp_rtt_max_s") - 0.7).abs() < 1e-9,
         "of the first transmission"
     );
-    assert_eq!(of(&tables, FORTH, "ack_rtt_samples"), 1.0, "Karn: only the SYN");
+    assert_eq!(
+        of(&tables, FORTH, "ack_rtt_samples"),
+        1.0,
+        "Karn: only the SYN"
+    );
 }
 
 #[test]
 fn reordering_is_not_retransmission() {
     let mut script = Script::default();
     script.open();
-    for (ms, segment) in [(40.0, 0), (40.1, 2), (40.2, 1), (40.3, 3), (60.0, 5), (75.0, 4)] {
+    for (ms, segment) in [
+        (40.0, 0),
+        (40.1, 2),
+        (40.2, 1),
+        (40.3, 3),
+        (60.0, 5),
+        (75.0, 4),
+    ] {
         let packet = script.data(ms, segment * 1_000, segment * 1_000 + 1_000);
         // As they were sent; the last one was lost before and is sent again.
-        packet.identification = if segment == 4 { 50 } else { 10 + segment as u16 };
+        packet.identification = if segment == 4 {
+            50
+        } else {
+            10 + segment as u16
+        };
     }
     script.ack(95.0, 6_000);
     let tables = script.measure();
@@ -667,7 +710,13 @@ fn copies_count_as_copies_and_nothing_else() {
     let twice = measure_foreign(Parameters::default(), &twice);
     assert_eq!(of(&twice, FORTH, "duplicated_packets"), 4.0);
     assert_eq!(of(&twice, BACK, "duplicated_packets"), 5.0);
-    for (name, _) in &once.iter().find(|(name, _)| *name == "connections").unwrap().1.0 {
+    for (name, _) in &once
+        .iter()
+        .find(|(name, _)| *name == "connections")
+        .unwrap()
+        .1
+        .0
+    {
         if *name != "duplicated_packets" {
             let same = format!("{:?}", column(&once, "connections", name))
                 == format!("{:?}", column(&twice, "connections", name));
@@ -763,8 +812,16 @@ fn times_that_step_back_a_little_do_no_harm() {
     script.ack(60.0, 2_000);
     script.packets.swap(0, 1);
     let tables = script.measure();
-    assert_eq!(words(&tables, FORTH, &["role", "begins"]), ["client", "syn"]);
-    for name in ["ack_rtt_min_s", "ack_rtt_sd_s", "in_flight_mean_bytes", "start_s"] {
+    assert_eq!(
+        words(&tables, FORTH, &["role", "begins"]),
+        ["client", "syn"]
+    );
+    for name in [
+        "ack_rtt_min_s",
+        "ack_rtt_sd_s",
+        "in_flight_mean_bytes",
+        "start_s",
+    ] {
         assert!(of(&tables, FORTH, name) >= 0.0, "{name}");
     }
     assert!(

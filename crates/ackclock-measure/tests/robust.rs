@@ -1,4 +1,5 @@
-//! Captures as they come: cut, thinned, doubled, out of order. Nothing may panic, laws must hold, and what cannot have changed must be the same.
+//! Captures as they come: cut, thinned, doubled, out of order. Nothing may panic, laws must hold,
+//! and what cannot have changed must be the same.
 
 mod common;
 
@@ -9,7 +10,8 @@ use common::*;
 use proptest::prelude::*;
 use std::sync::OnceLock;
 
-/// Three connections with losses, two of them with timestamps, one that ends; at the senders and at the receivers.
+/// Three connections with losses, two of them with timestamps, one that ends; at the senders and at
+/// the receivers.
 fn captures() -> &'static [Vec<CapturedPacket>; 2] {
     static CAPTURES: OnceLock<[Vec<CapturedPacket>; 2]> = OnceLock::new();
     CAPTURES.get_or_init(|| {
@@ -118,7 +120,10 @@ fn check_sums(tables: &Tables, packets: &[CapturedPacket]) {
         .chain(["retransmitted_packets"])
         .collect();
     for row in rows(tables, &all) {
-        assert!(row.len() < 6 || row[..5].iter().sum::<f64>() == row[5], "{row:?}");
+        assert!(
+            row.len() < 6 || row[..5].iter().sum::<f64>() == row[5],
+            "{row:?}"
+        );
     }
     for name in [
         "in_flight_mean_bytes",
@@ -134,7 +139,9 @@ fn check_sums(tables: &Tables, packets: &[CapturedPacket]) {
             "{name}"
         );
     }
-    let seen = numbers(tables, "connections", "packets").iter().sum::<f64>()
+    let seen = numbers(tables, "connections", "packets")
+        .iter()
+        .sum::<f64>()
         + numbers(tables, "connections", "duplicated_packets")
             .iter()
             .sum::<f64>();
@@ -156,13 +163,19 @@ fn check_law_of_round_trips(tables: &Tables) {
 /// Shares are shares, and the stretches of a direction cover its time without gaps.
 fn check_stretches(tables: &Tables) {
     for row in rows(tables, &["limit_share"]) {
-        assert!(row.iter().all(|share| *share > 0.0 && *share <= 1.0), "{row:?}");
+        assert!(
+            row.iter().all(|share| *share > 0.0 && *share <= 1.0),
+            "{row:?}"
+        );
     }
     let keys = |table: &str| -> Vec<(String, i64)> {
         let instances = numbers(tables, table, "instance")
             .into_iter()
             .map(|instance| instance as i64);
-        texts(tables, table, "flow").into_iter().zip(instances).collect()
+        texts(tables, table, "flow")
+            .into_iter()
+            .zip(instances)
+            .collect()
     };
     let (start, end) = (
         numbers(tables, "limit_periods", "start_s"),
@@ -175,14 +188,18 @@ fn check_stretches(tables: &Tables) {
         numbers(tables, "connections", "limit_share"),
     );
     for (row, key) in keys("connections").iter().enumerate() {
-        let own: Vec<usize> = (0..start.len()).filter(|n| of_stretches[*n] == *key).collect();
+        let own: Vec<usize> = (0..start.len())
+            .filter(|n| of_stretches[*n] == *key)
+            .collect();
         assert!(
             own.windows(2).all(|pair| end[pair[0]] == start[pair[1]]),
             "without gaps"
         );
         assert!(own.iter().all(|n| start[*n] <= end[*n]));
         let time = |limit: &str| -> f64 {
-            let these = own.iter().filter(|n| limit.is_empty() || limits[**n] == limit);
+            let these = own
+                .iter()
+                .filter(|n| limit.is_empty() || limits[**n] == limit);
             these.map(|n| end[*n] - start[*n]).sum()
         };
         if !own.is_empty() {
@@ -207,14 +224,22 @@ fn check_series(tables: &Tables) {
         let mut last = std::collections::HashMap::new();
         for ((flow, instance), value) in keys.iter().zip(series) {
             let before = last.insert((flow, *instance as i64), value);
-            assert!(before.is_none_or(|before| before <= value), "{name} of {flow}");
+            assert!(
+                before.is_none_or(|before| before <= value),
+                "{name} of {flow}"
+            );
         }
     }
 }
 
 /// Two results with the same numbers but those of some columns.
 fn assert_same(one: &Tables, two: &Tables, table: &str, names: &[&str], but: bool) {
-    let columns = &one.iter().find(|(name, _)| *name == table).expect(table).1.0;
+    let columns = &one
+        .iter()
+        .find(|(name, _)| *name == table)
+        .expect(table)
+        .1
+        .0;
     for (name, cells) in columns {
         if names.contains(name) != but {
             let same = format!("{cells:?}") == format!("{:?}", column(two, table, name));

@@ -6,7 +6,8 @@ use ackclock_pcap::CapturedPacket;
 use common::*;
 use std::collections::HashSet;
 
-/// Presets with ways of recovery, all that answer duplicate ACKs. Of a sender that waits for its timer alone the estimate of losses may be far too low.
+/// Presets with ways of recovery, all that answer duplicate ACKs. Of a sender that waits for its
+/// timer alone the estimate of losses may be far too low.
 const TRANSPORTS: [(&str, &str); 12] = [
     ("ns2-2002", "tahoe"),
     ("ns2-2002", "reno"),
@@ -51,14 +52,24 @@ fn repaired_losses(ran: &Ran, acknowledged_bytes: f64) -> f64 {
         .count() as f64
 }
 
-/// Sent, sent again, timeouts and fast retransmissions are the engine's to the packet, and losses within their bounds. Elsewhere the lower bound
-/// of the losses holds, and recoveries are told from what is seen there: in how many runs some differ stands in the guide.
+/// Sent, sent again, timeouts and fast retransmissions are the engine's to the packet, and losses
+/// within their bounds. Elsewhere the lower bound of the losses holds, and recoveries are told from
+/// what is seen there: in how many runs some differ stands in the guide.
 #[test]
 fn packets_are_counted_as_the_engine_counts_them() {
     let (mut runs, mut differing) = (0, [0, 0]);
     for (preset, recovery) in TRANSPORTS {
-        for (forth, back) in [("0 %", "0 %"), ("0.5 %", "0 %"), ("2 %", "1 %"), ("10 %", "3 %")] {
-            let ran = pipe(preset, recovery, &[&loss("forth", forth), &loss("back", back)]);
+        for (forth, back) in [
+            ("0 %", "0 %"),
+            ("0.5 %", "0 %"),
+            ("2 %", "1 %"),
+            ("10 %", "3 %"),
+        ] {
+            let ran = pipe(
+                preset,
+                recovery,
+                &[&loss("forth", forth), &loss("back", back)],
+            );
             let tables = measure(&ran, &ran.at_senders);
             let case = format!("{preset} {recovery} {forth} {back}");
             for name in [
@@ -76,10 +87,13 @@ fn packets_are_counted_as_the_engine_counts_them() {
             let of = |name: &str| of(&tables, "one", name);
             let lost = repaired_losses(&ran, of("acknowledged_bytes"));
             let (least, most) = (of("losses_lower"), of("losses_upper"));
-            assert!(least <= lost && lost <= most, "{case}: {least} {lost} {most}");
+            assert!(
+                least <= lost && lost <= most,
+                "{case}: {least} {lost} {most}"
+            );
             let estimate = of("losses_estimate");
-            // Tahoe sends all of a window again, and nothing tells what was needed. Where slow start has lost hundreds at once, duplicate ACKs of
-            // several origins mix.
+            // Tahoe sends all of a window again, and nothing tells what was needed. Where slow
+            // start has lost hundreds at once, duplicate ACKs of several origins mix.
             let tolerance = if forth == "0 %" { 0.25 } else { 0.1 };
             let close = (estimate - lost).abs() <= 2.0 + tolerance * lost || recovery == "tahoe";
             assert!(close, "{case}: {estimate} and not {lost}");
@@ -103,7 +117,8 @@ fn packets_are_counted_as_the_engine_counts_them() {
     assert!(guide.contains(&said), "the guide is to say: {said}");
 }
 
-/// Whether timeouts and fast retransmissions are the engine's in a capture from elsewhere; no loss is made up there.
+/// Whether timeouts and fast retransmissions are the engine's in a capture from elsewhere; no loss
+/// is made up there.
 fn elsewhere_is_the_same(ran: &Ran, packets: &[CapturedPacket], case: &str) -> bool {
     let tables = measure(ran, packets);
     let lost = repaired_losses(ran, of(&tables, "one", "acknowledged_bytes"));
@@ -149,7 +164,8 @@ fn a_full_segment_is_known_without_one() {
     }
 }
 
-/// Copies that the network makes count as nothing else, though each has the same headers as a packet sent again at once.
+/// Copies that the network makes count as nothing else, though each has the same headers as a
+/// packet sent again at once.
 #[test]
 fn copies_on_the_way_are_known_as_copies() {
     for preset in ["linux", "rfc"] {
@@ -164,14 +180,26 @@ fn copies_on_the_way_are_known_as_copies() {
             ],
         );
         let copies = |packets: &[CapturedPacket], of_data: bool| {
-            let arrived = packets.iter().filter(|packet| is_from_sender(packet) == of_data);
-            let identifications: HashSet<u16> = arrived.clone().map(|packet| packet.identification).collect();
+            let arrived = packets
+                .iter()
+                .filter(|packet| is_from_sender(packet) == of_data);
+            let identifications: HashSet<u16> = arrived
+                .clone()
+                .map(|packet| packet.identification)
+                .collect();
             arrived.count() - identifications.len()
         };
-        let (data, acks) = (copies(&ran.at_receivers, true), copies(&ran.at_senders, false));
+        let (data, acks) = (
+            copies(&ran.at_receivers, true),
+            copies(&ran.at_senders, false),
+        );
         assert!(data > 50 && acks > 25, "{data} {acks}");
-        let duplicated = |packets| numbers(&measure(&ran, packets), "connections", "duplicated_packets");
-        assert_eq!(duplicated(&ran.at_receivers).iter().sum::<f64>(), data as f64);
+        let duplicated =
+            |packets| numbers(&measure(&ran, packets), "connections", "duplicated_packets");
+        assert_eq!(
+            duplicated(&ran.at_receivers).iter().sum::<f64>(),
+            data as f64
+        );
         assert_eq!(duplicated(&ran.at_senders).iter().sum::<f64>(), acks as f64);
         let tables = measure(&ran, &ran.at_receivers);
         for name in ["sent_packets", "retransmitted_packets"] {
@@ -186,7 +214,11 @@ fn copies_on_the_way_are_known_as_copies() {
 
 #[test]
 fn goodput_after_the_warm_up_is_the_engines() {
-    let ran = pipe("linux", "sack", &[&loss("forth", "0.1 %"), "warmup=\"5 s\""]);
+    let ran = pipe(
+        "linux",
+        "sack",
+        &[&loss("forth", "0.1 %"), "warmup=\"5 s\""],
+    );
     for packets in [&ran.at_senders, &ran.at_receivers] {
         let tables = measure(&ran, packets);
         let goodput = numbers(&tables, "flows", "goodput_bit_per_s")[0];
@@ -199,18 +231,27 @@ fn goodput_after_the_warm_up_is_the_engines() {
         assert!((measured - 25.0).abs() < 0.1, "{measured}");
         let mean = numbers(&tables, "flows", "rtt_mean_s")[0];
         let engines = truth(&ran, "rtt_mean_s");
-        // At the receiver only the first packet that an ACK released tells the sender's side; those behind it wait longer.
-        assert!((mean / engines - 1.0).abs() < 0.02, "{mean} and not {engines}");
+        // At the receiver only the first packet that an ACK released tells the sender's side; those
+        // behind it wait longer.
+        assert!(
+            (mean / engines - 1.0).abs() < 0.02,
+            "{mean} and not {engines}"
+        );
     }
 }
 
 #[test]
 fn round_trip_times_are_the_senders() {
     for probability in ["0 %", "1 %"] {
-        // With timestamps each ACK of new data is a sample, for the engine as for us, to their microsecond.
+        // With timestamps each ACK of new data is a sample, for the engine as for us, to their
+        // microsecond.
         let ran = pipe("linux", "sack", &[&loss("forth", probability)]);
         let tables = measure(&ran, &ran.at_senders);
-        for (name, column) in [("mean", "rtt_mean_s"), ("min", "rtt_min_s"), ("max", "rtt_max_s")] {
+        for (name, column) in [
+            ("mean", "rtt_mean_s"),
+            ("min", "rtt_min_s"),
+            ("max", "rtt_max_s"),
+        ] {
             let ours = of(&tables, "one", &format!("timestamp_rtt_{name}_s"));
             assert!((ours - truth(&ran, column)).abs() < 1e-6, "{name}: {ours}");
         }
@@ -218,18 +259,29 @@ fn round_trip_times_are_the_senders() {
         let ran = pipe("rfc", "newreno", &[&loss("forth", probability)]);
         let tables = measure(&ran, &ran.at_senders);
         for name in ["rtt_min_s", "rtt_max_s"] {
-            assert_eq!(numbers(&tables, "flows", name)[0], truth(&ran, name), "{name}");
+            assert_eq!(
+                numbers(&tables, "flows", name)[0],
+                truth(&ran, name),
+                "{name}"
+            );
         }
         let (ours, engines) = (
             numbers(&tables, "flows", "rtt_mean_s")[0],
             truth(&ran, "rtt_mean_s"),
         );
-        assert!((ours / engines - 1.0).abs() < 1e-3, "{ours} and not {engines}");
-        assert_eq!(of(&tables, "one", "handshake_rtt_s"), truth(&ran, "rtt_min_s"));
+        assert!(
+            (ours / engines - 1.0).abs() < 1e-3,
+            "{ours} and not {engines}"
+        );
+        assert_eq!(
+            of(&tables, "one", "handshake_rtt_s"),
+            truth(&ran, "rtt_min_s")
+        );
     }
 }
 
-/// The least time on either side of the capture point, and the whole round trip, wherever the capture was taken.
+/// The least time on either side of the capture point, and the whole round trip, wherever the
+/// capture was taken.
 #[test]
 fn a_round_trip_has_two_sides() {
     let ran = pipe("linux", "sack", &[&loss("forth", "0.2 %")]);
@@ -254,7 +306,8 @@ fn a_round_trip_has_two_sides() {
             "{vantage}: {sender} {receiver} {least}"
         );
         let mean = numbers(&tables, "flows", "rtt_mean_s")[0];
-        // Of what an ACK releases only the first packet tells the sender's side; those behind it wait a little longer.
+        // Of what an ACK releases only the first packet tells the sender's side; those behind it
+        // wait a little longer.
         assert!(
             (mean / whole - 1.0).abs() < 0.02,
             "{vantage}: {mean} and not {whole}"
@@ -265,7 +318,11 @@ fn a_round_trip_has_two_sides() {
             numbers(&tables, "rtt_histogram", "low_s"),
             numbers(&tables, "rtt_histogram", "samples"),
         );
-        let sum: f64 = low.iter().zip(&samples).map(|(low, samples)| low * samples).sum();
+        let sum: f64 = low
+            .iter()
+            .zip(&samples)
+            .map(|(low, samples)| low * samples)
+            .sum();
         let by_law = sum / samples.iter().sum::<f64>();
         assert!((by_law / mean - 1.0).abs() < 0.01, "{vantage}: {by_law}");
     }
@@ -291,7 +348,8 @@ fn without_timestamps_the_handshake_tells_the_sides() {
     );
 }
 
-/// At the sampling times the same is outstanding as the engine says, where it counts the same: before anything is lost.
+/// At the sampling times the same is outstanding as the engine says, where it counts the same:
+/// before anything is lost.
 #[test]
 fn outstanding_data_is_the_engines() {
     let ran = pipe(
@@ -314,16 +372,27 @@ fn outstanding_data_is_the_engines() {
     });
     let shared: Vec<_> = shared.collect();
     assert!(shared.len() > 290);
-    assert!(shared.iter().all(|(ours, engines)| ours == engines), "{shared:?}");
+    assert!(
+        shared.iter().all(|(ours, engines)| ours == engines),
+        "{shared:?}"
+    );
     assert_eq!(of(&tables, "one", "in_flight_max_bytes"), 40.0 * 1448.0);
 }
 
-/// From anywhere the window that the sender uses is seen, and Little's law holds: outstanding data over the round trip is the throughput.
+/// From anywhere the window that the sender uses is seen, and Little's law holds: outstanding data
+/// over the round trip is the throughput.
 #[test]
 fn the_window_is_seen_from_anywhere() {
     let ran = pipe("linux", "sack", &[&loss("forth", "0.5 %")]);
-    let at_sender = of(&measure(&ran, &ran.at_senders), "one", "in_flight_mean_bytes");
-    for packets in [half_way(&ran.at_senders, 8_000_000), ran.at_receivers.clone()] {
+    let at_sender = of(
+        &measure(&ran, &ran.at_senders),
+        "one",
+        "in_flight_mean_bytes",
+    );
+    for packets in [
+        half_way(&ran.at_senders, 8_000_000),
+        ran.at_receivers.clone(),
+    ] {
         let tables = measure(&ran, &packets);
         let mean = of(&tables, "one", "in_flight_mean_bytes");
         assert!(
@@ -366,7 +435,9 @@ fn the_limit_is_what_the_scenario_was_made_for() {
         (
             "application",
             "constant rate",
-            &["flows.one.traffic={ kind = \"cbr\", rate = \"1 Mbit/s\", packet_size = \"1448 bytes\" }"],
+            &[
+                "flows.one.traffic={ kind = \"cbr\", rate = \"1 Mbit/s\", packet_size = \"1448 bytes\" }",
+            ],
         ),
         (
             "congestion_window",
@@ -453,10 +524,21 @@ fn a_bulk_flow_is_not_limited_by_its_application() {
             ] {
                 let tables = measure(&ran, packets);
                 let wrong = share(&tables, "application") + share(&tables, "sender_buffer");
-                assert!(wrong < 0.01, "{control} {probability} at the {place}: {wrong}");
-                let network = ["congestion_window", "slow_start", "recovery", "bottleneck_rate"];
+                assert!(
+                    wrong < 0.01,
+                    "{control} {probability} at the {place}: {wrong}"
+                );
+                let network = [
+                    "congestion_window",
+                    "slow_start",
+                    "recovery",
+                    "bottleneck_rate",
+                ];
                 let right: f64 = network.iter().map(|limit| share(&tables, limit)).sum();
-                assert!(right > 0.95, "{control} {probability} at the {place}: {right}");
+                assert!(
+                    right > 0.95,
+                    "{control} {probability} at the {place}: {right}"
+                );
             }
         }
     }
@@ -488,7 +570,8 @@ fn rows_join_with_the_engines() {
     assert_eq!(key(&tables), key(&ran.tables));
 }
 
-/// Numbers that wrap early say the same as those of the file that `simulate` writes, which begin with 0.
+/// Numbers that wrap early say the same as those of the file that `simulate` writes, which begin
+/// with 0.
 #[test]
 fn where_numbers_begin_changes_nothing() {
     for (preset, recovery) in TRANSPORTS {
@@ -512,7 +595,8 @@ fn what_a_capture_lacks_is_noticed() {
         let ran = pipe(preset, "sack", &[&loss("forth", "0.2 %")]);
         for packets in [&ran.at_senders, &ran.at_receivers] {
             let whole = measure(&ran, packets);
-            // At the receiver what was lost on the way looks like what was not captured until it comes again.
+            // At the receiver what was lost on the way looks like what was not captured until it
+            // comes again.
             assert!(
                 numbers(&whole, "connections", "missed_packets")
                     .iter()

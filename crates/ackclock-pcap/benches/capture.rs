@@ -1,4 +1,5 @@
-//! What writing a capture costs per packet, its label included: full segments and ACKs with SACK blocks, cut at 96 bytes.
+//! What writing a capture costs per packet, its label included: full segments and ACKs with SACK
+//! blocks, cut at 96 bytes.
 
 use ackclock_core::endpoint::parameters::Preset;
 use ackclock_core::packet::{FlowId, Packet, PacketKind, SackBlock};
@@ -11,7 +12,8 @@ use std::io::{BufWriter, sink};
 fn capture(criterion: &mut Criterion) {
     let parameters = Preset::Linux.parameters();
     let encoder = PacketEncoder::tcp(FlowAddresses::of(FlowId(0)), &parameters, None);
-    let mut capture = Capture::new(BufWriter::new(sink()), 96, vec![encoder]).expect("a sink takes all");
+    let mut capture =
+        Capture::new(BufWriter::new(sink()), 96, vec![encoder]).expect("a sink takes all");
     let mut labels = Labels::default();
     let sacks = [SackBlock { start: 5, end: 9 }; 3];
     let mut nanos = 0;

@@ -1,5 +1,5 @@
-//! What reading a packet costs, from files that the page cache holds: full segments and ACKs with SACK blocks on Ethernet, as tcpdump keeps
-//! them with `-s 96` and whole.
+//! What reading a packet costs, from files that the page cache holds: full segments and ACKs with
+//! SACK blocks on Ethernet, as tcpdump keeps them with `-s 96` and whole.
 
 #[path = "../tests/samples/mod.rs"]
 mod samples;
@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 const PACKETS: usize = 200_000;
 
-/// Of each frame the first `held` bytes. Numbers and payload differ from packet to packet, without which gzip would have no work.
+/// Of each frame the first `held` bytes. Numbers and payload differ from packet to packet, without
+/// which gzip would have no work.
 fn frames(held: usize) -> Vec<Vec<u8>> {
     let mut random = 1_u32;
     let mut frame = |number: usize| {
@@ -53,11 +54,17 @@ fn read(criterion: &mut Criterion) {
         ),
         (
             "pcap_whole",
-            write("whole.pcap", &samples::pcap(Order::Big, NANOSECONDS, 1, &whole)),
+            write(
+                "whole.pcap",
+                &samples::pcap(Order::Big, NANOSECONDS, 1, &whole),
+            ),
         ),
         (
             "pcapng_headers",
-            write("headers.pcapng", &samples::pcapng(Order::Little, 1, &headers)),
+            write(
+                "headers.pcapng",
+                &samples::pcapng(Order::Little, 1, &headers),
+            ),
         ),
     ];
     let mut group = criterion.benchmark_group("read");

@@ -1,4 +1,5 @@
-//! Writes what fuzzing of captures starts from into `fuzz/corpus`: `cargo run -p ackclock-pcap --example fuzz_seeds`, from the root.
+//! Writes what fuzzing of captures starts from into `fuzz/corpus`: `cargo run -p ackclock-pcap
+//! --example fuzz_seeds`, from the root.
 
 #[path = "../tests/samples/mod.rs"]
 mod samples;

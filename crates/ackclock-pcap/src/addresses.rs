@@ -8,15 +8,15 @@ const HOSTS: u32 = (1 << 23) - 2;
 /// Senders live in 10.0.0.0/9, receivers in 10.128.0.0/9 (RFC 1918).
 const SENDERS: u32 = 10 << 24;
 const RECEIVERS: u32 = SENDERS | (1 << 23);
-/// Among the ephemeral ports of Linux (32768 to 60999), where no dissector of Wireshark claims a port and would
-/// call a payload of zeros malformed.
+/// Among the ephemeral ports of Linux (32768 to 60999), where no dissector of Wireshark claims a
+/// port and would call a payload of zeros malformed.
 const FIRST_SENDER_PORT: u32 = 38_000;
 const SENDER_PORTS: u32 = 2_000;
 /// The discard service (RFC 863): takes everything, answers nothing.
 const RECEIVER_PORT: u16 = 9;
 
-/// Who talks to whom. Flow 0 is 10.0.0.1:38000 → 10.128.0.1:9, flow 1 is 10.0.0.2:38001 → 10.128.0.2:9, and so on;
-/// no two flows share all four.
+/// Who talks to whom. Flow 0 is 10.0.0.1:38000 → 10.128.0.1:9, flow 1 is 10.0.0.2:38001 →
+/// 10.128.0.2:9, and so on; no two flows share all four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowAddresses {
     /// The sender of data.
@@ -57,11 +57,16 @@ mod tests {
     #[test]
     fn no_two_flows_share_their_addresses() {
         let few = (0..20_000).chain(HOSTS - 3_000..HOSTS + 3_000);
-        let same_host = (0..=u32::MAX / HOSTS).map(|round| 7 + round * HOSTS).skip(2);
+        let same_host = (0..=u32::MAX / HOSTS)
+            .map(|round| 7 + round * HOSTS)
+            .skip(2);
         let mut seen = HashSet::new();
         for flow in few.chain(same_host) {
             let addresses = FlowAddresses::of(FlowId(flow));
-            assert!(seen.insert((addresses.sender, addresses.receiver)), "flow {flow}");
+            assert!(
+                seen.insert((addresses.sender, addresses.receiver)),
+                "flow {flow}"
+            );
             assert!(!addresses.receiver.ip().is_broadcast());
             assert_ne!(addresses.sender.ip(), addresses.receiver.ip());
         }

@@ -5,7 +5,8 @@ use ackclock_core::packet::{Packet, SackBlock};
 use ackclock_core::units::Time;
 use std::io::{self, Write};
 
-/// How much of each packet is kept unless said otherwise: all headers and options, and some payload.
+/// How much of each packet is kept unless said otherwise: all headers and options, and some
+/// payload.
 pub const DEFAULT_SNAP_LENGTH: u32 = 96;
 
 /// Writes the packets of a run's flows to one pcap file. Allocates nothing per packet.
@@ -17,8 +18,8 @@ pub struct Capture<W: Write> {
 }
 
 impl<W: Write> Capture<W> {
-    /// Begins a file. `encoders` are those of flow 0, 1 and so on; of each packet at most `snap_length` bytes are kept,
-    /// 0 keeps whole packets. Give it a [`std::io::BufWriter`].
+    /// Begins a file. `encoders` are those of flow 0, 1 and so on; of each packet at most
+    /// `snap_length` bytes are kept, 0 keeps whole packets. Give it a [`std::io::BufWriter`].
     ///
     /// # Errors
     /// Those of `output`.
@@ -30,11 +31,18 @@ impl<W: Write> Capture<W> {
         })
     }
 
-    /// Writes a packet seen at `at`, with its label, and the SACK blocks it has if it is an ACK. Calls come in order of time.
+    /// Writes a packet seen at `at`, with its label, and the SACK blocks it has if it is an ACK.
+    /// Calls come in order of time.
     ///
     /// # Errors
     /// Those of the output; [`io::ErrorKind::InvalidInput`] for a flow without an encoder.
-    pub fn write(&mut self, at: Time, packet: &Packet, sacks: &[SackBlock], label: Label) -> io::Result<()> {
+    pub fn write(
+        &mut self,
+        at: Time,
+        packet: &Packet,
+        sacks: &[SackBlock],
+        label: Label,
+    ) -> io::Result<()> {
         let Some(encoder) = self.encoders.get(packet.flow.0 as usize) else {
             let message = format!("flow {} was not declared to the capture", packet.flow.0);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
@@ -44,7 +52,8 @@ impl<W: Write> Capture<W> {
         self.writer.write(at, &self.buffer, whole)
     }
 
-    /// Flushes, and gives the output back. A file that was not finished is valid up to the last packet that reached it.
+    /// Flushes, and gives the output back. A file that was not finished is valid up to the last
+    /// packet that reached it.
     ///
     /// # Errors
     /// Those of the output.
@@ -72,7 +81,10 @@ mod tests {
         let error = write(2).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
         let file = capture.finish().unwrap();
-        let packets: Vec<_> = file[24..].chunks(16 + 50).map(|record| &record[16..]).collect();
+        let packets: Vec<_> = file[24..]
+            .chunks(16 + 50)
+            .map(|record| &record[16..])
+            .collect();
         assert_eq!(packets.len(), 2);
         assert_eq!(packets[0][12..16], [10, 0, 0, 1]);
         assert_eq!(packets[1][12..16], [10, 0, 0, 2]);

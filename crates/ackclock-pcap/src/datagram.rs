@@ -2,14 +2,17 @@
 
 use crate::encode::ip_ecn;
 use ackclock_core::packet::Ecn;
-use etherparse::{IpHeaders, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, PacketBuilder, UdpHeader};
+use etherparse::{
+    IpHeaders, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, PacketBuilder, UdpHeader,
+};
 use std::net::{IpAddr, SocketAddr};
 
 /// As Linux does; what it is by the time it arrives is not known here.
 const HOPS: u8 = 64;
 
-/// Replaces the content of `buffer` by the IP packet of that datagram, checksums included. Says false, and leaves it empty, if there is no such
-/// packet: the addresses are of different families, or the payload is too long.
+/// Replaces the content of `buffer` by the IP packet of that datagram, checksums included. Says
+/// false, and leaves it empty, if there is no such packet: the addresses are of different families,
+/// or the payload is too long.
 pub fn encode_datagram(
     from: SocketAddr,
     to: SocketAddr,
@@ -24,7 +27,13 @@ pub fn encode_datagram(
             let Ok(length) = u16::try_from(length) else {
                 return false;
             };
-            let header = Ipv4Header::new(length, HOPS, IpNumber::UDP, source.octets(), destination.octets());
+            let header = Ipv4Header::new(
+                length,
+                HOPS,
+                IpNumber::UDP,
+                source.octets(),
+                destination.octets(),
+            );
             let Ok(mut header) = header else { return false };
             header.ecn = ip_ecn(ecn);
             PacketBuilder::ip(IpHeaders::Ipv4(header, Default::default()))
@@ -43,7 +52,10 @@ pub fn encode_datagram(
         )),
         _ => return false,
     };
-    let is_written = builder.udp(from.port(), to.port()).write(buffer, payload).is_ok();
+    let is_written = builder
+        .udp(from.port(), to.port())
+        .write(buffer, payload)
+        .is_ok();
     if !is_written {
         buffer.clear();
     }
@@ -68,7 +80,13 @@ mod tests {
         ];
         for (from, to) in pairs.map(|(from, to)| addresses(from, to)) {
             let mut buffer = vec![9; 9];
-            assert!(encode_datagram(from, to, Ecn::Capable, b"hello", &mut buffer));
+            assert!(encode_datagram(
+                from,
+                to,
+                Ecn::Capable,
+                b"hello",
+                &mut buffer
+            ));
             let packet = SlicedPacket::from_ip(&buffer).unwrap();
             let ecn = match packet.net.unwrap() {
                 NetSlice::Ipv4(ip) => ip.header().ecn().value(),
@@ -90,7 +108,13 @@ mod tests {
     fn what_cannot_be_is_not_encoded() {
         let (four, six) = addresses("127.0.0.1:1", "[::1]:1");
         let mut buffer = vec![9; 9];
-        assert!(!encode_datagram(four, six, Ecn::NotCapable, b"", &mut buffer));
+        assert!(!encode_datagram(
+            four,
+            six,
+            Ecn::NotCapable,
+            b"",
+            &mut buffer
+        ));
         assert!(buffer.is_empty());
         assert!(!encode_datagram(
             four,

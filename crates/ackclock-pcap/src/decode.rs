@@ -1,8 +1,9 @@
 //! From the bytes of a captured packet to a [`CapturedPacket`].
 //!
-//! A capture may hold only the beginning of each packet. All lengths are those that the headers claim; what is not there is missing, and a
-//! TCP header of which the end is missing says so ([`Segment::cut`](crate::packet::Segment)). Checksums are not verified: a capture on the sending host
-//! sees packets before the network card fills them in.
+//! A capture may hold only the beginning of each packet. All lengths are those that the headers
+//! claim; what is not there is missing, and a TCP header of which the end is missing says so
+//! ([`Segment::cut`](crate::packet::Segment)). Checksums are not verified: a capture on the sending
+//! host sees packets before the network card fills them in.
 
 mod ip;
 mod link;
@@ -17,8 +18,9 @@ use crate::skipped::Skip;
 use etherparse::ip_number;
 use std::net::SocketAddr;
 
-/// Decodes a packet seen at `at_ns` nanoseconds after the beginning of 1970. `bytes` is what the capture holds of it, from the link's header on;
-/// `original_length` is how many bytes it had on the wire.
+/// Decodes a packet seen at `at_ns` nanoseconds after the beginning of 1970. `bytes` is what the
+/// capture holds of it, from the link's header on; `original_length` is how many bytes it had on
+/// the wire.
 ///
 /// # Errors
 /// Why it is not one of TCP or UDP over IP, or cannot be decoded.

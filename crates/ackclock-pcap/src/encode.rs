@@ -1,27 +1,30 @@
 //! Real IPv4, TCP and UDP headers for simulated packets.
 //!
 //! # What a capture says
-//! - Sequence numbers on the wire count bytes modulo 2^32. Both initial sequence numbers are 0, so that a tool's
-//!   relative numbers are the raw ones: segment n begins at 1 + n · MSS.
-//! - The timestamp option (RFC 7323) is there if the endpoints measure with it; its unit is the microsecond.
-//! - The window scale option is there whenever a SYN is. Without a handshake a tool cannot know the scale, as with any
-//!   capture that began late, and shows the field as it is.
-//! - The payload is zeros; a datagram begins with its number, 8 bytes big-endian, if it is that long. The last segment
-//!   of a finite transfer has PSH. There is no FIN: simulated connections do not close.
+//! - Sequence numbers on the wire count bytes modulo 2^32. Both initial sequence numbers are 0, so
+//!   that a tool's relative numbers are the raw ones: segment n begins at 1 + n · MSS.
+//! - The timestamp option (RFC 7323) is there if the endpoints measure with it; its unit is the
+//!   microsecond.
+//! - The window scale option is there whenever a SYN is. Without a handshake a tool cannot know the
+//!   scale, as with any capture that began late, and shows the field as it is.
+//! - The payload is zeros; a datagram begins with its number, 8 bytes big-endian, if it is that
+//!   long. The last segment of a finite transfer has PSH. There is no FIN: simulated connections do
+//!   not close.
 //!
 //! # Where simulated sizes and real headers differ
-//! Simulated packets have headers of one size, `TcpParameters::header`. Real ones are as long as their options. The
-//! capture keeps the payload and every option:
-//! - if the options are shorter than the simulated header, they are filled up with no-operations, so that the IP length is
-//!   the simulated size (for sizes from 40 to 80 bytes in steps of 4, which is what TCP can have);
-//! - if they are longer (SACK blocks, the options of a SYN), the packet in the capture is longer than the simulated one
-//!   by that much.
+//! Simulated packets have headers of one size, `TcpParameters::header`. Real ones are as long as
+//! their options. The capture keeps the payload and every option:
+//! - if the options are shorter than the simulated header, they are filled up with no-operations,
+//!   so that the IP length is the simulated size (for sizes from 40 to 80 bytes in steps of 4,
+//!   which is what TCP can have);
+//! - if they are longer (SACK blocks, the options of a SYN), the packet in the capture is longer
+//!   than the simulated one by that much.
 //!
 //! A datagram always has its simulated size: what `header` has beyond 28 bytes is payload for UDP.
 //!
 //! # What a simulated packet does not know
-//! An ACK has no timestamp of its own, data no echo, and neither an identification: they are in its [`Label`], which [`Labels`](crate::Labels) keep from one
-//! end to the other.
+//! An ACK has no timestamp of its own, data no echo, and neither an identification: they are in its
+//! [`Label`], which [`Labels`](crate::Labels) keep from one end to the other.
 
 use crate::FlowAddresses;
 use crate::labels::Label;
@@ -31,9 +34,9 @@ use ackclock_core::packet::{Ecn, Packet, PacketKind, SackBlock};
 use ackclock_core::units::Bytes;
 use etherparse::checksum::Sum16BitWords;
 use etherparse::tcp_option::{
-    KIND_MAXIMUM_SEGMENT_SIZE, KIND_NOOP, KIND_SELECTIVE_ACK, KIND_SELECTIVE_ACK_PERMITTED, KIND_TIMESTAMP,
-    KIND_WINDOW_SCALE, LEN_MAXIMUM_SEGMENT_SIZE, LEN_SELECTIVE_ACK_PERMITTED, LEN_TIMESTAMP,
-    LEN_WINDOW_SCALE,
+    KIND_MAXIMUM_SEGMENT_SIZE, KIND_NOOP, KIND_SELECTIVE_ACK, KIND_SELECTIVE_ACK_PERMITTED,
+    KIND_TIMESTAMP, KIND_WINDOW_SCALE, LEN_MAXIMUM_SEGMENT_SIZE, LEN_SELECTIVE_ACK_PERMITTED,
+    LEN_TIMESTAMP, LEN_WINDOW_SCALE,
 };
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptions, UdpHeader};
 use std::net::SocketAddrV4;
@@ -62,8 +65,8 @@ enum Transport {
 }
 
 impl PacketEncoder {
-    /// Encodes the packets of a TCP connection. `total` is all that its application will ever write, if it ends: the
-    /// segment that ends there may be shorter than the others.
+    /// Encodes the packets of a TCP connection. `total` is all that its application will ever
+    /// write, if it ends: the segment that ends there may be shorter than the others.
     pub fn tcp(addresses: FlowAddresses, parameters: &TcpParameters, total: Option<Bytes>) -> Self {
         PacketEncoder {
             addresses,
@@ -79,8 +82,9 @@ impl PacketEncoder {
         }
     }
 
-    /// Puts at most the first `snap_length` bytes of `packet` into `buffer`, whose content is replaced. `sacks` are the blocks of an ACK, `label` what
-    /// it carries from end to end. Returns the length of the whole packet in bytes.
+    /// Puts at most the first `snap_length` bytes of `packet` into `buffer`, whose content is
+    /// replaced. `sacks` are the blocks of an ACK, `label` what it carries from end to end. Returns
+    /// the length of the whole packet in bytes.
     pub fn encode(
         &self,
         packet: &Packet,
@@ -138,8 +142,8 @@ fn put_ip(mut ip: Ipv4Header, buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(&ip.to_bytes());
 }
 
-/// The checksum covers a payload of zeros without reading it: zeros add nothing to a sum, and only the length in the pseudo
-/// header (RFC 9293 section 3.1) tells of them.
+/// The checksum covers a payload of zeros without reading it: zeros add nothing to a sum, and only
+/// the length in the pseudo header (RFC 9293 section 3.1) tells of them.
 fn put_tcp(ip: Ipv4Header, tcp: &TcpHeader, buffer: &mut Vec<u8>) {
     let mut bytes = tcp.to_bytes();
     let checksum = Sum16BitWords::new()
@@ -155,7 +159,13 @@ fn put_tcp(ip: Ipv4Header, tcp: &TcpHeader, buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(&bytes);
 }
 
-fn put_udp(ip: Ipv4Header, from: SocketAddrV4, to: SocketAddrV4, number: u64, buffer: &mut Vec<u8>) {
+fn put_udp(
+    ip: Ipv4Header,
+    from: SocketAddrV4,
+    to: SocketAddrV4,
+    number: u64,
+    buffer: &mut Vec<u8>,
+) {
     let number = number.to_be_bytes();
     let length = ip.total_len - IP_LENGTH;
     let fits = usize::from(length) >= UdpHeader::LEN + number.len();
@@ -166,7 +176,8 @@ fn put_udp(ip: Ipv4Header, from: SocketAddrV4, to: SocketAddrV4, number: u64, bu
         length,
         checksum: 0,
     };
-    // Fails on payloads longer than a datagram only; this one is 8 bytes. The zeros after it add nothing to the sum.
+    // Fails on payloads longer than a datagram only; this one is 8 bytes. The zeros after it add
+    // nothing to the sum.
     udp.checksum = udp.calc_checksum_ipv4(&ip, payload).unwrap_or(0);
     put_ip(ip, buffer);
     buffer.extend_from_slice(&udp.to_bytes());
@@ -300,7 +311,11 @@ impl Connection {
             options.put(&[KIND_NOOP, KIND_NOOP, permitted[0], permitted[1]]);
         }
         if is_syn {
-            let shift = if packet.is_forward() { 0 } else { self.window_shift };
+            let shift = if packet.is_forward() {
+                0
+            } else {
+                self.window_shift
+            };
             options.put(&[KIND_NOOP, KIND_WINDOW_SCALE, LEN_WINDOW_SCALE, shift]);
         }
         if kind == PacketKind::Ack && !sacks.is_empty() {
@@ -340,7 +355,8 @@ impl Options {
         self.length += bytes.len();
     }
 
-    /// Makes all headers together `headers` bytes long, as nearly as they can be without leaving anything out.
+    /// Makes all headers together `headers` bytes long, as nearly as they can be without leaving
+    /// anything out.
     fn fill_to(&mut self, headers: u16) {
         let room = usize::from(headers.saturating_sub(IP_LENGTH + TCP_LENGTH)) / 4 * 4;
         self.length = self.length.max(room.min(TcpOptions::MAX_LEN));

@@ -1,5 +1,6 @@
-//! What a packet carries from one end of the path to the other and a simulated one does not know: the identification of its IP header, and
-//! the timestamps (RFC 7323) that only its sender could write. Who captures tells here what is sent, dropped and received, so that both ends see the
+//! What a packet carries from one end of the path to the other and a simulated one does not know:
+//! the identification of its IP header, and the timestamps (RFC 7323) that only its sender could
+//! write. Who captures tells here what is sent, dropped and received, so that both ends see the
 //! same packet.
 
 use ackclock_core::packet::Packet;
@@ -34,7 +35,8 @@ struct Way {
     gone: VecDeque<LabelledPacket>,
 }
 
-/// After a packet so many others of its way are remembered for a copy of it. Copies come right behind the original; chosen here for those that jitter parts.
+/// After a packet so many others of its way are remembered for a copy of it. Copies come right
+/// behind the original; chosen here for those that jitter parts.
 const BEFORE_COPY: usize = 128;
 
 impl Way {
@@ -102,8 +104,8 @@ impl Labels {
         label
     }
 
-    /// A packet, or a copy of it, arrives at `at`. One that was not sent, or is a copy that comes too long after, has what can be said of it there, and
-    /// no identification.
+    /// A packet, or a copy of it, arrives at `at`. One that was not sent, or is a copy that comes
+    /// too long after, has what can be said of it there, and no identification.
     pub fn received(&mut self, at: Time, packet: &Packet) -> Label {
         let label = self.way(packet).arrive(packet);
         let label = label.unwrap_or_else(|| self.label(at, packet, 0));
@@ -144,7 +146,8 @@ impl Labels {
     }
 }
 
-/// Modulo 2^32; 0, which means "none" in an echo (RFC 7323 section 3.2), for a moment that does not come.
+/// Modulo 2^32; 0, which means "none" in an echo (RFC 7323 section 3.2), for a moment that does not
+/// come.
 const fn microseconds(time: Time) -> u32 {
     if time.is_never() {
         return 0;
@@ -174,7 +177,10 @@ mod tests {
         assert_eq!((first.identification, first.value, first.echo), (1, 10, 0));
         assert_eq!(labels.received(at(50), &data(0, 10)), first);
         let answer = labels.sent(at(60), &ack(1, 10));
-        assert_eq!((answer.identification, answer.value, answer.echo), (1, 60, 10));
+        assert_eq!(
+            (answer.identification, answer.value, answer.echo),
+            (1, 60, 10)
+        );
         let before = labels.sent(at(100), &data(1, 100));
         assert_eq!(before.echo, 0, "the answer is still underway");
         assert_eq!(labels.received(at(110), &ack(1, 10)), answer);
@@ -185,17 +191,25 @@ mod tests {
             after,
             "number 1 is lost or late"
         );
-        assert_eq!(labels.received(at(160), &data(1, 100)), before, "it was late");
+        assert_eq!(
+            labels.received(at(160), &data(1, 100)),
+            before,
+            "it was late"
+        );
     }
 
     #[test]
     fn a_copy_is_the_same_packet_wherever_the_other_is() {
         let mut labels = Labels::default();
-        let [first, second, third] = [0, 1, 2].map(|number| labels.sent(at(number), &data(number, number)));
+        let [first, second, third] =
+            [0, 1, 2].map(|number| labels.sent(at(number), &data(number, number)));
         let receive = |labels: &mut Labels, number| labels.received(at(90), &data(number, number));
         assert_eq!(receive(&mut labels, 0), first);
         labels.dropped(&data(1, 1));
-        assert_eq!([receive(&mut labels, 2), receive(&mut labels, 2)], [third; 2]);
+        assert_eq!(
+            [receive(&mut labels, 2), receive(&mut labels, 2)],
+            [third; 2]
+        );
         assert_eq!(
             [receive(&mut labels, 0), receive(&mut labels, 1)],
             [first, second]
@@ -214,7 +228,10 @@ mod tests {
         // The first is news whatever it is: a flow may begin late.
         let mut labels = Labels::default();
         labels.received(at(3_000_000_000), &ack(1, 10));
-        assert_eq!(labels.sent(at(3_000_000_001), &data(1, 5)).echo, 3_000_000_000);
+        assert_eq!(
+            labels.sent(at(3_000_000_001), &data(1, 5)).echo,
+            3_000_000_000
+        );
     }
 
     #[test]
@@ -232,7 +249,11 @@ mod tests {
         let mut labels = Labels::default();
         for number in 1..=70_000_u64 {
             let label = labels.sent(at(number), &data(number, number));
-            let expected = if number > 65_535 { number - 65_535 } else { number };
+            let expected = if number > 65_535 {
+                number - 65_535
+            } else {
+                number
+            };
             assert_eq!(u64::from(label.identification), expected);
             labels.dropped(&data(number, number));
         }

@@ -1,4 +1,5 @@
-//! Packet captures: what crossed a point of the path, as a file that Wireshark, tshark, tcpdump and tcptrace read, or that one of them wrote.
+//! Packet captures: what crossed a point of the path, as a file that Wireshark, tshark, tcpdump and
+//! tcptrace read, or that one of them wrote.
 //!
 //! | module | holds |
 //! |---|---|
@@ -12,8 +13,9 @@
 //! | [`packet`] | a packet as a capture shows it |
 //! | [`capture`] | addresses, headers and file together: one call per simulated packet |
 //!
-//! A capture is best taken where the sender's packets leave and its ACKs arrive, as one does with tcpdump on a sending
-//! host. What a simulated packet does not know, and what the capture says instead, is in [`encode`].
+//! A capture is best taken where the sender's packets leave and its ACKs arrive, as one does with
+//! tcpdump on a sending host. What a simulated packet does not know, and what the capture says
+//! instead, is in [`encode`].
 
 pub mod addresses;
 pub mod capture;

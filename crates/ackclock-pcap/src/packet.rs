@@ -14,7 +14,8 @@ pub struct CapturedPacket {
     pub destination: SocketAddr,
     /// Length of the whole IP packet in bytes, however little of it the capture holds.
     pub ip_bytes: u32,
-    /// Identification of IPv4, 0 for IPv6: two records with the same one may be one packet seen twice.
+    /// Identification of IPv4, 0 for IPv6: two records with the same one may be one packet seen
+    /// twice.
     pub identification: u16,
     /// What the IP header says of congestion (RFC 3168).
     pub ecn: Ecn,
@@ -85,7 +86,8 @@ impl Options {
     /// No more blocks fit into the 40 bytes of options (RFC 2018 section 3).
     pub const MOST_SACKS: usize = 4;
 
-    /// Left and right edges of the SACK blocks (RFC 2018 section 3), in the order of the option; the first may report a duplicate (RFC 2883).
+    /// Left and right edges of the SACK blocks (RFC 2018 section 3), in the order of the option;
+    /// the first may report a duplicate (RFC 2883).
     pub fn sacks(&self) -> &[(u32, u32)] {
         &self.sacks[..usize::from(self.sack_count)]
     }

@@ -1,7 +1,8 @@
 //! Captures in: pcap and pcapng, compressed with gzip or not, from a file or a pipe.
 //!
-//! A file is read once from its beginning to its end, and memory is bounded by the largest packet, whatever lengths the file claims. Nothing is
-//! allocated per packet. Why this is code of our own: `docs/decisions/0011-reading-captures.md`.
+//! A file is read once from its beginning to its end, and memory is bounded by the largest packet,
+//! whatever lengths the file claims. Nothing is allocated per packet. Why this is code of our own:
+//! `docs/decisions/0011-reading-captures.md`.
 
 mod clock;
 mod error;
@@ -44,8 +45,9 @@ const LARGEST_PACKET: u32 = 262_144;
 /// # Ok::<(), ackclock_pcap::CaptureError>(())
 /// ```
 ///
-/// What is neither TCP nor UDP, or cannot be decoded, is counted in [`Reader::skipped`]. A file that is damaged or cut gives what could be read;
-/// [`Reader::damage`] says afterwards where and why it ended. An error is the last item.
+/// What is neither TCP nor UDP, or cannot be decoded, is counted in [`Reader::skipped`]. A file
+/// that is damaged or cut gives what could be read; [`Reader::damage`] says afterwards where and
+/// why it ended. An error is the last item.
 #[derive(Debug)]
 pub struct Reader<R: Read> {
     input: Input<R>,
@@ -77,7 +79,8 @@ impl<R: Read> Reader<R> {
         &self.skipped
     }
 
-    /// Where the file turned out to be damaged or cut so far: the place where reading had to end or, if it did not have to, the first one.
+    /// Where the file turned out to be damaged or cut so far: the place where reading had to end
+    /// or, if it did not have to, the first one.
     pub const fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
     }

@@ -1,4 +1,5 @@
-//! The pcap file format (draft-ietf-opsawg-pcap): a file header of 24 bytes, then records of 16 bytes and the packet.
+//! The pcap file format (draft-ietf-opsawg-pcap): a file header of 24 bytes, then records of 16
+//! bytes and the packet.
 
 use ackclock_core::units::Time;
 use std::io::{self, Write};
@@ -12,7 +13,8 @@ const LINK_TYPE: u32 = 101;
 const WHOLE_PACKETS: u32 = 262_144;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Writes packets that begin with an IP header to a pcap file with nanosecond timestamps, little-endian on every machine.
+/// Writes packets that begin with an IP header to a pcap file with nanosecond timestamps,
+/// little-endian on every machine.
 ///
 /// Writes many small pieces: give it a [`std::io::BufWriter`].
 #[derive(Debug)]
@@ -22,7 +24,8 @@ pub struct PcapWriter<W: Write> {
 }
 
 impl<W: Write> PcapWriter<W> {
-    /// Writes the file header. Of each packet at most `snap_length` bytes are kept; 0 keeps whole packets.
+    /// Writes the file header. Of each packet at most `snap_length` bytes are kept; 0 keeps whole
+    /// packets.
     ///
     /// # Errors
     /// Those of `output`.
@@ -40,7 +43,10 @@ impl<W: Write> PcapWriter<W> {
         header[16..20].copy_from_slice(&snap_length.to_le_bytes());
         header[20..].copy_from_slice(&LINK_TYPE.to_le_bytes());
         output.write_all(&header)?;
-        Ok(PcapWriter { output, snap_length })
+        Ok(PcapWriter {
+            output,
+            snap_length,
+        })
     }
 
     /// How many bytes of a packet are kept at most.
@@ -53,8 +59,9 @@ impl<W: Write> PcapWriter<W> {
         &mut self.output
     }
 
-    /// Writes one packet, seen at `at` after the beginning of the run, which is 1 January 1970 in the file. The format
-    /// has 32 bits for the seconds: what is later than 136 years is written as that.
+    /// Writes one packet, seen at `at` after the beginning of the run, which is 1 January 1970 in
+    /// the file. The format has 32 bits for the seconds: what is later than 136 years is written as
+    /// that.
     ///
     /// `packet` may already be cut; `original_length` is its length on the wire, in bytes.
     ///

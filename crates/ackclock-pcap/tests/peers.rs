@@ -110,8 +110,9 @@ fn tshark_reads_the_same_in_the_same_files() {
         let mut ours = read(&scratch.0);
         if name == "snapped.pcap" {
             assert!(
-                ours.iter()
-                    .any(|packet| matches!(packet.transport, Transport::Tcp(segment) if segment.cut))
+                ours.iter().any(
+                    |packet| matches!(packet.transport, Transport::Tcp(segment) if segment.cut)
+                )
             );
         }
         for packet in &mut ours {
@@ -142,7 +143,11 @@ fn what_wireshark_s_programs_write_is_read() {
         return;
     }
     let original = Scratch::new("editcap-original.pcap");
-    fs::write(&original.0, pcap(Order::Big, MICROSECONDS, 1, &packets_on(1))).unwrap();
+    fs::write(
+        &original.0,
+        pcap(Order::Big, MICROSECONDS, 1, &packets_on(1)),
+    )
+    .unwrap();
     let expected = read(&original.0);
     for format in ["pcap", "nsecpcap", "modpcap", "pcapng"] {
         let written = Scratch::new(&format!("editcap-{format}"));
@@ -151,8 +156,16 @@ fn what_wireshark_s_programs_write_is_read() {
     }
     // Two links in one file.
     let other = Scratch::new("mergecap-other.pcap");
-    fs::write(&other.0, pcap(Order::Little, NANOSECONDS, 276, &packets_on(276))).unwrap();
+    fs::write(
+        &other.0,
+        pcap(Order::Little, NANOSECONDS, 276, &packets_on(276)),
+    )
+    .unwrap();
     let merged = Scratch::new("mergecap-merged.pcapng");
-    run("mergecap", &["-a", "-w"], &[&merged.0, &original.0, &other.0]);
+    run(
+        "mergecap",
+        &["-a", "-w"],
+        &[&merged.0, &original.0, &other.0],
+    );
     assert_eq!(read(&merged.0), [&expected[..], &expected].concat());
 }

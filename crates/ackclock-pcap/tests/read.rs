@@ -1,4 +1,5 @@
-//! Captures made by hand are read as what they say; damaged ones give what is there, and one line that says what is wrong.
+//! Captures made by hand are read as what they say; damaged ones give what is there, and one line
+//! that says what is wrong.
 
 mod samples;
 
@@ -41,9 +42,12 @@ fn does_not_support(file: &[u8], words: &str) {
 
 /// What `samples::packets` says, seen one step apart.
 fn expected() -> Vec<CapturedPacket> {
-    let (v4, v6) = (["192.0.2.1", "198.51.100.2"], ["2001:db8::1", "2001:db8::2"]);
-    let packet =
-        |number: u64, [from, to]: [&str; 2], ports: (u16, u16), ip_bytes, transport| CapturedPacket {
+    let (v4, v6) = (
+        ["192.0.2.1", "198.51.100.2"],
+        ["2001:db8::1", "2001:db8::2"],
+    );
+    let packet = |number: u64, [from, to]: [&str; 2], ports: (u16, u16), ip_bytes, transport| {
+        CapturedPacket {
             at_ns: FIRST_NS + number * STEP_NS,
             source: (from.parse::<std::net::IpAddr>().unwrap(), ports.0).into(),
             destination: (to.parse::<std::net::IpAddr>().unwrap(), ports.1).into(),
@@ -55,7 +59,8 @@ fn expected() -> Vec<CapturedPacket> {
                 Ecn::Capable
             },
             transport,
-        };
+        }
+    };
     let segment = |sequence, payload, syn: bool| Segment {
         sequence,
         acknowledgment: 7_000,
@@ -80,7 +85,13 @@ fn expected() -> Vec<CapturedPacket> {
     let (tcp, udp) = ((40_000, 443), (5_353, 53));
     vec![
         packet(0, v4, tcp, 60, Transport::Tcp(syn)),
-        packet(1, v6, tcp, 1_060, Transport::Tcp(segment(1_001, 1_000, false))),
+        packet(
+            1,
+            v6,
+            tcp,
+            1_060,
+            Transport::Tcp(segment(1_001, 1_000, false)),
+        ),
         packet(2, v4, tcp, 72, Transport::Tcp(sack)),
         packet(3, v4, udp, 52, Transport::Udp { payload: 20 }),
         packet(4, v6, udp, 164, Transport::Udp { payload: 100 }),
@@ -157,7 +168,13 @@ fn what_is_beside_tcp_and_udp_is_counted_by_reason() {
     // Tagged; padded on the wire; the first fragments of two datagrams; to be segmented.
     assert_eq!(
         lengths,
-        [(60, 0), (40, 0), (1_500, 2_000), (1_496, 2_000), (66_040, 66_000)]
+        [
+            (60, 0),
+            (40, 0),
+            (1_500, 2_000),
+            (1_496, 2_000),
+            (66_040, 66_000)
+        ]
     );
 }
 
@@ -223,7 +240,11 @@ fn the_capture_may_hold_any_part_of_a_packet() {
                 } else {
                     6
                 };
-            assert_eq!(read.len(), usize::from(held >= needed), "{held} of {whole:?}");
+            assert_eq!(
+                read.len(),
+                usize::from(held >= needed),
+                "{held} of {whole:?}"
+            );
             assert_eq!(reader.skipped().too_short, u64::from(held < needed));
             let Some(read) = read.into_iter().next() else {
                 continue;
@@ -284,7 +305,13 @@ fn an_original_length_of_zero_is_the_length_that_is_there() {
     let mut packet = packets()[1].clone();
     packet[4..6].fill(0);
     let mut file = pcap_header(Order::Little, MICROSECONDS, 101);
-    file.extend(pcap_record(Order::Little, MICROSECONDS, FIRST_NS, &packet, 0));
+    file.extend(pcap_record(
+        Order::Little,
+        MICROSECONDS,
+        FIRST_NS,
+        &packet,
+        0,
+    ));
     assert_eq!(read_all(&file)[0].ip_bytes, 1_060);
 }
 
@@ -427,7 +454,10 @@ fn a_flaw_within_a_block_does_not_end_a_file() {
             enhanced_packet(order, 7, 0, frame, &[]),
             "a packet is of interface 7, which is not described",
         ),
-        (block(order, 6, &[0; 16]), "the block of a packet is too short"),
+        (
+            block(order, 6, &[0; 16]),
+            "the block of a packet is too short",
+        ),
     ];
     for (flaw, message) in flaws {
         let mut file = pcapng(order, 1, &packets_on(1)[..1]);
@@ -465,7 +495,9 @@ fn an_unknown_link_is_an_error_unless_another_can_be_decoded() {
     let mut reader = Reader::new(Cursor::new([&file[..], &unknown].concat())).unwrap();
     let error = reader.next().unwrap().unwrap_err();
     assert!(
-        error.to_string().starts_with("has packets of link type 127, "),
+        error
+            .to_string()
+            .starts_with("has packets of link type 127, "),
         "{error}"
     );
     assert!(reader.next().is_none());
@@ -565,7 +597,7 @@ fn captures_of_one_place_are_one_in_the_order_of_time() {
             .unwrap()
             .ends_with("the file ends within the header of a packet")
     );
-    let ties =
-        [0, 1].map(|_| Reader::new(Cursor::new(pcap(Order::Little, NANOSECONDS, 1, &packets))).unwrap());
+    let ties = [0, 1]
+        .map(|_| Reader::new(Cursor::new(pcap(Order::Little, NANOSECONDS, 1, &packets))).unwrap());
     assert_eq!(Merged::new(ties).count(), 2 * whole.len());
 }

@@ -1,4 +1,5 @@
-//! What the encoder and the writer put into a file is what the reader takes out of it, and any beginning of a file is read as far as it goes.
+//! What the encoder and the writer put into a file is what the reader takes out of it, and any
+//! beginning of a file is read as far as it goes.
 
 mod samples;
 
@@ -55,7 +56,8 @@ fn seen() -> impl Strategy<Value = Seen> {
                 0
             };
             let flow = FLOWS[usize::from(kind == PacketKind::Datagram)];
-            let mut packet = Packet::new(kind, flow, sequence, 52 + payload, Time::from_nanos(at / 2));
+            let mut packet =
+                Packet::new(kind, flow, sequence, 52 + payload, Time::from_nanos(at / 2));
             packet.set_ecn(ECN[ecn]);
             (at, packet, sacks, label)
         })
@@ -96,7 +98,10 @@ fn check(preset: Preset, seen: &Seen, read: &CapturedPacket) -> Result<(), TestC
         return Ok(());
     };
     let parameters = preset.parameters();
-    let (kind, timed) = (packet.kind(), parameters.rtt_sampling == RttSampling::Timestamps);
+    let (kind, timed) = (
+        packet.kind(),
+        parameters.rtt_sampling == RttSampling::Timestamps,
+    );
     let wire = |number: u64| 1 + (number * parameters.mss.0) as u32;
     let payload = if kind == PacketKind::Data {
         u64::from(packet.size) - parameters.header.0

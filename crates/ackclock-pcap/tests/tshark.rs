@@ -19,10 +19,13 @@ const CHECKSUMS: &[&str] = &[
     "udp.check_checksum:TRUE",
 ];
 const MILLISECOND: u64 = 1_000_000;
-const SACK: [SackBlock; 2] = [SackBlock { start: 4, end: 6 }, SackBlock { start: 2, end: 3 }];
+const SACK: [SackBlock; 2] = [
+    SackBlock { start: 4, end: 6 },
+    SackBlock { start: 2, end: 3 },
+];
 
-/// Handshake, six segments of which the second and the fourth are lost after the point of capture, SACK, both
-/// retransmissions, a short last segment; then a datagram of a second flow.
+/// Handshake, six segments of which the second and the fourth are lost after the point of capture,
+/// SACK, both retransmissions, a short last segment; then a datagram of a second flow.
 fn connection(parameters: &TcpParameters) -> Vec<(u64, Packet, &'static [SackBlock])> {
     let (mss, header) = (parameters.mss.0 as u16, parameters.header.0 as u16);
     let at = |ms: u64| Time::from_nanos(ms * MILLISECOND);
@@ -101,10 +104,12 @@ fn tshark_finds_nothing_wrong() {
             let cut = |row: &String| [" 1 2 ", " 1  2"].contains(&row.as_str());
             assert_eq!(rows.len(), 17);
             assert!(
-                rows.iter().all(|row| whole(row) || (snap_length > 0 && cut(row))),
+                rows.iter()
+                    .all(|row| whole(row) || (snap_length > 0 && cut(row))),
                 "{rows:#?}"
             );
-            let unexplained = "tcp.analysis.ack_lost_segment tcp.analysis.lost_segment tcp.options.unknown";
+            let unexplained =
+                "tcp.analysis.ack_lost_segment tcp.analysis.lost_segment tcp.options.unknown";
             let rows = tshark(&scratch.0, CHECKSUMS, unexplained);
             assert!(rows.iter().all(|row| row.trim().is_empty()), "{rows:#?}");
         }
@@ -127,7 +132,9 @@ fn tshark_reads_the_connection_that_was_written() {
     let largest_window = 65_535 << 14;
     let up = |ms: u32, flags: &str, length: u32, sequence: u32, echo: u32| {
         let wire = length + 52;
-        format!("0.{ms:03}000001 10.0.0.1 {wire} {flags} {length} {sequence} 1 65535   {ms}000 {echo}000")
+        format!(
+            "0.{ms:03}000001 10.0.0.1 {wire} {flags} {length} {sequence} 1 65535   {ms}000 {echo}000"
+        )
     };
     let ack = |ms: u32, wire: u32, flags: &str, ack: u32, left: &str, right: &str, echo: u32| {
         format!(
@@ -173,7 +180,8 @@ fn tshark_sees_the_losses_and_the_round_trip() {
     );
     let retransmitted = |row: &&String| !row.starts_with(' ');
     assert_eq!(rows.iter().filter(retransmitted).count(), 2, "{rows:#?}");
-    // The SYN left at 10 ms and was answered at 50 ms; segment 0 left at 50 ms, its ACK came at 120 ms.
+    // The SYN left at 10 ms and was answered at 50 ms; segment 0 left at 50 ms, its ACK came at 120
+    // ms.
     assert_eq!(rows[8], " 0.040000000 0.070000000");
 }
 
@@ -189,5 +197,8 @@ fn tshark_reads_the_datagram() {
         CHECKSUMS,
         "ip.src ip.dst ip.len udp.srcport udp.dstport udp.length frame.cap_len frame.len",
     );
-    assert_eq!(rows.last().unwrap(), "10.0.0.2 10.128.0.2 528 38001 9 508 96 528");
+    assert_eq!(
+        rows.last().unwrap(),
+        "10.0.0.2 10.128.0.2 528 38001 9 508 96 528"
+    );
 }

@@ -1,4 +1,5 @@
-//! What listens to a traced run: the `packets` table and two captures, as if taken at the senders and at the receivers.
+//! What listens to a traced run: the `packets` table and two captures, as if taken at the senders
+//! and at the receivers.
 
 use ackclock_core::job::Job;
 use ackclock_core::packet::{FlowId, Packet, SackBlock};
@@ -74,9 +75,11 @@ fn encoders(scenario: &Scenario, topology: &Topology) -> Vec<PacketEncoder> {
     let encoder = |(number, group): (u32, u32)| {
         let addresses = FlowAddresses::of(FlowId(number));
         match &scenario.flows[group as usize].transport {
-            Transport::Tcp { parameters, .. } => {
-                PacketEncoder::tcp(addresses, parameters, topology.flows[number as usize].total())
-            }
+            Transport::Tcp { parameters, .. } => PacketEncoder::tcp(
+                addresses,
+                parameters,
+                topology.flows[number as usize].total(),
+            ),
             Transport::Udp { .. } | Transport::Controlled { .. } => PacketEncoder::udp(addresses),
         }
     };
@@ -87,7 +90,14 @@ fn encoders(scenario: &Scenario, topology: &Topology) -> Vec<PacketEncoder> {
 }
 
 impl Trace for Listener {
-    fn record(&mut self, at: Time, step: Step, hop: Option<usize>, packet: &Packet, sacks: &[SackBlock]) {
+    fn record(
+        &mut self,
+        at: Time,
+        step: Step,
+        hop: Option<usize>,
+        packet: &Packet,
+        sacks: &[SackBlock],
+    ) {
         if let Some(log) = &mut self.log {
             log.record(at, step, hop, packet, sacks);
         }

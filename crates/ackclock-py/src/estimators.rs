@@ -1,4 +1,5 @@
-//! Rate estimators: named trees come in as JSON, traces of ACKs as buffers; estimates go out as bytes.
+//! Rate estimators: named trees come in as JSON, traces of ACKs as buffers; estimates go out as
+//! bytes.
 
 use crate::{refuse, tree_of};
 use ackclock_core::estimator::trace::{TracedAck, rates};
@@ -27,7 +28,8 @@ pub fn check_estimators(estimators: Vec<(String, String)>) -> PyResult<Vec<(Stri
     Ok(asked(estimators)?.into_iter().map(resolved).collect())
 }
 
-/// What each estimator says after each ACK of a trace, in bit/s, as `{name: ("f8", bytes)}`. Not a number is not known.
+/// What each estimator says after each ACK of a trace, in bit/s, as `{name: ("f8", bytes)}`. Not a
+/// number is not known.
 #[pyfunction]
 #[pyo3(signature = (estimators, mss, *, time_s, ack, rtt_s, smoothed_rtt_s, cwnd_bytes, delivered_bytes))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -55,7 +57,10 @@ pub fn rate_estimates<'py>(
     let found = PyDict::new(py);
     for one in asked {
         let rates = py.detach(|| rates(one.chosen.build(context).as_mut(), columns.acks()));
-        let bytes: Vec<u8> = rates.iter().flat_map(|rate| (8.0 * rate).to_le_bytes()).collect();
+        let bytes: Vec<u8> = rates
+            .iter()
+            .flat_map(|rate| (8.0 * rate).to_le_bytes())
+            .collect();
         found.set_item(one.name, ("f8", PyBytes::new(py, &bytes)))?;
     }
     Ok(found)

@@ -1,4 +1,5 @@
-//! The Python binding and nothing else: trees, tables and arrays cross the border as JSON text and raw columns.
+//! The Python binding and nothing else: trees, tables and arrays cross the border as JSON text and
+//! raw columns.
 
 mod capture;
 mod emulate;
@@ -83,7 +84,9 @@ fn is_checking() -> bool {
 
 #[pyfunction]
 fn parse_toml(text: &str) -> PyResult<String> {
-    tree::from_toml(text).map(|tree| tree.to_string()).map_err(refuse)
+    tree::from_toml(text)
+        .map(|tree| tree.to_string())
+        .map_err(refuse)
 }
 
 #[pyfunction]
@@ -160,7 +163,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add_function(wrap_pyfunction!(transport::receive, module)?)?;
     }
     module.add_function(wrap_pyfunction!(markov::climbing_chains, module)?)?;
-    module.add_function(wrap_pyfunction!(markov::climbing_chain_with_channel, module)?)?;
+    module.add_function(wrap_pyfunction!(
+        markov::climbing_chain_with_channel,
+        module
+    )?)?;
     module.add_function(wrap_pyfunction!(markov::jumping_chain, module)?)?;
     module.add_function(wrap_pyfunction!(markov::epoch_chain, module)?)?;
     Ok(())

@@ -44,7 +44,9 @@ pub fn climbing_chains<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let (survive, lose, down) = (values(py, survive)?, values(py, lose)?, indices(py, down)?);
     let above: Vec<f64> = values(py, above)?;
-    solved(py, || chain::stationary_of_many(&survive, &lose, &down, &above))
+    solved(py, || {
+        chain::stationary_of_many(&survive, &lose, &down, &above)
+    })
 }
 
 #[pyfunction]
@@ -83,7 +85,8 @@ pub fn jumping_chain<'py>(
     of_sparse(py, (offsets, targets, probabilities), jumps::stationary)
 }
 
-/// The law of a chain given by sparse rows: where each begins, and targets and probabilities of its jumps.
+/// The law of a chain given by sparse rows: where each begins, and targets and probabilities of its
+/// jumps.
 fn of_sparse<'py>(
     py: Python<'py>,
     (offsets, targets, probabilities): (&Bound<'py, PyAny>, &Bound<'py, PyAny>, &Bound<'py, PyAny>),

@@ -27,7 +27,8 @@ use std::time::Duration;
 /// Written in place of a file.
 const STANDARD_INPUT: &str = "-";
 
-/// So many chunks may wait to be written down. A chunk is some ten megabytes, of connections thirty.
+/// So many chunks may wait to be written down. A chunk is some ten megabytes, of connections
+/// thirty.
 const WAITING: usize = 2;
 
 /// How many packets are measured between two looks at whether to stop.
@@ -39,10 +40,12 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// Files, point, replicate.
 type Asked = (Vec<String>, u32, u32);
 
-/// Of the run that wrote a capture: name and number of instances of each flow in the order of the scenario, and the warm-up in seconds.
+/// Of the run that wrote a capture: name and number of instances of each flow in the order of the
+/// scenario, and the warm-up in seconds.
 type Written = (Vec<(String, i64)>, f64);
 
-/// Measures captures, one after the other. Ctrl-C ends the reading and returns what there is, `complete` false.
+/// Measures captures, one after the other. Ctrl-C ends the reading and returns what there is,
+/// `complete` false.
 #[pyfunction]
 #[pyo3(signature = (captures, runs, way, *, interval_s, segments, estimators, progress, take))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -104,7 +107,8 @@ pub fn measure<'py>(
     Ok(result)
 }
 
-/// How long a file is, if it is one and a capture; none of standard input and pipes, which can be read but once.
+/// How long a file is, if it is one and a capture; none of standard input and pipes, which can be
+/// read but once.
 fn refuse_what_is_none(file: &str) -> Result<u64, Unreadable> {
     if file == STANDARD_INPUT {
         return Ok(0);
@@ -129,7 +133,11 @@ struct Unreadable {
 impl Unreadable {
     fn new(file: &str, code: Code, sentence: String) -> Self {
         let file = file.into();
-        Unreadable { file, code, sentence }
+        Unreadable {
+            file,
+            code,
+            sentence,
+        }
     }
 
     fn of_system(file: &str, error: &io::Error) -> Self {
@@ -151,12 +159,19 @@ impl Unreadable {
 
 fn cannot_open(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => "there is no such file; give a capture, or - for standard input".into(),
+        io::ErrorKind::NotFound => {
+            "there is no such file; give a capture, or - for standard input".into()
+        }
         _ => format!("cannot be read ({error}); give a capture that can, or - for standard input"),
     }
 }
 
-fn parameters_of(asked: &Asked, written: Option<&Written>, interval_s: f64, segments: bool) -> Parameters {
+fn parameters_of(
+    asked: &Asked,
+    written: Option<&Written>,
+    interval_s: f64,
+    segments: bool,
+) -> Parameters {
     let span = |seconds: f64| Span::from_nanos((seconds * 1e9).round() as u64);
     Parameters {
         labels: (i64::from(asked.1), i64::from(asked.2)),
@@ -170,10 +185,14 @@ fn parameters_of(asked: &Asked, written: Option<&Written>, interval_s: f64, segm
     }
 }
 
-/// Whose data it is that goes from the first address to the second in captures that `way` wrote of these flows.
+/// Whose data it is that goes from the first address to the second in captures that `way` wrote of
+/// these flows.
 fn naming_of(flows: &[(String, i64)], way: &str) -> Option<Naming> {
-    let instances =
-        |(name, count): &(String, i64)| (0..*count).map(|instance| (name.clone(), instance)).collect();
+    let instances = |(name, count): &(String, i64)| {
+        (0..*count)
+            .map(|instance| (name.clone(), instance))
+            .collect()
+    };
     let names: Vec<(String, i64)> = flows.iter().flat_map::<Vec<_>, _>(instances).collect();
     match way {
         "simulate" => {
@@ -187,7 +206,8 @@ fn naming_of(flows: &[(String, i64)], way: &str) -> Option<Naming> {
             }))
         }
         "emulate" => Some(Box::new(move |source, destination| {
-            let (IpAddr::V4(source), IpAddr::V4(destination)) = (source.ip(), destination.ip()) else {
+            let (IpAddr::V4(source), IpAddr::V4(destination)) = (source.ip(), destination.ip())
+            else {
                 return None;
             };
             match flow_of(source, destination)? {
@@ -201,7 +221,8 @@ fn naming_of(flows: &[(String, i64)], way: &str) -> Option<Naming> {
 
 /// Reads one capture to its end, and says what was in it.
 fn read(asked: &Asked, mut measurement: Measurement, state: &State) -> Result<Value, Unreadable> {
-    let readers: Result<Vec<_>, Unreadable> = asked.0.iter().map(|name| open(name, state)).collect();
+    let readers: Result<Vec<_>, Unreadable> =
+        asked.0.iter().map(|name| open(name, state)).collect();
     let mut packets = Merged::new(readers?);
     let mut count = 0;
     for packet in packets.by_ref() {
@@ -221,7 +242,9 @@ fn read(asked: &Asked, mut measurement: Measurement, state: &State) -> Result<Va
     while let Some(tables) = measurement.poll_tables() {
         state.put(tables);
     }
-    state.packets.fetch_add(count % BETWEEN_LOOKS, Ordering::Relaxed);
+    state
+        .packets
+        .fetch_add(count % BETWEEN_LOOKS, Ordering::Relaxed);
     let (surplus, repairs) = (measurement.surplus(), measurement.repairs());
     Ok(json!({
         "files": asked.0,

@@ -14,7 +14,8 @@ use std::io::{self, BufReader};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Replays every run of a result's folder, and says of each whether the hops decide again what was recorded, as JSON.
+/// Replays every run of a result's folder, and says of each whether the hops decide again what was
+/// recorded, as JSON.
 #[pyfunction]
 pub fn replay(py: Python<'_>, points: Vec<String>, folder: &str, output: &str) -> PyResult<String> {
     let scenarios: Vec<Scenario> = points
@@ -41,8 +42,8 @@ fn replay_all(jobs: &[Job<'_>], folder: &Path, stop: &AtomicBool) -> Result<Vec<
             break;
         }
         let file = record::file_of(folder, job);
-        let found =
-            replay_one(job, &file).map_err(|error| format!("{}: {error}; emulate again", file.display()))?;
+        let found = replay_one(job, &file)
+            .map_err(|error| format!("{}: {error}; emulate again", file.display()))?;
         let Some(found) = found else { continue };
         all.push(json!({
             "point": job.point,
@@ -64,5 +65,10 @@ fn replay_one(job: &Job<'_>, file: &Path) -> io::Result<Option<Replay>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => BufReader::new(file?),
     };
-    replay_record(job.network(), job.scenario.sample_interval, Chunks::new(file)?).map(Some)
+    replay_record(
+        job.network(),
+        job.scenario.sample_interval,
+        Chunks::new(file)?,
+    )
+    .map(Some)
 }

@@ -1,4 +1,5 @@
-//! `simulate`: runs in the background, so that Python can show progress, keep what is finished, and be interrupted.
+//! `simulate`: runs in the background, so that Python can show progress, keep what is finished, and
+//! be interrupted.
 
 use crate::capture::Listener;
 use crate::tables::{Tables, append, by_name};
@@ -58,7 +59,8 @@ pub fn simulate<'py>(
     let ended = Ended::default();
     let work = || {
         if packets || pcap_folder.is_some() {
-            let listen = |job: &Job<'_>, topology: &_| Listener::new(job, topology, packets, pcap_folder);
+            let listen =
+                |job: &Job<'_>, topology: &_| Listener::new(job, topology, packets, pcap_folder);
             run_each(&jobs, threads, &state, listen, |position, outcome| {
                 ended.note(position, outcome, Listener::finish);
             });
@@ -71,7 +73,10 @@ pub fn simulate<'py>(
     };
     let whole = || {
         let (positions, tables) = merged(std::mem::take(&mut ended.lock().whole));
-        let keys: Vec<Key> = positions.iter().map(|position| key(&jobs[*position])).collect();
+        let keys: Vec<Key> = positions
+            .iter()
+            .map(|position| key(&jobs[*position]))
+            .collect();
         (keys, tables)
     };
     let mut told = 0;

@@ -29,8 +29,12 @@ pub fn to_python<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyD
     let columns = PyDict::new(py);
     for (name, column) in &table.0 {
         match column {
-            Column::Number(rows) => columns.set_item(name, ("f8", packed(py, rows, |x| x.to_le_bytes())))?,
-            Column::Integer(rows) => columns.set_item(name, ("i8", packed(py, rows, |x| x.to_le_bytes())))?,
+            Column::Number(rows) => {
+                columns.set_item(name, ("f8", packed(py, rows, |x| x.to_le_bytes())))?
+            }
+            Column::Integer(rows) => {
+                columns.set_item(name, ("i8", packed(py, rows, |x| x.to_le_bytes())))?
+            }
             Column::Text(words) => {
                 let indices = packed(py, &words.indices, |x| x.to_le_bytes());
                 columns.set_item(name, ("str", indices, words.values.clone()))?;

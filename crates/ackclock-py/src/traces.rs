@@ -1,4 +1,5 @@
-//! Traces of capacity: a link's parameters come in as JSON, what the trace carries in successive intervals goes out as bytes.
+//! Traces of capacity: a link's parameters come in as JSON, what the trace carries in successive
+//! intervals goes out as bytes.
 
 use crate::{Folder, refuse, tree_of};
 use ackclock_core::link::trace::Trace;
@@ -8,7 +9,8 @@ use ackclock_core::units::Span;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// How long a trace lasts, in nanoseconds, and its mean rates in successive intervals, in bit/s; without an interval none.
+/// How long a trace lasts, in nanoseconds, and its mean rates in successive intervals, in bit/s;
+/// without an interval none.
 #[pyfunction]
 #[pyo3(signature = (trace, folder, interval_ns=None))]
 pub fn trace_rates<'py>(
@@ -20,7 +22,11 @@ pub fn trace_rates<'py>(
     let mut trace: Trace = serde_json::from_value(tree_of(trace)?)
         .map_err(|error| refuse(Error::message("", error.to_string())))?;
     trace.check(&Folder(folder.into())).map_err(refuse)?;
-    let rates = |interval| trace.mean_rates(interval).map(|rate| rate.as_bit_per_s() as f64);
+    let rates = |interval| {
+        trace
+            .mean_rates(interval)
+            .map(|rate| rate.as_bit_per_s() as f64)
+    };
     let bytes: Vec<u8> = py.detach(|| {
         let interval = interval_ns.filter(|&nanos| nanos > 0).map(Span::from_nanos);
         interval

@@ -222,7 +222,11 @@ const fn refusal(code: ErrorCode) -> &'static str {
     }
 }
 
-fn answer<'py>(py: Python<'py>, described: &Value, tables: &Tables) -> PyResult<Bound<'py, PyDict>> {
+fn answer<'py>(
+    py: Python<'py>,
+    described: &Value,
+    tables: &Tables,
+) -> PyResult<Bound<'py, PyDict>> {
     let answer = PyDict::new(py);
     answer.set_item("outcome", described.to_string())?;
     answer.set_item("tables", by_name(py, tables)?)?;

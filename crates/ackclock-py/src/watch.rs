@@ -9,8 +9,9 @@ use std::time::Duration;
 /// How often progress is told and signals are looked at.
 const WATCH: Duration = Duration::from_millis(100);
 
-/// Does the work, calls `tell` ten times a second and once when it is done. At Ctrl-C, or if `tell` fails, `stop` is to end the work soon;
-/// what came of it by then is the answer at Ctrl-C, a failure of `tell` is passed on.
+/// Does the work, calls `tell` ten times a second and once when it is done. At Ctrl-C, or if `tell`
+/// fails, `stop` is to end the work soon; what came of it by then is the answer at Ctrl-C, a
+/// failure of `tell` is passed on.
 pub fn watch<R: Send>(
     py: Python<'_>,
     stop: impl Fn(),

@@ -1,4 +1,5 @@
-//! Many runs on all cores. A run is a value and shares nothing with another, so the rows do not depend on the number of threads.
+//! Many runs on all cores. A run is a value and shares nothing with another, so the rows do not
+//! depend on the number of threads.
 
 use crate::run::{Run, SimulationOutcome, Supervisor};
 use crate::topology;
@@ -32,7 +33,8 @@ impl BatchProgress {
     }
 }
 
-/// One run's part of the progress, in microseconds of virtual time (a century of runs of a century each fits).
+/// One run's part of the progress, in microseconds of virtual time (a century of runs of a century
+/// each fits).
 struct Part<'a> {
     progress: &'a BatchProgress,
     told: AtomicU64,

@@ -1,7 +1,9 @@
-//! The event queue: a calendar queue (Brown, CACM 31(10), 1988). A bucket holds one event, and leads to the others, if any, in one slab.
+//! The event queue: a calendar queue (Brown, CACM 31(10), 1988). A bucket holds one event, and
+//! leads to the others, if any, in one slab.
 //!
-//! Events are ordered by (time, target), whatever the shape of the calendar, so the order of events is a function of the events
-//! alone. A push and a pop cost a few nanoseconds each for any number of pending events.
+//! Events are ordered by (time, target), whatever the shape of the calendar, so the order of events
+//! is a function of the events alone. A push and a pop cost a few nanoseconds each for any number
+//! of pending events.
 
 use ackclock_core::units::{Span, Time};
 use std::cmp::Reverse;
@@ -28,7 +30,8 @@ impl Default for Wake {
 }
 
 impl Wake {
-    /// Makes sure that `target` is woken at `at` or before. Waking early is harmless: the target says again when.
+    /// Makes sure that `target` is woken at `at` or before. Waking early is harmless: the target
+    /// says again when.
     #[inline]
     pub fn set(&mut self, at: Time, target: Target, events: &mut EventQueue) {
         if at < self.0 {
@@ -48,8 +51,9 @@ impl Wake {
     }
 }
 
-/// A [`Wake`] that remembers one obsolete wake-up still in the queue, which can serve again: a sender whose pacing timer goes off a thousand times
-/// before its retransmission timer keeps one event for the latter.
+/// A [`Wake`] that remembers one obsolete wake-up still in the queue, which can serve again: a
+/// sender whose pacing timer goes off a thousand times before its retransmission timer keeps one
+/// event for the latter.
 #[derive(Clone, Copy, Debug)]
 pub struct Alarm {
     next: Wake,
@@ -123,7 +127,8 @@ impl Node {
 /// See the module.
 #[derive(Debug)]
 pub struct EventQueue {
-    /// The latest added of each bucket; a bucket holds one `width` of time, of the `buckets.len()` that follow `day`.
+    /// The latest added of each bucket; a bucket holds one `width` of time, of the `buckets.len()`
+    /// that follow `day`.
     buckets: Vec<Node>,
     /// The slab: all others.
     nodes: Vec<Node>,
@@ -139,7 +144,8 @@ pub struct EventQueue {
     later: BinaryHeap<Reverse<Event>>,
     /// The day of the first of them, `u64::MAX` if there is none.
     later_day: u64,
-    /// The day of the calendar's first bucket with events after the one being drained; `UNKNOWN` until somebody asks.
+    /// The day of the calendar's first bucket with events after the one being drained; `UNKNOWN`
+    /// until somebody asks.
     next_day: u64,
     /// How many nanoseconds the calendar has to hold at least.
     least_reach: u64,
@@ -219,9 +225,14 @@ impl EventQueue {
         None
     }
 
-    /// Takes wake-ups of `targets` before `end` out, in no order. Some may stay, to be popped: those of the day begun, of the last, and of
-    /// days beyond the calendar.
-    pub fn drain_before(&mut self, end: Time, targets: Range<Target>, drained: &mut Vec<(Time, Target)>) {
+    /// Takes wake-ups of `targets` before `end` out, in no order. Some may stay, to be popped:
+    /// those of the day begun, of the last, and of days beyond the calendar.
+    pub fn drain_before(
+        &mut self,
+        end: Time,
+        targets: Range<Target>,
+        drained: &mut Vec<(Time, Target)>,
+    ) {
         let end = (end.as_nanos() >> self.shift).min(self.day + self.buckets.len() as u64);
         let mut day = self.next_occupied_day(self.day);
         while day < end {
@@ -322,7 +333,8 @@ impl EventQueue {
         self.fill_today(first)
     }
 
-    /// What is in the opened bucket becomes `today`, and what has come within the calendar's reach is brought in; then the first of today's.
+    /// What is in the opened bucket becomes `today`, and what has come within the calendar's reach
+    /// is brought in; then the first of today's.
     #[inline(never)]
     fn fill_today(&mut self, first: Node) -> Event {
         let mut node = first;
@@ -389,7 +401,8 @@ impl EventQueue {
 
     /// Reshapes the calendar when days hold too many events or too many events lie beyond it.
     fn review(&mut self) {
-        // The only event of a day need not be sorted in among others: hardly more than one a day is best.
+        // The only event of a day need not be sorted in among others: hardly more than one a day is
+        // best.
         let crowded = 2 * self.pops > 3 * self.days_opened && self.shift > 0;
         let short = self.pushed_later > self.pops / 8;
         let wanted = (2 * self.pending)
@@ -423,7 +436,11 @@ impl EventQueue {
             let mut node = first;
             while !node.is_empty() {
                 events.push(node.event());
-                node = self.nodes.get(node.next as usize).copied().unwrap_or(Node::EMPTY);
+                node = self
+                    .nodes
+                    .get(node.next as usize)
+                    .copied()
+                    .unwrap_or(Node::EMPTY);
             }
         }
         events.extend(
@@ -431,7 +448,8 @@ impl EventQueue {
                 .into_iter()
                 .map(|Reverse(event)| event),
         );
-        // The next event's day, or an earlier one, must not lie behind; events still to be pushed may come before it.
+        // The next event's day, or an earlier one, must not lie behind; events still to be pushed
+        // may come before it.
         self.day = (self.day << self.shift) >> shift;
         self.next_day = UNKNOWN;
         self.nodes.clear();

@@ -204,7 +204,10 @@ impl Flow {
     pub fn poll_transmit(&mut self, now: Time, packets: &mut PacketPool) -> Option<PacketId> {
         match &mut self.protocol {
             Protocol::Tcp {
-                sender, header, ecn, ..
+                sender,
+                header,
+                ecn,
+                ..
             } => {
                 let segment = sender.poll_transmit(now)?;
                 Some(packets.insert(data_packet(self.id, &segment, *header, *ecn)))
@@ -230,8 +233,15 @@ impl Flow {
         };
         let number = datagrams.sent;
         datagrams.sent += 1;
-        let size = u16::try_from(payload.0.saturating_add(datagrams.header.into())).unwrap_or(u16::MAX);
-        Some(Packet::new(PacketKind::Datagram, self.id, number, size, now))
+        let size =
+            u16::try_from(payload.0.saturating_add(datagrams.header.into())).unwrap_or(u16::MAX);
+        Some(Packet::new(
+            PacketKind::Datagram,
+            self.id,
+            number,
+            size,
+            now,
+        ))
     }
 
     /// A packet has reached the receiving side.
@@ -240,7 +250,9 @@ impl Flow {
         let packet = &packets[id];
         self.received_on_wire += packet.bytes();
         match &mut self.protocol {
-            Protocol::Tcp { receiver, header, .. } => {
+            Protocol::Tcp {
+                receiver, header, ..
+            } => {
                 let kind = if packet.kind() == PacketKind::Syn {
                     SegmentKind::Syn
                 } else {
@@ -264,8 +276,8 @@ impl Flow {
         }
     }
 
-    /// The receiver's next ACK, to be put on the first hop of the return route; in the place of the packet
-    /// that has arrived, if one has.
+    /// The receiver's next ACK, to be put on the first hop of the return route; in the place of the
+    /// packet that has arrived, if one has.
     #[inline(always)] // most calls find nothing to say
     pub fn poll_acknowledgement(
         &mut self,
@@ -274,7 +286,9 @@ impl Flow {
         packets: &mut PacketPool,
     ) -> Option<PacketId> {
         let (receiver, header) = match &mut self.protocol {
-            Protocol::Tcp { receiver, header, .. } => (receiver, *header),
+            Protocol::Tcp {
+                receiver, header, ..
+            } => (receiver, *header),
             Protocol::Udp(_) => return None,
             Protocol::Controlled(controlled) => {
                 return controlled.poll_feedback(now, self.id, arrived, packets);
@@ -300,7 +314,9 @@ impl Flow {
         let sender = match &mut self.protocol {
             Protocol::Tcp { sender, .. } => sender,
             Protocol::Udp(_) => return,
-            Protocol::Controlled(controlled) => return controlled.receive_feedback(now, id, packets),
+            Protocol::Controlled(controlled) => {
+                return controlled.receive_feedback(now, id, packets);
+            }
         };
         let packet = &packets[id];
         let kind = match packet.kind() {
@@ -356,7 +372,10 @@ impl Flow {
     /// Counts up to now.
     pub fn counts(&self) -> FlowCounts {
         let (rtt_samples, rtt_sum_s) = match &self.protocol {
-            Protocol::Tcp { sender, .. } => (sender.statistics().rtt_samples, sender.statistics().rtt_sum_s),
+            Protocol::Tcp { sender, .. } => (
+                sender.statistics().rtt_samples,
+                sender.statistics().rtt_sum_s,
+            ),
             Protocol::Udp(_) => (0, 0.0),
             Protocol::Controlled(controlled) => {
                 let counts = controlled.sender.statistics();

@@ -43,10 +43,12 @@ impl<T: Trace> Observer for Ledger<T> {
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason) {
         self.losses.hops[self.hop].count(reason);
         self.losses.flows[packet.flow.0 as usize].count(packet);
-        self.trace.record(now, Step::Drop, Some(self.hop), packet, &[]);
+        self.trace
+            .record(now, Step::Drop, Some(self.hop), packet, &[]);
     }
     fn marked(&mut self, now: Time, packet: &Packet) {
         self.losses.hops[self.hop].marks += 1;
-        self.trace.record(now, Step::Mark, Some(self.hop), packet, &[]);
+        self.trace
+            .record(now, Step::Mark, Some(self.hop), packet, &[]);
     }
 }

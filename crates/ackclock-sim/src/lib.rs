@@ -1,7 +1,8 @@
 //! The driver that jumps: a deterministic packet-level engine in virtual time.
 //!
-//! [`topology`] builds flows on the network of a scenario, [`run`] moves packets between them, [`events`] says who is next, [`samples`]
-//! writes the tables, [`batch`] does many runs on all cores. A run is a function of (scenario, replicate): same input, same bytes.
+//! [`topology`] builds flows on the network of a scenario, [`run`] moves packets between them,
+//! [`events`] says who is next, [`samples`] writes the tables, [`batch`] does many runs on all
+//! cores. A run is a function of (scenario, replicate): same input, same bytes.
 
 pub mod batch;
 mod counting_sort;

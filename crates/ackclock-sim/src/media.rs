@@ -106,7 +106,8 @@ impl MediaSeries {
         }
     }
 
-    /// The rows of media, and one of each contender; nothing if there are no media. `groups` are the names of the flows.
+    /// The rows of media, and one of each contender; nothing if there are no media. `groups` are
+    /// the names of the flows.
     pub fn finish(
         self,
         media: &Media,
@@ -118,7 +119,12 @@ impl MediaSeries {
         }
         let mut contenders = ContenderRow::table();
         for (channel, warm) in media.channels.iter().zip(&self.warm) {
-            let all = channel.shared.contenders.iter().zip(channel.counts()).zip(warm);
+            let all = channel
+                .shared
+                .contenders
+                .iter()
+                .zip(channel.counts())
+                .zip(warm);
             for ((contender, counts), warm) in all {
                 let owner = contender.owner.map(|flow| &flows[flow as usize]);
                 let service = counts.service.since(warm);

@@ -12,7 +12,8 @@ use ackclock_core::result::{FlowRow, HopRow, SampleRow, Table};
 use ackclock_core::scenario::{FlowDescription, Instances, Scenario, Scope, Transport};
 use ackclock_core::units::{Span, Time};
 
-/// Congestion control and traffic of a flow, each in a box with what the allocator adds: the smallest there are.
+/// Congestion control and traffic of a flow, each in a box with what the allocator adds: the
+/// smallest there are.
 const ELEMENTS: usize = 256;
 
 /// What of a batch takes memory. Packets are not known before: this is the least that it takes.
@@ -49,7 +50,11 @@ impl Need {
                 .iter()
                 .map(|flow| instances(flow) * rows_of_instance(point, flow))
                 .sum();
-            let shared = point.hops.iter().filter(|hop| hop.scope == Scope::Shared).count() as f64;
+            let shared = point
+                .hops
+                .iter()
+                .filter(|hop| hop.scope == Scope::Shared)
+                .count() as f64;
             let replicates = f64::from(point.replicates);
             let hop_rows = shared * samples(point, point.duration) * row(&HopRow::table());
             need.rows += replicates * (rows + hop_rows);

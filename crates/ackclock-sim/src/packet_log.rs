@@ -24,7 +24,12 @@ impl PacketLog {
         PacketLog {
             labels: job.labels(),
             hops: topology.shared.clone(),
-            groups: job.scenario.flows.iter().map(|flow| flow.name.clone()).collect(),
+            groups: job
+                .scenario
+                .flows
+                .iter()
+                .map(|flow| flow.name.clone())
+                .collect(),
             flows: topology
                 .flows
                 .iter()
@@ -53,9 +58,18 @@ fn kind_name(kind: PacketKind) -> &'static str {
 }
 
 impl Trace for PacketLog {
-    fn record(&mut self, at: Time, step: Step, hop: Option<usize>, packet: &Packet, _: &[SackBlock]) {
+    fn record(
+        &mut self,
+        at: Time,
+        step: Step,
+        hop: Option<usize>,
+        packet: &Packet,
+        _: &[SackBlock],
+    ) {
         let (group, instance) = self.flows[packet.flow.0 as usize];
-        let hop = hop.map_or("", |hop| self.hops.get(hop).map_or("(per flow)", String::as_str));
+        let hop = hop.map_or("", |hop| {
+            self.hops.get(hop).map_or("(per flow)", String::as_str)
+        });
         PacketRow {
             point: self.labels.0,
             replicate: self.labels.1,

@@ -1,5 +1,6 @@
-//! Asking the processor to fetch what will be needed soon. With ten thousand flows the state of the next one is never in its caches, and
-//! fetching twenty lines at once takes no longer than fetching one. A hint: nothing depends on it but time.
+//! Asking the processor to fetch what will be needed soon. With ten thousand flows the state of the
+//! next one is never in its caches, and fetching twenty lines at once takes no longer than fetching
+//! one. A hint: nothing depends on it but time.
 
 /// Begins to fetch the cache lines of `value`.
 #[inline(always)]

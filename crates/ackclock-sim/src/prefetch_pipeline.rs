@@ -31,14 +31,22 @@ impl PrefetchPipeline {
     /// For a run with these routes.
     pub fn new(routes: &Routes) -> Self {
         PrefetchPipeline {
-            own: (0..routes.flows()).map(|flow| own_hops(routes, flow)).collect(),
+            own: (0..routes.flows())
+                .map(|flow| own_hops(routes, flow))
+                .collect(),
         }
     }
 
     /// Begins to fetch what the packets after the first of `turns` will need: for those far off the
     /// packet, the flow and its hops, for those near what only these know the place of.
     #[inline(always)]
-    pub fn fetch(&self, turns: &[impl Turn], slots: &[HopSlot], flows: &[Flow], packets: &PacketPool) {
+    pub fn fetch(
+        &self,
+        turns: &[impl Turn],
+        slots: &[HopSlot],
+        flows: &[Flow],
+        packets: &PacketPool,
+    ) {
         if let Some(far) = turns.get(FAR) {
             prefetch(&packets[far.packet()]);
             if turns[FAR - 1].flow() != far.flow() {

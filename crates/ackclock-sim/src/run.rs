@@ -1,13 +1,14 @@
 //! One run: the event loop that moves packets between flows and hops.
 //!
 //! An event is a wake-up of a target: a hop, a sender, a receiver, the sampler or a medium. What
-//! leaves a hop comes to the next one, and at the end of its route to an endpoint, which may answer.
-//! Every target has at most one valid wake-up pending. Targets are numbered so that, of what happens
-//! at the same nanosecond, hops come first (in their order), then senders, then receivers, then the
-//! sampler, then media.
+//! leaves a hop comes to the next one, and at the end of its route to an endpoint, which may
+//! answer. Every target has at most one valid wake-up pending. Targets are numbered so that, of
+//! what happens at the same nanosecond, hops come first (in their order), then senders, then
+//! receivers, then the sampler, then media.
 //!
-//! `run/ahead.rs` carries out before its time what only one flow can see, so that many steps need no
-//! event. `run/windows.rs` does so flow by flow where there are many flows. Neither changes a table.
+//! `run/ahead.rs` carries out before its time what only one flow can see, so that many steps need
+//! no event. `run/windows.rs` does so flow by flow where there are many flows. Neither changes a
+//! table.
 
 use crate::events::{Alarm, EventQueue, Target};
 use crate::flow::Flow;
@@ -166,7 +167,12 @@ impl<T: Trace> Run<T> {
     }
 
     /// Handles events up to `end`; `false` if the supervisor stopped it.
-    fn proceed_until(&mut self, end: Time, sampler: &mut Sampler, supervisor: &dyn Supervisor) -> bool {
+    fn proceed_until(
+        &mut self,
+        end: Time,
+        sampler: &mut Sampler,
+        supervisor: &dyn Supervisor,
+    ) -> bool {
         if self.windows.are_any() {
             return self.proceed_by_windows(end, sampler, supervisor);
         }
@@ -257,8 +263,8 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// Takes a packet from a stop of its route at `at` on through all hops that release it at once, to
-    /// its endpoint, and on with the packet that answers it, if there is one.
+    /// Takes a packet from a stop of its route at `at` on through all hops that release it at once,
+    /// to its endpoint, and on with the packet that answers it, if there is one.
     #[inline(always)]
     fn travel(&mut self, mut at: Time, mut id: PacketId, mut leg: Leg) {
         loop {
@@ -285,10 +291,17 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// Puts a packet into a hop: when it leaves, if the hop releases it at once, which it does only if
-    /// `release` is set.
+    /// Puts a packet into a hop: when it leaves, if the hop releases it at once, which it does only
+    /// if `release` is set.
     #[inline(always)]
-    fn enter_hop(&mut self, at: Time, hop: usize, id: PacketId, leg: Leg, release: bool) -> Option<Time> {
+    fn enter_hop(
+        &mut self,
+        at: Time,
+        hop: usize,
+        id: PacketId,
+        leg: Leg,
+        release: bool,
+    ) -> Option<Time> {
         if T::ON {
             self.ledger
                 .trace
@@ -330,14 +343,15 @@ impl<T: Trace> Run<T> {
             self.note_ready(hop);
         } else {
             // Even if it is now: what others can see happens in the order of events, or who arrives
-            // first of two at the same nanosecond would depend on how far somebody has worked ahead.
+            // first of two at the same nanosecond would depend on how far somebody has worked
+            // ahead.
             slot.wake.set(next, hop as Target, &mut self.events);
         }
         None
     }
 
-    /// Requests access to the medium that a hop contends for, if its line was empty before a packet came.
-    /// Nothing else follows from a packet that a hop keeps for ever: it has been dropped.
+    /// Requests access to the medium that a hop contends for, if its line was empty before a packet
+    /// came. Nothing else follows from a packet that a hop keeps for ever: it has been dropped.
     #[cold]
     #[inline(never)]
     fn request_access(&mut self, hop: usize) {
@@ -384,8 +398,13 @@ impl<T: Trace> Run<T> {
     #[inline]
     fn record_endpoint(&mut self, at: Time, step: Step, id: PacketId) {
         if T::ON {
-            let sacks = self.packets.sack_blocks(id).map_or(&[][..], SackBlocks::as_slice);
-            self.ledger.trace.record(at, step, None, &self.packets[id], sacks);
+            let sacks = self
+                .packets
+                .sack_blocks(id)
+                .map_or(&[][..], SackBlocks::as_slice);
+            self.ledger
+                .trace
+                .record(at, step, None, &self.packets[id], sacks);
         }
     }
 
@@ -411,8 +430,8 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// Packets are conserved: arrivals + duplicates = departures + drops + inside, at every hop; and
-    /// every live packet is inside one.
+    /// Packets are conserved: arrivals + duplicates = departures + drops + inside, at every hop;
+    /// and every live packet is inside one.
     fn check_conservation(&self) {
         let mut inside = 0;
         for (HopSlot { hop, .. }, losses) in self.slots.iter().zip(&self.ledger.losses.hops) {
@@ -424,6 +443,10 @@ impl<T: Trace> Run<T> {
             );
             inside += hop.inside(&self.packets);
         }
-        assert_eq!(inside, self.packets.live() as u64, "every packet is in a hop");
+        assert_eq!(
+            inside,
+            self.packets.live() as u64,
+            "every packet is in a hop"
+        );
     }
 }

@@ -38,7 +38,8 @@ pub struct Sampler {
     media: MediaSeries,
     /// Name and control of each group of flows.
     groups: Vec<(String, &'static str)>,
-    /// Whether the group's instances arrive: those have samples from the one before they start to the one after they end.
+    /// Whether the group's instances arrive: those have samples from the one before they start to
+    /// the one after they end.
     arriving: Vec<bool>,
     interval: Span,
     warmup: Time,
@@ -93,7 +94,8 @@ impl Sampler {
         }
     }
 
-    /// Takes what is due at `now`: a sample, or the counts at the end of the warm-up. Returns when to come again.
+    /// Takes what is due at `now`: a sample, or the counts at the end of the warm-up. Returns when
+    /// to come again.
     pub fn sample(&mut self, now: Time, mut run: Snapshot<'_>) -> Time {
         if !self.warm && now >= self.warmup {
             self.warm = true;
@@ -239,7 +241,8 @@ impl Sampler {
             fast_retransmits: f64::NAN,
             timeouts: f64::NAN,
             ecn_reactions: f64::NAN,
-            rtt_mean_s: (total.rtt_sum_s - warm.rtt_sum_s) / (total.rtt_samples - warm.rtt_samples) as f64,
+            rtt_mean_s: (total.rtt_sum_s - warm.rtt_sum_s)
+                / (total.rtt_samples - warm.rtt_samples) as f64,
             rtt_min_s: f64::NAN,
             rtt_max_s: f64::NAN,
             lost_packets: f64::NAN,

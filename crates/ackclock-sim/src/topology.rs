@@ -1,5 +1,5 @@
-//! From a scenario to hops and flows: the [`network`](ackclock_core::network), and on it instances expanded, endpoints built, each with its own
-//! named stream.
+//! From a scenario to hops and flows: the [`network`](ackclock_core::network), and on it instances
+//! expanded, endpoints built, each with its own named stream.
 
 use crate::flow::{Flow, Protocol};
 use ackclock_core::congestion::ControlContext;
@@ -26,8 +26,8 @@ pub struct Topology {
     pub hops: Vec<Hop>,
     /// The name of each shared hop.
     pub shared: Vec<String>,
-    /// A second instance of each shared hop's link, with the same realisation: the link itself may be asked only about the future. Nothing where it
-    /// contends for a medium.
+    /// A second instance of each shared hop's link, with the same realisation: the link itself may
+    /// be asked only about the future. Nothing where it contends for a medium.
     pub meters: Vec<Option<Box<dyn Link>>>,
     /// The scenario's media.
     pub media: Vec<SharedMedium>,
@@ -93,7 +93,10 @@ impl FlowBuilder<'_> {
 
     fn protocol(&self, name: &str) -> (Protocol, Bytes) {
         match &self.description.transport {
-            Transport::Tcp { control, parameters } => {
+            Transport::Tcp {
+                control,
+                parameters,
+            } => {
                 let place = format!("{name}/control");
                 let control = control.build(ControlContext {
                     place: StreamScope {
@@ -113,7 +116,10 @@ impl FlowBuilder<'_> {
                 )
             }
             Transport::Udp { mss, header } => (Protocol::udp(*header), *mss),
-            Transport::Controlled { control, parameters } => {
+            Transport::Controlled {
+                control,
+                parameters,
+            } => {
                 let halves = control.build(RateContext {
                     place: StreamScope {
                         streams: self.streams,
@@ -124,7 +130,10 @@ impl FlowBuilder<'_> {
                 let jitter = self.streams.stream(&format!("{name}/jitter"));
                 let sender = DatagramSender::new(halves.sender, parameters, jitter);
                 let receiver = DatagramReceiver::new(halves.receiver);
-                (Protocol::controlled(sender, receiver, parameters), parameters.mss)
+                (
+                    Protocol::controlled(sender, receiver, parameters),
+                    parameters.mss,
+                )
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Per-packet tracing, on request. The engine is compiled once for [`NoTrace`] and once for any other, so that
-//! tracing costs nothing when it is off.
+//! Per-packet tracing, on request. The engine is compiled once for [`NoTrace`] and once for any
+//! other, so that tracing costs nothing when it is off.
 
 use ackclock_core::packet::{Packet, SackBlock};
 use ackclock_core::units::Time;
@@ -32,13 +32,21 @@ impl Step {
     }
 }
 
-/// Told of every step of every packet. `hop` is an index into [`Topology::hops`](crate::topology::Topology), `None` at the
-/// endpoints. Drops and marks inside a hop are told when the hop catches up, at the time they happened.
+/// Told of every step of every packet. `hop` is an index into
+/// [`Topology::hops`](crate::topology::Topology), `None` at the endpoints. Drops and marks inside a
+/// hop are told when the hop catches up, at the time they happened.
 pub trait Trace: Send {
     /// Whether anybody listens.
     const ON: bool = true;
     /// One step.
-    fn record(&mut self, at: Time, step: Step, hop: Option<usize>, packet: &Packet, sacks: &[SackBlock]);
+    fn record(
+        &mut self,
+        at: Time,
+        step: Step,
+        hop: Option<usize>,
+        packet: &Packet,
+        sacks: &[SackBlock],
+    );
 }
 
 /// Nobody listens.

@@ -1,5 +1,5 @@
-//! Working ahead changes no figure: a traced run, which takes every step in the order of time, and an untraced one, which carries out at
-//! once what nobody else can see, fill the same tables.
+//! Working ahead changes no figure: a traced run, which takes every step in the order of time, and
+//! an untraced one, which carries out at once what nobody else can see, fill the same tables.
 
 mod common;
 
@@ -21,7 +21,8 @@ fn first(scenario: &Scenario) -> Job<'_> {
     }
 }
 
-/// Both runs of a scenario; the number of data packets, so that a test can see that something happened.
+/// Both runs of a scenario; the number of data packets, so that a test can see that something
+/// happened.
 fn agree(scenario: &Scenario) -> u64 {
     let job = first(scenario);
     let topology = topology::build(&job);
@@ -29,7 +30,10 @@ fn agree(scenario: &Scenario) -> u64 {
     let step_by_step = Run::simulate(&job, topology, log, &Unattended);
     let topology = topology::build(&job);
     let ahead = Run::simulate(&job, topology, NoTrace, &Unattended);
-    for (one, other) in cells(&step_by_step.tables).iter().zip(&cells(&ahead.tables)) {
+    for (one, other) in cells(&step_by_step.tables)
+        .iter()
+        .zip(&cells(&ahead.tables))
+    {
         assert_eq!(one, other, "{}.{}", one.0, one.1);
     }
     assert_eq!(
@@ -99,7 +103,8 @@ fn every_sampling_interval() {
     }
 }
 
-/// Who contends for a medium is in sight of everybody, also at a hop that only one flow uses; what lies before and behind it may be a flow's own.
+/// Who contends for a medium is in sight of everybody, also at a hop that only one flow uses; what
+/// lies before and behind it may be a flow's own.
 #[test]
 fn a_cell() {
     let private = [
@@ -175,7 +180,10 @@ fn many_flows_can_be_stopped() {
     }
     let many = scenario(
         DUMBBELL,
-        &["flows.bulk.count=210", "hops.bottleneck.link.rate=\"60 Mbit/s\""],
+        &[
+            "flows.bulk.count=210",
+            "hops.bottleneck.link.rate=\"60 Mbit/s\"",
+        ],
     );
     let job = first(&many);
     let stopped = Run::simulate(&job, topology::build(&job), NoTrace, &Impatient);
@@ -191,7 +199,9 @@ fn impairments_before_and_after_the_link() {
                 "{ kind = \"duplicate\", probability = \"1 %\"",
                 "{ kind = \"iid_loss\", applies = \"acks\", probability = \"5 %\"",
             ] {
-                agrees(&[&format!("hops.{hop}.impairments=[{kind}, side = \"{side}\" }}]")]);
+                agrees(&[&format!(
+                    "hops.{hop}.impairments=[{kind}, side = \"{side}\" }}]"
+                )]);
             }
         }
         for reordering in ["allowed", "forbidden"] {
@@ -248,7 +258,8 @@ fn every_kind_of_traffic() {
 
 #[test]
 fn links_that_change_and_links_that_take_no_time() {
-    let markov = "{ kind = \"markov\", rates = [\"6 Mbit/s\", \"1 Mbit/s\"], mean_sojourn = \"200 ms\" }";
+    let markov =
+        "{ kind = \"markov\", rates = [\"6 Mbit/s\", \"1 Mbit/s\"], mean_sojourn = \"200 ms\" }";
     let instant = "{ kind = \"constant\", rate = \"400 Gbit/s\" }";
     for hop in ["access", "bottleneck", "exit"] {
         agrees(&[&format!("hops.{hop}.link={markov}")]);
@@ -264,8 +275,9 @@ fn links_that_change_and_links_that_take_no_time() {
     ]);
 }
 
-/// Flows clocked by one bottleneck whose round trips differ by whole service times: their packets come to it at the same nanosecond again
-/// and again, one of them from a hop that is entered ahead of time.
+/// Flows clocked by one bottleneck whose round trips differ by whole service times: their packets
+/// come to it at the same nanosecond again and again, one of them from a hop that is entered ahead
+/// of time.
 #[test]
 fn ties_at_a_shared_hop() {
     let ties = [

@@ -1,4 +1,5 @@
-//! A cell of 802.11e in the engine: what TCP gets of it, what the tables say, and that neither working ahead nor windows of time matter.
+//! A cell of 802.11e in the engine: what TCP gets of it, what the tables say, and that neither
+//! working ahead nor windows of time matter.
 
 mod common;
 
@@ -46,7 +47,8 @@ fn words<'a>(outcome: &'a SimulationOutcome<NoTrace>, table: &str, name: &str) -
     }
 }
 
-/// Time is conserved at every sampling time; what media and contenders count is the same; and the packets of the hops are those of the medium.
+/// Time is conserved at every sampling time; what media and contenders count is the same; and the
+/// packets of the hops are those of the medium.
 #[test]
 fn the_tables_of_a_cell_agree() {
     for more in [
@@ -90,7 +92,10 @@ fn the_tables_of_a_cell_agree() {
             words(&outcome, "contenders", "hop")[..3],
             ["ap-data", "ap-acks", "station-acks"]
         );
-        assert_eq!(words(&outcome, "contenders", "flow")[..3], ["", "", "download"]);
+        assert_eq!(
+            words(&outcome, "contenders", "flow")[..3],
+            ["", "", "download"]
+        );
         assert_eq!(integers(&outcome, "contenders", "station")[..3], [0, 0, 1]);
         let hops = words(&outcome, "hops", "hop");
         let of_ap = |name| {
@@ -104,11 +109,15 @@ fn the_tables_of_a_cell_agree() {
             of_ap("drops_retries"),
             integers(&outcome, "contenders", "retry_drops")[0]
         );
-        assert!(of_ap("arrivals") >= of_ap("departures") + of_ap("drops_queue") + of_ap("drops_retries"));
+        assert!(
+            of_ap("arrivals")
+                >= of_ap("departures") + of_ap("drops_queue") + of_ap("drops_retries")
+        );
     }
 }
 
-/// Alone a download has no collisions, and its AP's service times vary by little more than the backoff.
+/// Alone a download has no collisions, and its AP's service times vary by little more than the
+/// backoff.
 #[test]
 fn service_times_are_those_after_warm_up() {
     let long = [
@@ -117,13 +126,16 @@ fn service_times_are_those_after_warm_up() {
         "hops.ap-data.queue.limit=\"338 packets\"",
     ];
     let outcome = simulate(&scenario(CELL, &[&[ALONE], &long[..]].concat()), 0);
-    let [mean, sd] =
-        ["service_time_mean_s", "service_time_sd_s"].map(|name| numbers(&outcome, "contenders", name)[0]);
-    // 306 us for the data, 139.5 us for the ACK behind them, 15.5 slots of backoff: the mean alone, as 13.675 Mbit/s are.
+    let [mean, sd] = ["service_time_mean_s", "service_time_sd_s"]
+        .map(|name| numbers(&outcome, "contenders", name)[0]);
+    // 306 us for the data, 139.5 us for the ACK behind them, 15.5 slots of backoff: the mean alone,
+    // as 13.675 Mbit/s are.
     assert!((mean / 585e-6 - 1.0).abs() < 0.01, "{mean}");
     assert!((sd / mean - 0.143).abs() < 0.005, "{sd}");
     assert_eq!(
-        integers(&outcome, "contenders", "collisions").iter().sum::<i64>(),
+        integers(&outcome, "contenders", "collisions")
+            .iter()
+            .sum::<i64>(),
         0
     );
     assert!(
@@ -142,8 +154,9 @@ fn the_same_run_gives_the_same_bytes_and_another_replicate_others() {
 
 #[test]
 fn a_run_without_media_has_no_tables_of_them() {
-    let names =
-        |outcome: &SimulationOutcome<NoTrace>| outcome.tables.iter().map(|one| one.0).collect::<Vec<_>>();
+    let names = |outcome: &SimulationOutcome<NoTrace>| {
+        outcome.tables.iter().map(|one| one.0).collect::<Vec<_>>()
+    };
     let without = simulate(&scenario(DUMBBELL, &["duration=\"2 s\""]), 0);
     assert_eq!(names(&without), ["flows", "samples", "hops", "events"]);
     let with = simulate(&scenario(CELL, &["duration=\"2 s\""]), 0);
@@ -174,19 +187,29 @@ fn download_mbit_per_s(more: &[&str]) -> f64 {
         "sample_interval=\"10 s\"",
     ];
     let scenario = scenario(CELL, &[&sensitive, more].concat());
-    let one = |replicate| numbers(&simulate(&scenario, replicate), "flows", "throughput_bit_per_s")[0] / 1e6;
+    let one = |replicate| {
+        numbers(
+            &simulate(&scenario, replicate),
+            "flows",
+            "throughput_bit_per_s",
+        )[0] / 1e6
+    };
     (0..3).map(one).sum::<f64>() / 3.0
 }
 
 const ALONE: &str = "flows.upload.start=\"1000 s\"";
 const TEN: &str = "flows.upload.count=10";
 
-/// What fixes how the study's classes are to be read: 13.67 and 1.35 Mbit/s, without and with ten uploads. With data in the class of the acknowledgements, 2 and
-/// 31, it is 14.4 alone. Beside ten uploads another simulation has 2.3 then, which comes out if data go first where the two collide within the access point; here
-/// the smaller windows do, and it is 1.3.
+/// What fixes how the study's classes are to be read: 13.67 and 1.35 Mbit/s, without and with ten
+/// uploads. With data in the class of the acknowledgements, 2 and 31, it is 14.4 alone. Beside ten
+/// uploads another simulation has 2.3 then, which comes out if data go first where the two collide
+/// within the access point; here the smaller windows do, and it is 1.3.
 #[test]
 fn a_download_gets_what_the_study_reports() {
-    let one_class = ["hops.ap-data.link.aifsn=2", "hops.station-data.link.aifsn=2"];
+    let one_class = [
+        "hops.ap-data.link.aifsn=2",
+        "hops.station-data.link.aifsn=2",
+    ];
     for (reading, who, expected) in [
         (&[][..], ALONE, 13.67),
         (&[], TEN, 1.35),
@@ -201,8 +224,9 @@ fn a_download_gets_what_the_study_reports() {
     }
 }
 
-/// A queue that observes services is told how long each packet contended: eBDP holds 200 ms of them and 40 packets. The study's reproduction has limits of
-/// 382 packets alone and 72 beside ten uploads.
+/// A queue that observes services is told how long each packet contended: eBDP holds 200 ms of them
+/// and 40 packets. The study's reproduction has limits of 382 packets alone and 72 beside ten
+/// uploads.
 #[test]
 fn a_limit_that_moves_follows_the_service_times() {
     let adaptive = [
@@ -213,9 +237,11 @@ fn a_limit_that_moves_follows_the_service_times() {
     ];
     for (who, expected, bound) in [(ALONE, 382.0, 5.0), (TEN, 72.0, 8.0)] {
         let outcome = simulate(&scenario(CELL, &[&adaptive[..], &[who]].concat()), 0);
-        let rows = words(&outcome, "hops", "hop")
-            .into_iter()
-            .zip(numbers(&outcome, "hops", "limit_packets"));
+        let rows = words(&outcome, "hops", "hop").into_iter().zip(numbers(
+            &outcome,
+            "hops",
+            "limit_packets",
+        ));
         let limits: Vec<f64> = rows
             .filter(|row| row.0 == "ap-data")
             .map(|row| *row.1)

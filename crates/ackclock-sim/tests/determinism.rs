@@ -1,4 +1,5 @@
-//! A run is a function of the scenario and the replicate: same bytes for any number of threads, and no draw depends on who else draws.
+//! A run is a function of the scenario and the replicate: same bytes for any number of threads, and
+//! no draw depends on who else draws.
 
 mod common;
 
@@ -18,7 +19,10 @@ type Tables = Vec<(&'static str, Table)>;
 fn lossy(more: &[&str]) -> Scenario {
     let loss = "hops.bottleneck.impairments=[{ kind = \"iid_loss\", probability = \"1 %\" }]";
     let jitter = "flows.bulk.transport.send_jitter=\"1 ms\"";
-    scenario(DUMBBELL, &[&[loss, jitter, "duration=\"5 s\""], more].concat())
+    scenario(
+        DUMBBELL,
+        &[&[loss, jitter, "duration=\"5 s\""], more].concat(),
+    )
 }
 
 fn replicate(scenario: &Scenario, number: u32) -> Tables {
@@ -39,7 +43,10 @@ fn batch(points: &[Scenario], threads: usize) -> Vec<Vec<(&'static str, &'static
         &BatchProgress::default(),
         |_, _| NoTrace,
         |position, outcome| {
-            ended.lock().unwrap().insert(position, cells(&outcome.tables));
+            ended
+                .lock()
+                .unwrap()
+                .insert(position, cells(&outcome.tables));
         },
     );
     ended.into_inner().unwrap().into_values().collect()
@@ -81,7 +88,8 @@ fn the_seed_matters() {
     );
 }
 
-/// A second group of flows on hops of their own leaves the first group's rows as they were, though both draw.
+/// A second group of flows on hops of their own leaves the first group's rows as they were, though
+/// both draw.
 #[test]
 fn adding_a_flow_moves_no_other_draw() {
     let more = format!(
@@ -113,7 +121,9 @@ fn adding_a_flow_moves_no_other_draw() {
     ] {
         match (column(&one, "flows", name), column(&two, "flows", name)) {
             (Column::Number(one), Column::Number(two)) => assert_eq!(one[..4], two[..4], "{name}"),
-            (Column::Integer(one), Column::Integer(two)) => assert_eq!(one[..4], two[..4], "{name}"),
+            (Column::Integer(one), Column::Integer(two)) => {
+                assert_eq!(one[..4], two[..4], "{name}")
+            }
             _ => unreachable!("{name} is a number in both"),
         }
     }

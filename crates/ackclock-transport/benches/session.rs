@@ -1,5 +1,6 @@
-//! What a packet costs both ends, sockets left out: sealed, checked, told to the control, answered, the answer sealed, checked and told. At 1 Gbit/s
-//! a packet of 1200 bytes has 9.6 µs, on each side.
+//! What a packet costs both ends, sockets left out: sealed, checked, told to the control, answered,
+//! the answer sealed, checked and told. At 1 Gbit/s a packet of 1200 bytes has 9.6 µs, on each
+//! side.
 
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::rate_control::RateControlKind;
@@ -70,7 +71,9 @@ impl Pair {
     }
 
     fn sent(&self) -> u64 {
-        self.sender.report().map_or(0, |report| report.statistics.sent)
+        self.sender
+            .report()
+            .map_or(0, |report| report.statistics.sent)
     }
 
     /// A tick of the clock, and all that leaves and comes back in it.
@@ -79,7 +82,11 @@ impl Pair {
         let now = self.now;
         loop {
             self.datagrams.clear();
-            if self.sender.poll_transmit(now, &mut self.datagrams).is_none() {
+            if self
+                .sender
+                .poll_transmit(now, &mut self.datagrams)
+                .is_none()
+            {
                 break;
             }
             self.receiver
@@ -94,7 +101,11 @@ impl Pair {
         let later = self.now + Span::from_micros(100);
         let mut back = Vec::new();
         self.answers.clear();
-        while self.receiver.poll_transmit(self.now, &mut self.answers).is_some() {
+        while self
+            .receiver
+            .poll_transmit(self.now, &mut self.answers)
+            .is_some()
+        {
             self.sender
                 .handle_datagram(later, self.from, &self.answers, &mut back);
             if !back.is_empty() {
@@ -109,7 +120,9 @@ impl Pair {
 
 fn packets(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("session");
-    group.sample_size(10).throughput(Throughput::Elements(PACKETS));
+    group
+        .sample_size(10)
+        .throughput(Throughput::Elements(PACKETS));
     for entry in RateControlKind::entries() {
         let mut pair = Pair::new(entry.name);
         group.bench_function(entry.name, |bencher| {

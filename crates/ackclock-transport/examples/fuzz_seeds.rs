@@ -1,10 +1,10 @@
-//! Writes what fuzzing of datagrams and sessions starts from into `fuzz/corpus`: `cargo run -p ackclock-transport --example fuzz_seeds`, from the
-//! root.
+//! Writes what fuzzing of datagrams and sessions starts from into `fuzz/corpus`: `cargo run -p
+//! ackclock-transport --example fuzz_seeds`, from the root.
 
 use ackclock_transport::keys::SharedKey;
 use ackclock_transport::wire::{
-    self, Acknowledgement, Challenge, ControlName, Cookie, Data, ErrorCode, FIRST_OF_OTHERS, Hello, Message,
-    Report, Start, Stop, StopReason,
+    self, Acknowledgement, Challenge, ControlName, Cookie, Data, ErrorCode, FIRST_OF_OTHERS, Hello,
+    Message, Report, Start, Stop, StopReason,
 };
 use std::fs;
 use std::io;
@@ -16,12 +16,18 @@ fn main() -> io::Result<()> {
     fs::create_dir_all(&datagrams)?;
     fs::create_dir_all(&sessions)?;
     for (number, message) in messages().iter().enumerate() {
-        let is_of_stream = matches!(message, Message::Data(_) | Message::Ack(_) | Message::Report(_));
+        let is_of_stream = matches!(
+            message,
+            Message::Data(_) | Message::Ack(_) | Message::Report(_)
+        );
         let mut whole = Vec::new();
         let first = if is_of_stream { 7 } else { FIRST_OF_OTHERS };
         wire::write(message, 5, first, SharedKey::public().opening(), &mut whole);
         fs::write(datagrams.join(format!("{number}")), &whole)?;
-        fs::write(datagrams.join(format!("{number}-cut")), &whole[..whole.len() - 3])?;
+        fs::write(
+            datagrams.join(format!("{number}-cut")),
+            &whole[..whole.len() - 3],
+        )?;
     }
     for (number, story) in stories().iter().enumerate() {
         fs::write(sessions.join(format!("{number}")), story)?;
@@ -93,7 +99,8 @@ fn stories() -> Vec<Vec<u8>> {
         &[7, 1, 4, 9, 7, 3, 5, 6, 7, 2, 7, 0], // from elsewhere
         &[3, 0, 0, 9, 3, 0, 10, 99, 10, 99],   // reordered
     ];
-    let told = |control: u8, ending: &[u8]| [&[control], &opened[..], &[9, 255], &on[..], ending].concat();
+    let told =
+        |control: u8, ending: &[u8]| [&[control], &opened[..], &[9, 255], &on[..], ending].concat();
     (0..4)
         .flat_map(|control| endings.map(|ending| told(control, ending)))
         .collect()

@@ -1,8 +1,10 @@
-//! How fast a session can be on loopback with one core for each side, beside datagrams that nobody controls:
-//! `cargo run --release -p ackclock-transport --example loopback`. Prints the table of BENCHMARKS.md, section "Sending".
+//! How fast a session can be on loopback with one core for each side, beside datagrams that nobody
+//! controls: `cargo run --release -p ackclock-transport --example loopback`. Prints the table of
+//! BENCHMARKS.md, section "Sending".
 //!
-//! Plain UDP is what a speed test does: datagrams as long as ours, as fast as they go, one call for each, counted where they arrive, without tag, number or
-//! clock. Programs take turns, so that whatever else the machine does hits all of them; of several repeats the fastest counts.
+//! Plain UDP is what a speed test does: datagrams as long as ours, as fast as they go, one call for
+//! each, counted where they arrive, without tag, number or clock. Programs take turns, so that
+//! whatever else the machine does hits all of them; of several repeats the fastest counts.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::io::Result<()> {
@@ -32,7 +34,8 @@ mod linux {
     const REPEATS: usize = 3;
     const SECONDS: f64 = 4.0;
 
-    /// Payload that arrived, bit/s with what is in front of it in the datagram; processor time of sender and receiver as shares of the time it took.
+    /// Payload that arrived, bit/s with what is in front of it in the datagram; processor time of
+    /// sender and receiver as shares of the time it took.
     #[derive(Clone, Copy)]
     struct Measured {
         mbit_per_s: f64,
@@ -104,7 +107,8 @@ mod linux {
         let target = sink.local_addr()?;
         let sender = thread::spawn(move || -> io::Result<(u64, f64)> {
             pin(1);
-            let (socket, clock, datagram) = (UdpSocket::bind(address)?, Clock::start(), [0_u8; LONGEST]);
+            let (socket, clock, datagram) =
+                (UdpSocket::bind(address)?, Clock::start(), [0_u8; LONGEST]);
             socket.connect(target)?;
             let mut sent = 0;
             while clock.now().as_seconds() < SECONDS {
@@ -178,12 +182,14 @@ mod linux {
                 Ok((outcome, thread_time().as_seconds()))
             },
         );
-        let receiver = thread::spawn(move || -> io::Result<(SessionOutcome<ReceiverReport>, f64)> {
-            pin(0);
-            let port = Port::bind(address, None)?;
-            let outcome = driver::receive(port, asked, None, [2; 16], &Live::new(None)?)?;
-            Ok((outcome, thread_time().as_seconds()))
-        });
+        let receiver = thread::spawn(
+            move || -> io::Result<(SessionOutcome<ReceiverReport>, f64)> {
+                pin(0);
+                let port = Port::bind(address, None)?;
+                let outcome = driver::receive(port, asked, None, [2; 16], &Live::new(None)?)?;
+                Ok((outcome, thread_time().as_seconds()))
+            },
+        );
         let (sent, sender) = sender.join().expect("it does not panic")?;
         let (received, receiver) = receiver.join().expect("it does not panic")?;
         let arrived = received.report.arrived;

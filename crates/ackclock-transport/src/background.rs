@@ -1,4 +1,5 @@
-//! A writer that does not wait for the disk: full buffers go to a thread of their own. The loop that sleeps must not be held up by a file system.
+//! A writer that does not wait for the disk: full buffers go to a thread of their own. The loop
+//! that sleeps must not be held up by a file system.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -30,8 +31,9 @@ impl Output for Background {
     }
 }
 
-/// See the module. [`Write::flush`] waits until everything has been written, and says if that failed; so does a write after a failure. What was not
-/// flushed when it is dropped is written all the same.
+/// See the module. [`Write::flush`] waits until everything has been written, and says if that
+/// failed; so does a write after a failure. What was not flushed when it is dropped is written all
+/// the same.
 #[derive(Debug)]
 pub struct Background {
     buffer: Vec<u8>,
@@ -81,8 +83,13 @@ impl Background {
     }
 }
 
-/// Writes until nobody sends any more. After a failure everything else is thrown away, and every flush is told.
-fn carry_out(mut output: impl Write, todo: &Receiver<Work>, give_back: &Sender<io::Result<Vec<u8>>>) {
+/// Writes until nobody sends any more. After a failure everything else is thrown away, and every
+/// flush is told.
+fn carry_out(
+    mut output: impl Write,
+    todo: &Receiver<Work>,
+    give_back: &Sender<io::Result<Vec<u8>>>,
+) {
     let mut failure: Option<io::Error> = None;
     let copy = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
     for work in todo {
@@ -93,7 +100,11 @@ fn carry_out(mut output: impl Write, todo: &Receiver<Work>, give_back: &Sender<i
                 }
                 buffer.clear();
                 // Nobody to take it back is no failure.
-                let _ = give_back.send(failure.as_ref().map_or(Ok(buffer), |error| Err(copy(error))));
+                let _ = give_back.send(
+                    failure
+                        .as_ref()
+                        .map_or(Ok(buffer), |error| Err(copy(error))),
+                );
             }
             Work::Flush(answer) => {
                 if failure.is_none() {
@@ -215,8 +226,14 @@ mod tests {
         writer.write_all(&[1; 100]).unwrap();
         writer.flush().unwrap();
         writer.write_all(&vec![1; BUFFER]).unwrap();
-        assert_eq!(writer.flush().unwrap_err().kind(), io::ErrorKind::StorageFull);
-        assert_eq!(writer.flush().unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(
+            writer.flush().unwrap_err().kind(),
+            io::ErrorKind::StorageFull
+        );
+        assert_eq!(
+            writer.flush().unwrap_err().kind(),
+            io::ErrorKind::StorageFull
+        );
         writer.write_all(&[1; 100]).unwrap();
         let later = writer.flush().unwrap_err();
         assert_eq!(later.kind(), io::ErrorKind::StorageFull);

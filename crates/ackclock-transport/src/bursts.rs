@@ -23,7 +23,11 @@ impl Bursts {
 
     /// Packets in a burst, and how many bursts there were of so many; the smallest first.
     pub fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
-        let counted = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        let counted = self
+            .counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0);
         counted.map(|(index, count)| (index + 1, *count))
     }
 
@@ -43,7 +47,10 @@ mod tests {
         [0, 1, 1, 3, 1, MOST + 7]
             .iter()
             .for_each(|packets| bursts.add(*packets));
-        assert_eq!(bursts.counts().collect::<Vec<_>>(), [(1, 3), (3, 1), (MOST, 1)]);
+        assert_eq!(
+            bursts.counts().collect::<Vec<_>>(),
+            [(1, 3), (3, 1), (MOST, 1)]
+        );
         assert_eq!(bursts.largest(), MOST);
     }
 }

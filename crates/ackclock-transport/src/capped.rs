@@ -25,7 +25,8 @@ impl RateControl for Capped {
         self.control.start(now);
     }
     fn on_sent(&mut self, now: Time, sent: &DatagramSent) {
-        let data_limited = sent.data_limited || self.control.clocking().packets_per_s > self.packets_per_s;
+        let data_limited =
+            sent.data_limited || self.control.clocking().packets_per_s > self.packets_per_s;
         let sent = DatagramSent {
             data_limited,
             ..*sent

@@ -1,4 +1,5 @@
-//! The clocks of the loop that sleeps. CLOCK_MONOTONIC: nobody sets it, and it is what timeouts are measured by.
+//! The clocks of the loop that sleeps. CLOCK_MONOTONIC: nobody sets it, and it is what timeouts are
+//! measured by.
 
 use ackclock_core::units::{Span, Time};
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -17,7 +18,8 @@ impl Clock {
         }
     }
 
-    /// A clock that began when CLOCK_MONOTONIC showed `origin`, so that several processes can agree on the beginning.
+    /// A clock that began when CLOCK_MONOTONIC showed `origin`, so that several processes can agree
+    /// on the beginning.
     pub const fn since(origin: Span) -> Self {
         Clock { origin }
     }
@@ -50,7 +52,10 @@ mod tests {
         assert!(readings.is_sorted());
         assert!(readings[0] < Time::from_seconds(3600.0));
         let earlier = Clock::since(Span::ZERO);
-        assert!(earlier.now() > clock.now(), "the machine was started before");
+        assert!(
+            earlier.now() > clock.now(),
+            "the machine was started before"
+        );
     }
 
     #[test]

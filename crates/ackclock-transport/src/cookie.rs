@@ -1,12 +1,14 @@
-//! Cookies: an address shows that it is real by sending back what was sent to it. The sender of a cookie remembers nothing.
+//! Cookies: an address shows that it is real by sending back what was sent to it. The sender of a
+//! cookie remembers nothing.
 
 use crate::keys::TagKey;
 use crate::wire::{Challenge, Cookie, Nonce, Start};
 use ackclock_core::units::{Span, Time};
 use std::net::{IpAddr, SocketAddr};
 
-/// A cookie is good in the slot of time in which it was made and in the next one: chosen so that a handshake over a path of several
-/// seconds succeeds, and that an address that somebody else gets is soon worth nothing.
+/// A cookie is good in the slot of time in which it was made and in the next one: chosen so that a
+/// handshake over a path of several seconds succeeds, and that an address that somebody else gets
+/// is soon worth nothing.
 pub const SLOT: Span = Span::from_millis(10_000);
 
 /// What a digest is for.
@@ -27,8 +29,8 @@ impl Cookies {
         }
     }
 
-    /// The answer to a HELLO from `address`, and the connection id that goes with it: the same within a slot, so that nothing need be
-    /// remembered of it.
+    /// The answer to a HELLO from `address`, and the connection id that goes with it: the same
+    /// within a slot, so that nothing need be remembered of it.
     pub fn offer(&self, now: Time, address: SocketAddr, client: &Nonce) -> (u64, Cookie) {
         self.offer_in(slot(now), address, client)
     }
@@ -41,7 +43,8 @@ impl Cookies {
             .flatten()
             .any(|slot| {
                 let (offered, cookie) = self.offer_in(slot, address, &start.client);
-                // The cookie is the secret: compared by its digest, so that the time taken says nothing about it.
+                // The cookie is the secret: compared by its digest, so that the time taken says
+                // nothing about it.
                 offered == connection
                     && cookie.server == start.server
                     && self.same(&cookie.cookie, &start.cookie)
@@ -79,7 +82,9 @@ impl Cookies {
 
     fn cookie(&self, slot: u64, address: SocketAddr, client: &Nonce) -> [u8; 16] {
         let digest = self.digest(COOKIE, slot, address, client);
-        *digest.first_chunk().expect("a digest is longer than a cookie")
+        *digest
+            .first_chunk()
+            .expect("a digest is longer than a cookie")
     }
 
     fn digest(&self, purpose: &[u8], slot: u64, address: SocketAddr, client: &Nonce) -> [u8; 32] {
@@ -88,7 +93,8 @@ impl Cookies {
             IpAddr::V6(host) => host,
         };
         let (port, slot) = (address.port().to_be_bytes(), slot.to_be_bytes());
-        self.key.digest(&[purpose, &host.octets(), &port, &slot, client])
+        self.key
+            .digest(&[purpose, &host.octets(), &port, &slot, client])
     }
 
     fn same(&self, one: &[u8; 16], other: &[u8; 16]) -> bool {

@@ -2,7 +2,8 @@
 
 use crate::clock::Clock;
 use crate::session::{
-    Ending, Ignored, Receiver, ReceiverReport, ReceiverSettings, Sender, SenderReport, SenderSettings, Source,
+    Ending, Ignored, Receiver, ReceiverReport, ReceiverSettings, Sender, SenderReport,
+    SenderSettings, Source,
 };
 use crate::wait::{Stop, wait};
 use crate::wire::Nonce;
@@ -83,8 +84,8 @@ pub struct SessionOutcome<R> {
     pub lasted: Time,
 }
 
-/// Waits on `port` for a receiver, and sends it what there is: what is read from `data`, or what `source` makes up. Without a session there is no
-/// report.
+/// Waits on `port` for a receiver, and sends it what there is: what is read from `data`, or what
+/// `source` makes up. Without a session there is no report.
 ///
 /// # Errors
 /// Those of reading the data, of waiting, and of a capture. A datagram that cannot be sent is none.
@@ -133,7 +134,8 @@ pub fn send(
             due.since(clock.now()),
         )?;
         let now = clock.now();
-        // What is due leaves before answers are heard: the control's time does not run backwards, and what was late would have lost its turn.
+        // What is due leaves before answers are heard: the control's time does not run backwards,
+        // and what was late would have lost its turn.
         port.send_all(now, true, |output| sender.poll_transmit(now, output))?;
         port.receive(
             || clock.now(),
@@ -150,11 +152,12 @@ pub fn send(
     }
 }
 
-/// Opens a session with the sender that `settings` name, and writes what arrives to `data`, if anybody wants it.
+/// Opens a session with the sender that `settings` name, and writes what arrives to `data`, if
+/// anybody wants it.
 ///
 /// # Errors
-/// Those of writing the data, of waiting, and of a capture. A datagram that cannot be sent is none, and somebody who wants no more data ends the
-/// session in good order.
+/// Those of writing the data, of waiting, and of a capture. A datagram that cannot be sent is none,
+/// and somebody who wants no more data ends the session in good order.
 pub fn receive(
     mut port: Port,
     settings: ReceiverSettings,
@@ -195,7 +198,8 @@ pub fn receive(
             [port.as_fd(), live.descriptor(port.as_fd())],
             due.since(clock.now()),
         )?;
-        // Each datagram is taken and answered at its own moment, and the answers leave together with the next turn of the loop, which is at once.
+        // Each datagram is taken and answered at its own moment, and the answers leave together
+        // with the next turn of the loop, which is at once.
         port.receive(
             || clock.now(),
             |port, _from, marked, datagram| {

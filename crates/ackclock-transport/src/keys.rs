@@ -1,4 +1,5 @@
-//! Who may speak: a key both sides have from elsewhere, the keys of a session made of it, and the tags of datagrams.
+//! Who may speak: a key both sides have from elsewhere, the keys of a session made of it, and the
+//! tags of datagrams.
 
 use crate::wire::format::{Nonce, TAG};
 use hkdf::Hkdf;
@@ -15,7 +16,8 @@ pub const LONGEST_KEY: usize = 4096;
 const OPENING: &[u8] = b"ackclock 1 opening";
 const DATA: &[u8] = b"ackclock 1 data";
 const FEEDBACK: &[u8] = b"ackclock 1 feedback";
-/// Known to everybody: what is used where no key is wanted. Keeps out those who cannot see the datagrams, and nobody else.
+/// Known to everybody: what is used where no key is wanted. Keeps out those who cannot see the
+/// datagrams, and nobody else.
 const PUBLIC: &[u8] = b"ackclock without a key";
 
 /// The key both sides have from elsewhere.
@@ -41,7 +43,9 @@ impl SharedKey {
     /// # Errors
     /// What is wrong with them, and the remedy.
     pub fn new(bytes: &[u8]) -> Result<Self, String> {
-        let end = bytes.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'));
+        let end = bytes
+            .iter()
+            .rposition(|byte| !matches!(byte, b'\n' | b'\r'));
         let bytes = &bytes[..end.map_or(0, |last| last + 1)];
         let remedy = "write for example: (umask 077; head -c 32 /dev/urandom | base64 > FILE)";
         match bytes.len() {
@@ -141,7 +145,8 @@ mod tests {
     #[test]
     fn tags_are_those_of_hmac_sha_256_cut_to_half() {
         let expected = [
-            0x19, 0x8a, 0x60, 0x7e, 0xb4, 0x4b, 0xfb, 0xc6, 0x99, 0x03, 0xa0, 0xf1, 0xcf, 0x2b, 0xbd, 0xc5,
+            0x19, 0x8a, 0x60, 0x7e, 0xb4, 0x4b, 0xfb, 0xc6, 0x99, 0x03, 0xa0, 0xf1, 0xcf, 0x2b,
+            0xbd, 0xc5,
         ];
         assert_eq!(key().tag(b"Hi There"), expected);
         assert_eq!(key().digest(&[b"Hi", b" There"])[..TAG], expected);
@@ -157,7 +162,10 @@ mod tests {
             assert!(!key().verifies(b"Hi There", &other));
         }
         assert!(!key().verifies(b"hi There", &tag));
-        assert!(!key().verifies(b"Hi There", &tag[..8]), "not even a part of it");
+        assert!(
+            !key().verifies(b"Hi There", &tag[..8]),
+            "not even a part of it"
+        );
         assert!(!key().verifies(b"Hi There", &[]));
     }
 

@@ -5,7 +5,8 @@ use crate::wire::Acknowledgement;
 use ackclock_core::units::{Span, Time};
 use std::collections::VecDeque;
 
-/// So many packets are remembered: more than a second of 1 Gbit/s in packets of the longest kind, in 3 MB.
+/// So many packets are remembered: more than a second of 1 Gbit/s in packets of the longest kind,
+/// in 3 MB.
 const REMEMBERED: usize = 1 << 17;
 
 /// Packets sent, by number, the latest [`REMEMBERED`] of them.
@@ -67,7 +68,8 @@ impl SentLog {
             .get(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// Whether all that is claimed can have arrived: each packet has been sent, and the sum of their nonces is known.
+    /// Whether all that is claimed can have arrived: each packet has been sent, and the sum of
+    /// their nonces is known.
     pub fn judge(&self, ack: &Acknowledgement) -> Claim {
         if ack.sequence >= self.next() {
             return Claim::False;
@@ -88,8 +90,10 @@ impl SentLog {
         }
     }
 
-    /// The most that can have arrived per second, in bytes of payload, about when `number` did: what was sent over one, two or four round trips up to it,
-    /// whichever is most, and one packet. A receiver measures over a round trip or two (RFC 5348 section 6.2), which need not be these.
+    /// The most that can have arrived per second, in bytes of payload, about when `number` did:
+    /// what was sent over one, two or four round trips up to it, whichever is most, and one packet.
+    /// A receiver measures over a round trip or two (RFC 5348 section 6.2), which need not be
+    /// these.
     pub fn most_received(&self, number: u64, round_trip: Span) -> f64 {
         let Some(last) = self.get(number) else {
             return 0.0;
@@ -97,8 +101,11 @@ impl SentLog {
         [1, 2, 4]
             .into_iter()
             .map(|trips| {
-                let begin =
-                    Time::from_nanos(last.at.as_nanos().saturating_sub((round_trip * trips).as_nanos()));
+                let begin = Time::from_nanos(
+                    last.at
+                        .as_nanos()
+                        .saturating_sub((round_trip * trips).as_nanos()),
+                );
                 let before = self.packets.partition_point(|packet| packet.at <= begin);
                 let sent = last.before
                     - self
@@ -167,7 +174,8 @@ impl ArrivedNonces {
         self.0[(number % Self::REMEMBERED) as usize] = (number, nonce);
     }
 
-    /// The sum of the nonces of those packets of `vector` that are known to have arrived, and the vector of these: nothing is claimed that cannot be shown.
+    /// The sum of the nonces of those packets of `vector` that are known to have arrived, and the
+    /// vector of these: nothing is claimed that cannot be shown.
     pub fn claim(&self, number: u64, vector: u64) -> (u64, u32) {
         let (mut claimed, mut sum) = (0, 0_u32);
         let mut bits = vector;
@@ -205,7 +213,8 @@ mod tests {
     }
 
     proptest! {
-        /// A receiver that says what it has is believed; one that claims a packet more, or one never sent, is not.
+        /// A receiver that says what it has is believed; one that claims a packet more, or one
+        /// never sent, is not.
         #[test]
         fn a_claim_is_believed_if_it_is_true(
             sent in 1_u64..200, lost in prop::collection::hash_set(0_u64..200, 0..60), answered in any::<prop::sample::Index>(),
@@ -255,7 +264,11 @@ mod tests {
         assert!((most(99) - 110_000.0).abs() < 1_000.0, "{}", most(99));
         assert!((most(1099) - 1_010_000.0).abs() < 1_000.0, "{}", most(1099));
         // At the change, no more than the new rate.
-        assert!(most(120) < 1_010_000.0 && most(120) > 210_000.0, "{}", most(120));
+        assert!(
+            most(120) < 1_010_000.0 && most(120) > 210_000.0,
+            "{}",
+            most(120)
+        );
         assert!(most(0) >= 1000.0);
     }
 

@@ -1,4 +1,5 @@
-//! What the commands `send` and `receive` are told, as they write it; what is wrong is said in the names of the command line.
+//! What the commands `send` and `receive` are told, as they write it; what is wrong is said in the
+//! names of the command line.
 
 use crate::keys::SharedKey;
 use crate::session::{ReceiverSettings, SILENCE, SenderSettings, Source, Written, on_wire};
@@ -226,7 +227,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_in_the_words_of_the_command_line() {
         let of = |code, field: &str| (code, field.to_owned());
-        assert_eq!(refusal("--max-rate", json!("45")), of(Code::NoUnit, "--max-rate"));
+        assert_eq!(
+            refusal("--max-rate", json!("45")),
+            of(Code::NoUnit, "--max-rate")
+        );
         assert_eq!(
             refusal("--payload", json!("1500 bytes")),
             of(Code::OutOfRange, "--payload")
@@ -244,7 +248,10 @@ mod tests {
     #[test]
     fn two_packets_fit_into_the_silence_that_ends_a_session() {
         // Two packets of 1104 bytes in 10 s.
-        assert_eq!(refusal("--max-rate", json!("1766 bit/s")).0, Code::OutOfRange);
+        assert_eq!(
+            refusal("--max-rate", json!("1766 bit/s")).0,
+            Code::OutOfRange
+        );
         assert!(SendOptions::read(with("--max-rate", json!("1767 bit/s"))).is_ok());
     }
 
@@ -266,6 +273,9 @@ mod tests {
             .map(|entry| entry.name)
             .collect();
         assert_eq!(offered(with("--burst", json!("3 packets"))), all);
-        assert_eq!(offered(with("--control", json!([{ "kind": "rap" }]))), ["rap"]);
+        assert_eq!(
+            offered(with("--control", json!([{ "kind": "rap" }]))),
+            ["rap"]
+        );
     }
 }

@@ -1,9 +1,11 @@
-//! Which packet numbers have been seen: a sliding window of 64 (as RFC 4303 section 3.4.3 has it for IPsec).
+//! Which packet numbers have been seen: a sliding window of 64 (as RFC 4303 section 3.4.3 has it
+//! for IPsec).
 
 /// How many numbers below the largest one seen are remembered.
 pub const WINDOW: u64 = 64;
 
-/// Takes each number once. What is older than the window is refused, as nobody remembers whether it was there.
+/// Takes each number once. What is older than the window is refused, as nobody remembers whether it
+/// was there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReplayWindow {
     /// One above the largest number taken.
@@ -13,15 +15,21 @@ pub struct ReplayWindow {
 }
 
 impl ReplayWindow {
-    /// Whether the number is new; then it is seen from now on. To be asked of authentic packets only: others would move the window.
+    /// Whether the number is new; then it is seen from now on. To be asked of authentic packets
+    /// only: others would move the window.
     pub fn take(&mut self, number: u64) -> bool {
         if number >= self.next {
-            // Nothing can come after the last number there is; it is refused, and nobody gets there.
+            // Nothing can come after the last number there is; it is refused, and nobody gets
+            // there.
             let Some(next) = number.checked_add(1) else {
                 return false;
             };
             let shift = next - self.next;
-            self.seen = if shift < WINDOW { self.seen << shift } else { 0 } | 1;
+            self.seen = if shift < WINDOW {
+                self.seen << shift
+            } else {
+                0
+            } | 1;
             self.next = next;
             return true;
         }

@@ -1,4 +1,5 @@
-//! Sessions without clock or socket: bytes and moments in, bytes out. The receiver of the data opens one; the sender waits for it.
+//! Sessions without clock or socket: bytes and moments in, bytes out. The receiver of the data
+//! opens one; the sender waits for it.
 //!
 //! ```text
 //! receiver                      sender
@@ -23,14 +24,16 @@ mod tests;
 pub use receiving::{ArrivedCounts, Receiver, ReceiverReport, ReceiverSettings};
 pub use sending::{Sender, SenderReport, SenderSettings, Source, Written};
 
-/// Without feedback for so long, or three of its rounds, a sender stops (a circuit breaker, RFC 8085 section 3.1.10); without data for
-/// so long a receiver does.
+/// Without feedback for so long, or three of its rounds, a sender stops (a circuit breaker, RFC
+/// 8085 section 3.1.10); without data for so long a receiver does.
 pub const SILENCE: Span = Span::from_millis(10_000);
-/// A sender that has nothing to send says so this often, or a receiver would hold it gone. Ours: several fit into [`SILENCE`].
+/// A sender that has nothing to send says so this often, or a receiver would hold it gone. Ours:
+/// several fit into [`SILENCE`].
 pub const KEEP_ALIVE: Span = Span::from_millis(2_000);
 /// Data that does not fill a packet waits so long for more. Ours: less than a person notices.
 pub const PUSH_AFTER: Span = Span::from_millis(50);
-/// Between the first two attempts of anything that is repeated until it is answered; then twice as long, up to [`LONGEST_REPEAT`].
+/// Between the first two attempts of anything that is repeated until it is answered; then twice as
+/// long, up to [`LONGEST_REPEAT`].
 const FIRST_REPEAT: Span = Span::from_millis(250);
 const LONGEST_REPEAT: Span = Span::from_millis(2_000);
 /// How often STOP is said to somebody who does not confirm it.
@@ -38,7 +41,8 @@ const STOPS: u32 = 4;
 /// Who has confirmed the end stays so long, in case his answer is lost and STOP is said again.
 const LINGER: Span = Span::from_millis(300);
 
-/// A round-trip time longer than that is none: a clock has jumped, or somebody wants the other side to remember much.
+/// A round-trip time longer than that is none: a clock has jumped, or somebody wants the other side
+/// to remember much.
 const LONGEST_RTT: Span = Span::from_millis(60_000);
 /// IP and UDP headers as the cap counts them: those of IPv6, the longer ones.
 const HEADERS: u64 = 48;
@@ -61,7 +65,8 @@ fn most_to(peer: SocketAddr, told: Option<BitRate>) -> BitRate {
     told.unwrap_or(default)
 }
 
-/// Whether that is an address of this host or of a private network: loopback, link-local, RFC 1918, unique local (RFC 4193).
+/// Whether that is an address of this host or of a private network: loopback, link-local, RFC 1918,
+/// unique local (RFC 4193).
 pub fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
@@ -91,7 +96,8 @@ pub enum Ending {
     Dishonest,
 }
 
-/// Datagrams that changed nothing, by reason. What is counted here has had no influence on the rate.
+/// Datagrams that changed nothing, by reason. What is counted here has had no influence on the
+/// rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ignored {
     /// Bytes that are no datagram of this format and version.

@@ -8,7 +8,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Ends a loop from another thread: a flag, and an eventfd(2) that wakes the loop. Copies are of one and the same.
+/// Ends a loop from another thread: a flag, and an eventfd(2) that wakes the loop. Copies are of
+/// one and the same.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<(AtomicBool, OwnedFd)>);
 
@@ -35,8 +36,9 @@ impl Stop {
 
 /// Waits until one of the descriptors is readable, or for that long. Signals wake it too.
 ///
-/// ppoll(2), whose timeout every kernel takes in nanoseconds. epoll_pwait2(2) would do as well, but where it may be missing (before Linux 5.11)
-/// the library falls back on whole milliseconds without a word, and with three descriptors there is nothing to gain.
+/// ppoll(2), whose timeout every kernel takes in nanoseconds. epoll_pwait2(2) would do as well, but
+/// where it may be missing (before Linux 5.11) the library falls back on whole milliseconds without
+/// a word, and with three descriptors there is nothing to gain.
 ///
 /// # Errors
 /// What ppoll(2) says.
@@ -46,7 +48,8 @@ pub fn wait<const N: usize>(descriptors: [BorrowedFd<'_>; N], most: Span) -> io:
         tv_sec: (nanos / 1_000_000_000) as i64,
         tv_nsec: (nanos % 1_000_000_000) as _,
     };
-    let mut ready = descriptors.map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
+    let mut ready =
+        descriptors.map(|descriptor| PollFd::from_borrowed_fd(descriptor, PollFlags::IN));
     match poll(&mut ready, Some(&timeout)) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
@@ -88,7 +91,8 @@ mod tests {
         assert!(stops[2].is_given() && !stops[0].is_given());
     }
 
-    /// However busy the machine is, it lets one of so many short waits end in time, unless all of them are rounded up.
+    /// However busy the machine is, it lets one of so many short waits end in time, unless all of
+    /// them are rounded up.
     #[test]
     fn a_wait_is_not_rounded_to_milliseconds() {
         let (stop, clock) = (Stop::new().unwrap(), Clock::start());

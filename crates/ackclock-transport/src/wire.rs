@@ -4,13 +4,13 @@
 //!  0  magic "AC" (2) | version (1) | type (1)
 //!  4  flags (1) | header length in words of 4 bytes (1) | reserved (2) = 0
 //!  8  connection id (8)
-//! 16  packet number (8)
-//! 24  fields of the type, then padding of zeros up to the header length, then payload (DATA, HELLO)
-//! -16 tag (16)
+//! 16  packet number (8) 24  fields of the type, then padding of zeros up to the header length,
+//! then payload (DATA, HELLO) -16 tag (16)
 //! ```
 //!
-//! Reading is in two steps, so that nothing behind the prefix is looked at before the tag has been found right: [`Envelope::open`] takes
-//! the prefix apart, [`Envelope::message`] the rest. Neither allocates.
+//! Reading is in two steps, so that nothing behind the prefix is looked at before the tag has been
+//! found right: [`Envelope::open`] takes the prefix apart, [`Envelope::message`] the rest. Neither
+//! allocates.
 
 use crate::keys::TagKey;
 
@@ -28,7 +28,8 @@ pub use message::{
 pub const SHORTEST_DATA: usize = message::REPORT_HEADER + TAG;
 /// The longest payload of DATA.
 pub const LONGEST_PAYLOAD: usize = LONGEST - message::DATA_HEADER - TAG;
-/// Numbers of DATA, ACK and REPORT are below, those of all other types from here on: the numbers of DATA have no holes.
+/// Numbers of DATA, ACK and REPORT are below, those of all other types from here on: the numbers of
+/// DATA have no holes.
 pub const FIRST_OF_OTHERS: u64 = 1 << 63;
 
 /// What a datagram is for.
@@ -127,7 +128,11 @@ pub enum StopReason {
 }
 
 impl StopReason {
-    const ALL: [StopReason; 3] = [StopReason::Finished, StopReason::Asked, StopReason::Confirmed];
+    const ALL: [StopReason; 3] = [
+        StopReason::Finished,
+        StopReason::Asked,
+        StopReason::Confirmed,
+    ];
 }
 
 /// A datagram whose prefix has been read, and nothing else.
@@ -143,7 +148,8 @@ pub struct Envelope<'a> {
 }
 
 impl<'a> Envelope<'a> {
-    /// Reads the prefix. Takes what may be of any version: prefix and tag are where they are in all of them.
+    /// Reads the prefix. Takes what may be of any version: prefix and tag are where they are in all
+    /// of them.
     ///
     /// # Errors
     /// The bytes are too few, too many, or begin otherwise.
@@ -165,7 +171,9 @@ impl<'a> Envelope<'a> {
 
     /// The type, which says what key it is sealed with; `None` for one that is not known.
     pub fn kind(&self) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| *kind as u8 == self.datagram[3])
+        Kind::ALL
+            .into_iter()
+            .find(|kind| *kind as u8 == self.datagram[3])
     }
 
     /// Whether who wrote it has the key. Takes the same time for every tag.
@@ -202,10 +210,20 @@ impl<'a> Envelope<'a> {
 ///
 /// # Panics
 /// In debug builds if it is too long, or the number is not one of the message's kind.
-pub fn write(message: &Message<'_>, connection: u64, number: u64, key: &TagKey, output: &mut Vec<u8>) {
+pub fn write(
+    message: &Message<'_>,
+    connection: u64,
+    number: u64,
+    key: &TagKey,
+    output: &mut Vec<u8>,
+) {
     let begin = output.len();
     let kind = message.kind();
-    debug_assert_eq!(kind.is_of_stream(), number < FIRST_OF_OTHERS, "{kind:?} {number}");
+    debug_assert_eq!(
+        kind.is_of_stream(),
+        number < FIRST_OF_OTHERS,
+        "{kind:?} {number}"
+    );
     output.extend_from_slice(&MAGIC);
     output.extend_from_slice(&[VERSION, kind as u8, 0, 0, 0, 0]);
     output.extend_from_slice(&connection.to_be_bytes());
@@ -226,7 +244,10 @@ struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
     fn take<const N: usize>(&mut self) -> [u8; N] {
-        let (taken, rest) = self.0.split_first_chunk().expect("lengths are checked before");
+        let (taken, rest) = self
+            .0
+            .split_first_chunk()
+            .expect("lengths are checked before");
         self.0 = rest;
         *taken
     }

@@ -1,4 +1,5 @@
-//! Whatever fuzzing has found worth keeping is read as any bytes must be: without its compiler, and on every machine.
+//! Whatever fuzzing has found worth keeping is read as any bytes must be: without its compiler, and
+//! on every machine.
 
 mod any_bytes;
 
@@ -11,7 +12,8 @@ fn each(corpus: &str, check: fn(&[u8])) -> usize {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fuzz/corpus")
         .join(corpus);
-    let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let files =
+        fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     files
         .map(|file| check(&fs::read(file.unwrap().path()).unwrap()))
         .count()

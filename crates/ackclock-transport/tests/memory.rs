@@ -14,7 +14,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::net::SocketAddr;
 
-/// Counts the bytes that this thread holds: what the test harness allocates meanwhile on its own is not the sender's.
+/// Counts the bytes that this thread holds: what the test harness allocates meanwhile on its own is
+/// not the sender's.
 struct Counting;
 thread_local! {
     static HELD: Cell<usize> = const { Cell::new(0) };
@@ -24,7 +25,8 @@ fn held() -> usize {
     HELD.get()
 }
 
-// SAFETY: all is left to the system's allocator; only counts are kept, in a cell that needs neither memory nor an end.
+// SAFETY: all is left to the system's allocator; only counts are kept, in a cell that needs neither
+// memory nor an end.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         HELD.set(HELD.get().wrapping_add(layout.size()));
@@ -32,7 +34,8 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // What another thread allocated may end here: the count wraps, differences of it stay right.
+        // What another thread allocated may end here: the count wraps, differences of it stay
+        // right.
         HELD.set(HELD.get().wrapping_sub(layout.size()));
         // SAFETY: as the caller promises.
         unsafe { System.dealloc(pointer, layout) }
@@ -44,11 +47,18 @@ static ALLOCATOR: Counting = Counting;
 
 fn sealed(message: &Message<'_>, connection: u64, key: &SharedKey) -> Vec<u8> {
     let mut bytes = Vec::new();
-    wire::write(message, connection, FIRST_OF_OTHERS, key.opening(), &mut bytes);
+    wire::write(
+        message,
+        connection,
+        FIRST_OF_OTHERS,
+        key.opening(),
+        &mut bytes,
+    );
     bytes
 }
 
-/// From everywhere, by somebody with the key and by somebody without: HELLO, and START with a cookie of somebody else.
+/// From everywhere, by somebody with the key and by somebody without: HELLO, and START with a
+/// cookie of somebody else.
 fn flood(sender: &mut Sender, now: Time, answer: &mut Vec<u8>) {
     let keys = [SharedKey::public(), SharedKey::new(&[9; 32]).unwrap()];
     for count in 0..50_000_u32 {
@@ -87,7 +97,8 @@ fn flood(sender: &mut Sender, now: Time, answer: &mut Vec<u8>) {
 
 #[test]
 fn a_flood_leaves_nothing_behind() {
-    let control = || choose::<RateControlKind>(&serde_json::json!({ "kind": "rap" }), &NoFiles).unwrap();
+    let control =
+        || choose::<RateControlKind>(&serde_json::json!({ "kind": "rap" }), &NoFiles).unwrap();
     let settings = SenderSettings {
         key: SharedKey::public(),
         controls: vec![control()],

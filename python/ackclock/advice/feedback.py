@@ -20,7 +20,8 @@ __all__ = ["FeedbackAdvice", "advise_feedback", "little"]
 #: Delivering less by so much of what the link can carry is as good as not less. Chosen here.
 LITTLE = 0.02
 
-#: Effective capacity is the rate at which the buffer overflows with about this probability. Chosen here.
+#: Effective capacity is the rate at which the buffer overflows with about this probability. Chosen
+#: here.
 OVERFLOW = 0.01
 
 # A shorter trace shows nothing of a transfer. Chosen here.
@@ -29,15 +30,16 @@ _SHORTEST_ROUND_TRIPS = 100
 # Of a trace: with fewer measurements there is no saying how it moves. Chosen here.
 _FEWEST_INTERVALS = 100
 
-# In packets, unless told otherwise: where a round trip carries hardly one, room for one alone would decide everything.
-# What Linux sends at once to begin with (RFC 6928). Chosen here.
+# In packets, unless told otherwise: where a round trip carries hardly one, room for one alone would
+# decide everything. What Linux sends at once to begin with (RFC 6928). Chosen here.
 _LEAST_BUFFER = 10
 
 # With fewer changes than this the time between them is hardly known. Chosen here.
 _FEW_CHANGES = 10
 
-# A trace is looked at twice as coarsely, to see whether it has one time scale. Counting noise, or capacity that moves
-# at many scales, makes the time between changes grow with the interval. Chosen here.
+# A trace is looked at twice as coarsely, to see whether it has one time scale. Counting noise, or
+# capacity that moves at many scales, makes the time between changes grow with the interval. Chosen
+# here.
 _COARSER, _SAME_SCALE = 2, 1.4
 
 
@@ -54,11 +56,14 @@ class FeedbackAdvice:
         regions: Of the psi map between the ends of psi's interval; that of psi itself is `region`.
         outcomes: What became of each scheme on this trace.
         chosen: The one that is advised.
-        as_good: Others that cannot be told from it, neither by what is delivered nor by how long packets wait.
-        quicker: Those that let packets wait less, those left out that both deliver less and let them wait longer than
-            another of them; what delivers most comes first.
-        effective_capacity_bit_per_s: What the link of two rates carries with an overflow probability of `OVERFLOW`.
-        loss_free_buffer_packets: Delta (1 - 1/r), with which a source that follows it a round trip later loses nothing.
+        as_good: Others that cannot be told from it, neither by what is delivered nor by how long
+            packets wait.
+        quicker: Those that let packets wait less, those left out that both deliver less and let
+            them wait longer than another of them; what delivers most comes first.
+        effective_capacity_bit_per_s: What the link of two rates carries with an overflow
+            probability of `OVERFLOW`.
+        loss_free_buffer_packets: Delta (1 - 1/r), with which a source that follows it a round trip
+            later loses nothing.
         warnings: What is to be known, a line each.
         result: The simulations, a point for each scheme.
     """
@@ -102,16 +107,21 @@ def advise_feedback(
     """Says whether a sender should be told the rate of a link, and what it should be told.
 
     Args:
-        trace: The link's capacity: a Mahimahi packet-delivery trace or rows of time and rate, as for a `trace` link.
-        rtt: The round trip without queues, all the way from the sender to the receiver and back: `"100 ms"`.
-        buffer: What may wait at the link: packets, an amount of data, or a time; by default what the link carries in
-            a round trip on the mean, 10 packets at least.
+        trace: The link's capacity: a Mahimahi packet-delivery trace or rows of time and rate, as
+            for a `trace` link.
+        rtt: The round trip without queues, all the way from the sender to the receiver and back:
+            `"100 ms"`.
+        buffer: What may wait at the link: packets, an amount of data, or a time; by default what
+            the link carries in a round trip on the mean, 10 packets at least.
         mss: Payload of a full segment.
-        sender: `cubic` (as Linux sends), `reno` (the same but for the control), or `jacobson1988` (the publication's).
+        sender: `cubic` (as Linux sends), `reno` (the same but for the control), or `jacobson1988`
+            (the publication's).
         effcap: Pairs of M and N to try instead of the usual ones.
-        interval: At which the trace is looked at to see how often its rate changes; by default as fine as it tells.
-        period: How long the capacity is measured at a time, and how often it is fed back; by default a seventh of the
-            round trip, or of a Mahimahi trace as long as ten opportunities take.
+        interval: At which the trace is looked at to see how often its rate changes; by default as
+            fine as it tells.
+        period: How long the capacity is measured at a time, and how often it is fed back; by
+            default a seventh of the round trip, or of a Mahimahi trace as long as ten opportunities
+            take.
         form: The trace's format; by default what the ending of its name says.
         replicates: How often each scheme is run.
         seed: Of the moments at which they start.
@@ -121,8 +131,8 @@ def advise_feedback(
         The advice.
 
     Raises:
-        ScenarioError: The trace is missing or malformed.
-        ValueError: An argument cannot be, the trace never changes or is too short; what, its value, what to do.
+        ScenarioError: The trace is missing or malformed. ValueError: An argument cannot be, the
+        trace never changes or is too short; what, its value, what to do.
     """
     path = _asked(trace, rtt, buffer, mss, sender, period, form, replicates, seed)
     scale, warnings = _scale(path, interval)
@@ -133,7 +143,9 @@ def advise_feedback(
     psi = scale.sojourn_s.over(path.rtt_s)
     regions = across(psi.low, psi.high)
     if found.blocks == 0:
-        warnings.append("too short a trace to say how sure: no intervals, and the least difference counts; record more")
+        warnings.append(
+            "too short a trace to say how sure: no intervals, and the least difference counts; record more"
+        )
     packet = packet_bytes(result)
     return FeedbackAdvice(
         path, scale, psi, scale.high_s.over(path.rtt_s), scale.low_s.over(path.rtt_s), regions, found, chosen,
@@ -148,28 +160,44 @@ def _asked(
 ) -> Path:  # fmt: skip
     """The path that is asked about, checked."""
     if sender not in trials.SENDERS:
-        raise InputError("unknown-name", "sender", f'"{sender}" is unknown; write one of {", ".join(trials.SENDERS)}')
+        raise InputError(
+            "unknown-name",
+            "sender",
+            f'"{sender}" is unknown; write one of {", ".join(trials.SENDERS)}',
+        )
     if replicates < 1:
         raise InputError("out-of-range", "replicates", f"{replicates} are none; give 1 or more")
     rtt_s = _positive("rtt", rtt, "100 ms", units.seconds)
     mss_bytes = round(_positive("mss", mss, "1448 bytes", units.data_bytes))
     read = traces.read(trace, form)
     if 0 < read.length_s < _SHORTEST_ROUND_TRIPS * rtt_s:
-        problem = f"lasts {units.shown(read.length_s, 's')}, {read.length_s / rtt_s:.3g} round trips"
-        raise ScenarioError("out-of-range", f"{trace}", f"{problem}; give a trace of {_SHORTEST_ROUND_TRIPS} at least")
+        problem = (
+            f"lasts {units.shown(read.length_s, 's')}, {read.length_s / rtt_s:.3g} round trips"
+        )
+        raise ScenarioError(
+            "out-of-range",
+            f"{trace}",
+            f"{problem}; give a trace of {_SHORTEST_ROUND_TRIPS} at least",
+        )
     if read.length_s == 0:
         raise ScenarioError(
-            "no-data", f"{trace}", "its rate never changes, it has a single row; there is nothing to follow"
+            "no-data",
+            f"{trace}",
+            "its rate never changes, it has a single row; there is nothing to follow",
         )
     mean = read.mean_bit_per_s
     if mean == 0:
-        raise ScenarioError("no-data", f"{trace}", "carries nothing; give the trace of a link that does")
+        raise ScenarioError(
+            "no-data", f"{trace}", "carries nothing; give the trace of a link that does"
+        )
     measured = time_scale.enough(read.format, mean, rtt_s / trials.MEASUREMENTS_PER_ROUND_TRIP)
     least, most = _measurable(read)
     if measured > most:
         takes = f"{time_scale.OPPORTUNITIES} opportunities take {units.shown(measured, 's')} on the mean"
         raise ScenarioError(
-            "out-of-range", f"{trace}", f"{takes}; give a trace of {_FEWEST_INTERVALS} times that at least"
+            "out-of-range",
+            f"{trace}",
+            f"{takes}; give a trace of {_FEWEST_INTERVALS} times that at least",
         )
     if period is not None:
         period_s = _fitting("period", period, "15 ms", read)
@@ -180,7 +208,9 @@ def _asked(
     else:
         period_s = measured
     carried = ceil(mean * rtt_s / 8)
-    usual = f"{carried} bytes" if carried > _LEAST_BUFFER * mss_bytes else f"{_LEAST_BUFFER} packets"
+    usual = (
+        f"{carried} bytes" if carried > _LEAST_BUFFER * mss_bytes else f"{_LEAST_BUFFER} packets"
+    )
     may_wait = _buffer(usual if buffer is None else buffer)
     return Path(read, rtt_s, may_wait, sender, mss_bytes, period_s, replicates, seed)
 
@@ -196,7 +226,9 @@ def _fitting(name: str, written: str, example: str, trace: traces.CapacityTrace)
     least, most = _measurable(trace)
     if not least <= asked <= most:
         between = f"{units.shown(least, 's')} and {units.shown(most, 's')}"
-        raise InputError("contradiction", name, f'"{written}" does not fit {trace.path}; give between {between}')
+        raise InputError(
+            "contradiction", name, f'"{written}" does not fit {trace.path}; give between {between}'
+        )
     return asked
 
 
@@ -208,7 +240,9 @@ def _buffer(written: str) -> units.Quantity:
     whole = read.base == "s" or read.amount == round(read.amount)
     if read.base not in ("packets", "bytes", "s") or read.amount <= 0 or not whole:
         raise InputError(
-            "wrong-type", "buffer", f'"{written}" is no queue; write for example "100 packets", "150 kB" or "100 ms"'
+            "wrong-type",
+            "buffer",
+            f'"{written}" is no queue; write for example "100 packets", "150 kB" or "100 ms"',
         )
     return read
 
@@ -219,7 +253,9 @@ def _positive(name: str, written: str, example: str, read: Callable[[str], float
     except ValueError:
         amount = 0.0
     if amount <= 0:
-        raise InputError("wrong-type", name, f'"{written}" will not do; write for example "{example}"')
+        raise InputError(
+            "wrong-type", name, f'"{written}" will not do; write for example "{example}"'
+        )
     return amount
 
 
@@ -235,11 +271,15 @@ def _scale(path: Path, interval: str | None) -> tuple[TimeScale, list[str]]:
     if scale is None:
         rate = units.shown(mean, "bit/s")
         raise ScenarioError(
-            "no-data", f"{trace.path}", f"its rate never changes, {rate} all the time; there is nothing to follow"
+            "no-data",
+            f"{trace.path}",
+            f"its rate never changes, {rate} all the time; there is nothing to follow",
         )
     warnings = []
     if scale.changes < _FEW_CHANGES:
-        warnings.append(f"few changes of the rate ({scale.changes}): how often it changes is hardly known; record more")
+        warnings.append(
+            f"few changes of the rate ({scale.changes}): how often it changes is hardly known; record more"
+        )
     if coarser is not None and coarser.sojourn_s.value > _SAME_SCALE * scale.sojourn_s.value:
         psi = coarser.sojourn_s.value / path.rtt_s
         warnings.append(
@@ -261,8 +301,9 @@ _LITTLE_LONGER = 1.1
 def _chosen(found: Outcomes) -> Outcome:
     """Of what delivers about as much as the best, what lets packets wait least.
 
-    Of several that wait about as long the simplest, which comes first. A wide interval makes nothing alike: what waits
-    longer by more than a tenth is not chosen for being simple, even where chance could have made the difference.
+    Of several that wait about as long the simplest, which comes first. A wide interval makes
+    nothing alike: what waits longer by more than a tenth is not chosen for being simple, even where
+    chance could have made the difference.
     """
     best = max(found.each, key=lambda one: one.efficiency.value)
     equal = [one for one in found.each if little(found.more_delivered(best, one))]
@@ -281,14 +322,18 @@ def _as_good(found: Outcomes, chosen: Outcome) -> tuple[Outcome, ...]:
         for one in found.each
         if one is not chosen
     ]
-    return tuple(one for one, both in differences if all(each.low <= 0 <= each.high for each in both))
+    return tuple(
+        one for one, both in differences if all(each.low <= 0 <= each.high for each in both)
+    )
 
 
 def _quicker(found: Outcomes, chosen: Outcome) -> tuple[Outcome, ...]:
     quicker = [one for one in found.each if _more(found.longer_wait_s(chosen, one))]
     by_rate = sorted(quicker, key=lambda one: -one.efficiency.value)
     return tuple(
-        one for at, one in enumerate(by_rate) if all(one.delay_s.value < more.delay_s.value for more in by_rate[:at])
+        one
+        for at, one in enumerate(by_rate)
+        if all(one.delay_s.value < more.delay_s.value for more in by_rate[:at])
     )
 
 

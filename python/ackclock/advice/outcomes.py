@@ -1,9 +1,9 @@
 """What became of each scheme: efficiency and queueing delay, with intervals.
 
-Each run is one long record, and all have the same capacity. So the time is cut into cells, replicates are taken
-together, and blocks of cells are drawn again, the same for every scheme (`ackclock.metrics.bootstrap`): a difference
-between schemes is not blurred by what both owe to the capacity. Intervals say how far another stretch of the same kind
-of capacity might lead.
+Each run is one long record, and all have the same capacity. So the time is cut into cells,
+replicates are taken together, and blocks of cells are drawn again, the same for every scheme
+(`ackclock.metrics.bootstrap`): a difference between schemes is not blurred by what both owe to the
+capacity. Intervals say how far another stretch of the same kind of capacity might lead.
 """
 
 from dataclasses import dataclass, field
@@ -21,8 +21,8 @@ from ackclock.units import data_bytes
 
 Array = NDArray[np.float64]
 
-# Blocks are so many round trips, and times between changes of the capacity, long at least: a window's memory, and the
-# capacity's. If that leaves many of them they are longer. Chosen here.
+# Blocks are so many round trips, and times between changes of the capacity, long at least: a
+# window's memory, and the capacity's. If that leaves many of them they are longer. Chosen here.
 _ROUND_TRIPS_PER_BLOCK, _SOJOURNS_PER_BLOCK, _MOST_BLOCKS = 10, 2, 24
 _CELLS_PER_BLOCK = 4
 _RESAMPLES = 4000
@@ -63,7 +63,8 @@ class Outcomes:
         each: In the order in which they were run; the first is that without feedback.
         blocks: From how many blocks the intervals come; 0 if there are too few for any.
         block_s: How long each is.
-        confidence: Of each difference: so high that all differences from one scheme hold together with 95 %.
+        confidence: Of each difference: so high that all differences from one scheme hold together
+            with 95 %.
     """
 
     each: list[Outcome]
@@ -75,11 +76,16 @@ class Outcomes:
 
     def more_delivered(self, one: Outcome, other: Outcome) -> Estimate:
         """The difference of their efficiencies."""
-        return _between(self._efficiency[one.scheme.label] - self._efficiency[other.scheme.label], self.confidence)
+        return _between(
+            self._efficiency[one.scheme.label] - self._efficiency[other.scheme.label],
+            self.confidence,
+        )
 
     def longer_wait_s(self, one: Outcome, other: Outcome) -> Estimate:
         """The difference of their delays at the link."""
-        return _between(self._delay_s[one.scheme.label] - self._delay_s[other.scheme.label], self.confidence)
+        return _between(
+            self._delay_s[one.scheme.label] - self._delay_s[other.scheme.label], self.confidence
+        )
 
 
 def outcomes(result: Result, path: Path, tried: list[Scheme], sojourn_s: float) -> Outcomes:
@@ -97,7 +103,9 @@ def outcomes(result: Result, path: Path, tried: list[Scheme], sojourn_s: float) 
     efficiency, delay, host_delay = {}, {}, {}
     for point, scheme in enumerate(tried):
         runs = [_run(result, path, grid, point, replicate) for replicate in range(path.replicates)]
-        delivered, link, host = (sum(one[part] for one in runs) / path.replicates for part in range(3))
+        delivered, link, host = (
+            sum(one[part] for one in runs) / path.replicates for part in range(3)
+        )
         efficiency[scheme.label] = delivered @ weights / capacity
         delay[scheme.label] = _quantiles(link @ weights)
         host_delay[scheme.label] = _quantiles(host @ weights)
@@ -114,7 +122,14 @@ def outcomes(result: Result, path: Path, tried: list[Scheme], sojourn_s: float) 
         )
         for one in tried
     ]
-    return Outcomes(each, grid.blocks, grid.cell * _CELLS_PER_BLOCK * path.sample_s, confidence, efficiency, delay)
+    return Outcomes(
+        each,
+        grid.blocks,
+        grid.cell * _CELLS_PER_BLOCK * path.sample_s,
+        confidence,
+        efficiency,
+        delay,
+    )
 
 
 def packet_bytes(result: Result) -> float:
@@ -144,7 +159,10 @@ class _Grid:
         """As long blocks as they must be, or as give enough of them."""
         first = round(path.warmup_s / path.sample_s)
         samples = path.samples - first
-        needed = max(_ROUND_TRIPS_PER_BLOCK * path.rtt_s, _SOJOURNS_PER_BLOCK * sojourn_s) / path.sample_s
+        needed = (
+            max(_ROUND_TRIPS_PER_BLOCK * path.rtt_s, _SOJOURNS_PER_BLOCK * sojourn_s)
+            / path.sample_s
+        )
         cell = ceil(max(needed, samples / _MOST_BLOCKS) / _CELLS_PER_BLOCK)
         cells = samples // cell
         blocks = cells // _CELLS_PER_BLOCK
@@ -160,29 +178,40 @@ class _Grid:
     def weights(self) -> Array:
         """How often each cell is in the record itself, and in each resample: cells by records."""
         whole = np.ones((self.cells, 1))
-        drawn = resampled_sums(np.eye(self.cells), _CELLS_PER_BLOCK, _RESAMPLES) if self.blocks else None
+        drawn = (
+            resampled_sums(np.eye(self.cells), _CELLS_PER_BLOCK, _RESAMPLES)
+            if self.blocks
+            else None
+        )
         return whole if drawn is None else np.hstack([whole, drawn])
 
     def capacity(self, path: Path) -> Array:
         """Bytes that the link can carry in each cell."""
-        reached = np.concatenate([[0.0], np.cumsum(path.trace.rates(path.sample_s))]) * path.sample_s / 8
+        reached = (
+            np.concatenate([[0.0], np.cumsum(path.trace.rates(path.sample_s))]) * path.sample_s / 8
+        )
         return np.diff(reached[self.edges])
 
 
-def _run(result: Result, path: Path, grid: _Grid, point: int, replicate: int) -> tuple[Array, Array, Array]:
+def _run(
+    result: Result, path: Path, grid: _Grid, point: int, replicate: int
+) -> tuple[Array, Array, Array]:
     """What one run adds in each cell: bytes delivered with headers, and packets by the steps of their waits."""
     wanted = {"point": point, "replicate": replicate}
     rows = result.rows("samples", **wanted)
     samples = np.round(rows["time_s"].to_numpy() / path.sample_s)
     payload = np.interp(grid.edges, samples, rows["delivered_bytes"].to_numpy())
-    link, host = (_waits(result.rows("hops", hop=name, **wanted), path, grid) for name in ("link", "host"))
+    link, host = (
+        _waits(result.rows("hops", hop=name, **wanted), path, grid) for name in ("link", "host")
+    )
     return np.diff(payload) * packet_bytes(result) / path.mss_bytes, link, host
 
 
 def _waits(rows: pa.Table, path: Path, grid: _Grid) -> Array:
     """How many packets wait for so many steps, by steps and cells.
 
-    A packet that comes between two samples leaves when as many have left as had come by the second of them.
+    A packet that comes between two samples leaves when as many have left as had come by the second
+    of them.
     """
     names = ("time_s", "arrivals", "drops_queue", "departures")
     time_s, arrivals, drops, left = (rows[name].to_numpy().astype(float) for name in names)
@@ -191,8 +220,12 @@ def _waits(rows: pa.Table, path: Path, grid: _Grid) -> Array:
     known = at < left.size
     before, at = np.maximum(at - 1, 0), np.minimum(at, left.size - 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        part = np.where(left[at] > left[before], (came - left[before]) / (left[at] - left[before]), 1.0)
-    waits = np.where(came > left, time_s[before] + part * (time_s[at] - time_s[before]) - time_s, 0.0)
+        part = np.where(
+            left[at] > left[before], (came - left[before]) / (left[at] - left[before]), 1.0
+        )
+    waits = np.where(
+        came > left, time_s[before] + part * (time_s[at] - time_s[before]) - time_s, 0.0
+    )
     steps = np.ceil(np.log(np.maximum(waits, _SHORTEST_S) / _SHORTEST_S) / log(_GROWTH)).astype(int)
     cells = (np.round(time_s / path.sample_s).astype(int) - 1 - grid.first) // grid.cell
     counted = known & (cells >= 0) & (cells < grid.cells)

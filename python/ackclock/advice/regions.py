@@ -1,9 +1,10 @@
 """The psi map: what the time between changes of a link's rate, in round trips, says about feeding the rate back.
 
-After S. Shakkottai, A. Kumar, A. Karnik, A. Anvekar, "TCP performance over end-to-end rate control and stochastic
-available capacity", IEEE/ACM Transactions on Networking 9(4), 2001, who give the ends as ranges (0.2 to 0.3, 0.5, 20,
-50 to 60) for a sender without fast retransmit and a buffer of a quarter of a round trip. Between them regions pass into
-one another. What they expect there need not hold for another sender or buffer: the runs say whether it does.
+After S. Shakkottai, A. Kumar, A. Karnik, A. Anvekar, "TCP performance over end-to-end rate control
+and stochastic available capacity", IEEE/ACM Transactions on Networking 9(4), 2001, who give the
+ends as ranges (0.2 to 0.3, 0.5, 20, 50 to 60) for a sender without fast retransmit and a buffer of
+a quarter of a round trip. Between them regions pass into one another. What they expect there need
+not hold for another sender or buffer: the runs say whether it does.
 """
 
 from dataclasses import dataclass
@@ -20,8 +21,8 @@ class Region:
         high: psi below this.
         says: How often the rate changes there, on the mean.
         expects: What the authors expect of feedback there.
-        best: Which schemes they expect to be among the best: `every`, `last` (the rate measured last), `smallest`
-            (that of many means), or `none` if they say nothing of any.
+        best: Which schemes they expect to be among the best: `every`, `last` (the rate measured
+            last), `smallest` (that of many means), or `none` if they say nothing of any.
     """
 
     name: str

@@ -1,9 +1,10 @@
 """How often the capacity of a link changes: a trace's rates, cut at a threshold, as a link of two rates.
 
-The threshold is the one that leaves the least variance within the two classes (N. Otsu, "A threshold selection method
-from gray-level histograms", IEEE Transactions on Systems, Man, and Cybernetics 9(1), 1979). Each measuring interval is
-then high or low, and the shares of intervals that are followed by one of the other kind are p01 and p10. A link that
-changes at any time with rates a and b, looked at every h, has
+The threshold is the one that leaves the least variance within the two classes (N. Otsu, "A
+threshold selection method from gray-level histograms", IEEE Transactions on Systems, Man, and
+Cybernetics 9(1), 1979). Each measuring interval is then high or low, and the shares of intervals
+that are followed by one of the other kind are p01 and p10. A link that changes at any time with
+rates a and b, looked at every h, has
 
     p01 = a (1 - e^(-(a + b) h))/(a + b),    p10 = b (1 - e^(-(a + b) h))/(a + b)
 
@@ -19,11 +20,11 @@ from ackclock.metrics.bootstrap import middle, resampled_sums
 
 Array = NDArray[np.float64]
 
-#: Of Mahimahi's opportunities so many are in an interval on the mean: fewer, and their number tells more of chance than
-#: of the rate. Chosen here.
+#: Of Mahimahi's opportunities so many are in an interval on the mean: fewer, and their number tells
+#: more of chance than of the rate. Chosen here.
 OPPORTUNITIES = 10
-#: Where rates are known at every moment a round trip is cut into so many intervals: a link that changes ten times in a
-#: round trip still stays for 50 of them. Chosen here.
+#: Where rates are known at every moment a round trip is cut into so many intervals: a link that
+#: changes ten times in a round trip still stays for 50 of them. Chosen here.
 INTERVALS_PER_ROUND_TRIP = 500
 #: More intervals than this of a trace say nothing more. Chosen here.
 MOST_INTERVALS = 2_000_000
@@ -31,11 +32,12 @@ MOST_INTERVALS = 2_000_000
 _OPPORTUNITY_BITS = 1500 * 8
 _MILLISECOND = 1e-3
 
-# Of p01 + p10, which is one where successive intervals have nothing in common: a time below half an interval cannot be
-# told. 1 - e^-4 is (a + b) h = 4: two changes in an interval.
+# Of p01 + p10, which is one where successive intervals have nothing in common: a time below half an
+# interval cannot be told. 1 - e^-4 is (a + b) h = 4: two changes in an interval.
 _MOST_CHANGES = 0.98
 
-# Sojourns in a block of the bootstrap: what successive ones have in common is seen within one. Chosen here.
+# Sojourns in a block of the bootstrap: what successive ones have in common is seen within one.
+# Chosen here.
 _SOJOURNS_PER_BLOCK = 10
 _MOST_BLOCKS = 1000
 _RESAMPLES = 1000
@@ -139,7 +141,10 @@ def estimate(rates: Array, interval_s: float, grain: float = 0.0) -> TimeScale |
     fall, rise = _shares(sums)
     sojourns = _sojourns(sums) * interval_s
     ends = _interval_ends(parts, sojourns[2] / interval_s, changes) * interval_s
-    known = [Estimate(float(value), *map(float, pair)) for value, pair in zip(sojourns, ends, strict=True)]
+    known = [
+        Estimate(float(value), *map(float, pair))
+        for value, pair in zip(sojourns, ends, strict=True)
+    ]
     means = [float(rates[one].mean()) for one in (high, ~high)]
     return TimeScale(
         interval_s, threshold, means[0], means[1], explained, changes, float(fall), float(rise), *known
@@ -155,13 +160,17 @@ def two_levels(rates: Array) -> tuple[float, float]:
     between = below * (ordered.size - below) / ordered.size**2 * (upper - lower) ** 2
     best = int(np.argmax(between))
     variance = float(ordered.var())
-    return float((lower[best] + upper[best]) / 2), float(between[best] / variance) if variance > 0 else 1.0
+    return float((lower[best] + upper[best]) / 2), float(
+        between[best] / variance
+    ) if variance > 0 else 1.0
 
 
 def _shares(sums: Array) -> tuple[Array, Array]:
     """p01 and p10; at least a change of each kind, of which a trace may show none before it ends."""
     highs, falls, lows, rises = sums
-    return np.maximum(falls, 0.5) / np.maximum(highs, 1), np.maximum(rises, 0.5) / np.maximum(lows, 1)
+    return np.maximum(falls, 0.5) / np.maximum(highs, 1), np.maximum(rises, 0.5) / np.maximum(
+        lows, 1
+    )
 
 
 def _sojourns(sums: Array) -> Array:
@@ -177,7 +186,8 @@ def _sojourns(sums: Array) -> Array:
 def _interval_ends(parts: Array, sojourn: float, changes: int) -> Array:
     """Lower and upper ends of the three, in intervals.
 
-    By the block bootstrap, unless there are too few changes to see how blocks of them differ; then as if sojourns were
+    By the block bootstrap, unless there are too few changes to see how blocks of them differ; then
+    as if sojourns were
     exponential: the mean of n has a standard deviation of tau/sqrt(n).
     """
     intervals = parts.shape[-1]

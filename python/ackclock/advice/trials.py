@@ -1,9 +1,11 @@
 """A transfer over a traced link, alone and with its host following what is fed back, run packet by packet.
 
-    sender -> host, whose rate is fed back (not without feedback) -> the traced link -> propagation -> receiver
+    sender -> host, whose rate is fed back (not without feedback) -> the traced link -> propagation
+    -> receiver
 
-All of the round trip lies behind the link, and feedback takes all of it: a rate that changes here is not felt there
-sooner. Every scheme meets the same link at the same moments and starts at the same ones.
+All of the round trip lies behind the link, and feedback takes all of it: a rate that changes here
+is not felt there sooner. Every scheme meets the same link at the same moments and starts at the
+same ones.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,24 +29,26 @@ SENDERS: dict[str, dict[str, Any]] = {
 #: A round trip is measured in so many parts: as in the publication, 200 ms by 30 ms.
 MEASUREMENTS_PER_ROUND_TRIP = 7
 
-#: How many round trips k EFFCAP remembers: the smallest of N = (k - 1) M means of M. Besides these the mean of the last
-#: round trip alone, and of the last `LONG`, where what changes faster is noise.
+#: How many round trips k EFFCAP remembers: the smallest of N = (k - 1) M means of M. Besides these
+#: the mean of the last round trip alone, and of the last `LONG`, where what changes faster is
+#: noise.
 ROUND_TRIPS = (2, 4, 8, 12)
 LONG = 4
 
-#: INSTCAP is tried with so much of it, too: a source that has all of the rate never lets a queue empty that a fall of
-#: the rate has left. Chosen here; ABC (NSDI 2020) takes a little more.
+#: INSTCAP is tried with so much of it, too: a source that has all of the rate never lets a queue
+#: empty that a fall of the rate has left. Chosen here; ABC (NSDI 2020) takes a little more.
 TARGET = 0.95
 
-# The 65 packets of the publication over the 40 + 10 of its loop. A host's queue has no limit: without a window it would
-# take in all that the sender may ever have outstanding.
+# The 65 packets of the publication over the 40 + 10 of its loop. A host's queue has no limit:
+# without a window it would take in all that the sender may ever have outstanding.
 _AMPLE = 1.3
 
-# Until averages are taken: slow start and the first losses are over. A tenth of the trace at most. Chosen here.
+# Until averages are taken: slow start and the first losses are over. A tenth of the trace at most.
+# Chosen here.
 _WARMUP_S, _WARMUP_ROUND_TRIPS, _WARMUP_SHARE = 5.0, 50, 0.1
 
-# Rows of the time series: each a part of the round trip that shows how long the queue is, but not more than memory is
-# for. Chosen here.
+# Rows of the time series: each a part of the round trip that shows how long the queue is, but not
+# more than memory is for. Chosen here.
 _SAMPLES_PER_ROUND_TRIP, _MOST_SAMPLES = 8, 20_000
 
 _NANOSECONDS = 1e9
@@ -88,7 +92,8 @@ class Path:
         sender: One of `SENDERS`.
         mss_bytes: Payload of a full segment.
         period_s: How long the capacity is measured at a time, and how often it is fed back.
-        replicates: How often each scheme is run, each time from another moment during the warm-up on.
+        replicates: How often each scheme is run, each time from another moment during the warm-up
+            on.
         seed: Of these moments.
     """
 
@@ -104,7 +109,9 @@ class Path:
     @property
     def warmup_s(self) -> float:
         """From when on averages are taken, whole samples."""
-        wanted = min(max(_WARMUP_S, _WARMUP_ROUND_TRIPS * self.rtt_s), _WARMUP_SHARE * self.trace.length_s)
+        wanted = min(
+            max(_WARMUP_S, _WARMUP_ROUND_TRIPS * self.rtt_s), _WARMUP_SHARE * self.trace.length_s
+        )
         return ceil(wanted / self.sample_s) * self.sample_s
 
     @property
@@ -167,10 +174,18 @@ def scenario(path: Path, tried: list[Scheme]) -> Scenario:
     ]  # fmt: skip
     flow = {"name": "transfer", "route": ["link"], "return": ["return"], "transport": transport}
     methods = [
-        [one.algorithm or {"kind": "instcap"}, one.share, ["host", "link"] if one.algorithm else ["link"]]
+        [
+            one.algorithm or {"kind": "instcap"},
+            one.share,
+            ["host", "link"] if one.algorithm else ["link"],
+        ]
         for one in tried
     ]
-    varied = ("hops.host.link.algorithm", "hops.host.link.target_utilisation", "flows.transfer.route")
+    varied = (
+        "hops.host.link.algorithm",
+        "hops.host.link.target_utilisation",
+        "flows.transfer.route",
+    )
     tree = {
         "schema": 1, "name": f"{path.trace.path.stem} at {path.rtt_s * 1e3:g} ms",
         "duration": _time(path.samples * path.sample_s), "warmup": _time(path.warmup_s),

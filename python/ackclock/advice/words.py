@@ -17,7 +17,8 @@ _QUANTILE = f"{QUANTILE * 100:g} %"
 # Between these quantiles lies what is fed back most of the time.
 _MOSTLY = (0.05, 0.95)
 
-# From so many on means are many: the fewest of the schemes that are usually tried with a memory. Chosen here.
+# From so many on means are many: the fewest of the schemes that are usually tried with a memory.
+# Chosen here.
 _MANY_MEANS = 7
 
 
@@ -70,7 +71,9 @@ def psi_words(advice: FeedbackAdvice) -> str:
 def _by_the_table(advice: FeedbackAdvice) -> str:
     """What the table says of the rate measured last and of the fewest and most means, and of what is expected."""
     found = advice.outcomes
-    smallest = sorted((one for one in found.each if one.scheme.means > 1), key=lambda one: one.scheme.means)
+    smallest = sorted(
+        (one for one in found.each if one.scheme.means > 1), key=lambda one: one.scheme.means
+    )
     last = next(one for one in found.each if one.scheme.is_last)
     named = list({one.scheme.label: one for one in (last, *smallest[:1], *smallest[-1:])}.values())
     told = "; ".join(f"{one.scheme.label} {_delivers(one.gain)}" for one in named)
@@ -80,7 +83,9 @@ def _by_the_table(advice: FeedbackAdvice) -> str:
         "last": [last], "smallest": sorted(many, key=lambda one: one.efficiency.value)[-1:], "none": [],
     }[advice.region.best]  # fmt: skip
     if not expected:
-        untried = " No smallest of many means was tried." if advice.region.best == "smallest" else ""
+        untried = (
+            " No smallest of many means was tried." if advice.region.best == "smallest" else ""
+        )
         return f"What was run decides: {told}.{untried}"
     best = max(found.each, key=lambda one: one.efficiency.value)
     worst = max(expected, key=lambda one: found.more_delivered(best, one).value)
@@ -241,7 +246,8 @@ def _seconds(estimate: Estimate) -> str:
 
 def _number(estimate: Estimate) -> str:
     value, low, high = (
-        f"{one:.0f}" if one >= 100 else f"{one:.3g}" for one in (estimate.value, estimate.low, estimate.high)
+        f"{one:.0f}" if one >= 100 else f"{one:.3g}"
+        for one in (estimate.value, estimate.low, estimate.high)
     )
     return f"{value} ({low} to {high})"
 
@@ -260,9 +266,19 @@ def _ends(estimate: Estimate, factor: float, *, sign: bool = True) -> str:
 
 
 def _plain_outcome(advice: FeedbackAdvice, one: Outcome) -> dict[str, Any]:
-    values = {name: _plain(getattr(one, name)) for name in one.__dataclass_fields__ if name != "scheme"}
-    rates = dict(zip(("low", "high"), fed_back(advice, one), strict=True)) if one.scheme.algorithm else None
-    return {"label": one.scheme.label, "algorithm": one.scheme.algorithm, "fed_back_bit_per_s": rates} | values
+    values = {
+        name: _plain(getattr(one, name)) for name in one.__dataclass_fields__ if name != "scheme"
+    }
+    rates = (
+        dict(zip(("low", "high"), fed_back(advice, one), strict=True))
+        if one.scheme.algorithm
+        else None
+    )
+    return {
+        "label": one.scheme.label,
+        "algorithm": one.scheme.algorithm,
+        "fed_back_bit_per_s": rates,
+    } | values
 
 
 def _plain(value: Any) -> Any:

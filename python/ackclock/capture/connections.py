@@ -60,7 +60,9 @@ _SKIPPED = {
 }
 
 
-def largest(result: Result, top: int | None = None, columns: Sequence[str] = (), **wanted: Any) -> Rows:
+def largest(
+    result: Result, top: int | None = None, columns: Sequence[str] = (), **wanted: Any
+) -> Rows:
     """The rows of the table `connections` that carried payload, the most payload first.
 
     Args:
@@ -87,7 +89,10 @@ def apart(result: Result, connections: Rows) -> list[Result]:
     places = {name: _places(table) for name, table in tables.items()}
     keys = [tuple(row[name] for name in KEYS) for row in connections]
     return [
-        Result(result.run, {name: table.take(places[name].get(key, _NOWHERE)) for name, table in tables.items()})
+        Result(
+            result.run,
+            {name: table.take(places[name].get(key, _NOWHERE)) for name, table in tables.items()},
+        )
         for key in keys
     ]
 
@@ -103,20 +108,27 @@ def _places(table: pa.Table) -> dict[tuple[Any, ...], NDArray[np.int64]]:
 
 def others(result: Result, shown: int) -> int:
     """How many more connections carried payload than are shown."""
-    return max(int(pc.sum(pc.greater(result.tables["connections"]["payload_bytes"], 0)).as_py() or 0) - shown, 0)
+    return max(
+        int(pc.sum(pc.greater(result.tables["connections"]["payload_bytes"], 0)).as_py() or 0)
+        - shown,
+        0,
+    )
 
 
 def connection_rows(result: Result, top: int) -> Rows:
     """One row for each of the largest connections: its row of `connections`, `rtt` and goodput of `flows`, the answer.
 
-    Added are `heading`, `answer`, `goodput_bit_per_s`, `rtt_mean_s`, `rtt_min_s`, `rtt_max_s`, `rtt_p99_s`, `timeouts`
-    and `assignments` of its point.
+    Added are `heading`, `answer`, `goodput_bit_per_s`, `rtt_mean_s`, `rtt_min_s`, `rtt_max_s`,
+    `rtt_p99_s`, `timeouts` and `assignments` of its point.
     """
     rows = []
     chosen = largest(result, top)
     for connection, alone in zip(chosen, apart(result, chosen), strict=True):
         [flow] = alone.tables["flows"].to_pylist() or [{}]
-        added = {name: flow.get(name) for name in ("goodput_bit_per_s", "rtt_mean_s", "rtt_min_s", "rtt_max_s")}
+        added = {
+            name: flow.get(name)
+            for name in ("goodput_bit_per_s", "rtt_mean_s", "rtt_min_s", "rtt_max_s")
+        }
         added["rtt_p99_s"] = _quantile(alone.tables["rtt_histogram"], 0.99)
         said = {
             "heading": limiting_factor.heading(result, connection),
@@ -154,7 +166,9 @@ def _cells(row: dict[str, Any]) -> list[Cell]:
         scaled(row["rtt_mean_s"], 1e3),
         scaled(row["rtt_p99_s"], 1e3),
         scaled(row["in_flight_mean_bytes"], 1e-3),
-        f"{limiting_factor.LIMITS[row['limit']].removeprefix('the ')} {share}".strip() if row["limit"] else None,
+        f"{limiting_factor.LIMITS[row['limit']].removeprefix('the ')} {share}".strip()
+        if row["limit"]
+        else None,
         row["vantage"],
     ]
 
@@ -168,7 +182,9 @@ def _losses(row: dict[str, Any]) -> Cell:
     return Written(estimate, f"{estimate:.0f}{bounds}")
 
 
-def prediction_table(result: Result, rows: Rows, title: str = "What models say", note: str = "") -> Table:
+def prediction_table(
+    result: Result, rows: Rows, title: str = "What models say", note: str = ""
+) -> Table:
     """The table of the rows of `predictions`."""
     cells = (
         [
@@ -187,10 +203,14 @@ def prediction_table(result: Result, rows: Rows, title: str = "What models say",
 
 
 def _between(row: dict[str, Any], name: str) -> Cell:
-    value, low, high = (scaled(row[f"{name}{end}_bit_per_s"], 1e-6) for end in ("", "_low", "_high"))
+    value, low, high = (
+        scaled(row[f"{name}{end}_bit_per_s"], 1e-6) for end in ("", "_low", "_high")
+    )
     if value is None or (low is None and high is None):
         return value
-    return Written(value, f"{number(value)} ({number(low)} to {'∞' if high is None else number(high)})")
+    return Written(
+        value, f"{number(value)} ({number(low)} to {'∞' if high is None else number(high)})"
+    )
 
 
 def reservations(result: Result) -> list[str]:
@@ -262,7 +282,8 @@ def _lacking(connections: pa.Table) -> list[str]:
     if "missed_packets" not in connections.column_names:
         return []
     missed, missed_bytes = (
-        np.nan_to_num(column(connections, name).astype(float)) for name in ("missed_packets", "missed_bytes")
+        np.nan_to_num(column(connections, name).astype(float))
+        for name in ("missed_packets", "missed_bytes")
     )
     directions = int((missed > 0).sum())
     if directions == 0:
@@ -283,7 +304,9 @@ def _without_estimates(result: Result) -> list[str]:
     estimates = result.tables["rate_estimates"].select(KEYS)
     told = {tuple(row.values()) for row in estimates.group_by(KEYS).aggregate([]).to_pylist()}
     rows = largest(result, columns=(*KEYS, "vantage"))
-    missing = sum(row["vantage"] != "sender" and tuple(row[name] for name in KEYS) not in told for row in rows)
+    missing = sum(
+        row["vantage"] != "sender" and tuple(row[name] for name in KEYS) not in told for row in rows
+    )
     if missing == 0:
         return []
     which = "1 direction" if missing == 1 else f"{missing} directions"

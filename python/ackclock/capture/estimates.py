@@ -1,19 +1,21 @@
 """What a capture says of a connection in the terms of models, each number with its uncertainty: table `estimates`.
 
-- **Loss** is the number of losses over the number of segments sent. Of the three counts of losses in the table
-  `connections` the middle one is taken, `losses_estimate`: packets sent again, without those that were not needed. The
-  count of third duplicate ACKs is too low where losses come close together or end in timeouts, that of all packets sent
-  again is too high; both stand beside it as `loss_at_least` and `loss_at_most`.
-- **Loss indications** are what a sender reacts to, once for all that was lost in a window: fast retransmissions and
-  timeouts of the table `flows`. Models take their rate for the loss rate, as the authors of PFTK did with their
-  measurements: where losses come in bursts, as at the end of slow start, the rate of single losses would tell them of
-  reactions that never were.
+- **Loss** is the number of losses over the number of segments sent. Of the three counts of losses
+  in the table `connections` the middle one is taken, `losses_estimate`: packets sent again, without
+  those that were not needed. The count of third duplicate ACKs is too low where losses come close
+  together or end in timeouts, that of all packets sent again is too high; both stand beside it as
+  `loss_at_least` and `loss_at_most`.
+- **Loss indications** are what a sender reacts to, once for all that was lost in a window: fast
+  retransmissions and timeouts of the table `flows`. Models take their rate for the loss rate, as
+  the authors of PFTK did with their measurements: where losses come in bursts, as at the end of
+  slow start, the rate of single losses would tell them of reactions that never were.
 - **Round-trip time** and **goodput** are those of the table `flows`.
-- **Intervals** hold with 95 % confidence and come from a circular block bootstrap over the intervals of the table
-  `samples` (`ackclock.metrics.bootstrap`), in blocks of at least ten round trips. They are about the fluctuations
-  within this one connection, not about what another day would bring. Captures of fewer than eight blocks have none.
-  Where nothing was lost, the end of the interval of loss is the largest probability with which that happens in one of
-  forty such connections.
+- **Intervals** hold with 95 % confidence and come from a circular block bootstrap over the
+  intervals of the table `samples` (`ackclock.metrics.bootstrap`), in blocks of at least ten round
+  trips. They are about the fluctuations within this one connection, not about what another day
+  would bring. Captures of fewer than eight blocks have none. Where nothing was lost, the end of the
+  interval of loss is the largest probability with which that happens in one of forty such
+  connections.
 """
 
 from dataclasses import dataclass
@@ -66,7 +68,8 @@ COLUMNS: dict[str, str] = {
 
 _TEXT, _INTEGER = ("flow",), ("point", "replicate", "instance")
 
-# Chosen here: a block is to hold what hangs together, of which a saw-tooth of a few dozen segments is the longest.
+# Chosen here: a block is to hold what hangs together, of which a saw-tooth of a few dozen segments
+# is the longest.
 _ROUND_TRIPS_PER_BLOCK = 10
 
 # Times are told in binary fractions of a second.
@@ -126,8 +129,15 @@ def estimate(result: Result, connection: Row) -> Estimate:
         "rtt_mean_s": flow.get("rtt_mean_s"),
         "goodput_bit_per_s": flow.get("goodput_bit_per_s"),
     }
-    known = {"segments_sent": sent, "losses": connection["losses_estimate"], "indications": indications}
-    known |= {"segments_per_ack": _segments_per_ack(connection), "link_bit_per_s": _link(result, connection)}
+    known = {
+        "segments_sent": sent,
+        "losses": connection["losses_estimate"],
+        "indications": indications,
+    }
+    known |= {
+        "segments_per_ack": _segments_per_ack(connection),
+        "link_bit_per_s": _link(result, connection),
+    }
     row = dict.fromkeys(COLUMNS) | keys | known | rates
     resampled = _resample(result.rows("samples", **keys), row)
     if resampled is not None:
@@ -142,7 +152,10 @@ def estimate(result: Result, connection: Row) -> Estimate:
         row |= {"block_s": resampled.block_s, "blocks": resampled.blocks}
     for name in ("loss", "indication_rate"):
         if row[name] == 0 and sent > 0:
-            row |= {f"{name}_low": 0.0, f"{name}_high": 1 - _TAIL ** (1 / sent)}  # the exact binomial interval's end
+            row |= {
+                f"{name}_low": 0.0,
+                f"{name}_high": 1 - _TAIL ** (1 / sent),
+            }  # the exact binomial interval's end
     return Estimate(row, resampled)
 
 
@@ -150,13 +163,20 @@ def table(found: list[Estimate]) -> pa.Table:
     """The table `estimates`."""
     types = dict.fromkeys(_TEXT, pa.string()) | dict.fromkeys(_INTEGER, pa.int64())
     rows = [one.row for one in found]
-    return pa.table({name: pa.array([row[name] for row in rows], types.get(name, pa.float64())) for name in COLUMNS})
+    return pa.table(
+        {
+            name: pa.array([row[name] for row in rows], types.get(name, pa.float64()))
+            for name in COLUMNS
+        }
+    )
 
 
 def _resample(samples: pa.Table, row: Row) -> Resampled | None:
     """Ratios of sums over resampled records, scaled so that the record itself gives the estimate."""
     names = ("time_s", "sent_packets", "retransmitted_packets", "delivered_bytes")
-    time, sent, retransmitted, delivered = (np.diff(column(samples, name).astype(float)) for name in names)
+    time, sent, retransmitted, delivered = (
+        np.diff(column(samples, name).astype(float)) for name in names
+    )
     rtt = column(samples, "rtt_s").astype(float)[1:]
     if time.size == 0 or row["rtt_mean_s"] is None:
         return None
@@ -175,14 +195,20 @@ def _resample(samples: pa.Table, row: Row) -> Resampled | None:
     whole = parts.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         loss = _known(row["loss"], np.nan) * (sums[2] / sums[1]) / (whole[2] / whole[1])
-        indications = _known(row["indication_rate"], np.nan) * (sums[6] / sums[1]) / (whole[6] / whole[1])
+        indications = (
+            _known(row["indication_rate"], np.nan) * (sums[6] / sums[1]) / (whole[6] / whole[1])
+        )
         rtt_mean = row["rtt_mean_s"] * (sums[5] / sums[4]) / (whole[5] / whole[4])
-        goodput = _known(row["goodput_bit_per_s"], np.nan) * (sums[3] / sums[0]) / (whole[3] / whole[0])
+        goodput = (
+            _known(row["goodput_bit_per_s"], np.nan) * (sums[3] / sums[0]) / (whole[3] / whole[0])
+        )
     return Resampled(loss, indications, rtt_mean, goodput, block * usual, time.size // block)
 
 
 def _segments_per_ack(connection: Row) -> float | None:
-    acks, acknowledged, mss = (connection[name] for name in ("pure_acks", "acknowledged_bytes", "mss_bytes"))
+    acks, acknowledged, mss = (
+        connection[name] for name in ("pure_acks", "acknowledged_bytes", "mss_bytes")
+    )
     if acks is None or acknowledged is None or not mss:
         return None
     return _share(acknowledged / mss, acks - (connection["duplicate_acks"] or 0))
@@ -193,7 +219,9 @@ def _link(result: Result, connection: Row) -> float | None:
     limit = "bottleneck_rate"
     if connection["limit"] != limit:
         return None
-    stretches = result.rows("limit_periods", **{name: connection[name] for name in KEYS}, limit=limit)
+    stretches = result.rows(
+        "limit_periods", **{name: connection[name] for name in KEYS}, limit=limit
+    )
     lasts = column(stretches, "end_s") - column(stretches, "start_s")
     carried = float(np.nansum(column(stretches, "rate_bit_per_s") * lasts))
     return _share(carried, float(lasts.sum()))

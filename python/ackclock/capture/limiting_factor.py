@@ -15,7 +15,8 @@ __all__ = ["LIMITS", "answer", "heading", "lacks"]
 
 Row = dict[str, Any]
 
-#: What stands in the column `limit` of `connections` and `limit_periods`, in words that go on after "limited by".
+#: What stands in the column `limit` of `connections` and `limit_periods`, in words that go on after
+#: "limited by".
 LIMITS: dict[str, str] = {
     "application": "the application",
     "receive_window": "the receiver's window",
@@ -60,7 +61,11 @@ def answer(result: Result, connection: Row) -> str:
     if not limit or share is None:
         return "it sent too little to say what limited it"
     evidence = _evidence(result, keys, limit)
-    words = [_WORDS[limit](connection, evidence), remedy(connection, limit, evidence), lacks(connection)]
+    words = [
+        _WORDS[limit](connection, evidence),
+        remedy(connection, limit, evidence),
+        lacks(connection),
+    ]
     then = "" if share >= _MOST else _next(result, keys, limit)
     return f"limited by {LIMITS[limit]} ({100 * share:.0f} % of the time{then}): {'; '.join(filter(None, words))}"
 
@@ -81,8 +86,15 @@ def lacks(connection: Row) -> str:
 def _next(result: Result, keys: Row, limit: str) -> str:
     """What limited for the second longest time."""
     stretches = result.rows("limit_periods", **keys)
-    lasts, limits = column(stretches, "end_s") - column(stretches, "start_s"), column(stretches, "limit")
-    shares = {other: float(lasts[limits == other].sum() / lasts.sum()) for other in LIMITS if other != limit}
+    lasts, limits = (
+        column(stretches, "end_s") - column(stretches, "start_s"),
+        column(stretches, "limit"),
+    )
+    shares = {
+        other: float(lasts[limits == other].sum() / lasts.sum())
+        for other in LIMITS
+        if other != limit
+    }
     other = max(shares, key=lambda one: shares[one])
     return f"; {LIMITS[other]} {100 * shares[other]:.0f} %" if shares[other] > 0 else ""
 
@@ -122,7 +134,10 @@ def _of_receive_window(connection: Row, evidence: Row) -> str:
 def _of_application(connection: Row, evidence: Row) -> str:
     sent = shown(connection["unique_bytes"], "bytes")
     over = shown(connection["end_s"] - connection["start_s"], "s")
-    return f"it gave {sent} in {over} and left the connection idle or half empty between" + _running(evidence)
+    return (
+        f"it gave {sent} in {over} and left the connection idle or half empty between"
+        + _running(evidence)
+    )
 
 
 def _of_sender_buffer(_connection: Row, evidence: Row) -> str:
@@ -138,14 +153,22 @@ def _of_sender_buffer(_connection: Row, evidence: Row) -> str:
 def _of_congestion_window(connection: Row, evidence: Row) -> str:
     outstanding, rtt = evidence["in_flight_mean_bytes"], evidence["rtt_mean_s"]
     losses, sent = connection["losses_estimate"], connection["data_packets"]
-    lost = f"{100 * losses / sent:.2g} % of the packets lost" if losses and sent else "no packet lost yet"
+    lost = (
+        f"{100 * losses / sent:.2g} % of the packets lost"
+        if losses and sent
+        else "no packet lost yet"
+    )
     words = f"{lost}, {_bytes(outstanding)} outstanding on the mean"
-    return words + (f", round trip {shown(rtt, 's')}" if rtt is not None else "") + _running(evidence)
+    return (
+        words + (f", round trip {shown(rtt, 's')}" if rtt is not None else "") + _running(evidence)
+    )
 
 
 def _of_bottleneck_rate(_connection: Row, evidence: Row) -> str:
     rtt, least, rate = evidence["rtt_mean_s"], evidence["rtt_min_s"], evidence["rate_bit_per_s"]
-    link = f"{shown(rate, 'bit/s')} went through it" if rate is not None else "a queue stood before it"
+    link = (
+        f"{shown(rate, 'bit/s')} went through it" if rate is not None else "a queue stood before it"
+    )
     if rtt is None or least is None:
         return link
     return f"{link}, and the queue before it took the round trip from {shown(least, 's')} to {shown(rtt, 's')}"
@@ -164,7 +187,9 @@ def _of_slow_start(connection: Row, evidence: Row) -> str:
 def _of_recovery(connection: Row, evidence: Row) -> str:
     timeouts = int(connection["retransmissions_timeout"] or 0)
     words = f"{_packets(evidence['resent'])} sent again meanwhile"
-    return words + (f", {_times(timeouts)} after a timeout" if timeouts else "") + _running(evidence)
+    return (
+        words + (f", {_times(timeouts)} after a timeout" if timeouts else "") + _running(evidence)
+    )
 
 
 def _of_unknown(connection: Row, evidence: Row) -> str:

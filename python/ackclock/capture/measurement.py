@@ -19,8 +19,8 @@ from ackclock.result import SCHEMA, Result, tables_in
 from ackclock.result.columns import table_of
 from ackclock.result.writer import GrowingResult
 
-# What is asked about captured connections: of the usual models those that need not know how a link moves; and the
-# chain takes the whole law of the round-trip time, which is theirs to give.
+# What is asked about captured connections: of the usual models those that need not know how a link
+# moves; and the chain takes the whole law of the round-trip time, which is theirs to give.
 MODELS_OF_CAPTURES = "square_root,pftk,cardwell,sawtooth,cubic_response,aimd_chain"
 
 
@@ -38,31 +38,34 @@ def measure(
     """Says what packet captures show of their TCP connections.
 
     Args:
-        source: A pcap or pcapng file, perhaps packed with gzip; `-` for standard input; or the folder of a result of
-            `simulate` with captures or of `emulate`, whose captures at the senders are taken.
-        folder: For the result, which grows there while the captures are read: they may be longer than memory. A result
-            that is there already is replaced, once there is something to write.
+        source: A pcap or pcapng file, perhaps packed with gzip; `-` for standard input; or the
+            folder of a result of `simulate` with captures or of `emulate`, whose captures at the
+            senders are taken.
+        folder: For the result, which grows there while the captures are read: they may be longer
+            than memory. A result that is there already is replaced, once there is something to
+            write.
         interval: Time between two rows of the table `samples`.
-        segments: Whether to fill the table `segments`, one row for each mark of a time-sequence plot.
-        estimators: Which rate estimators run along with the ACKs of each connection and fill the table
-            `rate_estimates`, as for `ackclock.rate_estimates`; of connections captured near their sender. The window
-            they are told is what was outstanding.
+        segments: Whether to fill the table `segments`, one row for each mark of a time-sequence
+            plot.
+        estimators: Which rate estimators run along with the ACKs of each connection and fill the
+            table `rate_estimates`, as for `ackclock.rate_estimates`; of connections captured near
+            their sender. The window they are told is what was outstanding.
         models: Which are asked about the connections, as for `predict`.
         top: How many connections they are asked about, those with the most payload.
-        progress: Is told about ten times a second how far it is: `fraction` of the bytes read, None if that is not
-            known, and `packets`.
+        progress: Is told about ten times a second how far it is: `fraction` of the bytes read, None
+            if that is not known, and `packets`.
 
     Returns:
-        The result in that folder, with the tables `flows`, `samples`, `connections`, `limit_periods`, `rtt_histogram`,
-        on request
-        `rate_estimates` and `segments`, `estimates` and `predictions`; rows of a run's captures have the same keys as
-        the run's own tables. It is marked partial if it was interrupted (Ctrl-C).
+        The result in that folder, with the tables `flows`, `samples`, `connections`,
+        `limit_periods`, `rtt_histogram`, on request `rate_estimates` and `segments`, `estimates`
+        and `predictions`; rows of a run's captures have the same keys as the run's own tables. It
+        is marked partial if it was interrupted (Ctrl-C).
 
     Raises:
-        CaptureError: A file is no capture or holds nothing to be measured; nothing has been written.
-        ScenarioError: There is no such estimator, or it cannot be so.
-        ValueError: There is no such model, or the folder holds no captures.
-        InputError: There is something in the folder that is not ackclock's.
+        CaptureError: A file is no capture or holds nothing to be measured; nothing has been
+        written. ScenarioError: There is no such estimator, or it cannot be so. ValueError: There is
+        no such model, or the folder holds no captures. InputError: There is something in the folder
+        that is not ackclock's.
     """
     wanted = chosen(models)
     running = asked(estimators)
@@ -72,10 +75,14 @@ def measure(
     _refuse_own_place(found, folder)
     run = _describe_captures(source, found)
     run["estimators"] = described(running)
-    with GrowingResult(folder, run, "nothing yet; run ackclock measure again", with_first_rows=True) as growing:
+    with GrowingResult(
+        folder, run, "nothing yet; run ackclock measure again", with_first_rows=True
+    ) as growing:
         outcome = engine.measure(
             [(list(one.files), one.point, one.replicate) for one in found.captures],
-            [] if found.run is None else [_flows_and_warmup(found.run, one) for one in found.captures],
+            []
+            if found.run is None
+            else [_flows_and_warmup(found.run, one) for one in found.captures],
             "" if found.run is None else found.run["method"],
             interval_s=interval_s,
             segments=segments,
@@ -111,7 +118,9 @@ def _refuse_own_place(found: Source, folder: Path) -> None:
     refuse_foreign_folder(folder)
     files = [Path(file) for one in found.captures for file in one.files if file != STANDARD_INPUT]
     if any(folder.resolve() in file.resolve().parents for file in files):
-        raise InputError("file", f"{folder}", "holds the capture that is to be measured; choose another folder")
+        raise InputError(
+            "file", f"{folder}", "holds the capture that is to be measured; choose another folder"
+        )
 
 
 def _describe_captures(source: str | Path, found: Source) -> dict[str, Any]:
@@ -135,7 +144,9 @@ def _nothing(run: dict[str, Any], *, complete: bool) -> BaseException:
     if not complete:
         return KeyboardInterrupt()
     what = passed_over(run["captures"])
-    sentence = f"holds no TCP segment{f' ({what})' if what else ''}; capture with tcpdump -w FILE tcp"
+    sentence = (
+        f"holds no TCP segment{f' ({what})' if what else ''}; capture with tcpdump -w FILE tcp"
+    )
     return CaptureError("file", run["source"], sentence)
 
 

@@ -40,22 +40,32 @@ CONNECTIONS = 10
 # The controls that a captured connection may have, with their default parameters.
 _MAY_BE = ("reno", "cubic")
 
-# A chain is solved anew for each: enough for the interval's ends to be good to a tenth of its width. Chosen here.
+# A chain is solved anew for each: enough for the interval's ends to be good to a tenth of its
+# width. Chosen here.
 _RESAMPLES = 100
 
 
-def predictions(result: Result, connection: Row, estimate: Estimate, models: Sequence[Model]) -> list[Row]:
+def predictions(
+    result: Result, connection: Row, estimate: Estimate, models: Sequence[Model]
+) -> list[Row]:
     """One row for each model, of a row of the table `connections` of a measured result.
 
-    They have the columns of `ackclock.models.predictions`, and `replicate` and `instance`; `goodput_low_bit_per_s` and
-    `goodput_high_bit_per_s`, between which the model's answer lies as far as its inputs are known; and
-    `measured_bit_per_s`, `measured_low_bit_per_s`, `measured_high_bit_per_s`, the goodput of the table `estimates`.
+    They have the columns of `ackclock.models.predictions`, and `replicate` and `instance`;
+    `goodput_low_bit_per_s` and `goodput_high_bit_per_s`, between which the model's answer lies as
+    far as its inputs are known; and `measured_bit_per_s`, `measured_low_bit_per_s`,
+    `measured_high_bit_per_s`, the goodput of the table `estimates`.
     """
     why_not = captured.why_not(connection, estimate.row)
     paths = [] if why_not else _paths(result, connection, estimate)
     may_be = [_MayBe(path, _drawn(path, estimate.resampled)) for path in paths]
-    measured = {f"measured{end}_bit_per_s": estimate.row[f"goodput{end}_bit_per_s"] for end in ("", "_low", "_high")}
-    answers = [_unasked(connection, model, why_not) if why_not else _answer(model, may_be) for model in models]
+    measured = {
+        f"measured{end}_bit_per_s": estimate.row[f"goodput{end}_bit_per_s"]
+        for end in ("", "_low", "_high")
+    }
+    answers = [
+        _unasked(connection, model, why_not) if why_not else _answer(model, may_be)
+        for model in models
+    ]
     return [{name: connection[name] for name in KEYS} | says | measured for says in answers]
 
 
@@ -63,7 +73,9 @@ def of_connections(measured: Result, models: Sequence[Model], top: int) -> dict[
     """The tables `estimates` and `predictions` of a measurement's largest connections."""
     connections = largest(measured, top)
     alone = apart(measured, connections)
-    found = [estimates.estimate(result, row) for result, row in zip(alone, connections, strict=True)]
+    found = [
+        estimates.estimate(result, row) for result, row in zip(alone, connections, strict=True)
+    ]
     rows = [
         row
         for result, connection, estimate in zip(alone, connections, found, strict=True)
@@ -79,7 +91,9 @@ def prediction_table(columns: dict[str, list[Any]]) -> pa.Table:
     types |= {name: pa.float64() for name in columns if name.endswith("_bit_per_s")}
     types |= dict.fromkeys(("inputs", "outputs"), pa.map_(pa.string(), pa.float64()))
     types |= {"violated": pa.list_(pa.string())}
-    return pa.table({name: pa.array(values, types.get(name, pa.string())) for name, values in columns.items()})
+    return pa.table(
+        {name: pa.array(values, types.get(name, pa.string())) for name, values in columns.items()}
+    )
 
 
 class _MayBe(NamedTuple):
@@ -93,7 +107,9 @@ def _paths(result: Result, connection: Row, estimate: Estimate) -> list[FlowPath
     scenario = result.points[connection["point"]]["scenario"]
     known = {path.flow: path for path in (scenario_paths(scenario) if scenario else [])}
     law = _law(result.rows("rtt_histogram", **{name: connection[name] for name in KEYS}))
-    return captured.flow_paths(connection, estimate.row, law, possible_controls(), known.get(connection["flow"]))
+    return captured.flow_paths(
+        connection, estimate.row, law, possible_controls(), known.get(connection["flow"])
+    )
 
 
 @cache
@@ -107,7 +123,9 @@ def _law(buckets: pa.Table) -> RttLaw | None:
     """The middle of each bucket, whole round trips if they are known."""
     if buckets.num_rows == 0:
         return None
-    low, high, samples = (column(buckets, name).astype(float) for name in ("low_s", "high_s", "samples"))
+    low, high, samples = (
+        column(buckets, name).astype(float) for name in ("low_s", "high_s", "samples")
+    )
     whole = column(buckets, "part") == "whole"
     chosen = whole if whole.any() else ~whole
     middles = (low[chosen] + high[chosen]) / 2
@@ -126,13 +144,22 @@ def _unasked(connection: Row, model: Model, why_not: str) -> Row:
 def _drawn(path: FlowPath, resampled: Resampled | None) -> list[FlowPath]:
     """The path as loss and mean round-trip time are resampled.
 
-    The law of the round-trip time is left out: but for a link's rate the mean is all that a goodput takes of it.
+    The law of the round-trip time is left out: but for a link's rate the mean is all that a goodput
+    takes of it.
     """
     if resampled is None:
         return []
-    pairs = zip(resampled.indication_rate[:_RESAMPLES].tolist(), resampled.rtt_s[:_RESAMPLES].tolist(), strict=True)
+    pairs = zip(
+        resampled.indication_rate[:_RESAMPLES].tolist(),
+        resampled.rtt_s[:_RESAMPLES].tolist(),
+        strict=True,
+    )
     return [
-        replace(path, loss=replace(path.loss, rate=loss), round_trip=replace(path.round_trip, base_s=rtt, law=None))
+        replace(
+            path,
+            loss=replace(path.loss, rate=loss),
+            round_trip=replace(path.round_trip, base_s=rtt, law=None),
+        )
         for loss, rtt in pairs
         if loss >= 0 and rtt > 0
     ]
@@ -143,7 +170,9 @@ def _answer(model: Model, may_be: list[_MayBe]) -> Row:
     one = next((one for one in may_be if model.applies(one.path).applies), may_be[0])
     says = answer(model, one.path)
     if len(may_be) > 1 and says["inputs"] is not None:
-        says["note"] = "; ".join(filter(None, (f"taken for {one.path.control.name}: no capture tells", says["note"])))
+        says["note"] = "; ".join(
+            filter(None, (f"taken for {one.path.control.name}: no capture tells", says["note"]))
+        )
     low, high = _interval(model, one.drawn) if says["inputs"] is not None else (None, None)
     return says | {"goodput_low_bit_per_s": low, "goodput_high_bit_per_s": high}
 

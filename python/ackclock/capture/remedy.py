@@ -80,12 +80,18 @@ def _of_bottleneck_rate(_connection: Row, evidence: Row) -> str:
     if rtt is None or least is None or not rtt > least:
         return ""
     saved = shown(rtt - least, "s")
-    return f"a shorter queue would save {saved} of delay, only a faster link or fewer flows carry more"
+    return (
+        f"a shorter queue would save {saved} of delay, only a faster link or fewer flows carry more"
+    )
 
 
 def _of_slow_start(_connection: Row, evidence: Row) -> str:
     rtt = evidence["rtt_mean_s"]
-    return f"each doubling of the first window saves {shown(rtt, 's')}" if rtt is not None and rtt > 0 else ""
+    return (
+        f"each doubling of the first window saves {shown(rtt, 's')}"
+        if rtt is not None and rtt > 0
+        else ""
+    )
 
 
 _REMEDIES: dict[str, Callable[[Row, Row], str]] = {

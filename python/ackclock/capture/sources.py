@@ -27,7 +27,8 @@ class Capture(NamedTuple):
         files: Pcap or pcapng, perhaps packed with gzip; several are put together by time.
         point: Number of the sweep's point; 0 of a capture from elsewhere.
         replicate: Number of the replicate; 0 of a capture from elsewhere.
-        flows: Name and number of instances of each flow of the run; none of a capture from elsewhere.
+        flows: Name and number of instances of each flow of the run; none of a capture from
+            elsewhere.
     """
 
     files: tuple[str, ...]
@@ -43,7 +44,8 @@ class Source(NamedTuple):
         name: Of the file without its endings, or of the run's scenario.
         stem: For the name of a folder beside it.
         captures: At least one.
-        run: What `run.json` of the run says that wrote the captures; None if they are from elsewhere.
+        run: What `run.json` of the run says that wrote the captures; None if they are from
+            elsewhere.
     """
 
     name: str
@@ -69,7 +71,10 @@ def find(source: str | Path) -> Source:
 
 def _without_endings(path: Path) -> str:
     """The file's name without `.pcap`, `.pcapng.gz` and the like."""
-    return re.sub(r"(\.(pcap|pcapng|cap|dmp))?(\.gz)?$", "", path.name, flags=re.IGNORECASE) or path.name
+    return (
+        re.sub(r"(\.(pcap|pcapng|cap|dmp))?(\.gz)?$", "", path.name, flags=re.IGNORECASE)
+        or path.name
+    )
 
 
 def _of_a_run(folder: Path) -> Source:
@@ -94,7 +99,11 @@ def _of_a_run(folder: Path) -> Source:
     )
     if not captures:
         again = "simulate --pcap" if run["method"] == "simulate" else "emulate without --no-pcap"
-        raise InputError("file", f"{folder}", f"holds no captures of the senders' side; run ackclock {again} again")
+        raise InputError(
+            "file",
+            f"{folder}",
+            f"holds no captures of the senders' side; run ackclock {again} again",
+        )
     return Source(run["name"], folder.resolve().name, captures, run)
 
 
@@ -112,5 +121,7 @@ def _flows(folder: Path, run: dict[str, Any], key: tuple[int, int]) -> tuple[tup
             "pcap/ one by one, or run it again",
         )
     rows = pq.read_table(file, columns=["point", "replicate", "flow"])
-    own = rows.filter((pc.field("point") == key[0]) & (pc.field("replicate") == key[1]))["flow"].to_pylist()
+    own = rows.filter((pc.field("point") == key[0]) & (pc.field("replicate") == key[1]))[
+        "flow"
+    ].to_pylist()
     return tuple((flow["name"], own.count(flow["name"])) for flow in flows)

@@ -1,7 +1,8 @@
 """The command line.
 
-Answers go to standard output, progress, warnings and errors (one line each) to standard error. Exit codes: 0 fine, 2
-bad input, 3 this machine lacks what is needed, 4 the result is unreliable, 130 interrupted, 143 ended by SIGTERM.
+Answers go to standard output, progress, warnings and errors (one line each) to standard error. Exit
+codes: 0 fine, 2 bad input, 3 this machine lacks what is needed, 4 the result is unreliable, 130
+interrupted, 143 ended by SIGTERM.
 
 Each verb is a file of this folder that defines a command of the same name, and an entry of `VERBS`.
 """
@@ -13,8 +14,8 @@ import click
 from ackclock import __version__, engine
 from ackclock.cli.errors import Commands
 
-#: Every verb, in the order of `ackclock --help`. A verb's file is imported when it is called: what is heavy (pyarrow,
-#: matplotlib, scipy, jinja2, rich) costs only the command that needs it.
+#: Every verb, in the order of `ackclock --help`. A verb's file is imported when it is called: what
+#: is heavy (pyarrow, matplotlib, scipy, jinja2, rich) costs only the command that needs it.
 VERBS = (
     "check", "show", "doctor",
     "predict", "simulate", "emulate", "replay", "send", "receive",
@@ -46,8 +47,8 @@ class Verbs(Commands):
 def cli() -> None:
     """A congestion-control laboratory.
 
-    One description of a network path and its traffic is answered by models, by a packet-level engine, and by the real
-    Linux TCP stack; captures of real packets are asked the same.
+    One description of a network path and its traffic is answered by models, by a packet-level
+    engine, and by the real Linux TCP stack; captures of real packets are asked the same.
 
     \b
     Example:

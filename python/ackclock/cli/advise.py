@@ -33,13 +33,17 @@ def advise() -> None:
     """
 
 
-def _pairs(_context: click.Context, _option: click.Parameter, written: tuple[str, ...]) -> list[tuple[int, int]]:
+def _pairs(
+    _context: click.Context, _option: click.Parameter, written: tuple[str, ...]
+) -> list[tuple[int, int]]:
     pairs = []
     for one in written:
         numbers = [part.strip() for part in one.split(",")]
         if len(numbers) != 2 or not all(part.isdecimal() and int(part) > 0 for part in numbers):
             raise InputError(
-                "syntax", "--effcap", f'"{one}" is no pair of M and N, whole numbers from 1; write for example 7,49'
+                "syntax",
+                "--effcap",
+                f'"{one}" is no pair of M and N, whole numbers from 1; write for example 7,49',
             )
         pairs.append((int(numbers[0]), int(numbers[1])))
     return pairs
@@ -79,7 +83,11 @@ def _pairs(_context: click.Context, _option: click.Parameter, written: tuple[str
     help="The trace's format. [default: by its name: .up, .down, .mahimahi, .csv]",
 )  # fmt: skip
 @click.option(
-    "--replicates", type=click.IntRange(1), default=3, show_default=True, help="Run each scheme that many times."
+    "--replicates",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="Run each scheme that many times.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True,
@@ -98,9 +106,10 @@ def feedback(
 ) -> None:  # fmt: skip
     """Say whether a sender should be told the rate of a link, and what it should be told.
 
-    TRACE is the link's capacity: Mahimahi's packet-delivery format, or rows of time and rate. How often its rate
-    changes, in round trips, says what can be hoped for; then a transfer is simulated on this very trace without
-    feedback, with the rate measured last (INSTCAP), and with the smallest of many means (EFFCAP).
+    TRACE is the link's capacity: Mahimahi's packet-delivery format, or rows of time and rate. How
+    often its rate changes, in round trips, says what can be hoped for; then a transfer is simulated
+    on this very trace without feedback, with the rate measured last (INSTCAP), and with the
+    smallest of many means (EFFCAP).
 
     \b
     Example:
@@ -167,15 +176,23 @@ def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_
 
 @advise.command()
 @scenario_options
-@click.option("--hop", metavar="NAME", help="Whose buffer. [default: the shared hop whose link is used most]")
+@click.option(
+    "--hop", metavar="NAME", help="Whose buffer. [default: the shared hop whose link is used most]"
+)
 @click.option(
     "--utilisation", metavar="SHARE",
     help="The least share of time for which its link is to be busy. [default: 98 % if a long flow crosses it]",
 )  # fmt: skip
-@click.option("--p99-delay", metavar="TIME", help="The most that waiting there may take for 99 % of the time.")
-@click.option("--loss", metavar="SHARE", help="The largest share of packets that its queue may drop.")
 @click.option(
-    "--completion-p95", metavar="TIME", help="The most that 95 % of the finite transfers through it may take."
+    "--p99-delay", metavar="TIME", help="The most that waiting there may take for 99 % of the time."
+)
+@click.option(
+    "--loss", metavar="SHARE", help="The largest share of packets that its queue may drop."
+)
+@click.option(
+    "--completion-p95",
+    metavar="TIME",
+    help="The most that 95 % of the finite transfers through it may take.",
 )
 @click.option(
     "--emulate", "emulated", is_flag=True,
@@ -187,7 +204,9 @@ def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_
     "[default: nothing is written]",
 )  # fmt: skip
 @click.option(
-    "--force", is_flag=True, help="Replace other advice in the folder; runs that are kept there are used again."
+    "--force",
+    is_flag=True,
+    help="Replace other advice in the folder; runs that are kept there are used again.",
 )
 @json_option
 def buffer(
@@ -197,15 +216,17 @@ def buffer(
 ) -> None:  # fmt: skip
     """Say how small the buffer before a link may be, and which to configure.
 
-    SCENARIO has link, flows and round trips; the queue of its bottleneck is replaced by drop-tail queues of all sizes,
-    each simulated with the same seeds. The answer is the smallest that meets every target, with the interval in which
-    it is known to lie, what binds, and what rules of thumb would give. Advised is one within those that meet them, with
-    its delay and loss: their geometric middle, and no more than twice the smallest. If there is none, it is said what
-    there is instead, active queue management included.
+    SCENARIO has link, flows and round trips; the queue of its bottleneck is replaced by drop-tail
+    queues of all sizes, each simulated with the same seeds. The answer is the smallest that meets
+    every target, with the interval in which it is known to lie, what binds, and what rules of thumb
+    would give. Advised is one within those that meet them, with its delay and loss: their geometric
+    middle, and no more than twice the smallest. If there is none, it is said what there is instead,
+    active queue management included.
 
     \b
     Example:
-      ackclock advise buffer examples/buffer-on-a-backbone.toml --utilisation 98% --p99-delay 20ms -o out/buffer
+      ackclock advise buffer examples/buffer-on-a-backbone.toml --utilisation 98% --p99-delay 20ms
+      -o out/buffer
     """
     from ackclock.cli.progress import progress
 
@@ -248,7 +269,11 @@ def buffer(
 
 
 def _print_buffer(
-    advice: "BufferAdvice", confirmation: "Confirmation | None", output: Path | None, *, as_json: bool
+    advice: "BufferAdvice",
+    confirmation: "Confirmation | None",
+    output: Path | None,
+    *,
+    as_json: bool,
 ) -> None:
     from ackclock.advice.buffer import words
     from ackclock.folder import write_whole

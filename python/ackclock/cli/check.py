@@ -12,7 +12,11 @@ from ackclock.cli.output import print_json, say
 @scenario_options
 @json_option
 def check(
-    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, as_json: bool
+    scenario: Path,
+    assignments: tuple[str, ...],
+    seed: int | None,
+    replicates: int | None,
+    as_json: bool,
 ) -> None:
     """Say whether a scenario can be run; with --json, print it with all defaults filled in.
 

@@ -52,7 +52,9 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
     unknown = next((name for name in chosen if name not in COMPARED), None)
     if unknown is not None:
         raise InputError(
-            "unknown-name", "--metrics", f'"{unknown}" is not compared; write some of {",".join(COMPARED)}, or all'
+            "unknown-name",
+            "--metrics",
+            f'"{unknown}" is not compared; write some of {",".join(COMPARED)}, or all',
         )
     return chosen
 
@@ -93,9 +95,10 @@ def compare(
 ) -> int:  # fmt: skip
     """Answer a scenario every way and lay the answers side by side.
 
-    Predicted, simulated, emulated, and measured from the captures of both: each number with its 95 % interval, how far
-    it is from the reference, and what explains that. A way that this machine cannot go is left empty, with the reason.
-    Given again, the command goes on where it was interrupted, and repeats nothing that is made of the same.
+    Predicted, simulated, emulated, and measured from the captures of both: each number with its 95
+    % interval, how far it is from the reference, and what explains that. A way that this machine
+    cannot go is left empty, with the reason. Given again, the command goes on where it was
+    interrupted, and repeats nothing that is made of the same.
 
     \b
     Example:
@@ -109,7 +112,11 @@ def compare(
     read = read_scenario(scenario, assignments, seed, replicates)
     default = Path("out") / f"{scenario.stem}-compared"
     folder = claim(
-        output, default, force=force, may_hold=each_method.COMPARISON, goes_on=partial(each_method.is_of, read)
+        output,
+        default,
+        force=force,
+        may_hold=each_method.COMPARISON,
+        goes_on=partial(each_method.is_of, read),
     )
     comparison = each_method.compare(
         read, folder, asked=asked, models=models, device=device, side_by_side=side_by_side,
@@ -140,12 +147,19 @@ def _print_warnings(comparison: "Comparison") -> None:
     for column in comparison.columns.values():
         if column.why:
             say(f"{column.label}: {column.why}", err=True)
-        for warning in (*column.result.run["warnings"], column.unsettled) if column.result is not None else ():
+        for warning in (
+            (*column.result.run["warnings"], column.unsettled) if column.result is not None else ()
+        ):
             if warning:
                 say(f"warning: {column.label}: {warning}", err=True)
-    silent = "predict" in comparison.columns and not any(row.cells["predict"].is_known for row in comparison.rows)
+    silent = "predict" in comparison.columns and not any(
+        row.cells["predict"].is_known for row in comparison.rows
+    )
     if silent and comparison.columns["predict"].result is not None:
-        say("predict: no model that was asked has an answer; ackclock predict says why of each", err=True)
+        say(
+            "predict: no model that was asked has an answer; ackclock predict says why of each",
+            err=True,
+        )
 
 
 def _print_json(comparison: "Comparison", folder: Path) -> None:
@@ -170,13 +184,20 @@ def _print_tables(comparison: "Comparison", metrics: list[str], folder: Path) ->
     from ackclock.stationarity import NOTE
 
     listed = explanations(comparison)
-    say(f"{comparison.run['name']}: 95 % intervals over replicates; residuals relative, [n] explained below")
+    say(
+        f"{comparison.run['name']}: 95 % intervals over replicates; residuals relative, [n] explained below"
+    )
     printed = [name for name in comparison.metrics if name in metrics]
     for name in printed:
         say()
         print_table(rendering.metric_table(comparison, name, listed))
     say()
-    if any(cell.is_marked for row in comparison.rows if row.metric in printed for cell in row.cells.values()):
+    if any(
+        cell.is_marked
+        for row in comparison.rows
+        if row.metric in printed
+        for cell in row.cells.values()
+    ):
         say(NOTE)
     say(tally(comparison))
     for one in listed:
@@ -186,7 +207,9 @@ def _print_tables(comparison: "Comparison", metrics: list[str], folder: Path) ->
     say(f"comparison: {folder}; the page with all tables and figures: ackclock report {folder}")
 
 
-def _print_explanation(comparison: "Comparison", one: "Explanation", count: int, words: list[str]) -> None:
+def _print_explanation(
+    comparison: "Comparison", one: "Explanation", count: int, words: list[str]
+) -> None:
     labels = [comparison.columns[name].label for name in (one.column, one.reference)]
     say(f"[{one.number}] {' − '.join(labels)}: {one.cause.sentence}")
     different = list(dict.fromkeys(words))
@@ -207,5 +230,11 @@ def _ending(comparison: "Comparison") -> int:
     if result is None or not result.unreliable:
         return 0
     runs = result.tables["fidelity"].num_rows
-    how = "averages take them in" if result.averages_unreliable else "averages leave them out unless told --unreliable"
-    return complain(f"unreliable: {len(result.unreliable)} of {runs} emulated runs; {how}", UNRELIABLE)
+    how = (
+        "averages take them in"
+        if result.averages_unreliable
+        else "averages leave them out unless told --unreliable"
+    )
+    return complain(
+        f"unreliable: {len(result.unreliable)} of {runs} emulated runs; {how}", UNRELIABLE
+    )

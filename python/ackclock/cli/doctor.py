@@ -12,7 +12,8 @@ from ackclock.cli.output import print_json, print_table
 def doctor(as_json: bool) -> int:
     """Say what this machine can do of an emulation, and what would help.
 
-    Tries everything for a moment, in namespaces of its own. Exits with 3 if no emulation is possible.
+    Tries everything for a moment, in namespaces of its own. Exits with 3 if no emulation is
+    possible.
 
     \b
     Example:

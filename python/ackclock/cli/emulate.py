@@ -33,7 +33,11 @@ if TYPE_CHECKING:
     help="What carries the packets; automatic takes a TUN device where there is one.",
 )  # fmt: skip
 @side_by_side_option
-@click.option("--no-pcap", is_flag=True, help="Keep no captures: they take about 112 bytes for each packet and place.")
+@click.option(
+    "--no-pcap",
+    is_flag=True,
+    help="Keep no captures: they take about 112 bytes for each packet and place.",
+)
 @models_option("usual")
 @unreliable_option
 @json_option
@@ -43,9 +47,9 @@ def emulate(
 ) -> int:  # fmt: skip
     """Run a scenario with the real Linux TCP stack in real time, print a summary and keep the result in a folder.
 
-    Hosts are namespaces that vanish with the command; `ackclock doctor` says what this machine can do. Runs that are
-    unreliable are kept, marked and left out of averages; then it exits with 4. Ctrl-C keeps what there is,
-    marked as partial.
+    Hosts are namespaces that vanish with the command; `ackclock doctor` says what this machine can
+    do. Runs that are unreliable are kept, marked and left out of averages; then it exits with 4.
+    Ctrl-C keeps what there is, marked as partial.
 
     \b
     Example:
@@ -82,12 +86,19 @@ def _trust(result: "Result") -> int:
     runs = run_tables.fidelity_rows(result)
     doubtful = [row for row in runs if not row["reliable"]]
     for row in doubtful:
-        say(f"warning: point {row['point']}, replicate {row['replicate']}: {row['verdict']}", err=True)
+        say(
+            f"warning: point {row['point']}, replicate {row['replicate']}: {row['verdict']}",
+            err=True,
+        )
     if result.run["failed"]:
         return complain("a run failed; the result holds the others", UNRELIABLE)
     if result.partial:
         return INTERRUPTED
     if not doubtful:
         return 0
-    how = "averages take them in" if result.averages_unreliable else "averages leave them out unless told --unreliable"
+    how = (
+        "averages take them in"
+        if result.averages_unreliable
+        else "averages leave them out unless told --unreliable"
+    )
     return complain(f"unreliable: {len(doubtful)} of {len(runs)} runs; {how}", UNRELIABLE)

@@ -119,7 +119,9 @@ def _read(error: BaseException) -> tuple[InputError | LackingError, int]:
 
 def _of_click(error: click.ClickException) -> InputError:
     """Click's complaints in our form: what, what is wrong with it; what to do."""
-    command = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "ackclock"
+    command = (
+        error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "ackclock"
+    )
     match error:
         case click.MissingParameter(param=click.Parameter() as known):
             return InputError("missing", _name(known), f"is missing; see {command} --help")
@@ -130,7 +132,9 @@ def _of_click(error: click.ClickException) -> InputError:
         case click.exceptions.NoSuchCommand():
             return InputError("unknown-name", "", error.format_message())
         case click.BadParameter(param=click.Parameter() as known):
-            return InputError(_CODES.get(type(known.type), "wrong-type"), _name(known), error.message)
+            return InputError(
+                _CODES.get(type(known.type), "wrong-type"), _name(known), error.message
+            )
     return InputError("syntax", "", error.format_message())
 
 
@@ -150,7 +154,10 @@ def _name(known: click.Parameter) -> str:
 def _of_system(error: OSError) -> tuple[InputError | LackingError, int]:
     if error.errno is None:  # the engine's, worded already
         return InputError("file", "", str(error)), BAD_INPUT
-    plainer = {errno.EEXIST: "is a file", errno.ENOTDIR: "leads through a file"}  # where a folder was wanted
+    plainer = {
+        errno.EEXIST: "is a file",
+        errno.ENOTDIR: "leads through a file",
+    }  # where a folder was wanted
     place, reason = str(error.filename or "this machine"), plainer.get(error.errno, error.strerror)
     if error.filename and error.errno in _BAD_PATH:
         return InputError("file", place, f"{reason}; choose another place"), BAD_INPUT

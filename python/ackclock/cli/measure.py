@@ -33,7 +33,9 @@ __all__ = ["measure"]
     help="Rate estimators to run along with the ACKs of what was captured near its sender: names with commas between "
     "them, or all; see ackclock show estimators.",
 )  # fmt: skip
-@click.option("--segments", is_flag=True, help="Keep the table of segments, for a time-sequence plot.")
+@click.option(
+    "--segments", is_flag=True, help="Keep the table of segments, for a time-sequence plot."
+)
 @click.option(
     "--top", type=click.IntRange(1), default=10, show_default=True,
     help="How many connections are shown, and models asked about: those with the most payload.",
@@ -47,8 +49,9 @@ def measure(
 ) -> int:  # fmt: skip
     """Say why the connections in a packet capture were not faster, and keep what was measured in a folder.
 
-    FILE is a capture (pcap, pcapng, packed with gzip or not), - for standard input, or the folder of a result of
-    simulate --pcap or of emulate. Ctrl-C keeps what has been read by then, marked as partial.
+    FILE is a capture (pcap, pcapng, packed with gzip or not), - for standard input, or the folder
+    of a result of simulate --pcap or of emulate. Ctrl-C keeps what has been read by then, marked as
+    partial.
 
     \b
     Example:
@@ -60,7 +63,9 @@ def measure(
     from ackclock.cli.progress import progress
 
     found = sources.find(source)
-    folder = claim(output, Path("out") / f"{found.stem}-measured", force=force, goes_on=measurement.is_partial)
+    folder = claim(
+        output, Path("out") / f"{found.stem}-measured", force=force, goes_on=measurement.is_partial
+    )
     with progress(f"measure {source}") as tell:
         result = measurement.measure(
             source, folder, interval=interval, segments=segments, estimators=estimators, models=models, top=top,

@@ -39,7 +39,9 @@ def scenario_options(command: _Command) -> _Command:
 def checked_time(example: str, *, from_zero: bool = False) -> Callable[..., str | None]:
     """A callback for an option that is a time: refuses what is none, and what is not positive, or not from zero on."""
 
-    def checked(_context: click.Context, option: click.Parameter, written: str | None) -> str | None:
+    def checked(
+        _context: click.Context, option: click.Parameter, written: str | None
+    ) -> str | None:
         from ackclock import units
 
         if written is None:
@@ -48,11 +50,15 @@ def checked_time(example: str, *, from_zero: bool = False) -> Callable[..., str 
             seconds = units.seconds(written)
         except ValueError:
             raise InputError(
-                "wrong-type", option.opts[0], f'"{written}" is no time; write for example "{example}"'
+                "wrong-type",
+                option.opts[0],
+                f'"{written}" is no time; write for example "{example}"',
             ) from None
         if seconds < 0 or (seconds == 0 and not from_zero):
             must = "must not be negative" if from_zero else "must be positive"
-            raise InputError("out-of-range", option.opts[0], f'"{written}" {must}; write for example "{example}"')
+            raise InputError(
+                "out-of-range", option.opts[0], f'"{written}" {must}; write for example "{example}"'
+            )
         return written
 
     return checked
@@ -97,10 +103,14 @@ side_by_side_option = click.option(
     help="How many emulated runs at once, each between hosts of its own; the verdict says if that was too much.",
 )  # fmt: skip
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, for machines.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON on standard output, for machines."
+)
 
 
-def read_scenario(path: Path, assignments: Iterable[str], seed: int | None, replicates: int | None) -> Scenario:
+def read_scenario(
+    path: Path, assignments: Iterable[str], seed: int | None, replicates: int | None
+) -> Scenario:
     """The checked scenario with what the command line changes."""
     from ackclock import engine
 

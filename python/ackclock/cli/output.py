@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from ackclock.table import Table
 
 
-#: Unicode categories of characters that are no text: control, format (direction among them), and line separators.
+#: Unicode categories of characters that are no text: control, format (direction among them), and
+#: line separators.
 _CONTROL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
@@ -28,7 +29,9 @@ def visible(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(_escaped(one) if one not in "\n\t" and category(one) in _CONTROL else one for one in text)
+    return "".join(
+        _escaped(one) if one not in "\n\t" and category(one) in _CONTROL else one for one in text
+    )
 
 
 def _escaped(character: str) -> str:
@@ -45,13 +48,16 @@ def print_json(value: Any) -> None:
 def print_table(table: "Table") -> None:
     """Prints a table.
 
-    On a terminal that is too narrow spare columns are left out; a table with keys goes on below, beside its keys again.
+    On a terminal that is too narrow spare columns are left out; a table with keys goes on below,
+    beside its keys again.
     """
     from rich.console import Console
 
     terminal = sys.stdout.isatty()
     # Where nobody looks, a row is a line however long it is.
-    console = Console(width=None if terminal else 10_000, highlight=False, emoji=False, markup=False)
+    console = Console(
+        width=None if terminal else 10_000, highlight=False, emoji=False, markup=False
+    )
     shown = _fitting(table, console.width) if terminal else table
     # Apart from the table, which would break it at its own width.
     console.print(visible(table.title), style="bold", soft_wrap=True)
@@ -93,7 +99,9 @@ def _fitting(table: "Table", width: int) -> "Table":
     """The table without as many of its spare columns as do not fit."""
     wide = _widths(table)
     kept = list(range(len(table.columns)))
-    spare = {at: column.spare for at, column in enumerate(table.columns) if column.spare is not None}
+    spare = {
+        at: column.spare for at, column in enumerate(table.columns) if column.spare is not None
+    }
     for at in sorted(spare, key=lambda position: spare[position]):
         if _total(wide, kept) <= width:
             break
@@ -115,7 +123,10 @@ def _parts(table: "Table", width: int) -> list[list[int]]:
 
 def _widths(table: "Table") -> list[int]:
     """The width of each column, in characters."""
-    names = [_stacked(name) if numeric else name for name, numeric in zip(table.head, table.numeric, strict=True)]
+    names = [
+        _stacked(name) if numeric else name
+        for name, numeric in zip(table.head, table.numeric, strict=True)
+    ]
     texts = table.texts
     return [
         max(len(line) for line in [*name.split("\n"), *(row[position] for row in texts)])

@@ -26,7 +26,8 @@ def claim(
 
     Args:
         output: The one that was asked for.
-        default: The one to take if none was. What it holds of an earlier command is replaced, which is said.
+        default: The one to take if none was. What it holds of an earlier command is replaced, which
+            is said.
         force: Whether another result in the folder that was asked for is replaced as well.
         may_hold: What the folder may hold.
         goes_on: Whether the command goes on with what a folder holds, rather than replacing it.
@@ -42,7 +43,9 @@ def claim(
         return folder
     if output is not None and not force:
         raise InputError(
-            "file", f"{folder}", f"holds another {may_hold.noun}; choose another folder, or replace it: --force"
+            "file",
+            f"{folder}",
+            f"holds another {may_hold.noun}; choose another folder, or replace it: --force",
         )
     say(f"replaces the {may_hold.noun} in {folder}", err=True)
     return folder

@@ -11,7 +11,13 @@ from click.core import ParameterSource
 
 from ackclock import units
 from ackclock.cli.compare import is_comparison, read
-from ackclock.cli.options import checked_time, json_option, models_option, read_result, unreliable_option
+from ackclock.cli.options import (
+    checked_time,
+    json_option,
+    models_option,
+    read_result,
+    unreliable_option,
+)
 from ackclock.cli.output import print_json, say
 from ackclock.cli.predicted import check_models, predicted
 from ackclock.errors import InputError
@@ -28,7 +34,11 @@ def _kind(_context: click.Context, _option: click.Parameter, name: str) -> str:
     from ackclock.plot import names
 
     if name not in (_ALL, *names()):
-        raise InputError("unknown-name", "--kind", f'unknown figure "{name}"; {suggestion(name, [_ALL, *names()])}')
+        raise InputError(
+            "unknown-name",
+            "--kind",
+            f'unknown figure "{name}"; {suggestion(name, [_ALL, *names()])}',
+        )
     return name
 
 
@@ -37,7 +47,9 @@ def _metric(_context: click.Context, _option: click.Parameter, name: str) -> str
 
     known = [entry.name for entry in METRICS]
     if name not in known:
-        raise InputError("unknown-name", "--metric", f'unknown metric "{name}"; {suggestion(name, known)}')
+        raise InputError(
+            "unknown-name", "--metric", f'unknown metric "{name}"; {suggestion(name, known)}'
+        )
     return name
 
 
@@ -59,7 +71,11 @@ def _metric(_context: click.Context, _option: click.Parameter, name: str) -> str
     help="Which point the other figures show, 0 being the first that `simulate` lists.",
 )
 @click.option(
-    "--replicate", type=click.IntRange(0), default=0, show_default=True, help="Which replicate figures over time show."
+    "--replicate",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Which replicate figures over time show.",
 )
 @click.option(
     "--connection", type=click.IntRange(0), default=0, show_default=True,
@@ -70,7 +86,11 @@ def _metric(_context: click.Context, _option: click.Parameter, name: str) -> str
     help="When figures over time begin; by default when the run does.",
 )  # fmt: skip
 @click.option(
-    "--to", "end", metavar="TIME", callback=checked_time("12 s"), help="When they end; by default when the run does."
+    "--to",
+    "end",
+    metavar="TIME",
+    callback=checked_time("12 s"),
+    help="When they end; by default when the run does.",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
@@ -94,7 +114,11 @@ def plot(
     from ackclock.plot import View
     from ackclock.result import Result
 
-    subject = read(run, unreliable=unreliable) if is_comparison(run) else read_result(run, unreliable=unreliable)
+    subject = (
+        read(run, unreliable=unreliable)
+        if is_comparison(run)
+        else read_result(run, unreliable=unreliable)
+    )
     _check_output(kind, output)
     view = View(None, metric, point, replicate, connection, _span(begin, end))
     _check_view(subject, view)
@@ -119,7 +143,9 @@ def _span(begin: str | None, end: str | None) -> tuple[float, float] | None:
     span = (units.seconds(begin or "0 s"), math.inf if end is None else units.seconds(end))
     if not span[0] < span[1]:
         raise InputError(
-            "contradiction", "--to", f"{end} is not after --from {begin}; write for example --from 10s --to 12s"
+            "contradiction",
+            "--to",
+            f"{end} is not after --from {begin}; write for example --from 10s --to 12s",
         )
     return span
 
@@ -134,7 +160,9 @@ def _check_output(kind: str, output: Path | None) -> None:
             "-o",
             f"{output} is one file, which cannot hold all figures; name a folder, or one with --kind",
         )
-    raise InputError("unsupported", "-o", f"{output} ends in no picture format; write {', '.join(formats)}")
+    raise InputError(
+        "unsupported", "-o", f"{output} ends in no picture format; write {', '.join(formats)}"
+    )
 
 
 def _chosen(subject: "Subject", kind: str, view: "View", run: Path) -> "list[FigureKind]":
@@ -145,21 +173,29 @@ def _chosen(subject: "Subject", kind: str, view: "View", run: Path) -> "list[Fig
     chosen = [one for one in found if kind in (_ALL, one.name)]
     if chosen:
         return chosen
-    others = f"choose from {', '.join(one.name for one in found)}" if found else "no figure shows it"
+    others = (
+        f"choose from {', '.join(one.name for one in found)}" if found else "no figure shows it"
+    )
     if kind == _ALL:
         raise InputError("no-data", str(run), others)
     reason = why_not(subject, kind, view) or ""
-    raise InputError("no-data", "--kind", f"{run} {reason}{'' if ';' in reason else f'; {others}'}", kind)
+    raise InputError(
+        "no-data", "--kind", f"{run} {reason}{'' if ';' in reason else f'; {others}'}", kind
+    )
 
 
-def _check_options(context: click.Context, chosen: "list[FigureKind]", kind: str, run: Path) -> None:
+def _check_options(
+    context: click.Context, chosen: "list[FigureKind]", kind: str, run: Path
+) -> None:
     """Refuses options that none of the figures takes."""
     taken = {name for one in chosen for name in one.takes}
     for option, name in _view_options():
         is_given = context.get_parameter_source(option.name or "") == ParameterSource.COMMANDLINE
         if is_given and name not in taken:
             figures = f"figures of {run}" if kind == _ALL else f"--kind {kind}"
-            raise InputError("contradiction", option.opts[0], f"does not apply to {figures}; remove it")
+            raise InputError(
+                "contradiction", option.opts[0], f"does not apply to {figures}; remove it"
+            )
 
 
 def _view_options() -> Iterator[tuple[click.Parameter, str]]:
@@ -185,11 +221,15 @@ def _check_view(subject: "Subject", view: "View") -> None:
         asked = getattr(view, name)
         if asked >= count:
             raise InputError(
-                "out-of-range", f"--{name}", f"there is no {name} {asked}; {name}s go from 0 to {count - 1}"
+                "out-of-range",
+                f"--{name}",
+                f"there is no {name} {asked}; {name}s go from 0 to {count - 1}",
             )
 
 
-def _draw(subject: "Subject", chosen: "list[FigureKind]", view: "View", run: Path, output: Path | None) -> list[Path]:
+def _draw(
+    subject: "Subject", chosen: "list[FigureKind]", view: "View", run: Path, output: Path | None
+) -> list[Path]:
     """Draws figures and writes them, all or none; gives the files."""
     from ackclock.cli.progress import progress
     from ackclock.plot import save
@@ -214,4 +254,6 @@ def _paths(run: Path, chosen: "list[FigureKind]", output: Path | None, view: "Vi
     if output is not None and len(chosen) == 1 and output.suffix:
         return [output]
     folder = output or run / "figures"
-    return [folder / f"{view.metric if 'metric' in kind.takes else kind.name}.svg" for kind in chosen]
+    return [
+        folder / f"{view.metric if 'metric' in kind.takes else kind.name}.svg" for kind in chosen
+    ]

@@ -28,7 +28,11 @@ class PredictCommand(click.Command):
     """The command on scenarios, which hands over to a command of the model's if the first word is no scenario."""
 
     def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
     ) -> click.Context:
         """As of any command, but perhaps of another one."""
         word = next((one for one in args if one != "--json"), "-")
@@ -41,7 +45,9 @@ class PredictCommand(click.Command):
         except InputError as error:
             stop = "" if str(error).endswith("?") else "."
             raise InputError(
-                "unknown-name", "", f"{error.message}{stop} A scenario's file must exist or end in .toml"
+                "unknown-name",
+                "",
+                f"{error.message}{stop} A scenario's file must exist or end in .toml",
             ) from None
         rest = list(args)
         rest.remove(word)
@@ -53,15 +59,22 @@ class PredictCommand(click.Command):
 @models_option("all")
 @json_option
 def predict(
-    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, models: str, as_json: bool
+    scenario: Path,
+    assignments: tuple[str, ...],
+    seed: int | None,
+    replicates: int | None,
+    models: str,
+    as_json: bool,
 ) -> None:
     """Ask models about every flow of a scenario, or one model about plain numbers.
 
-    The first word says which: a file that exists, or ends in .toml, is a scenario; anything else is a model's name.
+    The first word says which: a file that exists, or ends in .toml, is a scenario; anything else is
+    a model's name.
 
-    Of a scenario each model says what each flow gets, whether it applies, and which of its assumptions the flow
-    violates. A model by name takes its own options, see for example: ackclock predict pftk --help. With several values
-    of one of them it prints a table; with --solve it looks for the input that gives an output.
+    Of a scenario each model says what each flow gets, whether it applies, and which of its
+    assumptions the flow violates. A model by name takes its own options, see for example: ackclock
+    predict pftk --help. With several values of one of them it prints a table; with --solve it looks
+    for the input that gives an output.
 
     \b
     Example:
@@ -83,10 +96,13 @@ def predict(
 
 def _command(model: "Model") -> click.Command:
     options: list[click.Parameter] = [
-        click.Option([_option(one.name)], metavar=_metavar(one.unit), help=_help(model, one)) for one in model.inputs
+        click.Option([_option(one.name)], metavar=_metavar(one.unit), help=_help(model, one))
+        for one in model.inputs
     ]
     options += [
-        click.Option([_option(one.name)], metavar=_metavar(one.unit), help=f"With --solve: {one.meaning}.")
+        click.Option(
+            [_option(one.name)], metavar=_metavar(one.unit), help=f"With --solve: {one.meaning}."
+        )
         for one in model.outputs
     ]
     options += [
@@ -96,22 +112,36 @@ def _command(model: "Model") -> click.Command:
             help="Look for the value of this input that gives an output the value said of it.",
         ),
         click.Option(
-            ["--mss"], default=_MSS, show_default=True, help="Payload of a segment, between segments and bits or bytes."
+            ["--mss"],
+            default=_MSS,
+            show_default=True,
+            help="Payload of a segment, between segments and bits or bytes.",
         ),
     ]
     if any(one.on_wire for one in model.inputs):
         options.append(
-            click.Option(["--header"], default=_HEADER, show_default=True, help="What a link carries besides.")
+            click.Option(
+                ["--header"],
+                default=_HEADER,
+                show_default=True,
+                help="What a link carries besides.",
+            )
         )
     options.append(
-        click.Option(["--json", "as_json"], is_flag=True, help="Print JSON on standard output, for machines.")
+        click.Option(
+            ["--json", "as_json"], is_flag=True, help="Print JSON on standard output, for machines."
+        )
     )
 
-    def run(solve: str | None, as_json: bool, mss: str, header: str = "0 bytes", **written: str | None) -> None:
+    def run(
+        solve: str | None, as_json: bool, mss: str, header: str = "0 bytes", **written: str | None
+    ) -> None:
         given = {name: text for name, text in written.items() if text is not None}
         _run(model, given, solve, _Units(mss, header), as_json)
 
-    formula = model.formula.replace("\n\n", "\n\n\b\n")  # click fills paragraphs that do not begin so
+    formula = model.formula.replace(
+        "\n\n", "\n\n\b\n"
+    )  # click fills paragraphs that do not begin so
     text = f"{model.label}: {model.summary}\n\n\b\n{formula}\n\nReference: {model.reference}."
     return click.Command(model.name, params=options, callback=run, help=text)
 
@@ -121,12 +151,18 @@ def _option(name: str) -> str:
 
 
 def _metavar(unit: str) -> str:
-    return {"": "NUMBER", "s": "TIME", "segments": "SEGMENTS", "segments/s": "RATE"}.get(unit, "NUMBER")
+    return {"": "NUMBER", "s": "TIME", "segments": "SEGMENTS", "segments/s": "RATE"}.get(
+        unit, "NUMBER"
+    )
 
 
 def _help(model: "Model", one: "Input") -> str:
     record = next(entry for entry in model.described()["inputs"] if entry["name"] == one.name)
-    facts = [one.letter, one.domain.words(one.letter or one.name)] if one.letter else [one.domain.words(one.name)]
+    facts = (
+        [one.letter, one.domain.words(one.letter or one.name)]
+        if one.letter
+        else [one.domain.words(one.name)]
+    )
     facts.append(record["default"] if one.default is None else f"default: {record['default']}")
     return f"{one.meaning[0].upper()}{one.meaning[1:]}. [{'; '.join(facts)}]"
 
@@ -140,7 +176,9 @@ class _Units:
         self.header_bytes = self._bytes("--header", header)
         if self.mss_bytes <= 0 or self.header_bytes < 0:
             raise InputError(
-                "out-of-range", "--mss", f"{mss} with --header {header} is no segment; write for example {_MSS}"
+                "out-of-range",
+                "--mss",
+                f"{mss} with --header {header} is no segment; write for example {_MSS}",
             )
 
     @staticmethod
@@ -165,7 +203,9 @@ class _Units:
 
     def _number(self, one: "Input | Output", written: str) -> float:
         domain: Domain | None = getattr(one, "domain", None)
-        example = {"": "1%", "s": "100ms", "segments": "64", "segments/s": "5Mbit/s"}.get(one.unit, "0.4")
+        example = {"": "1%", "s": "100ms", "segments": "64", "segments/s": "5Mbit/s"}.get(
+            one.unit, "0.4"
+        )
         if domain is not None and domain.values:
             example = " or ".join(f"{value:g}" for value in domain.values)
         if written == "unlimited" and one.unit == "segments":
@@ -174,7 +214,9 @@ class _Units:
             read = units.parse(written)
         except ValueError:
             raise InputError(
-                "wrong-type", _option(one.name), f'"{written}" is no quantity; write for example {example}'
+                "wrong-type",
+                _option(one.name),
+                f'"{written}" is no quantity; write for example {example}',
             ) from None
         size = self.mss_bytes + (self.header_bytes if getattr(one, "on_wire", False) else 0.0)
         scales = {
@@ -188,22 +230,32 @@ class _Units:
             scale = scales[read.base] * (units.parse(f"1 {read.unit}").amount if read.unit else 1.0)
             self._written.setdefault(one.name, (scale, read.unit))
             return read.amount * scales[read.base]
-        code, wrong = ("wrong-unit", "is in another unit") if read.unit else ("no-unit", "has no unit")
-        raise InputError(code, _option(one.name), f'"{written}" {wrong}; write for example {example}')
+        code, wrong = (
+            ("wrong-unit", "is in another unit") if read.unit else ("no-unit", "has no unit")
+        )
+        raise InputError(
+            code, _option(one.name), f'"{written}" {wrong}; write for example {example}'
+        )
 
     def words(self, one: "Input | Output", value: float) -> str:
         """A value for people."""
         if value == inf:
             return "unlimited"
         if one.unit == "segments/s":
-            bits = value * 8 * (self.mss_bytes + (self.header_bytes if getattr(one, "on_wire", False) else 0.0))
+            bits = (
+                value
+                * 8
+                * (self.mss_bytes + (self.header_bytes if getattr(one, "on_wire", False) else 0.0))
+            )
             return f"{bits / 1e6:.4g} Mbit/s"
         if one.unit == "s":
             return f"{value * 1e3:.4g} ms" if abs(value) < 1 else f"{value:.4g} s"
         return f"{value:.4g} {one.unit}".rstrip()
 
 
-def _run(model: "Model", written: dict[str, str], solve: str | None, units: _Units, as_json: bool) -> None:
+def _run(
+    model: "Model", written: dict[str, str], solve: str | None, units: _Units, as_json: bool
+) -> None:
     targets = {one.name: one for one in model.outputs if one.name in written}
     given = {name: text for name, text in written.items() if name not in targets}
     values = {name: units.read(model.input(name), text) for name, text in given.items()}
@@ -211,7 +263,11 @@ def _run(model: "Model", written: dict[str, str], solve: str | None, units: _Uni
         if solve is not None:
             _solve(model, values, solve.replace("-", "_"), targets, written, units, as_json)
         elif targets:
-            raise InputError("missing", _option(next(iter(targets))), "is an output; say with --solve what to look for")
+            raise InputError(
+                "missing",
+                _option(next(iter(targets))),
+                "is an output; say with --solve what to look for",
+            )
         else:
             _answer(model, values, units, as_json)
     except InputError as error:
@@ -243,25 +299,40 @@ def _combinations(values: dict[str, list[float]]) -> list[dict[str, float]]:
             _option(most),
             f"{rows:,} answers are asked for; give fewer values, for {_MOST_ROWS:,} at most",
         )
-    return [dict(zip(values, combination, strict=True)) for combination in product(*values.values())]
+    return [
+        dict(zip(values, combination, strict=True)) for combination in product(*values.values())
+    ]
 
 
 def _answer(model: "Model", values: dict[str, list[float]], units: _Units, as_json: bool) -> None:
     from ackclock.table import table
 
     asked = _combinations(values)
-    known = [{name: float(value) for name, value in model.completed(**one).items()} for one in asked]
+    known = [
+        {name: float(value) for name, value in model.completed(**one).items()} for one in asked
+    ]
     answers = [{name: float(value) for name, value in model.answer(**one).items()} for one in known]
     if as_json:
         _print_as_json(
-            model, units, [{"inputs": one, "outputs": says} for one, says in zip(known, answers, strict=True)]
+            model,
+            units,
+            [{"inputs": one, "outputs": says} for one, says in zip(known, answers, strict=True)],
         )
     elif len(asked) == 1:
         cells = [
-            [one.name, units.words(one, answers[0][one.name]), _in_segments(one, answers[0][one.name]), one.meaning]
+            [
+                one.name,
+                units.words(one, answers[0][one.name]),
+                _in_segments(one, answers[0][one.name]),
+                one.meaning,
+            ]
             for one in model.outputs
         ]
-        print_table(table(_title(model, known[0], units), ["output", "value", "in segments", "meaning"], cells))
+        print_table(
+            table(
+                _title(model, known[0], units), ["output", "value", "in segments", "meaning"], cells
+            )
+        )
     else:
         varied = [name for name, several in values.items() if len(several) > 1]
         cells = [
@@ -269,7 +340,11 @@ def _answer(model: "Model", values: dict[str, list[float]], units: _Units, as_js
             + [units.words(output, says[output.name]) for output in model.outputs]
             for one, says in zip(known, answers, strict=True)
         ]
-        fixed = {name: value for name, value in known[0].items() if all(one[name] == value for one in known)}
+        fixed = {
+            name: value
+            for name, value in known[0].items()
+            if all(one[name] == value for one in known)
+        }
         head = varied + [one.name for one in model.outputs]
         print_table(table(_title(model, fixed, units), head, cells, keys=len(varied)))
 
@@ -295,7 +370,9 @@ def _solve(
         raise InputError("missing", "--solve", f"needs the value of one output, one of {names}")
     if unknown not in [one.name for one in model.inputs]:
         raise InputError(
-            "unknown-name", "--solve", f"{unknown} is no input; write one of {', '.join(_names(model.inputs))}"
+            "unknown-name",
+            "--solve",
+            f"{unknown} is no input; write one of {', '.join(_names(model.inputs))}",
         )
     [target] = targets.values()
     asked = model.input(unknown)
@@ -307,7 +384,13 @@ def _solve(
             try:
                 rows.append(
                     row
-                    | {"values": list(solve(model, unknown, aim, output=target.name, say=units.say, **known).values)}
+                    | {
+                        "values": list(
+                            solve(
+                                model, unknown, aim, output=target.name, say=units.say, **known
+                            ).values
+                        )
+                    }
                 )
             except NoSolutionError as error:
                 rows.append(row | {"values": [], "why_not": str(error)})
@@ -334,6 +417,12 @@ def _names(records: "Iterable[Input]") -> list[str]:
 def _print_as_json(model: "Model", units: _Units, answers: list[dict[str, Any]]) -> None:
     """In the model's units, which are said; an infinite input is `unlimited`."""
     for answer in answers:
-        answer["inputs"] = {name: "unlimited" if value == inf else value for name, value in answer["inputs"].items()}
-    named = {one.name: one.unit for one in model.inputs} | {one.name: one.unit for one in model.outputs}
-    print_json({"model": model.name, "mss_bytes": units.mss_bytes, "units": named, "answers": answers})
+        answer["inputs"] = {
+            name: "unlimited" if value == inf else value for name, value in answer["inputs"].items()
+        }
+    named = {one.name: one.unit for one in model.inputs} | {
+        one.name: one.unit for one in model.outputs
+    }
+    print_json(
+        {"model": model.name, "mss_bytes": units.mss_bytes, "units": named, "answers": answers}
+    )

@@ -29,7 +29,8 @@ def progress(what: str, duration_s: float | None = None) -> Iterator[Tell]:
 
     Args:
         what: Is going on.
-        duration_s: How long it takes, if that is known before; then it is shown at once if it is more than ten seconds.
+        duration_s: How long it takes, if that is known before; then it is shown at once if it is
+            more than ten seconds.
     """
     started = time.monotonic()
     announced = duration_s is not None and duration_s > _QUIET_S

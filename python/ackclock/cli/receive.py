@@ -6,7 +6,14 @@ import click
 
 from ackclock.cli.options import checked_time
 from ackclock.cli.place import claim, force_option
-from ackclock.cli.session import conclude, moment, never_began, read_security, session_options, session_output
+from ackclock.cli.session import (
+    conclude,
+    moment,
+    never_began,
+    read_security,
+    session_options,
+    session_output,
+)
 from ackclock.errors import InputError
 
 
@@ -32,11 +39,12 @@ def receive(
 ) -> int:  # fmt: skip
     """Ask a sender for its data and take it, over UDP, unencrypted.
 
-    Everybody on the path can read the data: a key keeps strangers from taking part, and encrypts nothing.
+    Everybody on the path can read the data: a key keeps strangers from taking part, and encrypts
+    nothing.
 
-    SENDER is where it waits, host:port. DATA is a file, or - for standard output; without it, what arrives is counted
-    and thrown away. What is lost on the way stays lost, and data goes out in the order of its arrival. Ctrl-C ends the
-    session in good order.
+    SENDER is where it waits, host:port. DATA is a file, or - for standard output; without it, what
+    arrives is counted and thrown away. What is lost on the way stays lost, and data goes out in the
+    order of its arrival. Ctrl-C ends the session in good order.
 
     \b
     Example:
@@ -47,7 +55,9 @@ def receive(
     from ackclock.cli.progress import progress
 
     if data == session.STANDARD and as_json:
-        raise InputError("contradiction", "--json", "is of no use, as the data goes to standard output")
+        raise InputError(
+            "contradiction", "--json", "is of no use, as the data goes to standard output"
+        )
     folder = claim(output, Path("out/received"), force=force, goes_on=never_began)
     security = read_security(key_file, insecure, insecure_anywhere, insecure_key_file)
     with progress(f"receive from {sender}") as tell:

@@ -17,8 +17,8 @@ from ackclock.cli.output import print_json, print_table
 def replay(run: Path, as_json: bool) -> int:
     """Push the recorded packets of an emulation through the hops again, and demand the same decisions.
 
-    Every departure to the nanosecond, every drop and mark. Of a run that was killed it takes what was recorded, and
-    says how far that goes. Exits with 4 if something differs.
+    Every departure to the nanosecond, every drop and mark. Of a run that was killed it takes what
+    was recorded, and says how far that goes. Exits with 4 if something differs.
 
     \b
     Example:
@@ -50,7 +50,9 @@ def replay(run: Path, as_json: bool) -> int:
         return 0
     first = different[0]
     where = f"point {first['point']}, replicate {first['replicate']}"
-    return complain(f"{len(different)} of {len(runs)} runs differ; {where}: {first['difference']}", UNRELIABLE)
+    return complain(
+        f"{len(different)} of {len(runs)} runs differ; {where}: {first['difference']}", UNRELIABLE
+    )
 
 
 def _extent(run: dict[str, Any]) -> str:

@@ -22,7 +22,9 @@ from ackclock.errors import InputError
 @models_option("usual")
 @unreliable_option
 @json_option
-def report(runs: tuple[Path, ...], output: Path | None, models: str, unreliable: bool, as_json: bool) -> None:
+def report(
+    runs: tuple[Path, ...], output: Path | None, models: str, unreliable: bool, as_json: bool
+) -> None:
     """Write one self-contained HTML page: scenario, capture or session, tables, figures, versions and seeds.
 
     RUNS are results, or one comparison.
@@ -35,11 +37,15 @@ def report(runs: tuple[Path, ...], output: Path | None, models: str, unreliable:
 
     path = output or runs[0] / "report.html"
     if path.is_dir():
-        raise InputError("contradiction", "-o", f"{path} is a folder; write for example -o {path}/report.html")
+        raise InputError(
+            "contradiction", "-o", f"{path} is a folder; write for example -o {path}/report.html"
+        )
     compared = [run for run in runs if is_comparison(run)]
     if compared and len(runs) > 1:
         raise InputError(
-            "contradiction", f"{compared[0]}", "is a comparison, which has a page of its own; give it alone"
+            "contradiction",
+            f"{compared[0]}",
+            "is a comparison, which has a page of its own; give it alone",
         )
     if compared:
         comparison = read(compared[0], unreliable=unreliable)

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("names", nargs=-1)
 @click.option("--all", "everything", is_flag=True, help="Reproduce all there is.")
-@click.option("--list", "listed", is_flag=True, help="List what there is, and about how long it takes.")
+@click.option(
+    "--list", "listed", is_flag=True, help="List what there is, and about how long it takes."
+)
 @click.option(
     "--quick",
     is_flag=True,
@@ -35,12 +37,14 @@ if TYPE_CHECKING:
     help="The gallery's folder. What is in it and made of the same is not computed again.",
 )  # fmt: skip
 @json_option
-def reproduce(names: tuple[str, ...], everything: bool, listed: bool, quick: bool, output: Path, as_json: bool) -> int:
+def reproduce(
+    names: tuple[str, ...], everything: bool, listed: bool, quick: bool, output: Path, as_json: bool
+) -> int:
     """Compute published tables and figures again: their numbers beside ours, a verdict, a gallery.
 
-    NAMES are experiments, or groups of them. What is emulated takes as long as its scenario lasts; where that is not
-    possible the verdict says so. Exits with 4 if something that we claim is not so any more, or an emulation is not to
-    be trusted.
+    NAMES are experiments, or groups of them. What is emulated takes as long as its scenario lasts;
+    where that is not possible the verdict says so. Exits with 4 if something that we claim is not
+    so any more, or an emulation is not to be trusted.
 
     \b
     Example:
@@ -50,7 +54,9 @@ def reproduce(names: tuple[str, ...], everything: bool, listed: bool, quick: boo
     """
     if not (names or everything or listed):
         raise InputError(
-            "missing", "NAMES", "is missing; write names or groups, or --all; see ackclock reproduce --list"
+            "missing",
+            "NAMES",
+            "is missing; write names or groups, or --all; see ackclock reproduce --list",
         )
     wanted = chosen(names, experiments())
     if everything or not names:
@@ -68,12 +74,18 @@ def reproduce(names: tuple[str, ...], everything: bool, listed: bool, quick: boo
     _print_records(records, page, as_json)
     left = len(wanted) - len(records)
     if left:
-        return complain(f"interrupted; {len(records)} done, {left} left: the same command goes on", INTERRUPTED)
+        return complain(
+            f"interrupted; {len(records)} done, {left} left: the same command goes on", INTERRUPTED
+        )
     failed = [record["name"] for record in records if record["verdict"]["kind"] == Kind.CHANGED]
     if failed:
         return complain(f"numbers have changed: {', '.join(failed)}", UNRELIABLE)
-    doubtful = [record["name"] for record in records if record["verdict"]["kind"] == Kind.UNRELIABLE]
-    return complain(f"unreliable: {', '.join(doubtful)}; run it again", UNRELIABLE) if doubtful else 0
+    doubtful = [
+        record["name"] for record in records if record["verdict"]["kind"] == Kind.UNRELIABLE
+    ]
+    return (
+        complain(f"unreliable: {', '.join(doubtful)}; run it again", UNRELIABLE) if doubtful else 0
+    )
 
 
 def _print_catalogue(experiments: Iterable[Experiment], as_json: bool) -> None:
@@ -83,7 +95,13 @@ def _print_catalogue(experiments: Iterable[Experiment], as_json: bool) -> None:
         return
     head = ["name", "shows", "seconds", "question"]
     for source, group in groupby(experiments, key=lambda one: one.source):
-        print_table(table(source, head, ([one.name, one.shows, f"{one.cost_s:g}", one.question] for one in group)))
+        print_table(
+            table(
+                source,
+                head,
+                ([one.name, one.shows, f"{one.cost_s:g}", one.question] for one in group),
+            )
+        )
 
 
 def _print_records(records: "list[Record]", page: Path, as_json: bool) -> None:

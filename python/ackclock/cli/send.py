@@ -7,7 +7,14 @@ import click
 
 from ackclock.cli.output import say
 from ackclock.cli.place import claim, force_option
-from ackclock.cli.session import conclude, moment, never_began, read_security, session_options, session_output
+from ackclock.cli.session import (
+    conclude,
+    moment,
+    never_began,
+    read_security,
+    session_options,
+    session_output,
+)
 from ackclock.errors import InputError
 
 
@@ -22,16 +29,30 @@ from ackclock.errors import InputError
     help="A rate control to offer, by name or as a table with parameters; may be repeated. By default all; see: "
     "ackclock show rate_controls.",
 )  # fmt: skip
-@click.option("--bytes", "amount", metavar="SIZE", help="How much data to make up; by default without end.")
-@click.option("--tick", default="1 ms", show_default=True, metavar="TIME", help="Packets leave at whole ticks.")
+@click.option(
+    "--bytes", "amount", metavar="SIZE", help="How much data to make up; by default without end."
+)
+@click.option(
+    "--tick",
+    default="1 ms",
+    show_default=True,
+    metavar="TIME",
+    help="Packets leave at whole ticks.",
+)
 @click.option(
     "--burst", default="2 packets", show_default=True, metavar="COUNT",
     help="Packets that may leave together even if a tick owes fewer.",
 )  # fmt: skip
 @click.option(
-    "--jitter", default="0 s", show_default=True, metavar="TIME", help="Most that a packet is late by chance."
+    "--jitter",
+    default="0 s",
+    show_default=True,
+    metavar="TIME",
+    help="Most that a packet is late by chance.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Of chance; by default a random one.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), help="Of chance; by default a random one."
+)
 @session_output("out/sent")
 @force_option
 @session_options
@@ -43,10 +64,11 @@ def send(
 ) -> int:  # fmt: skip
     """Wait for a receiver and send it data over UDP, unencrypted, as fast as a rate control allows.
 
-    Everybody on the path can read the data: a key keeps strangers from taking part, and encrypts nothing.
+    Everybody on the path can read the data: a key keeps strangers from taking part, and encrypts
+    nothing.
 
-    DATA is a file, or - for standard input; without it, data is made up. Nothing is sent again: what is lost on the
-    way does not arrive. Ctrl-C ends the session in good order.
+    DATA is a file, or - for standard input; without it, data is made up. Nothing is sent again:
+    what is lost on the way does not arrive. Ctrl-C ends the session in good order.
 
     \b
     Example:

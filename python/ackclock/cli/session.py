@@ -65,7 +65,10 @@ def session_options(command: _Command) -> _Command:
 def session_output(default: str) -> _Command:
     """The option `--output`; its help names the default."""
     return click.option(
-        "-o", "--output", type=click.Path(path_type=Path), help=f"The result's folder; by default {default}."
+        "-o",
+        "--output",
+        type=click.Path(path_type=Path),
+        help=f"The result's folder; by default {default}.",
     )
 
 
@@ -75,7 +78,9 @@ def never_began(folder: Path) -> bool:
     return isinstance(session, dict) and session.get("ending") == "no_answer"
 
 
-def read_security(key_file: Path | None, insecure: bool, anywhere: bool, shared_key: bool) -> "Security":
+def read_security(
+    key_file: Path | None, insecure: bool, anywhere: bool, shared_key: bool
+) -> "Security":
     """Reads the key, or what is said instead of one; `shared_key` is whether others may be able to read its file.
 
     Raises:
@@ -105,7 +110,9 @@ def moment(now: dict[str, Any] | None) -> str:
     """How a session stands, in a few words."""
     if now is None:
         return "nobody yet"
-    words = [f"{now['rate_bit_per_s'] * 1e-6:.4g} Mbit/s"] if now["rate_bit_per_s"] is not None else []
+    words = (
+        [f"{now['rate_bit_per_s'] * 1e-6:.4g} Mbit/s"] if now["rate_bit_per_s"] is not None else []
+    )
     if now["rtt_s"] is not None:
         words.append(f"RTT {now['rtt_s'] * 1e3:.3g} ms")
     if now["loss"]:

@@ -54,7 +54,10 @@ def _presets() -> Records:
     described = schema()["$defs"]["Preset"]["oneOf"]
     summaries = {one["const"]: one.get("description", "") for one in described}
     presets = registry()["presets"]
-    return {name: {"name": name, "summary": summaries[name], "values": values} for name, values in presets.items()}
+    return {
+        name: {"name": name, "summary": summaries[name], "values": values}
+        for name, values in presets.items()
+    }
 
 
 def _models() -> Records:
@@ -67,7 +70,8 @@ def _metrics() -> Records:
     from ackclock.metrics import METRICS
 
     return {
-        one.name: {"name": one.name, "label": one.label, "unit": one.unit, "summary": one.summary} for one in METRICS
+        one.name: {"name": one.name, "label": one.label, "unit": one.unit, "summary": one.summary}
+        for one in METRICS
     }
 
 
@@ -120,7 +124,11 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
     listed = records(kind)
     if name is not None:
         if name not in listed:
-            raise InputError("unknown-name", "NAME", f'"{name}" is none of the {kind}; {suggestion(name, listed)}')
+            raise InputError(
+                "unknown-name",
+                "NAME",
+                f'"{name}" is none of the {kind}; {suggestion(name, listed)}',
+            )
         listed = {name: listed[name]}
     if as_json:
         print_json(list(listed.values()))
@@ -137,7 +145,9 @@ def overview(kind: str, listed: Records) -> "Table":
 
     told = ("name", "label", "unit", "methods", "options", "summary", "reference")
     columns = [name for name in told if any(name in one for one in listed.values())]
-    return table(kind, columns, ([_text(one.get(name, "")) for name in columns] for one in listed.values()))
+    return table(
+        kind, columns, ([_text(one.get(name, "")) for name in columns] for one in listed.values())
+    )
 
 
 def details(record: dict[str, Any]) -> "list[Table]":
@@ -147,7 +157,17 @@ def details(record: dict[str, Any]) -> "list[Table]":
     tables = []
     words = [
         [name, _text(record[name])]
-        for name in ("label", "summary", "says", "reference", "unit", "group", "cost_s", "methods", "options")
+        for name in (
+            "label",
+            "summary",
+            "says",
+            "reference",
+            "unit",
+            "group",
+            "cost_s",
+            "methods",
+            "options",
+        )
         if record.get(name)
     ]
     if words:
@@ -158,16 +178,30 @@ def details(record: dict[str, Any]) -> "list[Table]":
         tables.append(table(title, ["parameter", "default", "choices or example", "meaning"], rows))
     if record.get("facts"):
         known = {name: fact for name, fact in record["facts"].items() if fact is not None}
-        tables.append(table("facts, of the example or the defaults", ["fact", "value"], _flat(known)))
+        tables.append(
+            table("facts, of the example or the defaults", ["fact", "value"], _flat(known))
+        )
     if "values" in record:
         tables.append(table(record["name"], ["parameter", "value"], _flat(record["values"])))
     if "columns" in record:
         tables.append(_members("columns", record["columns"], ("name", "summary")))
     if "formula" in record:
         tables.append(table("formula", [""], ([line] for line in record["formula"].splitlines())))
-        tables.append(_members("inputs", record["inputs"], ("name", "letter", "unit", "default", "domain", "meaning")))
+        tables.append(
+            _members(
+                "inputs",
+                record["inputs"],
+                ("name", "letter", "unit", "default", "domain", "meaning"),
+            )
+        )
         tables.append(_members("outputs", record["outputs"], ("name", "letter", "unit", "meaning")))
-        tables.append(table("assumptions", ["", ""], ([one["name"], one["sentence"]] for one in record["assumptions"])))
+        tables.append(
+            table(
+                "assumptions",
+                ["", ""],
+                ([one["name"], one["sentence"]] for one in record["assumptions"]),
+            )
+        )
     return tables
 
 
@@ -200,14 +234,24 @@ def parameters(schema: dict[str, Any]) -> list[list[str]]:
 
 
 def _choices(described: dict[str, Any]) -> str:
-    choices = described.get("enum") or [one["const"] for one in described.get("oneOf", []) if "const" in one]
-    return " | ".join(map(_text, choices)) if choices else "; ".join(map(_text, described.get("examples", [])[:1]))
+    choices = described.get("enum") or [
+        one["const"] for one in described.get("oneOf", []) if "const" in one
+    ]
+    return (
+        " | ".join(map(_text, choices))
+        if choices
+        else "; ".join(map(_text, described.get("examples", [])[:1]))
+    )
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> list[list[str]]:
     rows = []
     for name, value in values.items():
-        rows += _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else [[prefix + name, _text(value)]]
+        rows += (
+            _flat(value, f"{prefix}{name}.")
+            if isinstance(value, dict)
+            else [[prefix + name, _text(value)]]
+        )
     return rows
 
 

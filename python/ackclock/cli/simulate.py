@@ -5,7 +5,13 @@ from pathlib import Path
 import click
 
 from ackclock.cli.errors import INTERRUPTED
-from ackclock.cli.options import json_option, models_option, output_option, read_scenario, scenario_options
+from ackclock.cli.options import (
+    json_option,
+    models_option,
+    output_option,
+    read_scenario,
+    scenario_options,
+)
 from ackclock.cli.place import claim, force_option
 from ackclock.cli.summary import print_run, print_warnings
 
@@ -19,7 +25,11 @@ from ackclock.cli.summary import print_run, print_warnings
     type=click.IntRange(1),
     help="How many to use; by default one for each core. The result does not depend on it.",
 )
-@click.option("--packets", is_flag=True, help="Keep the table of packets, one row for each event of each packet.")
+@click.option(
+    "--packets",
+    is_flag=True,
+    help="Keep the table of packets, one row for each event of each packet.",
+)
 @click.option("--pcap", is_flag=True, help="Keep a capture of each run, for Wireshark.")
 @models_option("usual")
 @json_option
@@ -29,8 +39,8 @@ def simulate(
 ) -> int:  # fmt: skip
     """Run a scenario packet by packet, print a summary and keep the result in a folder.
 
-    Ctrl-C keeps what there is, marked as partial. Given again, the command goes on after the runs that were finished,
-    whatever ended it.
+    Ctrl-C keeps what there is, marked as partial. Given again, the command goes on after the runs
+    that were finished, whatever ended it.
 
     \b
     Example:

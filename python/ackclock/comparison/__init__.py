@@ -5,7 +5,17 @@
 
 from ackclock.comparison.causes import CAUSES, Cause, Evidence, Finding, cause, findings
 from ackclock.comparison.column import COLUMNS, Column, label_of
-from ackclock.comparison.table import COMPARED, EXCEEDS, SLIGHT, UNSURE, WITHIN, Cell, Comparison, Residual, Row
+from ackclock.comparison.table import (
+    COMPARED,
+    EXCEEDS,
+    SLIGHT,
+    UNSURE,
+    WITHIN,
+    Cell,
+    Comparison,
+    Residual,
+    Row,
+)
 
 __all__ = [
     "CAUSES", "COLUMNS", "COMPARED", "EXCEEDS", "SLIGHT", "UNSURE", "WITHIN", "Cause", "Cell", "Column", "Comparison",

@@ -11,7 +11,8 @@ from ackclock.stationarity import Stationarity, judge
 
 __all__ = ["COLUMNS", "Column", "label_of", "reference_of"]
 
-# By the name of its folder: how it is called, and what its captures are of, if it is measured. In the order of tables.
+# By the name of its folder: how it is called, and what its captures are of, if it is measured. In
+# the order of tables.
 COLUMNS: dict[str, tuple[str, str]] = {
     "predict": ("predict", ""),
     "simulate": ("simulate", ""),
@@ -81,7 +82,9 @@ class Column:
         left_out = self._left_out_at_source
         return {
             (self.numbers[own], subject): {
-                replicate: value for replicate, value in values.items() if (own, replicate) not in left_out
+                replicate: value
+                for replicate, value in values.items()
+                if (own, replicate) not in left_out
             }
             for (own, subject), values in found.items()
             if own in self.numbers
@@ -140,7 +143,9 @@ class Column:
 
 def reference_of(columns: Mapping[str, Column]) -> str | None:
     """Which column the others are held against; None if none has an answer."""
-    return next((name for name in _REFERENCES if name in columns and columns[name].result is not None), None)
+    return next(
+        (name for name in _REFERENCES if name in columns and columns[name].result is not None), None
+    )
 
 
 def _by_point(result: Result | None, table: str) -> dict[int | None, list[dict[str, Any]]]:

@@ -1,8 +1,9 @@
 """One scenario answered every way, into one folder.
 
-The folder holds a result of each way, `NAME/`, as the way itself writes it; `comparison.json` and `comparison.parquet`,
-what came of laying them side by side; and `report.html`. Results are `kept` by content: what is whole and was made of
-the same is not made again, so that an interrupted command, given again, goes on.
+The folder holds a result of each way, `NAME/`, as the way itself writes it; `comparison.json` and
+`comparison.parquet`, what came of laying them side by side; and `report.html`. Results are `kept`
+by content: what is whole and was made of the same is not made again, so that an interrupted
+command, given again, goes on.
 """
 
 import contextlib
@@ -21,7 +22,14 @@ from ackclock import engine, facts
 from ackclock.comparison import COLUMNS, Column, Comparison
 from ackclock.comparison.rows import FIELDS, explanation_rows, rows
 from ackclock.errors import InputError, LackingError
-from ackclock.folder import RESULT, Contents, read_object, refuse_foreign_folder, refuse_unwritable_folder, write_whole
+from ackclock.folder import (
+    RESULT,
+    Contents,
+    read_object,
+    refuse_foreign_folder,
+    refuse_unwritable_folder,
+    write_whole,
+)
 from ackclock.models import chosen
 from ackclock.result import COMPRESSION, Result
 from ackclock.run import address, cache, prediction
@@ -50,7 +58,9 @@ COMPARISON = Contents(
 class Watch(Protocol):
     """Is told what goes on: see `ackclock.progress.progress`."""
 
-    def __call__(self, what: str, duration_s: float | None = None) -> AbstractContextManager[Callable[[float], None]]:
+    def __call__(
+        self, what: str, duration_s: float | None = None
+    ) -> AbstractContextManager[Callable[[float], None]]:
         """Gives a function to be told the share done."""
 
 
@@ -69,15 +79,17 @@ def compare(
 ) -> Comparison:
     """Answers a scenario every way that is asked for, and lays the answers side by side.
 
-    A way that this machine cannot go, or that has no answer, is a column without numbers that says why.
+    A way that this machine cannot go, or that has no answer, is a column without numbers that says
+    why.
 
     Args:
         scenario: With or without a sweep.
-        folder: For the results and the comparison. What is there of an earlier comparison is used if it is whole and
-            made of the same, and replaced if not.
+        folder: For the results and the comparison. What is there of an earlier comparison is used
+            if it is whole and made of the same, and replaced if not.
         asked: Any of `WAYS`. Captures are measured of whatever else is asked for and makes some.
         models: As for `predict`.
-        real_time_s: Emulate no longer than that, see `ackclock.real_time.part_within`; None for no limit.
+        real_time_s: Emulate no longer than that, see `ackclock.real_time.part_within`; None for no
+            limit.
         device: What carries an emulation's packets.
         side_by_side: How many runs are emulated at once.
         averages_unreliable: Whether averages take in the emulated runs that are unreliable.
@@ -108,7 +120,9 @@ def compare(
         if work.interrupted:
             raise KeyboardInterrupt
         raise LackingError("lacking", "", "; ".join(column.why for column in work.columns.values()))
-    comparison = Comparison(work.description(), _with(work.columns, averages_unreliable=averages_unreliable))
+    comparison = Comparison(
+        work.description(), _with(work.columns, averages_unreliable=averages_unreliable)
+    )
     _write_tables(folder, comparison)
     return comparison
 
@@ -117,11 +131,17 @@ def refuse(asked: Sequence[str]) -> None:
     """Raises `ValueError` if these are no ways that can be compared."""
     unknown = next((name for name in asked if name not in METHODS), None)
     if unknown is not None:
-        raise InputError("unknown-name", "", f'unknown method "{unknown}"; choose from {",".join(METHODS)}')
+        raise InputError(
+            "unknown-name", "", f'unknown method "{unknown}"; choose from {",".join(METHODS)}'
+        )
     if set(asked) <= {"predict", "measure"} and "measure" in asked:
-        raise InputError("missing", "", "measure needs captures; write for example simulate,measure")
+        raise InputError(
+            "missing", "", "measure needs captures; write for example simulate,measure"
+        )
     if not asked:
-        raise InputError("missing", "", f"there is nothing to compare; write some of {','.join(METHODS)}")
+        raise InputError(
+            "missing", "", f"there is nothing to compare; write some of {','.join(METHODS)}"
+        )
 
 
 def prepare(folder: Path) -> None:
@@ -153,7 +173,8 @@ def load(folder: str | Path, *, averages_unreliable: bool = False) -> Comparison
     """The comparison in a folder, laid side by side anew from the results in it.
 
     Raises:
-        ValueError: There is none, it is damaged or of another version, or it was interrupted before it had an answer.
+        ValueError: There is none, it is damaged or of another version, or it was interrupted before
+        it had an answer.
     """
     folder = Path(folder)
     found = _read(folder)
@@ -206,7 +227,9 @@ class _Work:
     def description(self) -> dict[str, Any]:
         """What comparison.json says before anything is compared."""
         resolved = [point.scenario.resolve().tree for point in self._points]
-        cut_off = any(one.result is not None and one.result.partial for one in self.columns.values())
+        cut_off = any(
+            one.result is not None and one.result.partial for one in self.columns.values()
+        )
         return {
             "schema": SCHEMA,
             "name": resolved[0]["name"],
@@ -256,15 +279,23 @@ class _Work:
 
     def _emulate(self) -> Result | None:
         part = part_within(self._scenario, self._real_time_s, self._side_by_side)
-        self._why = f"left out to stay within {self._real_time_s:g} s: {part.left_out}" if part.left_out else ""
+        self._why = (
+            f"left out to stay within {self._real_time_s:g} s: {part.left_out}"
+            if part.left_out
+            else ""
+        )
         if part.scenario is None:
             return None
         folder = self._folder / "emulate"
         known = cache.known(folder, address.of_emulation(part.scenario, self._device))
         if known is not None:
-            self._announce(f"emulate: taken from {folder}, which holds these runs; remove it to repeat")
+            self._announce(
+                f"emulate: taken from {folder}, which holds these runs; remove it to repeat"
+            )
             return known
-        if not facts.media(self._points[0].scenario.resolve().tree):  # with any, it is refused before it takes time
+        if not facts.media(
+            self._points[0].scenario.resolve().tree
+        ):  # with any, it is refused before it takes time
             self._announce(_announcement(part, self._side_by_side))
         with self._watch("emulate", part.duration_s) as tell:
             return cache.emulate(
@@ -316,7 +347,9 @@ def _write_tables(folder: Path, comparison: Comparison) -> None:
     types |= dict.fromkeys(("causes", "explanations"), pa.list_(pa.string()))
     table = pa.Table.from_pylist(rows(comparison), pa.schema(types))
     parquet.write_table(table, folder / "comparison.parquet", compression=COMPRESSION)
-    write_whole(folder / COMPARISON.mark, json_text({**comparison.run, **found, "columns": columns}))
+    write_whole(
+        folder / COMPARISON.mark, json_text({**comparison.run, **found, "columns": columns})
+    )
 
 
 _NUMBERS = ("mean", "low", "high", "residual", "residual_low", "residual_high", "residual_share")

@@ -59,7 +59,11 @@ def explanations(comparison: Comparison) -> list[Explanation]:
 
 def numbers_of(listed: Sequence[Explanation], column: str, residual: Residual) -> list[int]:
     """The explanations of a residual by number."""
-    names = [finding.cause for finding in residual.findings] if residual.standing in (EXCEEDS, UNSURE) else []
+    names = (
+        [finding.cause for finding in residual.findings]
+        if residual.standing in (EXCEEDS, UNSURE)
+        else []
+    )
     return [one.number for one in listed if one.column == column and one.cause.name in names]
 
 
@@ -68,11 +72,18 @@ def tally(comparison: Comparison) -> str:
     residuals = [residual for row in comparison.rows for residual in row.residuals.values()]
     if not residuals:
         return "Nothing can be held against anything: fewer than two ways know a number."
-    counts = {kind: sum(one.standing == kind for one in residuals) for kind in (WITHIN, SLIGHT, EXCEEDS, UNSURE)}
+    counts = {
+        kind: sum(one.standing == kind for one in residuals)
+        for kind in (WITHIN, SLIGHT, EXCEEDS, UNSURE)
+    }
     unexplained = sum(one.is_unexplained for one in residuals)
     words = f"Of {len(residuals)} residuals {counts[WITHIN]} are within their 95 % interval"
     words += f", {counts[SLIGHT]} are outside but less than 1 %" if counts[SLIGHT] else ""
-    words += f", {counts[EXCEEDS]} exceed it, {unexplained} of them unexplained" if counts[EXCEEDS] else ""
+    words += (
+        f", {counts[EXCEEDS]} exceed it, {unexplained} of them unexplained"
+        if counts[EXCEEDS]
+        else ""
+    )
     words += f", {counts[UNSURE]} have none" if counts[UNSURE] else ""
     chance = round(0.05 * (len(residuals) - counts[UNSURE]))
     return words + (f". By chance alone about {chance} would exceed it." if chance else ".")

@@ -16,13 +16,15 @@ from ackclock.result.flows import control_of, is_controlled, rivals
 
 __all__ = ["Observations", "Topic"]
 
-# Metrics that causes look at besides the one that a residual is of. Those of hops count for the flow that crosses them.
+# Metrics that causes look at besides the one that a residual is of. Those of hops count for the
+# flow that crosses them.
 _EVIDENCE_OF_FLOWS = (
     "timeouts", "retransmissions", "rtt", "cwnd", "smoothed_rtt", "cwnd_drift", "early_retransmissions",
 )  # fmt: skip
 _EVIDENCE_OF_HOPS = ("tail_drop_rate",)
 
-# Hops where packets wait for less than this share of a round trip are left out: it changes nothing by a hundredth.
+# Hops where packets wait for less than this share of a round trip are left out: it changes nothing
+# by a hundredth.
 _WAITING = 0.01
 
 _OF_HOPS = frozenset({"queueing_delay"})
@@ -77,7 +79,9 @@ class Observations:
         for point, entry in enumerate(self._points):
             scenario = entry["scenario"]
             if name in _OF_HOPS:
-                subjects = [(hop["name"], self._crossing(point, hop["name"])) for hop in scenario["hops"]]
+                subjects = [
+                    (hop["name"], self._crossing(point, hop["name"])) for hop in scenario["hops"]
+                ]
             elif name in _OF_ALL_FLOWS:
                 controlled = [flow for flow in scenario["flows"] if is_controlled(flow)]
                 subjects = [(ALL_FLOWS, controlled)] if rivals(controlled) > 1 else []
@@ -89,11 +93,16 @@ class Observations:
     def matters(self, name: str, topic: Topic) -> bool:
         """Whether any way knows a number; of a hop, whether so much waits there that a round trip is longer for it."""
         runs = [one for one in self._columns.values() if one.method != "predict"]
-        means = [_mean(self.values(one, metric(name)).get((topic.point, topic.subject), {}).values()) for one in runs]
+        means = [
+            _mean(self.values(one, metric(name)).get((topic.point, topic.subject), {}).values())
+            for one in runs
+        ]
         if name in _OF_HOPS:
             crossing = self._crossing(topic.point, topic.subject)
             paths = self._paths[topic.point]
-            shortest = min((paths[flow["name"]].round_trip.base_s for flow in crossing), default=math.inf)
+            shortest = min(
+                (paths[flow["name"]].round_trip.base_s for flow in crossing), default=math.inf
+            )
             return any(mean > _WAITING * shortest for mean in means)
         predict = self._columns.get("predict")
         told = predict is not None and self.prediction(predict, metric(name), topic) is not None
@@ -113,7 +122,9 @@ class Observations:
     def prediction(self, column: Column, what: Metric, topic: Topic) -> Prediction | None:
         """What the model says that fits best."""
         rows = self.predictions(column, topic)
-        return best(rows, what, dict(topic.flow)) if topic.is_flow and topic.flow is not None else None
+        return (
+            best(rows, what, dict(topic.flow)) if topic.is_flow and topic.flow is not None else None
+        )
 
     def of_both(self, column: Column, reference: Column, topic: Topic) -> dict[str, Any]:
         """The fields of `Evidence` that are about the runs rather than about the residual."""
@@ -139,16 +150,22 @@ class Observations:
     def _predictions(self) -> dict[tuple[int | None, str], list[dict[str, Any]]]:
         column = self._columns.get("predict")
         found: dict[tuple[int | None, str], list[dict[str, Any]]] = {}
-        for row in column.result.tables["predictions"].to_pylist() if column and column.result else []:
+        for row in (
+            column.result.tables["predictions"].to_pylist() if column and column.result else []
+        ):
             told = {name: dict(row[name] or ()) for name in ("inputs", "outputs")}
             found.setdefault((row["point"], row["flow"]), []).append(row | told)
         return found
 
     @cached_property
     def _paths(self) -> list[dict[str, FlowPath]]:
-        return [{path.flow: path for path in flow_paths(entry["scenario"])} for entry in self._points]
+        return [
+            {path.flow: path for path in flow_paths(entry["scenario"])} for entry in self._points
+        ]
 
-    def _topic(self, point: int, subject: str, flows: Sequence[Mapping[str, Any]], name: str) -> Topic:
+    def _topic(
+        self, point: int, subject: str, flows: Sequence[Mapping[str, Any]], name: str
+    ) -> Topic:
         scenario = self._points[point]["scenario"]
         flow = flows[0] if len(flows) == 1 else None
         path = self._paths[point][flow["name"]] if flow is not None else None

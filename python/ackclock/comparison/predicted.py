@@ -33,8 +33,8 @@ class Prediction(NamedTuple):
 def best(rows: Iterable[Row], what: Metric, flow: Row) -> Prediction | None:
     """Of the rows of the table `predictions` about one flow of one point the number of the model that fits best.
 
-    That is the one of which the flow violates the fewest assumptions; of several the one that takes the least for
-    granted; of several the first in the list of models.
+    That is the one of which the flow violates the fewest assumptions; of several the one that takes
+    the least for granted; of several the first in the list of models.
     """
     found = [said for row in rows if (said := _said(row, what, flow)) is not None]
     return min(found, key=lambda one: (len(one.violated), len(one.model.assumptions)), default=None)

@@ -10,7 +10,14 @@ from ackclock.stationarity import NOTE, starred
 from ackclock.table import Cell as Shown
 from ackclock.table import Column, Table, Written, in_shown_unit, number, short, table
 
-__all__ = ["answer_table", "explanation_table", "metric_table", "place", "title", "unexplained_table"]
+__all__ = [
+    "answer_table",
+    "explanation_table",
+    "metric_table",
+    "place",
+    "title",
+    "unexplained_table",
+]
 
 _Columns = list[tuple[Column, list[Shown]]]
 
@@ -31,12 +38,18 @@ def metric_table(comparison: Comparison, name: str, listed: Sequence[Explanation
     for column, of in comparison.columns.items():
         if any(row.cells[column].is_known for row in rows):
             spare = _SPARE_MEASURED if COLUMNS[column][1] else None
-            columns.append((Column(of.label, spare=spare), [_number(row.cells[column], name) for row in rows]))
+            columns.append(
+                (Column(of.label, spare=spare), [_number(row.cells[column], name) for row in rows])
+            )
     for column, of in comparison.columns.items():
         if any(column in row.residuals for row in rows):
-            label = f"{of.label} − {comparison.columns[str(comparison.reference_for(column))].label}"
+            label = (
+                f"{of.label} − {comparison.columns[str(comparison.reference_for(column))].label}"
+            )
             spare = _SPARE_RESIDUAL if COLUMNS[column][1] else None
-            columns.append((Column(label, spare=spare), [_residual(row, column, listed) for row in rows]))
+            columns.append(
+                (Column(label, spare=spare), [_residual(row, column, listed) for row in rows])
+            )
     for doubt, told in _FIDELITY:
         words = [told(comparison, row) for row in rows]
         if any(words):
@@ -55,7 +68,9 @@ def _of_rows(comparison: Comparison, name: str, rows: Sequence[Row]) -> _Columns
     ]
     subject = "hop" if rows and not rows[0].control and name != "fairness" else "flow"
     columns.append((Column(subject), [row.subject for row in rows]))
-    if any(row.control not in ("", row.subject) for row in rows):  # a flow may be called as its control
+    if any(
+        row.control not in ("", row.subject) for row in rows
+    ):  # a flow may be called as its control
         columns.append((Column("control", spare=_SPARE_CONTROL), [row.control for row in rows]))
     return columns
 
@@ -73,10 +88,17 @@ def note(comparison: Comparison, name: str) -> str:
         f"{comparison.columns[column].label} ({cell.why})"
         for row in comparison.rows
         for column, cell in row.cells.items()
-        if row.metric == name and not cell.is_known and comparison.columns[column].result is not None
+        if row.metric == name
+        and not cell.is_known
+        and comparison.columns[column].result is not None
     )
     unknown = f" Not known everywhere of {'; of '.join(why)}." if why else ""
-    marked = any(cell.is_marked for row in comparison.rows if row.metric == name for cell in row.cells.values())
+    marked = any(
+        cell.is_marked
+        for row in comparison.rows
+        if row.metric == name
+        for cell in row.cells.values()
+    )
     return f"{metric(name).summary}{unknown}{f' {NOTE}.' if marked else ''}"
 
 
@@ -116,7 +138,9 @@ def unexplained_table(comparison: Comparison) -> Table:
             if residual.is_unexplained:
                 labels = [comparison.columns[name].label for name in (column, residual.reference)]
                 size = written_residual(residual, metric(row.metric).shown_per_unit)
-                rows.append([" − ".join(labels), metric(row.metric).label, place(comparison, row), size])
+                rows.append(
+                    [" − ".join(labels), metric(row.metric).label, place(comparison, row), size]
+                )
     note = "They exceed their interval, and no known cause shows."
     return table("Unexplained", ["residual", "metric", "of", "size"], rows, note)
 
@@ -133,7 +157,11 @@ def _swept(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
     """The swept parameters that the row does not say otherwise."""
     paths = list(comparison.points[0]["assignments"])
     points = comparison.points
-    return [path for path in paths if not all(points[row.point]["assignments"][path] == row.control for row in rows)]
+    return [
+        path
+        for path in paths
+        if not all(points[row.point]["assignments"][path] == row.control for row in rows)
+    ]
 
 
 def _number(cell: Cell, name: str) -> Shown:
@@ -151,7 +179,9 @@ def _residual(row: Row, column: str, listed: Sequence[Explanation]) -> Shown:
     if residual.is_unexplained:
         marks = UNEXPLAINED
     shown_per_unit = metric(row.metric).shown_per_unit
-    return Written(residual.relative, f"{written_residual(residual, shown_per_unit)} {marks}".rstrip())
+    return Written(
+        residual.relative, f"{written_residual(residual, shown_per_unit)} {marks}".rstrip()
+    )
 
 
 def _verdict(_comparison: Comparison, row: Row) -> str:

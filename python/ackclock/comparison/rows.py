@@ -38,7 +38,12 @@ FIELDS = {
 def rows(comparison: Comparison) -> list[dict[str, Any]]:
     """One row for each metric, point, flow or hop, and way: `FIELDS`."""
     return [
-        {"metric": row.metric, "unit": metric(row.metric).unit, "point": row.point, "subject": row.subject}
+        {
+            "metric": row.metric,
+            "unit": metric(row.metric).unit,
+            "point": row.point,
+            "subject": row.subject,
+        }
         | {"method": column}
         | _of_cell(cell)
         | _of_residual(row, column)
@@ -72,7 +77,14 @@ def _of_cell(cell: Cell) -> dict[str, Any]:
 def _of_residual(row: Row, column: str) -> dict[str, Any]:
     residual: Residual | None = row.residuals.get(column)
     if residual is None:
-        names = ("reference", "residual", "residual_low", "residual_high", "residual_share", "standing")
+        names = (
+            "reference",
+            "residual",
+            "residual_low",
+            "residual_high",
+            "residual_share",
+            "standing",
+        )
         return {**dict.fromkeys(names), "causes": [], "explanations": []}
     gap = residual.difference
     return {

@@ -14,7 +14,17 @@ from ackclock.comparison.observed import Observations, Topic
 from ackclock.comparison.predicted import Prediction, why_none
 from ackclock.metrics import Interval, Metric, difference, interval, metric
 
-__all__ = ["COMPARED", "EXCEEDS", "SLIGHT", "UNSURE", "WITHIN", "Cell", "Comparison", "Residual", "Row"]
+__all__ = [
+    "COMPARED",
+    "EXCEEDS",
+    "SLIGHT",
+    "UNSURE",
+    "WITHIN",
+    "Cell",
+    "Comparison",
+    "Residual",
+    "Row",
+]
 
 # The metrics that are compared, in the order of tables.
 COMPARED = (
@@ -22,7 +32,8 @@ COMPARED = (
     "fairness",
 )  # fmt: skip
 
-# What a residual can be. A slight one (`NOTICEABLE`) stands out where numbers hardly spread; no cause is looked for.
+# What a residual can be. A slight one (`NOTICEABLE`) stands out where numbers hardly spread; no
+# cause is looked for.
 WITHIN, EXCEEDS, UNSURE = "within its interval", "exceeds its interval", "no interval"
 SLIGHT = "exceeds its interval, less than 1 %"
 
@@ -31,7 +42,10 @@ _EQUAL = 1e-9
 
 # What a way never knows, and why.
 _UNKNOWN = {
-    ("emulate", "rtt_p99"): "the kernel tells smoothed round-trip times only; the measure of its captures has them all",
+    (
+        "emulate",
+        "rtt_p99",
+    ): "the kernel tells smoothed round-trip times only; the measure of its captures has them all",
     ("measure", "queueing_delay"): "a capture shows packets, not queues",
 }
 
@@ -40,7 +54,8 @@ class Cell(NamedTuple):
     """One way's number.
 
     Attributes:
-        interval: Mean over replicates and 95 % interval, in the metric's unit; not a number if it is not known.
+        interval: Mean over replicates and 95 % interval, in the metric's unit; not a number if it
+            is not known.
         values: By replicate, those that count; empty for a model, in which there is no chance.
         why: Why it is not known; empty if it is.
         fidelity: How far it can be trusted, in a few words; empty for what is computed.
@@ -93,7 +108,8 @@ class Row(NamedTuple):
         subject: The flow's or the hop's name, or `all flows`.
         control: The flow's congestion control; empty of what is no flow.
         cells: By the column's name.
-        residuals: By the column's name; none of a reference, nor where one of both numbers is not known.
+        residuals: By the column's name; none of a reference, nor where one of both numbers is not
+            known.
     """
 
     metric: str
@@ -109,8 +125,9 @@ class Comparison:
     """One scenario answered every way that was asked for.
 
     Attributes:
-        run: What `comparison.json` says of it: `name`, `seed`, `replicates`, `versions`, `partial`, the `scenario` as
-            it was given, and `points`, each with its `assignments` and resolved `scenario`.
+        run: What `comparison.json` says of it: `name`, `seed`, `replicates`, `versions`, `partial`,
+            the `scenario` as it was given, and `points`, each with its `assignments` and resolved
+            `scenario`.
         columns: By name, in the order of tables; those without an answer too.
     """
 
@@ -158,7 +175,9 @@ class Comparison:
         return None if name == self.reference else self.reference
 
     def _row(self, what: Metric, topic: Topic, observations: Observations) -> Row:
-        cells = {name: _cell(column, what, topic, observations) for name, column in self.columns.items()}
+        cells = {
+            name: _cell(column, what, topic, observations) for name, column in self.columns.items()
+        }
         residuals = {}
         for name in cells:
             against = self.reference_for(name)
@@ -167,7 +186,13 @@ class Comparison:
         return Row(what.name, topic.point, topic.subject, topic.control, cells, residuals)
 
     def _residual(
-        self, what: Metric, topic: Topic, name: str, against: str, cells: Mapping[str, Cell], observations: Observations
+        self,
+        what: Metric,
+        topic: Topic,
+        name: str,
+        against: str,
+        cells: Mapping[str, Cell],
+        observations: Observations,
     ) -> Residual:
         cell, other = cells[name], cells[against]
         column, reference = self.columns[name], self.columns[against]
@@ -195,12 +220,17 @@ def _cell(column: Column, what: Metric, topic: Topic, observations: Observations
         said = observations.prediction(column, what, topic)
         if said is None:
             asked = observations.predictions(column, topic)
-            return Cell(unknown, {}, why_none(asked, what) if topic.is_flow else "models are about flows")
+            return Cell(
+                unknown, {}, why_none(asked, what) if topic.is_flow else "models are about flows"
+            )
         verdict = f"violated: {', '.join(said.violated)}" if said.violated else "applies"
         return Cell(Interval(said.value, math.nan, 0), {}, "", verdict, said)
     values = observations.values(column, what).get((topic.point, topic.subject), {})
     found = interval(list(values.values()))
-    why, marked = _why_unknown(column, what, topic, found), column.marks(what.name, topic.point, topic.subject)
+    why, marked = (
+        _why_unknown(column, what, topic, found),
+        column.marks(what.name, topic.point, topic.subject),
+    )
     return Cell(found, values, why, column.fidelity(topic.point), is_marked=marked and not why)
 
 
@@ -216,14 +246,17 @@ def _why_unknown(column: Column, what: Metric, topic: Topic, found: Interval) ->
 def _gap(cell: Cell, other: Cell, *, paired: bool) -> Interval:
     """Way less reference.
 
-    A model has no chance in it, so that the reference's own Student-t interval is the difference's. What was captured
-    and measured is of the same runs, so that it is taken run by run. Of other ways it is Welch's.
+    A model has no chance in it, so that the reference's own Student-t interval is the difference's.
+    What was captured and measured is of the same runs, so that it is taken run by run. Of other
+    ways it is Welch's.
     """
     if cell.prediction is not None or other.prediction is not None:
         exact = cell if cell.prediction is not None else other
         spread = other if exact is cell else cell
         half_width = 0.0 if spread.prediction is not None else spread.interval.half_width
-        return Interval(cell.interval.mean - other.interval.mean, half_width, spread.interval.replicates)
+        return Interval(
+            cell.interval.mean - other.interval.mean, half_width, spread.interval.replicates
+        )
     if paired:
         both = [replicate for replicate in cell.values if replicate in other.values]
         return interval([cell.values[replicate] - other.values[replicate] for replicate in both])

@@ -13,8 +13,21 @@ from ackclock.metrics.estimates import settling_time
 from ackclock.metrics.fairness import fairness, jain
 from ackclock.metrics.metric import Metric, Value
 from ackclock.metrics.rates import Series, series
-from ackclock.metrics.response import Outage, Response, outage, outage_of, recovery_rounds, response, response_to
-from ackclock.metrics.self_similarity import Hurst, arrivals_per_interval, hurst_variance_time, hurst_wavelet
+from ackclock.metrics.response import (
+    Outage,
+    Response,
+    outage,
+    outage_of,
+    recovery_rounds,
+    response,
+    response_to,
+)
+from ackclock.metrics.self_similarity import (
+    Hurst,
+    arrivals_per_interval,
+    hurst_variance_time,
+    hurst_wavelet,
+)
 from ackclock.metrics.sharing import CONVERGED_SHARE, CONVERGENCE_INTERVAL_S, closeness, rate_ratio
 from ackclock.metrics.smoothness import (
     TIME_SCALES_S,
@@ -247,14 +260,19 @@ def metric(name: str) -> Metric:
         if entry.name == name:
             return entry
     raise InputError(
-        "unknown-name", "", f"{name!r} is no metric; write one of {', '.join(entry.name for entry in METRICS)}"
+        "unknown-name",
+        "",
+        f"{name!r} is no metric; write one of {', '.join(entry.name for entry in METRICS)}",
     )
 
 
 def summarise(result: Result, what: Metric) -> list[Summary]:
     """Means over replicates with 95 % Student-t confidence intervals, for each point and subject."""
     replicates = by_replicate(result, what)
-    return [Summary(point, subject, interval(list(values.values()))) for (point, subject), values in replicates.items()]
+    return [
+        Summary(point, subject, interval(list(values.values())))
+        for (point, subject), values in replicates.items()
+    ]
 
 
 def by_replicate(result: Result, what: Metric) -> dict[tuple[int, str], dict[int, float]]:

@@ -1,7 +1,7 @@
 """Metrics of flows whose instances arrive and end, and what such flows mean for the others.
 
-How many instances are active at a time is the time for which each is, summed up, over the time that is measured: by
-Little's law the rate at which they arrive times the mean time that one takes.
+How many instances are active at a time is the time for which each is, summed up, over the time that
+is measured: by Little's law the rate at which they arrive times the mean time that one takes.
 """
 
 import math
@@ -32,8 +32,12 @@ def measured_s(result: Result, point: int) -> float:
 def active_flows(result: Result) -> list[Value]:
     """How many of a flow's instances are active at a time, on average."""
     return [
-        Value(point, replicate, flow, float(np.nansum(rows["measured_s"])) / measured_s(result, point))
-        for (point, replicate, flow), rows in grouped(result.tables["flows"], _KEYS, ("measured_s",))
+        Value(
+            point, replicate, flow, float(np.nansum(rows["measured_s"])) / measured_s(result, point)
+        )
+        for (point, replicate, flow), rows in grouped(
+            result.tables["flows"], _KEYS, ("measured_s",)
+        )
     ]
 
 
@@ -60,14 +64,20 @@ def incomplete_share(result: Result) -> list[Value]:
 def _flows(result: Result) -> dict[tuple[int, str], dict[str, Any]]:
     """What scenarios say of their flows, by point and name; of a capture from elsewhere nothing."""
     scenarios = enumerate(point["scenario"] or {} for point in result.points)
-    return {(point, flow["name"]): flow for point, scenario in scenarios for flow in scenario.get("flows", ())}
+    return {
+        (point, flow["name"]): flow
+        for point, scenario in scenarios
+        for flow in scenario.get("flows", ())
+    }
 
 
 def _transfers(result: Result) -> list[tuple[tuple[int, int, str], dict[str, Any]]]:
     """The completion times of each flow's instances that count."""
     arrive = arriving(result)
     found = []
-    for (point, replicate, flow), rows in grouped(result.tables["flows"], _KEYS, ("start_s", "completion_time_s")):
+    for (point, replicate, flow), rows in grouped(
+        result.tables["flows"], _KEYS, ("start_s", "completion_time_s")
+    ):
         if (point, flow) in arrive:
             warm = rows["start_s"] >= measured_time(result, point)[0]
             rows = {name: values[warm] for name, values in rows.items()}

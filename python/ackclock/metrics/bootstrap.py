@@ -1,8 +1,9 @@
 """How far an average over one long record can be off: the circular block bootstrap.
 
-What happens in successive intervals of a connection hangs together: a loss halves the window for many round trips. So
-blocks of intervals are drawn, with replacement and wrapped around the end, and not single ones (Politis and Romano, "A
-circular block-resampling procedure for stationary data", 1992). The draws are the same each time.
+What happens in successive intervals of a connection hangs together: a loss halves the window for
+many round trips. So blocks of intervals are drawn, with replacement and wrapped around the end, and
+not single ones (Politis and Romano, "A circular block-resampling procedure for stationary data",
+1992). The draws are the same each time.
 """
 
 import numpy as np
@@ -10,7 +11,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: Of numpy's default generator. Any would do; a fixed one makes the same record give the same interval.
+#: Of numpy's default generator. Any would do; a fixed one makes the same record give the same
+#: interval.
 SEED = 1
 
 #: With fewer blocks than this there is no saying how blocks differ. Chosen here.
@@ -32,7 +34,9 @@ def resampled_sums(parts: Array, block: int, resamples: int) -> Array | None:
     blocks = -(-intervals // block)
     if intervals < FEWEST_BLOCKS * block:
         return None
-    reached = np.cumsum(np.concatenate([np.zeros_like(parts[..., :1]), parts, parts[..., :block]], axis=-1), axis=-1)
+    reached = np.cumsum(
+        np.concatenate([np.zeros_like(parts[..., :1]), parts, parts[..., :block]], axis=-1), axis=-1
+    )
     of_block = reached[..., block : block + intervals] - reached[..., :intervals]
     starts = np.random.default_rng(SEED).integers(intervals, size=(resamples, blocks))
     return np.asarray(of_block[..., starts].sum(axis=-1))

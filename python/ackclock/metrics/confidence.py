@@ -50,8 +50,8 @@ def interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
 def difference(values: ArrayLike, others: ArrayLike, confidence: float = 0.95) -> Interval:
     """Welch's interval (Biometrika 34, 1947) for the mean of `values` less that of `others`.
 
-    Both are independent of each other and may spread differently. Those that are not a number are left out;
-    `replicates` counts the smaller sample, and fewer than two have no spread.
+    Both are independent of each other and may spread differently. Those that are not a number are
+    left out; `replicates` counts the smaller sample, and fewer than two have no spread.
 
     Raises:
         ValueError: `confidence` is not between 0 and 1.
@@ -63,11 +63,14 @@ def difference(values: ArrayLike, others: ArrayLike, confidence: float = 0.95) -
     mean = float(samples[0].mean()) - float(samples[1].mean())
     if fewest < 2 or not all(np.isfinite(sample).all() for sample in samples):
         return Interval(mean, math.nan, fewest)  # one over nothing has no spread
-    # v = s^2/n of each sample; the Welch-Satterthwaite degrees of freedom are (v1 + v2)^2 / sum of v^2/(n - 1).
+    # v = s^2/n of each sample; the Welch-Satterthwaite degrees of freedom are (v1 + v2)^2 / sum of
+    # v^2/(n - 1).
     v = np.array([sample.var(ddof=1) / sample.size for sample in samples])
     if v.sum() == 0:
         return Interval(mean, 0.0, fewest)
-    freedom = v.sum() ** 2 / sum(one**2 / (sample.size - 1) for one, sample in zip(v, samples, strict=True))
+    freedom = v.sum() ** 2 / sum(
+        one**2 / (sample.size - 1) for one, sample in zip(v, samples, strict=True)
+    )
     return Interval(mean, _quantile(float(freedom), confidence) * math.sqrt(v.sum()), fewest)
 
 

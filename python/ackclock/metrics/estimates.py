@@ -13,14 +13,18 @@ from ackclock.result import Result
 
 COLUMN = "rate_estimate_bit_per_s"
 
-#: How near an estimate must stay to where it settles, as a share of that, and for how long. Chosen here: estimates of
-#: windows that rise and fall by a half move by a quarter for ever.
+#: How near an estimate must stay to where it settles, as a share of that, and for how long. Chosen
+#: here: estimates of windows that rise and fall by a half move by a quarter for ever.
 SETTLED_WITHIN = 0.25
 SETTLED_FOR_S = 1.0
 
 
 def settling_time(
-    time_s: ArrayLike, values: ArrayLike, target: float, within: float = SETTLED_WITHIN, for_s: float = SETTLED_FOR_S
+    time_s: ArrayLike,
+    values: ArrayLike,
+    target: float,
+    within: float = SETTLED_WITHIN,
+    for_s: float = SETTLED_FOR_S,
 ) -> float:
     """From the first moment until values are near a target and stay so for a while; not a number if they never are.
 
@@ -35,7 +39,9 @@ def settling_time(
     near = np.abs(value - target) <= within * abs(target)
     # A stretch of near ones begins where the one before is not, and ends likewise.
     steps = np.diff(near.astype(int), prepend=0, append=0)
-    for first, last in zip(np.flatnonzero(steps == 1), np.flatnonzero(steps == -1) - 1, strict=True):
+    for first, last in zip(
+        np.flatnonzero(steps == 1), np.flatnonzero(steps == -1) - 1, strict=True
+    ):
         if time[last] - time[first] >= for_s:
             return float(time[first] - time[0])
     return math.nan
@@ -54,7 +60,9 @@ def estimate_bias(result: Result) -> list[Value]:
         goodput[key] = mean_of_known(rows["goodput_bit_per_s"])
     return [
         one._replace(
-            value=one.value / got - 1 if (got := goodput[one.point, one.replicate, one.subject]) > 0 else math.nan
+            value=one.value / got - 1
+            if (got := goodput[one.point, one.replicate, one.subject]) > 0
+            else math.nan
         )
         for one in rate_estimate(result)
     ]
@@ -63,7 +71,10 @@ def estimate_bias(result: Result) -> list[Value]:
 def estimate_settling_time(result: Result) -> list[Value]:
     """From an instance's first sample on; the mean over the instances that settle."""
     return _per_flow(
-        result, lambda rows: settling_time(rows["time_s"], rows[COLUMN], mean_of_known(rows[COLUMN][rows["late"]]))
+        result,
+        lambda rows: settling_time(
+            rows["time_s"], rows[COLUMN], mean_of_known(rows[COLUMN][rows["late"]])
+        ),
     )
 
 
@@ -75,7 +86,9 @@ def _per_flow(result: Result, of_instance: Callable[[Columns], float]) -> list[V
     warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points]
     found: dict[tuple[int, int, str], list[float]] = {}
     keys = ("point", "replicate", "flow", "instance")
-    for (point, replicate, flow, _), rows in grouped(result.tables["samples"], keys, ("time_s", COLUMN)):
+    for (point, replicate, flow, _), rows in grouped(
+        result.tables["samples"], keys, ("time_s", COLUMN)
+    ):
         told = found.setdefault((point, replicate, flow), [])
         told.append(of_instance(rows | {"late": rows["time_s"] > warmups[point]}))
     return [Value(*key, mean_of_known(np.array(values))) for key, values in found.items()]

@@ -23,7 +23,9 @@ def jain(shares: ArrayLike) -> float:
 def fairness(result: Result) -> list[Value]:
     """Jain's index of the goodput of all instances that share and whose goodput is known: active after the warm-up."""
     return [
-        Value(point, replicate, "all flows", jain(_known(rows["goodput_bit_per_s"][rows["shares"]])))
+        Value(
+            point, replicate, "all flows", jain(_known(rows["goodput_bit_per_s"][rows["shares"]]))
+        )
         for (point, replicate), rows in with_shares(result, "goodput_bit_per_s")
     ]
 
@@ -31,8 +33,8 @@ def fairness(result: Result) -> list[Value]:
 def with_shares(result: Result, *names: str) -> Iterator[tuple[tuple[int, int], Columns]]:
     """Of each run the columns `flow` and `names` of all its instances, and which of them share: `shares`.
 
-    Those under a control do, TCP's or a rate control's. Those that arrive and end are left aside: they are many, and
-    what one gets in its short time is no share.
+    Those under a control do, TCP's or a rate control's. Those that arrive and end are left aside:
+    they are many, and what one gets in its short time is no share.
     """
     arrive = arriving(result)
     keys, columns = ("point", "replicate"), ("flow", "control", *names)

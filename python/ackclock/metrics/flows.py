@@ -1,6 +1,7 @@
 """Metrics of flows.
 
-A flow's instances are taken together in each replicate first: an interval is about the spread between replicates.
+A flow's instances are taken together in each replicate first: an interval is about the spread
+between replicates.
 """
 
 import math
@@ -18,7 +19,9 @@ from ackclock.result import Result
 _KEYS = ("point", "replicate", "flow")
 
 
-def per_flow(names: tuple[str, ...], combine: Callable[[Columns], float]) -> Callable[[Result], list[Value]]:
+def per_flow(
+    names: tuple[str, ...], combine: Callable[[Columns], float]
+) -> Callable[[Result], list[Value]]:
     """A metric from the columns `names` of the table `flows`, instances combined by `combine`."""
 
     def values(result: Result) -> list[Value]:
@@ -68,11 +71,15 @@ def at_samples(name: str, combine: Callable[[Columns], float]) -> Callable[[Resu
     def values(result: Result) -> list[Value]:
         if name not in result.tables["samples"].column_names:  # of a version that had none
             flows = grouped(result.tables["flows"], _KEYS, ())
-            return [Value(point, replicate, flow, math.nan) for (point, replicate, flow), _ in flows]
+            return [
+                Value(point, replicate, flow, math.nan) for (point, replicate, flow), _ in flows
+            ]
         warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points]
         return [
             Value(point, replicate, flow, combine(_after(rows, warmups[point])))
-            for (point, replicate, flow), rows in grouped(result.tables["samples"], _KEYS, ("time_s", name))
+            for (point, replicate, flow), rows in grouped(
+                result.tables["samples"], _KEYS, ("time_s", name)
+            )
         ]
 
     return values
@@ -104,7 +111,11 @@ def share(part: str, whole: str) -> Callable[[Result], list[Value]]:
 
 def _over(part: NDArray[np.float64], whole: NDArray[np.float64]) -> float:
     denominator = float(np.nansum(whole))
-    return float(np.nansum(part)) / denominator if denominator > 0 and not np.isnan(part).all() else math.nan
+    return (
+        float(np.nansum(part)) / denominator
+        if denominator > 0 and not np.isnan(part).all()
+        else math.nan
+    )
 
 
 def early(result: Result) -> list[Value]:
@@ -117,7 +128,10 @@ def early(result: Result) -> list[Value]:
         sums = counts.setdefault((point, replicate, flow), [0.0, 0.0])
         sums[0] += float(before[-1]) if before.size else 0.0
         sums[1] += float(rows["retransmitted_packets"][-1])
-    return [Value(*key, part / whole if whole > 0 else math.nan) for key, (part, whole) in counts.items()]
+    return [
+        Value(*key, part / whole if whole > 0 else math.nan)
+        for key, (part, whole) in counts.items()
+    ]
 
 
 dropped = per_flow(
@@ -126,6 +140,8 @@ dropped = per_flow(
 )
 tail_rtt = at_samples("rtt_s", _p99)
 smoothed_rtt = at_samples("smoothed_rtt_s", lambda rows: mean_of_known(rows["smoothed_rtt_s"]))
-allowed_rate = at_samples("allowed_rate_bit_per_s", lambda rows: mean_of_known(rows["allowed_rate_bit_per_s"]))
+allowed_rate = at_samples(
+    "allowed_rate_bit_per_s", lambda rows: mean_of_known(rows["allowed_rate_bit_per_s"])
+)
 loss_event_rate = at_samples("loss_event_rate", lambda rows: mean_of_known(rows["loss_event_rate"]))
 cwnd_drift = at_samples("cwnd_bytes", _drift)

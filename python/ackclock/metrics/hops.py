@@ -67,7 +67,11 @@ def _mean_after(name: str) -> Combine:
 
 def _queueing_delay(rows: Columns, warmup_s: float) -> float:
     after = (rows["time_s"] > warmup_s) & (rows["rate_bit_per_s"] > 0)
-    return float(np.mean(rows["backlog_bytes"][after] * 8 / rows["rate_bit_per_s"][after])) if after.any() else math.nan
+    return (
+        float(np.mean(rows["backlog_bytes"][after] * 8 / rows["rate_bit_per_s"][after]))
+        if after.any()
+        else math.nan
+    )
 
 
 DROPS = ("drops_queue", "drops_aqm", "drops_impairment", "drops_retries")

@@ -16,7 +16,11 @@ from ackclock.result import Result
 Array = NDArray[np.float64]
 
 #: What a rate can be of, and the columns of `samples` that it is taken from.
-SOURCES = {"sent": "sent_packets", "delivered": "delivered_bytes", "allowed": "allowed_rate_bit_per_s"}
+SOURCES = {
+    "sent": "sent_packets",
+    "delivered": "delivered_bytes",
+    "allowed": "allowed_rate_bit_per_s",
+}
 
 #: Sampling times are written as seconds in floating point.
 ROUNDING = 1e-6
@@ -58,20 +62,29 @@ class Series(NamedTuple):
         if self.is_rate:
             known = np.nan_to_num(self.values)
             reached = np.concatenate([[0.0], np.cumsum(known[:-1] * np.diff(self.time_s))])
-        return np.asarray(np.diff(np.interp(edges_s, self.time_s, reached, left=0.0)) / np.diff(edges_s))
+        return np.asarray(
+            np.diff(np.interp(edges_s, self.time_s, reached, left=0.0)) / np.diff(edges_s)
+        )
 
     def edges(self, time_scale_s: float, from_s: float, until_s: float) -> Array:
         """The ends of intervals of that length within the time given and that in which the instance was active.
 
-        They are the sampling times nearest to multiples of the length, so that no sample is cut in two.
+        They are the sampling times nearest to multiples of the length, so that no sample is cut in
+        two.
         """
         from_s, until_s = max(from_s, self.start_s), min(until_s, self.end_s)
-        times = self.time_s[(self.time_s >= from_s - ROUNDING) & (self.time_s <= until_s + ROUNDING)]
+        times = self.time_s[
+            (self.time_s >= from_s - ROUNDING) & (self.time_s <= until_s + ROUNDING)
+        ]
         if times.size < 2:
             return times
         wanted = np.arange(times[0], times[-1] + time_scale_s * ROUNDING, time_scale_s)
         after = np.clip(np.searchsorted(times, wanted), 1, times.size - 1)
-        return np.unique(np.where(wanted - times[after - 1] <= times[after] - wanted, times[after - 1], times[after]))
+        return np.unique(
+            np.where(
+                wanted - times[after - 1] <= times[after] - wanted, times[after - 1], times[after]
+            )
+        )
 
 
 def series(result: Result, of: str = "sent") -> Iterator[Series]:
@@ -79,18 +92,23 @@ def series(result: Result, of: str = "sent") -> Iterator[Series]:
 
     Args:
         result: Of any way that has samples.
-        of: `sent`, what the sender sent, retransmissions too, in full packets without headers, which is what Floyd and
-            others measure; `delivered`, what the application got in order, which comes in leaps where TCP repairs a
-            loss; `allowed`, what a rate control allowed, of flows that have one.
+        of: `sent`, what the sender sent, retransmissions too, in full packets without headers,
+            which is what Floyd and others measure; `delivered`, what the application got in order,
+            which comes in leaps where TCP repairs a loss; `allowed`, what a rate control allowed,
+            of flows that have one.
 
     Raises:
         ValueError: `of` is none of these, or no sample tells it.
     """
     if of not in SOURCES:
-        raise InputError("unknown-name", "of", f'"{of}" is no rate; write one of {", ".join(SOURCES)}')
+        raise InputError(
+            "unknown-name", "of", f'"{of}" is no rate; write one of {", ".join(SOURCES)}'
+        )
     name = SOURCES[of]
     if name not in result.tables["samples"].column_names:
-        raise InputError("no-data", "of", f"{of} is not known, as no sample has {name}; write sent or delivered")
+        raise InputError(
+            "no-data", "of", f"{of} is not known, as no sample has {name}; write sent or delivered"
+        )
     keys = ("point", "replicate", "flow", "instance")
     active = dict(grouped(result.tables["flows"], keys, ("start_s", "end_s")))
     for key, rows in grouped(result.tables["samples"], keys, ("time_s", name)):
@@ -100,7 +118,17 @@ def series(result: Result, of: str = "sent") -> Iterator[Series]:
             start_s, end_s = (float(active[key][end][0]) for end in ("start_s", "end_s"))
             last_s = float(rows["time_s"][-1]) if math.isnan(end_s) else end_s
             values = rows[name] * (1.0 if of == "allowed" else _bits(result, point, flow, of))
-            yield Series(point, replicate, flow, instance, start_s, last_s, rows["time_s"], values, of == "allowed")
+            yield Series(
+                point,
+                replicate,
+                flow,
+                instance,
+                start_s,
+                last_s,
+                rows["time_s"],
+                values,
+                of == "allowed",
+            )
 
 
 def _bits(result: Result, point: int, flow: str, of: str) -> float:
@@ -125,11 +153,15 @@ def refuse_unknown(result: Result, *flows: str) -> None:
     Raises:
         ValueError: One is such a name; one line.
     """
-    known = dict.fromkeys(flow["name"] for point in result.points for flow in point["scenario"]["flows"])
+    known = dict.fromkeys(
+        flow["name"] for point in result.points for flow in point["scenario"]["flows"]
+    )
     for name in flows:
         if name not in known:
             raise InputError(
-                "unknown-name", "flow", f'"{name}" is none of this result; write one of {", ".join(known)}'
+                "unknown-name",
+                "flow",
+                f'"{name}" is none of this result; write one of {", ".join(known)}',
             )
 
 
@@ -157,7 +189,9 @@ def refuse_finer(result: Result, time_scale_s: float) -> None:
     """
     if not (time_scale_s > 0 and math.isfinite(time_scale_s)):
         raise InputError(
-            "out-of-range", "time scale", f"{time_scale_s:g} s is no length of time; write for example 0.2"
+            "out-of-range",
+            "time scale",
+            f"{time_scale_s:g} s is no length of time; write for example 0.2",
         )
     for point in range(len(result.points)):
         apart = sample_interval(result, point)

@@ -1,8 +1,9 @@
 """How a rate answers a step of what it goes by (loss, bandwidth), and an outage.
 
-What is measured is what RFC 5166 ("Metrics for the evaluation of congestion control mechanisms") calls the response to
-changes; the numbers below are defined here. A rate is taken over intervals of a time scale: long enough to average a
-saw-tooth, short enough to show the response. A time ends with the interval in which it is known.
+What is measured is what RFC 5166 ("Metrics for the evaluation of congestion control mechanisms")
+calls the response to changes; the numbers below are defined here. A rate is taken over intervals of
+a time scale: long enough to average a saw-tooth, short enough to show the response. A time ends
+with the interval in which it is known.
 """
 
 import math
@@ -18,11 +19,12 @@ from ackclock.metrics.rates import ROUNDING, Array, Series, measured_time, refus
 from ackclock.metrics.tables import grouped, mean_of_known
 from ackclock.result import Result
 
-#: How near the new steady rate is near enough: risen to this share of it, or fallen until it is this share of the rate.
-#: Chosen here.
+#: How near the new steady rate is near enough: risen to this share of it, or fallen until it is
+#: this share of the rate. Chosen here.
 REACHED_SHARE = 0.8
 
-#: Over which part of the time after a step the new steady rate is taken: the last half, chosen here.
+#: Over which part of the time after a step the new steady rate is taken: the last half, chosen
+#: here.
 SETTLED_SHARE = 0.5
 
 
@@ -31,14 +33,17 @@ class Response(NamedTuple):
 
     Attributes:
         before: Mean rate from the end of the warm-up to the step.
-        after: Mean rate in the last half (`SETTLED_SHARE`) of the time after the step: the new steady rate.
-        reached_s: From the step until the rate first is near the new steady one: for a rise at `share` of it, for a
-            fall at it over `share`. It always is, in the last half at the latest, of which that is the mean.
-        halved_s: From the step until the rate first is no more than half of what it was before, which is what
-            responsiveness to persistent congestion is measured by; not a number if it never is.
-        beyond: How far it goes beyond the new steady rate at the most, from where it has reached it, over that rate:
-            overshoot after a rise, undershoot after a fall. Noise and saw-teeth count, too: compare with longer time
-            scales, or with the same before the step.
+        after: Mean rate in the last half (`SETTLED_SHARE`) of the time after the step: the new
+            steady rate.
+        reached_s: From the step until the rate first is near the new steady one: for a rise at
+            `share` of it, for a fall at it over `share`. It always is, in the last half at the
+            latest, of which that is the mean.
+        halved_s: From the step until the rate first is no more than half of what it was before,
+            which is what responsiveness to persistent congestion is measured by; not a number if it
+            never is.
+        beyond: How far it goes beyond the new steady rate at the most, from where it has reached
+            it, over that rate: overshoot after a rise, undershoot after a fall. Noise and saw-teeth
+            count, too: compare with longer time scales, or with the same before the step.
     """
 
     before: float
@@ -53,11 +58,12 @@ class Outage(NamedTuple):
 
     Attributes:
         before: Mean rate from the end of the warm-up to the outage.
-        worst: The highest rate in an interval within the outage, over the rate before: 1 or less if a sender does not
-            speed up without any news.
+        worst: The highest rate in an interval within the outage, over the rate before: 1 or less if
+            a sender does not speed up without any news.
         last: The rate in the outage's last interval, over the rate before.
-        recovered_s: From the end of the outage until the rate first is `share` of what it was before. All the time
-            that there is if it never is: the true time is longer then. Not a number if nothing was sent before.
+        recovered_s: From the end of the outage until the rate first is `share` of what it was
+            before. All the time that there is if it never is: the true time is longer then. Not a
+            number if nothing was sent before.
     """
 
     before: float
@@ -66,12 +72,14 @@ class Outage(NamedTuple):
     recovered_s: float
 
 
-def response(edges_s: ArrayLike, rates: ArrayLike, step_s: float, share: float = REACHED_SHARE) -> Response:
+def response(
+    edges_s: ArrayLike, rates: ArrayLike, step_s: float, share: float = REACHED_SHARE
+) -> Response:
     """The response of a rate to a step.
 
     Args:
-        edges_s: The ends of successive intervals, one more than rates. The step is at one of them, or what is in the
-            interval that it cuts counts for neither side.
+        edges_s: The ends of successive intervals, one more than rates. The step is at one of them,
+            or what is in the interval that it cuts counts for neither side.
         rates: Mean rate in each interval.
         step_s: When.
         share: How near is near, above 0 and below 1.
@@ -83,7 +91,9 @@ def response(edges_s: ArrayLike, rates: ArrayLike, step_s: float, share: float =
     earlier, later = edges[1:] <= step_s + ROUNDING, edges[:-1] >= step_s - ROUNDING
     if not (earlier.any() and later.any()):
         raise InputError(
-            "no-data", "step", f"at {step_s:g} s there is no whole interval before or after it in the measured time"
+            "no-data",
+            "step",
+            f"at {step_s:g} s there is no whole interval before or after it in the measured time",
         )
     before = float(rate[earlier].mean())
     ends, following = edges[1:][later], rate[later]
@@ -96,16 +106,25 @@ def response(edges_s: ArrayLike, rates: ArrayLike, step_s: float, share: float =
     on = following[int(np.argmax(near)) :]
     extreme = on.max() if rises else on.min()
     beyond = float(abs(extreme / after - 1)) if after > 0 and (extreme > after) == rises else 0.0
-    reached_s, halved_s = (_first(ends, holds, step_s, otherwise=math.nan) for holds in (near, halved))
+    reached_s, halved_s = (
+        _first(ends, holds, step_s, otherwise=math.nan) for holds in (near, halved)
+    )
     return Response(before, after, reached_s, halved_s, beyond)
 
 
-def outage(edges_s: ArrayLike, rates: ArrayLike, from_s: float, until_s: float, share: float = REACHED_SHARE) -> Outage:
+def outage(
+    edges_s: ArrayLike,
+    rates: ArrayLike,
+    from_s: float,
+    until_s: float,
+    share: float = REACHED_SHARE,
+) -> Outage:
     """What an outage does to a rate.
 
     Args:
         edges_s: The ends of successive intervals, one more than rates.
-        rates: Mean rate in each interval: what was sent or allowed, since nothing is delivered in an outage.
+        rates: Mean rate in each interval: what was sent or allowed, since nothing is delivered in
+            an outage.
         from_s: When it begins.
         until_s: When it ends.
         share: How much of the rate before counts as recovered, 0 to 1.
@@ -125,10 +144,13 @@ def outage(edges_s: ArrayLike, rates: ArrayLike, from_s: float, until_s: float, 
         )
     before = float(rate[earlier].mean())
     worst, last = (
-        float(value / before) if before > 0 else math.nan for value in (rate[within].max(), rate[within][-1])
+        float(value / before) if before > 0 else math.nan
+        for value in (rate[within].max(), rate[within][-1])
     )
     ends = edges[1:][later]
-    recovered_s = _first(ends, rate[later] >= share * before, until_s, otherwise=float(ends[-1] - until_s))
+    recovered_s = _first(
+        ends, rate[later] >= share * before, until_s, otherwise=float(ends[-1] - until_s)
+    )
     return Outage(before, worst, last, recovered_s if before > 0 else math.nan)
 
 
@@ -153,15 +175,18 @@ def response_to(
     Args:
         what: Which: the name of a field of `Response`.
         step_s: When the step is.
-        time_scale_s: Length of the intervals, no shorter than the samples are apart; one of them ends at the step.
+        time_scale_s: Length of the intervals, no shorter than the samples are apart; one of them
+            ends at the step.
         of: Which rate: see `ackclock.metrics.rates.series`.
         share: See `response`.
-        within_s: From when to when the run is looked at, where it has other steps before or behind this one.
+        within_s: From when to when the run is looked at, where it has other steps before or behind
+            this one.
 
     Returns:
-        A metric for `summarise` and `by_replicate`, whose intervals are over replicates; not a number of a flow that is
-        not there before and after the step. Asking for its values raises ValueError, in one line, where the samples do
-        not show the time scale, or the step is not within the measured time.
+        A metric for `summarise` and `by_replicate`, whose intervals are over replicates; not a
+        number of a flow that is not there before and after the step. Asking for its values raises
+        ValueError, in one line, where the samples do not show the time scale, or the step is not
+        within the measured time.
 
     Raises:
         KeyError: `what` is no field of `Response`.
@@ -171,7 +196,9 @@ def response_to(
     def of_flow(edges: Array, rates: Array) -> float:
         return float(getattr(response(edges, rates, step_s, share), what))
 
-    return _metric("response_" + what, label, unit, _values((step_s,), time_scale_s, of, within_s, of_flow))
+    return _metric(
+        "response_" + what, label, unit, _values((step_s,), time_scale_s, of, within_s, of_flow)
+    )
 
 
 def outage_of(
@@ -188,13 +215,19 @@ def outage_of(
     def of_flow(edges: Array, rates: Array) -> float:
         return float(getattr(outage(edges, rates, from_s, until_s, share), what))
 
-    return _metric("outage_" + what, label, unit, _values((from_s, until_s), time_scale_s, of, within_s, of_flow))
+    return _metric(
+        "outage_" + what,
+        label,
+        unit,
+        _values((from_s, until_s), time_scale_s, of, within_s, of_flow),
+    )
 
 
 def recovery_rounds(from_s: float, until_s: float, time_scale_s: float, of: str = "sent") -> Metric:
     """`Outage.recovered_s` in round trips of the time before: over the mean smoothed round-trip time until `from_s`.
 
-    Of a control whose rounds are no round trips (TFRCP's have a length of their own), divide `recovered_s` by that.
+    Of a control whose rounds are no round trips (TFRCP's have a length of their own), divide
+    `recovered_s` by that.
     """
     recovered = outage_of("recovered_s", from_s, until_s, time_scale_s, of)
 
@@ -235,7 +268,9 @@ def _values(
             outside = [moment for moment in moments_s if not begin < moment < end]
             if outside:
                 raise InputError(
-                    "out-of-range", "at", f"{outside[0]:g} s is not within the measured time, {begin:g} s to {end:g} s"
+                    "out-of-range",
+                    "at",
+                    f"{outside[0]:g} s is not within the measured time, {begin:g} s to {end:g} s",
                 )
         flows: dict[tuple[int, int, str], list[Series]] = {}
         for one in series(result, of):
@@ -244,7 +279,11 @@ def _values(
         for key, instances in flows.items():
             edges = _edges_around(instances, moments_s[0], time_scale_s, *looked_at[key[0]])
             rates = np.mean([one.rates(edges) for one in instances], axis=0)
-            there = edges.size > 1 and edges[1] <= moments_s[0] + ROUNDING and edges[-2] >= moments_s[-1] - ROUNDING
+            there = (
+                edges.size > 1
+                and edges[1] <= moments_s[0] + ROUNDING
+                and edges[-2] >= moments_s[-1] - ROUNDING
+            )
             found.append(Value(*key, of_flow(edges, rates) if there else math.nan))
         return found
 
@@ -256,5 +295,9 @@ def _edges_around(
 ) -> Array:
     """Ends of intervals of that length to both sides of a moment, in the time given, while all are active."""
     begin_s = max(from_s, *(one.start_s for one in instances))
-    earliest_s = anchor_s - math.floor((anchor_s - begin_s) / time_scale_s + ROUNDING) * time_scale_s
-    return instances[0].edges(time_scale_s, earliest_s, min(until_s, *(one.end_s for one in instances)))
+    earliest_s = (
+        anchor_s - math.floor((anchor_s - begin_s) / time_scale_s + ROUNDING) * time_scale_s
+    )
+    return instances[0].edges(
+        time_scale_s, earliest_s, min(until_s, *(one.end_s for one in instances))
+    )

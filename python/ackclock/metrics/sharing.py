@@ -1,6 +1,7 @@
 """Metrics of how unlike flows share a path: friendliness, equivalence, and how soon newcomers have their share.
 
-They are about flows under a congestion control: TCP's, or a rate control's over UDP. Plain UDP (`udp`) shares nothing.
+They are about flows under a congestion control: TCP's, or a rate control's over UDP. Plain UDP
+(`udp`) shares nothing.
 """
 
 import math
@@ -14,8 +15,8 @@ from ackclock.metrics.smoothness import USUAL_TIME_SCALE_S, equivalence_ratio
 from ackclock.metrics.tables import grouped, mean_of_known
 from ackclock.result import Result
 
-#: Which part of an equal share a newcomer must have got, and over how long a time. Chosen here: a share moves by a
-#: third with each saw-tooth, and over a few seconds some are averaged.
+#: Which part of an equal share a newcomer must have got, and over how long a time. Chosen here: a
+#: share moves by a third with each saw-tooth, and over a few seconds some are averaged.
 CONVERGED_SHARE = 0.8
 CONVERGENCE_INTERVAL_S = 2.0
 
@@ -28,15 +29,17 @@ def friendliness(result: Result) -> list[Value]:
         everybody = mean_of_known(goodput)
         for flow in dict.fromkeys(rows["flow"]):
             own = mean_of_known(goodput[rows["flow"] == flow])
-            found.append(Value(point, replicate, flow, own / everybody if everybody > 0 else math.nan))
+            found.append(
+                Value(point, replicate, flow, own / everybody if everybody > 0 else math.nan)
+            )
     return found
 
 
 def rate_ratio(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
     """F = T_C/T_T: the mean rate of one flow's instances over that of another's, as a metric; its subject is `flow`.
 
-    Above one, the flow gets more per instance than the other. Padhye, Kurose, Towsley and Koodli, "A model based
-    TCP-friendly rate control protocol", NOSSDAV 1999, section III-B.
+    Above one, the flow gets more per instance than the other. Padhye, Kurose, Towsley and Koodli,
+    "A model based TCP-friendly rate control protocol", NOSSDAV 1999, section III-B.
 
     Args:
         flow: Whose rate is looked at; in the paper the equation-based one's.
@@ -44,20 +47,28 @@ def rate_ratio(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
         of: A column of the table `flows`. Goodput leaves headers out, which are not equally long.
 
     Returns:
-        A metric for `summarise` and `by_replicate`. F is formed in each replicate, and its interval is Student's over
-        the replicates' F, as that of `metrics.interval`: each replicate's two means come from the same run.
+        A metric for `summarise` and `by_replicate`. F is formed in each replicate, and its interval
+        is Student's over the replicates' F, as that of `metrics.interval`: each replicate's two
+        means come from the same run.
     """
     return Metric(
-        "rate_ratio", f"F, {flow} over {other}", "", "", "", 1, lambda result: _rate_ratios(result, flow, other, of)
+        "rate_ratio",
+        f"F, {flow} over {other}",
+        "",
+        "",
+        "",
+        1,
+        lambda result: _rate_ratios(result, flow, other, of),
     )
 
 
 def closeness(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
     """E = max(F, 1/F) of `rate_ratio`, 1 or more: how far apart two flows are, whichever has more.
 
-    E is formed in each replicate, and its interval is Student's over the replicates' E. It is no E of means: where F
-    scatters around 1, E is above 1 in every replicate, by about the scatter. So E compares runs of the same length, and
-    F says who gets more. The interval may reach below 1, which no E does.
+    E is formed in each replicate, and its interval is Student's over the replicates' E. It is no E
+    of means: where F scatters around 1, E is above 1 in every replicate, by about the scatter. So E
+    compares runs of the same length, and F says who gets more. The interval may reach below 1,
+    which no E does.
     """
     return Metric(
         "closeness", f"E, {flow} and {other}", "", "", "", 1,
@@ -71,8 +82,8 @@ def closeness(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
 def max_min_ratio(result: Result) -> list[Value]:
     """FC: the goodput of a flow's instance that has most over that of the one that has least.
 
-    Formed in each replicate, its interval is Student's over the replicates. As a largest over a smallest it grows with
-    the number of instances, and falls towards 1 as runs become longer.
+    Formed in each replicate, its interval is Student's over the replicates. As a largest over a
+    smallest it grows with the number of instances, and falls towards 1 as runs become longer.
     """
     found = []
     keys, names = ("point", "replicate", "flow"), ("goodput_bit_per_s",)
@@ -86,7 +97,9 @@ def max_min_ratio(result: Result) -> list[Value]:
 def _rate_ratios(result: Result, flow: str, other: str, of: str) -> list[Value]:
     refuse_unknown(result, flow, other)
     found = []
-    for (point, replicate), rows in grouped(result.tables["flows"], ("point", "replicate"), ("flow", of)):
+    for (point, replicate), rows in grouped(
+        result.tables["flows"], ("point", "replicate"), ("flow", of)
+    ):
         ours, others = (mean_of_known(rows[of][rows["flow"] == name]) for name in (flow, other))
         found.append(Value(point, replicate, flow, _over(ours, others)))
     return found
@@ -128,7 +141,9 @@ def _joined_after(newcomer: Series, instances: list[Series]) -> float:
         return math.nan
     got = newcomer.rates(edges)
     everybody = np.sum([one.rates(edges) for one in instances], axis=0)
-    there = np.sum([(one.start_s <= edges[:-1]) & (edges[:-1] < one.end_s) for one in instances], axis=0)
+    there = np.sum(
+        [(one.start_s <= edges[:-1]) & (edges[:-1] < one.end_s) for one in instances], axis=0
+    )
     joined = np.flatnonzero((got > 0) & (got >= CONVERGED_SHARE * everybody / there))
     # At the end of the interval it is known.
     return float(edges[joined[0] + 1 if joined.size else -1] - newcomer.start_s)

@@ -1,8 +1,9 @@
 """How smooth rates are and how alike two are, over a time scale.
 
-Floyd, Handley, Padhye and Widmer, "Equation-based congestion control for unicast applications", SIGCOMM 2000, section
-4.1: the rates R_i of a flow over successive intervals of length delta, its time scale; the coefficient of variation of
-the R_i; and of two flows the equivalence, the mean of min(Ra_i/Rb_i, Rb_i/Ra_i).
+Floyd, Handley, Padhye and Widmer, "Equation-based congestion control for unicast applications",
+SIGCOMM 2000, section 4.1: the rates R_i of a flow over successive intervals of length delta, its
+time scale; the coefficient of variation of the R_i; and of two flows the equivalence, the mean of
+min(Ra_i/Rb_i, Rb_i/Ra_i).
 """
 
 import math
@@ -28,7 +29,8 @@ from ackclock.result import Result
 #: The time scales of the paper's figures, in seconds.
 TIME_SCALES_S = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
-#: Over how long a time rates are taken for the metrics that have no time scale of their own. Chosen here.
+#: Over how long a time rates are taken for the metrics that have no time scale of their own. Chosen
+#: here.
 USUAL_TIME_SCALE_S = 1.0
 
 #: With fewer intervals than this a standard deviation says little. Chosen here.
@@ -38,8 +40,9 @@ FEWEST_INTERVALS = 5
 def coefficient_of_variation(rates: ArrayLike) -> float:
     """The standard deviation of rates over their mean: 0 if they are all the same, the smaller the smoother.
 
-    The deviation is that of a sample (n - 1 in the denominator), so that long time scales, of which a run has few, can
-    be set beside short ones. Not a number if there are fewer than `FEWEST_INTERVALS`, or if all are zero.
+    The deviation is that of a sample (n - 1 in the denominator), so that long time scales, of which
+    a run has few, can be set beside short ones. Not a number if there are fewer than
+    `FEWEST_INTERVALS`, or if all are zero.
     """
     known = np.asarray(rates, float)
     if known.size < FEWEST_INTERVALS or not known.mean() > 0:
@@ -50,8 +53,8 @@ def coefficient_of_variation(rates: ArrayLike) -> float:
 def equivalence_ratio(rates: ArrayLike, others: ArrayLike) -> float:
     """The mean of the lesser over the larger of two rates, over the intervals in which one at least is not zero.
 
-    1 if they are the same in every interval, 0 if only one at a time sends; the same for (b, a) as for (a, b). Not a
-    number if neither ever sends.
+    1 if they are the same in every interval, 0 if only one at a time sends; the same for (b, a) as
+    for (a, b). Not a number if neither ever sends.
     """
     a, b = np.asarray(rates, float), np.asarray(others, float)
     least, most = np.minimum(a, b), np.maximum(a, b)
@@ -63,7 +66,9 @@ def shown_time_scales(result: Result, point: int = 0) -> list[float]:
     from_s, until_s = measured_time(result, point)
     apart = sample_interval(result, point)
     longest = (until_s - from_s) / FEWEST_INTERVALS
-    return [scale for scale in TIME_SCALES_S if is_shown(apart, scale) and scale <= longest * (1 + 1e-9)]
+    return [
+        scale for scale in TIME_SCALES_S if is_shown(apart, scale) and scale <= longest * (1 + 1e-9)
+    ]
 
 
 def rate_cov(time_scale_s: float, of: str = "sent", *, each: bool = False) -> Metric:
@@ -75,8 +80,8 @@ def rate_cov(time_scale_s: float, of: str = "sent", *, each: bool = False) -> Me
         each: Whether instances stay apart; subjects are then `flow/0`, `flow/1`, and so on.
 
     Returns:
-        A metric for `summarise` and `by_replicate`, whose intervals are over replicates. Asking for its values raises
-        ValueError, in one line, where the samples do not show the time scale.
+        A metric for `summarise` and `by_replicate`, whose intervals are over replicates. Asking for
+        its values raises ValueError, in one line, where the samples do not show the time scale.
     """
     return Metric(
         "rate_cov", f"CoV of the rate over {time_scale_s:g} s", "", "", "", 1,
@@ -87,7 +92,8 @@ def rate_cov(time_scale_s: float, of: str = "sent", *, each: bool = False) -> Me
 def equivalence_of(flow: str, other: str, time_scale_s: float, of: str = "sent") -> Metric:
     """The equivalence of two flows at a time scale, as a metric of both: mean over all pairs of their instances.
 
-    The metric `equivalence` is of all flows at once, of the mean rate that each one's instances were delivered.
+    The metric `equivalence` is of all flows at once, of the mean rate that each one's instances
+    were delivered.
 
     Args:
         flow: Name of a flow.
@@ -106,12 +112,17 @@ def equivalence_of(flow: str, other: str, time_scale_s: float, of: str = "sent")
 
 def usual_variation(result: Result) -> list[Value]:
     """`rate_cov` over `USUAL_TIME_SCALE_S`; not a number at points whose samples do not show it."""
-    shown = [is_shown(sample_interval(result, point), USUAL_TIME_SCALE_S) for point in range(len(result.points))]
+    shown = [
+        is_shown(sample_interval(result, point), USUAL_TIME_SCALE_S)
+        for point in range(len(result.points))
+    ]
     values = _variation(result, USUAL_TIME_SCALE_S, "sent", False)
     return [one if shown[one.point] else one._replace(value=math.nan) for one in values]
 
 
-def _refusing_finer(time_scale_s: float, values: Callable[[Result], list[Value]]) -> Callable[[Result], list[Value]]:
+def _refusing_finer(
+    time_scale_s: float, values: Callable[[Result], list[Value]]
+) -> Callable[[Result], list[Value]]:
     def checked(result: Result) -> list[Value]:
         refuse_finer(result, time_scale_s)
         return values(result)
@@ -129,7 +140,9 @@ def _variation(result: Result, time_scale_s: float, of: str, each: bool) -> list
     return [Value(*key, mean_of_known(np.array(values))) for key, values in found.items()]
 
 
-def _equivalence(result: Result, flow: str, other: str, time_scale_s: float, of: str) -> list[Value]:
+def _equivalence(
+    result: Result, flow: str, other: str, time_scale_s: float, of: str
+) -> list[Value]:
     refuse_unknown(result, flow, other)
     runs: dict[tuple[int, int], list[Series]] = {}
     for one in series(result, of):
@@ -137,8 +150,13 @@ def _equivalence(result: Result, flow: str, other: str, time_scale_s: float, of:
             runs.setdefault((one.point, one.replicate), []).append(one)
     found = []
     for (point, replicate), members in runs.items():
-        ratios = [_of_pair(a, b, time_scale_s, *measured_time(result, point)) for a, b in _pairs(members, flow, other)]
-        found.append(Value(point, replicate, f"{flow} and {other}", mean_of_known(np.array(ratios))))
+        ratios = [
+            _of_pair(a, b, time_scale_s, *measured_time(result, point))
+            for a, b in _pairs(members, flow, other)
+        ]
+        found.append(
+            Value(point, replicate, f"{flow} and {other}", mean_of_known(np.array(ratios)))
+        )
     return found
 
 

@@ -36,7 +36,8 @@ def grouped(
     groups = [order[a:b] for a, b in zip(starts, [*starts[1:], len(order)], strict=True)]
     for rows in sorted(groups, key=lambda rows: int(rows[0])):
         found = tuple(
-            values[rows[0]].item() if hasattr(values[rows[0]], "item") else values[rows[0]] for values in key_columns
+            values[rows[0]].item() if hasattr(values[rows[0]], "item") else values[rows[0]]
+            for values in key_columns
         )
         yield found, {name: values[rows] for name, values in columns.items()}
 
@@ -50,5 +51,7 @@ def mean_of_known(values: NDArray[np.float64]) -> float:
 def _codes(chunked: pa.ChunkedArray, values: NDArray[Any]) -> NDArray[np.int64]:
     """A number for each value; words are numbered by Arrow, as NumPy would compare them one by one."""
     if pa.types.is_dictionary(chunked.type) or pa.types.is_string(chunked.type):
-        return np.asarray(chunked.cast(pa.string()).combine_chunks().dictionary_encode().indices, np.int64)
+        return np.asarray(
+            chunked.cast(pa.string()).combine_chunks().dictionary_encode().indices, np.int64
+        )
     return np.unique(values, return_inverse=True)[1]

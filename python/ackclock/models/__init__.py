@@ -1,6 +1,7 @@
 """Analytic models: pure functions that read like their papers, and one record each. Append new ones to `MODELS`.
 
-The records of `ackclock.models.path` say how loss rate, round-trip time and limits follow from a scenario.
+The records of `ackclock.models.path` say how loss rate, round-trip time and limits follow from a
+scenario.
 """
 
 from collections.abc import Iterable
@@ -72,25 +73,33 @@ def model(name: str) -> Model:
     for one in MODELS:
         if one.name == name:
             return one
-    raise InputError("unknown-name", "", f'"{name}" is no model; {suggestion(name, (one.name for one in MODELS))}')
+    raise InputError(
+        "unknown-name",
+        "",
+        f'"{name}" is no model; {suggestion(name, (one.name for one in MODELS))}',
+    )
 
 
 def chosen(names: str) -> tuple[Model, ...]:
     """Models by a word or by their names.
 
     Args:
-        names: Names with commas between them, of which `all` stands for all of them, and `usual` for those that tables
-            and figures show beside a simulation without being asked to.
+        names: Names with commas between them, of which `all` stands for all of them, and `usual`
+            for those that tables and figures show beside a simulation without being asked to.
 
     Raises:
         ValueError: There is no model of one of the names.
     """
     asked = [name.strip() for name in names.split(",")]
     wanted = [model(name) for name in asked if name not in ("all", "usual")]
-    return tuple(one for one in MODELS if one in wanted or "all" in asked or ("usual" in asked and one.usual))
+    return tuple(
+        one for one in MODELS if one in wanted or "all" in asked or ("usual" in asked and one.usual)
+    )
 
 
-def predictions(points: list[dict[str, Any]], models: Iterable[Model] = MODELS) -> dict[str, list[Any]]:
+def predictions(
+    points: list[dict[str, Any]], models: Iterable[Model] = MODELS
+) -> dict[str, list[Any]]:
     """Models' answers for every flow of every point.
 
     Args:
@@ -98,12 +107,13 @@ def predictions(points: list[dict[str, Any]], models: Iterable[Model] = MODELS) 
         models: Which are asked.
 
     Returns:
-        Columns. `goodput_bit_per_s` is the smaller of the model's rate and the path's cap, None where the model does
-        not apply; `model_bit_per_s` is the model's alone (both are sums over the flow's instances, like the metric
-        goodput); `limit` says which of the two it is. `verdict` is one of `Verdict.words`, `violated` holds the names
-        of the assumptions that the flow violates, `note` why the model does not apply, or how they are violated.
-        `says` is the model's primary output in words; `inputs` and `outputs` are all of its own, by name. These three
-        are of one instance and without caps.
+        Columns. `goodput_bit_per_s` is the smaller of the model's rate and the path's cap, None
+        where the model does not apply; `model_bit_per_s` is the model's alone (both are sums over
+        the flow's instances, like the metric goodput); `limit` says which of the two it is.
+        `verdict` is one of `Verdict.words`, `violated` holds the names of the assumptions that the
+        flow violates, `note` why the model does not apply, or how they are violated. `says` is the
+        model's primary output in words; `inputs` and `outputs` are all of its own, by name. These
+        three are of one instance and without caps.
     """
     rows = [
         {"point": index} | answer(one, path)
@@ -139,7 +149,9 @@ def answer(model: Model, path: FlowPath) -> dict[str, Any]:
         "note": verdict.note,
     }
     if answered is None:
-        return says | dict.fromkeys(("goodput_bit_per_s", "model_bit_per_s", "limit", "says", "inputs", "outputs"))
+        return says | dict.fromkeys(
+            ("goodput_bit_per_s", "model_bit_per_s", "limit", "says", "inputs", "outputs")
+        )
     inputs, outputs = answered
     primary = model.output()
     says["says"] = f"{primary.name} {outputs[primary.name]:.4g} {primary.unit}"

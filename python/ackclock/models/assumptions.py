@@ -1,6 +1,7 @@
 """What several models take for granted, and how a flow's path violates it; and why a model has no answer at all.
 
-An `Assumption` says nothing (an empty text) where the path keeps it, or where a scenario cannot tell.
+An `Assumption` says nothing (an empty text) where the path keeps it, or where a scenario cannot
+tell.
 """
 
 from math import inf, isnan, sqrt
@@ -38,20 +39,26 @@ LONG_RUN = Assumption(
 STEADY_LINK = Assumption(
     "steady_link",
     "the links' rates do not vary",
-    lambda path: violated_if(path.bottleneck.varies, "the link's rate varies", "the link's rate varies"),
+    lambda path: violated_if(
+        path.bottleneck.varies, "the link's rate varies", "the link's rate varies"
+    ),
 )
 INDEPENDENT_LOSSES = Assumption(
     "independent_losses",
     "segments are lost at random, each on its own",
     lambda path: violated_if(
-        path.loss.is_bursty, "losses come in bursts, their mean rate is used", "losses come in bursts"
+        path.loss.is_bursty,
+        "losses come in bursts, their mean rate is used",
+        "losses come in bursts",
     ),
 )
 STEADY_LOSS = Assumption(
     "steady_loss",
     "the loss rate does not change",
     lambda path: violated_if(
-        path.loss.changes, "the loss rate changes, its mean over the measured time is used", "the loss rate changes"
+        path.loss.changes,
+        "the loss rate changes, its mean over the measured time is used",
+        "the loss rate changes",
     ),
 )
 NO_LOST_ACKS = Assumption(
@@ -69,17 +76,21 @@ def jitter(path: FlowPath, how: str = "jitter is left out") -> str:
 def _varying_rtt(path: FlowPath) -> str:
     if found := jitter(path, "the round-trip time varies, jitter is left out"):
         return found
-    # Where random loss leaves windows larger than the link needs, a queue builds up: sqrt(3/2 / p) is Reno's mean.
+    # Where random loss leaves windows larger than the link needs, a queue builds up: sqrt(3/2 / p)
+    # is Reno's mean.
     fills = path.loss.rate > 0 and sqrt(1.5 / path.loss.rate) > path.share_segments
     low, high = path.round_trip.base_s * 1e3, path.full_queue_round_trip_s * 1e3
     longest = "an unknown time" if isnan(high) else f"{high:.4g} ms"
     return unless(
-        not fills, f"windows fill the link, queueing takes the round-trip time from {low:.4g} up to {longest}"
+        not fills,
+        f"windows fill the link, queueing takes the round-trip time from {low:.4g} up to {longest}",
     )
 
 
 STEADY_RTT = Assumption(
-    "steady_rtt", "the round-trip time does not vary and does not depend on the window", _varying_rtt
+    "steady_rtt",
+    "the round-trip time does not vary and does not depend on the window",
+    _varying_rtt,
 )
 AN_ACK_EACH = Assumption(
     "an_ack_each",
@@ -101,11 +112,13 @@ LOST_ON_THE_WAY = Assumption(
     "all_arrives",
     "what is sent arrives: TCP sends again what is lost",
     lambda path: unless(
-        path.sender.transport == "tcp", f"{path.loss.rate:.3g} of what is sent is lost and not sent again"
+        path.sender.transport == "tcp",
+        f"{path.loss.rate:.3g} of what is sent is lost and not sent again",
     ),
 )
 
-# A window of W leaves W - 1 duplicate ACKs at best; half a mean window is what there is after a loss. Three are needed.
+# A window of W leaves W - 1 duplicate ACKs at best; half a mean window is what there is after a
+# loss. Three are needed.
 _FEW_SEGMENTS = 10
 
 FEW_TIMEOUTS = Assumption(
@@ -120,7 +133,15 @@ FEW_TIMEOUTS = Assumption(
 RENO = Assumption("reno", "additive increase by one, multiplicative decrease by a half")
 
 # What every model of a long flow under random loss assumes of the path.
-OF_RANDOM_LOSS = (GREEDY, LONG_RUN, STEADY_LINK, INDEPENDENT_LOSSES, STEADY_LOSS, NO_LOST_ACKS, STEADY_RTT)
+OF_RANDOM_LOSS = (
+    GREEDY,
+    LONG_RUN,
+    STEADY_LINK,
+    INDEPENDENT_LOSSES,
+    STEADY_LOSS,
+    NO_LOST_ACKS,
+    STEADY_RTT,
+)
 # The same of one that knows neither timeouts nor a window limit.
 OF_RANDOM_LOSS_ALONE = (FEW_TIMEOUTS, NO_WINDOW_LIMIT, *OF_RANDOM_LOSS)
 
@@ -128,7 +149,9 @@ OF_RANDOM_LOSS_ALONE = (FEW_TIMEOUTS, NO_WINDOW_LIMIT, *OF_RANDOM_LOSS)
 def needs_tcp(path: FlowPath) -> str:
     """Why a model of TCP has no answer."""
     if path.sender.transport != "tcp":
-        return f"no TCP, but the rate control {path.control.name}" if path.control.name else "no TCP"
+        return (
+            f"no TCP, but the rate control {path.control.name}" if path.control.name else "no TCP"
+        )
     return unless(path.round_trip.base_s > 0, "no round-trip time without queueing")
 
 
@@ -154,7 +177,9 @@ def needs_equation(path: FlowPath, loss: str, name: str) -> str:
 
 def needs_loss_and_round_trip(path: FlowPath) -> str:
     """Why a model of any transport under random loss has no answer."""
-    return unless(path.round_trip.base_s > 0, "no round-trip time without queueing") or _no_random_loss(path)
+    return unless(
+        path.round_trip.base_s > 0, "no round-trip time without queueing"
+    ) or _no_random_loss(path)
 
 
 def _no_random_loss(path: FlowPath) -> str:
@@ -191,7 +216,9 @@ def _other_than(control: Control, growth: str, kept: str, how: str) -> str:
 
 def rate_varies(bottleneck: Bottleneck) -> str:
     """Why the rate of the bottleneck is not known to be constant; empty if it is."""
-    return violated_if(bottleneck.varies, "the bottleneck's rate varies", "the bottleneck's rate varies")
+    return violated_if(
+        bottleneck.varies, "the bottleneck's rate varies", "the bottleneck's rate varies"
+    )
 
 
 def no_droptail(bottleneck: Bottleneck) -> str:

@@ -2,21 +2,25 @@
 
 Numbers come from the tables `connections`, `estimates` and `rtt_histogram`.
 
-- **Round-trip time**: The mean of what was measured, queueing included; the Markov chain takes the whole law.
-- **Loss**: The rate of loss indications of the table `estimates`, whatever caused the losses: a capture does not tell
-  a full queue's from others. Models that take losses for given see a lossy path where there was a full buffer.
+- **Round-trip time**: The mean of what was measured, queueing included; the Markov chain takes the
+  whole law.
+- **Loss**: The rate of loss indications of the table `estimates`, whatever caused the losses: a
+  capture does not tell a full queue's from others. Models that take losses for given see a lossy
+  path where there was a full buffer.
 - **Segments**: Full ones, of as much payload as the connection used at most.
 - **Receiver's window**: Its mean, if its scale is known; else none.
-- **Segments per ACK, b**: One, as of senders that count what an ACK acknowledges (RFC 3465; Linux and most others do),
-  however many segments that is. Of a scenario's flow its own, since only the scenario says how the window counts.
-- **First timeout, T0**: By RFC 6298 from mean and standard deviation of the round-trip time, at least 200 ms as in
-  Linux.
-- **Link**: Where a queue stood before one for most of the time, what it carried meanwhile caps what a model says. Its
-  buffer and who else uses it are not known: models that need a bottleneck have no answer.
-- **Transfer**: What was sent, if the capture holds the connection from its SYN to its FIN; else it has no end. The
-  initial window is ten segments (RFC 6928), the timer of a SYN a second (RFC 6298).
-- **Congestion control**: A scenario's flow has its own. No capture says it: then models of Reno are asked as if the
-  sender were Reno, those of CUBIC as if it were CUBIC, and say so.
+- **Segments per ACK, b**: One, as of senders that count what an ACK acknowledges (RFC 3465; Linux
+  and most others do), however many segments that is. Of a scenario's flow its own, since only the
+  scenario says how the window counts.
+- **First timeout, T0**: By RFC 6298 from mean and standard deviation of the round-trip time, at
+  least 200 ms as in Linux.
+- **Link**: Where a queue stood before one for most of the time, what it carried meanwhile caps what
+  a model says. Its buffer and who else uses it are not known: models that need a bottleneck have no
+  answer.
+- **Transfer**: What was sent, if the capture holds the connection from its SYN to its FIN; else it
+  has no end. The initial window is ten segments (RFC 6928), the timer of a SYN a second (RFC 6298).
+- **Congestion control**: A scenario's flow has its own. No capture says it: then models of Reno are
+  asked as if the sender were Reno, those of CUBIC as if it were CUBIC, and say so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +28,16 @@ from dataclasses import replace
 from math import ceil, inf
 from typing import Any
 
-from ackclock.models.path import Bottleneck, Control, FlowPath, Loss, RoundTrip, RttLaw, Sender, Transfer
+from ackclock.models.path import (
+    Bottleneck,
+    Control,
+    FlowPath,
+    Loss,
+    RoundTrip,
+    RttLaw,
+    Sender,
+    Transfer,
+)
 
 # The least timeout of a sender that is not known: that of Linux (TCP_RTO_MIN in include/net/tcp.h).
 _LEAST_TIMEOUT_S = 0.2
@@ -33,7 +46,8 @@ _LEAST_TIMEOUT_S = 0.2
 _INITIAL_WINDOW = 10.0
 _SYN_TIMER_S = 1.0
 
-# A spread of this share of the mean is more than the steps of a timer or a delayed ACK make. Chosen here.
+# A spread of this share of the mean is more than the steps of a timer or a delayed ACK make. Chosen
+# here.
 _VARYING = 0.25
 
 Row = Mapping[str, Any]
@@ -64,7 +78,9 @@ def flow_paths(
             segments_per_ack=known.sender.segments_per_ack,
         )
         return [replace(measured, sender=sender)]
-    return [replace(measured, sender=replace(measured.sender, control=control)) for control in may_be]
+    return [
+        replace(measured, sender=replace(measured.sender, control=control)) for control in may_be
+    ]
 
 
 def why_not(connection: Row, estimate: Row) -> str:
@@ -79,18 +95,24 @@ def why_not(connection: Row, estimate: Row) -> str:
 def _measured(connection: Row, estimate: Row, law: RttLaw | None) -> FlowPath:
     """Returns the path of a connection, its control left open."""
     largest = float(connection["largest_payload_bytes"])
-    mss = min(float(connection["mss_bytes"] or largest), largest)  # a short transfer fills no segment
+    mss = min(
+        float(connection["mss_bytes"] or largest), largest
+    )  # a short transfer fills no segment
     rtt = float(estimate["rtt_mean_s"])
     deviation = connection["ack_rtt_sd_s"] or 0.0
     whole = connection["begins"] == "syn" and connection["ends"] == "fin"
     has_sack = bool(connection["sack_permitted"]) or bool(connection["acks_with_sack"])
-    window = connection["receive_window_mean_bytes"] if connection["receive_window_scaled"] else None
+    window = (
+        connection["receive_window_mean_bytes"] if connection["receive_window_scaled"] else None
+    )
     return FlowPath(
         flow=connection["flow"],
         instances=1,
         round_trip=RoundTrip(base_s=rtt, has_jitter=deviation > _VARYING * rtt, law=law),
         loss=Loss(rate=float(estimate["indication_rate"])),
-        bottleneck=Bottleneck(link_bit_per_s=inf if estimate["link_bit_per_s"] is None else estimate["link_bit_per_s"]),
+        bottleneck=Bottleneck(
+            link_bit_per_s=inf if estimate["link_bit_per_s"] is None else estimate["link_bit_per_s"]
+        ),
         sender=Sender(
             transport="tcp",
             control=Control(),

@@ -1,10 +1,12 @@
 """The time a transfer of some segments takes: handshake, slow start, the first loss, the rest.
 
-Cardwell, Savage and Anderson, "Modeling TCP latency", INFOCOM 2000, which extends PFTK to short flows.
+Cardwell, Savage and Anderson, "Modeling TCP latency", INFOCOM 2000, which extends PFTK to short
+flows.
 
-Letters: d transfer (segments), p loss rate of data, p_r of ACKs and SYN-ACKs, R round-trip time (s), T0 first
-retransmission timeout (s), Ts timer of a lost SYN (s), Wm largest window (segments), b segments acknowledged by one
-ACK, w1 initial window (segments), gamma = 1 + 1/b growth of the window per round trip in slow start.
+Letters: d transfer (segments), p loss rate of data, p_r of ACKs and SYN-ACKs, R round-trip time
+(s), T0 first retransmission timeout (s), Ts timer of a lost SYN (s), Wm largest window (segments),
+b segments acknowledged by one ACK, w1 initial window (segments), gamma = 1 + 1/b growth of the
+window per round trip in slow start.
 """
 
 from math import inf
@@ -13,8 +15,23 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ackclock.models import pftk
-from ackclock.models.assumptions import INDEPENDENT_LOSSES, STEADY_LINK, jitter, needs_tcp, not_reno, unless
-from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE, LIMIT, NOT_NEGATIVE, POSITIVE, Domain, check
+from ackclock.models.assumptions import (
+    INDEPENDENT_LOSSES,
+    STEADY_LINK,
+    jitter,
+    needs_tcp,
+    not_reno,
+    unless,
+)
+from ackclock.models.domain import (
+    AT_LEAST_ONE,
+    BELOW_ONE,
+    LIMIT,
+    NOT_NEGATIVE,
+    POSITIVE,
+    Domain,
+    check,
+)
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
 from ackclock.models.refusal import refuse
@@ -49,7 +66,9 @@ def slow_start_window(d_ss: ArrayLike, w1: ArrayLike, b: ArrayLike) -> Array:
     return np.asarray(d_ss * (gamma - 1) / gamma + w1 / gamma)
 
 
-def slow_start_time(d_ss: ArrayLike, R: ArrayLike, Wm: ArrayLike, b: ArrayLike, w1: ArrayLike) -> Array:
+def slow_start_time(
+    d_ss: ArrayLike, R: ArrayLike, Wm: ArrayLike, b: ArrayLike, w1: ArrayLike
+) -> Array:
     """E[T_ss] in s: windows grow by gamma a round trip up to Wm, and stay there."""
     d_ss, R, Wm, b, w1 = (np.asarray(value, float) for value in (d_ss, R, Wm, b, w1))
     check(R=(R, POSITIVE), Wm=(Wm, LIMIT), b=(b, AT_LEAST_ONE), w1=(w1, AT_LEAST_ONE))
@@ -91,7 +110,13 @@ def _evaluate(
         "delayed_ack_time": first_delayed_ack + 0 * d,
     }
     time = sum(parts.values(), np.zeros(()))
-    return {"time": time, **parts, "mean_rate": d / time, "slow_start_segments": d_ss, "slow_start_window": W_ss}
+    return {
+        "time": time,
+        **parts,
+        "mean_rate": d / time,
+        "slow_start_segments": d_ss,
+        "slow_start_window": W_ss,
+    }
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
@@ -107,8 +132,12 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 
 def _refusal(path: FlowPath) -> str:
     finite = unless(path.transfer.size_segments < inf, "no transfer of a given size")
-    few = unless(max(path.loss.rate, path.loss.ack_rate) < 0.5, "half of the SYNs are lost, or more")
-    reno = not_reno(path.control) if path.loss.rate > 0 else ""  # without losses the control does not matter
+    few = unless(
+        max(path.loss.rate, path.loss.ack_rate) < 0.5, "half of the SYNs are lost, or more"
+    )
+    reno = (
+        not_reno(path.control) if path.loss.rate > 0 else ""
+    )  # without losses the control does not matter
     return needs_tcp(path) or finite or few or reno
 
 
@@ -149,8 +178,17 @@ Q and f are PFTK's.""",
         Input("initial_window", "w1", "segments", "initial window", 10, AT_LEAST_ONE),
         Input("syn_timer", "Ts", "s", "timer of the first SYN (RFC 6298: 1 s; the paper: 3 s)", 1),
         Input("ack_loss", "p_r", "", "loss rate of ACKs on the way back", 0, BELOW_HALF),
-        Input("handshake", "", "", "1 if a SYN exchange comes first, 0 if not", 1, Domain(values=(0, 1))),
-        Input("first_delayed_ack", "", "s", "mean wait for the first ACK if w1 = 1", 0, NOT_NEGATIVE),
+        Input(
+            "handshake",
+            "",
+            "",
+            "1 if a SYN exchange comes first, 0 if not",
+            1,
+            Domain(values=(0, 1)),
+        ),
+        Input(
+            "first_delayed_ack", "", "s", "mean wait for the first ACK if w1 = 1", 0, NOT_NEGATIVE
+        ),
     ),
     outputs=(
         Output("time", "", "s", "from the first SYN to the last ACK", "completion_time"),
@@ -161,14 +199,21 @@ Q and f are PFTK's.""",
         Output("delayed_ack_time", "T_delack", "s", "of it: waiting for the first delayed ACK"),
         Output("mean_rate", "", "segments/s", "the transfer over its time"),
         Output("slow_start_segments", "d_ss", "segments", "sent in slow start"),
-        Output("slow_start_window", "W_ss", "segments", "window reached in slow start if nothing limits it"),
+        Output(
+            "slow_start_window",
+            "W_ss",
+            "segments",
+            "window reached in slow start if nothing limits it",
+        ),
     ),
     goodput="mean_rate",
     assumptions=(
         Assumption("reno", "after slow start: increase by one, decrease by a half, as in PFTK"),
         pftk.RENO_RECOVERY,
         Assumption(
-            "link_is_not_filled", "slow start does not fill the link, so that nothing waits or overflows", _filled
+            "link_is_not_filled",
+            "slow start does not fill the link, so that nothing waits or overflows",
+            _filled,
         ),
         STEADY_LINK,
         INDEPENDENT_LOSSES,

@@ -60,7 +60,8 @@ class Answers(NamedTuple):
     Attributes:
         access: Access parameters of their queue.
         packet_bytes: Size of an ACK.
-        per_packet: ACKs per data packet, in the receiver's steady habit: one for each `delayed_ack.every` packets.
+        per_packet: ACKs per data packet, in the receiver's steady habit: one for each
+            `delayed_ack.every` packets.
     """
 
     access: Access
@@ -77,15 +78,15 @@ class CellSender(NamedTuple):
         instances: Number of instances behind each queue.
         packet_bytes: Size of its packets, headers included.
         round_trip_s: Round-trip time without queueing.
-        kept_share: Share of the window that is kept after a loss at least; one if it does not react, not a number if
-            unknown.
-        most_per_s: Packets per second that an instance sends at most, for reasons outside the cell: a receiver's
-            window, hops that do not contend, the rate of plain UDP, or random loss at 1.22 segments over the root of
-            the loss rate per round trip.
+        kept_share: Share of the window that is kept after a loss at least; one if it does not
+            react, not a number if unknown.
+        most_per_s: Packets per second that an instance sends at most, for reasons outside the cell:
+            a receiver's window, hops that do not contend, the rate of plain UDP, or random loss at
+            1.22 segments over the root of the loss rate per round trip.
         is_busy: Whether it has data to send all the time; None if unknown.
         answers: Its ACKs on the same medium.
-        unclear: Why it is not known how far its window falls; empty if only losses make it fall, by a share that is
-            known.
+        unclear: Why it is not known how far its window falls; empty if only losses make it fall, by
+            a share that is known.
     """
 
     flow: str

@@ -1,17 +1,22 @@
 """CUBIC's response function, with its Reno-friendly region.
 
-RFC 9438 section 5.1 equation 5 (section 5 equation 6 of RFC 8312). With losses every 1/p segments the window goes
-through one branch of the cubic after each; where that is less than what AIMD(3 (1 - beta)/(1 + beta), beta) would have,
-the Reno-friendly region keeps it there (section 4.3).
+RFC 9438 section 5.1 equation 5 (section 5 equation 6 of RFC 8312). With losses every 1/p segments
+the window goes through one branch of the cubic after each; where that is less than what AIMD(3 (1 -
+beta)/(1 + beta), beta) would have, the Reno-friendly region keeps it there (section 4.3).
 
-Letters: p loss rate, RTT round-trip time (s), C steepness (segments/s^3), beta_cubic what is left of the window after a
-loss.
+Letters: p loss rate, RTT round-trip time (s), C steepness (segments/s^3), beta_cubic what is left
+of the window after a loss.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import AN_ACK_EACH, OF_RANDOM_LOSS_ALONE, needs_random_loss, not_cubic
+from ackclock.models.assumptions import (
+    AN_ACK_EACH,
+    OF_RANDOM_LOSS_ALONE,
+    needs_random_loss,
+    not_cubic,
+)
 from ackclock.models.domain import POSITIVE, PROPER_SHARE, UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath, loss_and_rtt
@@ -40,7 +45,9 @@ def window(p: ArrayLike, RTT: ArrayLike, C: ArrayLike = 0.4, beta: ArrayLike = 0
     return np.maximum(cubic_window(p, RTT, C, beta), friendly_window(p, beta))
 
 
-def _evaluate(loss: Array, rtt: Array, steepness: Array, cubic_decrease_factor: Array) -> dict[str, Array]:
+def _evaluate(
+    loss: Array, rtt: Array, steepness: Array, cubic_decrease_factor: Array
+) -> dict[str, Array]:
     cubic, friendly = (
         cubic_window(loss, rtt, steepness, cubic_decrease_factor),
         friendly_window(loss, cubic_decrease_factor),
@@ -50,7 +57,10 @@ def _evaluate(loss: Array, rtt: Array, steepness: Array, cubic_decrease_factor: 
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
-    return loss_and_rtt(path) | {"steepness": path.control.cubic_c, "cubic_decrease_factor": path.control.kept_share}
+    return loss_and_rtt(path) | {
+        "steepness": path.control.cubic_c,
+        "cubic_decrease_factor": path.control.kept_share,
+    }
 
 
 def _refusal(path: FlowPath) -> str:
@@ -70,17 +80,28 @@ W_friendly = sqrt(alpha (1 + beta)/(2 (1 - beta) p)),  alpha = 3 (1 - beta)/(1 +
         LOSS,
         Input("rtt", "RTT", "s", RTT.meaning),
         Input("steepness", "C", "segments/s^3", "how steeply the cubic grows", 0.4),
-        Input("cubic_decrease_factor", "beta", "", "what CUBIC leaves of the window after a loss", 0.7, PROPER_SHARE),
+        Input(
+            "cubic_decrease_factor",
+            "beta",
+            "",
+            "what CUBIC leaves of the window after a loss",
+            0.7,
+            PROPER_SHARE,
+        ),
     ),
     outputs=(
         Output("window", "W", "segments", "mean window", "cwnd"),
         Output("rate", "W/RTT", "segments/s", "sending rate"),
         Output("cubic_window", "W_cubic", "segments", "mean window of the cubic alone"),
-        Output("friendly_window", "W_friendly", "segments", "mean window of the Reno-friendly region"),
+        Output(
+            "friendly_window", "W_friendly", "segments", "mean window of the Reno-friendly region"
+        ),
     ),
     goodput="rate",
     assumptions=(
-        Assumption("cubic", "the control is CUBIC without fast convergence; losses are evenly spaced"),
+        Assumption(
+            "cubic", "the control is CUBIC without fast convergence; losses are evenly spaced"
+        ),
         AN_ACK_EACH,
         *OF_RANDOM_LOSS_ALONE,
     ),

@@ -1,7 +1,8 @@
 """Floyd and Fall's bound: the most that a conformant TCP sends at a given loss rate.
 
-Floyd and Fall, "Promoting the use of end-to-end congestion control in the Internet", IEEE/ACM Transactions on
-Networking 7(4), 1999, section III-A: T <= 1.5 sqrt(2/3) B / (R sqrt p), with packets of B bytes; here B is one segment.
+Floyd and Fall, "Promoting the use of end-to-end congestion control in the Internet", IEEE/ACM
+Transactions on Networking 7(4), 1999, section III-A: T <= 1.5 sqrt(2/3) B / (R sqrt p), with
+packets of B bytes; here B is one segment.
 
 Letters: p loss rate, R round-trip time (s).
 """

@@ -1,15 +1,22 @@
 """HighSpeed TCP: its response function w(p), and the increase a(w) and decrease b(w) that give it.
 
-RFC 3649 sections 4 and 5. Up to Low_Window it is standard TCP; from there to High_Window the response function is a
-straight line on logarithmic axes, through (Low_P, Low_Window) and (High_P, High_Window).
+RFC 3649 sections 4 and 5. Up to Low_Window it is standard TCP; from there to High_Window the
+response function is a straight line on logarithmic axes, through (Low_P, Low_Window) and (High_P,
+High_Window).
 
-Letters: p loss rate, w window (segments), a(w) increase per round trip (segments), b(w) share given up at a loss.
+Letters: p loss rate, w window (segments), a(w) increase per round trip (segments), b(w) share given
+up at a loss.
 """
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ackclock.models.assumptions import AN_ACK_EACH, OF_RANDOM_LOSS_ALONE, needs_random_loss, not_highspeed
+from ackclock.models.assumptions import (
+    AN_ACK_EACH,
+    OF_RANDOM_LOSS_ALONE,
+    needs_random_loss,
+    not_highspeed,
+)
 from ackclock.models.domain import AT_LEAST_ONE, UP_TO_ONE, check
 from ackclock.models.model import Array, Assumption, Model, Output
 from ackclock.models.path import Control, FlowPath, loss_and_rtt
@@ -91,7 +98,12 @@ def kept_share(control: Control, window: float) -> float:
 def _evaluate(loss: Array, rtt: Array) -> dict[str, Array]:
     w = window(loss)
     at_least_one = np.maximum(w, 1.0)
-    return {"window": w, "rate": w / rtt, "increase": increase(at_least_one), "decrease": decrease(at_least_one)}
+    return {
+        "window": w,
+        "rate": w / rtt,
+        "increase": increase(at_least_one),
+        "decrease": decrease(at_least_one),
+    }
 
 
 def _refusal(path: FlowPath) -> str:
@@ -118,7 +130,10 @@ a(w) = w^2 p(w) 2 b(w)/(2 - b(w))""",
     ),
     goodput="rate",
     assumptions=(
-        Assumption("hstcp", "the control is HighSpeed TCP with the RFC's parameters; losses are evenly spaced"),
+        Assumption(
+            "hstcp",
+            "the control is HighSpeed TCP with the RFC's parameters; losses are evenly spaced",
+        ),
         AN_ACK_EACH,
         *OF_RANDOM_LOSS_ALONE,
     ),

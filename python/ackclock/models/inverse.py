@@ -1,8 +1,8 @@
 """Inverse questions: which loss rate, round-trip time, window or capacity gives this throughput.
 
-The unknown's domain is looked through on a grid, so nothing is assumed of the model but that what happens between two
-neighbours of the grid is seen at its ends; each change of sign is then closed in upon (Brent's method). On a domain of
-positive numbers both work on a logarithmic scale.
+The unknown's domain is looked through on a grid, so nothing is assumed of the model but that what
+happens between two neighbours of the grid is seen at its ends; each change of sign is then closed
+in upon (Brent's method). On a domain of positive numbers both work on a logarithmic scale.
 """
 
 from collections.abc import Callable
@@ -29,8 +29,8 @@ class Solution:
     Attributes:
         unknown: Name of the input.
         unit: Its unit.
-        values: Every value that gives the target, ascending; at least one. Of a stretch of values that all give it,
-            the smallest.
+        values: Every value that gives the target, ascending; at least one. Of a stretch of values
+            that all give it, the smallest.
         output: Name of the output that was to have the target.
         target: What was wanted of it.
     """
@@ -43,10 +43,15 @@ class Solution:
 
 
 # Where a domain has no end, or begins at zero, by unit.
-SEARCHED = {"": (1e-12, 1e6), "s": (1e-9, 1e6), "segments": (1e-6, 1e12), "segments/s": (1e-6, 1e15)}
+SEARCHED = {
+    "": (1e-12, 1e6),
+    "s": (1e-9, 1e6),
+    "segments": (1e-6, 1e12),
+    "segments/s": (1e-6, 1e15),
+}
 
-# A root is one if the output there is the target to this precision, relative to the target and to how far off the
-# grid's neighbours are; else it is a jump over the target.
+# A root is one if the output there is the target to this precision, relative to the target and to
+# how far off the grid's neighbours are; else it is a jump over the target.
 _SAME = 1e-6
 
 
@@ -65,19 +70,25 @@ def solve(
         known: The other inputs by name; those with a default may be left out.
 
     Raises:
-        InputError: An input or output is unknown, missing or out of its domain, or given although it is asked for.
-        NoSolutionError: No value gives the target.
+        InputError: An input or output is unknown, missing or out of its domain, or given although
+        it is asked for. NoSolutionError: No value gives the target.
     """
     wanted, asked = model.output(output), model.input(unknown)
     if unknown in known:
         raise InputError("contradiction", unknown, "is what is asked for; leave it out")
     if not asked.backwards:
-        others = ", ".join(one.name for one in model.inputs if one.backwards and one.name not in known)
+        others = ", ".join(
+            one.name for one in model.inputs if one.backwards and one.name not in known
+        )
         raise InputError(
-            "unsupported", unknown, f"is not asked for, as each value takes long; give some, or ask for {others}"
+            "unsupported",
+            unknown,
+            f"is not asked for, as each value takes long; give some, or ask for {others}",
         )
     if not isfinite(target):
-        raise InputError("out-of-range", wanted.name, f"{target:g} is no target; give a finite number", target)
+        raise InputError(
+            "out-of-range", wanted.name, f"{target:g} is no target; give a finite number", target
+        )
     say = say or (lambda one, value: _in(value, one.unit))
     if asked.domain.values:
         return _among(model, asked, target, wanted, known, say)
@@ -98,7 +109,9 @@ def solve(
     values = [root for root, around in found if abs(miss(root)) <= _SAME * max(abs(target), around)]
     if values:
         return Solution(unknown, asked.unit, tuple(values), wanted.name, target)
-    raise NoSolutionError("", _explained(asked, wanted, target, grid, given, [root for root, _ in found], say))
+    raise NoSolutionError(
+        "", _explained(asked, wanted, target, grid, given, [root for root, _ in found], say)
+    )
 
 
 def _among(
@@ -108,11 +121,19 @@ def _among(
     """For an input that takes a few values only."""
     choices = asked.domain.values
     given = model.answer(**known, **{asked.name: np.array(choices)})[wanted.name]
-    values = [value for value, gives in zip(choices, given, strict=True) if abs(gives - target) <= _SAME * abs(target)]
+    values = [
+        value
+        for value, gives in zip(choices, given, strict=True)
+        if abs(gives - target) <= _SAME * abs(target)
+    ]
     if not values:
-        told = ", ".join(f"{say(wanted, gives)} at {value:g}" for value, gives in zip(choices, given, strict=True))
+        told = ", ".join(
+            f"{say(wanted, gives)} at {value:g}"
+            for value, gives in zip(choices, given, strict=True)
+        )
         raise NoSolutionError(
-            "", f"no solution: by {asked.name}, {wanted.name} is {told}; the target is {say(wanted, target)}"
+            "",
+            f"no solution: by {asked.name}, {wanted.name} is {told}; the target is {say(wanted, target)}",
         )
     return Solution(asked.name, asked.unit, tuple(values), wanted.name, target)
 
@@ -150,7 +171,9 @@ def _roots(miss: Callable[[float], float], grid: Array, misses: Array) -> list[t
         roots.append((_first_zero(miss, grid, int(position)), 0.0))
     for position in np.flatnonzero(signs[:-1] * signs[1:] < 0):
         here = slice(position, position + 2)
-        roots.append((_root_between(miss, grid[here], misses[here]), float(np.abs(misses[here]).max())))
+        roots.append(
+            (_root_between(miss, grid[here], misses[here]), float(np.abs(misses[here]).max()))
+        )
     return sorted(roots)
 
 
@@ -164,7 +187,8 @@ def _root_between(miss: Callable[[float], float], ends: Array, misses: Array) ->
         return min(a * (b / a) ** t, b) if a > 0 else b * t
 
     def off(t: float) -> float:
-        # At the ends what was found there: evaluated once more, alone, it may be rounded to the other sign.
+        # At the ends what was found there: evaluated once more, alone, it may be rounded to the
+        # other sign.
         return float(misses[int(t)]) if t in (0, 1) else miss(along(t))
 
     return along(brentq(off, 0.0, 1.0, xtol=1e-15 if a > 0 else 1e-300, rtol=1e-14))

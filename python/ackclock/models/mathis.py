@@ -1,7 +1,8 @@
 """The macroscopic model of Mathis and others: C/(R sqrt p) with the paper's four constants.
 
-Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion avoidance algorithm", Computer
-Communication Review 27(3), 1997, table 1: C by how segments are lost and acknowledged.
+Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion avoidance
+algorithm", Computer Communication Review 27(3), 1997, table 1: C by how segments are lost and
+acknowledged.
 
 Letters: p loss rate, R round-trip time (s), b segments acknowledged by one ACK.
 """
@@ -18,7 +19,8 @@ from ackclock.models.path import FlowPath, loss_and_rtt
 
 ONE_OR_TWO = Domain(values=(1, 2))
 
-# By b. Evenly spaced losses: a saw-tooth's area, exactly. Random losses: the paper's numerical values.
+# By b. Evenly spaced losses: a saw-tooth's area, exactly. Random losses: the paper's numerical
+# values.
 PERIODIC = {1: math.sqrt(3 / 2), 2: math.sqrt(3 / 4)}
 RANDOM = {1: 1.31, 2: 0.93}
 
@@ -68,11 +70,15 @@ random_losses:   C = 1.31 if b = 1, 0.93 if b = 2""",
     inputs=(
         Input("loss", "p", "", "loss rate", domain=UP_TO_ONE),
         Input("rtt", "R", "s", "round-trip time, as if it did not depend on the window"),
-        Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, ONE_OR_TWO),
+        Input(
+            "segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, ONE_OR_TWO
+        ),
     ),
     outputs=(
         Output("periodic_losses", "", "segments/s", "sending rate if losses are evenly spaced"),
-        Output("random_losses", "", "segments/s", "sending rate if each segment is lost on its own"),
+        Output(
+            "random_losses", "", "segments/s", "sending rate if each segment is lost on its own"
+        ),
     ),
     goodput="random_losses",
     assumptions=(

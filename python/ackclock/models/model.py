@@ -38,7 +38,8 @@ class Input:
         meaning: What it is.
         default: Where it is not given; None if it must be.
         domain: The numbers it takes.
-        on_wire: Whether its segments count with their headers: what is said of a link, not of a connection.
+        on_wire: Whether its segments count with their headers: what is said of a link, not of a
+            connection.
         backwards: Whether it can be asked for: not where every value needs much work of its own.
     """
 
@@ -57,7 +58,8 @@ class Output:
     """One output of a model; the attributes are as in `Input`.
 
     Attributes:
-        metric: Name of the metric of a flow that it stands beside; empty for none, or for `Model.goodput`.
+        metric: Name of the metric of a flow that it stands beside; empty for none, or for
+            `Model.goodput`.
     """
 
     name: str
@@ -162,17 +164,20 @@ class Model:
         formula: As text, in the paper's letters.
         inputs: What the formula takes.
         outputs: What it gives; the first is the primary one.
-        goodput: Name of the output, in segments per second, that stands beside a flow's measured goodput.
+        goodput: Name of the output, in segments per second, that stands beside a flow's measured
+            goodput.
         assumptions: What it takes for granted.
-        evaluate: The formula: arrays by the inputs' names to arrays by the outputs' names. Ask `answer` instead.
+        evaluate: The formula: arrays by the inputs' names to arrays by the outputs' names. Ask
+            `answer` instead.
         inputs_of: What a path's flow means to it. Asked only where `refusal` has nothing to say.
         refusal: Why it has no answer for a flow; empty if it has.
         usual: Whether tables and figures of simulations show it without being asked to.
-        evaluate_law: The formula for a measured law of the round-trip time, if it can take one: that law, and the
-            inputs but `rtt` as numbers, to the outputs as numbers.
+        evaluate_law: The formula for a measured law of the round-trip time, if it can take one:
+            that law, and the inputs but `rtt` as numbers, to the outputs as numbers.
         bounds: How much work an answer may take, where it grows with an input.
         points: At how many values an inverse question looks first.
-        evaluate_goodput: The formula of the output `goodput` alone, if that is much less work than all of them.
+        evaluate_goodput: The formula of the output `goodput` alone, if that is much less work than
+            all of them.
     """
 
     name: str
@@ -212,7 +217,9 @@ class Model:
             if one.name == name:
                 return one
         raise InputError(
-            "unknown-field", name, f"is no input of {self.name}; use {', '.join(one.name for one in self.inputs)}"
+            "unknown-field",
+            name,
+            f"is no input of {self.name}; use {', '.join(one.name for one in self.inputs)}",
         )
 
     def output(self, name: str = "") -> Output:
@@ -225,7 +232,9 @@ class Model:
             if one.name == (name or self.outputs[0].name):
                 return one
         raise InputError(
-            "unknown-field", name, f"is no output of {self.name}; use {', '.join(one.name for one in self.outputs)}"
+            "unknown-field",
+            name,
+            f"is no output of {self.name}; use {', '.join(one.name for one in self.outputs)}",
         )
 
     def completed(self, **inputs: ArrayLike) -> dict[str, Array]:
@@ -239,13 +248,20 @@ class Model:
             inside = one.domain.holds(numbers)
             if not inside.all():
                 bad = float(numbers[~inside].flat[0])
-                raise InputError("out-of-range", one.name, f"{bad:g} {one.domain.refusal(one.name, bad)}", bad)
+                raise InputError(
+                    "out-of-range", one.name, f"{bad:g} {one.domain.refusal(one.name, bad)}", bad
+                )
             size = np.abs(numbers)
             far = (numbers != 0) & (size < np.inf) & ((size < SMALLEST) | (size > LARGEST))
             if far.any():
                 bad = float(numbers[far].flat[0])
                 least_or_most = f"at most {LARGEST:g}" if abs(bad) > 1 else f"at least {SMALLEST:g}"
-                raise InputError("out-of-range", one.name, f"{bad:g} is beyond reckoning; give {least_or_most}", bad)
+                raise InputError(
+                    "out-of-range",
+                    one.name,
+                    f"{bad:g} is beyond reckoning; give {least_or_most}",
+                    bad,
+                )
             known[one.name] = numbers
         for bound in self.bounds:
             bound.check(known)
@@ -269,8 +285,12 @@ class Model:
             value = inputs.get(one.name, one.default)
             if value is None:
                 unit = f", in {one.unit}" if one.unit else ""
-                raise InputError("missing", one.name, f"is missing; {self.name} needs it ({one.meaning}{unit})")
-            known[one.name] = np.asarray(value.value(known) if isinstance(value, Rule) else value, float)
+                raise InputError(
+                    "missing", one.name, f"is missing; {self.name} needs it ({one.meaning}{unit})"
+                )
+            known[one.name] = np.asarray(
+                value.value(known) if isinstance(value, Rule) else value, float
+            )
             yield one, known[one.name]
 
     def answer(self, **inputs: ArrayLike) -> dict[str, Array]:
@@ -280,15 +300,19 @@ class Model:
             inputs: By name, in the record's units; those with a default may be left out.
 
         Raises:
-            InputError: One is unknown, missing or out of its domain, an answer would be more work than is allowed, or
-                is no number.
+            InputError: One is unknown, missing or out of its domain, an answer would be more work
+                than is allowed, or is no number.
         """
         known = self.completed(**inputs)
         answered = self.evaluated(known)
         for name, values in answered.items():
             if (undefined := np.isnan(values)).any():
                 raise self._beyond(
-                    {each: np.broadcast_to(v, values.shape)[undefined] for each, v in known.items()}, name
+                    {
+                        each: np.broadcast_to(v, values.shape)[undefined]
+                        for each, v in known.items()
+                    },
+                    name,
                 )
         return answered
 
@@ -300,18 +324,31 @@ class Model:
                 given = self.evaluate(**known)
         except (ArithmeticError, MemoryError):
             raise self._beyond(known, self.outputs[0].name) from None
-        return {one.name: _shaped(np.asarray(given[one.name], float), shape) for one in self.outputs}
+        return {
+            one.name: _shaped(np.asarray(given[one.name], float), shape) for one in self.outputs
+        }
 
     def _beyond(self, known: Mapping[str, Array], output: str) -> InputError:
         """Why there is no number: what is given is too extreme; names the input that is the most so."""
-        sizes = {one.name: np.abs(np.ravel(known[one.name])) for one in self.inputs if not one.domain.values}
+        sizes = {
+            one.name: np.abs(np.ravel(known[one.name]))
+            for one in self.inputs
+            if not one.domain.values
+        }
         extremes = {name: size[(size > 0) & (size < np.inf)] for name, size in sizes.items()}
-        far = {name: float(np.abs(np.log(size)).max(initial=0.0)) for name, size in extremes.items()}
+        far = {
+            name: float(np.abs(np.log(size)).max(initial=0.0)) for name, size in extremes.items()
+        }
         name = max(far, key=lambda one: far[one])
-        value = float(np.ravel(known[name])[np.argmax(np.abs(np.log(np.maximum(sizes[name], SMALLEST))))])
+        value = float(
+            np.ravel(known[name])[np.argmax(np.abs(np.log(np.maximum(sizes[name], SMALLEST))))]
+        )
         side = "less" if abs(value) > 1 else "more"
         return InputError(
-            "out-of-range", name, f"{value:g} leaves {output} no number beside the other inputs; give {side}", value
+            "out-of-range",
+            name,
+            f"{value:g} leaves {output} no number beside the other inputs; give {side}",
+            value,
         )
 
     def goodputs(self, **inputs: ArrayLike) -> Array:
@@ -323,9 +360,13 @@ class Model:
 
     def answer_path(self, path: FlowPath) -> tuple[dict[str, float], dict[str, float]]:
         """All inputs and outputs by name for a flow to which it applies, with its law of the round-trip time if any."""
-        inputs = {name: float(value) for name, value in self.completed(**self.inputs_of(path)).items()}
+        inputs = {
+            name: float(value) for name, value in self.completed(**self.inputs_of(path)).items()
+        }
         if path.round_trip.law is not None and self.evaluate_law is not None:
-            given = self.evaluate_law(path.round_trip.law, **{name: inputs[name] for name in inputs if name != "rtt"})
+            given = self.evaluate_law(
+                path.round_trip.law, **{name: inputs[name] for name in inputs if name != "rtt"}
+            )
             return inputs, {one.name: float(given[one.name]) for one in self.outputs}
         return inputs, {name: float(value) for name, value in self.answer(**inputs).items()}
 
@@ -349,7 +390,9 @@ class Model:
         return {name: getattr(self, name) for name in fields} | {
             "inputs": [_described_input(one) for one in self.inputs],
             "outputs": [_described(one) for one in self.outputs],
-            "assumptions": [{"name": one.name, "sentence": one.sentence} for one in self.assumptions],
+            "assumptions": [
+                {"name": one.name, "sentence": one.sentence} for one in self.assumptions
+            ],
         }
 
 

@@ -1,7 +1,7 @@
 """A flow's path in the terms of the models: round-trip time, loss, bottleneck, sender, transfer.
 
-The records say what models may ask about a flow. `ackclock.models.resolved` reads them from a scenario, and
-`ackclock.models.capture` from a capture.
+The records say what models may ask about a flow. `ackclock.models.resolved` reads them from a
+scenario, and `ackclock.models.capture` from a capture.
 """
 
 from collections import Counter
@@ -29,8 +29,9 @@ class RttLaw(NamedTuple):
 class RoundTrip:
     """The round-trip time of a flow instance without queueing.
 
-    It is the propagation delay of both directions, the flow's extra delay, the serialisation of one data packet at
-    every hop towards the receiver and of one ACK at every hop back. Waiting for a shared medium does not count.
+    It is the propagation delay of both directions, the flow's extra delay, the serialisation of one
+    data packet at every hop towards the receiver and of one ACK at every hop back. Waiting for a
+    shared medium does not count.
 
     Attributes:
         base_s: Round-trip time without queueing; of a capture the measured mean, queueing included.
@@ -49,8 +50,8 @@ class RoundTrip:
 class Loss:
     """Random loss on the path. Drops by a full queue follow from the window and do not count.
 
-    Hops lose independently: the rate is 1 - (1-p1)(1-p2)... A Gilbert-Elliott channel counts with its long-run mean,
-    scheduled loss with its mean over the measured time.
+    Hops lose independently: the rate is 1 - (1-p1)(1-p2)... A Gilbert-Elliott channel counts with
+    its long-run mean, scheduled loss with its mean over the measured time.
 
     Attributes:
         rate: Share of data packets that is lost towards the receiver.
@@ -117,17 +118,20 @@ class Control:
 
     Attributes:
         name: Name of the control; empty for plain UDP.
-        growth: The law by which the window or the rate grows: `linear`, `cubic`, `highspeed` (RFC 3649), or another;
-            None if unknown.
-        growth_segments: Growth in segments per round trip with b = 1; not a number if unknown or not constant.
+        growth: The law by which the window or the rate grows: `linear`, `cubic`, `highspeed` (RFC
+            3649), or another; None if unknown.
+        growth_segments: Growth in segments per round trip with b = 1; not a number if unknown or
+            not constant.
         cubic_c: CUBIC's C in segments per cubic second; not a number for other controls.
-        kept: How the share that is kept after a loss is found: `constant`, `by_window`, `by_estimate`, or `none` for a
-            control that does not react; None if unknown.
-        kept_share: Share of the window or the rate that is kept after a loss; not a number if unknown or not constant.
+        kept: How the share that is kept after a loss is found: `constant`, `by_window`,
+            `by_estimate`, or `none` for a control that does not react; None if unknown.
+        kept_share: Share of the window or the rate that is kept after a loss; not a number if
+            unknown or not constant.
         reacts_to_delay: Whether longer round trips make it send less; None if unknown.
-        slow_start_ends_on_delay: Whether slow start ends when round trips grow longer; None if unknown.
-        equation: The loss rate that its throughput equation is given: `loss_intervals` (TFRC), `last_round` (TFRCP);
-            None without an equation, or if unknown.
+        slow_start_ends_on_delay: Whether slow start ends when round trips grow longer; None if
+            unknown.
+        equation: The loss rate that its throughput equation is given: `loss_intervals` (TFRC),
+            `last_round` (TFRCP); None without an equation, or if unknown.
     """
 
     name: str = ""
@@ -160,7 +164,11 @@ class Control:
         """What of its response to losses it does not state; empty if it states all."""
         if self.growth is None:
             return f"{self.name} does not state how its window grows"
-        return "" if self.kept is not None else f"{self.name} does not state what share of the window a loss leaves"
+        return (
+            ""
+            if self.kept is not None
+            else f"{self.name} does not state what share of the window a loss leaves"
+        )
 
 
 class Competitor(NamedTuple):
@@ -190,15 +198,18 @@ class Competitor(NamedTuple):
 class Bottleneck:
     """The hop towards the receiver with the smallest share: its rate over the flow instances that cross it.
 
-    An instance counts as often as it crosses. A hop of scope `per_flow` is crossed by its own instance alone. The rate
-    is the highest that a link states. A link that follows another one's rate does not count. Where a link contends for
-    a medium or states no rate, as a trace does not, no bottleneck is known, and the other hops only cap.
+    An instance counts as often as it crosses. A hop of scope `per_flow` is crossed by its own
+    instance alone. The rate is the highest that a link states. A link that follows another one's
+    rate does not count. Where a link contends for a medium or states no rate, as a trace does not,
+    no bottleneck is known, and the other hops only cap.
 
     Attributes:
         link_bit_per_s: The cap on payload: the share of the slowest hop.
-        segments_per_s: The rate of the whole link in full segments with headers; infinite if unknown.
-        buffer_segments: Full segments that may wait, without the one being sent; infinite for no limit, not a number if
-            unknown. A limit in time counts with what the link sends in that time, a limit that moves with its maximum.
+        segments_per_s: The rate of the whole link in full segments with headers; infinite if
+            unknown.
+        buffer_segments: Full segments that may wait, without the one being sent; infinite for no
+            limit, not a number if unknown. A limit in time counts with what the link sends in that
+            time, a limit that moves with its maximum.
         queue: Name of the queue; empty if no bottleneck is known.
         drops: Which packets the queue drops: `tail`, `early` or `head`; None if unknown.
         limit_moves: Whether the limit of the queue does; None if unknown.
@@ -252,7 +263,12 @@ class Bottleneck:
     def with_droptail(self, packets: float) -> "Bottleneck":
         """Returns the same hop with a drop-tail queue of that many packets."""
         return replace(
-            self, buffer_segments=packets, queue="droptail", drops="tail", limit_moves=False, thresholds=None
+            self,
+            buffer_segments=packets,
+            queue="droptail",
+            drops="tail",
+            limit_moves=False,
+            thresholds=None,
         )
 
 
@@ -260,18 +276,20 @@ class Bottleneck:
 class Sender:
     """A sender and its receiver.
 
-    For a rate control over UDP, segments per ACK, timeout and window are those of its throughput equation.
+    For a rate control over UDP, segments per ACK, timeout and window are those of its throughput
+    equation.
 
     Attributes:
         transport: `tcp` or `udp`.
         control: What sets the window or the rate.
         mss_bytes: Payload of a full segment.
         recovery: Name of the loss recovery; empty for UDP.
-        segments_per_ack: b, the round trips in which the window grows by one segment. With growth per ACK it is how
-            many segments an ACK answers; with byte counting it is one.
-        first_timeout_s: T0, the retransmission timeout while the round-trip time is steady (RFC 6298 with a variance of
-            zero).
-        full_queue_timeout_s: The same while the bottleneck's queue is full; not a number for a capture.
+        segments_per_ack: b, the round trips in which the window grows by one segment. With growth
+            per ACK it is how many segments an ACK answers; with byte counting it is one.
+        first_timeout_s: T0, the retransmission timeout while the round-trip time is steady (RFC
+            6298 with a variance of zero).
+        full_queue_timeout_s: The same while the bottleneck's queue is full; not a number for a
+            capture.
         receive_window_segments: The receiver's window, infinite for none.
         initial_threshold_segments: Slow-start threshold at first, infinite for none.
     """
@@ -293,13 +311,15 @@ class Transfer:
 
     Attributes:
         is_greedy: Whether there is always data to send; None if unknown.
-        is_always_active: Whether the flow runs from the end of the warm-up at the latest to the end of the run.
-        size_segments: Size, the last segment counted as full; infinite for traffic without an end or of random size.
+        is_always_active: Whether the flow runs from the end of the warm-up at the latest to the end
+            of the run.
+        size_segments: Size, the last segment counted as full; infinite for traffic without an end
+            or of random size.
         has_handshake: Whether a SYN exchange comes first.
         syn_timer_s: Timer of a lost SYN.
         initial_window_segments: Initial window; infinite for UDP.
-        first_delayed_ack_s: Mean wait for the ACK of the first segment: half the receiver's timer if that segment is
-            alone and not acknowledged at once.
+        first_delayed_ack_s: Mean wait for the ACK of the first segment: half the receiver's timer
+            if that segment is alone and not acknowledged at once.
     """
 
     is_greedy: bool | None
@@ -317,13 +337,15 @@ class FlowPath:
 
     Attributes:
         flow: Name of the flow.
-        instances: Number of instances; None if they arrive one after the other, as many as are drawn.
+        instances: Number of instances; None if they arrive one after the other, as many as are
+            drawn.
         round_trip: Round-trip time.
         loss: Random loss.
         bottleneck: The slowest hop, and who shares it.
         sender: Transport and control.
         transfer: Data to send.
-        cell: The cell of IEEE 802.11 that its data contend in; None if they contend in none, and for a capture.
+        cell: The cell of IEEE 802.11 that its data contend in; None if they contend in none, and
+            for a capture.
     """
 
     flow: str
@@ -359,7 +381,18 @@ class FlowPath:
 
 
 #: The records, in reading order.
-RECORDS = (RoundTrip, Loss, Bottleneck, Competitor, Sender, Control, Transfer, Cell, Contender, CellSender)
+RECORDS = (
+    RoundTrip,
+    Loss,
+    Bottleneck,
+    Competitor,
+    Sender,
+    Control,
+    Transfer,
+    Cell,
+    Contender,
+    CellSender,
+)
 
 
 def loss_and_rtt(path: FlowPath) -> dict[str, float]:

@@ -1,10 +1,11 @@
 """PFTK: the throughput of TCP Reno with timeouts and a window limit.
 
-Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Reno performance: a simple model and its empirical validation",
-IEEE/ACM Transactions on Networking 8(2), 2000 (SIGCOMM 1998).
+Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Reno performance: a simple model and its empirical
+validation", IEEE/ACM Transactions on Networking 8(2), 2000 (SIGCOMM 1998).
 
-Letters: p loss rate, R round-trip time (s), b segments acknowledged by one ACK, T0 first retransmission timeout (s),
-Wm largest window (segments). All rates are in segments per second; arguments are broadcast.
+Letters: p loss rate, R round-trip time (s), b segments acknowledged by one ACK, T0 first
+retransmission timeout (s), Wm largest window (segments). All rates are in segments per second;
+arguments are broadcast.
 """
 
 from math import inf
@@ -33,8 +34,8 @@ def timeout_probability(p: ArrayLike, w: ArrayLike) -> Array:
 
 
 def _timeout_probability(p: Array, w: Array) -> Array:
-    # Sums of positive terms, so that nothing cancels for small p: 1 - (1-p)^3 = p (3 - p (3 - p)), and
-    # 1 - (1-p)^w = 1 - (1-p)^3 + (1-p)^3 (1 - (1-p)^(w-3)).
+    # Sums of positive terms, so that nothing cancels for small p: 1 - (1-p)^3 = p (3 - p (3 - p)),
+    # and 1 - (1-p)^w = 1 - (1-p)^3 + (1-p)^3 (1 - (1-p)^(w-3)).
     some_lost_of_three = p * (3 - p * (3 - p))
     some_lost_of_others = (1 - p) ** 3 * -np.expm1((w - 3) * np.log1p(-p))
     q = some_lost_of_three * (1 + some_lost_of_others) / (some_lost_of_three + some_lost_of_others)
@@ -59,17 +60,23 @@ def _triple_duplicate_only(p: Array, R: Array, b: Array, W: Array) -> Array:
     return np.asarray(((1 - p) / p + W) / (R * (b * W / 2 + 1)))
 
 
-def full(p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike = np.inf, b: ArrayLike = 2) -> Array:
+def full(
+    p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike = np.inf, b: ArrayLike = 2
+) -> Array:
     """Sending rate with timeouts, below and at the window limit (second and third regime)."""
     return _with_timeouts(p, R, T0, Wm, b, received=False)
 
 
-def goodput(p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike = np.inf, b: ArrayLike = 2) -> Array:
+def goodput(
+    p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike = np.inf, b: ArrayLike = 2
+) -> Array:
     """What the receiver gets where `full` is sent."""
     return _with_timeouts(p, R, T0, Wm, b, received=True)
 
 
-def approximate(p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike = np.inf, b: ArrayLike = 2) -> Array:
+def approximate(
+    p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike = np.inf, b: ArrayLike = 2
+) -> Array:
     """The short form of `full`."""
     p, b = _loss_and_b(p, b)
     R, T0, Wm = _times_and_limit(R, T0, Wm)
@@ -77,7 +84,9 @@ def approximate(p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike = np.in
     return np.asarray(np.minimum(Wm / R, 1 / (R * np.sqrt(2 * b * p / 3) + timeouts)))
 
 
-def _with_timeouts(p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike, b: ArrayLike, *, received: bool) -> Array:
+def _with_timeouts(
+    p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike, b: ArrayLike, *, received: bool
+) -> Array:
     p, b = _loss_and_b(p, b)
     R, T0, Wm = _times_and_limit(R, T0, Wm)
     W = unlimited_window(p, b)
@@ -85,7 +94,9 @@ def _with_timeouts(p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike, b: 
     return np.asarray((got if received else sent) / period)
 
 
-def _period(p: Array, R: Array, T0: Array, Wm: Array, b: Array, W: Array, Q: Array) -> tuple[Array, Array, Array]:
+def _period(
+    p: Array, R: Array, T0: Array, Wm: Array, b: Array, W: Array, Q: Array
+) -> tuple[Array, Array, Array]:
     """Segments sent and received between loss indications, timeouts included, and how long that takes (s)."""
     limited = Wm <= W
     w = np.minimum(Wm, W)
@@ -110,7 +121,9 @@ def _times_and_limit(R: ArrayLike, T0: ArrayLike, Wm: ArrayLike) -> tuple[Array,
     return R, T0, Wm
 
 
-def _evaluate(loss: Array, rtt: Array, timeout: Array, window: Array, segments_per_ack: Array) -> dict[str, Array]:
+def _evaluate(
+    loss: Array, rtt: Array, timeout: Array, window: Array, segments_per_ack: Array
+) -> dict[str, Array]:
     p, R, T0, Wm, b = loss, rtt, timeout, window, segments_per_ack
     W = unlimited_window(p, b)
     w = np.minimum(Wm, W)
@@ -142,7 +155,13 @@ RENO_RECOVERY = Assumption(
     ),
 )
 
-LOSS = Input("loss", "p", "", "loss rate: the share of segments that begin a loss indication", domain=PROPER_SHARE)
+LOSS = Input(
+    "loss",
+    "p",
+    "",
+    "loss rate: the share of segments that begin a loss indication",
+    domain=PROPER_SHARE,
+)
 RTT = Input("rtt", "R", "s", "round-trip time, as if it did not depend on the window")
 TIMEOUT = Input(
     "timeout", "T0", "s", "first retransmission timeout",
@@ -178,7 +197,12 @@ approximate:           min(Wm/R, 1/(R sqrt(2 b p/3) + T0 min(1, 3 sqrt(3 b p/8))
     outputs=(
         Output("throughput", "B", "segments/s", "sending rate, with timeouts and window limit"),
         Output("goodput", "T", "segments/s", "what the receiver gets of it"),
-        Output("triple_duplicate_only", "", "segments/s", "sending rate without timeouts and window limit"),
+        Output(
+            "triple_duplicate_only",
+            "",
+            "segments/s",
+            "sending rate without timeouts and window limit",
+        ),
         Output("approximate", "", "segments/s", "the short form of the sending rate"),
         Output("peak_window", "w", "segments", "mean window at a loss"),
         Output("timeout_share", "Q", "", "share of loss indications that are timeouts"),

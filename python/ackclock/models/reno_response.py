@@ -1,6 +1,7 @@
 """The response function of standard TCP as the RFCs about fast networks use it, 1.2/sqrt(p).
 
-RFC 3649 section 2 (and table 1 of RFC 9438, which takes it from there). The constant is sqrt(3/2) = 1.2247 rounded.
+RFC 3649 section 2 (and table 1 of RFC 9438, which takes it from there). The constant is sqrt(3/2) =
+1.2247 rounded.
 
 Letters: p loss rate, w mean window (segments).
 """

@@ -1,21 +1,22 @@
 """The deterministic saw-tooth: flows that lose only when a drop-tail queue overflows.
 
-The window of all flows together rises by a = N alpha/b per round trip from beta Wm to Wm = P + B, where the queue
-overflows; P = mu T is the pipe. A round trip with window W lasts T while W < P, and W/mu after, when the link is busy
-all the time. In the fluid limit, with L = max(beta Wm, P):
+The window of all flows together rises by a = N alpha/b per round trip from beta Wm to Wm = P + B,
+where the queue overflows; P = mu T is the pipe. A round trip with window W lasts T while W < P, and
+W/mu after, when the link is busy all the time. In the fluid limit, with L = max(beta Wm, P):
 
     segments per cycle   S = (Wm^2 - (beta Wm)^2) / (2 a)
     length of a cycle    t = ((L - beta Wm) T + (Wm^2 - L^2)/(2 mu)) / a
     queue x time         A = ((Wm^3 - L^3)/3 - P (Wm^2 - L^2)/2) / (a mu)
 
-For alpha = 1, beta = 1/2 these are the classical results on one flow and one buffer: Villamizar and Song, "High
-performance TCP in ANSNET", Computer Communication Review 24(5), 1994 (a buffer of P keeps the link busy); Lakshman and
-Madhow, "The performance of TCP/IP for networks with high bandwidth-delay products and random loss", IEEE/ACM
-Transactions on Networking 5(3), 1997 (the two phases of the cycle). General alpha and beta follow by the
-same integrals.
+For alpha = 1, beta = 1/2 these are the classical results on one flow and one buffer: Villamizar and
+Song, "High performance TCP in ANSNET", Computer Communication Review 24(5), 1994 (a buffer of P
+keeps the link busy); Lakshman and Madhow, "The performance of TCP/IP for networks with high
+bandwidth-delay products and random loss", IEEE/ACM Transactions on Networking 5(3), 1997 (the two
+phases of the cycle). General alpha and beta follow by the same integrals.
 
-Letters: mu link rate (segments/s), T base round-trip time (s), B buffer (segments), N flows in step, alpha growth per
-round trip (segments), beta what is left of the window after a loss, b segments acknowledged by one ACK.
+Letters: mu link rate (segments/s), T base round-trip time (s), B buffer (segments), N flows in
+step, alpha growth per round trip (segments), beta what is left of the window after a loss, b
+segments acknowledged by one ACK.
 """
 
 import numpy as np
@@ -51,7 +52,8 @@ def cycle(
     Wm = P + B
     W0 = beta * Wm
     L = np.maximum(W0, P)
-    # Differences of squares and cubes in factors, so that nothing cancels for beta near one or small buffers.
+    # Differences of squares and cubes in factors, so that nothing cancels for beta near one or
+    # small buffers.
     squares = (Wm - L) * (Wm + L)
     S = (Wm - W0) * (Wm + W0) / (2 * a)
     idle = (L - W0) * T  # the link is not busy all of that time
@@ -88,27 +90,40 @@ def _cycle_segments(path: FlowPath) -> float:
     """Of one flow, between overflows."""
     Wm = path.share_segments + path.bottleneck.buffer_segments / path.bottleneck.flows
     return float(
-        (1 - path.control.kept_share**2) * Wm**2 * path.sender.segments_per_ack / (2 * path.control.growth_segments)
+        (1 - path.control.kept_share**2)
+        * Wm**2
+        * path.sender.segments_per_ack
+        / (2 * path.control.growth_segments)
     )
 
 
 def _refusal(path: FlowPath) -> str:
     bottleneck = path.bottleneck
-    known = needs_tcp(path) or not_aimd(path.control) or rate_varies(bottleneck) or no_droptail(bottleneck)
+    known = (
+        needs_tcp(path)
+        or not_aimd(path.control)
+        or rate_varies(bottleneck)
+        or no_droptail(bottleneck)
+    )
     if known:
         return known
     top = path.share_segments + bottleneck.buffer_segments / bottleneck.flows
     reasons = {
         "the bottleneck sends nothing": bottleneck.segments_per_s == 0,
-        "the receiver's window keeps the queue from overflowing": path.sender.receive_window_segments <= top,
-        "random loss strikes before the queue overflows": path.loss.rate * _cycle_segments(path) > 1,
+        "the receiver's window keeps the queue from overflowing": path.sender.receive_window_segments
+        <= top,
+        "random loss strikes before the queue overflows": path.loss.rate * _cycle_segments(path)
+        > 1,
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def _out_of_step(path: FlowPath) -> str:
     alike = "" if path.bottleneck.flows_are_alike else "are not alike, and "
-    return unless(path.bottleneck.flows == 1, f"{path.bottleneck.flows} flows {alike}need not lose at the same time")
+    return unless(
+        path.bottleneck.flows == 1,
+        f"{path.bottleneck.flows} flows {alike}need not lose at the same time",
+    )
 
 
 MODEL = Model(
@@ -135,8 +150,21 @@ full_buffer = P (1 - beta)/beta""",
             on_wire=True,
         ),
         Input("flows", "N", "", "flows that share the link, alike and in step", 1, AT_LEAST_ONE),
-        Input("additive_increase", "alpha", "segments", "growth of a flow's window in a round trip if b = 1", 1),
-        Input("decrease_factor", "beta", "", "what is left of the window after a loss", 0.5, PROPER_SHARE),
+        Input(
+            "additive_increase",
+            "alpha",
+            "segments",
+            "growth of a flow's window in a round trip if b = 1",
+            1,
+        ),
+        Input(
+            "decrease_factor",
+            "beta",
+            "",
+            "what is left of the window after a loss",
+            0.5,
+            PROPER_SHARE,
+        ),
         Input(
             "segments_per_ack",
             "b",
@@ -152,7 +180,13 @@ full_buffer = P (1 - beta)/beta""",
         Output("mean_queue", "", "segments", "mean number waiting, over time"),
         Output("mean_rtt", "", "s", "mean round-trip time, over time", "rtt"),
         Output("largest_rtt", "", "s", "round-trip time with the queue full"),
-        Output("loss_rate", "", "", "losses per segment: one of each flow in each cycle", "retransmissions"),
+        Output(
+            "loss_rate",
+            "",
+            "",
+            "losses per segment: one of each flow in each cycle",
+            "retransmissions",
+        ),
         Output("period", "t", "s", "time between overflows"),
         Output("peak_window", "Wm/N", "segments", "a flow's window at the overflow"),
         Output("full_buffer", "", "segments", "smallest buffer that keeps the link always busy"),
@@ -170,7 +204,10 @@ full_buffer = P (1 - beta)/beta""",
             _out_of_step,
         ),
         AN_ACK_EACH,
-        Assumption("one_loss_at_an_overflow", "an overflow costs a flow one reduction, and recovery takes no time"),
+        Assumption(
+            "one_loss_at_an_overflow",
+            "an overflow costs a flow one reduction, and recovery takes no time",
+        ),
         GREEDY,
         LONG_RUN,
         Assumption(

@@ -1,24 +1,26 @@
 """How long a transfer takes alone on a link whose queue its slow start may overflow.
 
-Barakat and Altman, "Performance of short TCP transfers", Networking 2000, say at which window the queue overflows and
-what threshold is left (`ackclock.models.slow_start_overflow`). Of throughputs they show simulated curves: the times
-here are a deterministic model of our own of the same network, and how often the window is reduced is re-derived. In
-order:
+Barakat and Altman, "Performance of short TCP transfers", Networking 2000, say at which window the
+queue overflows and what threshold is left (`ackclock.models.slow_start_overflow`). Of throughputs
+they show simulated curves: the times here are a deterministic model of our own of the same network,
+and how often the window is reduced is re-derived. In order:
 
-- Slow start sends windows of w1, alpha w1, ... segments, one in each max(T, W/mu), until W_D is reached or everything
-  is sent. A transfer of sent(W_B) segments or fewer meets no loss, nor does any if the threshold is W_B or less.
-- Detection takes half a round trip with the queue full, and each fast retransmit a round trip without. Classic Reno
-  has two of them, or one where the second lacks duplicate ACKs, and if more was lost waits for its timer and goes back
-  to the first hole. NewReno, slow but steady (RFC 6582 section 4), needs a round trip for each loss, SACK one for all.
-  Where fewer than three segments follow the first hole, all need the timer.
-- A transfer that ends before W_D is reached has lost its share of L, and Reno has time for one fast retransmit only.
-  Its last segment leaves the queue when those of its mini-cycle before it have, and is acknowledged T later. This was
-  inferred from reference values.
-- After a timeout slow start goes to the threshold; from there on the window opens by 1/d_ca in each max(T, W/mu), and
-  is reduced where it exceeds B + mu T.
+- Slow start sends windows of w1, alpha w1, ... segments, one in each max(T, W/mu), until W_D is
+  reached or everything is sent. A transfer of sent(W_B) segments or fewer meets no loss, nor does
+  any if the threshold is W_B or less.
+- Detection takes half a round trip with the queue full, and each fast retransmit a round trip
+  without. Classic Reno has two of them, or one where the second lacks duplicate ACKs, and if more
+  was lost waits for its timer and goes back to the first hole. NewReno, slow but steady (RFC 6582
+  section 4), needs a round trip for each loss, SACK one for all. Where fewer than three segments
+  follow the first hole, all need the timer.
+- A transfer that ends before W_D is reached has lost its share of L, and Reno has time for one fast
+  retransmit only. Its last segment leaves the queue when those of its mini-cycle before it have,
+  and is acknowledged T later. This was inferred from reference values.
+- After a timeout slow start goes to the threshold; from there on the window opens by 1/d_ca in each
+  max(T, W/mu), and is reduced where it exceeds B + mu T.
 
-New data that recovery lets out are left out. Letters are in the tables; L is what is lost by a transfer that goes on
-until W_D is reached.
+New data that recovery lets out are left out. Letters are in the tables; L is what is lost by a
+transfer that goes on until W_D is reached.
 """
 
 from math import ceil, floor, inf, sqrt
@@ -46,8 +48,9 @@ from ackclock.models.path import FlowPath
 RENO, NEWRENO, SACK = 0, 1, 2
 _RECOVERIES = {"reno": RENO, "newreno": NEWRENO, "sack": SACK}
 
-# After so many cycles of congestion avoidance further ones are like the same number that follow: the windows in which
-# cycles begin draw together by the share that is kept at each loss, to one or a few that take turns. Chosen here.
+# After so many cycles of congestion avoidance further ones are like the same number that follow:
+# the windows in which cycles begin draw together by the share that is kept at each loss, to one or
+# a few that take turns. Chosen here.
 _CYCLES = 64
 
 # Rounds whose sum is what is wanted but for rounding are enough.
@@ -80,8 +83,9 @@ class Sender(NamedTuple):
         T: Round-trip time without queueing in s.
         B: What may wait, in segments.
         d: Segments acknowledged for each by which slow start opens the window.
-        d_ca: Round trips in which congestion avoidance opens the window by a segment: d if the receiver decides, two
-            if it acknowledges every other segment and the sender counts bytes in slow start alone.
+        d_ca: Round trips in which congestion avoidance opens the window by a segment: d if the
+            receiver decides, two if it acknowledges every other segment and the sender counts bytes
+            in slow start alone.
         w1: Initial window.
         W_th: Initial threshold.
         decrease_factor: What is left of the window after a reduction.
@@ -131,17 +135,28 @@ class Loss(NamedTuple):
 
     def threshold(self, decrease_factor: Array) -> Array:
         """What is left of W_D; two segments at the least, as RFC 5681 has it."""
-        return np.where(self.L > 0, np.maximum(2.0, self.W_D * decrease_factor**self.reductions), self.W_D)
+        return np.where(
+            self.L > 0, np.maximum(2.0, self.W_D * decrease_factor**self.reductions), self.W_D
+        )
 
 
 def loss(
-    B: Array, bdp: Array, d: Array, w1: Array, W_th: Array, decrease_factor: Array, recovery: Array, reductions: Array
+    B: Array,
+    bdp: Array,
+    d: Array,
+    w1: Array,
+    W_th: Array,
+    decrease_factor: Array,
+    recovery: Array,
+    reductions: Array,
 ) -> Loss:
     """The overflow; `reductions` of zero are as many as recovery takes."""
     W_B = overflowing.overflow(B, bdp, d, w1).window
     W_D = overflowing.detected_window(W_B, d, W_th)
     L = overflowing.lost(B, bdp, d, w1, W_th)
-    of_recovery = np.where(recovery == RENO, overflowing.reductions(L, W_D, decrease_factor), np.sign(L))
+    of_recovery = np.where(
+        recovery == RENO, overflowing.reductions(L, W_D, decrease_factor), np.sign(L)
+    )
     return Loss(W_B, W_D, L, np.where(reductions > 0, reductions, of_recovery))
 
 
@@ -155,13 +170,16 @@ def transfer(S: float, sender: Sender, met: Loss) -> Transfer:
     until = float(overflowing.sent(met.W_D, sender.d, sender.w1))
     L = float(met.L) * min(1.0, (S - before) / (until - before))
     retransmits, timeouts = _retransmissions(sender, met, L, S, before, until)
-    reductions = float(met.reductions) if until <= S else min(float(met.reductions), retransmits + timeouts)
+    reductions = (
+        float(met.reductions) if until <= S else min(float(met.reductions), retransmits + timeouts)
+    )
     detection = (sender.T + sender.B / sender.mu) / 2
     recovery = detection + retransmits * sender.T + timeouts * sender.RTO
     threshold = max(2.0, float(met.W_D) * sender.decrease_factor**reductions)
     rest = 0.0
     if timeouts:
-        # Go-back-N: a partial ACK of each fast retransmit has moved the hole on by what one ACK releases.
+        # Go-back-N: a partial ACK of each fast retransmit has moved the hole on by what one ACK
+        # releases.
         left = max(1.0, S - before - retransmits * (sender.d + 1))
         rest, left = _slow_start(sender, left, 1.0, threshold)
     else:
@@ -174,7 +192,9 @@ def transfer(S: float, sender: Sender, met: Loss) -> Transfer:
 def _undisturbed(sender: Sender, S: float) -> float:
     """Slow start ends at its threshold, before the queue overflows."""
     time, left = _slow_start(sender, S, sender.w1, sender.W_th)
-    return time + (_congestion_avoidance(sender, left, max(sender.w1, sender.W_th)) if left > 0 else 0.0)
+    return time + (
+        _congestion_avoidance(sender, left, max(sender.w1, sender.W_th)) if left > 0 else 0.0
+    )
 
 
 def _slow_start(sender: Sender, left: float, W: float, top: float) -> tuple[float, float]:
@@ -195,7 +215,9 @@ def _until_detection(sender: Sender, S: float, until: float) -> float:
     return time + (sender.round(left) if until <= S else left / sender.mu + sender.T)
 
 
-def _retransmissions(sender: Sender, met: Loss, L: float, S: float, before: float, until: float) -> tuple[int, int]:
+def _retransmissions(
+    sender: Sender, met: Loss, L: float, S: float, before: float, until: float
+) -> tuple[int, int]:
     """How many round trips of retransmissions there are, and timeouts."""
     if min(S, until) - before < overflowing.DUPLICATES:
         return 0, 1
@@ -224,7 +246,11 @@ def _congestion_avoidance(sender: Sender, left: float, W: float) -> float:
             # The smallest k whose k rounds are enough, from k W + step k (k - 1)/2 = left.
             linear = W - step / 2
             k = max(ceil(2 * left / (linear + sqrt(linear**2 + 2 * step * left)) * (1 - _SAME)), 1)
-            return time + _time_of(sender, W, step, k - 1) + sender.last(left - _segments(W, step, k - 1))
+            return (
+                time
+                + _time_of(sender, W, step, k - 1)
+                + sender.last(left - _segments(W, step, k - 1))
+            )
         time, left = time + _time_of(sender, W, step, rounds), left - whole
         W, cycles = (W + rounds * step) * sender.decrease_factor, cycles + 1
 
@@ -256,9 +282,14 @@ def _evaluate(
     met = loss(B, mu * T, d, w1, W_th, decrease_factor, recovery, reductions)
     times = np.empty((len(Transfer._fields), *S.shape))
     for at in np.ndindex(S.shape):
-        mine = (float(each[at]) for each in (mu, T, B, d, d_ca, w1, W_th, decrease_factor, RTO, recovery))
+        mine = (
+            float(each[at])
+            for each in (mu, T, B, d, d_ca, w1, W_th, decrease_factor, RTO, recovery)
+        )
         sender = Sender(*mine)
-        times[(slice(None), *at)] = transfer(float(S[at]), sender, Loss(*(each[at] for each in met)))
+        times[(slice(None), *at)] = transfer(
+            float(S[at]), sender, Loss(*(each[at] for each in met))
+        )
     slow_start, recovering, rest, retransmits, timeouts = times
     time = handshake * T + slow_start + recovering + rest
     return {
@@ -279,7 +310,12 @@ def _evaluate(
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
-    sender, transfer, bottleneck, control = path.sender, path.transfer, path.bottleneck, path.control
+    sender, transfer, bottleneck, control = (
+        path.sender,
+        path.transfer,
+        path.bottleneck,
+        path.control,
+    )
     return {
         "size": transfer.size_segments, "rate": bottleneck.segments_per_s, "rtt": path.round_trip.base_s,
         "buffer": bottleneck.buffer_segments, "segments_per_ack": sender.segments_per_ack,
@@ -297,7 +333,9 @@ def _refusal(path: FlowPath) -> str:
     return (
         needs_tcp(path)
         or unless(path.transfer.size_segments < inf, "no transfer of a given size")
-        or unless(path.sender.recovery in _RECOVERIES, f"recovery from losses is {path.sender.recovery}")
+        or unless(
+            path.sender.recovery in _RECOVERIES, f"recovery from losses is {path.sender.recovery}"
+        )
         or control.unstated
         or unless(known, f"{control.name} is no AIMD, nor CUBIC")
         or no_droptail(path.bottleneck)
@@ -308,7 +346,9 @@ def _refusal(path: FlowPath) -> str:
 def _limited(path: FlowPath) -> str:
     window = path.sender.receive_window_segments
     fits = path.bottleneck.segments_per_s * path.round_trip.base_s + path.bottleneck.buffer_segments
-    return unless(window > fits, f"the receiver's window is {window:g} segments, the path holds {fits:.4g}")
+    return unless(
+        window > fits, f"the receiver's window is {window:g} segments, the path holds {fits:.4g}"
+    )
 
 
 _INPUTS = (
@@ -361,9 +401,19 @@ _OUTPUTS = (
     Output("recovery_time", "", "s", "of it: detection, fast retransmits and timeout"),
     Output("rest_time", "", "s", "of it: slow start after a timeout, and congestion avoidance"),
     Output("mean_rate", "", "segments/s", "the transfer over its time"),
-    Output("overflow_mini_cycle", "n_B", "", "in which round trip of slow start the queue overflows, from 0"),
+    Output(
+        "overflow_mini_cycle",
+        "n_B",
+        "",
+        "in which round trip of slow start the queue overflows, from 0",
+    ),
     Output("overflow_window", "W_B", "segments", "window at the overflow"),
-    Output("overflow_segments", "sent(W_B)", "segments", "largest transfer whose slow start loses nothing"),
+    Output(
+        "overflow_segments",
+        "sent(W_B)",
+        "segments",
+        "largest transfer whose slow start loses nothing",
+    ),
     Output("detected_window", "W_D", "segments", "window when the loss is detected"),
     Output("lost", "L", "segments", "lost by a transfer that goes on until W_D"),
     Output("threshold", "", "segments", "slow-start threshold that it is left with"),
@@ -375,25 +425,33 @@ _ASSUMPTIONS = (
     Assumption(
         "alone",
         "nobody else uses the link",
-        lambda path: unless(path.bottleneck.flows == 1, f"{path.bottleneck.flows} flows share the link"),
+        lambda path: unless(
+            path.bottleneck.flows == 1, f"{path.bottleneck.flows} flows share the link"
+        ),
     ),
     Assumption(
         "no_random_loss",
         "segments are lost only where the queue overflows, and no ACK is lost",
-        lambda path: unless(max(path.loss.rate, path.loss.ack_rate) == 0, "random loss comes on top"),
+        lambda path: unless(
+            max(path.loss.rate, path.loss.ack_rate) == 0, "random loss comes on top"
+        ),
     ),
     Assumption(
         "slow_start_to_threshold",
         "slow start ends at its threshold or with a loss",
         lambda path: violated_if(
-            path.control.slow_start_ends_on_delay, "HyStart++ ends it earlier", "longer round trips end slow start"
+            path.control.slow_start_ends_on_delay,
+            "HyStart++ ends it earlier",
+            "longer round trips end slow start",
         ),
     ),
     Assumption("no_window_limit", "the receiver's window does not matter", _limited),
     Assumption(
         "no_delayed_ack_timer",
         "no ACK waits for the receiver's timer",
-        lambda path: unless(path.transfer.first_delayed_ack_s == 0, "the ACK of the first segment does"),
+        lambda path: unless(
+            path.transfer.first_delayed_ack_s == 0, "the ACK of the first segment does"
+        ),
     ),
     Assumption(
         "aimd",

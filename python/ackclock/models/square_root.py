@@ -1,8 +1,8 @@
 """The square-root law: what one flow gets when its window is cut at random and nothing else holds it back.
 
-Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion avoidance algorithm", Computer
-Communication Review 27(3), 1997; with general increase and decrease as in Floyd, Handley and Padhye, "A comparison of
-equation-based and AIMD congestion control", 2000.
+Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion avoidance
+algorithm", Computer Communication Review 27(3), 1997; with general increase and decrease as in
+Floyd, Handley and Padhye, "A comparison of equation-based and AIMD congestion control", 2000.
 """
 
 import math
@@ -22,8 +22,9 @@ PERIODIC = math.sqrt(3 / 2)
 def constant(b: ArrayLike = 1.0, alpha: ArrayLike = 1.0, beta: ArrayLike = 0.5) -> Array:
     """C of the law for deterministic, evenly spaced losses.
 
-    A saw-tooth between beta W and W, rising by alpha/b a round trip, carries (1 - beta^2) b W^2 / (2 alpha) segments
-    between losses, which is 1/p. Its mean window (1 + beta) W / 2 is therefore C / sqrt(p).
+    A saw-tooth between beta W and W, rising by alpha/b a round trip, carries (1 - beta^2) b W^2 /
+    (2 alpha) segments between losses, which is 1/p. Its mean window (1 + beta) W / 2 is therefore C
+    / sqrt(p).
 
     Args:
         b: Segments acknowledged by one ACK: 1, or 2 with delayed ACKs. C is 1.2247 and 0.8660.
@@ -52,7 +53,11 @@ def rate(p: ArrayLike, R: ArrayLike, C: ArrayLike = PERIODIC) -> Array:
 
 
 def _evaluate(
-    loss: Array, rtt: Array, segments_per_ack: Array, additive_increase: Array, decrease_factor: Array
+    loss: Array,
+    rtt: Array,
+    segments_per_ack: Array,
+    additive_increase: Array,
+    decrease_factor: Array,
 ) -> dict[str, Array]:
     C = constant(segments_per_ack, additive_increase, decrease_factor)
     return {"rate": rate(loss, rtt, C), "window": C / np.sqrt(loss)}
@@ -77,7 +82,9 @@ def _refusal(path: FlowPath) -> str:
 #: Segments per ACK, additive_increase, decrease: for all models of any AIMD.
 AIMD_INPUTS = (
     Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE),
-    Input("additive_increase", "alpha", "segments", "growth of the window in a round trip if b = 1", 1),
+    Input(
+        "additive_increase", "alpha", "segments", "growth of the window in a round trip if b = 1", 1
+    ),
     Input("decrease_factor", "beta", "", "what is left of the window after a loss", 0.5, BELOW_ONE),
 )
 

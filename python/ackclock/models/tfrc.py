@@ -1,9 +1,11 @@
 """The throughput equation of TCP Friendly Rate Control.
 
-RFC 5348 section 3.1: PFTK's short form without its window limit, with t_RTO = 4 R and b = 1 recommended. Rates here are
-in segments per second; the RFC's X_Bps is that times the segment size s in bytes.
+RFC 5348 section 3.1: PFTK's short form without its window limit, with t_RTO = 4 R and b = 1
+recommended. Rates here are in segments per second; the RFC's X_Bps is that times the segment size s
+in bytes.
 
-Letters: p loss event rate, R round-trip time (s), t_RTO retransmission timeout (s), b segments acknowledged by one ACK.
+Letters: p loss event rate, R round-trip time (s), t_RTO retransmission timeout (s), b segments
+acknowledged by one ACK.
 """
 
 import numpy as np
@@ -68,26 +70,47 @@ MODEL = Model(
     reference="RFC 5348 section 3.1",
     formula="X = 1 / (R sqrt(2 b p/3) + t_RTO 3 sqrt(3 b p/8) p (1 + 32 p^2))",
     inputs=(
-        Input("loss", "p", "", "loss event rate: losses within a round trip count once", domain=UP_TO_ONE),
+        Input(
+            "loss",
+            "p",
+            "",
+            "loss event rate: losses within a round trip count once",
+            domain=UP_TO_ONE,
+        ),
         Input("rtt", "R", "s", "round-trip time"),
         Input(
-            "tcp_timeout", "t_RTO", "s", "what is taken for TCP's timeout", Rule("4 R", lambda known: 4 * known["rtt"])
+            "tcp_timeout",
+            "t_RTO",
+            "s",
+            "what is taken for TCP's timeout",
+            Rule("4 R", lambda known: 4 * known["rtt"]),
         ),
-        Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE),
+        Input(
+            "segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE
+        ),
     ),
     outputs=(Output("rate", "X", "segments/s", "allowed sending rate"),),
     goodput="rate",
     assumptions=(
-        Assumption("reno", "the TCP to be friendly to is Reno: increase by one, decrease by a half"),
         Assumption(
-            "timeout_of_four_round_trips", "the retransmission timeout is four round-trip times", _other_timeout
+            "reno", "the TCP to be friendly to is Reno: increase by one, decrease by a half"
+        ),
+        Assumption(
+            "timeout_of_four_round_trips",
+            "the retransmission timeout is four round-trip times",
+            _other_timeout,
         ),
         AN_ACK_EACH,
-        Assumption("losses_are_events", "no two packets are lost in one round trip, which would be one event"),
+        Assumption(
+            "losses_are_events",
+            "no two packets are lost in one round trip, which would be one event",
+        ),
         LOST_ON_THE_WAY,
         *OF_RANDOM_LOSS,
     ),
-    evaluate=lambda loss, rtt, tcp_timeout, segments_per_ack: {"rate": rate(loss, rtt, tcp_timeout, segments_per_ack)},
+    evaluate=lambda loss, rtt, tcp_timeout, segments_per_ack: {
+        "rate": rate(loss, rtt, tcp_timeout, segments_per_ack)
+    },
     inputs_of=_inputs_of,
     refusal=_refusal,
 )

@@ -1,7 +1,8 @@
 """TFRCP: the rate that PFTK's formula allows at the share of packets lost, and what arrives of it.
 
-Padhye, Kurose, Towsley and Koodli, "A model based TCP-friendly rate control protocol", NOSSDAV 1999. Round after round
-the sender counts which share of its packets was lost, and sends at f(Wmax, R, p, B) in the next. Nothing is sent again.
+Padhye, Kurose, Towsley and Koodli, "A model based TCP-friendly rate control protocol", NOSSDAV
+1999. Round after round the sender counts which share of its packets was lost, and sends at f(Wmax,
+R, p, B) in the next. Nothing is sent again.
 
 Letters: as in `pftk`; p share of the packets lost in a round, B the sender's timeout (s).
 """
@@ -16,12 +17,16 @@ from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
 
 
-def rate(p: ArrayLike, R: ArrayLike, B: ArrayLike, Wmax: ArrayLike = np.inf, b: ArrayLike = 1) -> Array:
+def rate(
+    p: ArrayLike, R: ArrayLike, B: ArrayLike, Wmax: ArrayLike = np.inf, b: ArrayLike = 1
+) -> Array:
     """Packets per second; the arguments are broadcast."""
     return pftk.full(p, R, B, Wmax, b)
 
 
-def _evaluate(loss: Array, rtt: Array, timeout: Array, window: Array, segments_per_ack: Array) -> dict[str, Array]:
+def _evaluate(
+    loss: Array, rtt: Array, timeout: Array, window: Array, segments_per_ack: Array
+) -> dict[str, Array]:
     allowed = rate(loss, rtt, timeout, window, segments_per_ack)
     return {"rate": allowed, "goodput": (1 - loss) * allowed}
 
@@ -42,7 +47,14 @@ MODEL = Model(
     inputs=(
         Input("loss", "p", "", "share of the packets that is lost", domain=PROPER_SHARE),
         pftk.RTT,
-        Input("timeout", "B", "s", "first retransmission timeout, not backed off", pftk.TIMEOUT.default, POSITIVE),
+        Input(
+            "timeout",
+            "B",
+            "s",
+            "first retransmission timeout, not backed off",
+            pftk.TIMEOUT.default,
+            POSITIVE,
+        ),
         pftk.WINDOW,
         Input(
             "segments_per_ack",
@@ -59,7 +71,9 @@ MODEL = Model(
     ),
     goodput="goodput",
     assumptions=(
-        Assumption("long_rounds", "rounds have so many packets that each loses the share p of them"),
+        Assumption(
+            "long_rounds", "rounds have so many packets that each loses the share p of them"
+        ),
         *OF_RANDOM_LOSS,
     ),
     evaluate=_evaluate,

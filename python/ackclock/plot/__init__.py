@@ -8,7 +8,13 @@ from matplotlib.figure import Figure
 
 from ackclock.plot.bursts import BURSTS, bursts
 from ackclock.plot.canvas import FORMATS, Span, inline, render, save
-from ackclock.plot.compared import COMPARED_CWND, COMPARED_SWEEP, COMPARED_THROUGHPUT, over_time, swept
+from ackclock.plot.compared import (
+    COMPARED_CWND,
+    COMPARED_SWEEP,
+    COMPARED_THROUGHPUT,
+    over_time,
+    swept,
+)
 from ackclock.plot.curves import Curve, curves
 from ackclock.plot.cwnd import CWND, cwnd
 from ackclock.plot.figure import OPTIONS, FigureKind, Subject, View, method_of
@@ -52,7 +58,9 @@ def catalogue() -> dict[str, dict[str, Any]]:
             "name": name,
             "summary": " ".join(kind.summary for kind in kinds),
             "methods": [method for kind in kinds for method in kind.methods],
-            "options": [option for option in OPTIONS if any(option in kind.takes for kind in kinds)],
+            "options": [
+                option for option in OPTIONS if any(option in kind.takes for kind in kinds)
+            ],
         }
     return found
 
@@ -81,7 +89,8 @@ def figures(
         metric: The metric of the figure against the swept parameter.
         point: Index of the point that figures over time show.
         replicate: Index of the replicate that they show.
-        connection: Index of the connection of a measurement that figures of one show; 0 has the most payload.
+        connection: Index of the connection of a measurement that figures of one show; 0 has the
+            most payload.
         span: Start and end of figures over time, in seconds; by default the whole run.
     """
     view = View(predicted, metric, point, replicate, connection, span)

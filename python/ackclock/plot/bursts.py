@@ -13,7 +13,8 @@ from ackclock.result import Result
 
 __all__ = ["BURSTS", "bursts"]
 
-# Where the least and the most frequent are further apart than this, bars stand on a logarithmic axis.
+# Where the least and the most frequent are further apart than this, bars stand on a logarithmic
+# axis.
 _FAR = 30
 
 
@@ -27,7 +28,9 @@ def bursts(result: Result) -> Figure:
         ValueError: The result is of another method.
     """
     if "bursts" not in result.tables:
-        raise InputError("no-data", "", 'this result has no table "bursts"; a session of ackclock send has')
+        raise InputError(
+            "no-data", "", 'this result has no table "bursts"; a session of ackclock send has'
+        )
     rows, shown = result.tables["bursts"], described(result, 0)
     packets, counts = column(rows, "packets"), column(rows, "bursts")
     controls = [flow.control for flow in shown.flows.values()]
@@ -45,7 +48,9 @@ def bursts(result: Result) -> Figure:
                 axes.set_ylim(bottom=0.5)
                 axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         else:
-            axes.text(0.5, 0.5, "nothing happened", transform=axes.transAxes, ha="center", va="center")
+            axes.text(
+                0.5, 0.5, "nothing happened", transform=axes.transAxes, ha="center", va="center"
+            )
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("packets that left together")
         axes.set_ylabel("how often")

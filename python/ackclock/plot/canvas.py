@@ -59,7 +59,9 @@ _METADATA: dict[str, dict[str, Any]] = {
 @contextmanager
 def looks() -> Iterator[None]:
     """Within it, figures have ackclock's looks whatever the user's settings are."""
-    settings: Any = {**matplotlib.rcParamsDefault} | _LOOKS  # Any: matplotlib's type lists every name
+    settings: Any = {
+        **matplotlib.rcParamsDefault
+    } | _LOOKS  # Any: matplotlib's type lists every name
     with matplotlib.rc_context(settings):
         yield
 
@@ -81,7 +83,9 @@ def between(span: Span | None, start_s: float, end_s: float) -> Span:
     if span is not None and not max(low, start_s) < min(high, end_s):
         until = f"to {high:g} s" if high < np.inf else "on"
         raise InputError(
-            "no-data", "", f"nothing to draw from {low:g} s {until}; it lasts from {start_s:g} s to {end_s:g} s"
+            "no-data",
+            "",
+            f"nothing to draw from {low:g} s {until}; it lasts from {start_s:g} s to {end_s:g} s",
         )
     return max(low, start_s), min(high, end_s)
 
@@ -117,7 +121,9 @@ def save(figure: Figure, path: str | Path) -> Path:
     path = Path(path)
     kind = path.suffix.lstrip(".").lower()
     if kind not in FORMATS:
-        raise InputError("unsupported", f"{path}", "ends in no picture format; write .svg, .png or .pdf")
+        raise InputError(
+            "unsupported", f"{path}", "ends in no picture format; write .svg, .png or .pdf"
+        )
     data = render(figure, kind)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)

@@ -29,8 +29,8 @@ _MOST_PANELS = 6
 # The height of a panel, and what title and axis take besides, in inches.
 _PANEL, _FRAME = 1.9, 0.9
 
-# Throughput is averaged over at least this part of the run, however often a method has samples: longer than in
-# `plot.throughput`, as lines above each other have to be told apart.
+# Throughput is averaged over at least this part of the run, however often a method has samples:
+# longer than in `plot.throughput`, as lines above each other have to be told apart.
 _INTERVALS = 25
 
 
@@ -51,14 +51,20 @@ def swept(comparison: Comparison, *, metric: str = "goodput") -> Figure:
     with looks():
         figure, all_axes = new(len(shown), _FRAME + max(2.6, _PANEL * len(shown)))
         for axes, (label, members) in zip(all_axes, shown.items(), strict=True):
-            drawn = [_draw_swept(axes, axis, what, name, column, members) for name, column in _answering(comparison)]
+            drawn = [
+                _draw_swept(axes, axis, what, name, column, members)
+                for name, column in _answering(comparison)
+            ]
             set_scales(axes, [axis.values[row.point] for row in members], drawn)
             axes.set_ylabel(f"{label}\n({what.shown_unit})" if what.shown_unit else label)
         all_axes[-1].set_xlabel(axis.label)
         _legend(all_axes)
         left = f", {len(shown)} of {len(panels)} flows" if len(panels) > len(shown) else ""
         label = f"{what.label[0].upper()}{what.label[1:]}"
-        entitle(all_axes[0], f"{label}: {comparison.run['name']}, means of replicates ± 95 % confidence{left}")
+        entitle(
+            all_axes[0],
+            f"{label}: {comparison.run['name']}, means of replicates ± 95 % confidence{left}",
+        )
     return figure
 
 
@@ -76,7 +82,9 @@ def over_time(comparison: Comparison, what: str, *, point: int = 0, replicate: i
     """
     if not 0 <= point < len(comparison.points):
         raise InputError(
-            "out-of-range", "", f"there is no point {point}; this comparison has {len(comparison.points)}, from 0"
+            "out-of-range",
+            "",
+            f"there is no point {point}; this comparison has {len(comparison.points)}, from 0",
         )
     scenario = comparison.points[point]["scenario"]
     flows = scenario["flows"][:_MOST_PANELS]
@@ -96,7 +104,10 @@ def over_time(comparison: Comparison, what: str, *, point: int = 0, replicate: i
         _legend(all_axes)
         where = assigned(comparison.points[point]["assignments"])
         title = "Throughput" if what == "throughput" else "Congestion window"
-        entitle(all_axes[0], ", ".join([f"{title}: {comparison.run['name']}", *where, f"replicate {replicate}"]))
+        entitle(
+            all_axes[0],
+            ", ".join([f"{title}: {comparison.run['name']}", *where, f"replicate {replicate}"]),
+        )
     return figure
 
 
@@ -111,7 +122,9 @@ def _style(name: str) -> Style:
 
 
 def _answering(comparison: Comparison) -> list[tuple[str, Column]]:
-    return [(name, column) for name, column in comparison.columns.items() if column.result is not None]
+    return [
+        (name, column) for name, column in comparison.columns.items() if column.result is not None
+    ]
 
 
 def _over_time(comparison: Comparison, point: int) -> list[tuple[str, Column]]:
@@ -119,48 +132,87 @@ def _over_time(comparison: Comparison, point: int) -> list[tuple[str, Column]]:
     return [
         (name, column)
         for name, column in _answering(comparison)
-        if column.result is not None and "samples" in column.result.tables and column.own_number(point) is not None
+        if column.result is not None
+        and "samples" in column.result.tables
+        and column.own_number(point) is not None
     ]
 
 
 def _panel(comparison: Comparison, row: Row, axis: Axis) -> str:
     """The label of a panel: a flow or hop, its control, the other swept values."""
     assigned = comparison.points[row.point]["assignments"]
-    others = [str(value) for path, value in assigned.items() if path not in axis.settled and str(value) != row.control]
+    others = [
+        str(value)
+        for path, value in assigned.items()
+        if path not in axis.settled and str(value) != row.control
+    ]
     control = [row.control] if row.control and row.control != row.subject else []
     return ", ".join([row.subject, *control, *others])
 
 
-def _draw_swept(axes: Axes, axis: Axis, what: Metric, name: str, column: Column, rows: Sequence[Row]) -> list[float]:
-    known = sorted((row for row in rows if row.cells[name].is_known), key=lambda row: axis.values[row.point])
+def _draw_swept(
+    axes: Axes, axis: Axis, what: Metric, name: str, column: Column, rows: Sequence[Row]
+) -> list[float]:
+    known = sorted(
+        (row for row in rows if row.cells[name].is_known), key=lambda row: axis.values[row.point]
+    )
     if not known:
         return []
     x = [axis.values[row.point] for row in known]
     means = np.array([row.cells[name].interval.mean for row in known]) * what.shown_per_unit
-    half = np.nan_to_num([row.cells[name].interval.half_width for row in known]) * what.shown_per_unit
+    half = (
+        np.nan_to_num([row.cells[name].interval.half_width for row in known]) * what.shown_per_unit
+    )
     looked = _style(name)
-    axes.plot(x, means, color=looked.color, linestyle=looked.linestyle, marker=looked.marker or "_", label=column.label)
+    axes.plot(
+        x,
+        means,
+        color=looked.color,
+        linestyle=looked.linestyle,
+        marker=looked.marker or "_",
+        label=column.label,
+    )
     if half.any():
-        axes.fill_between(x, means - half, means + half, color=looked.color, alpha=0.15, linewidth=0)
+        axes.fill_between(
+            x, means - half, means + half, color=looked.color, alpha=0.15, linewidth=0
+        )
         axes.errorbar(x, means, half, fmt="none", ecolor=looked.color, elinewidth=0.8, capsize=2.5)
     marked = np.array([row.cells[name].is_marked for row in known])
     mark_unsettled(axes, np.array(x)[marked], means[marked], looked.color)
     return [float(mean) for mean in means]
 
 
-def _draw_level(axes: Axes, comparison: Comparison, what: str, flow: dict[str, Any], point: int) -> None:
+def _draw_level(
+    axes: Axes, comparison: Comparison, what: str, flow: dict[str, Any], point: int
+) -> None:
     """Draws a model's mean of one instance."""
     of = {"throughput": "goodput", "cwnd": "cwnd"}[what]
     for row in comparison.rows:
         told = row.cells.get("predict")
-        if (row.metric, row.point, row.subject) == (of, point, flow["name"]) and told is not None and told.is_known:
+        if (
+            (row.metric, row.point, row.subject) == (of, point, flow["name"])
+            and told is not None
+            and told.is_known
+        ):
             mss = units.data_bytes(flow["transport"]["mss"])
-            level = told.interval.mean * 1e-6 / flow.get("count", 1) if of == "goodput" else told.interval.mean / mss
+            level = (
+                told.interval.mean * 1e-6 / flow.get("count", 1)
+                if of == "goodput"
+                else told.interval.mean / mss
+            )
             looked = _style("predict")
-            axes.axhline(level, color=looked.color, linestyle=looked.linestyle, linewidth=1.1, label="predict")
+            axes.axhline(
+                level,
+                color=looked.color,
+                linestyle=looked.linestyle,
+                linewidth=1.1,
+                label="predict",
+            )
 
 
-def _draw_series(axes: Axes, name: str, column: Column, what: str, flow: dict[str, Any], run: tuple[int, int]) -> None:
+def _draw_series(
+    axes: Axes, name: str, column: Column, what: str, flow: dict[str, Any], run: tuple[int, int]
+) -> None:
     """Draws the first instance of a flow in one replicate of one point."""
     if column.result is None:
         return
@@ -169,7 +221,9 @@ def _draw_series(axes: Axes, name: str, column: Column, what: str, flow: dict[st
     wanted = (column.own_number(run[0]), run[1], flow["name"], 0)
     keys = ("point", "replicate", "flow", "instance")
     samples = column.result.tables["samples"]
-    of_point = samples.filter(pc.and_(pc.equal(samples["point"], wanted[0]), pc.equal(samples["replicate"], run[1])))
+    of_point = samples.filter(
+        pc.and_(pc.equal(samples["point"], wanted[0]), pc.equal(samples["replicate"], run[1]))
+    )
     for key, rows in grouped(of_point, keys, ("time_s", value)):
         if key != wanted or np.isnan(rows[value]).all():
             continue
@@ -195,7 +249,13 @@ def _legend(all_axes: Sequence[Axes]) -> None:
         if not axes.lines:
             axes.text(0.5, 0.5, "not known", transform=axes.transAxes, ha="center", va="center")
     if found:
-        all_axes[0].legend(list(found.values()), list(found), loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
+        all_axes[0].legend(
+            list(found.values()),
+            list(found),
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.0),
+            fontsize=8,
+        )
 
 
 def _unknown(metric: str) -> str:

@@ -19,7 +19,8 @@ __all__ = ["TAKES", "Connection", "connection_of", "lacks_payload"]
 #: The fields of a view on which figures of one connection depend.
 TAKES = ("point", "replicate", "connection", "span")
 
-# A receiver's window this many times above the outstanding data is not drawn: it would press all else to the ground.
+# A receiver's window this many times above the outstanding data is not drawn: it would press all
+# else to the ground.
 _FAR = 4
 
 
@@ -43,7 +44,9 @@ class Connection:
     def window_is_near(self) -> bool:
         """Whether the receiver's window is known and not far above the outstanding data."""
         window, most = self.row["receive_window_mean_bytes"], self.row["in_flight_max_bytes"]
-        is_known = bool(self.row["receive_window_scaled"]) and window is not None and most is not None
+        is_known = (
+            bool(self.row["receive_window_scaled"]) and window is not None and most is not None
+        )
         return bool(is_known and window <= _FAR * most)
 
     def finish(self, top: Axes, bottom: Axes, what: str, span: Span | None) -> None:
@@ -51,7 +54,9 @@ class Connection:
         interrupted = " (interrupted)" if self.result.partial else ""
         entitle(top, f"{what}: {heading(self.result, self.row)}{interrupted}")
         bottom.set_xlabel("time (s)")
-        bottom.set_xlim(*between(span, self.row["start_s"], max(self.row["end_s"], self.row["start_s"] + 1e-9)))
+        bottom.set_xlim(
+            *between(span, self.row["start_s"], max(self.row["end_s"], self.row["start_s"] + 1e-9))
+        )
 
 
 def connection_of(result: Result, point: int, replicate: int, number: int) -> Connection:
@@ -63,7 +68,9 @@ def connection_of(result: Result, point: int, replicate: int, number: int) -> Co
     rows = largest(result, number + 1, point=point, replicate=replicate)
     if len(rows) <= number:
         raise InputError(
-            "out-of-range", "", f"there is no connection {number} with payload; there are {len(rows)}, from 0"
+            "out-of-range",
+            "",
+            f"there is no connection {number} with payload; there are {len(rows)}, from 0",
         )
     return Connection(result, rows[number])
 

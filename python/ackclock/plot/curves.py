@@ -24,7 +24,8 @@ class Curve(NamedTuple):
         x: To the right.
         y: Upwards.
         drawn: `line`; `points`, unconnected; or `reference`, a grey line for limits and thresholds.
-        of: Which line's looks points share, 0 being the first that is no reference; by default they have their own.
+        of: Which line's looks points share, 0 being the first that is no reference; by default they
+            have their own.
         half_widths: Of an interval around each y, if that is known.
     """
 
@@ -75,9 +76,12 @@ def curves(
             axes.set_yscale("log")
             _label_few_decades(axes.yaxis)
         elif all(np.nanmin(np.asarray(curve.y, float)) >= 0 for curve in drawn):
-            # The margin is a share of what the data span; seen from zero it may be too thin for a marker.
+            # The margin is a share of what the data span; seen from zero it may be too thin for a
+            # marker.
             axes.set_ylim(bottom=y_from)
-            axes.set_ylim(top=max(axes.get_ylim()[1], 1.05 * max(np.nanmax(curve.y) for curve in drawn)))
+            axes.set_ylim(
+                top=max(axes.get_ylim()[1], 1.05 * max(np.nanmax(curve.y) for curve in drawn))
+            )
         if categories:
             axes.set_xticks(range(len(categories)), categories)
         axes.set_xlabel(x_label)
@@ -111,4 +115,6 @@ def _draw(axes: Any, curve: Curve, looked: Any) -> None:
             label=curve.label,
         )
     else:
-        axes.plot(curve.x, curve.y, color=looked.color, linestyle=looked.linestyle, label=curve.label)
+        axes.plot(
+            curve.x, curve.y, color=looked.color, linestyle=looked.linestyle, label=curve.label
+        )

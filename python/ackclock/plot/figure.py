@@ -61,7 +61,8 @@ class FigureKind:
     """A kind of figure.
 
     Attributes:
-        name: The name on the command line and of the file. A comparison may have a figure of the same name.
+        name: The name on the command line and of the file. A comparison may have a figure of the
+            same name.
         summary: What it shows, in a sentence or two.
         methods: The methods whose results have it, of `METHODS`.
         draw: Draws it; takes the result, and the fields of `takes` by name.

@@ -16,7 +16,8 @@ class Flow(NamedTuple):
 
     Attributes:
         instances: How many there are of it; None if they arrive, as many as are drawn.
-        control: Name of the congestion or rate control, `udp` for UDP without one; empty if not known.
+        control: Name of the congestion or rate control, `udp` for UDP without one; empty if not
+            known.
         mss_bytes: Payload of a full segment.
     """
 
@@ -32,7 +33,8 @@ class Described(NamedTuple):
         name: Of the scenario or the capture; of a session also the other side.
         start_s: When time begins: 0, or the end of a session's waiting.
         end_s: When it ends.
-        flows: By name, in the order in which they are shown: the scenario's, of captures the most payload first.
+        flows: By name, in the order in which they are shown: the scenario's, of captures the most
+            payload first.
     """
 
     name: str
@@ -46,7 +48,9 @@ def described(result: Result, point: int) -> Described:
     if result.is_session:
         return _session(result)
     scenario = result.points[point]["scenario"]
-    of_scenario = {} if scenario is None else {flow["name"]: _flow(flow) for flow in scenario["flows"]}
+    of_scenario = (
+        {} if scenario is None else {flow["name"]: _flow(flow) for flow in scenario["flows"]}
+    )
     if result.run["method"] != "measure":
         return Described(scenario["name"], 0.0, units.seconds(scenario["duration"]), of_scenario)
     names = ("flow", "instance", "mss_bytes", "largest_payload_bytes", "end_s")
@@ -70,7 +74,9 @@ def _session(result: Result) -> Described:
     start_s, end_s = measured_time(result, 0) if flows else (0.0, session["lasted_s"])
     towards = "to" if result.run["method"] == "send" else "from"
     name = result.run["name"]
-    return Described(f"{name}, {towards} {session['peer']}" if "peer" in session else name, start_s, end_s, flows)
+    return Described(
+        f"{name}, {towards} {session['peer']}" if "peer" in session else name, start_s, end_s, flows
+    )
 
 
 def _flow(flow: dict[str, Any]) -> Flow:

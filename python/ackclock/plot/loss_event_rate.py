@@ -11,7 +11,9 @@ __all__ = ["LOSS_EVENT_RATE", "loss_event_rate"]
 
 
 @with_looks
-def loss_event_rate(result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None) -> Figure:
+def loss_event_rate(
+    result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None
+) -> Figure:
     """Draws the loss rate that a rate control works with, by its own definition: packets lost, or loss events."""
     run = Replicate(result, point, replicate, span)
     figure, [axes] = new()

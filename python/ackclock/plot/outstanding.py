@@ -34,7 +34,12 @@ _PARTS = 7
 
 
 def outstanding(
-    result: Result, *, point: int = 0, replicate: int = 0, connection: int = 0, span: Span | None = None
+    result: Result,
+    *,
+    point: int = 0,
+    replicate: int = 0,
+    connection: int = 0,
+    span: Span | None = None,
 ) -> Figure:
     """Draws the outstanding data of a connection, a receiver's window that is near, and below what limited it.
 
@@ -54,7 +59,9 @@ def outstanding(
         axes, strip = figure.subplots(2, 1, sharex=True, height_ratios=(_PARTS, 1))
         samples, stretches = observed.rows("samples"), observed.rows("limit_periods")
         if span is not None:
-            here = pc.and_(pc.less(stretches["start_s"], span[1]), pc.greater(stretches["end_s"], span[0]))
+            here = pc.and_(
+                pc.less(stretches["start_s"], span[1]), pc.greater(stretches["end_s"], span[0])
+            )
             stretches = stretches.filter(here)
         time = column(samples, "time_s")
         shown = inside(span, time)
@@ -67,7 +74,13 @@ def outstanding(
         _draw_limits(strip, stretches)
         observed.finish(axes, strip, "Outstanding data", span)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
-        strip.legend(loc="upper left", bbox_to_anchor=(1.0, 1.6), fontsize=8, title="limited by", title_fontsize=8)
+        strip.legend(
+            loc="upper left",
+            bbox_to_anchor=(1.0, 1.6),
+            fontsize=8,
+            title="limited by",
+            title_fontsize=8,
+        )
     return figure
 
 
@@ -83,13 +96,23 @@ def _draw_window(axes: Axes, stretches: Any) -> None:
 
 def _draw_limits(strip: Axes, stretches: Any) -> None:
     """Draws a bar for each stretch, told apart by shade and hatching."""
-    start, end, limits = column(stretches, "start_s"), column(stretches, "end_s"), column(stretches, "limit")
+    start, end, limits = (
+        column(stretches, "start_s"),
+        column(stretches, "end_s"),
+        column(stretches, "limit"),
+    )
     for limit, (colour, hatch) in _LIMIT_LOOKS.items():
         chosen = limits == limit
         if chosen.any():
             spans = list(zip(start[chosen], (end - start)[chosen], strict=True))
             strip.broken_barh(
-                spans, (0, 1), facecolor=colour, edgecolor="#000000", linewidth=0.3, hatch=hatch, label=LIMITS[limit]
+                spans,
+                (0, 1),
+                facecolor=colour,
+                edgecolor="#000000",
+                linewidth=0.3,
+                hatch=hatch,
+                label=LIMITS[limit],
             )
     strip.set_yticks([])
     strip.grid(visible=False)

@@ -24,12 +24,16 @@ _CAUSES = {
 
 
 @with_looks
-def queue(result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None) -> Figure:
+def queue(
+    result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None
+) -> Figure:
     """Draws the backlog of each hop that had any, its limit if that moves, and below the drops in each interval."""
     run = Replicate(result, point, replicate, span)
     figure, [backlog, drops] = new(2, 4.6)
     hops = run.rows("hops")
-    limit = ["limit_packets"] if "limit_packets" in hops.column_names else []  # absent from older results
+    limit = (
+        ["limit_packets"] if "limit_packets" in hops.column_names else []
+    )  # absent from older results
     shown = []
     for (hop,), rows in grouped(hops, ("hop",), ("time_s", "backlog_packets", *_CAUSES, *limit)):
         if rows["backlog_packets"].any() or any(rows[cause].any() for cause in _CAUSES):
@@ -45,7 +49,9 @@ def queue(result: Result, *, point: int = 0, replicate: int = 0, span: Span | No
     return run.finish(figure, [backlog, drops], "Queue and losses", of_flows=False)
 
 
-def _draw_backlog(axes: Axes, hop: str, rows: Columns, looked: Style, in_span: NDArray[np.bool_]) -> None:
+def _draw_backlog(
+    axes: Axes, hop: str, rows: Columns, looked: Style, in_span: NDArray[np.bool_]
+) -> None:
     time = rows["time_s"][in_span]
     draw_line(axes, time, rows["backlog_packets"][in_span], Line(hop, looked, 1, rows), hop)
     if "limit_packets" in rows and not np.isnan(rows["limit_packets"][in_span]).all():
@@ -55,7 +61,9 @@ def _draw_backlog(axes: Axes, hop: str, rows: Columns, looked: Style, in_span: N
         )  # fmt: skip
 
 
-def _draw_drops(axes: Axes, hop: str, rows: Columns, looked: Style, in_span: NDArray[np.bool_]) -> None:
+def _draw_drops(
+    axes: Axes, hop: str, rows: Columns, looked: Style, in_span: NDArray[np.bool_]
+) -> None:
     for cause, (marker, meaning) in _CAUSES.items():
         lost = np.diff(rows[cause], prepend=0)
         when = in_span & (lost > 0)

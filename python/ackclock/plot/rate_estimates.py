@@ -20,7 +20,12 @@ _NOT_KEPT = "keeps no rate estimates; run ackclock measure again at the sender's
 
 
 def rate_estimates(
-    result: Result, *, point: int = 0, replicate: int = 0, connection: int = 0, span: Span | None = None
+    result: Result,
+    *,
+    point: int = 0,
+    replicate: int = 0,
+    connection: int = 0,
+    span: Span | None = None,
 ) -> Figure:
     """Draws the estimates that rate estimators infer from a connection's ACKs, and the rate of acknowledgements.
 
@@ -32,8 +37,8 @@ def rate_estimates(
         span: Start and end of what is shown, in seconds; by default all its time.
 
     Raises:
-        ValueError: The result has no estimates, the number is too large, or the connection has nothing in the span;
-            one line.
+        ValueError: The result has no estimates, the number is too large, or the connection has
+            nothing in the span; one line.
     """
     if "rate_estimates" not in result.tables:
         raise InputError("no-data", "", _NOT_KEPT)
@@ -47,9 +52,17 @@ def rate_estimates(
             time, looked = column(rows, "time_s"), style(position)
             shown = inside(span, time)
             rates = column(rows, "rate_bit_per_s")[shown] * 1e-6
-            axes.plot(time[shown], rates, color=looked.color, linestyle=looked.linestyle, label=asked["label"])
+            axes.plot(
+                time[shown],
+                rates,
+                color=looked.color,
+                linestyle=looked.linestyle,
+                label=asked["label"],
+            )
             if not rows.num_rows:
-                axes.text(0.5, 0.5, "not captured near the sender", transform=axes.transAxes, ha="center")
+                axes.text(
+                    0.5, 0.5, "not captured near the sender", transform=axes.transAxes, ha="center"
+                )
         axes.set_ylabel("rate (Mbit/s)")
         axes.set_ylim(bottom=0)
         observed.finish(axes, axes, "Rate estimates", span)
@@ -63,7 +76,14 @@ def _draw_acknowledged(axes: Axes, samples: Any, span: Span | None) -> None:
     ends, passed = time[1:], np.diff(time)
     shown = inside(span, ends) & (passed > 0)
     rates = 8e-6 * np.diff(delivered)[shown] / passed[shown]
-    axes.plot(ends[shown], rates, drawstyle="steps-pre", color=REFERENCE_COLOUR, linewidth=0.8, label="acknowledged")
+    axes.plot(
+        ends[shown],
+        rates,
+        drawstyle="steps-pre",
+        color=REFERENCE_COLOUR,
+        linewidth=0.8,
+        label="acknowledged",
+    )
 
 
 def _lacks(result: Result, view: View) -> str | None:

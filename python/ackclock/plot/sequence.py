@@ -27,12 +27,22 @@ _MARKS: dict[str, dict[str, Any]] = {
     "data": {"color": "#000000", "linewidth": 1.2, "label": "sent"},
     "sack": {"color": "#CC79A7", "linewidth": 2.2, "label": "SACK"},
     "ack": {"color": "#009E73", "linewidth": 0.9, "label": "acknowledged"},
-    "window": {"color": REFERENCE_COLOUR, "linewidth": 0.9, "linestyle": (0, (4, 2)), "label": "receiver's window"},
+    "window": {
+        "color": REFERENCE_COLOUR,
+        "linewidth": 0.9,
+        "linestyle": (0, (4, 2)),
+        "label": "receiver's window",
+    },
 }
 
 
 def sequence(
-    result: Result, *, point: int = 0, replicate: int = 0, connection: int = 0, span: Span | None = None
+    result: Result,
+    *,
+    point: int = 0,
+    replicate: int = 0,
+    connection: int = 0,
+    span: Span | None = None,
 ) -> Figure:
     """Draws bytes sent, sent again and acknowledged over time: Jacobson's and Shepard's time-sequence plot.
 
@@ -44,8 +54,8 @@ def sequence(
         span: Start and end of what is shown, in seconds; by default all its time.
 
     Raises:
-        ValueError: The result has no table of segments, the number is too large, or the connection has nothing in the
-            span; one line.
+        ValueError: The result has no table of segments, the number is too large, or the connection
+            has nothing in the span; one line.
     """
     if "segments" not in result.tables:
         raise InputError("no-data", "", _NOT_KEPT)
@@ -87,14 +97,22 @@ def _heights(sequence: NDArray[Any], span: Span | None) -> tuple[float, float]:
 def _bars(axes: Axes, marks: Columns, kind: str, flat: bool) -> None:
     """Draws a bar from first byte to last at each moment."""
     low, high = marks["low_bytes"] * 1e-6, marks["high_bytes"] * 1e-6
-    ends = np.stack([np.stack([marks["time_s"], low], -1), np.stack([marks["time_s"], high], -1)], 1)
+    ends = np.stack(
+        [np.stack([marks["time_s"], low], -1), np.stack([marks["time_s"], high], -1)], 1
+    )
     axes.add_collection(LineCollection(list(ends), rasterized=flat, **_MARKS[kind]))
     axes.autoscale_view()
 
 
 def _steps(axes: Axes, marks: Columns, kind: str, flat: bool) -> None:
     """Draws values that hold until the next mark."""
-    axes.plot(marks["time_s"], marks["high_bytes"] * 1e-6, drawstyle="steps-post", rasterized=flat, **_MARKS[kind])
+    axes.plot(
+        marks["time_s"],
+        marks["high_bytes"] * 1e-6,
+        drawstyle="steps-post",
+        rasterized=flat,
+        **_MARKS[kind],
+    )
 
 
 def _lacks(result: Result, view: View) -> str | None:

@@ -20,12 +20,22 @@ from ackclock.plot.style import Style, control_label, control_styles, style
 from ackclock.result import Result
 from ackclock.table import assigned
 
-__all__ = ["MOST_ASIDES", "MOST_LINES", "TAKES", "Line", "Replicate", "draw_line", "is_known", "with_looks"]
+__all__ = [
+    "MOST_ASIDES",
+    "MOST_LINES",
+    "TAKES",
+    "Line",
+    "Replicate",
+    "draw_line",
+    "is_known",
+    "with_looks",
+]
 
 #: More lines than this hide each other.
 MOST_LINES = 8
 
-#: With more lines than this, what goes with each (ssthresh, single measurements) hides them and is left out.
+#: With more lines than this, what goes with each (ssthresh, single measurements) hides them and is
+#: left out.
 MOST_ASIDES = 2
 
 #: The fields of a view on which figures of one replicate depend.
@@ -81,7 +91,9 @@ class Replicate:
     def __post_init__(self) -> None:
         if not 0 <= self.point < len(self.result.points):
             raise InputError(
-                "out-of-range", "", f"there is no point {self.point}; this result has {len(self.result.points)}, from 0"
+                "out-of-range",
+                "",
+                f"there is no point {self.point}; this result has {len(self.result.points)}, from 0",
             )
 
     @property
@@ -97,7 +109,9 @@ class Replicate:
         """
         if table not in self.result.tables:
             raise InputError(
-                "no-data", "", f'this result has no table "{table}"; a run of ackclock simulate or emulate has'
+                "no-data",
+                "",
+                f'this result has no table "{table}"; a run of ackclock simulate or emulate has',
             )
         return self.result.rows(table, point=self.point, replicate=self.replicate)
 
@@ -105,11 +119,14 @@ class Replicate:
         """The first instance of each flow, then the second of each, and so on: at most `MOST_LINES`.
 
         Args:
-            names: Columns of `samples`. An instance without a value in any but `time_s` is left out, as UDP of `cwnd`.
+            names: Columns of `samples`. An instance without a value in any but `time_s` is left
+                out, as UDP of `cwnd`.
         """
         return list(self._lines(names))
 
-    def finish(self, figure: Figure, rows: list[Axes], what: str, *, of_flows: bool = True) -> Figure:
+    def finish(
+        self, figure: Figure, rows: list[Axes], what: str, *, of_flows: bool = True
+    ) -> Figure:
         """Gives a figure its title, the axis of time and legends.
 
         Args:
@@ -121,7 +138,9 @@ class Replicate:
         result, shown = self.result, described(self.result, self.point)
         entitle(rows[0], self._title(what, shown.name))
         rows[-1].set_xlabel("time (s)")
-        rows[-1].set_xlim(*between(self.span, shown.start_s, max(shown.end_s, shown.start_s + 1e-9)))
+        rows[-1].set_xlim(
+            *between(self.span, shown.start_s, max(shown.end_s, shown.start_s + 1e-9))
+        )
         has_hops = self.method != "measure" and not result.is_session
         was_run = self.rows("hops" if has_hops else "flows").num_rows > 0
         left_out = _left_out(shown) if of_flows else None
@@ -134,7 +153,11 @@ class Replicate:
                     title_fontsize=8, alignment="left",
                 )  # fmt: skip
             else:
-                words = "nothing happened" if was_run or result.is_session else "not run: interrupted before"
+                words = (
+                    "nothing happened"
+                    if was_run or result.is_session
+                    else "not run: interrupted before"
+                )
                 axes.text(0.5, 0.5, words, transform=axes.transAxes, ha="center", va="center")
         return figure
 
@@ -168,7 +191,12 @@ class Replicate:
             label = name if flow.instances == 1 else f"{name}/{instance}"
             label += f" ({control_label(self.result.run, flow.control)})" if flow.control else ""
             shown = inside(self.span, rows["time_s"])
-            yield Line(label, looked._replace(**alone), flow.mss_bytes, {name: rows[name][shown] for name in names})
+            yield Line(
+                label,
+                looked._replace(**alone),
+                flow.mss_bytes,
+                {name: rows[name][shown] for name in names},
+            )
 
     def _samples(self) -> pa.Table:
         """All samples; of a capture, which may have had very many connections, those of the largest."""

@@ -5,14 +5,27 @@ from typing import Any, NamedTuple
 
 from ackclock.result.flows import UNCONTROLLED
 
-# Okabe and Ito's colours (distinct to the colour-blind), darkest first; yellow left out, too pale for a line.
+# Okabe and Ito's colours (distinct to the colour-blind), darkest first; yellow left out, too pale
+# for a line.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
-_DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (9, 2)), (0, (3, 1, 1, 1, 1, 1)))
+_DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 2)),
+    (0, (1, 1.2)),
+    (0, (6, 2, 1, 2)),
+    (0, (9, 2)),
+    (0, (3, 1, 1, 1, 1, 1)),
+)
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
 
 # Of lines that are no control's: what models say, limits, thresholds.
 REFERENCE_COLOUR = "#444444"
-_REFERENCE_DASHES: tuple[Any, ...] = ((0, (4, 2)), (0, (1, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (2, 2)))
+_REFERENCE_DASHES: tuple[Any, ...] = (
+    (0, (4, 2)),
+    (0, (1, 1.5)),
+    (0, (6, 1.5, 1, 1.5)),
+    (0, (2, 2)),
+)
 _REFERENCE_MARKERS = ("", "x", "+", "1", "|")
 
 
@@ -27,7 +40,9 @@ class Style(NamedTuple):
 def style(position: int) -> Style:
     """The looks of the thing at that position of its list: 462 before two are alike (7 x 6 x 11)."""
     return Style(
-        _COLOURS[position % len(_COLOURS)], _DASHES[position % len(_DASHES)], _MARKERS[position % len(_MARKERS)]
+        _COLOURS[position % len(_COLOURS)],
+        _DASHES[position % len(_DASHES)],
+        _MARKERS[position % len(_MARKERS)],
     )
 
 

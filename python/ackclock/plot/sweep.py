@@ -38,8 +38,8 @@ class Axis(NamedTuple):
         path: Where it is in the scenario.
         unit: As written.
         values: Of each point.
-        settled: Paths of the swept parameters whose value follows from this one's: itself, those that vary together
-            with it, those with one value.
+        settled: Paths of the swept parameters whose value follows from this one's: itself, those
+            that vary together with it, those with one value.
     """
 
     path: str
@@ -69,10 +69,14 @@ def swept_axis(points: list[dict[str, Any]]) -> Axis | None:
 
 
 def _settled(points: list[dict[str, Any]], path: str) -> frozenset[str]:
-    assigned = [{name: str(value) for name, value in point["assignments"].items()} for point in points]
+    assigned = [
+        {name: str(value) for name, value in point["assignments"].items()} for point in points
+    ]
     different = len({values[path] for values in assigned})
     return frozenset(
-        name for name in assigned[0] if len({(values[path], values[name]) for values in assigned}) == different
+        name
+        for name in assigned[0]
+        if len({(values[path], values[name]) for values in assigned}) == different
     )
 
 
@@ -81,8 +85,8 @@ def sweep(result: Result, predicted: Result | None = None, *, metric: str = "goo
 
     Args:
         result: The result of a scenario with a sweep.
-        predicted: The answers of models to the same scenario (`predict`), drawn beside the goodput. Not drawn beside
-            a measurement: models answer there for single connections.
+        predicted: The answers of models to the same scenario (`predict`), drawn beside the goodput.
+            Not drawn beside a measurement: models answer there for single connections.
         metric: The metric's name.
 
     Raises:
@@ -98,15 +102,26 @@ def sweep(result: Result, predicted: Result | None = None, *, metric: str = "goo
         judged = judge(result)
         drawn = [_draw_series(axes, axis, what, judged, *entry) for entry in series]
         if predicted is not None and metric == "goodput" and result.run["method"] != "measure":
-            drawn += _draw_predictions(axes, axis, what, predicted, {entry.label for entry in series})
+            drawn += _draw_predictions(
+                axes, axis, what, predicted, {entry.label for entry in series}
+            )
         axes.set_xlabel(axis.label)
         axes.set_ylabel(f"{what.label} ({what.shown_unit})" if what.shown_unit else what.label)
-        entitle(axes, f"{what.label[0].upper()}{what.label[1:]}: {result.run['name']}, {averaging(result)}")
+        entitle(
+            axes,
+            f"{what.label[0].upper()}{what.label[1:]}: {result.run['name']}, {averaging(result)}",
+        )
         if drawn:
             set_scales(axes, axis.values, drawn)
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
         else:  # of flows that have no such thing, or no run is reliable
-            axes.text(0.5, 0.5, "known of no point", transform=axes.transAxes, horizontalalignment="center")
+            axes.text(
+                0.5,
+                0.5,
+                "known of no point",
+                transform=axes.transAxes,
+                horizontalalignment="center",
+            )
     return figure
 
 
@@ -118,7 +133,9 @@ class _Series(NamedTuple):
 
 def _others(point: dict[str, Any], axis: Axis) -> str:
     """The swept values that do not follow from the one to the right, as words."""
-    return ", ".join(str(value) for path, value in point["assignments"].items() if path not in axis.settled)
+    return ", ".join(
+        str(value) for path, value in point["assignments"].items() if path not in axis.settled
+    )
 
 
 def _series(result: Result, axis: Axis, what: Metric) -> list[_Series]:
@@ -129,10 +146,15 @@ def _series(result: Result, axis: Axis, what: Metric) -> list[_Series]:
             others = _others(result.points[summary.point], axis)
             found.setdefault((summary.subject, others), []).append(summary)
     subjects = {subject for subject, _ in found}
-    controls = [_control(result.points[one[0].point]["scenario"], subject) for (subject, _), one in found.items()]
+    controls = [
+        _control(result.points[one[0].point]["scenario"], subject)
+        for (subject, _), one in found.items()
+    ]
     return [
         _Series(_label(result, members[0].point, subject, axis, len(subjects) > 1), looked, members)
-        for looked, ((subject, _), members) in zip(line_styles(result.run, controls), found.items(), strict=True)
+        for looked, ((subject, _), members) in zip(
+            line_styles(result.run, controls), found.items(), strict=True
+        )
     ]
 
 
@@ -154,13 +176,21 @@ def _control(scenario: dict[str, Any], flow: str) -> str:
 
 
 def _draw_series(
-    axes: Axes, axis: Axis, what: Metric, judged: Stationarity, label: str, looked: Style, members: list[Summary]
+    axes: Axes,
+    axis: Axis,
+    what: Metric,
+    judged: Stationarity,
+    label: str,
+    looked: Style,
+    members: list[Summary],
 ) -> list[float]:
     members = sorted(members, key=lambda member: axis.values[member.point])
     x = [axis.values[member.point] for member in members]
     means = np.array([member.interval.mean for member in members]) * what.shown_per_unit
     half = np.array([member.interval.half_width for member in members]) * what.shown_per_unit
-    axes.plot(x, means, color=looked.color, linestyle=looked.linestyle, marker=looked.marker, label=label)
+    axes.plot(
+        x, means, color=looked.color, linestyle=looked.linestyle, marker=looked.marker, label=label
+    )
     if not np.isnan(half).all():
         half = np.nan_to_num(half)
         axes.fill_between(x, means - half, means + half, color=looked.color, alpha=0.2, linewidth=0)
@@ -171,10 +201,14 @@ def _draw_series(
     return [float(mean) for mean in means]
 
 
-def _draw_predictions(axes: Axes, axis: Axis, what: Metric, predicted: Result, whole: set[str]) -> list[list[float]]:
+def _draw_predictions(
+    axes: Axes, axis: Axis, what: Metric, predicted: Result, whole: set[str]
+) -> list[list[float]]:
     """Each model once: flows for which it says the same share a line. `whole` are the labels of all that was run."""
     lines: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    many = len({flow["name"] for point in predicted.points for flow in point["scenario"]["flows"]}) > 1
+    many = (
+        len({flow["name"] for point in predicted.points for flow in point["scenario"]["flows"]}) > 1
+    )
     for row in predicted.tables["predictions"].to_pylist():
         if row["goodput_bit_per_s"] is not None:
             whose = _label(predicted, row["point"], row["flow"], axis, many)
@@ -187,7 +221,9 @@ def _draw_predictions(axes: Axes, axis: Axis, what: Metric, predicted: Result, w
         looked = reference_style(position)
         label = f"model: {model}" + ("" if set(owners) == whole else f" ({'; '.join(owners)})")
         if len(curve) == 1:
-            looked = looked._replace(linestyle="none", marker=_LONE_POINTS[position % len(_LONE_POINTS)])
+            looked = looked._replace(
+                linestyle="none", marker=_LONE_POINTS[position % len(_LONE_POINTS)]
+            )
         axes.plot(
             *zip(*curve, strict=True),
             color=looked.color,
@@ -203,10 +239,14 @@ def _draw_predictions(axes: Axes, axis: Axis, what: Metric, predicted: Result, w
 def set_scales(axes: Axes, x: list[float], drawn: list[list[float]]) -> None:
     """Logarithmic where the small values would lie on top of each other.
 
-    To the right: half of the values lie in the lowest quarter. Upwards: they span more than a decade and a half.
+    To the right: half of the values lie in the lowest quarter. Upwards: they span more than a
+    decade and a half.
     """
     positive = sorted({value for value in x if value > 0})
-    crowded = len(positive) > 2 and positive[(len(positive) - 1) // 2] < positive[0] + (positive[-1] - positive[0]) / 4
+    crowded = (
+        len(positive) > 2
+        and positive[(len(positive) - 1) // 2] < positive[0] + (positive[-1] - positive[0]) / 4
+    )
     if crowded and min(x) >= 0:
         if min(x) == 0:
             axes.set_xscale("symlog", linthresh=positive[0])

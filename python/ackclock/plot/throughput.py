@@ -11,22 +11,31 @@ from ackclock.result import Result
 
 __all__ = ["THROUGHPUT", "throughput"]
 
-# An allowed rate this many times above the highest throughput is not drawn: it would press all else to the ground.
+# An allowed rate this many times above the highest throughput is not drawn: it would press all else
+# to the ground.
 _FAR = 4
 
-# Throughput is averaged over this share of the time shown: shorter intervals show how a repaired loss releases what was
-# held back behind it rather than how fast the flow is.
+# Throughput is averaged over this share of the time shown: shorter intervals show how a repaired
+# loss releases what was held back behind it rather than how fast the flow is.
 _THROUGHPUT_INTERVALS = 200
 
-# The delivery that each method observes. A real receiver is not asked; its sender knows what was acknowledged.
-_DELIVERED = {"simulate": "delivered in order", "send": "arrived, as reported", "receive": "arrived"}
+# The delivery that each method observes. A real receiver is not asked; its sender knows what was
+# acknowledged.
+_DELIVERED = {
+    "simulate": "delivered in order",
+    "send": "arrived, as reported",
+    "receive": "arrived",
+}
 
 
 @with_looks
-def throughput(result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None) -> Figure:
+def throughput(
+    result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None
+) -> Figure:
     """Draws payload delivered in order per second, or acknowledged, in means over a two-hundredth of the time shown.
 
-    A flow that is alone and under a rate control also has its allowed rate, unless that is far above.
+    A flow that is alone and under a rate control also has its allowed rate, unless that is far
+    above.
     """
     run = Replicate(result, point, replicate, span)
     figure, [axes] = new()
@@ -36,7 +45,13 @@ def throughput(result: Result, *, point: int = 0, replicate: int = 0, span: Span
         time, delivered = line.rows["time_s"][::every], line.rows["delivered_bytes"][::every]
         if time.size > 1:
             # Drawn at the middle of the interval that it is the mean of.
-            draw_line(axes, (time[1:] + time[:-1]) / 2, np.diff(delivered) * 8e-6 / np.diff(time), line, line.label)
+            draw_line(
+                axes,
+                (time[1:] + time[:-1]) / 2,
+                np.diff(delivered) * 8e-6 / np.diff(time),
+                line,
+                line.label,
+            )
     has_allowed_rate = run.method != "measure" and is_known(result, "allowed_rate_bit_per_s", point)
     if has_allowed_rate and len(lines) == len(axes.lines) == 1:
         for line in run.lines("time_s", "allowed_rate_bit_per_s"):
@@ -62,7 +77,9 @@ def _unsampled(run: Replicate) -> list[str]:
     """Flows that were run and have no sample: the kernel reports TCP only."""
     if run.method != "emulate":
         return []
-    of_flows, of_samples = (dict.fromkeys(run.rows(table)["flow"].to_pylist()) for table in ("flows", "samples"))
+    of_flows, of_samples = (
+        dict.fromkeys(run.rows(table)["flow"].to_pylist()) for table in ("flows", "samples")
+    )
     return [flow for flow in of_flows if flow not in of_samples]
 
 

@@ -85,7 +85,9 @@ def trade_off(
             if answer is not None:
                 axes.axvline(answer.size, color="#000000", linewidth=1.3)
             for mark in marks:
-                axes.axvline(mark.size, color=REFERENCE_COLOUR, linewidth=0.8, linestyle=(0, (1, 1.5)))
+                axes.axvline(
+                    mark.size, color=REFERENCE_COLOUR, linewidth=0.8, linestyle=(0, (1, 1.5))
+                )
         for mark in marks:
             _name(every[0], mark, "normal")
         if answer is not None:
@@ -97,7 +99,10 @@ def trade_off(
             axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axis.set_major_formatter(FuncFormatter(_plain))
             axis.set_minor_formatter(NullFormatter())
-        every[0].set_title("\n".join(textwrap.fill(line, _TITLE_CHARACTERS) for line in title.split("\n")), fontsize=9)
+        every[0].set_title(
+            "\n".join(textwrap.fill(line, _TITLE_CHARACTERS) for line in title.split("\n")),
+            fontsize=9,
+        )
     return figure
 
 

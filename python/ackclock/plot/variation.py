@@ -29,19 +29,25 @@ _NO_TIME_SCALE = (
 
 
 def variation(
-    result: Result, *, point: int = 0, time_scales_s: Sequence[float] | None = None, of: str | None = None
+    result: Result,
+    *,
+    point: int = 0,
+    time_scales_s: Sequence[float] | None = None,
+    of: str | None = None,
 ) -> Figure:
     """Draws the coefficient of variation of a flow instance's rate against the time over which rates are taken.
 
-    Means over the instances and replicates of each flow, with 95 % confidence intervals over replicates. The smoother a
-    flow the lower its line; of independent increments it falls as one over the square root of the time scale.
+    Means over the instances and replicates of each flow, with 95 % confidence intervals over
+    replicates. The smoother a flow the lower its line; of independent increments it falls as one
+    over the square root of the time scale.
 
     Args:
         result: The result of `simulate` or `emulate`, or of a session.
         point: Index of the point.
-        time_scales_s: In seconds; by default those of `metrics.TIME_SCALES_S` that the samples show.
-        of: The rate: `sent`, `delivered` or `allowed`. By default `sent`; of a receiver, which knows only arrivals,
-            `delivered`.
+        time_scales_s: In seconds; by default those of `metrics.TIME_SCALES_S` that the samples
+            show.
+        of: The rate: `sent`, `delivered` or `allowed`. By default `sent`; of a receiver, which
+            knows only arrivals, `delivered`.
 
     Raises:
         ValueError: The samples do not show a time scale, or none of the usual ones; one line.
@@ -55,28 +61,49 @@ def variation(
     for scale in scales:
         for summary in summarise(of_point, rate_cov(scale, of)):
             lines.setdefault(summary.subject, []).append(summary)
-    known = [entry for entry in lines.items() if not all(math.isnan(one.interval.mean) for one in entry[1])]
+    known = [
+        entry
+        for entry in lines.items()
+        if not all(math.isnan(one.interval.mean) for one in entry[1])
+    ]
     shown = described(result, point)
     controls = [shown.flows[flow].control for flow, _ in known[:_MOST_LINES]]
     drawn = []
     with looks():
         figure, [axes] = new(height=3.8)
-        for (flow, told), control, looked in zip(known, controls, line_styles(result.run, controls), strict=False):
-            means, half = (np.array([getattr(one.interval, name) for one in told]) for name in ("mean", "half_width"))
-            label = f"{named(flow, shown.flows[flow].instances)} ({control_label(result.run, control)})"
+        for (flow, told), control, looked in zip(
+            known, controls, line_styles(result.run, controls), strict=False
+        ):
+            means, half = (
+                np.array([getattr(one.interval, name) for one in told])
+                for name in ("mean", "half_width")
+            )
+            label = (
+                f"{named(flow, shown.flows[flow].instances)} ({control_label(result.run, control)})"
+            )
             axes.errorbar(
-                scales, means, np.nan_to_num(half), **looked._asdict(), elinewidth=0.8, capsize=2.5, label=label
+                scales,
+                means,
+                np.nan_to_num(half),
+                **looked._asdict(),
+                elinewidth=0.8,
+                capsize=2.5,
+                label=label,
             )
             drawn.append([float(mean) for mean in means])
         axes.set_xlabel("time scale (s)")
         axes.set_ylabel("coefficient of variation of the rate")
         where = assigned(result.points[point]["assignments"])
-        entitle(axes, ", ".join([f"Variation of the rate: {shown.name}", *where, averaging(result)]))
+        entitle(
+            axes, ", ".join([f"Variation of the rate: {shown.name}", *where, averaging(result)])
+        )
         if drawn:
             set_scales(axes, scales, drawn)
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
         else:
-            axes.text(0.5, 0.5, "known of no flow", transform=axes.transAxes, horizontalalignment="center")
+            axes.text(
+                0.5, 0.5, "known of no flow", transform=axes.transAxes, horizontalalignment="center"
+            )
     return figure
 
 

@@ -14,7 +14,9 @@ from ackclock.table import averaging
 __all__ = ["page"]
 
 
-def page(results: Sequence[tuple[Result, Result | None]], progress: Callable[[float], None] | None = None) -> str:
+def page(
+    results: Sequence[tuple[Result, Result | None]], progress: Callable[[float], None] | None = None
+) -> str:
     """The page's text. The same results give the same text.
 
     Args:
@@ -74,7 +76,9 @@ def _of_run(result: Result, predicted: Result | None) -> dict[str, Any]:
     )
     judged = judge(result)
     flows = run_tables.flow_table(run_tables.flow_rows(result, predicted, judged), note=note)
-    hops = run_tables.hop_table(run_tables.hop_rows(result, judged), note=f"{words}. After the warm-up.")
+    hops = run_tables.hop_table(
+        run_tables.hop_rows(result, judged), note=f"{words}. After the warm-up."
+    )
     tables = [hops, *run_tables.emulation_tables(result)]
     if predicted is not None:
         note = "Goodput: the smaller of the model's and of what the path allows."
@@ -101,14 +105,20 @@ def _facts(result: Result) -> dict[str, Any]:
 
 def _brief(element: dict[str, Any]) -> str:
     """An element as `constant: rate 45 Mbit/s`."""
-    words = [f"{name} {_value(value)}" for name, value in element.items() if name not in ("kind", "facts")]
+    words = [
+        f"{name} {_value(value)}"
+        for name, value in element.items()
+        if name not in ("kind", "facts")
+    ]
     return f"{element['kind']}: {', '.join(words)}" if words else str(element["kind"])
 
 
 def _value(value: Any) -> str:
     if isinstance(value, dict):
         return (
-            f"({_brief(value)})" if "kind" in value else f"({', '.join(f'{k} {_value(v)}' for k, v in value.items())})"
+            f"({_brief(value)})"
+            if "kind" in value
+            else f"({', '.join(f'{k} {_value(v)}' for k, v in value.items())})"
         )
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"

@@ -30,7 +30,12 @@ def section(result: Result, predicted: Result | None) -> dict[str, Any]:
         )
         told = run_tables.prediction_rows(predicted)
         tables.append(connections.prediction_table(result, told, note=note_of_models))
-    return {"answers": answers, "flows": connections.connection_table(rows, note), "tables": tables, "unsettled": ""}
+    return {
+        "answers": answers,
+        "flows": connections.connection_table(rows, note),
+        "tables": tables,
+        "unsettled": "",
+    }
 
 
 def facts(result: Result) -> dict[str, Any]:
@@ -55,7 +60,10 @@ _CLASSES = {
 
 def _retransmissions(rows: Rows) -> Table:
     note = "Packets sent again by what made the sender do so, and those of any kind that were not needed."
-    cells = ([row["heading"], *(_count(row[f"retransmissions_{name}"]) for name in _CLASSES)] for row in rows)
+    cells = (
+        [row["heading"], *(_count(row[f"retransmissions_{name}"]) for name in _CLASSES)]
+        for row in rows
+    )
     return table("Retransmissions", ["connection", *_CLASSES.values()], cells, note)
 
 

@@ -15,7 +15,8 @@ from ackclock.table import Table
 
 __all__ = ["page_of_comparison"]
 
-# Figures over time of more points than this make a page too long; `ackclock plot --point` draws the others.
+# Figures over time of more points than this make a page too long; `ackclock plot --point` draws the
+# others.
 _MOST_POINTS = 4
 
 # The metrics of figures against the swept parameter.
@@ -33,7 +34,9 @@ _HOW_EXPLAINED = (
 )
 
 
-def page_of_comparison(comparison: Comparison, progress: Callable[[float], None] | None = None) -> str:
+def page_of_comparison(
+    comparison: Comparison, progress: Callable[[float], None] | None = None
+) -> str:
     """The page's text. The same comparison gives the same text.
 
     Args:
@@ -54,8 +57,16 @@ def page_of_comparison(comparison: Comparison, progress: Callable[[float], None]
         tables=[rendering.metric_table(comparison, name, listed) for name in comparison.metrics],
         how_explained=_HOW_EXPLAINED,
         explanations=[
-            {"number": one.number, "sentence": one.cause.sentence, "cases": _count(len(one.cases), "residual")}
-            | {"residual": " − ".join(comparison.columns[name].label for name in (one.column, one.reference))}
+            {
+                "number": one.number,
+                "sentence": one.cause.sentence,
+                "cases": _count(len(one.cases), "residual"),
+            }
+            | {
+                "residual": " − ".join(
+                    comparison.columns[name].label for name in (one.column, one.reference)
+                )
+            }
             for one in listed
         ],
         causes=_causes(comparison, listed),
@@ -71,7 +82,10 @@ def _result(comparison: Comparison, name: str) -> Result | None:
 
 def _causes(comparison: Comparison, listed: Sequence[Explanation]) -> list[Table]:
     """The residuals without an explanation, and those with one case by case."""
-    tables = [rendering.unexplained_table(comparison), rendering.explanation_table(comparison, listed)]
+    tables = [
+        rendering.unexplained_table(comparison),
+        rendering.explanation_table(comparison, listed),
+    ]
     return [table for table in tables if table.rows]
 
 
@@ -85,7 +99,9 @@ def _more(comparison: Comparison) -> list[Table]:
     return tables + (run_tables.emulation_tables(emulated) if emulated is not None else [])
 
 
-def _figures(comparison: Comparison, progress: Callable[[float], None] | None) -> list[tuple[str, str]]:
+def _figures(
+    comparison: Comparison, progress: Callable[[float], None] | None
+) -> list[tuple[str, str]]:
     """Id and drawing of each figure: those against the swept parameter first, then point by point."""
     drawn: dict[str, Callable[[], Any]] = {}
     for metric in _SWEPT_METRICS:

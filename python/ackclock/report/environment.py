@@ -10,7 +10,9 @@ def environment(*more: str) -> jinja2.Environment:
         more: Names of other packages of ackclock that hold templates in their folder.
     """
     return jinja2.Environment(
-        loader=jinja2.ChoiceLoader([jinja2.PackageLoader("ackclock", place) for place in ("report", *more)]),
+        loader=jinja2.ChoiceLoader(
+            [jinja2.PackageLoader("ackclock", place) for place in ("report", *more)]
+        ),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -8,13 +8,24 @@ from ackclock.metrics import Interval, metric, summarise
 from ackclock.result import Result
 from ackclock.result.flows import control_of, rivals
 from ackclock.stationarity import NOTE, Stationarity, judge, starred
-from ackclock.table import Column, Rows, Table, in_shown_unit, named, scaled, short, swept_paths, table
+from ackclock.table import (
+    Column,
+    Rows,
+    Table,
+    in_shown_unit,
+    named,
+    scaled,
+    short,
+    swept_paths,
+    table,
+)
 
 FLOW_METRICS = ("goodput", "rtt", "retransmissions", "loss_rate", "timeouts")
 ARRIVAL_METRICS = ("active_flows", "completion_time")
 HOP_METRICS = ("utilisation", "hop_drops", "backlog", "queueing_delay")
 
-# The columns of metrics in the table of flows: name, unit, and when a narrow terminal leaves them out.
+# The columns of metrics in the table of flows: name, unit, and when a narrow terminal leaves them
+# out.
 _FLOW_COLUMNS = {
     "utilisation": Column("utilisation", "%", 4),
     "rtt": Column("RTT", "ms", 5),
@@ -46,14 +57,17 @@ _FIDELITY_COLUMNS = {
 }
 
 
-def flow_rows(result: Result, predicted: Result | None = None, judged: Stationarity | None = None) -> Rows:
+def flow_rows(
+    result: Result, predicted: Result | None = None, judged: Stationarity | None = None
+) -> Rows:
     """One row for each point and flow.
 
-    Each has `point`, `assignments`, `flow`, `count` (None if instances arrive), `control`, each metric's interval
-    (instances taken together), of arrivals their `active_flows` and `completion_time` (None of others), the
-    utilisation of the busiest shared hop on the flow's route, `fairness` among all instances of the point under a
-    control (None for less than two), `stationarity`, the verdict on whether its means have settled (None if the flow is
-    not judged), and `predicted`, model's label to goodput in bit/s.
+    Each has `point`, `assignments`, `flow`, `count` (None if instances arrive), `control`, each
+    metric's interval (instances taken together), of arrivals their `active_flows` and
+    `completion_time` (None of others), the utilisation of the busiest shared hop on the flow's
+    route, `fairness` among all instances of the point under a control (None for less than two),
+    `stationarity`, the verdict on whether its means have settled (None if the flow is not judged),
+    and `predicted`, model's label to goodput in bit/s.
     """
     judged = judged or judge(result)
     by_metric = {name: _by_subject(result, name) for name in FLOW_METRICS}
@@ -68,15 +82,28 @@ def flow_rows(result: Result, predicted: Result | None = None, judged: Stationar
             key = (index, flow["name"])
             if key not in by_metric["goodput"]:
                 continue  # interrupted before
-            route = [utilisation[index, hop] for hop in flow["route"] if (index, hop) in utilisation]
+            route = [
+                utilisation[index, hop] for hop in flow["route"] if (index, hop) in utilisation
+            ]
             rows.append(
-                {"point": index, "assignments": point["assignments"], "flow": flow["name"], "count": flow.get("count")}
+                {
+                    "point": index,
+                    "assignments": point["assignments"],
+                    "flow": flow["name"],
+                    "count": flow.get("count"),
+                }
                 | {"control": control_of(flow)}
                 | {name: by_metric[name][key] for name in FLOW_METRICS}
-                | {name: of_arrivals[name][key] if "arrivals" in flow else None for name in ARRIVAL_METRICS}
+                | {
+                    name: of_arrivals[name][key] if "arrivals" in flow else None
+                    for name in ARRIVAL_METRICS
+                }
                 | {"stationarity": judged.row(*key)}
                 | {"utilisation": max(route, key=lambda one: one.mean, default=None)}
-                | {"fairness": fairness.get(index) if rivals(flows) > 1 else None, "predicted": says.get(key, {})}
+                | {
+                    "fairness": fairness.get(index) if rivals(flows) > 1 else None,
+                    "predicted": says.get(key, {}),
+                }
             )
     return rows
 
@@ -124,7 +151,9 @@ def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
     """The table of `flow_rows`."""
     swept = swept_paths(rows)
     models = list(dict.fromkeys(model for row in rows for model in row["predicted"]))
-    absent = {name for name in ("fairness", "active_flows") if all(row[name] is None for row in rows)}
+    absent = {
+        name for name in ("fairness", "active_flows") if all(row[name] is None for row in rows)
+    }
     absent |= {"completion_time"} if "active_flows" in absent else set()
     metrics = [name for name in _FLOW_COLUMNS if name not in absent]
     columns: list[Column | str] = [
@@ -133,7 +162,10 @@ def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
         "control",
         Column("goodput", "Mbit/s"),
         # The last model is left out first, after all metrics.
-        *(Column(model, "Mbit/s", len(_FLOW_COLUMNS) + len(models) - at) for at, model in enumerate(models)),
+        *(
+            Column(model, "Mbit/s", len(_FLOW_COLUMNS) + len(models) - at)
+            for at, model in enumerate(models)
+        ),
         *(_FLOW_COLUMNS[name] for name in metrics),
     ]
     cells = (
@@ -143,7 +175,10 @@ def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
             row["control"],
             starred(in_shown_unit(row["goodput"], "goodput"), _unsettled(row)),
             *(scaled(row["predicted"].get(model), 1e-6) for model in models),
-            *(starred(in_shown_unit(row[name], name), name in _MARKED and _unsettled(row)) for name in metrics),
+            *(
+                starred(in_shown_unit(row[name], name), name in _MARKED and _unsettled(row))
+                for name in metrics
+            ),
         ]
         for row in rows
     )
@@ -180,19 +215,29 @@ def fidelity_table(rows: Rows) -> Table:
         for row in rows
     )
     note = "Of each run: the verdict, packets lost outside the hops, how late packets were, what the emulator used."
-    return table("Fidelity", [*columns, *(column for column, _ in _FIDELITY_COLUMNS.values())], cells, note)
+    return table(
+        "Fidelity", [*columns, *(column for column, _ in _FIDELITY_COLUMNS.values())], cells, note
+    )
 
 
 def emulation_tables(result: Result) -> list[Table]:
     """How far each emulated run can be trusted, and what the kernel did in its own way; nothing of other methods."""
-    return [table for table in (fidelity_table(fidelity_rows(result)), refused_settings(result)) if table.rows]
+    return [
+        table
+        for table in (fidelity_table(fidelity_rows(result)), refused_settings(result))
+        if table.rows
+    ]
 
 
 def refused_settings(result: Result) -> Table:
     """The settings that the kernel has otherwise than it was asked, each once."""
     names = ["host", "name", "asked", "has", "refusal"]
-    rows = result.tables["settings"].select(names).to_pylist() if "settings" in result.tables else []
-    found = dict.fromkeys(tuple(row[name] or None for name in names) for row in rows if row["refusal"])
+    rows = (
+        result.tables["settings"].select(names).to_pylist() if "settings" in result.tables else []
+    )
+    found = dict.fromkeys(
+        tuple(row[name] or None for name in names) for row in rows if row["refusal"]
+    )
     note = "What the kernel does in another way than the scenario asks."
     return table("Settings", ["host", "setting", "asked", "is", "why"], found, note)
 
@@ -244,5 +289,7 @@ def _predictions(predicted: Result | None) -> dict[tuple[int, str], dict[str, fl
     says: dict[tuple[int, str], dict[str, float]] = {}
     for row in predicted.tables["predictions"].to_pylist() if predicted else []:
         if row["goodput_bit_per_s"] is not None:
-            says.setdefault((row["point"], row["flow"]), {})[row["label"]] = row["goodput_bit_per_s"]
+            says.setdefault((row["point"], row["flow"]), {})[row["label"]] = row[
+                "goodput_bit_per_s"
+            ]
     return says

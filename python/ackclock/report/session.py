@@ -21,7 +21,12 @@ def section(result: Result) -> dict[str, Any]:
     note = _OF_SENDER if result.run["method"] == "send" else _OF_RECEIVER
     if not result.tables["flows"].num_rows:
         note = "None: there was no session."
-    return {"answers": [], "flows": tables.flow_table(result, note=note), "tables": [], "unsettled": ""}
+    return {
+        "answers": [],
+        "flows": tables.flow_table(result, note=note),
+        "tables": [],
+        "unsettled": "",
+    }
 
 
 def facts(result: Result) -> dict[str, Any]:

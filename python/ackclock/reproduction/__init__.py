@@ -1,7 +1,8 @@
 """Reproducing published results: the record of an experiment, what it concludes, and the catalogue of all.
 
-An experiment states a question, the numbers as published, what is run and a conclusion. Packages of experiments
-announce themselves through the entry-point group `ackclock.reproductions`; see `catalogue`.
+An experiment states a question, the numbers as published, what is run and a conclusion. Packages of
+experiments announce themselves through the entry-point group `ackclock.reproductions`; see
+`catalogue`.
 """
 
 from ackclock.reproduction.catalogue import chosen, experiments

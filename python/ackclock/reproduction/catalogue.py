@@ -1,7 +1,7 @@
 """The catalogue of experiments: those of every installed package that announces some.
 
-A package announces experiments by an entry point of the group `ackclock.reproductions` that names a sequence of
-`Experiment` records. Its `pyproject.toml` says for example:
+A package announces experiments by an entry point of the group `ackclock.reproductions` that names a
+sequence of `Experiment` records. Its `pyproject.toml` says for example:
 
     [project.entry-points."ackclock.reproductions"]
     my-paper = "my_package:EXPERIMENTS"
@@ -27,12 +27,18 @@ def experiments() -> tuple[Experiment, ...]:
         ValueError: Two experiments have the same name.
     """
     announced = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
-    found = [replace(one, package=entry.module.partition(".")[0]) for entry in announced for one in entry.load()]
+    found = [
+        replace(one, package=entry.module.partition(".")[0])
+        for entry in announced
+        for one in entry.load()
+    ]
     names = [one.name for one in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(
-            "contradiction", "", f'experiment "{twice}" is announced twice; uninstall one of the packages that have it'
+            "contradiction",
+            "",
+            f'experiment "{twice}" is announced twice; uninstall one of the packages that have it',
         )
     return tuple(found)
 

@@ -1,9 +1,10 @@
 """Checks that what is recorded of experiments still holds: `python -m ackclock.reproduction.check FOLDER`.
 
-The folder holds `digests.json`, digests of what experiments run, and for each experiment a folder of stored tables. An
-experiment is run in full if a digest changed, or if its conclusion reads what is not stored. Where tables would be
-large, it is if the code that concludes changed. Digests and tables are
-recorded together, and only if the verdict is the documented one. Where nothing changed, nothing is run or written.
+The folder holds `digests.json`, digests of what experiments run, and for each experiment a folder
+of stored tables. An experiment is run in full if a digest changed, or if its conclusion reads what
+is not stored. Where tables would be large, it is if the code that concludes changed. Digests and
+tables are recorded together, and only if the verdict is the documented one. Where nothing changed,
+nothing is run or written.
 """
 
 import argparse
@@ -36,7 +37,8 @@ class Recorded:
 
     Attributes:
         digests: By the key of a run.
-        large: Experiments whose tables are too large to be stored, and the digest of what concludes from them.
+        large: Experiments whose tables are too large to be stored, and the digest of what concludes
+            from them.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -53,7 +55,10 @@ class Recorded:
     def write(self) -> None:
         """Writes digests, and which experiments are large."""
         self._folder.mkdir(parents=True, exist_ok=True)
-        content = {"large": dict(sorted(self.large.items())), "digests": dict(sorted(self.digests.items()))}
+        content = {
+            "large": dict(sorted(self.large.items())),
+            "digests": dict(sorted(self.digests.items())),
+        }
         write_whole(self._folder / "digests.json", json_text(content))
 
     def forget_others(self, catalogue: Iterable[Experiment]) -> None:
@@ -61,7 +66,9 @@ class Recorded:
         catalogue = list(catalogue)
         keys = {key(run) for experiment in catalogue for run in simulated(experiment).values()}
         names = {experiment.name for experiment in catalogue}
-        self.digests = {made_of: found for made_of, found in self.digests.items() if made_of in keys}
+        self.digests = {
+            made_of: found for made_of, found in self.digests.items() if made_of in keys
+        }
         self.large = {name: code for name, code in self.large.items() if name in names}
         for path in self._folder.iterdir():
             if path.is_dir() and path.name not in names:
@@ -73,13 +80,16 @@ def simulated(experiment: Experiment) -> dict[str, Run]:
     return {name: run for name, run in experiment.runs().items() if run.method == "simulate"}
 
 
-def check(catalogue: Sequence[Experiment], recorded: Recorded, scratch: Path, *, everything: bool = False) -> list[str]:
+def check(
+    catalogue: Sequence[Experiment], recorded: Recorded, scratch: Path, *, everything: bool = False
+) -> list[str]:
     """Runs in full what changed, and records it; returns what does not hold, one line each.
 
     Args:
         catalogue: The experiments to be checked.
         recorded: What is known of them; brought up to date.
-        scratch: Folder of full results, each under its address, so that an interrupted check goes on.
+        scratch: Folder of full results, each under its address, so that an interrupted check goes
+            on.
         everything: Whether what did not change is run in full and stored again, too.
     """
     found = _digests(catalogue)
@@ -88,14 +98,20 @@ def check(catalogue: Sequence[Experiment], recorded: Recorded, scratch: Path, *,
     for experiment in catalogue:
         runs = simulated(experiment)
         fresh = {key(run): found[key(run)] for run in runs.values()}
-        why, failed = ("is asked for" if fresh else "", "") if everything else _standing(experiment, fresh, recorded)
+        why, failed = (
+            ("is asked for" if fresh else "", "")
+            if everything
+            else _standing(experiment, fresh, recorded)
+        )
         if failed:
             complaints.append(f"{experiment.name}: {failed}")
         if not why:
             continue
         print(f"{experiment.name}: {why}", flush=True)
         if len(runs) < len(experiment.runs()):
-            print(f"  is emulated, too: run ackclock reproduce {experiment.name} by hand", flush=True)
+            print(
+                f"  is emulated, too: run ackclock reproduce {experiment.name} by hand", flush=True
+            )
         else:
             failed = _renewed(experiment, recorded, scratch)
             if failed:
@@ -105,7 +121,9 @@ def check(catalogue: Sequence[Experiment], recorded: Recorded, scratch: Path, *,
         recorded.digests |= fresh
         recorded.write()
     if doubtful:  # runs may belong to an experiment that is as documented, too
-        recorded.digests = {made_of: one for made_of, one in recorded.digests.items() if made_of not in doubtful}
+        recorded.digests = {
+            made_of: one for made_of, one in recorded.digests.items() if made_of not in doubtful
+        }
         recorded.write()
     return complaints
 
@@ -119,7 +137,9 @@ def _digests(catalogue: Iterable[Experiment]) -> dict[str, str]:
 
 def _standing(experiment: Experiment, fresh: dict[str, str], recorded: Recorded) -> tuple[str, str]:
     """Why an experiment is to be run in full; and if it is not, why its verdict is another. Empty if neither."""
-    changed = [made_of for made_of, found in fresh.items() if recorded.digests.get(made_of) != found]
+    changed = [
+        made_of for made_of, found in fresh.items() if recorded.digests.get(made_of) != found
+    ]
     if changed:
         return f"{len(changed)} of {len(fresh)} runs changed or are new", ""
     if len(fresh) < len(experiment.runs()) or not fresh:
@@ -128,7 +148,9 @@ def _standing(experiment: Experiment, fresh: dict[str, str], recorded: Recorded)
         renewed = recorded.large[experiment.name] != conclusion(experiment)
         return "the code that concludes, or that of metrics, changed" if renewed else "", ""
     try:
-        outcome = stored.outcome_of(experiment, stored.load(experiment, recorded.tables(experiment)))
+        outcome = stored.outcome_of(
+            experiment, stored.load(experiment, recorded.tables(experiment))
+        )
     except (stored.NotStoredError, KeyError) as error:
         return str(error), ""
     return "", "; ".join(outcome.failures)
@@ -154,10 +176,16 @@ def _renewed(experiment: Experiment, recorded: Recorded, scratch: Path) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Checks the experiments of the catalogue; returns 1 if one of them no longer has its documented verdict."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path, help="what is recorded")
-    parser.add_argument("names", nargs="*", help="experiments or groups to run in full, changed or not")
-    parser.add_argument("--scratch", type=Path, default=Path("out/reproduce-check"), help="full results, kept")
+    parser.add_argument(
+        "names", nargs="*", help="experiments or groups to run in full, changed or not"
+    )
+    parser.add_argument(
+        "--scratch", type=Path, default=Path("out/reproduce-check"), help="full results, kept"
+    )
     chosen_by = parser.parse_args(arguments)
     catalogue = list(chosen(chosen_by.names, experiments()) if chosen_by.names else experiments())
     recorded = Recorded(chosen_by.folder)
@@ -169,7 +197,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for line in complaints:
         print(f"no longer as documented: {line}", file=sys.stderr)
     if not complaints:
-        print(f"{len(recorded.digests)} runs and their conclusions are as recorded in {os.fspath(chosen_by.folder)}")
+        print(
+            f"{len(recorded.digests)} runs and their conclusions are as recorded in {os.fspath(chosen_by.folder)}"
+        )
     return 1 if complaints else 0
 
 

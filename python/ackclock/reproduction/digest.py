@@ -1,7 +1,8 @@
 """Digests of what experiments run: whether the engine still gives the tables that conclusions were drawn from.
 
-The digest of a run is that of the tables of one short replicate, see `shortened`. Tables are a deterministic function
-of the scenario and the engine, so that equal digests mean that the engine still does the same.
+The digest of a run is that of the tables of one short replicate, see `shortened`. Tables are a
+deterministic function of the scenario and the engine, so that equal digests mean that the engine
+still does the same.
 """
 
 import hashlib
@@ -57,9 +58,10 @@ def key(run: Run) -> str:
 def shortened(scenario: "Scenario") -> "list[Scenario]":
     """Returns the scenarios whose tables are digested.
 
-    They are the first, the middle and the last point of a sweep. Each has one replicate, the first, of a twentieth of
-    the duration. Where something is scheduled (a flow starts or stops, a link or an impairment changes), the replicate
-    ends a twentieth after the last of that. Warm-up and sample interval shrink by the same factor.
+    They are the first, the middle and the last point of a sweep. Each has one replicate, the first,
+    of a twentieth of the duration. Where something is scheduled (a flow starts or stops, a link or
+    an impairment changes), the replicate ends a twentieth after the last of that. Warm-up and
+    sample interval shrink by the same factor.
     """
     points = scenario.expand()
     chosen = sorted({0, len(points) // 2, len(points) - 1})
@@ -70,7 +72,10 @@ def _shortened(point: "Scenario") -> "Scenario":
     tree = point.resolve().tree
     duration_s = units.seconds(tree["duration"])
     share = min(1.0, SHARE + max(_scheduled_s(tree), default=0.0) / duration_s)
-    changes = {name: f"{_nanoseconds(tree[name], share)} ns" for name in ("duration", "warmup", "sample_interval")}
+    changes = {
+        name: f"{_nanoseconds(tree[name], share)} ns"
+        for name in ("duration", "warmup", "sample_interval")
+    }
     return point.replace({"replicates": 1, **changes})
 
 

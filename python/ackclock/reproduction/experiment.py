@@ -27,7 +27,8 @@ class Run:
         estimators: Rate estimators that run along when they are, as for `ackclock.measure`.
         side_by_side: Of what is emulated, how many runs at once.
         spare: Of what is emulated, how many runs may be unreliable: they are in no average.
-        quick: What is run instead to be quick; by default the same with no more than `QUICK_REPLICATES`.
+        quick: What is run instead to be quick; by default the same with no more than
+            `QUICK_REPLICATES`.
     """
 
     scenario: "Scenario"
@@ -63,13 +64,15 @@ class Experiment:
         shows: Which table or figure of it.
         question: What is asked.
         says: What the publication or the guide shows or says, in our words.
-        cost_s: About how many seconds it takes one processor, drawing and waiting for real time included.
-        conclude: Makes the outcome, from the results of `runs` by name, and what was measured of them by `measured` of
-            that name; nothing is to be run for an analytic one.
+        cost_s: About how many seconds it takes one processor, drawing and waiting for real time
+            included.
+        conclude: Makes the outcome, from the results of `runs` by name, and what was measured of
+            them by `measured` of that name; nothing is to be run for an analytic one.
         runs: What is run first, by the name of its result.
-        package: Name of the package that announces it, whose files belong to the address of its record; the catalogue
-            fills it in.
-        failing: What claims say that are documented not to hold, beside those that say so themselves.
+        package: Name of the package that announces it, whose files belong to the address of its
+            record; the catalogue fills it in.
+        failing: What claims say that are documented not to hold, beside those that say so
+            themselves.
     """
 
     name: str
@@ -106,7 +109,15 @@ def figure(
 ) -> Experiment:
     """The record of a figure of a publication or guide, by its number; all of its entries have `group` and `source`."""
     return Experiment(
-        f"{group}-figure-{number}", group, source, f"Figure {number}", question, says, cost_s, conclude, runs
+        f"{group}-figure-{number}",
+        group,
+        source,
+        f"Figure {number}",
+        question,
+        says,
+        cost_s,
+        conclude,
+        runs,
     )
 
 

@@ -19,7 +19,9 @@ def gallery(experiments: Sequence[tuple[dict[str, Any], bytes | None]]) -> str:
     sections = [
         {
             "record": record,
-            "figure": None if figure is None else plot.inline(figure, f"{record['name'].replace('.', '-')}-"),
+            "figure": None
+            if figure is None
+            else plot.inline(figure, f"{record['name'].replace('.', '-')}-"),
             "tables": tables.tables(record),
             "notes": tables.notes(record),
         }

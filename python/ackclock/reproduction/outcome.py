@@ -80,7 +80,8 @@ class Cell:
         ours: What we compute.
         within: How far the two may be apart, in the quantity's unit.
         excepted: Why they are not expected to agree; empty if they are.
-        half_width: Of the 95 % interval that our number is the middle of; not a number if there is no chance in it.
+        half_width: Of the 95 % interval that our number is the middle of; not a number if there is
+            no chance in it.
     """
 
     row: tuple[str, ...]
@@ -93,20 +94,41 @@ class Cell:
 
     @classmethod
     def of(
-        cls, row: tuple[str, ...], quantity: str, text: str, ours: float, share: float = 0.0, excepted: str = ""
+        cls,
+        row: tuple[str, ...],
+        quantity: str,
+        text: str,
+        ours: float,
+        share: float = 0.0,
+        excepted: str = "",
     ) -> "Cell":
         """A cell whose numbers may be half of the last digit that is written apart, or that share of the number."""
-        return cls(row, quantity, text, ours, max(_half_of_last_digit(text), share * abs(float(text))), excepted)
+        return cls(
+            row,
+            quantity,
+            text,
+            ours,
+            max(_half_of_last_digit(text), share * abs(float(text))),
+            excepted,
+        )
 
     @classmethod
     def simulated(
-        cls, row: tuple[str, ...], quantity: str, text: str, ours: Interval, within: float, excepted: str = ""
+        cls,
+        row: tuple[str, ...],
+        quantity: str,
+        text: str,
+        ours: Interval,
+        within: float,
+        excepted: str = "",
     ) -> "Cell":
         """A cell whose number is a mean over replicates."""
         return cls(row, quantity, text, ours.mean, within, excepted, ours.half_width)
 
     @classmethod
-    def within_interval(cls, row: tuple[str, ...], quantity: str, text: str, ours: Interval) -> "Cell":
+    def within_interval(
+        cls, row: tuple[str, ...], quantity: str, text: str, ours: Interval
+    ) -> "Cell":
         """A cell whose number is a mean over replicates: the other is to be in its interval, but for the last digit."""
         chance = ours.half_width if isfinite(ours.half_width) else 0.0
         return cls.simulated(row, quantity, text, ours, max(_half_of_last_digit(text), chance))
@@ -119,7 +141,8 @@ class Cell:
     @property
     def agrees(self) -> bool:
         """Whether the two are as near as they may be."""
-        # Not a number agrees with nothing. The last part is for bounds that are met exactly but for rounding.
+        # Not a number agrees with nothing. The last part is for bounds that are met exactly but for
+        # rounding.
         return abs(self.ours - self.theirs) <= self.within * (1 + 1e-9)
 
     @property
@@ -212,7 +235,8 @@ class Claim:
             ours: What we compute.
             accepted: Where its mean must be.
             unit: Of both.
-            than: Where a difference is said, the value at which there is none: the whole interval must be off it.
+            than: Where a difference is said, the value at which there is none: the whole interval
+                must be off it.
             documented: As in the record.
             origin: As in the record.
             why: As in the record.
@@ -224,21 +248,42 @@ class Claim:
             band += f", all of the interval off {than:g}"
         chance = ours.half_width if isfinite(ours.half_width) else 0.0
         if holds and than is not None and abs(ours.mean - than) <= chance:
-            return cls(said, f"{found}; the interval holds {than:g}", False, documented, origin, band, why)
+            return cls(
+                said, f"{found}; the interval holds {than:g}", False, documented, origin, band, why
+            )
         if any(accepted.holds(end) != holds for end in (ours.low, ours.high) if isfinite(end)):
-            found += "; the interval reaches beyond the band" if holds else "; the interval reaches into the band"
+            found += (
+                "; the interval reaches beyond the band"
+                if holds
+                else "; the interval reaches into the band"
+            )
         return cls(said, found, holds, documented, origin, band, why)
 
     @classmethod
     def printed(
-        cls, said: str, ours: Interval, text: str, unit: str = "", *, documented: bool | None = True, why: str = ""
+        cls,
+        said: str,
+        ours: Interval,
+        text: str,
+        unit: str = "",
+        *,
+        documented: bool | None = True,
+        why: str = "",
     ) -> "Claim":
         """One that a number which is printed as `text` is ours: to half of its last digit, or within our interval."""
         chance = ours.half_width if isfinite(ours.half_width) else 0.0
         within = max(_half_of_last_digit(text), chance)
         holds = abs(ours.mean - float(text)) <= within * (1 + 1e-9)
         accepted = f"{text} ± {within:.2g} {unit}".strip()
-        return cls(said, f"{written_interval(ours)} {unit}".strip(), holds, documented, Origin.PRINTED, accepted, why)
+        return cls(
+            said,
+            f"{written_interval(ours)} {unit}".strip(),
+            holds,
+            documented,
+            Origin.PRINTED,
+            accepted,
+            why,
+        )
 
     @property
     def fails(self) -> bool:
@@ -295,7 +340,8 @@ class Basis(NamedTuple):
     """What a verdict rests on beside what comes out and what does not.
 
     Attributes:
-        taken: What is taken for meant where the publication does not say, or contradicts itself; empty if nothing is.
+        taken: What is taken for meant where the publication does not say, or contradicts itself;
+            empty if nothing is.
         why: Why what does not come out does not, as far as no claim says so itself.
     """
 
@@ -315,7 +361,8 @@ class Outcome:
         tables: What else there is to know.
         unrun: The verdict where nothing could be run.
         distrust: Why what was run is unreliable; empty if it is.
-        quick: What was shortened to be quick; empty if nothing was. Then nothing is expected of the numbers.
+        quick: What was shortened to be quick; empty if nothing was. Then nothing is expected of the
+            numbers.
         draw: Draws the figure from the numbers that were compared; None if there are none.
     """
 
@@ -368,7 +415,9 @@ class Outcome:
         why = "; ".join(dict.fromkeys(one for one in (*reasons, self.basis.why) if one))
         if failing:
             return Verdict(Kind.PARTLY if held else Kind.NOT, tuple(failing), why, self.basis.taken)
-        return Verdict(Kind.READING if self.basis.taken else Kind.REPRODUCED, reading=self.basis.taken)
+        return Verdict(
+            Kind.READING if self.basis.taken else Kind.REPRODUCED, reading=self.basis.taken
+        )
 
     @property
     def verdict(self) -> Verdict:
@@ -379,14 +428,21 @@ class Outcome:
             return Verdict(Kind.UNRELIABLE, reason=self.distrust)
         failed = self.failures
         if self.quick:
-            standing = f"not as documented: {'; '.join(failed)}" if failed else "all that is documented shows"
+            standing = (
+                f"not as documented: {'; '.join(failed)}"
+                if failed
+                else "all that is documented shows"
+            )
             return Verdict(Kind.QUICK, reason=f"{self.quick}; {standing}")
         return Verdict(Kind.CHANGED, reason="; ".join(failed)) if failed else self.judged
 
 
 def _apart(comparison: Comparison, apart: list[Cell]) -> str:
     """Cells of a table that are not met."""
-    listed = ", ".join(f"{', '.join(cell.row)}: {cell.quantity} {cell.text} (ours {cell.ours:.4g})" for cell in apart)
+    listed = ", ".join(
+        f"{', '.join(cell.row)}: {cell.quantity} {cell.text} (ours {cell.ours:.4g})"
+        for cell in apart
+    )
     return f"{len(apart)} of {len(comparison.cells)} numbers of “{comparison.title}” ({listed})"
 
 
@@ -416,9 +472,16 @@ def plain(outcome: Outcome) -> dict[str, Any]:
             }
             for claim in outcome.claims
         ],
-        "settings": [{"name": one.name, "value": one.value, "origin": str(one.origin)} for one in outcome.settings],
+        "settings": [
+            {"name": one.name, "value": one.value, "origin": str(one.origin)}
+            for one in outcome.settings
+        ],
         "tables": [
-            {"title": table.title, "head": list(table.head), "rows": [list(row) for row in table.rows]}
+            {
+                "title": table.title,
+                "head": list(table.head),
+                "rows": [list(row) for row in table.rows],
+            }
             for table in outcome.tables
         ],
     }

@@ -1,10 +1,12 @@
 """Reproducing published experiments into a folder: what is done already is not done again, what is done stays.
 
-The folder holds `NAME/` for each experiment (its record and its figure), `runs/` (results of what they run),
-`gallery.json` and `index.html` (everything on one page). Records and results are addressed by content, that is by what
-they were made of. Each appears as a whole or not at all, so that an interrupted command, given again, goes on.
+The folder holds `NAME/` for each experiment (its record and its figure), `runs/` (results of what
+they run), `gallery.json` and `index.html` (everything on one page). Records and results are
+addressed by content, that is by what they were made of. Each appears as a whole or not at all, so
+that an interrupted command, given again, goes on.
 
-A first look in less time is a gallery of its own, in `QUICK` within the folder: nothing in it is a documented verdict.
+A first look in less time is a gallery of its own, in `QUICK` within the folder: nothing in it is a
+documented verdict.
 """
 
 import json
@@ -34,7 +36,16 @@ from ackclock.reproduction.runs import results as results_of
 from ackclock.run import address
 from ackclock.table import json_text
 
-__all__ = ["QUICK", "Record", "figure_path", "prepare", "recorded", "reproduce", "reproduce_all", "write_gallery"]
+__all__ = [
+    "QUICK",
+    "Record",
+    "figure_path",
+    "prepare",
+    "recorded",
+    "reproduce",
+    "reproduce_all",
+    "write_gallery",
+]
 
 # An experiment and its outcome as plain data, as in `NAME/outcome.json`.
 Record = dict[str, Any]
@@ -69,7 +80,11 @@ def prepare(folder: Path) -> None:
 
 
 def reproduce(
-    experiment: Experiment, folder: Path, progress: Callable[[float], None] | None = None, *, quick: bool = False
+    experiment: Experiment,
+    folder: Path,
+    progress: Callable[[float], None] | None = None,
+    *,
+    quick: bool = False,
 ) -> Record:
     """The experiment's record: the one that is in the folder, if nothing it was made of has changed.
 
@@ -108,7 +123,9 @@ def reproduce(
     except FailedRunError as failure:
         outcome = Outcome.not_run(Kind.UNRELIABLE, str(failure))
     else:
-        outcome = replace(experiment.outcome(results), distrust=distrust_of(runs, results), quick=shortened)
+        outcome = replace(
+            experiment.outcome(results), distrust=distrust_of(runs, results), quick=shortened
+        )
     is_final = outcome.verdict.kind not in (Kind.NOT_RUN, Kind.UNRELIABLE)
     return _write_record(experiment, outcome, made_of if is_final else None, folder)
 
@@ -141,10 +158,14 @@ def reproduce_all(
 def recorded(experiment: Experiment, folder: Path) -> Record | None:
     """The record that is in the folder, whenever it was made; None if there is none that can be read."""
     try:
-        record: Record = json.loads((folder / experiment.name / "outcome.json").read_text(encoding="utf-8"))
+        record: Record = json.loads(
+            (folder / experiment.name / "outcome.json").read_text(encoding="utf-8")
+        )
     except (FileNotFoundError, ValueError):
         return None
-    if record.get("schema") != SCHEMA or (record["drawn"] and not figure_path(experiment, folder).exists()):
+    if record.get("schema") != SCHEMA or (
+        record["drawn"] and not figure_path(experiment, folder).exists()
+    ):
         return None
     return record
 
@@ -159,7 +180,10 @@ def write_gallery(experiments: Iterable[Experiment], folder: Path) -> Path:
     from ackclock.reproduction.gallery import gallery
 
     found = [(one, record) for one in experiments if (record := recorded(one, folder)) is not None]
-    shown = [(record, figure_path(one, folder).read_bytes() if record["drawn"] else None) for one, record in found]
+    shown = [
+        (record, figure_path(one, folder).read_bytes() if record["drawn"] else None)
+        for one, record in found
+    ]
     write_whole(folder / GALLERY.mark, json_text([record for _, record in found]))
     write_whole(folder / "index.html", gallery(shown))
     return folder / "index.html"
@@ -177,11 +201,21 @@ def _shortened(full: Mapping[str, Run], quick: Mapping[str, Run]) -> str:
     return ", ".join(words)
 
 
-def _write_record(experiment: Experiment, outcome: Outcome, made_of: str | None, folder: Path) -> Record:
+def _write_record(
+    experiment: Experiment, outcome: Outcome, made_of: str | None, folder: Path
+) -> Record:
     """Writes what an outcome says and draws. Without an address it is found anew next time."""
-    named = {name: getattr(experiment, name) for name in ("name", "group", "source", "shows", "question", "says")}
+    named = {
+        name: getattr(experiment, name)
+        for name in ("name", "group", "source", "shows", "question", "says")
+    }
     drawn = None if outcome.draw is None else outcome.draw()
-    made = {"schema": SCHEMA, "address": made_of, "version": engine.version(), "drawn": drawn is not None}
+    made = {
+        "schema": SCHEMA,
+        "address": made_of,
+        "version": engine.version(),
+        "drawn": drawn is not None,
+    }
     # As it will be read again.
     record: Record = json.loads(json_text(made | named | plain(outcome)))
     with staged(folder / experiment.name) as staging:

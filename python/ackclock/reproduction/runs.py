@@ -18,7 +18,8 @@ __all__ = ["FailedRunError", "addresses", "distrust", "results"]
 
 Tell = Callable[[float], None]
 
-# Of a run that is measured too, the share of the time that measuring takes. Guessed: it is for a progress bar.
+# Of a run that is measured too, the share of the time that measuring takes. Guessed: it is for a
+# progress bar.
 _MEASURING = 0.1
 
 
@@ -42,15 +43,23 @@ def results(runs: Mapping[str, Run], folder: Path, progress: Tell) -> "dict[str,
     """
     found: dict[str, Result] = {}
     part = 1 / len(runs) if runs else 0.0
-    for position, ((name, run), made_of) in enumerate(zip(runs.items(), addresses(runs).values(), strict=True)):
+    for position, ((name, run), made_of) in enumerate(
+        zip(runs.items(), addresses(runs).values(), strict=True)
+    ):
         place, start = folder / made_of, position * part
         running = part * (1 - _MEASURING) if run.measured else part
         known = cache.known(place, made_of)
-        if known is None or len(known.unreliable) > run.spare or (run.measured and not _is_measurable(run, place)):
+        if (
+            known is None
+            or len(known.unreliable) > run.spare
+            or (run.measured and not _is_measurable(run, place))
+        ):
             known = _ran(run, place, _within(progress, start, running))
         found[name] = known
         if run.measured:
-            found[measured(name)] = _measured(run, place, _within(progress, start + running, part - running))
+            found[measured(name)] = _measured(
+                run, place, _within(progress, start + running, part - running)
+            )
     return found
 
 
@@ -61,7 +70,11 @@ def distrust(runs: Mapping[str, Run], found: "Mapping[str, Result]") -> str:
         if result.run["method"] == "emulate" and len(result.unreliable) > runs[name].spare:
             verdicts = result.tables["fidelity"].select(["reliable", "verdict"]).to_pylist()
             doubtful = [row["verdict"].removesuffix(".") for row in verdicts if not row["reliable"]]
-            others = f", and {len(doubtful) - 1} more of {len(verdicts)} runs" if len(doubtful) > 1 else ""
+            others = (
+                f", and {len(doubtful) - 1} more of {len(verdicts)} runs"
+                if len(doubtful) > 1
+                else ""
+            )
             lines.append(f"{name}: {doubtful[0]}{others}")
     return "; ".join(lines)
 

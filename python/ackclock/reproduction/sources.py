@@ -22,8 +22,14 @@ def conclusion(experiment: Experiment) -> str:
     """Returns the digest of an experiment's module, of what that imports of its own package, of metrics and bands."""
     module = getattr(experiment.conclude, "func", experiment.conclude).__module__
     package = module.partition(".")[0]
-    paths = {*_imported(module, package), _folder(_WORDS) / "words.py", *_folder(_METRICS).rglob("*.py")}
-    found = hashlib.sha256("\n".join(sorted(code(path.read_text(encoding="utf-8")) for path in paths)).encode())
+    paths = {
+        *_imported(module, package),
+        _folder(_WORDS) / "words.py",
+        *_folder(_METRICS).rglob("*.py"),
+    }
+    found = hashlib.sha256(
+        "\n".join(sorted(code(path.read_text(encoding="utf-8")) for path in paths)).encode()
+    )
     return found.hexdigest()[:LENGTH]
 
 
@@ -43,7 +49,9 @@ def _written(part: object) -> str:
     if not isinstance(part, ast.AST):
         return repr(part)
     fields = ((name, value) for name, value in ast.iter_fields(part) if name not in _IGNORED)
-    named = (f"{name}={_written(value)}" for name, value in fields if value is not None and value != [])
+    named = (
+        f"{name}={_written(value)}" for name, value in fields if value is not None and value != []
+    )
     return f"{type(part).__name__}({','.join(named)})"
 
 

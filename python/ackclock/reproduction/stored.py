@@ -1,8 +1,9 @@
 """Tables stored for tests: the columns and rows that a conclusion reads of what its experiment runs, and no others.
 
-A full run of an experiment is concluded once on tables that keep a record of what is read of them. That is stored, so
-that conclusions can be drawn again without running anything. Stored tables refuse what was not read then: a conclusion
-drawn from them is the one that would be drawn from the full tables.
+A full run of an experiment is concluded once on tables that keep a record of what is read of them.
+That is stored, so that conclusions can be drawn again without running anything. Stored tables
+refuse what was not read then: a conclusion drawn from them is the one that would be drawn from the
+full tables.
 """
 
 import json
@@ -59,10 +60,15 @@ def save(experiment: Experiment, results: Mapping[str, Result], folder: Path) ->
     for kind, names in _kinds(runs).items():
         together = _Reads.union(reads[name] for name in names)
         for table in together.columns:
-            parts = [_part(results[name], table, together, number) for number, name in enumerate(names)]
+            parts = [
+                _part(results[name], table, together, number) for number, name in enumerate(names)
+            ]
             _write(_concatenated(parts), folder / f"{kind}-{table}.parquet")
         unread: dict[str, list[Any]] = {table: [] for table in results[names[0]].tables}
-        described[kind] = {"runs": [_key(runs, name) for name in names], "rows": unread | together.rows}
+        described[kind] = {
+            "runs": [_key(runs, name) for name in names],
+            "rows": unread | together.rows,
+        }
         if kind == "measured":
             described[kind]["described"] = [results[name].run for name in names]
     write_whole(folder / _DESCRIPTION, json.dumps(described) + "\n")
@@ -95,18 +101,27 @@ def load(experiment: Experiment, folder: Path) -> dict[str, Result]:
 
 def _kinds(runs: Mapping[str, Run]) -> dict[str, list[str]]:
     """Names of results by kind: those of a kind have the same tables."""
-    kinds = {"simulated": list(runs), "measured": [measured(name) for name, run in runs.items() if run.measured]}
+    kinds = {
+        "simulated": list(runs),
+        "measured": [measured(name) for name, run in runs.items() if run.measured],
+    }
     return {kind: names for kind, names in kinds.items() if names}
 
 
 def _key(runs: Mapping[str, Run], name: str) -> str:
-    return key(runs[name] if name in runs else next(run for one, run in runs.items() if measured(one) == name))
+    return key(
+        runs[name]
+        if name in runs
+        else next(run for one, run in runs.items() if measured(one) == name)
+    )
 
 
 def _description(run: Run) -> dict[str, Any]:
     """What `run.json` would say of a simulation."""
     points = run.scenario.expand()
-    described = describe("simulate", run.scenario, points, [point.scenario.resolve().tree for point in points])
+    described = describe(
+        "simulate", run.scenario, points, [point.scenario.resolve().tree for point in points]
+    )
     conclude(described, complete=True)
     return described
 
@@ -116,7 +131,8 @@ class _Reads:
 
     Attributes:
         columns: By table.
-        rows: By table, the selections of rows, as `Result.rows` is asked for them; an empty one is of all rows.
+        rows: By table, the selections of rows, as `Result.rows` is asked for them; an empty one is
+            of all rows.
     """
 
     def __init__(self) -> None:
@@ -223,7 +239,9 @@ class _WatchedRow(dict[str, Any]):
 class _StoredTables(Tables):
     """Tables with the rows that were read once; others are refused."""
 
-    def __init__(self, experiment: str, tables: Mapping[str, pa.Table], rows: Mapping[str, Any]) -> None:
+    def __init__(
+        self, experiment: str, tables: Mapping[str, pa.Table], rows: Mapping[str, Any]
+    ) -> None:
         self._experiment, self._tables, self._rows = experiment, tables, rows
 
     def __getitem__(self, name: str) -> pa.Table:
@@ -258,7 +276,12 @@ def _part(result: Result, table: str, reads: _Reads, number: int) -> pa.Table:
         kept = pa.chunked_array([np.zeros(whole.num_rows, bool)])
         numbered = whole.append_column(_RUN, pa.array(np.arange(whole.num_rows)))
         for wanted in reads.rows[table]:
-            kept = pc.or_(kept, pc.is_in(numbered[_RUN], value_set=matching(numbered, wanted)[_RUN].combine_chunks()))
+            kept = pc.or_(
+                kept,
+                pc.is_in(
+                    numbered[_RUN], value_set=matching(numbered, wanted)[_RUN].combine_chunks()
+                ),
+            )
         whole = whole.filter(kept)
     columns = whole.select([name for name in whole.column_names if name in reads.columns[table]])
     return columns.append_column(_RUN, pa.array(np.full(whole.num_rows, number, np.int32)))
@@ -276,7 +299,9 @@ def _of_run(rows: pa.Table, number: int) -> pa.Table:
 
 def _write(table: pa.Table, path: Path) -> None:
     """Writes a table in as few bytes as possible: each column of floats as words or as bytes, whichever is shorter."""
-    floats = [name for name in table.column_names if pa.types.is_floating(table.schema.field(name).type)]
+    floats = [
+        name for name in table.column_names if pa.types.is_floating(table.schema.field(name).type)
+    ]
     repeated = [name for name in floats if len(table[name].unique()) < table.num_rows / 4]
     split = [name for name in floats if name not in repeated]
     parquet.write_table(

@@ -37,7 +37,10 @@ def _claims(claims: list[dict[str, Any]]) -> Table:
     """What counts as being so has a column if anything has such a bound."""
     bounded = any(one["accepted"] for one in claims)
     head = ["said", *(["accepted"] if bounded else []), "found", ""]
-    rows = [[one["said"], *([one["accepted"]] if bounded else []), one["found"], _standing(one)] for one in claims]
+    rows = [
+        [one["said"], *([one["accepted"]] if bounded else []), one["found"], _standing(one)]
+        for one in claims
+    ]
     return table("What is said, and what is found", head, rows)
 
 
@@ -60,7 +63,9 @@ def _comparison(comparison: dict[str, Any]) -> Table:
     title = comparison["title"]
     if len(quantities) == 1 and quantities[0] != "value":
         title = f"{title}: {quantities[0]}"
-    return table(title, head, rows, _note(comparison), keys=len(comparison["keys"]), together=_TOGETHER)
+    return table(
+        title, head, rows, _note(comparison), keys=len(comparison["keys"]), together=_TOGETHER
+    )
 
 
 def _note(comparison: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """The result of a run: one folder, the same for all ways of answering.
 
-`run.json` says what was run; each table is a Parquet file. Columns end in their unit; what a way cannot know is null.
+`run.json` says what was run; each table is a Parquet file. Columns end in their unit; what a way
+cannot know is null.
 """
 
 import json
@@ -23,12 +24,24 @@ __all__ = ["SCHEMA", "Result", "Tables", "matching"]
 # Of tables.
 COMPRESSION = "zstd"
 
-# Of run.json; goes up when a reader of an older one would misunderstand it. 2: scenarios state facts, and `way` is
-# `method`.
+# Of run.json; goes up when a reader of an older one would misunderstand it. 2: scenarios state
+# facts, and `way` is `method`.
 SCHEMA = 2
 
 # What run.json holds at least, and the tables that each way of answering fills.
-_RUN = frozenset({"method", "name", "seed", "replicates", "versions", "warnings", "controls", "scenario", "points"})
+_RUN = frozenset(
+    {
+        "method",
+        "name",
+        "seed",
+        "replicates",
+        "versions",
+        "warnings",
+        "controls",
+        "scenario",
+        "points",
+    }
+)
 _MORE: dict[str, frozenset[str]] = {
     "emulate": frozenset({"machine", "folder"}),
     "measure": frozenset({"source", "captures"}),
@@ -45,7 +58,9 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "receive": ("flows", "samples"),
 }
 # Of a long capture these may be larger than memory: they are read when somebody asks for them.
-_LARGE: dict[str, frozenset[str]] = {"measure": frozenset({"samples", "limit_periods", "rtt_histogram"})}
+_LARGE: dict[str, frozenset[str]] = {
+    "measure": frozenset({"samples", "limit_periods", "rtt_histogram"})
+}
 
 
 @dataclass(frozen=True)
@@ -53,12 +68,13 @@ class Result:
     """What was run and what came out.
 
     Attributes:
-        run: What `run.json` holds: `method`, `name`, `seed` (a string, so that no reader rounds it), `replicates`,
-            `versions`, `partial`, `warnings`, `controls` (name and label of each, in the registry's order) and
-            `points`, each with its `assignments` and resolved `scenario`. Of an emulation also `machine`, `folder`,
-            where the files that the scenario names were, and whether a run `failed`. Of a measurement also its
-            `source` and what was found in each of its `captures`; of a capture from elsewhere, `seed` and `scenario`
-            are None and there is one point, without a scenario.
+        run: What `run.json` holds: `method`, `name`, `seed` (a string, so that no reader rounds
+            it), `replicates`, `versions`, `partial`, `warnings`, `controls` (name and label of
+            each, in the registry's order) and `points`, each with its `assignments` and resolved
+            `scenario`. Of an emulation also `machine`, `folder`, where the files that the scenario
+            names were, and whether a run `failed`. Of a measurement also its `source` and what was
+            found in each of its `captures`; of a capture from elsewhere, `seed` and `scenario` are
+            None and there is one point, without a scenario.
         tables: By name. Column `point` is the index into `run["points"]`.
         averages_unreliable: Whether averages take in the emulated runs that are unreliable.
     """
@@ -146,7 +162,8 @@ class Result:
         """Reads a folder that a run wrote. Tables that may be larger than memory are read when they are asked for.
 
         Raises:
-            ValueError: It is no result folder, one of a newer version, or one of a run that was killed; one line.
+            ValueError: It is no result folder, one of a newer version, or one of a run that was
+            killed; one line.
         """
         folder = Path(folder)
         run = read_run(folder)
@@ -154,7 +171,11 @@ class Result:
         needed = _TABLES.get(run["method"], ())
         missing = [name for name in needed if name not in tables]
         if missing and run["method"] in _MORE and run.get("partial"):
-            replay = f"ackclock replay {folder} works on what there is, or " if run["method"] == "emulate" else ""
+            replay = (
+                f"ackclock replay {folder} works on what there is, or "
+                if run["method"] == "emulate"
+                else ""
+            )
             lacking = f"holds no {', '.join(missing)}, as the run was killed or still goes on"
             raise InputError("file", f"{folder}", f"{lacking}; {replay}{_again(run)}")
         if missing:
@@ -166,7 +187,9 @@ class Result:
                 else:
                     tables[name]
         except (OSError, pa.ArrowException) as error:
-            raise InputError("file", f"{folder}", f"{str(error).splitlines()[0]}; {_again(run)}") from None
+            raise InputError(
+                "file", f"{folder}", f"{str(error).splitlines()[0]}; {_again(run)}"
+            ) from None
         return cls(run, tables)
 
 
@@ -185,13 +208,17 @@ def read_run(folder: Path) -> dict[str, Any]:
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     except OSError:
         raise InputError(
-            "file", f"{folder}", "holds no run.json; give a folder that ackclock simulate, emulate or measure wrote"
+            "file",
+            f"{folder}",
+            "holds no run.json; give a folder that ackclock simulate, emulate or measure wrote",
         ) from None
     except ValueError:
         raise InputError("file", f"{folder}/run.json", f"is damaged; {_again({})}") from None
     if not isinstance(run, dict) or run.get("schema") != SCHEMA:
         raise InputError(
-            "file", f"{folder}/run.json", f"is not of schema {SCHEMA}; run it again with this version of ackclock"
+            "file",
+            f"{folder}/run.json",
+            f"is not of schema {SCHEMA}; run it again with this version of ackclock",
         )
     lacking = sorted((_RUN | _MORE.get(str(run.get("method")), frozenset())) - run.keys())
     if lacking or not run["points"]:
@@ -248,8 +275,15 @@ class _TablesInFolder(Tables):
         if name in self._read or not wanted:
             return matching(self[name], wanted)
         with parquet.ParquetFile(self._paths[name]) as file:
-            pieces = [matching(file.read_row_group(number), wanted) for number in range(file.num_row_groups)]
-            return pa.concat_tables(pieces).unify_dictionaries() if pieces else file.schema_arrow.empty_table()
+            pieces = [
+                matching(file.read_row_group(number), wanted)
+                for number in range(file.num_row_groups)
+            ]
+            return (
+                pa.concat_tables(pieces).unify_dictionaries()
+                if pieces
+                else file.schema_arrow.empty_table()
+            )
 
     def __contains__(self, name: object) -> bool:
         return name in self._paths  # without reading it

@@ -15,7 +15,8 @@ from ackclock.result import COMPRESSION, Result, run_json
 
 __all__ = ["GrowingResult"]
 
-# A row group of fewer rows makes a file that is slow to read, one of more takes memory: some 20 MB of this many.
+# A row group of fewer rows makes a file that is slow to read, one of more takes memory: some 20 MB
+# of this many.
 _ROWS = 65_536
 
 # So many pieces are joined: each takes some 30 kB, however few its rows.
@@ -25,21 +26,25 @@ _PIECES = 100
 class GrowingResult:
     """A result's folder that may be killed at any moment and is usable then.
 
-    On entering, `run.json` is there, marked partial, in place of whatever result was there before; the run may write
-    its records and captures beside it. Tables come at the end, the unmarked `run.json` last. Whatever is not finished
-    lies in files without a name, which nobody can leave behind.
+    On entering, `run.json` is there, marked partial, in place of whatever result was there before;
+    the run may write its records and captures beside it. Tables come at the end, the unmarked
+    `run.json` last. Whatever is not finished lies in files without a name, which nobody can leave
+    behind.
 
     Attributes:
         begun: Whether the folder is there.
     """
 
-    def __init__(self, folder: Path, run: dict[str, Any], left: str, *, with_first_rows: bool = False) -> None:
+    def __init__(
+        self, folder: Path, run: dict[str, Any], left: str, *, with_first_rows: bool = False
+    ) -> None:
         """Nothing is touched before the context is entered.
 
         Args:
             folder: Replaced if it is a result already.
             run: What `run.json` says meanwhile; it is marked partial.
-            left: What the folder holds, and is good for, if the tables were never written: for a message.
+            left: What the folder holds, and is good for, if the tables were never written: for a
+                message.
             with_first_rows: Whether nothing is touched before the first rows are appended either.
         """
         self._folder = folder
@@ -81,7 +86,10 @@ class GrowingResult:
         write_whole(self._folder / "run.json", run_json(run))
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         for spool in self._spooled.values():
             spool.close()
@@ -124,6 +132,8 @@ class _Spool:
 
     def close(self) -> None:
         """Gives the file up, written or not."""
-        with contextlib.suppress(OSError, pa.ArrowException):  # of a full disk somebody has complained already
+        with contextlib.suppress(
+            OSError, pa.ArrowException
+        ):  # of a full disk somebody has complained already
             self._writer.close()
         self._file.close()

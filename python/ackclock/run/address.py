@@ -38,9 +38,15 @@ def of_run(scenario: "Scenario") -> str:
 def of_emulation(scenario: "Scenario", device: str = "automatic") -> str:
     """What an emulation is asked for: the scenario as above, by which version of ackclock, of which kernel and device.
 
-    It is no function of that. Another build of the same version would carry other packets too, and so does not count.
+    It is no function of that. Another build of the same version would carry other packets too, and
+    so does not count.
     """
-    asked = {"method": "emulate", "device": device, "version": version(), "kernel": platform.release()}
+    asked = {
+        "method": "emulate",
+        "device": device,
+        "version": version(),
+        "kernel": platform.release(),
+    }
     return of(_content(scenario) | asked)
 
 
@@ -79,7 +85,9 @@ def _content(scenario: "Scenario") -> dict[str, Any]:
 @cache
 def _engine() -> str:
     """The compiled engine's content: a version number would be the same for every build on the way to it."""
-    return of({path.name: _digest(path) for path in sorted(_folder_of("ackclock").glob("_native*"))})
+    return of(
+        {path.name: _digest(path) for path in sorted(_folder_of("ackclock").glob("_native*"))}
+    )
 
 
 def _folder_of(package: str) -> Path:

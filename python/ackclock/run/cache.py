@@ -1,11 +1,11 @@
 """Results kept in folders that say what they were made of: what is whole and made of the same is not made again.
 
-A simulation's address holds everything that decides its bytes. An emulation is not a function of its inputs: two of
-them differ, on one machine too. Its address holds what it was asked for, by which version, on which kernel. What is
-measured depends on the captures, whatever made them.
+A simulation's address holds everything that decides its bytes. An emulation is not a function of
+its inputs: two of them differ, on one machine too. Its address holds what it was asked for, by
+which version, on which kernel. What is measured depends on the captures, whatever made them.
 
-The address lies in the result's folder. It is written last, and goes with the folder when that is replaced, so that it
-is true at every moment, whoever is killed.
+The address lies in the result's folder. It is written last, and goes with the folder when that is
+replaced, so that it is true at every moment, whoever is killed.
 """
 
 import contextlib
@@ -95,13 +95,19 @@ class Simulation:
     def run(self, folder: Path, progress: Tell, threads: int | None = None) -> "Result":
         """Simulates into a folder, in place of the result there; goes on after runs that an earlier call finished.
 
-        A result that was interrupted has no address; the runs that were finished lie in it, see `run.finished`.
+        A result that was interrupted has no address; the runs that were finished lie in it, see
+        `run.finished`.
         """
         kept = FinishedRuns(folder, self._address_of_runs)
         place = kept.prepare_captures() if self.captures else None
         try:
             result = simulation.simulate(
-                self.scenario, threads=threads, packets=self.packets, pcap=place, kept=kept, progress=progress
+                self.scenario,
+                threads=threads,
+                packets=self.packets,
+                pcap=place,
+                kept=kept,
+                progress=progress,
             )
             result.save(folder, place, also=kept.copy_to if result.partial else None)
         except BaseException:
@@ -142,7 +148,10 @@ def measure(source: Path, folder: Path, progress: Tell, estimators: "Estimators"
     from ackclock.capture import measurement  # heavy, as above
 
     result = measurement.measure(
-        source, folder, estimators=estimators, progress=lambda now: progress(float(now["fraction"] or 0))
+        source,
+        folder,
+        estimators=estimators,
+        progress=lambda now: progress(float(now["fraction"] or 0)),
     )
     return _marked(result, folder, address.of_measurement(source, estimators))
 

@@ -8,7 +8,9 @@ from ackclock.result import SCHEMA
 from ackclock.scenario import Point, Scenario
 
 
-def describe(method: str, scenario: Scenario, points: list[Point], resolved: list[dict[str, Any]]) -> dict[str, Any]:
+def describe(
+    method: str, scenario: Scenario, points: list[Point], resolved: list[dict[str, Any]]
+) -> dict[str, Any]:
     """What run.json says. No clock, no host, no number of threads: the same simulation gives the same bytes."""
     first = resolved[0]
     return {
@@ -23,7 +25,8 @@ def describe(method: str, scenario: Scenario, points: list[Point], resolved: lis
         "controls": controls(),
         "scenario": scenario.tree,
         "points": [
-            {"assignments": point.assignments, "scenario": tree} for point, tree in zip(points, resolved, strict=True)
+            {"assignments": point.assignments, "scenario": tree}
+            for point, tree in zip(points, resolved, strict=True)
         ],
     }
 

@@ -33,19 +33,20 @@ def emulate(
 
     Args:
         scenario: With or without a sweep.
-        folder: For the result, which grows there while it is run, so that what there is can be used even if everything
-            is killed. A result that is there already is replaced, once it is known that this one can be run.
+        folder: For the result, which grows there while it is run, so that what there is can be used
+            even if everything is killed. A result that is there already is replaced, once it is
+            known that this one can be run.
         device: What carries the packets; one of `DEVICES`.
         pcap: Whether to keep captures of each run.
-        side_by_side: How many runs at once, each between hosts of its own. They share the processors; each is judged
-            by itself.
-        progress: Is told about ten times a second how far it is: `fraction` done, how many of the `runs` have
-            begun (`run`), and `rate_bit_per_s`, what has just been delivered by all.
+        side_by_side: How many runs at once, each between hosts of its own. They share the
+            processors; each is judged by itself.
+        progress: Is told about ten times a second how far it is: `fraction` done, how many of the
+            `runs` have begun (`run`), and `rate_bit_per_s`, what has just been delivered by all.
 
     Returns:
-        The result in that folder, with the tables of `simulate`, `fidelity`, `lateness`, `settings` and, of TCP,
-        `tcp_info`. Runs that are unreliable are in it, and left out of averages. It is marked partial if it was
-        interrupted (Ctrl-C) or a run failed; then a warning says how.
+        The result in that folder, with the tables of `simulate`, `fidelity`, `lateness`, `settings`
+        and, of TCP, `tcp_info`. Runs that are unreliable are in it, and left out of averages. It is
+        marked partial if it was interrupted (Ctrl-C) or a run failed; then a warning says how.
 
     Raises:
         ScenarioError: Bad input; nothing has been run.
@@ -60,7 +61,9 @@ def emulate(
     run = describe("emulate", scenario, points, resolved)
     run["warnings"] += machine.pop("warnings")
     run |= {"machine": machine, "folder": str(files)}
-    with GrowingResult(folder, run, "the record without tables, on which ackclock replay works") as growing:
+    with GrowingResult(
+        folder, run, "the record without tables, on which ackclock replay works"
+    ) as growing:
         outcome = engine.emulate(
             resolved,
             files,
@@ -75,7 +78,10 @@ def emulate(
         tables = {name: table_of(columns) for name, columns in outcome["tables"].items()}
         conclude(run, complete=outcome["complete"], failure=outcome["failure"])
         run["failed"] = outcome["failure"] is not None
-        run["warnings"] += [*dict.fromkeys(outcome["warnings"]), *_reservations(Result(run, tables))]
+        run["warnings"] += [
+            *dict.fromkeys(outcome["warnings"]),
+            *_reservations(Result(run, tables)),
+        ]
         growing.finish(run, tables)
     return Result.load(folder)
 
@@ -87,9 +93,10 @@ def replay(folder: str | Path) -> list[dict[str, Any]]:
         folder: A result of `emulate`, even of one that was killed: its tables are not needed.
 
     Returns:
-        Of each recorded run `point`, `replicate`, `arrivals`, `decisions` that were the same, up to when it was
-        compared (`until_s`) of what the scenario lasts (`duration_s`), whether the record is `complete` (that of a run
-        that was killed or interrupted is not), and the first `difference`, None if there is none.
+        Of each recorded run `point`, `replicate`, `arrivals`, `decisions` that were the same, up to
+        when it was compared (`until_s`) of what the scenario lasts (`duration_s`), whether the
+        record is `complete` (that of a run that was killed or interrupted is not), and the first
+        `difference`, None if there is none.
 
     Raises:
         ValueError: The folder holds no emulation.
@@ -99,7 +106,9 @@ def replay(folder: str | Path) -> list[dict[str, Any]]:
     run = read_run(folder)
     if run["method"] != "emulate":
         raise InputError(
-            "file", f"{folder}", f"is of ackclock {run['method']}, which keeps no record; give a result of emulate"
+            "file",
+            f"{folder}",
+            f"is of ackclock {run['method']}, which keeps no record; give a result of emulate",
         )
     runs = engine.replay([point["scenario"] for point in run["points"]], run["folder"], folder)
     if not runs:
@@ -112,8 +121,14 @@ def _reservations(result: Result) -> list[str]:
     warnings = []
     runs = result.tables["fidelity"].select(["point", "replicate"]).to_pylist()
     for point in dict.fromkeys(row["point"] for row in runs):
-        if all((row["point"], row["replicate"]) in result.unreliable for row in runs if row["point"] == point):
-            warnings.append(f"point {point}: none of its runs is reliable, so that there is nothing to average")
+        if all(
+            (row["point"], row["replicate"]) in result.unreliable
+            for row in runs
+            if row["point"] == point
+        ):
+            warnings.append(
+                f"point {point}: none of its runs is reliable, so that there is nothing to average"
+            )
     rows = result.tables["settings"].select(["name", "refusal"]).to_pylist()
     refused = list(dict.fromkeys(row["name"] for row in rows if row["refusal"]))
     if refused:

@@ -1,8 +1,8 @@
 """Finished runs of a simulation, kept until its result is whole: the same command goes on where one was interrupted.
 
-They lie in the result's folder, in `FOLDER`: for each batch of runs that ended within about a second their tables, and
-a file that names them. Whatever ends the command, at most that second is lost. The folder goes when the result is
-whole.
+They lie in the result's folder, in `FOLDER`: for each batch of runs that ended within about a
+second their tables, and a file that names them. Whatever ends the command, at most that second is
+lost. The folder goes when the result is whole.
 """
 
 import contextlib
@@ -45,7 +45,9 @@ class FinishedRuns:
         else:
             self._batches = sorted(self._folder.glob("*.json"))
         self.keys: list[Key] = [
-            (point, replicate) for batch in self._batches for point, replicate in json.loads(batch.read_text())
+            (point, replicate)
+            for batch in self._batches
+            for point, replicate in json.loads(batch.read_text())
         ]
 
     def tables(self) -> "list[dict[str, pa.Table]]":
@@ -55,7 +57,10 @@ class FinishedRuns:
         from pyarrow import parquet  # heavy, and mostly there is nothing to read
 
         return [
-            {path.stem: parquet.read_table(path) for path in sorted(batch.with_suffix("").glob("*.parquet"))}
+            {
+                path.stem: parquet.read_table(path)
+                for path in sorted(batch.with_suffix("").glob("*.parquet"))
+            }
             for batch in self._batches
         ]
 

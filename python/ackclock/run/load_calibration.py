@@ -1,8 +1,8 @@
 """Loads that hold a chosen mean number of flows active, where only arrivals can be set.
 
-How many instances of a flow are active follows from how often they arrive and how long each takes (Little's law), and
-how long each takes from who else is there. So the interval between arrivals is found by measuring: run, compare,
-adjust.
+How many instances of a flow are active follows from how often they arrive and how long each takes
+(Little's law), and how long each takes from who else is there. So the interval between arrivals is
+found by measuring: run, compare, adjust.
 """
 
 import math
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Calibrated", "hold_active"]
 
-#: An interval is changed by this factor at most while nothing is known of its other side. Chosen here: near saturation
-#: the number active runs away, and a step by Little's law alone would be far too long.
+#: An interval is changed by this factor at most while nothing is known of its other side. Chosen
+#: here: near saturation the number active runs away, and a step by Little's law alone would be far
+#: too long.
 _LONGEST_STEP = 4.0
 
 
@@ -51,9 +52,9 @@ def hold_active(
 ) -> Calibrated:
     """Finds the mean interval between a flow's arrivals at which so many of its instances are active on average.
 
-    All replicates count, after the warm-up, and they draw the same numbers whatever the interval, so that each run says
-    how the last one should have been. The number that another seed has differs by chance: the metric `active` of a run
-    says by how much.
+    All replicates count, after the warm-up, and they draw the same numbers whatever the interval,
+    so that each run says how the last one should have been. The number that another seed has
+    differs by chance: the metric `active` of a run says by how much.
 
     Args:
         scenario: Without a sweep. The flow's `arrivals` give the first guess.
@@ -65,12 +66,17 @@ def hold_active(
 
     Raises:
         ScenarioError: The scenario cannot be run, has a sweep, or the flow has no arrivals.
-        ValueError: `number`, `within` or `runs` is not above nought, or the number was not met in so many runs; one
+        ValueError: `number`, `within` or `runs` is not above nought, or the number was not met in
+        so many runs; one
             line.
     """
     for name, value in (("number", number), ("within", within), ("runs", runs)):
         if not value > 0:
-            raise InputError("out-of-range", name, f"{value} is not above nought; write for example {_EXAMPLES[name]}")
+            raise InputError(
+                "out-of-range",
+                name,
+                f"{value} is not above nought; write for example {_EXAMPLES[name]}",
+            )
     path = f"flows.{flow}.arrivals.mean_interval"
     interval_s = _first_guess(scenario, flow)
     tried: list[tuple[float, float]] = []
@@ -95,7 +101,9 @@ _EXAMPLES = {"number": "10", "within": "0.05", "runs": "16"}
 
 def _first_guess(scenario: Scenario, flow: str) -> float:
     if "sweep" in scenario.tree:
-        raise ScenarioError("unsupported", "sweep", "describes several runs; expand it and calibrate each point")
+        raise ScenarioError(
+            "unsupported", "sweep", "describes several runs; expand it and calibrate each point"
+        )
     resolved = scenario.resolve().tree
     for one in resolved["flows"]:
         if one["name"] == flow and "arrivals" in one:
@@ -111,16 +119,21 @@ def _active(result: "Result", flow: str) -> float:
     """Over all replicates."""
     from ackclock.metrics import metric, summarise
 
-    (found,) = [one.interval.mean for one in summarise(result, metric("active_flows")) if one.subject == flow] or [0.0]
+    (found,) = [
+        one.interval.mean
+        for one in summarise(result, metric("active_flows"))
+        if one.subject == flow
+    ] or [0.0]
     return found
 
 
 def _next(tried: list[tuple[float, float]], number: float) -> float:
     """The interval to try: the number active falls as the interval grows.
 
-    With a run on either side, where the line between the nearest two, on logarithmic axes, says; not nearer to one end
-    than a tenth of the way, so that a curve that bends much is not crept along. With none on the other side, by
-    Little's law as if the time that each takes did not change.
+    With a run on either side, where the line between the nearest two, on logarithmic axes, says;
+    not nearer to one end than a tenth of the way, so that a curve that bends much is not crept
+    along. With none on the other side, by Little's law as if the time that each takes did not
+    change.
     """
     over = [(interval, active) for interval, active in tried if active > number]
     under = [(interval, active) for interval, active in tried if active <= number]

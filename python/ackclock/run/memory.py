@@ -38,10 +38,15 @@ def _of_groups(root: Path) -> list[int]:
         if not controllers:
             base, limit, used = root / "sys/fs/cgroup", "memory.max", "memory.current"
         elif "memory" in controllers.split(","):
-            base, limit, used = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+            base, limit, used = (
+                root / "sys/fs/cgroup/memory",
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+            )
         else:
             continue
-        # In a container the name may be one that only the host knows: the group is then the root of what is there.
+        # In a container the name may be one that only the host knows: the group is then the root of
+        # what is there.
         inside = base / name.lstrip("/")
         group = inside if inside.is_dir() else base
         for place in (group, *group.parents):

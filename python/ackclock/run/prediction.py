@@ -12,12 +12,14 @@ def predict(source: Scenario | Result, models: str = "all", *, top: int = CONNEC
 
     Args:
         source: A scenario, or the result of a run of one, or of `measure`.
-        models: Which: `all`, `usual` (what is shown beside a simulation), or names with commas between them.
-        top: Of a measurement, how many connections they are asked about, those with the most payload.
+        models: Which: `all`, `usual` (what is shown beside a simulation), or names with commas
+            between them.
+        top: Of a measurement, how many connections they are asked about, those with the most
+            payload.
 
     Returns:
-        A result with the table `predictions`; see `ackclock.models.predictions` for its columns, and
-        `ackclock.capture.predictions` for those of captured connections.
+        A result with the table `predictions`; see `ackclock.models.predictions` for its columns,
+        and `ackclock.capture.predictions` for those of captured connections.
 
     Raises:
         ScenarioError: Bad input.
@@ -31,6 +33,8 @@ def predict(source: Scenario | Result, models: str = "all", *, top: int = CONNEC
         run = source.run | {"method": "predict", "partial": False, "warnings": []}
     else:
         points = source.expand()
-        run = describe("predict", source, points, [point.scenario.resolve().tree for point in points])
+        run = describe(
+            "predict", source, points, [point.scenario.resolve().tree for point in points]
+        )
     answers = predictions([point["scenario"] for point in run["points"]], asked)
     return Result(run, {"predictions": prediction_table(answers)})

@@ -39,8 +39,8 @@ def simulate(
         progress: Is told the share done of what is left, about ten times a second.
 
     Returns:
-        A result with the tables `flows`, `samples`, `hops`, `events` and perhaps `packets`; marked partial if it was
-        interrupted (Ctrl-C).
+        A result with the tables `flows`, `samples`, `hops`, `events` and perhaps `packets`; marked
+        partial if it was interrupted (Ctrl-C).
 
     Raises:
         ScenarioError: Bad input; nothing has been run.
@@ -97,7 +97,9 @@ def _in_order(batches: "list[Batch]") -> "Batch":
 
     names = dict.fromkeys(name for batch in batches for name in batch)
     together = {
-        name: pa.concat_tables([batch[name] for batch in batches if name in batch]).unify_dictionaries()
+        name: pa.concat_tables(
+            [batch[name] for batch in batches if name in batch]
+        ).unify_dictionaries()
         for name in names
     }
     # The sort is stable: rows of a run stay as they are.

@@ -35,8 +35,9 @@ def duration_s(scenario: Scenario, side_by_side: int = 1) -> float:
 def part_within(scenario: Scenario, limit_s: float | None, side_by_side: int = 1) -> Part:
     """As many whole replicates of all points as fit; if not even one of each does, one of points all over the sweep.
 
-    Where replicates are swept every point keeps its own. Points are then taken in an order in which each is as far as
-    can be from those taken before, beginning with the first, so that a larger limit adds to what a smaller one has.
+    Where replicates are swept every point keeps its own. Points are then taken in an order in which
+    each is as far as can be from those taken before, beginning with the first, so that a larger
+    limit adds to what a smaller one has.
 
     Args:
         scenario: With or without a sweep.
@@ -52,7 +53,9 @@ def part_within(scenario: Scenario, limit_s: float | None, side_by_side: int = 1
     swept, asked = "replicates" in points[0].assignments, replicates[0]
     # As many as fit if all are busy to the end, or one fewer.
     fitting = 0 if swept else math.floor(limit_s * side_by_side / sum(durations))
-    while fitting > 0 and _together_s(((fitting, one) for one in durations), side_by_side) > limit_s:
+    while (
+        fitting > 0 and _together_s(((fitting, one) for one in durations), side_by_side) > limit_s
+    ):
         fitting -= 1
     if fitting > 0:
         left_out = f"{asked - fitting} of {asked} replicates of each point"
@@ -68,12 +71,19 @@ def part_within(scenario: Scenario, limit_s: float | None, side_by_side: int = 1
             break
         chosen, lasts = more, needed
     if not chosen:
-        first = f"{runs[0]} runs of {durations[0]:g} s are" if runs[0] > 1 else f"a run of {durations[0]:g} s is"
+        first = (
+            f"{runs[0]} runs of {durations[0]:g} s are"
+            if runs[0] > 1
+            else f"a run of {durations[0]:g} s is"
+        )
         return Part(None, 0, 0.0, f"{first} longer than {limit_s:g} s")
     left_out = f"{len(points) - len(chosen)} of {len(points)} points"
     left_out += "" if swept else ", and all replicates but the first"
     return Part(
-        _of_points(scenario, [points[one] for one in chosen]), sum(runs[one] for one in chosen), lasts, left_out
+        _of_points(scenario, [points[one] for one in chosen]),
+        sum(runs[one] for one in chosen),
+        lasts,
+        left_out,
     )
 
 
@@ -96,12 +106,16 @@ def _spread(assignments: Sequence[dict[str, object]]) -> list[int]:
     ranks = []
     for path in assignments[0]:
         values = list(dict.fromkeys(str(point[path]) for point in assignments))
-        ranks.append([values.index(str(point[path])) / max(1, len(values) - 1) for point in assignments])
+        ranks.append(
+            [values.index(str(point[path])) / max(1, len(values) - 1) for point in assignments]
+        )
     places = list(zip(*ranks, strict=True)) or [()]
     order = [0]
     while len(order) < len(places):
         rest = [index for index in range(len(places)) if index not in order]
-        order.append(max(rest, key=lambda index: min(math.dist(places[index], places[one]) for one in order)))
+        order.append(
+            max(rest, key=lambda index: min(math.dist(places[index], places[one]) for one in order))
+        )
     return order
 
 

@@ -19,7 +19,8 @@ from ackclock.result.columns import table_of
 
 __all__ = ["PORT", "Data", "Security", "receive", "send"]
 
-# Where a sender waits unless told otherwise. Ours; nobody has registered it for anything else at IANA that we know of.
+# Where a sender waits unless told otherwise. Ours; nobody has registered it for anything else at
+# IANA that we know of.
 PORT = 7400
 
 # Standard input or output, in place of a file.
@@ -53,13 +54,17 @@ class Security:
         remedy = "give both sides the same --key-file; (umask 077; head -c 32 /dev/urandom | base64 > key) makes one"
         if not self.insecure:
             raise InputError(
-                "missing", "--key-file", f"is missing; {remedy}, or say --insecure among private addresses"
+                "missing",
+                "--key-file",
+                f"is missing; {remedy}, or say --insecure among private addresses",
             )
         ip = ipaddress.ip_address(_host_and_port(address)[0].partition("%")[0])
         # Who waits on all addresses serves those that are near.
         if not (ip.is_unspecified or _is_private(ip)):
             raise InputError(
-                "contradiction", option, f"{address} is no private address, where --insecure is not enough; {remedy}"
+                "contradiction",
+                option,
+                f"{address} is no private address, where --insecure is not enough; {remedy}",
             )
 
 
@@ -68,8 +73,8 @@ class Data:
     """What is sent, or where what is received goes.
 
     Attributes:
-        place: A file, or `-` for standard input or output; None for data made up by the sender, and for the receiver
-            to throw it away.
+        place: A file, or `-` for standard input or output; None for data made up by the sender, and
+            for the receiver to throw it away.
         amount: How much is made up, for example `10 MB`; without end if None.
     """
 
@@ -102,21 +107,25 @@ def send(
         security: Who is served.
         data: What is sent.
         listen: Where to wait: `host:port`, IPv6 hosts in brackets.
-        controls: Rate controls that are offered, each a name or a table; all if there are none. The receiver chooses.
-        max_rate: Highest rate, all headers counted; by default 1 Mbit/s to other hosts, none on this one.
+        controls: Rate controls that are offered, each a name or a table; all if there are none. The
+            receiver chooses.
+        max_rate: Highest rate, all headers counted; by default 1 Mbit/s to other hosts, none on
+            this one.
         payload: Of a packet.
-        tick: Of the timer: packets leave at whole ticks, as many as are due; TFRC halves it until two fit into a round
-            trip.
+        tick: Of the timer: packets leave at whole ticks, as many as are due; TFRC halves it until
+            two fit into a round trip.
         burst: Packets that may leave together even if fewer are due in a tick.
         jitter: Most that a packet leaves late by chance.
         catch_up: How late a packet may leave without losing its turn, beyond a tick.
         duration_s: How long the session lasts at most.
         seed: Of the control's own chance; by default a random one.
         pcap: Whether to keep a capture of all datagrams.
-        progress: Is told about ten times a second: `local`, the address, and `now`, how things stand.
+        progress: Is told about ten times a second: `local`, the address, and `now`, how things
+            stand.
 
     Returns:
-        The result in that folder, with the tables `flows`, `samples` and `bursts`; `run["session"]` says how it ended.
+        The result in that folder, with the tables `flows`, `samples` and `bursts`; `run["session"]`
+        says how it ended.
 
     Raises:
         ScenarioError: Bad input; nothing has been sent.
@@ -170,7 +179,8 @@ def receive(
         data: Where what arrives goes, in the order of its arrival.
         sender: Where the sender waits: `host:port`.
         control: The rate control to ask for, a name or a table.
-        max_rate: Highest rate, all headers counted; by default 1 Mbit/s from other hosts, none on this one.
+        max_rate: Highest rate, all headers counted; by default 1 Mbit/s from other hosts, none on
+            this one.
         payload: Of a packet, as the sender was told; the control's other half may reckon with it.
         wait: How long to try.
         duration_s: How long the session lasts at most.
@@ -178,7 +188,8 @@ def receive(
         progress: As for `send`.
 
     Returns:
-        The result in that folder, with the tables `flows` and `samples`; `run["session"]` says how it ended.
+        The result in that folder, with the tables `flows` and `samples`; `run["session"]` says how
+        it ended.
 
     Raises:
         ScenarioError: Bad input; nothing has been sent.
@@ -205,7 +216,9 @@ def _run(
 ) -> Result:  # fmt: skip
     """A session, and its result in the folder. `finite`: whether an end before its time leaves something unsent."""
     if not engine.has_sockets():
-        raise LackingError("lacking", "", "sessions on real sockets need Linux; use a machine that runs it")
+        raise LackingError(
+            "lacking", "", "sessions on real sockets need Linux; use a machine that runs it"
+        )
 
     with scratch(folder) if pcap else contextlib.nullcontext() as aside:
         captures = None if aside is None else Path(aside) / "pcap"
@@ -220,7 +233,9 @@ def _run(
             "controls": controls(), "scenario": None, "points": [{"assignments": {}, "scenario": None}],
             "options": options, "session": session,
         }  # fmt: skip
-        result = Result(run, {name: table_of(columns) for name, columns in answer["tables"].items()})
+        result = Result(
+            run, {name: table_of(columns) for name, columns in answer["tables"].items()}
+        )
         result.save(folder, captures)
     return result
 
@@ -229,9 +244,13 @@ def _warnings(session: dict[str, Any]) -> list[str]:
     """What is to be known of a session, one line each."""
     warnings = []
     if session["ending"] == "unconfirmed":
-        warnings.append("the receiver has not said that it knows of the end; the last packets may not have arrived")
+        warnings.append(
+            "the receiver has not said that it knows of the end; the last packets may not have arrived"
+        )
     if session["unsent"]:
-        warnings.append(f"this host did not take {session['unsent']:,} datagrams for sending: {session['why_unsent']}")
+        warnings.append(
+            f"this host did not take {session['unsent']:,} datagrams for sending: {session['why_unsent']}"
+        )
     return warnings
 
 
@@ -241,7 +260,11 @@ def _ignored(_now: dict[str, Any]) -> None:
 
 def _control(text: str) -> Any:
     """A control as written: a name, or a table."""
-    return engine.parse_assignment(f"control={text}")[1] if text.lstrip().startswith("{") else {"kind": text}
+    return (
+        engine.parse_assignment(f"control={text}")[1]
+        if text.lstrip().startswith("{")
+        else {"kind": text}
+    )
 
 
 def _is_private(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
@@ -249,7 +272,11 @@ def _is_private(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped
     private = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
-    return ip.is_loopback or ip.is_link_local or any(ip in ipaddress.ip_network(network) for network in private)
+    return (
+        ip.is_loopback
+        or ip.is_link_local
+        or any(ip in ipaddress.ip_network(network) for network in private)
+    )
 
 
 def _host_and_port(address: str) -> tuple[str, str]:
@@ -264,13 +291,22 @@ def _literal(address: str, option: str) -> str:
         ValueError: There is no such host, or it is no address; one line.
     """
     host, port = _host_and_port(address)
-    if not host or not port.isdecimal() or int(port) >= 1 << 16 or (":" in host and "[" not in address):
+    if (
+        not host
+        or not port.isdecimal()
+        or int(port) >= 1 << 16
+        or (":" in host and "[" not in address)
+    ):
         example = f"127.0.0.1:{PORT} or [::1]:{PORT}"
-        raise InputError("syntax", option, f'"{address}" is no address with a port; write for example {example}')
+        raise InputError(
+            "syntax", option, f'"{address}" is no address with a port; write for example {example}'
+        )
     try:
         found = socket.getaddrinfo(host, int(port), type=socket.SOCK_DGRAM)
     except OSError as error:
-        raise InputError("unknown-name", option, f'"{host}" is no host that is known here ({error.strerror})') from None
+        raise InputError(
+            "unknown-name", option, f'"{host}" is no host that is known here ({error.strerror})'
+        ) from None
     family, *_, place = found[0]
     literal = str(place[0])
     return f"[{literal}]:{port}" if family == socket.AF_INET6 else f"{literal}:{port}"

@@ -1,6 +1,7 @@
 """Explicit-rate feedback to TCP over a link whose rate moves: the figures of the paper of 2001 on INSTCAP and EFFCAP.
 
-`paper` has what the paper says of its testbed, `loop` what of it is run, `efficiency` what the runs are asked.
+`paper` has what the paper says of its testbed, `loop` what of it is run, `efficiency` what the runs
+are asked.
 """
 
 from ackclock.reproduction import Experiment

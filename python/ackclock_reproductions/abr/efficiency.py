@@ -1,8 +1,8 @@
 """What arrives over what the link could have sent, in the very run.
 
-The paper divides by the mean capacity of all time, 75 kB/s. A transfer of 10 MB at psi = 100 has some seven sojourns in
-it, so that most of what four of them differ by is the link's luck: it is divided out here. Schemes are compared
-replicate by replicate, as they have the same link.
+The paper divides by the mean capacity of all time, 75 kB/s. A transfer of 10 MB at psi = 100 has
+some seven sojourns in it, so that most of what four of them differ by is the link's luck: it is
+divided out here. Schemes are compared replicate by replicate, as they have the same link.
 """
 
 from collections.abc import Sequence
@@ -13,11 +13,19 @@ from ackclock.metrics import Interval, interval
 from ackclock.result import Result
 from ackclock.units import seconds
 from ackclock_reproductions.abr.loop import BOTTLENECK, SESSION
-from ackclock_reproductions.abr.paper import MEAN_KB_PER_S, PACKET_BYTES, PAYLOAD_BYTES, ROUND_TRIP_S, TRANSFER_BYTES
+from ackclock_reproductions.abr.paper import (
+    MEAN_KB_PER_S,
+    PACKET_BYTES,
+    PAYLOAD_BYTES,
+    ROUND_TRIP_S,
+    TRANSFER_BYTES,
+)
 from ackclock_reproductions.replicates import of_replicates, quotient
 
 
-def efficiencies(result: Result, point: int = 0, cells: float = 1.0, session: str = SESSION) -> list[float]:
+def efficiencies(
+    result: Result, point: int = 0, cells: float = 1.0, session: str = SESSION
+) -> list[float]:
     """Of each replicate, headers of TCP and IP included, over the capacity of the run.
 
     Args:
@@ -53,4 +61,7 @@ def loss(gained: Interval) -> Interval:
 def timeouts_per_round_trip(result: Result, point: int) -> list[float]:
     """Of each replicate, in the whole run, of who is alone."""
     duration_s = seconds(result.points[point]["scenario"]["duration"])
-    return [count * ROUND_TRIP_S / duration_s for count in of_replicates(result, "timeouts", SESSION, point)]
+    return [
+        count * ROUND_TRIP_S / duration_s
+        for count in of_replicates(result, "timeouts", SESSION, point)
+    ]

@@ -7,7 +7,17 @@ from matplotlib.figure import Figure
 
 from ackclock import plot
 from ackclock.metrics import Interval, interval
-from ackclock.reproduction import Band, Claim, Comparison, Origin, Outcome, Run, Setting, Table, words
+from ackclock.reproduction import (
+    Band,
+    Claim,
+    Comparison,
+    Origin,
+    Outcome,
+    Run,
+    Setting,
+    Table,
+    words,
+)
 from ackclock.result import Result
 from ackclock_reproductions.abr import over_psi
 from ackclock_reproductions.abr.efficiency import gain
@@ -25,7 +35,8 @@ from ackclock_reproductions.abr.over_psi import (
 from ackclock_reproductions.abr.paper import PROTOCOL, ROUND_TRIP_S, basis, entry, settings
 from ackclock_reproductions.replicates import Rows, curve, measured
 
-#: k: how many round trips EFFCAP remembers. That 4, 8 and 12 are among the paper's is inferred, the others are guessed.
+#: k: how many round trips EFFCAP remembers. That 4, 8 and 12 are among the paper's is inferred, the
+#: others are guessed.
 MEMORIES = (1, 2, 4, 8, 12)
 SHORTEST, SHORT, LONG, LONGEST = 1, 4, 8, 12
 SCHEMES: dict[int | None, Scheme] = {
@@ -66,7 +77,11 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     """Where a longer memory gains, and where it costs."""
     found = {k: over_psi.found(results, one, FAST, SLOW) for k, one in SCHEMES.items()}
     own = (
-        Setting("loop", f"Δ 200 ms or 40 packets, a buffer of {BUFFER} packets or 5000 bytes", Origin.PRINTED),
+        Setting(
+            "loop",
+            f"Δ 200 ms or 40 packets, a buffer of {BUFFER} packets or 5000 bytes",
+            Origin.PRINTED,
+        ),
         Setting("EFFCAP", "M = 7, a round trip of measurements", Origin.PRINTED),
         Setting("EFFCAP's memory", "N = 7 (k − 1), at least 1, for k round trips", Origin.INFERRED),
         Setting("which memories", ", ".join(map(str, MEMORIES)) + " round trips", Origin.GUESSED),
@@ -136,7 +151,11 @@ def _comparison(found: Found) -> Comparison:
         for k, text in zip(SCHEMES, texts, strict=True)
     )
     return Comparison(
-        "Efficiency, beside a reference simulation", Origin.REFERENCE, ("psi",), cells, over_psi.CRITERION
+        "Efficiency, beside a reference simulation",
+        Origin.REFERENCE,
+        ("psi",),
+        cells,
+        over_psi.CRITERION,
     )
 
 
@@ -154,9 +173,14 @@ def _table(found: Found) -> Table:
 
 
 def _draw(found: Found) -> Figure:
-    curves = [curve(_legend(k), list(of), [interval(one) for one in of.values()]) for k, of in found.items()]
+    curves = [
+        curve(_legend(k), list(of), [interval(one) for one in of.values()])
+        for k, of in found.items()
+    ]
     title = "EFFCAP: how much to remember, by how fast the link changes"
-    return plot.curves(curves, X_LABEL, "efficiency (of the mean capacity)", title, log_x=True, y_from=Y_FROM)
+    return plot.curves(
+        curves, X_LABEL, "efficiency (of the mean capacity)", title, log_x=True, y_from=Y_FROM
+    )
 
 
 def _legend(memory: int | None) -> str:

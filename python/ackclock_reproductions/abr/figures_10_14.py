@@ -1,6 +1,7 @@
 """Figures 10 to 14: TCP alone, with INSTCAP and with EFFCAP, over small and over large psi.
 
-Senders of today are beside the paper's, whose every loss costs a timeout. Their feedback has no cells.
+Senders of today are beside the paper's, whose every loss costs a timeout. Their feedback has no
+cells.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,18 @@ from matplotlib.figure import Figure
 
 from ackclock import plot
 from ackclock.metrics import Interval, interval
-from ackclock.reproduction import Band, Basis, Claim, Comparison, Origin, Outcome, Run, Setting, Table, words
+from ackclock.reproduction import (
+    Band,
+    Basis,
+    Claim,
+    Comparison,
+    Origin,
+    Outcome,
+    Run,
+    Setting,
+    Table,
+    words,
+)
 from ackclock.result import Result
 from ackclock_reproductions.abr import over_psi
 from ackclock_reproductions.abr.efficiency import gain, loss
@@ -39,7 +51,15 @@ from ackclock_reproductions.abr.over_psi import (
     Part,
     Scheme,
 )
-from ackclock_reproductions.abr.paper import CELLS, LOW_KB_PER_S, MEAN_KB_PER_S, PROTOCOL, basis, entry, settings
+from ackclock_reproductions.abr.paper import (
+    CELLS,
+    LOW_KB_PER_S,
+    MEAN_KB_PER_S,
+    PROTOCOL,
+    basis,
+    entry,
+    settings,
+)
 from ackclock_reproductions.replicates import Rows, curve, measured
 
 SCHEMES = (NONE, INSTCAP, EFFCAP)
@@ -47,7 +67,8 @@ SCHEMES = (NONE, INSTCAP, EFFCAP)
 #: Of the same simulation with the timer of Linux: TCP alone, by psi.
 INDEPENDENT_OF_LINUX_TIMER = {2.0: "0.571", 100.0: "0.751"}
 
-#: The low rate over the mean one, in cells: nobody who keeps to the low rate and loses nothing has less.
+#: The low rate over the mean one, in cells: nobody who keeps to the low rate and loses nothing has
+#: less.
 FLOOR = CELLS * LOW_KB_PER_S / MEAN_KB_PER_S
 #: It forgets no low sojourn before the next, where these follow each other within seconds.
 LONG_MEMORY = effcap(7, 200)
@@ -68,14 +89,23 @@ def runs_of_10() -> Mapping[str, Run]:
 def runs_of_11() -> Mapping[str, Run]:
     """With INSTCAP and EFFCAP, over large psi; and with other timers."""
     compared = over_psi.schemes((INSTCAP, EFFCAP), BUFFERS)
-    linux, fixed = ([Scheme(one, sender=timer) for one in (INSTCAP, EFFCAP)] for timer in (LINUX_TIMER, FIXED_TIMER))
-    return _long_and_short(compared, LARGE) | over_psi.runs(linux, LARGE) | over_psi.runs(fixed, WORTH_FOLLOWING)
+    linux, fixed = (
+        [Scheme(one, sender=timer) for one in (INSTCAP, EFFCAP)]
+        for timer in (LINUX_TIMER, FIXED_TIMER)
+    )
+    return (
+        _long_and_short(compared, LARGE)
+        | over_psi.runs(linux, LARGE)
+        | over_psi.runs(fixed, WORTH_FOLLOWING)
+    )
 
 
 def runs_of_12() -> Mapping[str, Run]:
     """The same over small psi."""
     other = [Scheme(one, sender=LINUX_TIMER) for one in (INSTCAP, EFFCAP)]
-    return _long_and_short(over_psi.schemes((INSTCAP, EFFCAP), BUFFERS), SMALL) | over_psi.runs(other, SMALL)
+    return _long_and_short(over_psi.schemes((INSTCAP, EFFCAP), BUFFERS), SMALL) | over_psi.runs(
+        other, SMALL
+    )
 
 
 def runs_of_13() -> Mapping[str, Run]:
@@ -131,7 +161,9 @@ def conclude_10(results: Results) -> Outcome:
         why="a smaller buffer costs TCP alone more (0.57 to 0.44 from 12 packets to 8) than INSTCAP, whose packets are "
         "spaced (0.52 to 0.45)"
     )
-    return _outcome(results, rests, claims, found, SMALL, "Small psi: without feedback, and with INSTCAP")
+    return _outcome(
+        results, rests, claims, found, SMALL, "Small psi: without feedback, and with INSTCAP"
+    )
 
 
 def conclude_11(results: Results) -> Outcome:
@@ -231,7 +263,9 @@ def conclude_13(results: Results) -> Outcome:
         "“large” taken for 60 round trips and more",
         "the text contradicts itself: 3 to 4 % less than INSTCAP, which is 25 to 30 % better, is 20 to 26 %",
     )
-    return _outcome(results, rests, claims, found, LARGE, "Large psi: nothing, INSTCAP or EFFCAP fed back")
+    return _outcome(
+        results, rests, claims, found, LARGE, "Large psi: nothing, INSTCAP or EFFCAP fed back"
+    )
 
 
 def conclude_14(results: Results) -> Outcome:
@@ -273,19 +307,28 @@ def conclude_14(results: Results) -> Outcome:
         why="with a memory of eight round trips, as printed, the smallest mean is at times above the low rate, and "
         "each loss then costs a timeout"
     )
-    return _outcome(results, rests, claims, found, SMALL, "Small psi: nothing, INSTCAP or EFFCAP fed back")
+    return _outcome(
+        results, rests, claims, found, SMALL, "Small psi: nothing, INSTCAP or EFFCAP fed back"
+    )
 
 
-def _found(results: Results, feedbacks: Sequence[Feedback], buffers: Sequence[int], part: Part) -> Found:
+def _found(
+    results: Results, feedbacks: Sequence[Feedback], buffers: Sequence[int], part: Part
+) -> Found:
     return {
         (one.feedback.label, one.buffer): over_psi.found(results, one, part)
         for one in over_psi.schemes(feedbacks, buffers)
     }
 
 
-def _gains(results: Results, sender: Sender, above: Feedback, below: Feedback, part: Part) -> dict[float, Interval]:
+def _gains(
+    results: Results, sender: Sender, above: Feedback, below: Feedback, part: Part
+) -> dict[float, Interval]:
     """Of one feedback over another, by psi."""
-    one, other = (over_psi.found(results, Scheme(feedback, sender=sender), part) for feedback in (above, below))
+    one, other = (
+        over_psi.found(results, Scheme(feedback, sender=sender), part)
+        for feedback in (above, below)
+    )
     return {psi: gain(one[psi], other[psi]) for psi in part.psis}
 
 
@@ -294,7 +337,11 @@ def _outcome(
 ) -> Outcome:
     buffers = list(dict.fromkeys(buffer for _, buffer in found))
     own = (
-        Setting("loop", f"Δ 200 ms or 40 packets, buffer of {', '.join(map(str, buffers))} packets", Origin.PRINTED),
+        Setting(
+            "loop",
+            f"Δ 200 ms or 40 packets, buffer of {', '.join(map(str, buffers))} packets",
+            Origin.PRINTED,
+        ),
         Setting("EFFCAP", "M = 7, N = 49", Origin.PRINTED),
         Setting("runs", over_psi.lengths(results), Origin.GUESSED),
         PROTOCOL,
@@ -328,7 +375,8 @@ def _of_linux_timer(results: Results, part: Part) -> Comparison:
 def _table(found: Found, part: Part) -> Table:
     rows: Rows = {
         (f"{psi:g}",): {
-            _name(label, buffer): interval(efficiencies[psi]) for (label, buffer), efficiencies in found.items()
+            _name(label, buffer): interval(efficiencies[psi])
+            for (label, buffer), efficiencies in found.items()
         }
         for psi in part.psis
     }
@@ -345,7 +393,9 @@ def _of_today(results: Results, part: Part) -> Table:
         for sender in (LINUX_TIMER, *TODAY):
             cells = None if sender is LINUX_TIMER else 1.0
             rows[f"{psi:g}", sender.label] = {
-                one.label: interval(over_psi.found(results, Scheme(one, sender=sender), part, cells=cells)[psi])
+                one.label: interval(
+                    over_psi.found(results, Scheme(one, sender=sender), part, cells=cells)[psi]
+                )
                 for one in SCHEMES
             }
     return measured("Other senders; those of today have no cells", ("psi", "sender"), rows)
@@ -354,15 +404,26 @@ def _of_today(results: Results, part: Part) -> Table:
 def _draw(results: Results, found: Found, part: Part, title: str) -> Figure:
     several = len({buffer for _, buffer in found}) > 1
     curves = [
-        curve(_name(label, buffer) if several else label, part.psis, [interval(of[psi]) for psi in part.psis])
+        curve(
+            _name(label, buffer) if several else label,
+            part.psis,
+            [interval(of[psi]) for psi in part.psis],
+        )
         for (label, buffer), of in found.items()
     ]
     if not several:
         for one in SCHEMES:
             of = over_psi.found(results, Scheme(one, sender=CUBIC_TODAY), part, cells=1)
             curves.append(curve(_today(one), part.psis, [interval(of[psi]) for psi in part.psis]))
-        curves.insert(0, plot.Curve("low rate, in cells", [part.psis[0], part.psis[-1]], [FLOOR] * 2, "reference"))
-    return plot.curves(curves, X_LABEL, "efficiency (of the mean capacity)", title, log_x=True, y_from=Y_FROM)
+        curves.insert(
+            0,
+            plot.Curve(
+                "low rate, in cells", [part.psis[0], part.psis[-1]], [FLOOR] * 2, "reference"
+            ),
+        )
+    return plot.curves(
+        curves, X_LABEL, "efficiency (of the mean capacity)", title, log_x=True, y_from=Y_FROM
+    )
 
 
 def _today(feedback: Feedback) -> str:

@@ -26,13 +26,21 @@ from ackclock_reproductions.abr import over_delta
 from ackclock_reproductions.abr.efficiency import gain, loss
 from ackclock_reproductions.abr.loop import INSTCAP, NONE, Feedback, effcap_of
 from ackclock_reproductions.abr.over_delta import FAST_MS, SLOW_MS, Scheme
-from ackclock_reproductions.abr.over_psi import BUFFER, CRITERION, STANDARD_ERROR, Y_FROM, beside, lengths
+from ackclock_reproductions.abr.over_psi import (
+    BUFFER,
+    CRITERION,
+    STANDARD_ERROR,
+    Y_FROM,
+    beside,
+    lengths,
+)
 from ackclock_reproductions.abr.paper import COMPARED, PROTOCOL, basis, entry, settings
 from ackclock_reproductions.replicates import Rows, curve, measured
 
 ROUND_TRIPS_MS = (50, 100, 200, 300, 400, 500)
 NEAREST, FARTHEST = ROUND_TRIPS_MS[0], ROUND_TRIPS_MS[-1]
-#: k: how many round trips EFFCAP remembers. That 4, 8 and 12 are among the paper's is inferred, the others are guessed.
+#: k: how many round trips EFFCAP remembers. That 4, 8 and 12 are among the paper's is inferred, the
+#: others are guessed.
 MEMORIES = (1, 2, 4, 8, 12)
 LEAST, ENOUGH, LONG, LONGEST = 1, 4, 8, 12
 
@@ -168,7 +176,11 @@ def _conclude(
 ) -> Outcome:
     found = _found(results, sojourn_ms)
     own = (
-        Setting("loop", f"Δ 50 to 500 ms, τ {sojourn_ms} ms, a buffer of {BUFFER} packets", Origin.PRINTED),
+        Setting(
+            "loop",
+            f"Δ 50 to 500 ms, τ {sojourn_ms} ms, a buffer of {BUFFER} packets",
+            Origin.PRINTED,
+        ),
         Setting("which Δ", ", ".join(map(str, ROUND_TRIPS_MS)) + " ms", Origin.GUESSED),
         Setting("EFFCAP's M", "Δ in measurements of 30 ms, rounded up", Origin.INFERRED),
         Setting("EFFCAP's memory", "N = (k − 1) M, at least 1, for k round trips", Origin.INFERRED),
@@ -193,13 +205,17 @@ def _comparison(results: Results, sojourn_ms: int) -> Comparison:
         for delta, texts in INDEPENDENT[sojourn_ms].items()
         for name, text in zip(CURVES, texts, strict=True)
     )  # fmt: skip
-    title = f"Efficiency, τ = {sojourn_ms} ms, round trips timed exactly, beside a reference simulation"
+    title = (
+        f"Efficiency, τ = {sojourn_ms} ms, round trips timed exactly, beside a reference simulation"
+    )
     return Comparison(title, Origin.REFERENCE, ("Δ, ms",), cells, CRITERION)
 
 
 def _table(found: Found) -> Table:
     rows: Rows = {
-        (f"{delta}", f"{found.sojourn_ms / delta:.3g}"): {name: interval(values) for name, values in of.items()}
+        (f"{delta}", f"{found.sojourn_ms / delta:.3g}"): {
+            name: interval(values) for name, values in of.items()
+        }
         for delta, of in found.efficiencies.items()
     }
     return measured(f"Efficiency, τ = {found.sojourn_ms} ms", ("Δ, ms", "psi"), rows)
@@ -207,10 +223,14 @@ def _table(found: Found) -> Table:
 
 def _published(results: Results, sojourn_ms: int) -> Table:
     rows: Rows = {
-        (f"{delta}",): {name: over_delta.published(results, scheme(delta, name), sojourn_ms) for name in CURVES}
+        (f"{delta}",): {
+            name: over_delta.published(results, scheme(delta, name), sojourn_ms) for name in CURVES
+        }
         for delta in ROUND_TRIPS_MS
     }
-    return measured("The same by the paper's protocol, four transfers of 10 MB over 75 kB/s", ("Δ, ms",), rows)
+    return measured(
+        "The same by the paper's protocol, four transfers of 10 MB over 75 kB/s", ("Δ, ms",), rows
+    )
 
 
 #: More than six lines cannot be told apart without colour.
@@ -227,7 +247,9 @@ def _draw(found: Found) -> Figure:
         if name != NOT_DRAWN
     ]  # fmt: skip
     title = f"EFFCAP: how much to remember, by how far away; τ = {found.sojourn_ms} ms"
-    return plot.curves(curves, "Δ: round trip (ms)", "efficiency (of the mean capacity)", title, y_from=Y_FROM)
+    return plot.curves(
+        curves, "Δ: round trip (ms)", "efficiency (of the mean capacity)", title, y_from=Y_FROM
+    )
 
 
 def _entry(

@@ -25,14 +25,22 @@ from ackclock_reproductions.abr import over_delta
 from ackclock_reproductions.abr.efficiency import gain, loss
 from ackclock_reproductions.abr.loop import effcap, round_trip_of_measurements
 from ackclock_reproductions.abr.over_delta import FAST_MS, SLOW_MS, Scheme
-from ackclock_reproductions.abr.over_psi import BUFFER, CRITERION, STANDARD_ERROR, Y_FROM, beside, lengths
+from ackclock_reproductions.abr.over_psi import (
+    BUFFER,
+    CRITERION,
+    STANDARD_ERROR,
+    Y_FROM,
+    beside,
+    lengths,
+)
 from ackclock_reproductions.abr.paper import COMPARED, PROTOCOL, basis, entry, settings
 from ackclock_reproductions.replicates import Rows, curve, measured
 
 ROUND_TRIPS_MS = (50, 100, 200)
 MEANS = (1, 4, 7, 10)
 FEWEST, MOST = MEANS[0], MEANS[-1]
-#: k: how many round trips EFFCAP remembers, in the halves of the figure; which it is to the left is inferred.
+#: k: how many round trips EFFCAP remembers, in the halves of the figure; which it is to the left is
+#: inferred.
 SHORT, LONG = 4, 12
 MEMORIES = (SHORT, LONG)
 
@@ -68,7 +76,10 @@ def scheme(memory: int, round_trip_ms: int, m: int) -> Scheme:
 
 
 SCHEMES = {
-    (memory, delta, m): scheme(memory, delta, m) for memory in MEMORIES for delta in ROUND_TRIPS_MS for m in MEANS
+    (memory, delta, m): scheme(memory, delta, m)
+    for memory in MEMORIES
+    for delta in ROUND_TRIPS_MS
+    for m in MEANS
 }
 
 
@@ -126,15 +137,23 @@ def _claims_of_19(found: Found) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-def _conclude(sojourn_ms: int, claims: Callable[[Found], tuple[Claim, ...]], rests: Basis, results: Results) -> Outcome:
+def _conclude(
+    sojourn_ms: int, claims: Callable[[Found], tuple[Claim, ...]], rests: Basis, results: Results
+) -> Outcome:
     found = _found(results, sojourn_ms)
     own = (
-        Setting("loop", f"Δ 50, 100 and 200 ms, τ {sojourn_ms} ms, a buffer of {BUFFER} packets", Origin.PRINTED),
+        Setting(
+            "loop",
+            f"Δ 50, 100 and 200 ms, τ {sojourn_ms} ms, a buffer of {BUFFER} packets",
+            Origin.PRINTED,
+        ),
         Setting("EFFCAP's M", "1 to 10", Origin.PRINTED),
         Setting("which M", ", ".join(map(str, MEANS)), Origin.GUESSED),
         Setting("EFFCAP's memory to the right", f"k = {LONG} round trips", Origin.PRINTED),
         Setting("EFFCAP's memory to the left", f"k = {SHORT} round trips", Origin.INFERRED),
-        Setting("N", "(k − 1) times the measurements of a round trip, whatever M is", Origin.INFERRED),
+        Setting(
+            "N", "(k − 1) times the measurements of a round trip, whatever M is", Origin.INFERRED
+        ),
         Setting("runs", lengths(results), Origin.GUESSED),
         PROTOCOL,
         COMPARED,
@@ -156,7 +175,9 @@ def _comparison(results: Results, sojourn_ms: int) -> Comparison:
         for delta, texts in rows.items()
         for m, text in zip(MEANS, texts, strict=True)
     )  # fmt: skip
-    title = f"Efficiency, τ = {sojourn_ms} ms, round trips timed exactly, beside a reference simulation"
+    title = (
+        f"Efficiency, τ = {sojourn_ms} ms, round trips timed exactly, beside a reference simulation"
+    )
     return Comparison(title, Origin.REFERENCE, ("k", "Δ, ms"), cells, CRITERION)
 
 
@@ -172,18 +193,28 @@ def _published(results: Results, sojourn_ms: int) -> Table:
     for (memory, delta, m), one in SCHEMES.items():
         of = over_delta.published(results, one, sojourn_ms)
         rows.setdefault((f"{memory}", f"{delta}"), {})[f"M = {m}"] = of
-    return measured("The same by the paper's protocol, four transfers of 10 MB over 75 kB/s", ("k", "Δ, ms"), rows)
+    return measured(
+        "The same by the paper's protocol, four transfers of 10 MB over 75 kB/s",
+        ("k", "Δ, ms"),
+        rows,
+    )
 
 
 def _draw(found: Found, sojourn_ms: int) -> Figure:
     curves = [
-        curve(f"Δ {delta} ms, k = {memory}", MEANS, [interval(found[memory, delta, m]) for m in MEANS])
+        curve(
+            f"Δ {delta} ms, k = {memory}", MEANS, [interval(found[memory, delta, m]) for m in MEANS]
+        )
         for memory in MEMORIES
         for delta in ROUND_TRIPS_MS
     ]
     title = f"EFFCAP: over how many measurements to take means; τ = {sojourn_ms} ms"
     return plot.curves(
-        curves, "M: measurements a mean (of 30 ms each)", "efficiency (of the mean capacity)", title, y_from=Y_FROM
+        curves,
+        "M: measurements a mean (of 30 ms each)",
+        "efficiency (of the mean capacity)",
+        title,
+        y_from=Y_FROM,
     )
 
 

@@ -8,7 +8,18 @@ from matplotlib.figure import Figure
 
 from ackclock import plot
 from ackclock.metrics import interval
-from ackclock.reproduction import Band, Basis, Claim, Comparison, Experiment, Origin, Outcome, Setting, Table, words
+from ackclock.reproduction import (
+    Band,
+    Basis,
+    Claim,
+    Comparison,
+    Experiment,
+    Origin,
+    Outcome,
+    Setting,
+    Table,
+    words,
+)
 from ackclock.result import Result
 from ackclock_reproductions.abr import two_sessions
 from ackclock_reproductions.abr.efficiency import gain
@@ -65,8 +76,14 @@ Results = Mapping[str, Result]
 #: By the label of the pair, and psi.
 Found = Mapping[str, Mapping[float, Shares]]
 
-#: Of the three stretches that the text tells apart, and of the acceptance by the reference simulation.
-SMALL, MIDDLE, LARGE, ONE_TO_THREE = (0.1, 0.3), (1.0, 3.0, 5.0, 10.0, 20.0), (60.0, 100.0), (1.0, 2.0, 3.0)
+#: Of the three stretches that the text tells apart, and of the acceptance by the reference
+#: simulation.
+SMALL, MIDDLE, LARGE, ONE_TO_THREE = (
+    (0.1, 0.3),
+    (1.0, 3.0, 5.0, 10.0, 20.0),
+    (60.0, 100.0),
+    (1.0, 2.0, 3.0),
+)
 SLIGHTLY_LESS = (0.3, 1.0, 2.0, 3.0, 20.0)
 
 
@@ -177,13 +194,27 @@ def _conclude(
     own = (
         Setting("sessions", "Δ 240 and 360 ms, a buffer of 18 packets", Origin.PRINTED),
         Setting("feedback", "half of it for each session", Origin.PRINTED),
-        Setting("case 1: M and N", "8 and 88 for session 1, 12 and 132 for session 2", Origin.INFERRED),
+        Setting(
+            "case 1: M and N", "8 and 88 for session 1, 12 and 132 for session 2", Origin.INFERRED
+        ),
         Setting("case 2: M and N", "10 and 110 for both, of the mean round trip", Origin.INFERRED),
-        Setting("efficiency of a session", "over the whole link's capacity: half at most", Origin.INFERRED),
-        Setting("which psi", "by the longer round trip: " + ", ".join(f"{psi:g}" for psi in PSIS), Origin.GUESSED),
+        Setting(
+            "efficiency of a session",
+            "over the whole link's capacity: half at most",
+            Origin.INFERRED,
+        ),
+        Setting(
+            "which psi",
+            "by the longer round trip: " + ", ".join(f"{psi:g}" for psi in PSIS),
+            Origin.GUESSED,
+        ),
         Setting("runs", lengths(results), Origin.GUESSED),
         PROTOCOL,
-        Setting("two transfers at once", "who takes longer has the link to itself in the end", Origin.GUESSED),
+        Setting(
+            "two transfers at once",
+            "who takes longer has the link to itself in the end",
+            Origin.GUESSED,
+        ),
         COMPARED,
     )
     return Outcome(
@@ -197,7 +228,9 @@ def _comparison(results: Results, pairs: Sequence[Pair]) -> Comparison:
     for pair in pairs:
         shares = two_sessions.found(results, pair.timed_exactly)
         for psi, texts in INDEPENDENT[pair.label].items():
-            for name, text, of in zip(NAMES, texts, (shares[psi].near, shares[psi].far), strict=True):
+            for name, text, of in zip(
+                NAMES, texts, (shares[psi].near, shares[psi].far), strict=True
+            ):
                 row = (pair.label, f"{psi:g}")
                 excepted = PHASES if (*row, name) in PHASED else ""
                 cells.append(beside(row, name, text, STANDARD_ERROR, of, excepted))
@@ -214,28 +247,40 @@ PHASED = {
 
 
 def _table(found: Found) -> Table:
-    rows: Rows = {(label, f"{psi:g}"): of.row for label, shares in found.items() for psi, of in shares.items()}
-    return measured("Efficiency of each session, over all of the capacity", ("feedback", "psi"), rows)
+    rows: Rows = {
+        (label, f"{psi:g}"): of.row for label, shares in found.items() for psi, of in shares.items()
+    }
+    return measured(
+        "Efficiency of each session, over all of the capacity", ("feedback", "psi"), rows
+    )
 
 
 def _published(results: Results, pairs: Sequence[Pair]) -> Table:
     rows: Rows = {
-        (pair.label, f"{psi:g}"): row for pair in pairs for psi, row in two_sessions.published(results, pair).items()
+        (pair.label, f"{psi:g}"): row
+        for pair in pairs
+        for psi, row in two_sessions.published(results, pair).items()
     }
     return measured(
-        "The same by the paper's protocol, four times two transfers of 10 MB, over 75 kB/s", ("feedback", "psi"), rows
+        "The same by the paper's protocol, four times two transfers of 10 MB, over 75 kB/s",
+        ("feedback", "psi"),
+        rows,
     )
 
 
 def _draw(found: Found) -> Figure:
-    half = plot.Curve("half of the link, in cells", [PSIS[0], PSIS[-1]], [CELLS / 2] * 2, "reference")
+    half = plot.Curve(
+        "half of the link, in cells", [PSIS[0], PSIS[-1]], [CELLS / 2] * 2, "reference"
+    )
     curves = [
         curve(f"{label}: {name}", PSIS, [interval(of[number]) for of in shares.values()])
         for label, shares in found.items()
         for number, name in enumerate(NAMES)
     ]
     title = f"Sessions of 240 and 360 ms: {' and '.join(found)}"
-    return plot.curves([half, *curves], X_LABEL, "efficiency (of the mean capacity)", title, log_x=True)
+    return plot.curves(
+        [half, *curves], X_LABEL, "efficiency (of the mean capacity)", title, log_x=True
+    )
 
 
 def _entry(

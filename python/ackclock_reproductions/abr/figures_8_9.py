@@ -1,7 +1,8 @@
 """Figures 8 and 9: the renewal analysis beside the testbed, with INSTCAP and for TCP alone.
 
-What the analysis leaves out is told apart by a simulation of what it assumes: a link that changes at multiples of the
-round trip, a host that follows one round trip later, and a timeout of one and a half of them.
+What the analysis leaves out is told apart by a simulation of what it assumes: a link that changes
+at multiples of the round trip, a host that follows one round trip later, and a timeout of one and a
+half of them.
 """
 
 from collections.abc import Mapping
@@ -14,13 +15,41 @@ from matplotlib.figure import Figure
 from ackclock import plot
 from ackclock.metrics import Interval, interval
 from ackclock.models import explicit_rate
-from ackclock.reproduction import Band, Basis, Claim, Comparison, Origin, Outcome, Run, Setting, Table, words
+from ackclock.reproduction import (
+    Band,
+    Basis,
+    Claim,
+    Comparison,
+    Origin,
+    Outcome,
+    Run,
+    Setting,
+    Table,
+    words,
+)
 from ackclock.result import Result
 from ackclock_reproductions.abr import over_psi
 from ackclock_reproductions.abr.efficiency import gain
 from ackclock_reproductions.abr.loop import BOTTLENECK, INSTCAP, NONE, Feedback, fixed_timer
-from ackclock_reproductions.abr.over_psi import BUFFER, LARGE, SMALL, X_LABEL, Y_FROM, Efficiencies, Found, Part, Scheme
-from ackclock_reproductions.abr.paper import PROTOCOL, SLOWDOWN, WINDOW_PACKETS, basis, entry, settings
+from ackclock_reproductions.abr.over_psi import (
+    BUFFER,
+    LARGE,
+    SMALL,
+    X_LABEL,
+    Y_FROM,
+    Efficiencies,
+    Found,
+    Part,
+    Scheme,
+)
+from ackclock_reproductions.abr.paper import (
+    PROTOCOL,
+    SLOWDOWN,
+    WINDOW_PACKETS,
+    basis,
+    entry,
+    settings,
+)
 from ackclock_reproductions.replicates import Rows, curve, measured, of_replicates
 
 BUFFERS = (10, 12)
@@ -77,7 +106,10 @@ def analysis(label: str, buffer: int, psi: float, reward: str) -> float:
 
 @cache
 def _states(label: str, buffer: int) -> explicit_rate.States:
-    sources = {INSTCAP.label: explicit_rate.InstantaneousCapacity(), NONE.label: explicit_rate.Unregulated()}
+    sources = {
+        INSTCAP.label: explicit_rate.InstantaneousCapacity(),
+        NONE.label: explicit_rate.Unregulated(),
+    }
     loop = explicit_rate.Loop(ROUND_TRIP_PACKETS, buffer, SLOWDOWN, WINDOW_PACKETS)
     return explicit_rate.enumerate_states(loop, sources[label])
 
@@ -95,7 +127,9 @@ def runs_of_9() -> Mapping[str, Run]:
 def _runs(feedback: Feedback) -> dict[str, Run]:
     observed = [Scheme(feedback, buffer) for buffer in BUFFERS]
     assumed = over_psi.runs([exact(feedback, buffer) for buffer in BUFFERS], EXACT)
-    return over_psi.runs(observed, SMALL, LARGE) | over_psi.transfers(observed, SMALL, LARGE) | assumed
+    return (
+        over_psi.runs(observed, SMALL, LARGE) | over_psi.transfers(observed, SMALL, LARGE) | assumed
+    )
 
 
 def conclude_8(results: Results) -> Outcome:
@@ -167,7 +201,9 @@ def conclude_9(results: Results) -> Outcome:
         "the coarse timer waits longer than the analysis allows; simulated as the analysis assumes it is 13 to 16 % "
         "there",
     )
-    others = {(NONE.label, SMALLEST_BUFFER): over_psi.found(results, Scheme(NONE, SMALLEST_BUFFER), LARGE)}
+    others = {
+        (NONE.label, SMALLEST_BUFFER): over_psi.found(results, Scheme(NONE, SMALLEST_BUFFER), LARGE)
+    }
     return _outcome(rests, NONE, results, claims, others)
 
 
@@ -176,11 +212,17 @@ FAR_BELOW = 20.0
 
 
 def _observed(results: Results, feedback: Feedback) -> dict[int, Efficiencies]:
-    return {buffer: over_psi.found(results, Scheme(feedback, buffer), SMALL, LARGE) for buffer in BUFFERS}
+    return {
+        buffer: over_psi.found(results, Scheme(feedback, buffer), SMALL, LARGE)
+        for buffer in BUFFERS
+    }
 
 
 def _assumed(results: Results, feedback: Feedback) -> dict[int, Efficiencies]:
-    return {buffer: over_psi.found(results, exact(feedback, buffer), EXACT, cells=1) for buffer in BUFFERS}
+    return {
+        buffer: over_psi.found(results, exact(feedback, buffer), EXACT, cells=1)
+        for buffer in BUFFERS
+    }
 
 
 def _analysed(feedback: Feedback, buffer: int, psi: float, reward: str) -> float:
@@ -195,7 +237,9 @@ def _below(lower: float | list[float], upper: float | list[float]) -> Interval:
 
 def _order(observed: Efficiencies, psi: float) -> Claim:
     least = interval(observed[psi])
-    middle, most = (_analysed(INSTCAP, BUFFER, psi, reward) for reward in ("conservative", "optimistic"))
+    middle, most = (
+        _analysed(INSTCAP, BUFFER, psi, reward) for reward in ("conservative", "optimistic")
+    )
     return Claim(
         "For psi of 80 and more what is observed is lowest, the conservative analysis in the middle, the "
         f"optimistic on top: at psi = {psi:g}",
@@ -228,7 +272,8 @@ def _near_the_assumed(assumed: Efficiencies, buffer: int) -> Claim:
     )  # fmt: skip
 
 
-#: From which psi on the analysis, whose packets come back to back, has about as many losses as the simulation.
+#: From which psi on the analysis, whose packets come back to back, has about as many losses as the
+#: simulation.
 NEAR = 20.0
 
 
@@ -245,7 +290,9 @@ def _loss_free(results: Results) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-def _outcome(rests: Basis, feedback: Feedback, results: Results, claims: tuple[Claim, ...], others: Found) -> Outcome:
+def _outcome(
+    rests: Basis, feedback: Feedback, results: Results, claims: tuple[Claim, ...], others: Found
+) -> Outcome:
     """Of a scheme; others are compared alone."""
     observed, assumed = _observed(results, feedback), _assumed(results, feedback)
     found = {(feedback.label, buffer): of for buffer, of in observed.items()}
@@ -253,27 +300,44 @@ def _outcome(rests: Basis, feedback: Feedback, results: Results, claims: tuple[C
     own = (
         Setting("loop", "Δ 200 ms or 40 packets, buffers of 10 and 12 packets", Origin.PRINTED),
         Setting("runs", over_psi.lengths(results), Origin.GUESSED),
-        Setting("probabilities of the analysis", "p = 1/psi from one round trip to the next", Origin.INFERRED),
+        Setting(
+            "probabilities of the analysis",
+            "p = 1/psi from one round trip to the next",
+            Origin.INFERRED,
+        ),
         PROTOCOL,
     )
-    comparisons = (_comparison(results, feedback, assumed), over_psi.beside_reference({**found, **others}))
-    tables = (_table(feedback, observed, assumed), over_psi.transfers_table(results, shown, SMALL, LARGE))
+    comparisons = (
+        _comparison(results, feedback, assumed),
+        over_psi.beside_reference({**found, **others}),
+    )
+    tables = (
+        _table(feedback, observed, assumed),
+        over_psi.transfers_table(results, shown, SMALL, LARGE),
+    )
     return Outcome(
         rests, comparisons, partial(_draw, feedback, observed), claims, settings(*own), tables
     )  # fmt: skip
 
 
-def _comparison(results: Results, feedback: Feedback, assumed: Mapping[int, Efficiencies]) -> Comparison:
+def _comparison(
+    results: Results, feedback: Feedback, assumed: Mapping[int, Efficiencies]
+) -> Comparison:
     cells = []
     for buffer in BUFFERS:
         timeouts = over_psi.timeouts(results, exact(feedback, buffer), EXACT)
         for psi, (efficiency, rate) in INDEPENDENT[feedback.label, buffer].items():
             row = (f"{buffer}", f"{psi:g}")
-            # Chance falls off with the root of how many they counted: rate times round trips, of 30 packets at most.
+            # Chance falls off with the root of how many they counted: rate times round trips, of 30
+            # packets at most.
             counted = float(rate) * PACKETS / (30 * float(efficiency))
             cells += [
-                over_psi.beside(row, "efficiency", efficiency, STANDARD_ERROR, assumed[buffer][psi]),
-                over_psi.beside(row, "timeouts per Δ", rate, float(rate) / sqrt(counted), timeouts[psi]),
+                over_psi.beside(
+                    row, "efficiency", efficiency, STANDARD_ERROR, assumed[buffer][psi]
+                ),
+                over_psi.beside(
+                    row, "timeouts per Δ", rate, float(rate) / sqrt(counted), timeouts[psi]
+                ),
             ]
     return Comparison(
         f"{feedback.label} as the analysis assumes, without cells, beside a reference simulation", Origin.REFERENCE,
@@ -281,7 +345,9 @@ def _comparison(results: Results, feedback: Feedback, assumed: Mapping[int, Effi
     )  # fmt: skip
 
 
-def _table(feedback: Feedback, observed: Mapping[int, Efficiencies], assumed: Mapping[int, Efficiencies]) -> Table:
+def _table(
+    feedback: Feedback, observed: Mapping[int, Efficiencies], assumed: Mapping[int, Efficiencies]
+) -> Table:
     rows: Rows = {}
     for buffer in BUFFERS:
         for psi in sorted({*observed[buffer], *assumed[buffer]}):
@@ -292,7 +358,9 @@ def _table(feedback: Feedback, observed: Mapping[int, Efficiencies], assumed: Ma
                 row["as assumed"] = interval(np.multiply(assumed[buffer][psi], feedback.cells))
             if psi >= ANALYSED[0]:
                 for reward in ("conservative", "optimistic"):
-                    row[f"{reward} analysis"] = Interval(_analysed(feedback, buffer, psi, reward), nan, 1)
+                    row[f"{reward} analysis"] = Interval(
+                        _analysed(feedback, buffer, psi, reward), nan, 1
+                    )
     return measured(f"Efficiency, {feedback.label}", ("buffer", "psi"), rows)
 
 
@@ -306,7 +374,9 @@ def _draw(feedback: Feedback, observed: Mapping[int, Efficiencies]) -> Figure:
         means = [interval(observed[buffer][psi]) for psi in psis]
         curves.append(curve(f"simulated testbed, {buffer} packets", psis, means))
     title = f"{feedback.label}: analysis and simulated testbed"
-    return plot.curves(curves, X_LABEL, "efficiency (of the mean capacity)", title, log_x=True, y_from=Y_FROM)
+    return plot.curves(
+        curves, X_LABEL, "efficiency (of the mean capacity)", title, log_x=True, y_from=Y_FROM
+    )
 
 
 FIGURE_8 = entry(

@@ -1,7 +1,8 @@
 """The paper's testbed as a scenario: senders, the hosts' servers, the bottleneck that moves, and the way back.
 
-All of the round trip is on the way back, one for each session. The bottleneck's rate is the same function of time
-whoever sends over it and whatever is fed back, so that schemes are compared on the very same link.
+All of the round trip is on the way back, one for each session. The bottleneck's rate is the same
+function of time whoever sends over it and whatever is fed back, so that schemes are compared on the
+very same link.
 """
 
 from collections.abc import Sequence
@@ -38,7 +39,8 @@ class Feedback(NamedTuple):
 
     Attributes:
         label: In figures and tables.
-        algorithm: As in a scenario; None if nothing is fed back and no host has a server of its own.
+        algorithm: As in a scenario; None if nothing is fed back and no host has a server of its
+            own.
     """
 
     label: str
@@ -97,12 +99,14 @@ class Sender:
         } | self.transport
 
 
-#: Which timer the testbed's TCP had is not known; most numbers of the text come out with that of BSD: a second at
-#: least, in ticks of half a second.
+#: Which timer the testbed's TCP had is not known; most numbers of the text come out with that of
+#: BSD: a second at least, in ticks of half a second.
 COARSE = Sender("coarse timer")
-#: The same but for round trips of more than half a second, as they are with a full host: what the reference
-#: simulation, whose numbers ours are compared with, turned out to have.
-TIMED_EXACTLY = Sender("coarse timer, round trips timed exactly", {"clock_granularity": "0 s", "rto_minimum": "1 s"})
+#: The same but for round trips of more than half a second, as they are with a full host: what the
+#: reference simulation, whose numbers ours are compared with, turned out to have.
+TIMED_EXACTLY = Sender(
+    "coarse timer, round trips timed exactly", {"clock_granularity": "0 s", "rto_minimum": "1 s"}
+)
 LINUX_TIMER = Sender("timer of Linux", {"clock_granularity": "10 ms", "rto_minimum": "200 ms"})
 
 
@@ -156,9 +160,10 @@ class Loop:
         sessions: Who sends; they share what is fed back.
         buffer: How many packets may wait at the bottleneck, besides the one in service.
         sender: Of every session.
-        exact: Whether the link changes at multiples of the round trip alone, and a host has its rate of one round trip
-            ago, as in the renewal analysis. If not the link may change every 30 ms, is measured as often, and what was
-            measured is known a round trip later. Of sessions that have one round trip.
+        exact: Whether the link changes at multiples of the round trip alone, and a host has its
+            rate of one round trip ago, as in the renewal analysis. If not the link may change every
+            30 ms, is measured as often, and what was measured is known a round trip later. Of
+            sessions that have one round trip.
     """
 
     sessions: tuple[Session, ...]
@@ -166,7 +171,9 @@ class Loop:
     sender: Sender = COARSE
     exact: bool = False
 
-    def scenario(self, points: Sequence[Point], replicates: int = REPLICATES, **more: object) -> Scenario:
+    def scenario(
+        self, points: Sequence[Point], replicates: int = REPLICATES, **more: object
+    ) -> Scenario:
         """A sweep over how fast the link changes.
 
         Args:
@@ -174,7 +181,8 @@ class Loop:
             replicates: How many.
             more: Fields of the scenario.
         """
-        # Samples where measuring begins and where it ends say what the link could have sent in between.
+        # Samples where measuring begins and where it ends say what the link could have sent in
+        # between.
         varied = (f"hops.{BOTTLENECK}.link.mean_sojourn", "duration", "warmup", "sample_interval")
         swept = [
             [_milliseconds(one.sojourn_s)]
@@ -200,7 +208,8 @@ class Loop:
         duration_s = TRANSFER_BYTES / (LOW_KB_PER_S * 1000 / 5)
         points = [Point(one, duration_s) for one in sojourns_s]
         flows = [
-            self._flow(one) | {"traffic": {"kind": "transfer", "size": f"{payload} bytes"}} for one in self.sessions
+            self._flow(one) | {"traffic": {"kind": "transfer", "size": f"{payload} bytes"}}
+            for one in self.sessions
         ]
         return self.scenario(points, TRANSFERS, flows=flows)
 

@@ -1,8 +1,9 @@
 """The study on real Linux: how much of what feedback gains is left after thirty years of TCP?
 
-The hops are those of the simulated testbed, in real time; senders and receivers are the kernel's. Every case runs on
-the same realisation of the link, replicate by replicate, and so does the engine's simulation beside it. Rates are low,
-so that all runs of one psi go side by side, each between hosts of its own.
+The hops are those of the simulated testbed, in real time; senders and receivers are the kernel's.
+Every case runs on the same realisation of the link, replicate by replicate, and so does the
+engine's simulation beside it. Rates are low, so that all runs of one psi go side by side, each
+between hosts of its own.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,12 +17,31 @@ from numpy.typing import NDArray
 
 from ackclock import metrics, plot, units
 from ackclock.metrics import Interval, by_replicate, interval
-from ackclock.reproduction import Band, Basis, Claim, Experiment, Origin, Outcome, Run, Setting, Table
+from ackclock.reproduction import (
+    Band,
+    Basis,
+    Claim,
+    Experiment,
+    Origin,
+    Outcome,
+    Run,
+    Setting,
+    Table,
+)
 from ackclock.reproduction import measured as measurement
 from ackclock.reproduction.words import from_to
 from ackclock.result import Result
 from ackclock.scenario import Scenario
-from ackclock_reproductions.abr.loop import BOTTLENECK, INSTCAP, NONE, SESSION, Feedback, Point, Sender, alone
+from ackclock_reproductions.abr.loop import (
+    BOTTLENECK,
+    INSTCAP,
+    NONE,
+    SESSION,
+    Feedback,
+    Point,
+    Sender,
+    alone,
+)
 from ackclock_reproductions.abr.over_psi import BUFFER, EFFCAP, X_LABEL
 from ackclock_reproductions.abr.paper import GROUP, PACKET_BYTES, ROUND_TRIP_S, settings
 from ackclock_reproductions.emulated import ENGINE, LINUX, kernel, trust
@@ -30,9 +50,10 @@ from ackclock_reproductions.replicates import Rows, curve, measured
 SOURCE = "ackclock, guide “Reproducing published results”, 2026"
 
 _TIMER = {"rto_floor": "variance", "rto_minimum": "800 ms", "clock_granularity": "0 s"}
-#: Linux adds the least of four deviations to the smoothed round-trip time: a second, as the testbed's TCP seems to have
-#: had, is a round trip and so much more. Ticks of half a second the kernel has not. What it cannot be told is to count
-#: ACKs one by one: an ACK that fills a hole covers many packets, and opens the window for as many at once.
+#: Linux adds the least of four deviations to the smoothed round-trip time: a second, as the
+#: testbed's TCP seems to have had, is a round trip and so much more. Ticks of half a second the
+#: kernel has not. What it cannot be told is to count ACKs one by one: an ACK that fills a hole
+#: covers many packets, and opens the window for as many at once.
 IMITATED = Sender("of 1998, imitated", _TIMER | {"byte_counting": "all"})
 #: The same where ACKs are counted, as in 1998. The engine's alone.
 OF_1998 = Sender("of 1998", _TIMER)
@@ -61,7 +82,8 @@ FEEDBACKS = (NONE, INSTCAP, EFFCAP)
 CASES = tuple(Case(sender, feedback) for sender in SENDERS for feedback in FEEDBACKS)
 CASES_OF_1998 = tuple(Case(OF_1998, feedback) for feedback in FEEDBACKS)
 
-#: How long each replicate lasts: the longer the link stays at a rate, the more of a run is its luck.
+#: How long each replicate lasts: the longer the link stays at a rate, the more of a run is its
+#: luck.
 DURATIONS_S = {0.3: 60.0, 1.0: 60.0, 5.0: 60.0, 20.0: 180.0, 60.0: 300.0, 100.0: 300.0}
 REPLICATES = 6
 #: All runs of one psi at once take a processor, about.
@@ -75,7 +97,8 @@ SPARE = SIDE_BY_SIDE // 10
 
 #: What the paper says that feedback is worth, in percent.
 WORTH = from_to("25", "30")
-#: Efficiencies this near are the same: what is accepted between the analysis and a simulation of what it assumes.
+#: Efficiencies this near are the same: what is accepted between the analysis and a simulation of
+#: what it assumes.
 AGREE = 0.02
 
 ENGINE_OF_1998 = "engine, of 1998"
@@ -88,9 +111,13 @@ def named(method: str, psi: float) -> str:
     return f"{method}, psi {psi:g}"
 
 
-def scenario(psi: float, duration_s: float, replicates: int = REPLICATES, cases: tuple[Case, ...] = CASES) -> Scenario:
+def scenario(
+    psi: float, duration_s: float, replicates: int = REPLICATES, cases: tuple[Case, ...] = CASES
+) -> Scenario:
     """One point for each case, all on the same link."""
-    with_host = alone(INSTCAP, BUFFER, IMITATED).scenario([Point(psi * ROUND_TRIP_S, duration_s)], replicates)
+    with_host = alone(INSTCAP, BUFFER, IMITATED).scenario(
+        [Point(psi * ROUND_TRIP_S, duration_s)], replicates
+    )
     host, bottleneck = with_host.tree["flows"][0]["route"]
     # Without feedback nobody goes through the host's server, whatever it would do.
     varied = (f"flows.{SESSION}.transport", f"flows.{SESSION}.route", f"hops.{host}.link.algorithm")
@@ -123,7 +150,8 @@ def runs() -> Mapping[str, Run]:
 def efficiencies(result: Result, case: Case, cells: float | None = None) -> NDArray[np.float64]:
     """Of each replicate, headers included, over what the link could have sent in that run.
 
-    Not a number for those that are unreliable, so that replicates of two cases are of the same link.
+    Not a number for those that are unreliable, so that replicates of two cases are of the same
+    link.
 
     Args:
         result: Of `scenario` with the cases of its sender.
@@ -141,12 +169,16 @@ def efficiencies(result: Result, case: Case, cells: float | None = None) -> NDAr
     return np.array([known.get(one, nan) for one in range(result.run["replicates"])])
 
 
-def gain(result: Result, sender: Sender, feedback: Feedback, cells: float | None = None) -> Interval:
+def gain(
+    result: Result, sender: Sender, feedback: Feedback, cells: float | None = None
+) -> Interval:
     """Of feedback over none, in per cent, replicate by replicate on the same link."""
     return interval(_gains(result, sender, feedback, cells))
 
 
-def _gains(result: Result, sender: Sender, feedback: Feedback, cells: float | None = None) -> NDArray[np.float64]:
+def _gains(
+    result: Result, sender: Sender, feedback: Feedback, cells: float | None = None
+) -> NDArray[np.float64]:
     with_it, without = (efficiencies(result, Case(sender, one), cells) for one in (feedback, NONE))
     return 100 * (with_it / without - 1)
 
@@ -161,11 +193,20 @@ def conclude(results: Results) -> Outcome:
     """What Linux gets, beside the engine."""
     psis = [psi for psi in DURATIONS_S if named(LINUX, psi) in results]
     claims = (_timeouts_alone(results), *_of_gains(results, max(psis)), _agreement(results, psis))
-    tables = (_efficiency_table(results, psis), _gain_table(results, psis), _recovery_table(results), trust(results))
-    return Outcome(Basis(_TAKEN), (), partial(_draw, results, psis), claims, _settings(results, psis), tables)
+    tables = (
+        _efficiency_table(results, psis),
+        _gain_table(results, psis),
+        _recovery_table(results),
+        trust(results),
+    )
+    return Outcome(
+        Basis(_TAKEN), (), partial(_draw, results, psis), claims, _settings(results, psis), tables
+    )
 
 
-_TAKEN = "the testbed's TCP imitated by a kernel whose timer alone tells of losses; its timer guessed"
+_TAKEN = (
+    "the testbed's TCP imitated by a kernel whose timer alone tells of losses; its timer guessed"
+)
 #: Why the imitated sender gains more.
 _WHY = (
     "Linux counts all that an ACK covers; what it sends at once where one fills a hole overflows the buffer again, "
@@ -176,7 +217,9 @@ _WHY = (
 def _timeouts_alone(results: Results) -> Claim:
     imitated = [case for case in CASES if case.sender is IMITATED]
     counted = [_recoveries(results, case) for case in imitated]
-    otherwise, timeouts = (sum(sum(one[name]) for one in counted) for name in (_OTHERWISE, _TIMEOUTS))
+    otherwise, timeouts = (
+        sum(sum(one[name]) for one in counted) for name in (_OTHERWISE, _TIMEOUTS)
+    )
     return Claim(
         "Every recovery of the imitated sender is a timeout: what its captures show besides",
         f"{otherwise:.0f} packets sent again otherwise, {timeouts:.0f} timeouts",
@@ -192,9 +235,7 @@ def _of_gains(results: Results, psi: float) -> tuple[Claim, ...]:
     linux, engine = results[named(LINUX, psi)], results[named(ENGINE_OF_1998, psi)]
     then = efficiencies(engine, Case(OF_1998, NONE))
     claim = partial(Claim.of, documented=None)
-    worth = (
-        f"Feedback is worth 25 to 30 % where the link changes slowly: INSTCAP's gain at psi = {psi:g} with the sender"
-    )
+    worth = f"Feedback is worth 25 to 30 % where the link changes slowly: INSTCAP's gain at psi = {psi:g} with the sender"
     return (
         claim(f"{worth} {OF_1998.label}, simulated", gain(engine, OF_1998, INSTCAP), WORTH, "%"),
         claim(f"{worth} {IMITATED.label}", gain(linux, IMITATED, INSTCAP), WORTH, "%", why=_WHY),
@@ -221,7 +262,9 @@ def _of_gains(results: Results, psi: float) -> tuple[Claim, ...]:
 def _agreement(results: Results, psis: list[float]) -> Claim:
     """Of the senders that both have; what a kernel makes of a sender that it is not is another matter."""
     residuals = {
-        f"{case.sender.label}, {case.feedback.label}, at psi = {psi:g}": residual(results, psi, case)
+        f"{case.sender.label}, {case.feedback.label}, at psi = {psi:g}": residual(
+            results, psi, case
+        )
         for psi in psis
         for case in CASES
         if case.sender in TODAY
@@ -239,7 +282,8 @@ def _efficiency_table(results: Results, psis: list[float]) -> Table:
     for case in CASES:
         for psi in psis:
             rows[case.sender.label, case.feedback.label, f"{psi:g}"] = {
-                method: interval(efficiencies(results[named(method, psi)], case)) for method in (LINUX, ENGINE)
+                method: interval(efficiencies(results[named(method, psi)], case))
+                for method in (LINUX, ENGINE)
             } | {"Linux less engine, same links": residual(results, psi, case)}
     for case in CASES_OF_1998:
         for psi in psis:
@@ -261,7 +305,8 @@ def _gain_table(results: Results, psis: list[float]) -> Table:
     for psi in psis:
         engine = results[named(ENGINE_OF_1998, psi)]
         rows[OF_1998.label, f"{psi:g}"] = {
-            f"{feedback.label}, engine, %": gain(engine, OF_1998, feedback) for feedback in (INSTCAP, EFFCAP)
+            f"{feedback.label}, engine, %": gain(engine, OF_1998, feedback)
+            for feedback in (INSTCAP, EFFCAP)
         }
     return measured("What feedback gains over none, on the same links", ("sender", "psi"), rows)
 
@@ -278,7 +323,9 @@ _COUNTED: Mapping[str, Callable[[Mapping[str, float]], float]] = {
 def _recoveries(results: Results, case: Case) -> dict[str, list[float]]:
     """What the captures at the senders show, of each run."""
     connections = results[measurement(named(LINUX, CAPTURED))].tables["connections"].to_pylist()
-    own = [row for row in connections if row["point"] == CASES.index(case) and row["flow"] == SESSION]
+    own = [
+        row for row in connections if row["point"] == CASES.index(case) and row["flow"] == SESSION
+    ]
     return {name: [count(row) for row in own] for name, count in _COUNTED.items()}
 
 
@@ -289,11 +336,17 @@ def _recovery_table(results: Results) -> Table:
         }
         for case in CASES
     }
-    return measured(f"How losses are repaired at psi = {CAPTURED:g}, by captures, a run", ("sender", "feedback"), rows)
+    return measured(
+        f"How losses are repaired at psi = {CAPTURED:g}, by captures, a run",
+        ("sender", "feedback"),
+        rows,
+    )
 
 
 def _settings(results: Results, psis: list[float]) -> tuple[Setting, ...]:
-    lengths = ", ".join(f"{results[named(LINUX, psi)].points[0]['scenario']['duration']} at {psi:g}" for psi in psis)
+    lengths = ", ".join(
+        f"{results[named(LINUX, psi)].points[0]['scenario']['duration']} at {psi:g}" for psi in psis
+    )
     replicates = results[named(LINUX, psis[0])].run["replicates"]
     imitated = (
         "Reno without SACK, RACK, tail-loss probes and F-RTO, to whose socket no duplicate ACK comes; an ACK for each "
@@ -304,7 +357,11 @@ def _settings(results: Results, psis: list[float]) -> tuple[Setting, ...]:
         Setting("senders and receivers", kernel(results[named(LINUX, psis[0])]), Origin.CHOSEN),
         Setting("sender of 1998", imitated, Origin.GUESSED),
         Setting("senders of today", "the kernel's own settings, but for the window", Origin.CHOSEN),
-        Setting("packets", "500 bytes, 40 of them header, with timestamps 52; headers count", Origin.PRINTED),
+        Setting(
+            "packets",
+            "500 bytes, 40 of them header, with timestamps 52; headers count",
+            Origin.PRINTED,
+        ),
         Setting("loop", "Δ 200 ms or 40 packets, a buffer of 10", Origin.PRINTED),
         Setting(
             "runs",

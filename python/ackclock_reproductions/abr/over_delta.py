@@ -7,7 +7,16 @@ from ackclock.metrics import Interval
 from ackclock.reproduction import Run
 from ackclock.result import Result
 from ackclock_reproductions.abr.efficiency import as_published, efficiencies
-from ackclock_reproductions.abr.loop import COARSE, SESSION, TIMED_EXACTLY, Feedback, Loop, Point, Sender, Session
+from ackclock_reproductions.abr.loop import (
+    COARSE,
+    SESSION,
+    TIMED_EXACTLY,
+    Feedback,
+    Loop,
+    Point,
+    Sender,
+    Session,
+)
 from ackclock_reproductions.abr.over_psi import BUFFER, COMPARED_REPLICATES
 
 #: tau of the figures, in ms.
@@ -32,7 +41,9 @@ class Scheme(NamedTuple):
     @property
     def loop(self) -> Loop:
         """What is run."""
-        return Loop((Session(SESSION, self.round_trip_ms / 1000, self.feedback),), BUFFER, self.sender)
+        return Loop(
+            (Session(SESSION, self.round_trip_ms / 1000, self.feedback),), BUFFER, self.sender
+        )
 
     @property
     def run(self) -> str:
@@ -56,7 +67,9 @@ def runs(schemes: Iterable[Scheme]) -> dict[str, Run]:
     found = {}
     for one in schemes:
         found[one.run] = Run(one.loop.scenario(points))
-        found[one.timed_exactly.run] = Run(one.timed_exactly.loop.scenario(points, COMPARED_REPLICATES))
+        found[one.timed_exactly.run] = Run(
+            one.timed_exactly.loop.scenario(points, COMPARED_REPLICATES)
+        )
         found[one.transfers] = Run(one.loop.transfers([sojourn / 1000 for sojourn in SOJOURNS_MS]))
     return found
 
@@ -68,4 +81,6 @@ def found(results: Mapping[str, Result], scheme: Scheme, sojourn_ms: int) -> lis
 
 def published(results: Mapping[str, Result], scheme: Scheme, sojourn_ms: int) -> Interval:
     """What the paper's protocol has of it."""
-    return as_published(results[scheme.transfers], scheme.feedback.cells)[SOJOURNS_MS.index(sojourn_ms)]
+    return as_published(results[scheme.transfers], scheme.feedback.cells)[
+        SOJOURNS_MS.index(sojourn_ms)
+    ]

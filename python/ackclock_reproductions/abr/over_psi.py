@@ -10,8 +10,22 @@ from ackclock import units
 from ackclock.metrics import Interval, interval
 from ackclock.reproduction import Cell, Comparison, Origin, Run, Table
 from ackclock.result import Result
-from ackclock_reproductions.abr.efficiency import as_published, efficiencies, timeouts_per_round_trip
-from ackclock_reproductions.abr.loop import COARSE, INSTCAP, NONE, Feedback, Loop, Point, Sender, alone, effcap
+from ackclock_reproductions.abr.efficiency import (
+    as_published,
+    efficiencies,
+    timeouts_per_round_trip,
+)
+from ackclock_reproductions.abr.loop import (
+    COARSE,
+    INSTCAP,
+    NONE,
+    Feedback,
+    Loop,
+    Point,
+    Sender,
+    alone,
+    effcap,
+)
 from ackclock_reproductions.abr.paper import ROUND_TRIP_S
 from ackclock_reproductions.replicates import Rows, measured
 
@@ -41,7 +55,8 @@ class Part(NamedTuple):
     duration_s: float
 
 
-#: The least psi is a link that changes nearly every 30 ms. Where a link changes every few seconds, runs differ most.
+#: The least psi is a link that changes nearly every 30 ms. Where a link changes every few seconds,
+#: runs differ most.
 SMALL = Part("small psi", (0.16, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0), 1200.0)
 LARGE = Part("large psi", (5.0, 10.0, 20.0, 50.0, 60.0, 80.0, 100.0, 150.0), 4000.0)
 
@@ -89,7 +104,9 @@ def runs(schemes: Iterable[Scheme], *parts: Part) -> dict[str, Run]:
 def transfers(schemes: Iterable[Scheme], *parts: Part) -> dict[str, Run]:
     """The same by the paper's protocol."""
     return {
-        scheme.transfers_of(part): Run(scheme.loop.transfers([psi * ROUND_TRIP_S for psi in part.psis]))
+        scheme.transfers_of(part): Run(
+            scheme.loop.transfers([psi * ROUND_TRIP_S for psi in part.psis])
+        )
         for scheme in schemes
         for part in parts
     }
@@ -99,7 +116,9 @@ def transfers(schemes: Iterable[Scheme], *parts: Part) -> dict[str, Run]:
 Efficiencies = dict[float, list[float]]
 
 
-def found(results: Mapping[str, Result], scheme: Scheme, *parts: Part, cells: float | None = None) -> Efficiencies:
+def found(
+    results: Mapping[str, Result], scheme: Scheme, *parts: Part, cells: float | None = None
+) -> Efficiencies:
     """Efficiencies of a scheme, with what cells leave of them unless told otherwise."""
     share = scheme.feedback.cells if cells is None else cells
     return {
@@ -124,14 +143,18 @@ def published(results: Mapping[str, Result], scheme: Scheme, part: Part) -> dict
     return dict(zip(part.psis, of, strict=True))
 
 
-def transfers_table(results: Mapping[str, Result], named: Mapping[str, Scheme], *parts: Part) -> Table:
+def transfers_table(
+    results: Mapping[str, Result], named: Mapping[str, Scheme], *parts: Part
+) -> Table:
     """What the paper's protocol has of schemes, by psi; each column by the name of its scheme."""
     rows: Rows = {}
     for name, scheme in named.items():
         for part in parts:
             for psi, of in published(results, scheme, part).items():
                 rows.setdefault((f"{psi:g}",), {})[name] = of
-    return measured("The same by the paper's protocol, four transfers of 10 MB over 75 kB/s", ("psi",), rows)
+    return measured(
+        "The same by the paper's protocol, four transfers of 10 MB over 75 kB/s", ("psi",), rows
+    )
 
 
 def schemes(feedbacks: Sequence[Feedback], buffers: Sequence[int]) -> list[Scheme]:
@@ -148,7 +171,12 @@ CRITERION = "three standard errors of the difference; that of the reference simu
 
 
 def beside(
-    row: tuple[str, ...], quantity: str, text: str, standard_error: float, ours: Sequence[float], excepted: str = ""
+    row: tuple[str, ...],
+    quantity: str,
+    text: str,
+    standard_error: float,
+    ours: Sequence[float],
+    excepted: str = "",
 ) -> Cell:
     """A number of the reference simulation, of that standard error, beside our replicates."""
     error = hypot(standard_error, float(np.std(ours, ddof=1)) / sqrt(len(ours)))
@@ -177,7 +205,11 @@ INDEPENDENT: dict[float, tuple[tuple[str, str, str], ...]] = {
 psi, buffer (8, 10, 12) and scheme (none, INSTCAP, EFFCAP); the two with cells."""
 #: Where the two do not agree, and why: by what is fed back, psi and buffer.
 EXCEPTED = {
-    (NONE.label, 0.16, 8): "not known why; the link changes every 30 ms there but for one time in sixteen",
+    (
+        NONE.label,
+        0.16,
+        8,
+    ): "not known why; the link changes every 30 ms there but for one time in sixteen",
     (
         EFFCAP.label,
         5,
@@ -194,9 +226,17 @@ def beside_reference(found: Found) -> Comparison:
             if psi in of:
                 text = by_buffer[BUFFERS.index(buffer)][LABELS.index(label)]
                 excepted = EXCEPTED.get((label, psi, buffer), "")
-                cells.append(beside((f"{psi:g}", f"{buffer}"), label, text, STANDARD_ERROR, of[psi], excepted))
+                cells.append(
+                    beside(
+                        (f"{psi:g}", f"{buffer}"), label, text, STANDARD_ERROR, of[psi], excepted
+                    )
+                )
     return Comparison(
-        "Efficiency beside a reference simulation", Origin.REFERENCE, ("psi", "buffer"), tuple(cells), CRITERION
+        "Efficiency beside a reference simulation",
+        Origin.REFERENCE,
+        ("psi", "buffer"),
+        tuple(cells),
+        CRITERION,
     )
 
 

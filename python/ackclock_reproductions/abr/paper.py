@@ -1,6 +1,7 @@
 """What the paper says of its testbed, and what its entries share.
 
-It could be had as a digest of its text, without figures and without the little words; some numbers are lost.
+It could be had as a digest of its text, without figures and without the little words; some numbers
+are lost.
 """
 
 from functools import partial
@@ -35,10 +36,14 @@ TRANSFER_BYTES, TRANSFERS = 10_000_000, 4
 #: The record of a figure, by its number.
 entry = partial(figure, GROUP, SOURCE)
 
-PROTOCOL = Setting("paper's protocol", "means of four transfers of 10 MB, over 75 kB/s", Origin.PRINTED)
+PROTOCOL = Setting(
+    "paper's protocol", "means of four transfers of 10 MB, over 75 kB/s", Origin.PRINTED
+)
 
 COMPARED = Setting(
-    "timer of what is compared", "the same, but round trips are timed exactly and not in ticks", Origin.INFERRED
+    "timer of what is compared",
+    "the same, but round trips are timed exactly and not in ticks",
+    Origin.INFERRED,
 )
 
 #: What was chosen for all figures, in short.

@@ -86,7 +86,8 @@ CASE_1 = Pair("EFFCAP, case 1", _OWN)
 CASE_2 = Pair("EFFCAP, case 2", _both(effcap_of(MEAN_ROUND_TRIP_S, MEMORY)))
 WITH_INSTCAP = Pair(INSTCAP.label, _both(INSTCAP))
 ALONE = Pair(NONE.label, _both(NONE))
-#: Sent up to 2 ms later, less than half the time of a packet: enough for packets not to keep their places.
+#: Sent up to 2 ms later, less than half the time of a packet: enough for packets not to keep their
+#: places.
 JITTERED = Sender("coarse timer, jittered", {"send_jitter": "2 ms"})
 ALONE_JITTERED = Pair("TCP alone, sent up to 2 ms later", _both(NONE), JITTERED)
 #: What one asks for beside the paper's.
@@ -100,14 +101,19 @@ def runs(pairs: Iterable[Pair], more: Iterable[Pair]) -> dict[str, Run]:
     for pair in pairs:
         found |= _long(pair) | _long(pair.timed_exactly, COMPARED_REPLICATES)
         for part in PARTS:
-            found[pair.transfers_of(part)] = Run(pair.loop.transfers([psi * ROUND_TRIPS_S[1] for psi in part.psis]))
+            found[pair.transfers_of(part)] = Run(
+                pair.loop.transfers([psi * ROUND_TRIPS_S[1] for psi in part.psis])
+            )
     for pair in more:
         found |= _long(pair)
     return found
 
 
 def _long(pair: Pair, replicates: int = REPLICATES) -> dict[str, Run]:
-    points = {part: [Point(psi * ROUND_TRIPS_S[1], part.duration_s) for psi in part.psis] for part in PARTS}
+    points = {
+        part: [Point(psi * ROUND_TRIPS_S[1], part.duration_s) for psi in part.psis]
+        for part in PARTS
+    }
     return {pair.run_of(part): Run(pair.loop.scenario(points[part], replicates)) for part in PARTS}
 
 

@@ -1,6 +1,7 @@
 """HighSpeed TCP at a router: the figures of the paper of 2004 on the effect of the buffer's size.
 
-`router` has the two paths, who crosses them and what models say of them; `paper` what the figures say alike.
+`router` has the two paths, who crosses them and what models say of them; `paper` what the figures
+say alike.
 """
 
 from ackclock.reproduction import Experiment

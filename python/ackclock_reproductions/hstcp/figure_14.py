@@ -29,7 +29,8 @@ from ackclock_reproductions.replicates import Rows, curve, measured, quotient
 MM1K = ("86.28", "93.42", "96.93", "98.92", "99.52", "99.79", "99.91", "99.97")
 SAW_TOOTH = ("84.9", "85.3", "85.9", "87.9", "90.7", "95.0", "99.3", "100.0")
 LAST_DIGIT = 0.1
-#: Of the simulation of windows, by share of the largest buffer: one run, where ours is the mean of three.
+#: Of the simulation of windows, by share of the largest buffer: one run, where ours is the mean of
+#: three.
 WINDOWS = {0.01: "85.5", 0.05: "88.1", 0.1: "91.0", 0.2: "95.4", 0.4: "99.7", 1.0: "100.0"}
 RUN_APART = 1.0
 
@@ -47,7 +48,9 @@ def runs() -> Mapping[str, Run]:
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Utilisation by buffer: of packets, and of four models."""
-    used = {sending: dict(zip(SHARES, utilisation(results[sending]), strict=True)) for sending in PACING}
+    used = {
+        sending: dict(zip(SHARES, utilisation(results[sending]), strict=True)) for sending in PACING
+    }
     said = models()
     compared = (
         *cells(SLOWER, "M/M/1/K, %", MM1K, said["M/M/1/K"]),
@@ -93,7 +96,9 @@ def _windows(ours: Array) -> tuple[Cell, ...]:
     )
 
 
-def _claims(used: Mapping[str, Mapping[float, list[float]]], said: Mapping[str, Array]) -> tuple[Claim, ...]:
+def _claims(
+    used: Mapping[str, Mapping[float, list[float]]], said: Mapping[str, Array]
+) -> tuple[Claim, ...]:
     trains = used[CLOCKED]
     model = dict(zip(COMPARED, said["M/M/1/K"], strict=True))
 
@@ -125,10 +130,16 @@ def _claims(used: Mapping[str, Mapping[float, list[float]]], said: Mapping[str, 
 
 def _draw(results: Mapping[str, Result], said: Mapping[str, Array]) -> Figure:
     curves = [
-        curve(f"packets, {sending}", SLOWER.buffers(), [interval(one) for one in utilisation(results[sending])])
+        curve(
+            f"packets, {sending}",
+            SLOWER.buffers(),
+            [interval(one) for one in utilisation(results[sending])],
+        )
         for sending in PACING
     ]
-    curves += [plot.Curve(label, SLOWER.buffers(COMPARED), list(values)) for label, values in said.items()]
+    curves += [
+        plot.Curve(label, SLOWER.buffers(COMPARED), list(values)) for label, values in said.items()
+    ]
     title = "Ten HighSpeed TCP flows, 1 Gbit/s, 116 to 124 ms, drop-tail"
     return plot.curves(curves, "buffer (packets)", "link busy (%)", title, log_x=True)
 

@@ -49,7 +49,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     """How many times the far flow's rate the near one has, by buffer."""
     result = results[RUN]
     ratios = {
-        buffer: of_replicates(result, rate_ratio("near", "far"), "near", point) for point, buffer in enumerate(BUFFERS)
+        buffer: of_replicates(result, rate_ratio("near", "far"), "near", point)
+        for point, buffer in enumerate(BUFFERS)
     }
     used = {
         buffer: of_replicates(result, "utilisation", BOTTLENECK, point) for point, buffer in enumerate(BUFFERS)
@@ -61,7 +62,10 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         quotient(ratios[most], ratios[least]), Band(most=1), "times", than=1.0,
     )  # fmt: skip
     rows: Rows = {
-        (str(buffer),): {"near over far": interval(ratios[buffer]), "link busy, %": interval(used[buffer])}
+        (str(buffer),): {
+            "near over far": interval(ratios[buffer]),
+            "link busy, %": interval(used[buffer]),
+        }
         for buffer in BUFFERS
     }
     went_in = (
@@ -74,7 +78,9 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         *of_runs(results),
     )
     draw = partial(_draw, {buffer: interval(values) for buffer, values in ratios.items()})
-    return Outcome(basis(), (), draw, (fairer,), went_in, (measured("Shares", ("buffer, packets",), rows),))
+    return Outcome(
+        basis(), (), draw, (fairer,), went_in, (measured("Shares", ("buffer, packets",), rows),)
+    )
 
 
 def _draw(ratios: Mapping[int, Interval]) -> Figure:
@@ -83,7 +89,9 @@ def _draw(ratios: Mapping[int, Interval]) -> Figure:
         curve("near over far", list(ratios), list(ratios.values())),
     ]
     title = "Two HighSpeed TCP flows, 40 and 80 ms, 1 Gbit/s, drop-tail"
-    return plot.curves(curves, "buffer (packets)", "goodput over goodput (ratio)", title, log_x=True)
+    return plot.curves(
+        curves, "buffer (packets)", "goodput over goodput (ratio)", title, log_x=True
+    )
 
 
 EXPERIMENT = entry(

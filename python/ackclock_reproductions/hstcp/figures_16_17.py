@@ -30,7 +30,8 @@ from ackclock_reproductions.hstcp.router import (
 from ackclock_reproductions.replicates import Rows, curve, measured, quotient
 from ackclock_reproductions.scenarios import Tree, packets
 
-#: The lower threshold over the upper one, which is the buffer where that is not above the bandwidth-delay product.
+#: The lower threshold over the upper one, which is the buffer where that is not above the
+#: bandwidth-delay product.
 LOW = 0.4
 P_MAX = 0.1
 RED, ADAPTIVE, DROP_TAIL = "RED", "Adaptive RED", "drop-tail"
@@ -48,7 +49,9 @@ def _red(router: Router, buffer: int) -> Tree:
 
 def _adaptive(router: Router, buffer: int) -> Tree:
     """The lower threshold, half of the target delay, is as it should be; the upper one is three times that."""
-    return _limited("adaptive_red", buffer) | {"target_delay": f"{2000 * LOW * buffer / router.rate:g} ms"}
+    return _limited("adaptive_red", buffer) | {
+        "target_delay": f"{2000 * LOW * buffer / router.rate:g} ms"
+    }
 
 
 def _limited(kind: str, buffer: int) -> Tree:
@@ -69,7 +72,8 @@ class BehindRed:
     Attributes:
         router: Which.
         kinds: Of `QUEUES`.
-        said: The utilisation of the fixed point by an unpublished reference computation, in percent.
+        said: The utilisation of the fixed point by an unpublished reference computation, in
+            percent.
         why: Why analysis and simulation are not close.
     """
 
@@ -90,7 +94,10 @@ class BehindRed:
     def conclude(self, results: Mapping[str, Result]) -> Outcome:
         """Utilisation by buffer: of packets, and of the fixed point."""
         router = self.router
-        used = {kind: dict(zip(SHARES, utilisation(result), strict=True)) for kind, result in results.items()}
+        used = {
+            kind: dict(zip(SHARES, utilisation(result), strict=True))
+            for kind, result in results.items()
+        }
         exact, shortcut = (self._fixed_points(by_shortcut) for by_shortcut in (False, True))
         comparison = Comparison(
             "Utilisation at the fixed point, reference computation", Origin.REFERENCE, ("buffer, packets",),
@@ -107,17 +114,24 @@ class BehindRed:
         drawn = {kind: [interval(values) for values in of.values()] for kind, of in used.items()}
         draw = partial(self._draw, drawn, {"RED, exact": exact, "RED, shortcut": shortcut})
         table = measured("Utilisation by packets", ("buffer",), rows)
-        return Outcome(basis(why=self.why), (comparison,), draw, self._claims(used, exact), went_in, (table,))
+        return Outcome(
+            basis(why=self.why), (comparison,), draw, self._claims(used, exact), went_in, (table,)
+        )
 
     def _fixed_points(self, shortcut: bool) -> Array:
         """Utilisation in percent, at the compared buffers."""
         router = self.router
         round_trips = np.linspace(router.shortest_ms, router.longest_ms, FLOWS) / 1000
-        laws = (Red(buffer, LOW * buffer, float(buffer), P_MAX, shortcut) for buffer in router.buffers(COMPARED))
+        laws = (
+            Red(buffer, LOW * buffer, float(buffer), P_MAX, shortcut)
+            for buffer in router.buffers(COMPARED)
+        )
         found = [fixed_point.solve(law, router.rate, round_trips).utilisation for law in laws]
         return 100 * np.array(found, float)
 
-    def _claims(self, used: Mapping[str, Mapping[float, list[float]]], exact: Array) -> tuple[Claim, ...]:
+    def _claims(
+        self, used: Mapping[str, Mapping[float, list[float]]], exact: Array
+    ) -> tuple[Claim, ...]:
         analysis = dict(zip(COMPARED, exact, strict=True))
         found = []
         for kind in self.kinds:
@@ -140,8 +154,13 @@ class BehindRed:
 
     def _draw(self, packets_: Mapping[str, list[Interval]], said: Mapping[str, Array]) -> Figure:
         router = self.router
-        curves = [curve(f"packets, {kind}", router.buffers(), values) for kind, values in packets_.items()]
-        curves += [plot.Curve(label, router.buffers(COMPARED), list(values)) for label, values in said.items()]
+        curves = [
+            curve(f"packets, {kind}", router.buffers(), values) for kind, values in packets_.items()
+        ]
+        curves += [
+            plot.Curve(label, router.buffers(COMPARED), list(values))
+            for label, values in said.items()
+        ]
         title = f"Ten HighSpeed TCP flows, {router.name}, {router.shortest_ms:.0f} to {router.longest_ms:.0f} ms, RED"
         return plot.curves(curves, "buffer (packets)", "link busy (%)", title, log_x=True)
 
@@ -157,7 +176,9 @@ class BehindRed:
         )
 
 
-_APART = "packets come in trains, RED averages and windows overshoot, of which the analysis has nothing"
+_APART = (
+    "packets come in trains, RED averages and windows overshoot, of which the analysis has nothing"
+)
 FIGURE_16 = BehindRed(
     SLOWER, (RED, ADAPTIVE), ("77.75", "88.08", "93.88", "97.60", "98.85", "99.47", "99.76", "99.92"), _APART
 ).experiment("16", 80.0)  # fmt: skip

@@ -1,7 +1,8 @@
 """Two routers, ten flows across each, and what models say of them.
 
-A flow's packets come to the router as ACKs release them: there is no slower link before it. Whether they come so, in
-trains, or evenly spread over the round trip decides much where the buffer is small, so both are run.
+A flow's packets come to the router as ACKs release them: there is no slower link before it. Whether
+they come so, in trains, or evenly spread over the round trip decides much where the buffer is
+small, so both are run.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,8 +44,14 @@ SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 1.0)
 #: Those that models are compared at; what is computed apart from this program is of these.
 COMPARED = (0.005, *SHARES)
 WITHIN = "half of the last digit"
-#: Of ns-2, in which such studies were made, but for the recovery: windows of a thousand segments lose many at a time.
-TCP: Tree = {"kind": "tcp", "preset": "ns2-2002", "recovery": "sack", "control": {"kind": "highspeed"}}
+#: Of ns-2, in which such studies were made, but for the recovery: windows of a thousand segments
+#: lose many at a time.
+TCP: Tree = {
+    "kind": "tcp",
+    "preset": "ns2-2002",
+    "recovery": "sack",
+    "control": {"kind": "highspeed"},
+}
 #: When packets leave, by label: when an ACK comes, or spread over the round trip.
 CLOCKED, PACED = "ACK-clocked", "paced"
 PACING = {CLOCKED: "off", PACED: "always"}
@@ -80,17 +87,25 @@ class Router:
     def answers(self, model: str, **more: ArrayLike) -> Mapping[str, Array]:
         """What a model says of it, in segments and seconds."""
         ends = {"shortest": self.shortest_ms / 1000, "longest": self.longest_ms / 1000}
-        return models.model(model).answer(rate=self.rate, flows=FLOWS, rtt=ends["shortest"], **ends, **more)
+        return models.model(model).answer(
+            rate=self.rate, flows=FLOWS, rtt=ends["shortest"], **ends, **more
+        )
 
     def scenario(
-        self, queues: Sequence[Tree], sending: str, tcp: Tree = TCP, access_mbit_per_s: float | None = None
+        self,
+        queues: Sequence[Tree],
+        sending: str,
+        tcp: Tree = TCP,
+        access_mbit_per_s: float | None = None,
     ) -> Scenario:
         """Ten flows through each of these queues; before that, each through a link of its own if it is given."""
         path = hops(self.mbit_per_s)
         more = [f"{end - 2000 * DELAY_S:g} ms" for end in (self.shortest_ms, self.longest_ms)]
         flow = highspeed(FLOW, more, tcp | {"pacing": PACING[sending]}) | {"count": FLOWS}
         if access_mbit_per_s is not None:
-            path.append(hop("access", constant(access_mbit_per_s), packets(AMPLE_PACKETS), scope="per_flow"))
+            path.append(
+                hop("access", constant(access_mbit_per_s), packets(AMPLE_PACKETS), scope="per_flow")
+            )
             flow["route"] = ["access", *flow["route"]]
         return scenario(
             f"{self.name}, {sending}", path, [flow], duration_s=DURATION_S, warmup_s=WARMUP_S,
@@ -131,7 +146,10 @@ def highspeed(name: str, access_delay: str | list[str], tcp: Tree) -> Tree:
 def hops(mbit_per_s: float) -> list[Tree]:
     """The router and the way back, each with half of the delay that all share."""
     link = constant(mbit_per_s)
-    return [hop(BOTTLENECK, link, packets(1), DELAY_S), hop("back", link, packets(AMPLE_PACKETS), DELAY_S)]
+    return [
+        hop(BOTTLENECK, link, packets(1), DELAY_S),
+        hop("back", link, packets(AMPLE_PACKETS), DELAY_S),
+    ]
 
 
 def of_runs(results: Mapping[str, Result]) -> tuple[Setting, ...]:
@@ -150,7 +168,10 @@ FASTER = Router("2.5 Gbit/s", 2500, 38, 142, 6250)
 
 def utilisation(result: Result) -> list[list[float]]:
     """Of the bottleneck, in percent: by point, of replicates."""
-    return [of_replicates(result, "utilisation", BOTTLENECK, point) for point in range(len(result.points))]
+    return [
+        of_replicates(result, "utilisation", BOTTLENECK, point)
+        for point in range(len(result.points))
+    ]
 
 
 def cells(

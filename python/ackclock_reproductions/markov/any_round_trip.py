@@ -1,8 +1,9 @@
 """How near table 7.2 any law of the round-trip time at all can come.
 
-The law behind the table is not printed. With the weights of the windows and the link rate given, the least possible
-largest relative error over all laws on a fine grid is a linear programme. It tells weights apart (one kind alone comes
-down to what rounding leaves), and shows what the table does not settle: the link rate.
+The law behind the table is not printed. With the weights of the windows and the link rate given,
+the least possible largest relative error over all laws on a fine grid is a linear programme. It
+tells weights apart (one kind alone comes down to what rounding leaves), and shows what the table
+does not settle: the link rate.
 """
 
 from collections.abc import Mapping
@@ -50,7 +51,12 @@ FREEDOMS = (
 
 
 def least_error(
-    chains: Mapping[Any, Any], theirs: Mapping[Any, float], mean_s: float, rate: float, mode: str, shortest_s: float
+    chains: Mapping[Any, Any],
+    theirs: Mapping[Any, float],
+    mean_s: float,
+    rate: float,
+    mode: str,
+    shortest_s: float,
 ) -> float:
     """The largest relative error, in percent, that the best law of the round-trip time leaves.
 
@@ -63,7 +69,8 @@ def least_error(
         shortest_s: The least round-trip time.
     """
     r = np.geomspace(shortest_s, LONGEST_S, POINTS)
-    # ET of cell c is the sum of q_j E min(w/r_j, L): linear in the law's weights q. The last unknown is the error.
+    # ET of cell c is the sum of q_j E min(w/r_j, L): linear in the law's weights q. The last
+    # unknown is the error.
     shares = np.array(
         [
             chains[cell].law(mode) @ np.minimum(chains[cell].windows[:, None] / r, rate) / value
@@ -85,7 +92,11 @@ def comparison(chains: Mapping[Any, Any], theirs: Mapping[Any, float], mean_s: f
     """What each freedom leaves."""
     cells = tuple(
         Cell.of(
-            (one.mode, f"{one.rate:g}", "any" if one.shortest_s == SHORTEST_S else f"{one.shortest_s:g}"),
+            (
+                one.mode,
+                f"{one.rate:g}",
+                "any" if one.shortest_s == SHORTEST_S else f"{one.shortest_s:g}",
+            ),
             "least possible worst error, %",
             one.left,
             least_error(chains, theirs, mean_s, one.rate, one.mode, one.shortest_s),

@@ -76,7 +76,9 @@ def causes(by_name: ByName, fitting: str) -> list[Cause]:
 
 
 def _larger_windows(rows: Sequence[Rows], theirs: Sequence[Rows]) -> Cause | None:
-    now, then = ([of.mean(WINDOW_LAW) for of in one if of.mean("window") < _FREE] for one in (rows, theirs))
+    now, then = (
+        [of.mean(WINDOW_LAW) for of in one if of.mean("window") < _FREE] for one in (rows, theirs)
+    )
     if not mean(now) > mean(then):
         return None
     chain = aimd_chain.solve(aimd_chain.Bernoulli(_RARE), _WIDE)
@@ -137,7 +139,9 @@ def _bursts(printed: Sequence[Rows]) -> Cause | None:
     bursts = [of for of in printed if _losses_per_reduction(of) > _BURST]
     if not bursts:
         return None
-    by_loss, by_reduction = (mean([mean(of.above(name, "NoTOTput")) for of in bursts]) for name in (ET, ET_AT_LEAST))
+    by_loss, by_reduction = (
+        mean([mean(of.above(name, "NoTOTput")) for of in bursts]) for name in (ET, ET_AT_LEAST)
+    )
     return Cause(
         f"with the queue as printed ET is far too low in {_numbers(bursts)}",
         "Three packets are too few for the bursts of the first slow start and of delayed ACKs: several are lost at "
@@ -184,4 +188,8 @@ def _losses_per_reduction(rows: Rows) -> float:
 
 def _numbers(rows: Sequence[Rows]) -> str:
     numbers = [str(of.of.number) for of in rows]
-    return f"set {numbers[0]}" if len(numbers) == 1 else f"sets {', '.join(numbers[:-1])} and {numbers[-1]}"
+    return (
+        f"set {numbers[0]}"
+        if len(numbers) == 1
+        else f"sets {', '.join(numbers[:-1])} and {numbers[-1]}"
+    )

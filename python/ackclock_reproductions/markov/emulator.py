@@ -1,11 +1,13 @@
 """The emulator of the validation as a scenario: nine sets of connections, side by side.
 
-A connection has a channel for each way, as printed: an input queue of three packets, a link, 200 ms, then an error that
-drops packets with the same probability each. The sets ran one after the other; here every connection has hops of its
-own (`scope = "per_flow"`) and shares nothing with others, so that all can run at once.
+A connection has a channel for each way, as printed: an input queue of three packets, a link, 200
+ms, then an error that drops packets with the same probability each. The sets ran one after the
+other; here every connection has hops of its own (`scope = "per_flow"`) and shares nothing with
+others, so that all can run at once.
 
-What the paper leaves open is in `Reading`. Its rows contradict the text: connections of sets 1, 3 and 4 had 15 and more
-packets waiting where three fit, and those of sets 5 and 6 never got more than 53 segments/s of 108.
+What the paper leaves open is in `Reading`. Its rows contradict the text: connections of sets 1, 3
+and 4 had 15 and more packets waiting where three fit, and those of sets 5 and 6 never got more than
+53 segments/s of 108.
 """
 
 from collections.abc import Sequence
@@ -22,8 +24,9 @@ HEADER_BYTES = 52
 QUEUE_PACKETS = 3
 DELAY_S = 0.2
 
-#: Chosen. In set 5, where losses are rarest, a connection then has some ten and the set thirty, which leaves the
-#: square root of their number uncertain by a tenth; in the other sets by less. An emulation takes as long.
+#: Chosen. In set 5, where losses are rarest, a connection then has some ten and the set thirty,
+#: which leaves the square root of their number uncertain by a tenth; in the other sets by less. An
+#: emulation takes as long.
 DURATION_S = 600
 #: Chosen: connections do not begin at the same instant, as they did not.
 STARTS_S = 1
@@ -38,8 +41,8 @@ class Reading:
 
     Attributes:
         name: In names of flows and in tables.
-        extra_packets: How many packets fit behind the input queue before the link. A second queue in series: what the
-            two drop, and when, is what one of their summed length drops.
+        extra_packets: How many packets fit behind the input queue before the link. A second queue
+            in series: what the two drop, and when, is what one of their summed length drops.
         fast_share: Which share of its printed rate the link of sets 5 to 9 has.
     """
 
@@ -65,8 +68,8 @@ class Reading:
         return QUEUE_PACKETS + self.extra_packets
 
 
-# An overflow is a loss too. FF and PFTK were computed with hardly more than the error probability, so hardly anything
-# overflowed: the buffer held what the receiver's window allows.
+# An overflow is a loss too. FF and PFTK were computed with hardly more than the error probability,
+# so hardly anything overflowed: the buffer held what the receiver's window allows.
 ENOUGH = validation.RECEIVE_WINDOW
 
 AS_PRINTED = Reading("as printed", 0)

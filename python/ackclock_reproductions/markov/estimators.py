@@ -1,10 +1,12 @@
 """What captures say of connections in the terms of the validation, and what the models say of the same.
 
-Estimators as in the paper where it has them; definitions of the metrics are those of the table `connections`, here in
-segments per second: ATp unique data over elapsed time, ATpXmit with retransmissions over the transfer time, NoTOTput
-mean window over mean round-trip time. The law of the round-trip time is that of the samples, no parametric one.
+Estimators as in the paper where it has them; definitions of the metrics are those of the table
+`connections`, here in segments per second: ATp unique data over elapsed time, ATpXmit with
+retransmissions over the transfer time, NoTOTput mean window over mean round-trip time. The law of
+the round-trip time is that of the samples, no parametric one.
 
-Letters: p loss rate of a segment, R round-trip time (s), L what the link passes (segments/s), T0 first timeout (s).
+Letters: p loss rate of a segment, R round-trip time (s), L what the link passes (segments/s), T0
+first timeout (s).
 """
 
 from collections.abc import Mapping
@@ -17,8 +19,9 @@ import numpy as np
 from ackclock.models import aimd_chain, floyd_fall, pftk
 from ackclock.result import Result
 
-#: Counts of losses, each over the segments sent: in the paper's terms a lower bound, an over-estimate and an upper
-#: bound; between them what the models are given; and what the emulator's own drop counters say.
+#: Counts of losses, each over the segments sent: in the paper's terms a lower bound, an
+#: over-estimate and an upper bound; between them what the models are given; and what the emulator's
+#: own drop counters say.
 LOSSES = ("triple duplicates", "estimate", "retransmissions", "post-loss ACKs", "dropped")
 #: The one that models are given.
 USED = "estimate"
@@ -75,8 +78,8 @@ class Connection:
     def first_timeout(self) -> float:
         """T0 in s: the mean round-trip time and four deviations, these at least 200 ms, as Linux's timer has it.
 
-        The timer's own deviation is a mean absolute one and moves with the last round trips: a guess within a factor
-        of two.
+        The timer's own deviation is a mean absolute one and moves with the last round trips: a
+        guess within a factor of two.
         """
         return self.mean_rtt + max(_LEAST_VARIANCE_S, 4 * self.sd_rtt)
 
@@ -84,7 +87,8 @@ class Connection:
 def connections(run: Result, measured: Result) -> list[Connection]:
     """The connections of a run, from what was measured of its captures and its own counts of drops.
 
-    One in which nothing was lost or no round-trip time was seen is left out: no model can be asked about it.
+    One in which nothing was lost or no round-trip time was seen is left out: no model can be asked
+    about it.
     """
     truth = {_key(row): row for row in run.tables["flows"].to_pylist()}
     laws: dict[tuple[Any, ...], list[Row]] = {}
@@ -93,7 +97,9 @@ def connections(run: Result, measured: Result) -> list[Connection]:
             laws.setdefault(_key(row), []).append(row)
     rows = [row for row in measured.tables["connections"].to_pylist() if row["payload_bytes"]]
     return [
-        connection(row, truth[_key(row)], laws[_key(row)]) for row in rows if _key(row) in laws and row[_COUNTED[USED]]
+        connection(row, truth[_key(row)], laws[_key(row)])
+        for row in rows
+        if _key(row) in laws and row[_COUNTED[USED]]
     ]
 
 
@@ -120,15 +126,16 @@ def connection(row: Row, truth: Row, law: list[Row]) -> Connection:
         law=aimd_chain.rtt.empirical(middles, weights),
         window=row["in_flight_mean_bytes"] / row["mss_bytes"],
         receive_window=row["receive_window_max_bytes"] / row["mss_bytes"],
-        timeouts=row["retransmissions_timeout"] / max(row["retransmissions_timeout"] + row["fast_recoveries"], 1),
+        timeouts=row["retransmissions_timeout"]
+        / max(row["retransmissions_timeout"] + row["fast_recoveries"], 1),
     )
 
 
 def predictions(of: Connection, L: float) -> dict[str, float]:
     """What the models say of a connection behind a link that passes L, in segments/s.
 
-    ET, X and FF as the paper has them; PFTK without timeouts and b = 1, as it had it, since the window grows by a
-    segment each round trip, however many an ACK counts for.
+    ET, X and FF as the paper has them; PFTK without timeouts and b = 1, as it had it, since the
+    window grows by a segment each round trip, however many an ACK counts for.
     """
     p, chain = of.losses[USED], _chain(of, USED)
     return {

@@ -42,10 +42,18 @@ BY_ROUND_TRIP = {
 
 def links() -> Outcome:
     """Figure 8.7."""
-    swept = sweep(LINKS, mean, BY_LINK, ET, "Figure 8.7: mean throughput by link rate L (segments/s), window ≤ 70")
+    swept = sweep(
+        LINKS,
+        mean,
+        BY_LINK,
+        ET,
+        "Figure 8.7: mean throughput by link rate L (segments/s), window ≤ 70",
+    )
     highest = {case.label: max(swept.curves[case.label].values()) / case.rate for case in LINKS}
     ordered = all(
-        swept.at(slow, p) <= swept.at(fast, p) for slow, fast in pairwise(LINKS) for p in swept.curves[slow.label]
+        swept.at(slow, p) <= swept.at(fast, p)
+        for slow, fast in pairwise(LINKS)
+        for p in swept.curves[slow.label]
     )
     claims = (
         Claim(
@@ -73,7 +81,11 @@ def links() -> Outcome:
 def windows() -> Outcome:
     """Figure 8.8."""
     swept = sweep(
-        WINDOWS, mean, BY_WINDOW, ET, "Figure 8.8: mean throughput by window limit (segments), L = 1000 segments/s"
+        WINDOWS,
+        mean,
+        BY_WINDOW,
+        ET,
+        "Figure 8.8: mean throughput by window limit (segments), L = 1000 segments/s",
     )
     apart = max(
         max(swept.at(case, p) for case in WINDOWS) / min(swept.at(case, p) for case in WINDOWS) - 1
@@ -98,7 +110,11 @@ def windows() -> Outcome:
 def round_trips() -> Outcome:
     """Figure 8.11."""
     swept = sweep(
-        ROUND_TRIPS, mean, BY_ROUND_TRIP, ET, "Figure 8.11: mean throughput by mean round-trip time, L = 300 segments/s"
+        ROUND_TRIPS,
+        mean,
+        BY_ROUND_TRIP,
+        ET,
+        "Figure 8.11: mean throughput by mean round-trip time, L = 300 segments/s",
     )
     falling = all(
         swept.at(short, p) >= swept.at(long, p)
@@ -106,7 +122,9 @@ def round_trips() -> Outcome:
         for p in swept.curves[short.label]
     )
     found = "at every p" if falling else "not at every p"
-    claim = Claim("Text: an increase of the round-trip time decreases the throughput", found, falling)
+    claim = Claim(
+        "Text: an increase of the round-trip time decreases the throughput", found, falling
+    )
     settings = (
         NEGATIVE,
         BY_SEGMENT,

@@ -1,6 +1,7 @@
 """What the entries of this paper share.
 
-Letters: p loss probability, w_max largest window (segments), L link rate (segments/s), ET mean of the throughput T.
+Letters: p loss probability, w_max largest window (segments), L link rate (segments/s), ET mean of
+the throughput T.
 """
 
 from collections.abc import Callable
@@ -12,8 +13,8 @@ SOURCE = (
     'algorithm performance", University of Helsinki, report C-2002-13, 2002'
 )
 
-# Of the figures only captions and text could be had. The numbers beside ours are an unpublished reference computation
-# of the paper's formulas, apart from this program: no verdict counts them.
+# Of the figures only captions and text could be had. The numbers beside ours are an unpublished
+# reference computation of the paper's formulas, apart from this program: no verdict counts them.
 NO_DRAWING = "of the figure only text and caption could be had"
 
 # Which numbers of figures are to be met, and how well.
@@ -21,7 +22,9 @@ FIGURE_SHARE = 0.01
 FIGURE_CRITERION = "within 1 %, or within the last digit"
 
 
-def entry(shows: str, question: str, says: str, cost_s: float, compute: Callable[[], Outcome]) -> Experiment:
+def entry(
+    shows: str, question: str, says: str, cost_s: float, compute: Callable[[], Outcome]
+) -> Experiment:
     """The record of a table or figure: `shows` is for example "Figure 8.1"."""
     kind, number = shows.lower().split()
     name = f"markov-{kind}-{number}"

@@ -1,10 +1,11 @@
 """Tables 7.1 and 8.1 to 8.8 measured again: the sets through our emulator, real Linux or the engine at its ends.
 
-Captures at the senders are measured, the models are asked as the paper asked them, and the published rows stand beside
-ours. Connections do not pair up, so sets are compared by means.
+Captures at the senders are measured, the models are asked as the paper asked them, and the
+published rows stand beside ours. Connections do not pair up, so sets are compared by means.
 
-What follows from the tables is claims: that they hold for the published rows is our reading of them, and whether they
-hold today depends on the stack. An emulation is not repeatable, so nothing is expected of it; the simulation is.
+What follows from the tables is claims: that they hold for the published rows is our reading of
+them, and whether they hold today depends on the stack. An emulation is not repeatable, so nothing
+is expected of it; the simulation is.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,17 @@ from typing import Literal
 from matplotlib.figure import Figure
 
 from ackclock import plot
-from ackclock.reproduction import Basis, Claim, Experiment, Origin, Outcome, Run, Setting, Table, measured
+from ackclock.reproduction import (
+    Basis,
+    Claim,
+    Experiment,
+    Origin,
+    Outcome,
+    Run,
+    Setting,
+    Table,
+    measured,
+)
 from ackclock.result import Result
 from ackclock_reproductions.markov import emulator, estimators, validation
 from ackclock_reproductions.markov.causes import causes
@@ -45,17 +56,24 @@ Columns = Mapping[str, Callable[[Rows], str]]
 
 
 def conclude(
-    readings: Sequence[Reading], expected: Mapping[str, frozenset[str]] | None, results: Mapping[str, Result]
+    readings: Sequence[Reading],
+    expected: Mapping[str, frozenset[str]] | None,
+    results: Mapping[str, Result],
 ) -> Outcome:
     """The published tables beside ours.
 
     Args:
-        readings: Of the scenario that was run; the last one is that which fits the published rows best.
-        expected: By name of reading, what holds of what is `SAID`; None if that depends on the machine.
+        readings: Of the scenario that was run; the last one is that which fits the published rows
+            best.
+        expected: By name of reading, what holds of what is `SAID`; None if that depends on the
+            machine.
         results: Of `RUN`, and of its measurement.
     """
     connections = estimators.connections(results[RUN], results[measured(RUN)])
-    sets = [[published(of), *(ours(of, reading, connections) for reading in readings)] for of in validation.SETS]
+    sets = [
+        [published(of), *(ours(of, reading, connections) for reading in readings)]
+        for of in validation.SETS
+    ]
     every = [rows for one in sets for rows in one]
     names = [PUBLISHED, *(reading.name for reading in readings)]
     by_name = {name: [rows for rows in every if rows.whose == name] for name in names}
@@ -96,7 +114,9 @@ def _basis(by_name: ByName, fitting: str, sender: str) -> Basis:
     known = causes(by_name, fitting)
     reasons = []
     for key in failed:
-        whats = [cause.what for cause in known if key in cause.explains] or ["no cause that is known here shows"]
+        whats = [cause.what for cause in known if key in cause.explains] or [
+            "no cause that is known here shows"
+        ]
         reasons.append(f"“{SAID[key]}”: {', '.join(whats)}")
     return Basis(reading, "; ".join(reasons))
 
@@ -106,7 +126,11 @@ def _settings(readings: Sequence[Reading], run: Result) -> tuple[Setting, ...]:
     errors = ", ".join(f"{100 * of.worked:g}" for of in validation.SETS)
     listed = [
         ("sender and receiver", stack(run), Origin.GUESSED),
-        ("links", f"{slow.link_rate} in sets 1 to 4, {fast.link_rate} in sets 5 to 9, each way", Origin.PRINTED),
+        (
+            "links",
+            f"{slow.link_rate} in sets 1 to 4, {fast.link_rate} in sets 5 to 9, each way",
+            Origin.PRINTED,
+        ),
         ("packets", f"{slow.mtu_bytes} and {fast.mtu_bytes} bytes", Origin.PRINTED),
         ("delay", f"{emulator.DELAY_S * 1000:g} ms each way", Origin.PRINTED),
         ("errors", f"{errors} % of packets in sets 1 to 9", Origin.INFERRED),
@@ -114,14 +138,23 @@ def _settings(readings: Sequence[Reading], run: Result) -> tuple[Setting, ...]:
         ("receive window", f"{validation.RECEIVE_WINDOW} segments in sets 5 to 9", Origin.PRINTED),
         ("connections", "side by side, each with hops of its own", Origin.GUESSED),
         ("length of a connection", run.points[0]["scenario"]["duration"], Origin.GUESSED),
-        *((f"reading: {reading.name}", _described(reading), Origin.GUESSED) for reading in readings),
+        *(
+            (f"reading: {reading.name}", _described(reading), Origin.GUESSED)
+            for reading in readings
+        ),
     ]
     return tuple(Setting(*one) for one in listed)
 
 
 def _described(reading: Reading) -> str:
-    share = f", {reading.fast_share:g} of the printed rate in sets 5 to 9" if reading.fast_share != 1 else ""
-    queue = f"{emulator.QUEUE_PACKETS} packets in the input queue, {reading.extra_packets} behind it"
+    share = (
+        f", {reading.fast_share:g} of the printed rate in sets 5 to 9"
+        if reading.fast_share != 1
+        else ""
+    )
+    queue = (
+        f"{emulator.QUEUE_PACKETS} packets in the input queue, {reading.extra_packets} behind it"
+    )
     return f"{queue}{share}; receive window {validation.RECEIVE_WINDOW} segments in sets 1 to 4"
 
 
@@ -131,13 +164,18 @@ def _tables(every: Sequence[Rows], by_name: ByName, fitting: str) -> tuple[Table
         Table(
             "Where these rows part from the published ones, and why",
             ("what", "why", "shown by"),
-            tuple((one.what[0].upper() + one.what[1:], one.why, one.shown) for one in causes(by_name, fitting)),
+            tuple(
+                (one.what[0].upper() + one.what[1:], one.why, one.shown)
+                for one in causes(by_name, fitting)
+            ),
         ),
         _distances(by_name),
         _table("Measured and predicted, segments/s, means of a set", every, _RATES),
         _table("How far ET and others are above what was measured", every, _ERRORS),
         _table("Losses by five counts, in % of the segments sent", own, _LOSSES),
-        _table("Windows, and what the paper leaves out: timeouts, a queue of its own", every, _BEYOND),
+        _table(
+            "Windows, and what the paper leaves out: timeouts, a queue of its own", every, _BEYOND
+        ),
     )
 
 
@@ -154,11 +192,18 @@ def _distances(by_name: ByName) -> Table:
 
 
 def _distance(own: Sequence[Rows], theirs: Sequence[Rows], quantity: str) -> float:
-    return mean([abs(one.mean(quantity) / other.mean(quantity) - 1) for one, other in zip(own, theirs, strict=True)])
+    return mean(
+        [
+            abs(one.mean(quantity) / other.mean(quantity) - 1)
+            for one, other in zip(own, theirs, strict=True)
+        ]
+    )
 
 
 def _table(title: str, every: Sequence[Rows], columns: Columns) -> Table:
-    rows = tuple((str(one.of.number), one.whose, *(text(one) for text in columns.values())) for one in every)
+    rows = tuple(
+        (str(one.of.number), one.whose, *(text(one) for text in columns.values())) for one in every
+    )
     return Table(title, ("set", "whose", *columns), rows)
 
 
@@ -179,9 +224,14 @@ def _above(prediction: str, metric: str, rows: Rows) -> str:
 
 _RATES: Columns = {
     "L": lambda rows: f"{rows.L:.2f}",
-    **{name: partial(_mean, name, 2) for name in (*estimators.METRICS, *estimators.PREDICTIONS[:-1], ET_EMULATED_L)},
+    **{
+        name: partial(_mean, name, 2)
+        for name in (*estimators.METRICS, *estimators.PREDICTIONS[:-1], ET_EMULATED_L)
+    },
 }
-_ERRORS: Columns = {f"ET, {metric}": partial(_above, ET, metric) for metric in estimators.METRICS} | {
+_ERRORS: Columns = {
+    f"ET, {metric}": partial(_above, ET, metric) for metric in estimators.METRICS
+} | {
     f"{name}, NoTOTput": partial(_above, name, "NoTOTput")
     for name in (ET_EMULATED_L, ET_AT_LEAST, *estimators.PREDICTIONS[1:-1])
 }
@@ -203,9 +253,15 @@ def _draw(by_name: ByName, sender: str) -> Figure:
     curves = []
     for position, (name, rows) in enumerate(by_name.items()):
         offset = 0.8 * ((position + 0.5) / len(by_name) - 0.5)  # side by side
-        points = [(of.of.number - 1 + offset, 100 * above) for of in rows for above in of.above(ET, "NoTOTput")]
+        points = [
+            (of.of.number - 1 + offset, 100 * above)
+            for of in rows
+            for above in of.above(ET, "NoTOTput")
+        ]
         if points:
-            curves.append(plot.Curve(name, [x for x, _ in points], [y for _, y in points], "points"))
+            curves.append(
+                plot.Curve(name, [x for x, _ in points], [y for _, y in points], "points")
+            )
     ends = [-0.5, len(validation.SETS) - 0.5]
     for bound in (NEAR, -NEAR):
         curves.append(plot.Curve(f"{100 * bound:+.0f} %", ends, [100 * bound] * 2, "reference"))

@@ -18,7 +18,8 @@ ET_EMULATED_L = "ET, L as emulated"
 ET_AT_LEAST = "ET, p of triple duplicates"
 #: The chain that fills its own buffer, from the emulator's settings.
 SELF_FILLED = "self-filled"
-#: Mean window times the square root of p, in segments. Of a long chain 1.31 by round and 1.53 by segment.
+#: Mean window times the square root of p, in segments. Of a long chain 1.31 by round and 1.53 by
+#: segment.
 WINDOW_LAW = "window·√p"
 
 NEAR = 0.15
@@ -36,7 +37,8 @@ SAID = {
     "together": "ET, FF and PFTK are within 8 % of each other in sets 7 to 9",
     "growing": "The gap between ET and ATp grows from set 7 to set 9",
 }
-#: Of these, what the paper says of its own connections: within 5 to 15 % (its abstract), and sections 7.2 and 7.3.
+#: Of these, what the paper says of its own connections: within 5 to 15 % (its abstract), and
+#: sections 7.2 and 7.3.
 PRINTED = ("slow", "fast", "above", "order", "together")
 _ABOVE = (1, 3, 4)
 #: Neither link nor receiver's window held these back much.
@@ -114,7 +116,9 @@ def ours(of: validation.Set, reading: Reading, connections: Sequence[Connection]
         | estimators.predictions(connection, of.rate)
         | {
             ET_EMULATED_L: estimators.mean_throughput(connection, L, "round"),
-            ET_AT_LEAST: estimators.mean_throughput(connection, of.rate, "round", "triple duplicates"),
+            ET_AT_LEAST: estimators.mean_throughput(
+                connection, of.rate, "round", "triple duplicates"
+            ),
             SELF_FILLED: filled,
             WINDOW_LAW: connection.window * sqrt(connection.losses[estimators.USED]),
             "timeouts": connection.timeouts,
@@ -124,7 +128,9 @@ def ours(of: validation.Set, reading: Reading, connections: Sequence[Connection]
         for connection in own
     ]
     names = each[0] if each else ()
-    return Rows(of, reading.name, L, {name: tuple(values[name] for values in each) for name in names})
+    return Rows(
+        of, reading.name, L, {name: tuple(values[name] for values in each) for name in names}
+    )
 
 
 def findings(rows: Sequence[Rows]) -> dict[str, tuple[str, bool]]:
@@ -150,7 +156,9 @@ def findings(rows: Sequence[Rows]) -> dict[str, tuple[str, bool]]:
 def _near(rows: Sequence[Rows]) -> tuple[str, bool]:
     near = [abs(one) <= NEAR for of in rows for one in of.above(ET, "NoTOTput")]
     means = ", ".join(f"{mean(of.above(ET, 'NoTOTput')):+.0%}" for of in rows)
-    return f"in {sum(near)} of {len(near)} connections; the sets' means are {means}", 2 * sum(near) > len(near)
+    return f"in {sum(near)} of {len(near)} connections; the sets' means are {means}", 2 * sum(
+        near
+    ) > len(near)
 
 
 def _above_link(rows: Rows) -> int:
@@ -159,7 +167,10 @@ def _above_link(rows: Rows) -> int:
 
 
 def _in_order(rows: Rows) -> list[bool]:
-    return [a <= b <= c for a, b, c in zip(*(rows.each(name) for name in estimators.METRICS), strict=True)]
+    return [
+        a <= b <= c
+        for a, b, c in zip(*(rows.each(name) for name in estimators.METRICS), strict=True)
+    ]
 
 
 def spread(rows: Rows, expected: str = ET) -> float:

@@ -38,7 +38,9 @@ Quantity = Callable[[Case, float], float]
 GRID = np.geomspace(1e-4, 0.3, 61)
 
 # Printed.
-NORMAL_RTT = Setting("round-trip time", "normal, mean 60 ms, standard deviation 30 ms", Origin.PRINTED)
+NORMAL_RTT = Setting(
+    "round-trip time", "normal, mean 60 ms, standard deviation 30 ms", Origin.PRINTED
+)
 # As (5.3) says when taken by the letter.
 NEGATIVE = Setting("round-trip times below zero", "throughput is L", Origin.INFERRED)
 BY_SEGMENT = Setting("weights of the windows", "by segment", Origin.INFERRED)
@@ -73,7 +75,9 @@ def peak(case: Case, of: Quantity) -> Peak:
     grid = np.geomspace(1e-4, 0.9, 41)
     start = int(np.argmax([of(case, p) for p in grid]))
     around = (np.log(grid[max(start - 1, 0)]), np.log(grid[min(start + 1, grid.size - 1)]))
-    found = minimize_scalar(lambda log_p: -of(case, float(np.exp(log_p))), bounds=around, method="bounded")
+    found = minimize_scalar(
+        lambda log_p: -of(case, float(np.exp(log_p))), bounds=around, method="bounded"
+    )
     return Peak(float(np.exp(found.x)), -float(found.fun))
 
 
@@ -108,7 +112,8 @@ def sweep(
     Args:
         cases: One for each curve.
         of: What goes upwards.
-        expected: By p as written, the values to be met, one for each case; an empty one is not known.
+        expected: By p as written, the values to be met, one for each case; an empty one is not
+            known.
         quantity: The axis's label, with its unit.
         title: The figure's.
         extra: More cells; their rows are a p and their quantities name the curve.
@@ -127,7 +132,9 @@ def sweep(
     return Swept(curves, comparison, partial(_draw, curves, cells, quantity, title))
 
 
-def _draw(curves: dict[str, dict[float, float]], cells: tuple[Cell, ...], quantity: str, title: str) -> Figure:
+def _draw(
+    curves: dict[str, dict[float, float]], cells: tuple[Cell, ...], quantity: str, title: str
+) -> Figure:
     drawn = []
     for position, (label, values) in enumerate(curves.items()):
         own = [cell for cell in cells if cell.quantity == label]

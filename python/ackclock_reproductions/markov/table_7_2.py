@@ -1,8 +1,8 @@
 """Table 7.2: mean throughput against loss probability for three window limits, beside the square-root law.
 
-The law of the round-trip time behind the table is not printed. What is known of it: its mean, from the square-root
-column; its E[1/RTT], E min(40/RTT, L) and E min(80/RTT, L), from the rows of least loss. Three points with weights are
-the simplest law that meets all 36 cells up to p = 0.5.
+The law of the round-trip time behind the table is not printed. What is known of it: its mean, from
+the square-root column; its E[1/RTT], E min(40/RTT, L) and E min(80/RTT, L), from the rows of least
+loss. Three points with weights are the simplest law that meets all 36 cells up to p = 0.5.
 """
 
 from collections.abc import Mapping
@@ -42,19 +42,22 @@ L = 115.0
 # Inferred: FF sqrt(p) is 1.8038 in every row.
 MEAN_RTT_S = 0.67898
 
-# Inferred: the authors' arithmetic was good to 0.1 to 0.2 %, seen from the best fit with any law at all.
+# Inferred: the authors' arithmetic was good to 0.1 to 0.2 %, seen from the best fit with any law at
+# all.
 SHARE = 0.0025
 
-WHY_NOT_AT_MOST_LOSS = (
-    "the mean window there is 2.010 segments, so that ET is 3.28; 3.72 would need 2.277, nearly the mean at p = 0.5"
-)
+WHY_NOT_AT_MOST_LOSS = "the mean window there is 2.010 segments, so that ET is 3.28; 3.72 would need 2.277, nearly the mean at p = 0.5"
 
 SETTINGS = (
     Setting("window limits", "10, 40 and 80 segments", Origin.PRINTED),
     Setting("link rate L", "115 segments/s", Origin.PRINTED),
     Setting("mean round-trip time in FF", f"{MEAN_RTT_S} s", Origin.INFERRED),
     Setting("weights of the windows", "by segment", Origin.INFERRED),
-    Setting("round-trip time", "0.30399, 0.62818, 1.11042 s, weights 0.09286, 0.73937, 0.16777", Origin.INFERRED),
+    Setting(
+        "round-trip time",
+        "0.30399, 0.62818, 1.11042 s, weights 0.09286, 0.73937, 0.16777",
+        Origin.INFERRED,
+    ),
 )
 
 
@@ -80,13 +83,17 @@ class Law(NamedTuple):
 
 def three_points() -> Any:
     """The recommended law."""
-    return aimd_chain.rtt.empirical([0.30399, 0.62818, 1.11042], weights=[0.09286, 0.73937, 0.16777])
+    return aimd_chain.rtt.empirical(
+        [0.30399, 0.62818, 1.11042], weights=[0.09286, 0.73937, 0.16777]
+    )
 
 
 def laws() -> list[Law]:
     """All inferred, fitted to the 36 cells."""
     frozen = aimd_chain.rtt.frozen
-    other = aimd_chain.rtt.empirical([0.29119, 0.58515, 0.91417], weights=[0.08507, 0.55376, 0.36117])
+    other = aimd_chain.rtt.empirical(
+        [0.29119, 0.58515, 0.91417], weights=[0.08507, 0.55376, 0.36117]
+    )
     return [
         Law("three points", three_points(), L, "0.233", "0.064", "3.283"),
         Law("three points, L = 119.27", other, 119.27, "0.227", "0.063", "3.284"),
@@ -98,9 +105,30 @@ def laws() -> list[Law]:
             "0.130",
             "3.285",
         ),
-        Law("shifted beta", frozen(stats.beta(3.5955, 1.5396, loc=0.0513, scale=0.8786)), L, "0.381", "0.127", "3.285"),
-        Law("Weibull, L = 119.27", frozen(stats.weibull_min(3.9794, scale=0.7501)), 119.27, "0.487", "0.215", "3.288"),
-        Law("normal", aimd_chain.rtt.normal(0.6682, 0.1745, negative="cap"), L, "0.551", "0.210", "3.296"),
+        Law(
+            "shifted beta",
+            frozen(stats.beta(3.5955, 1.5396, loc=0.0513, scale=0.8786)),
+            L,
+            "0.381",
+            "0.127",
+            "3.285",
+        ),
+        Law(
+            "Weibull, L = 119.27",
+            frozen(stats.weibull_min(3.9794, scale=0.7501)),
+            119.27,
+            "0.487",
+            "0.215",
+            "3.288",
+        ),
+        Law(
+            "normal",
+            aimd_chain.rtt.normal(0.6682, 0.1745, negative="cap"),
+            L,
+            "0.551",
+            "0.210",
+            "3.296",
+        ),
         Law("lognormal", frozen(stats.lognorm(0.288, scale=0.6416)), L, "1.45", "0.77", "3.266"),
         Law("gamma", frozen(stats.gamma(12.28, scale=0.6692 / 12.28)), L, "1.23", "0.65", "3.270"),
         Law("uniform", frozen(stats.uniform(0.372, 0.949 - 0.372)), L, "1.66", "0.88", "3.261"),
@@ -114,18 +142,30 @@ def rows() -> list[list[str]]:
 
 def chains() -> dict[tuple[str, int], Any]:
     """The window chain of every cell, by p as printed and w_max."""
-    return {(row[0], w): aimd_chain.solve(aimd_chain.Bernoulli(float(row[0])), w) for row in rows() for w in WINDOWS}
+    return {
+        (row[0], w): aimd_chain.solve(aimd_chain.Bernoulli(float(row[0])), w)
+        for row in rows()
+        for w in WINDOWS
+    }
 
 
-def means(solved: Mapping[tuple[str, int], Any], rtt: Any, rate: float, mode: str) -> dict[tuple[str, int], float]:
+def means(
+    solved: Mapping[tuple[str, int], Any], rtt: Any, rate: float, mode: str
+) -> dict[tuple[str, int], float]:
     """ET of every cell under a law of the round-trip time and weights of the windows."""
-    return {cell: aimd_chain.Throughput(chain, rtt, rate=rate, mode=mode).mean() for cell, chain in solved.items()}
+    return {
+        cell: aimd_chain.Throughput(chain, rtt, rate=rate, mode=mode).mean()
+        for cell, chain in solved.items()
+    }
 
 
 def expected() -> dict[tuple[str, int], float]:
     """The 36 cells up to p = 0.5, as printed."""
     return {
-        (row[0], w): float(text) for row in rows() for w, text in zip(WINDOWS, row[2:], strict=True) if row[0] != "0.9"
+        (row[0], w): float(text)
+        for row in rows()
+        for w, text in zip(WINDOWS, row[2:], strict=True)
+        if row[0] != "0.9"
     }
 
 
@@ -161,16 +201,30 @@ def _mean_throughput(ours: Mapping[tuple[str, int], float]) -> Comparison:
         for row in rows()
         for w, text in zip(WINDOWS, row[2:], strict=True)
     )
-    return Comparison("Mean throughput ET", Origin.PRINTED, ("p",), cells, "within 0.25 %, or within the last digit")
+    return Comparison(
+        "Mean throughput ET",
+        Origin.PRINTED,
+        ("p",),
+        cells,
+        "within 0.25 %, or within the last digit",
+    )
 
 
 def _square_root_law() -> Comparison:
     cells = tuple(
-        Cell.of((row[0],), "FF, segments/s", row[1], float(floyd_fall.bound(float(row[0]), MEAN_RTT_S)), 0.0005)
+        Cell.of(
+            (row[0],),
+            "FF, segments/s",
+            row[1],
+            float(floyd_fall.bound(float(row[0]), MEAN_RTT_S)),
+            0.0005,
+        )
         for row in rows()
     )
     title = "The square-root law FF (Floyd and Fall)"
-    return Comparison(title, Origin.PRINTED, ("p",), cells, "within 0.05 %, or within the last digit")
+    return Comparison(
+        title, Origin.PRINTED, ("p",), cells, "within 0.05 %, or within the last digit"
+    )
 
 
 def _claims(ours: Mapping[tuple[str, int], float]) -> tuple[Claim, ...]:
@@ -200,7 +254,9 @@ def _other_laws(solved: Mapping[tuple[str, int], Any]) -> Comparison:
         cells += [
             Cell.of((law.label,), "worst error, %", law.worst, float(np.abs(off).max()), 0.03),
             Cell.of((law.label,), "rms error, %", law.rms, float(np.sqrt(np.mean(off**2))), 0.03),
-            Cell.of((law.label,), "ET at p = 0.9, segments/s", law.at_most_loss, ours["0.9", 80], 0.001),
+            Cell.of(
+                (law.label,), "ET at p = 0.9, segments/s", law.at_most_loss, ours["0.9", 80], 0.001
+            ),
         ]
     return Comparison(
         "Laws of the round-trip time that come near the table",
@@ -212,10 +268,20 @@ def _other_laws(solved: Mapping[tuple[str, int], Any]) -> Comparison:
 
 
 def _other_weights(solved: Mapping[tuple[str, int], Any]) -> Comparison:
-    expected = {"segment": "0.233", "segment_full": "3.7", "round": "15.4", "time": "15.4", "time1": "17.7"}
+    expected = {
+        "segment": "0.233",
+        "segment_full": "3.7",
+        "round": "15.4",
+        "time": "15.4",
+        "time1": "17.7",
+    }
     cells = tuple(
         Cell.of(
-            (mode,), "worst error, %", text, float(np.abs(errors(means(solved, three_points(), L, mode))).max()), 0.01
+            (mode,),
+            "worst error, %",
+            text,
+            float(np.abs(errors(means(solved, three_points(), L, mode))).max()),
+            0.01,
         )
         for mode, text in expected.items()
     )
@@ -238,7 +304,10 @@ def _draw(table: Comparison, formula: Comparison) -> Any:
     shown = [cell for cell in formula.cells if cell.ours < 300]
     curves.append(
         plot.Curve(
-            "square-root law FF", [float(cell.row[0]) for cell in shown], [cell.ours for cell in shown], "reference"
+            "square-root law FF",
+            [float(cell.row[0]) for cell in shown],
+            [cell.ours for cell in shown],
+            "reference",
         )
     )
     curves.append(plot.Curve("link rate L", [1e-8, 1], [L, L], "reference"))

@@ -9,14 +9,22 @@ from scipy.optimize import brentq
 from ackclock import plot
 from ackclock.reproduction import Basis, Cell, Claim, Comparison, Origin, Outcome, Setting, words
 from ackclock_reproductions.markov.paper import FIGURE_CRITERION, FIGURE_SHARE, NO_DRAWING, entry
-from ackclock_reproductions.markov.sweep import BY_SEGMENT, NEGATIVE, NORMAL_RTT, Case, Swept, sweep, throughput
+from ackclock_reproductions.markov.sweep import (
+    BY_SEGMENT,
+    NEGATIVE,
+    NORMAL_RTT,
+    Case,
+    Swept,
+    sweep,
+    throughput,
+)
 
 # Guessed but for the level 0.5: the paper gives no values.
 LINKS = tuple(Case(f"L = {L}", 50, L) for L in (200, 300, 500))
 COMPARED = LINKS[1]
 
-# By the reference computation: P(T > L/2) for L = 300; where it is a half, for each link rate; the interval that holds
-# nine tenths.
+# By the reference computation: P(T > L/2) for L = 300; where it is a half, for each link rate; the
+# interval that holds nine tenths.
 ABOVE = {
     "0.001": "0.997",
     "0.005": "0.913",
@@ -52,9 +60,13 @@ def compute() -> Outcome:
     for name, text, ours in zip(("5 %", "95 %"), NINE_TENTHS, interval, strict=True):
         row = (f"{COMPARED.label}, p = 0.01",)
         cells.append(Cell.of(row, f"{name} quantile, segments/s", text, float(ours), FIGURE_SHARE))
-    other = Comparison("Levels and quantiles", Origin.REFERENCE, ("curve",), tuple(cells), FIGURE_CRITERION)
+    other = Comparison(
+        "Levels and quantiles", Origin.REFERENCE, ("curve",), tuple(cells), FIGURE_CRITERION
+    )
     falling = all(
-        later <= earlier + 1e-12 for curve in swept.curves.values() for earlier, later in pairwise(curve.values())
+        later <= earlier + 1e-12
+        for curve in swept.curves.values()
+        for earlier, later in pairwise(curve.values())
     )
     crossing = [even(case) for case in LINKS]
     before, after = (above_half(COMPARED, p) for p in (0.005, 0.05))
@@ -62,14 +74,22 @@ def compute() -> Outcome:
         Claim(
             "Text: the lines cross at probability 0.5",
             ", ".join(f"at p = {p:.3g}" for p in crossing),
-            all(abs(above_half(case, p) - 0.5) < 1e-6 for case, p in zip(LINKS, crossing, strict=True)),
+            all(
+                abs(above_half(case, p) - 0.5) < 1e-6
+                for case, p in zip(LINKS, crossing, strict=True)
+            ),
         ),
         Claim(
             "Text: for p below 0.05 slight changes of p may have significant effect",
             f"with {COMPARED.label} the probability falls from {before:.2f} at p = 0.005 to {after:.2f} at 0.05",
             before - after > words.ABOUT,
         ),
-        Claim("It falls as p grows", "everywhere" if falling else "not everywhere", falling, origin=Origin.INFERRED),
+        Claim(
+            "It falls as p grows",
+            "everywhere" if falling else "not everywhere",
+            falling,
+            origin=Origin.INFERRED,
+        ),
     )
     settings = (
         NORMAL_RTT,
@@ -85,11 +105,14 @@ def compute() -> Outcome:
 
 def _draw(swept: Swept) -> Figure:
     curves = [
-        plot.Curve(f"P(T > L/2), {label}", list(curve), list(curve.values())) for label, curve in swept.curves.items()
+        plot.Curve(f"P(T > L/2), {label}", list(curve), list(curve.values()))
+        for label, curve in swept.curves.items()
     ]
     cells = swept.comparison.cells
     p = [float(cell.row[0]) for cell in cells]
-    curves.append(plot.Curve("reference", p, [cell.theirs for cell in cells], "points", LINKS.index(COMPARED)))
+    curves.append(
+        plot.Curve("reference", p, [cell.theirs for cell in cells], "points", LINKS.index(COMPARED))
+    )
     curve = swept.curves[COMPARED.label]
     below = [1 - share for share in curve.values()]
     curves.append(plot.Curve(f"P(T ≤ L/2), {COMPARED.label}", list(curve), below))

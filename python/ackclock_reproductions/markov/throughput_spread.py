@@ -4,7 +4,18 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ackclock.models import aimd_chain
-from ackclock.reproduction import Band, Basis, Cell, Claim, Comparison, Origin, Outcome, Setting, Table, words
+from ackclock.reproduction import (
+    Band,
+    Basis,
+    Cell,
+    Claim,
+    Comparison,
+    Origin,
+    Outcome,
+    Setting,
+    Table,
+    words,
+)
 from ackclock_reproductions.markov.paper import FIGURE_CRITERION, FIGURE_SHARE, NO_DRAWING, entry
 from ackclock_reproductions.markov.sweep import (
     BY_SEGMENT,
@@ -31,8 +42,8 @@ BY_LINK = {
     "0.05": ("22.9", "57.1", "82.2"),
     "0.1": ("26.9", "55.0", "75.5"),
 }
-# Tried, for both figures: points apart by equal ratios between round ends, by equal steps, 1/n, and the p of the other
-# figures. None has its highest points at all p at which peaks were seen.
+# Tried, for both figures: points apart by equal ratios between round ends, by equal steps, 1/n, and
+# the p of the other figures. None has its highest points at all p at which peaks were seen.
 UNKNOWN_GRID = "seen on a grid of p that is not known; there, too, the curve is as high as its peak to the last digit"
 
 
@@ -54,7 +65,11 @@ class Seen(NamedTuple):
     excepted: str = ""
 
 
-PEAKS = (Seen("27.6", "0.154", UNKNOWN_GRID), Seen("57.1", "0.048", UNKNOWN_GRID), Seen("85.3", "0.025"))
+PEAKS = (
+    Seen("27.6", "0.154", UNKNOWN_GRID),
+    Seen("57.1", "0.048", UNKNOWN_GRID),
+    Seen("85.3", "0.025"),
+)
 
 # Printed: 550 in the text, 500 in the caption.
 TEXT_L, CAPTION_L = 550, 500
@@ -67,7 +82,9 @@ BY_WINDOW = {
     "0.05": ("129.8", "129.8", "129.8"),
 }
 # By the reference computation: 154.5 to 155.2, all seen at the same p.
-PEAKS_BY_WINDOW = tuple(Seen(height, "0.0082", UNKNOWN_GRID) for height in ("154.5", "155.2", "155.2"))
+PEAKS_BY_WINDOW = tuple(
+    Seen(height, "0.0082", UNKNOWN_GRID) for height in ("154.5", "155.2", "155.2")
+)
 
 # Guessed: the paper gives no values.
 SPREADS = tuple(Case(f"sd of RTT {ms} ms", 30, 300, 0.120, ms / 1000) for ms in (5, 15, 30, 45))
@@ -76,13 +93,20 @@ BY_SPREAD = {
     "0.01": ("48.4", "51.7", "61.6", "73.6"),
     "0.05": ("22.3", "23.8", "31.4", "49.7"),
 }
-MEANS = {"0.001": ("230.8", "232.6", "232.0", "229.6"), "0.01": ("122.4", "124.1", "129.8", "137.4")}
+MEANS = {
+    "0.001": ("230.8", "232.6", "232.0", "229.6"),
+    "0.01": ("122.4", "124.1", "129.8", "137.4"),
+}
 
 
 def links() -> Outcome:
     """Figure 8.9."""
     swept = sweep(
-        LINKS, sd, BY_LINK, SD, "Figure 8.9: spread of the throughput by link rate L (segments/s), window ≤ 50"
+        LINKS,
+        sd,
+        BY_LINK,
+        SD,
+        "Figure 8.9: spread of the throughput by link rate L (segments/s), window ≤ 50",
     )
     peaks = {case: peak(case, sd) for case in LINKS}
     compared = _peaks(peaks, PEAKS)
@@ -110,18 +134,29 @@ def _peaks(peaks: dict[Case, Peak], inferred: tuple[Seen, ...]) -> Comparison:
         cell
         for (case, found), seen in zip(peaks.items(), inferred, strict=True)
         for cell in (
-            Cell.of((case.label, seen.p), "largest standard deviation, segments/s", seen.height, found.value),
-            Cell.of((case.label, seen.p), "at that p, segments/s", seen.height, sd(case, float(seen.p))),
+            Cell.of(
+                (case.label, seen.p),
+                "largest standard deviation, segments/s",
+                seen.height,
+                found.value,
+            ),
+            Cell.of(
+                (case.label, seen.p), "at that p, segments/s", seen.height, sd(case, float(seen.p))
+            ),
             Cell.of((case.label, seen.p), "p of the peak", seen.p, found.p, excepted=seen.excepted),
         )
     )
-    return Comparison("Peaks", Origin.REFERENCE, ("curve", "seen at p"), cells, "within the last digit")
+    return Comparison(
+        "Peaks", Origin.REFERENCE, ("curve", "seen at p"), cells, "within the last digit"
+    )
 
 
 def window_limits() -> Outcome:
     """Figure 8.10, with the link rate of the text and that of the caption."""
     cases = [Case(f"window ≤ {w_max}", w_max, TEXT_L) for w_max in WINDOW_LIMITS]
-    title = f"Figure 8.10: spread of the throughput by window limit (segments), L = {TEXT_L} segments/s"
+    title = (
+        f"Figure 8.10: spread of the throughput by window limit (segments), L = {TEXT_L} segments/s"
+    )
     swept = sweep(cases, sd, BY_WINDOW, SD, title)
     by_caption = [case._replace(rate=CAPTION_L) for case in cases]
     peaks = {case: peak(case, sd) for case in cases}
@@ -150,7 +185,10 @@ def window_limits() -> Outcome:
     both = Table(
         "Standard deviation, segments/s, by text and by caption",
         ("p", *(f"{case.label}, L = {case.rate:g}" for case in (*cases, *by_caption))),
-        tuple((text, *(f"{sd(case, float(text)):.1f}" for case in (*cases, *by_caption))) for text in BY_WINDOW),
+        tuple(
+            (text, *(f"{sd(case, float(text)):.1f}" for case in (*cases, *by_caption)))
+            for text in BY_WINDOW
+        ),
     )
     settings = (
         NORMAL_RTT,
@@ -167,7 +205,13 @@ def window_limits() -> Outcome:
 
 def spreads() -> Outcome:
     """Figure 8.12."""
-    swept = sweep(SPREADS, sd, BY_SPREAD, SD, "Figure 8.12: spread of the throughput by spread of the round-trip time")
+    swept = sweep(
+        SPREADS,
+        sd,
+        BY_SPREAD,
+        SD,
+        "Figure 8.12: spread of the throughput by spread of the round-trip time",
+    )
     means = {text: [mean(case, float(text)) for case in SPREADS] for text in MEANS}
     compared = Comparison(
         "Mean throughput (segments/s)",
@@ -212,7 +256,12 @@ def spreads() -> Outcome:
         "Three averages at p = 0.01, segments/s",
         ("spread of the round-trip time", "ET by segment", "ET by round", "rate over time"),
         tuple(
-            (case.label, f"{mean(case, 0.01):.1f}", f"{_mean_by_round(case, 0.01):.1f}", f"{rate:.1f}")
+            (
+                case.label,
+                f"{mean(case, 0.01):.1f}",
+                f"{_mean_by_round(case, 0.01):.1f}",
+                f"{rate:.1f}",
+            )
             for case, rate in zip(SPREADS, rates, strict=True)
         ),
     )

@@ -1,12 +1,13 @@
 """Tables 7.1 and 8.1 to 8.8: emulated connections beside three predictions.
 
-What was measured cannot be measured again; what can be checked is whether the tables agree with themselves and with
-the models. The printed errors follow from the printed rates. FF and PFTK of a row stand for two unknowns, the loss
-probability and the mean round-trip time that the authors put in: PFTK (triple duplicates only, an ACK for each segment)
-over FF depends on p alone. So p is recovered first, then E[RTT] from FF.
+What was measured cannot be measured again; what can be checked is whether the tables agree with
+themselves and with the models. The printed errors follow from the printed rates. FF and PFTK of a
+row stand for two unknowns, the loss probability and the mean round-trip time that the authors put
+in: PFTK (triple duplicates only, an ACK for each segment) over FF depends on p alone. So p is
+recovered first, then E[RTT] from FF.
 
-Metrics: ATp unique data over elapsed time; ATpXmit with retransmissions, over the transfer time; NoTOTput mean window
-over mean round-trip time. All in segments per second, as are ET, FF and PFTK.
+Metrics: ATp unique data over elapsed time; ATpXmit with retransmissions, over the transfer time;
+NoTOTput mean window over mean round-trip time. All in segments per second, as are ET, FF and PFTK.
 """
 
 import csv
@@ -20,7 +21,18 @@ from scipy.optimize import brentq
 
 from ackclock import plot, units
 from ackclock.models import aimd_chain, floyd_fall, pftk
-from ackclock.reproduction import Basis, Cell, Claim, Comparison, Experiment, Origin, Outcome, Setting, Table, words
+from ackclock.reproduction import (
+    Basis,
+    Cell,
+    Claim,
+    Comparison,
+    Experiment,
+    Origin,
+    Outcome,
+    Setting,
+    Table,
+    words,
+)
 from ackclock_reproductions.markov.paper import entry
 
 METRICS = ("ATp", "ATpXmit", "NoTOTput")
@@ -30,7 +42,9 @@ PREDICTIONS = ("ET", "FF", "PFTK")
 HALF_DIGIT = 0.005
 
 # Row 1.5 prints 6.66, 4.94 and 6.23 %; nearly row 1.6's errors, so perhaps copied from there.
-UNEXPLAINED = {"1.5": "the row's own rates give another error; those printed are nearly the next row's"}
+UNEXPLAINED = {
+    "1.5": "the row's own rates give another error; those printed are nearly the next row's"
+}
 
 # Printed, of sets 5 to 9, in segments.
 RECEIVE_WINDOW = 64
@@ -83,7 +97,9 @@ SETS = (
 )
 
 # Every error probability that the paper prints for a set.
-PROBABILITIES = sorted({one.caption for one in SETS} | {one.text for one in SETS if one.text is not None})
+PROBABILITIES = sorted(
+    {one.caption for one in SETS} | {one.text for one in SETS if one.text is not None}
+)
 
 Row = dict[str, str]
 
@@ -168,7 +184,11 @@ def compute(of: Set) -> Outcome:
         Setting("link", f"{of.link_rate}, packets of {of.mtu_bytes} bytes", Origin.PRINTED),
         Setting("L", f"{of.rate:g} segments/s (payload only)", Origin.PRINTED),
         Setting("L with headers", f"{of.headers_rate:.2f} segments/s", Origin.INFERRED),
-        Setting("error probability", f"{of.worked:g}", Origin.INFERRED if of.worked != of.caption else Origin.PRINTED),
+        Setting(
+            "error probability",
+            f"{of.worked:g}",
+            Origin.INFERRED if of.worked != of.caption else Origin.PRINTED,
+        ),
     ]
     if of.number >= 5:
         settings.append(Setting("receive window", f"{RECEIVE_WINDOW} segments", Origin.PRINTED))
@@ -223,7 +243,11 @@ def _recovered(printed: list[Row], behind: dict[str, dict[str, float]]) -> Compa
         for name, label in _QUANTITIES.items()
     )
     return Comparison(
-        "What the authors put in, from FF and PFTK", Origin.REFERENCE, ("connection",), cells, "within the last digit"
+        "What the authors put in, from FF and PFTK",
+        Origin.REFERENCE,
+        ("connection",),
+        cells,
+        "within the last digit",
     )
 
 
@@ -237,23 +261,42 @@ def _as_mean_window(row: Row, behind: dict[str, dict[str, float]], mode: str) ->
 def _by_round(printed: list[Row], behind: dict[str, dict[str, float]]) -> Comparison:
     """The smaller law of the window, which the authors say they took for rows without a star."""
     cells = tuple(
-        Cell.of((row["id"],), "ET, segments/s", row["ET"], _as_mean_window(row, behind, "round"), 0.025)
+        Cell.of(
+            (row["id"],), "ET, segments/s", row["ET"], _as_mean_window(row, behind, "round"), 0.025
+        )
         for row in printed
     )
-    criterion = "within 2.5 %, the authors' round-trip times being samples of which the mean alone is known"
+    criterion = (
+        "within 2.5 %, the authors' round-trip times being samples of which the mean alone is known"
+    )
     title = "ET as mean window by round over mean round-trip time"
     return Comparison(title, Origin.PRINTED, ("connection",), cells, criterion)
 
 
 def _by_segment(printed: list[Row], behind: dict[str, dict[str, float]]) -> Table:
-    rows = tuple((row["id"], row["ET"], f"{_as_mean_window(row, behind, 'segment'):.2f}") for row in printed)
-    return Table("ET if windows were weighted by segment", ("connection", "printed", "by segment, segments/s"), rows)
+    rows = tuple(
+        (row["id"], row["ET"], f"{_as_mean_window(row, behind, 'segment'):.2f}") for row in printed
+    )
+    return Table(
+        "ET if windows were weighted by segment",
+        ("connection", "printed", "by segment, segments/s"),
+        rows,
+    )
 
 
-def _claims_about_probability(of: Set, used: float, behind: dict[str, dict[str, float]]) -> list[Claim]:
+def _claims_about_probability(
+    of: Set, used: float, behind: dict[str, dict[str, float]]
+) -> list[Claim]:
     lowest, highest = (pick(one["p"] for one in behind.values()) for pick in (min, max))
     found = f"FF and PFTK were computed with {lowest:.2g} to {highest:.2g}; the nearest printed value is {used:g}"
-    claims = [Claim(f"Caption: error probability {of.caption:g}", found, used == of.caption, of.worked == of.caption)]
+    claims = [
+        Claim(
+            f"Caption: error probability {of.caption:g}",
+            found,
+            used == of.caption,
+            of.worked == of.caption,
+        )
+    ]
     if of.text is not None:
         claims.append(Claim(f"Text: error probability {of.text:g}", found, used == of.text))
     return claims
@@ -261,11 +304,21 @@ def _claims_about_probability(of: Set, used: float, behind: dict[str, dict[str, 
 
 def _claims_about_rates(of: Set, printed: list[Row]) -> list[Claim]:
     ours: dict[str, Any] = {"origin": Origin.INFERRED}
-    in_order = sum(float(row["ATp"]) <= float(row["ATpXmit"]) <= float(row["NoTOTput"]) for row in printed)
+    in_order = sum(
+        float(row["ATp"]) <= float(row["ATpXmit"]) <= float(row["NoTOTput"]) for row in printed
+    )
     highest = max(float(row["ET"]) for row in printed)
     claims = [
-        Claim("Text: ATp ≤ ATpXmit ≤ NoTOTput", f"in {in_order} of {len(printed)} rows", in_order == len(printed)),
-        Claim("Text: ET is never above L", f"at most {highest:g} of {of.rate:g} segments/s", highest <= of.rate),
+        Claim(
+            "Text: ATp ≤ ATpXmit ≤ NoTOTput",
+            f"in {in_order} of {len(printed)} rows",
+            in_order == len(printed),
+        ),
+        Claim(
+            "Text: ET is never above L",
+            f"at most {highest:g} of {of.rate:g} segments/s",
+            highest <= of.rate,
+        ),
     ]
     errors = [float(row["error_NoTOTput"]) for row in printed]
     if of.number <= 4:
@@ -282,26 +335,41 @@ def _claims_about_rates(of: Set, printed: list[Row]) -> list[Claim]:
         ]  # fmt: skip
     if of.number == 5:
         best = sum(
-            abs(float(row["ET"]) - float(row["NoTOTput"])) < abs(float(row[other]) - float(row["NoTOTput"]))
+            abs(float(row["ET"]) - float(row["NoTOTput"]))
+            < abs(float(row[other]) - float(row["NoTOTput"]))
             for row in printed
             for other in ("FF", "PFTK")
         )
         found = f"nearer to NoTOTput than FF and PFTK in {best} of {2 * len(printed)} cases"
-        claims.append(Claim("Text: ET is the best estimation here", found, best == 2 * len(printed)))
+        claims.append(
+            Claim("Text: ET is the best estimation here", found, best == 2 * len(printed))
+        )
     if of.number in (3, 4):
         shares = [float(row["ATp"]) / of.headers_rate for row in printed]
         found = f"ATp is {min(shares):.1%} to {max(shares):.1%} of what passes with headers"
-        claims.append(Claim("The link is full: the rows say little of the model", found, min(shares) > 0.975, **ours))
+        claims.append(
+            Claim(
+                "The link is full: the rows say little of the model",
+                found,
+                min(shares) > 0.975,
+                **ours,
+            )
+        )
     distinct = [row for row in printed if not row["id"].endswith("*")]
     if of.number in (1, 3, 4):
         above = sum(min(float(row["FF"]), float(row["PFTK"])) > of.rate for row in distinct)
         found = f"in {above} of {len(distinct)} connections"
         claims.append(
-            Claim("Text: FF and PFTK, which know no link, are above L, mostly", found, 2 * above > len(distinct))
+            Claim(
+                "Text: FF and PFTK, which know no link, are above L, mostly",
+                found,
+                2 * above > len(distinct),
+            )
         )
     if of.number >= 6:
         spread = max(
-            max(rates) / min(rates) - 1 for rates in ([float(row[name]) for name in PREDICTIONS] for row in printed)
+            max(rates) / min(rates) - 1
+            for rates in ([float(row[name]) for name in PREDICTIONS] for row in printed)
         )
         found = f"they are at most {spread:.1%} apart"
         claims.append(
@@ -341,9 +409,13 @@ def _with_timeouts(printed: list[Row], behind: dict[str, dict[str, float]]) -> C
         for row in printed:
             p, mean_rtt = behind[row["id"]]["p"], behind[row["id"]]["mean_rtt"]
             chain = aimd_chain.solve(aimd_chain.Bernoulli(p), RECEIVE_WINDOW)
-            rates.append(aimd_chain.timeouts.renewal_rate(chain, p, aimd_chain.rtt.constant(mean_rtt), T0))
+            rates.append(
+                aimd_chain.timeouts.renewal_rate(chain, p, aimd_chain.rtt.constant(mean_rtt), T0)
+            )
         means.append(sum(rates) / len(rates))
-    without, measured = (sum(float(row[name]) for row in printed) / len(printed) for name in ("ET", "ATp"))
+    without, measured = (
+        sum(float(row[name]) for row in printed) / len(printed) for name in ("ET", "ATp")
+    )
     return Claim(
         "With timeouts as in PFTK the chain comes nearer to ATp",
         f"on the mean it says {', '.join(f'{mean:.1f}' for mean in means)} segments/s for first timeouts of "
@@ -355,8 +427,12 @@ def _with_timeouts(printed: list[Row], behind: dict[str, dict[str, float]]) -> C
 
 def _claims_about_all() -> list[Claim]:
     errors = [float(row["error_ATp"]) for row in rows()]
-    below = [sum(low <= one < high for one in errors) for low, high in ((0, 20), (20, 35), (35, 100))]
-    gaps = [sum(error(row, "ATp") for row in rows(number)) / len(rows(number)) for number in (7, 8, 9)]
+    below = [
+        sum(low <= one < high for one in errors) for low, high in ((0, 20), (20, 35), (35, 100))
+    ]
+    gaps = [
+        sum(error(row, "ATp") for row in rows(number)) / len(rows(number)) for number in (7, 8, 9)
+    ]
     return [
         Claim(
             "Of 35 rows, 22 have an error against ATp below 20 %, 10 of 20 to 35 %, 3 near 50 %",
@@ -392,10 +468,15 @@ def _draw(of: Set, printed: list[Row]) -> Any:
     ]
     ends = [-0.5, len(printed) - 0.5]
     highest = max(float(row[name]) for row in printed for name in names)
-    limits = {f"L as printed, {of.rate:g}": of.rate, f"L with headers, {of.headers_rate:.2f}": of.headers_rate}
+    limits = {
+        f"L as printed, {of.rate:g}": of.rate,
+        f"L with headers, {of.headers_rate:.2f}": of.headers_rate,
+    }
     # A limit far above all would press the rest together.
     near = {label: limit for label, limit in limits.items() if limit < 2 * highest}
-    curves += [plot.Curve(label, ends, [limit, limit], "reference") for label, limit in near.items()]
+    curves += [
+        plot.Curve(label, ends, [limit, limit], "reference") for label, limit in near.items()
+    ]
     return plot.curves(
         curves,
         "connection",

@@ -29,7 +29,8 @@ POINTS = (
     ("0.9", "2.010", "0.100"),
 )
 
-# By the reference computation: the largest standard deviation by window limit; where it is, for the printed limit.
+# By the reference computation: the largest standard deviation by window limit; where it is, for the
+# printed limit.
 LARGEST_SD = {30: "6.73", 50: "11.08", 70: "15.42", 120: "26.28"}
 LARGEST_AT = "0.00086"
 
@@ -45,7 +46,9 @@ def largest_sd(w_max: int) -> tuple[float, float]:
     grid = np.geomspace(1e-5, 0.1, 41)
     start = int(np.argmax([moments(p, w_max)[1] for p in grid]))
     around = (np.log(grid[start - 1]), np.log(grid[start + 1]))
-    found = minimize_scalar(lambda log_p: -moments(np.exp(log_p), w_max)[1], bounds=around, method="bounded")
+    found = minimize_scalar(
+        lambda log_p: -moments(np.exp(log_p), w_max)[1], bounds=around, method="bounded"
+    )
     return float(np.exp(found.x)), -float(found.fun)
 
 
@@ -58,12 +61,20 @@ def compute() -> Outcome:
         for text, mean, sd in POINTS
         for cell in (
             Cell.of((text,), "mean, segments", mean, curve[float(text)][0], FIGURE_SHARE),
-            Cell.of((text,), "standard deviation, segments", sd, curve[float(text)][1], FIGURE_SHARE),
+            Cell.of(
+                (text,), "standard deviation, segments", sd, curve[float(text)][1], FIGURE_SHARE
+            ),
         )
     ]
     largest = {w_max: largest_sd(w_max) for w_max in LARGEST_SD}
     of_limits = [
-        Cell.of((str(w_max),), "largest standard deviation, segments", text, largest[w_max][1], FIGURE_SHARE)
+        Cell.of(
+            (str(w_max),),
+            "largest standard deviation, segments",
+            text,
+            largest[w_max][1],
+            FIGURE_SHARE,
+        )
         for w_max, text in LARGEST_SD.items()
     ]
     of_limits.append(Cell.of((str(W_MAX),), "at p", LARGEST_AT, largest[W_MAX][0], FIGURE_SHARE))
@@ -105,9 +116,15 @@ def compute() -> Outcome:
         f"the second curve is the standard deviation, as in the text, not the variance of the caption; {NO_DRAWING}"
     )
     comparisons = (
-        Comparison("Moments of the window", Origin.REFERENCE, ("p",), tuple(cells), FIGURE_CRITERION),
         Comparison(
-            "The largest standard deviation", Origin.REFERENCE, ("window limit",), tuple(of_limits), FIGURE_CRITERION
+            "Moments of the window", Origin.REFERENCE, ("p",), tuple(cells), FIGURE_CRITERION
+        ),
+        Comparison(
+            "The largest standard deviation",
+            Origin.REFERENCE,
+            ("window limit",),
+            tuple(of_limits),
+            FIGURE_CRITERION,
         ),
     )
     return Outcome(basis, comparisons, partial(_draw, curve), claims, settings)
@@ -121,7 +138,9 @@ def _draw(curve: dict[float, tuple[float, float]]) -> Any:
         for position, label in enumerate(("mean", "standard deviation"))
         for one in (
             plot.Curve(label, drawn[:, 0], drawn[:, position + 1]),
-            plot.Curve(f"{label}, reference", points[:, 0], points[:, position + 1], "points", position),
+            plot.Curve(
+                f"{label}, reference", points[:, 0], points[:, position + 1], "points", position
+            ),
         )
     ]
     return plot.curves(

@@ -1,7 +1,8 @@
 """Figures 8.1 to 8.4 and 8.6: the law of the window, for Bernoulli loss and for loss that depends on the window.
 
-The weights are by segment, which the paper's formulas say; 8.2 shows that the figures have them too: its loss
-probability lies where the peak at the window limit is the highest by segment, and is not by round.
+The weights are by segment, which the paper's formulas say; 8.2 shows that the figures have them
+too: its loss probability lies where the peak at the window limit is the highest by segment, and is
+not by round.
 """
 
 from functools import partial
@@ -12,7 +13,16 @@ from scipy.optimize import brentq
 
 from ackclock import plot
 from ackclock.models import aimd_chain
-from ackclock.reproduction import Basis, Cell, Claim, Comparison, Experiment, Origin, Outcome, Setting
+from ackclock.reproduction import (
+    Basis,
+    Cell,
+    Claim,
+    Comparison,
+    Experiment,
+    Origin,
+    Outcome,
+    Setting,
+)
 from ackclock_reproductions.markov.paper import FIGURE_CRITERION, FIGURE_SHARE, NO_DRAWING, entry
 
 # Printed, in segments.
@@ -28,7 +38,8 @@ class Law(NamedTuple):
         moments: Mean and standard deviation by segment and by round, by the reference computation.
         shares: P(w) by segment and by round for some w, likewise.
         peaks: The window of the highest P(w) below the limit, likewise.
-        stays: Whether the text has the window stay at its limit, as it does of small p, or fluctuate.
+        stays: Whether the text has the window stay at its limit, as it does of small p, or
+            fluctuate.
     """
 
     figure: str
@@ -91,7 +102,10 @@ def compute(of: Law) -> Outcome:
     """The law of the window at one loss probability."""
     chain = aimd_chain.solve(aimd_chain.Bernoulli(of.p), W_MAX)
     laws = {mode: chain.law(mode) for mode in ("segment", "round")}
-    by_window = {mode: dict(zip(chain.windows.tolist(), law.tolist(), strict=True)) for mode, law in laws.items()}
+    by_window = {
+        mode: dict(zip(chain.windows.tolist(), law.tolist(), strict=True))
+        for mode, law in laws.items()
+    }
     segment = by_window["segment"]
     cells = [
         Cell.of((f"{quantity} of the window by {mode}",), "value", text, float(ours), FIGURE_SHARE)
@@ -106,23 +120,35 @@ def compute(of: Law) -> Outcome:
         for w, text in shares.items()
     ]
     cells += [
-        Cell.of((f"peak below the limit by {mode}",), "value", str(w), float(_peak(by_window[mode])))
+        Cell.of(
+            (f"peak below the limit by {mode}",), "value", str(w), float(_peak(by_window[mode]))
+        )
         for mode, w in of.peaks.items()
     ]
     claims = [*_said(of, segment)]
     if of.figure == "8.2":
         claims.append(_by_round(laws["round"]))
         cells += [
-            Cell.of((f"p at which the limit ceases to be likeliest, by {mode}",), "value", text, turning(mode), 0.01)
+            Cell.of(
+                (f"p at which the limit ceases to be likeliest, by {mode}",),
+                "value",
+                text,
+                turning(mode),
+                0.01,
+            )
             for mode, text in TURNING.items()
         ]
     settings = (
         Setting("loss probability p", f"{of.p:g}", Origin.PRINTED),
         Setting("window limit", f"{W_MAX} segments", Origin.PRINTED),
     )
-    comparison = Comparison("The law of the window", Origin.REFERENCE, ("quantity",), tuple(cells), FIGURE_CRITERION)
+    comparison = Comparison(
+        "The law of the window", Origin.REFERENCE, ("quantity",), tuple(cells), FIGURE_CRITERION
+    )
     basis = Basis(f"windows weighted by segment; {NO_DRAWING}")
-    return Outcome(basis, (comparison,), partial(_draw, of, chain.windows, laws), tuple(claims), settings)
+    return Outcome(
+        basis, (comparison,), partial(_draw, of, chain.windows, laws), tuple(claims), settings
+    )
 
 
 def _said(of: Law, law: dict[int, float]) -> list[Claim]:
@@ -131,7 +157,13 @@ def _said(of: Law, law: dict[int, float]) -> list[Claim]:
     half = W_MAX // 2
     found = f"P({W_MAX}) is {law[W_MAX]:.3g}, the highest below it {below:.3g}"
     if not of.stays:
-        return [Claim("Text: for larger p the law has no maximum at the window limit", found, law[W_MAX] < below)]
+        return [
+            Claim(
+                "Text: for larger p the law has no maximum at the window limit",
+                found,
+                law[W_MAX] < below,
+            )
+        ]
     near = {w: law[w] for w in range(half - 5, half + 6)}
     highest = max(near, key=lambda w: near[w])
     return [
@@ -176,9 +208,14 @@ def _draw(of: Law, windows: Any, laws: dict[str, Any]) -> Any:
     curves = [plot.Curve(f"by {mode}", windows, law) for mode, law in laws.items()]
     for position, (mode, shares) in enumerate(of.shares.items()):
         heights = [float(text) for text in shares.values()]
-        curves.append(plot.Curve(f"by {mode}, reference", list(shares), heights, "points", position))
+        curves.append(
+            plot.Curve(f"by {mode}, reference", list(shares), heights, "points", position)
+        )
     return plot.curves(
-        curves, "window (segments)", "probability", f"Figure {of.figure}: law of the window, p = {of.p:g}"
+        curves,
+        "window (segments)",
+        "probability",
+        f"Figure {of.figure}: law of the window, p = {of.p:g}",
     )
 
 
@@ -191,7 +228,9 @@ def compute_window_dependent() -> Outcome:
         row = (f"{alpha:g}",)
         cells += [
             Cell.of(row, "mean, segments", mean, float(chain.mean("segment")), FIGURE_SHARE),
-            Cell.of(row, "standard deviation, segments", sd, float(chain.sd("segment")), FIGURE_SHARE),
+            Cell.of(
+                row, "standard deviation, segments", sd, float(chain.sd("segment")), FIGURE_SHARE
+            ),
             Cell.of(row, "peak, segments", str(peak), float(chain.windows[np.argmax(law)])),
         ]
         highest = max(highest, float(law[chain.windows > W_MAX - 10].sum()))
@@ -210,7 +249,9 @@ def compute_window_dependent() -> Outcome:
         Setting("q", f"{Q:g}", Origin.GUESSED),
         Setting("window limit", f"{W_MAX} segments", Origin.GUESSED),
     )
-    comparison = Comparison("The law of the window", Origin.REFERENCE, ("alpha",), tuple(cells), FIGURE_CRITERION)
+    comparison = Comparison(
+        "The law of the window", Origin.REFERENCE, ("alpha",), tuple(cells), FIGURE_CRITERION
+    )
     basis = Basis(f"q, alpha and the limit are guessed, since none is printed; {NO_DRAWING}")
     draw = partial(
         plot.curves,

@@ -1,7 +1,7 @@
 """Buffers of an access point that size themselves, beside fixed ones: throughput kept, delay saved.
 
-The cell of the Letter of 2008. eBDP is the Letter's; ALT and A* are of its successor of 2011, with parameters from
-memory, so that what comes of them is ours and not the publication's.
+The cell of the Letter of 2008. eBDP is the Letter's; ALT and A* are of its successor of 2011, with
+parameters from memory, so that what comes of them is ours and not the publication's.
 """
 
 from collections.abc import Mapping
@@ -47,7 +47,8 @@ QUEUES: Mapping[str, Tree] = {
     "ALT": {"kind": "alt"},
     "A*": {"kind": "a_star"},
 }
-#: ALT goes up by ten packets a second and comes down by one: it has found its place after some minutes.
+#: ALT goes up by ten packets a second and comes down by one: it has found its place after some
+#: minutes.
 DURATION_S, WARMUP_OF_ALL_S = 400.0, 150.0
 #: What the guide says: Mbit/s and mean round-trip time in ms, by queue and traffic.
 SAID = {
@@ -98,9 +99,15 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )
     settings = (
         Setting("cell", "802.11g, 200 ms of wire, as for wifi-figure-8", Origin.CHOSEN),
-        Setting("ALT and A*", "a1 = 10 and b1 = 1 packets/s, 5 to 1600 packets, from 50 on, a = 5", Origin.CHOSEN),
         Setting(
-            "runs", f"{DURATION_S:g} s, the first {WARMUP_OF_ALL_S:g} s not counted, {REPLICATES} times", Origin.CHOSEN
+            "ALT and A*",
+            "a1 = 10 and b1 = 1 packets/s, 5 to 1600 packets, from 50 on, a = 5",
+            Origin.CHOSEN,
+        ),
+        Setting(
+            "runs",
+            f"{DURATION_S:g} s, the first {WARMUP_OF_ALL_S:g} s not counted, {REPLICATES} times",
+            Origin.CHOSEN,
         ),
     )
     draw = partial(_draw, times)
@@ -114,8 +121,12 @@ def _cells(rates: Replicates, times: Replicates) -> tuple[Cell, ...]:
         for number, traffic in enumerate(TRAFFIC):
             rate, rtt = texts[2 * number : 2 * number + 2]
             row = (queue, traffic)
-            cells.append(Cell.simulated(row, "Mbit/s", rate, interval(rates[row]), NEAR * float(rate)))
-            cells.append(Cell.simulated(row, "mean RTT, ms", rtt, interval(times[row]), NEAR * float(rtt)))
+            cells.append(
+                Cell.simulated(row, "Mbit/s", rate, interval(rates[row]), NEAR * float(rate))
+            )
+            cells.append(
+                Cell.simulated(row, "mean RTT, ms", rtt, interval(times[row]), NEAR * float(rtt))
+            )
     return tuple(cells)
 
 
@@ -141,7 +152,9 @@ def _claims(rates: Replicates, times: Replicates) -> tuple[Claim, ...]:
 def _draw(times: Replicates) -> Figure:
     places = range(len(TRAFFIC))
     curves = [
-        curve(queue, list(places), [interval(times[queue, traffic]) for traffic in TRAFFIC], "points")
+        curve(
+            queue, list(places), [interval(times[queue, traffic]) for traffic in TRAFFIC], "points"
+        )
         for queue in QUEUES
     ]
     title = "Downloads in an 802.11g cell, by the access point's buffer"

@@ -51,16 +51,20 @@ SAID = {
     "5000": ("99.9", "99.3", "99.9", "98.9", "99.3"),
     "12500": ("100.0", "100.0", "100.0", "99.6", "100.0"),
 }
-#: Of means of three replicates, in percent of the link: what is computed anew is the same but for the last digit.
+#: Of means of three replicates, in percent of the link: what is computed anew is the same but for
+#: the last digit.
 NEAR = 0.05
-#: Others whose packets are released by ACKs, and at which shares of the largest buffer they are run.
+#: Others whose packets are released by ACKs, and at which shares of the largest buffer they are
+#: run.
 LINUX, ACCESS = "Linux's TCP", "behind links of 200 Mbit/s"
 FEW = (0.02, 0.1, 0.2)
 #: What the note says of them, in percent of the link, by buffer.
 SAID_OF_OTHERS = {LINUX: ("34.5", "90.8", "95.1"), ACCESS: ("80.6", "97.1", "97.5")}
-#: Models are called right that are no further off: a point of the link's rate, said before anything was run.
+#: Models are called right that are no further off: a point of the link's rate, said before anything
+#: was run.
 RIGHT = Band(-1, 1)
-#: The smallest of `SHARES`, as shares of the largest buffer, from which on trains are no matter to the saw-tooth.
+#: The smallest of `SHARES`, as shares of the largest buffer, from which on trains are no matter to
+#: the saw-tooth.
 ENOUGH = 0.05
 
 
@@ -73,17 +77,27 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         }
         for sending in PACING
     }
-    said = {label: dict(zip(COMPARED, values, strict=True)) for label, values in figure_14.models().items()}
+    said = {
+        label: dict(zip(COMPARED, values, strict=True))
+        for label, values in figure_14.models().items()
+    }
     buffers = dict(zip(SHARES, SLOWER.buffers(), strict=True))
     cells = tuple(
         cell
         for share, texts in zip(SHARES, SAID.values(), strict=True)
-        for cell in _cells(str(buffers[share]), texts, {label: of[share] for label, of in (used | said).items()})
+        for cell in _cells(
+            str(buffers[share]), texts, {label: of[share] for label, of in (used | said).items()}
+        )
     )
     rows: Rows = {
         (str(buffers[share]), sending): {
-            **{f"{label} above it": interval(of[share] - np.array(used[sending][share])) for label, of in said.items()},
-            "g that fits": interval([_fitting(buffers[share], value) for value in used[sending][share]]),
+            **{
+                f"{label} above it": interval(of[share] - np.array(used[sending][share]))
+                for label, of in said.items()
+            },
+            "g that fits": interval(
+                [_fitting(buffers[share], value) for value in used[sending][share]]
+            ),
             "dropped, %": interval(of_replicates(results[sending], "hop_drops", BOTTLENECK, point)),
         }
         for point, share in enumerate(SHARES)
@@ -91,17 +105,23 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     others: Rows = {
         (label,): {
-            f"{buffer} packets, %": interval(of_replicates(results[label], "utilisation", BOTTLENECK, point))
+            f"{buffer} packets, %": interval(
+                of_replicates(results[label], "utilisation", BOTTLENECK, point)
+            )
             for point, buffer in enumerate(SLOWER.buffers(FEW))
         }
         for label in SAID_OF_OTHERS
     }
     cells += tuple(
-        Cell.simulated((str(buffer),), f"packets, {label}", text, others[label,][f"{buffer} packets, %"], NEAR)
+        Cell.simulated(
+            (str(buffer),), f"packets, {label}", text, others[label,][f"{buffer} packets, %"], NEAR
+        )
         for label, texts in SAID_OF_OTHERS.items()
         for buffer, text in zip(SLOWER.buffers(FEW), texts, strict=True)
     )
-    comparison = Comparison("Link busy, %", Origin.STATED, ("buffer, packets",), cells, f"within {NEAR:g}")
+    comparison = Comparison(
+        "Link busy, %", Origin.STATED, ("buffer, packets",), cells, f"within {NEAR:g}"
+    )
     table = measured("Models above packets, in percent of the link", ("buffer", "packets"), rows)
     return Outcome(
         Basis(),
@@ -113,7 +133,9 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )
 
 
-def _cells(buffer: str, texts: tuple[str, ...], found: Mapping[str, list[float] | float]) -> list[Cell]:
+def _cells(
+    buffer: str, texts: tuple[str, ...], found: Mapping[str, list[float] | float]
+) -> list[Cell]:
     cells = []
     for label, text in zip(SAID_OF, texts, strict=True):
         ours = found[label]
@@ -127,7 +149,9 @@ def _cells(buffer: str, texts: tuple[str, ...], found: Mapping[str, list[float] 
 def _fitting(buffer: int, used: float) -> float:
     """The whole g with which bursts come nearest to what is used, in percent."""
     g = np.arange(1, buffer // 2)
-    says = 100 * SLOWER.answers("mm1k_burst", places=np.full(g.shape, buffer), burst=g)["utilisation"]
+    says = (
+        100 * SLOWER.answers("mm1k_burst", places=np.full(g.shape, buffer), burst=g)["utilisation"]
+    )
     return float(g[np.abs(says - used).argmin()])
 
 
@@ -162,7 +186,9 @@ def _claims(
     )
 
 
-def _draw(used: Mapping[str, Mapping[float, list[float]]], said: Mapping[str, Mapping[float, float]]) -> Figure:
+def _draw(
+    used: Mapping[str, Mapping[float, list[float]]], said: Mapping[str, Mapping[float, float]]
+) -> Figure:
     curves = [
         curve(f"packets, {sending}", SLOWER.buffers(), [interval(values) for values in of.values()])
         for sending, of in used.items()
@@ -176,8 +202,14 @@ def _draw(used: Mapping[str, Mapping[float, list[float]]], said: Mapping[str, Ma
 
 
 _SETTINGS = (
-    Setting("path", "1 Gbit/s, ten flows of 115.5 to 124.5 ms, packets of 1000 bytes, drop-tail", Origin.CHOSEN),
-    Setting("TCP", "HighSpeed, preset ns2-2002 with SACK, no link before the router", Origin.CHOSEN),
+    Setting(
+        "path",
+        "1 Gbit/s, ten flows of 115.5 to 124.5 ms, packets of 1000 bytes, drop-tail",
+        Origin.CHOSEN,
+    ),
+    Setting(
+        "TCP", "HighSpeed, preset ns2-2002 with SACK, no link before the router", Origin.CHOSEN
+    ),
 )
 
 

@@ -1,7 +1,8 @@
 """The map of psi: what feeding back the rate is worth by how long a link stays at it, to a sender of 1988 and to CUBIC.
 
-The loop of the publication on INSTCAP and EFFCAP without its ATM cells, which nobody has any more: 200 ms, a link of
-100 and 50 kB/s, 10 packets of buffer. psi is the mean time at a rate, in round trips.
+The loop of the publication on INSTCAP and EFFCAP without its ATM cells, which nobody has any more:
+200 ms, a link of 100 and 50 kB/s, 10 packets of buffer. psi is the mean time at a rate, in round
+trips.
 """
 
 from collections.abc import Mapping
@@ -26,7 +27,17 @@ from ackclock.reproduction import (
 )
 from ackclock.result import Result
 from ackclock_reproductions.abr.efficiency import efficiencies
-from ackclock_reproductions.abr.loop import COARSE, CUBIC_TODAY, INSTCAP, NONE, Feedback, Point, Sender, alone, effcap
+from ackclock_reproductions.abr.loop import (
+    COARSE,
+    CUBIC_TODAY,
+    INSTCAP,
+    NONE,
+    Feedback,
+    Point,
+    Sender,
+    alone,
+    effcap,
+)
 from ackclock_reproductions.abr.paper import ROUND_TRIP_S
 
 SENDERS: dict[str, Sender] = {"1988": COARSE, "CUBIC": CUBIC_TODAY}
@@ -36,7 +47,8 @@ PSIS = (0.16, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 100.0)
 BUFFER = 10
 REPLICATES = 4
 
-# A replicate has 300 changes of the link at least, but for the largest values of psi, where it has 150 to 250.
+# A replicate has 300 changes of the link at least, but for the largest values of psi, where it has
+# 150 to 250.
 _SHORT_S, _LONG_S, _LONG_FROM = 600.0, 3000.0, 5.0
 
 #: What the guide says: efficiencies by sender and psi, in the order of `SCHEMES`.
@@ -78,17 +90,24 @@ def runs() -> Mapping[str, Run]:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Efficiencies of the schemes, by psi."""
     found = {
-        (sender, scheme): {psi: efficiencies(results[f"{sender}, {scheme}"], point) for point, psi in enumerate(PSIS)}
+        (sender, scheme): {
+            psi: efficiencies(results[f"{sender}, {scheme}"], point)
+            for point, psi in enumerate(PSIS)
+        }
         for sender in SENDERS
         for scheme in SCHEMES
     }
     cells = tuple(
-        Cell.simulated((sender, psi), scheme, text, interval(found[sender, scheme][float(psi)]), NEAR)
+        Cell.simulated(
+            (sender, psi), scheme, text, interval(found[sender, scheme][float(psi)]), NEAR
+        )
         for sender, rows in SAID.items()
         for psi, texts in rows.items()
         for scheme, text in zip(SCHEMES, texts, strict=True)
     )
-    comparison = Comparison("Efficiency", Origin.STATED, ("sender", "psi"), cells, f"within {NEAR:g}")
+    comparison = Comparison(
+        "Efficiency", Origin.STATED, ("sender", "psi"), cells, f"within {NEAR:g}"
+    )
     settings = (
         Setting("link", "100 and 50 kB/s, as long at one as at the other; it may change every 30 ms", Origin.CHOSEN),
         Setting("loop", f"200 ms, {BUFFER} packets of 500 bytes may wait, windows of 65 at most", Origin.CHOSEN),
@@ -108,11 +127,41 @@ def _claims(found: Efficiencies) -> tuple[Claim, ...]:
     none, instcap, smallest = SCHEMES
     more = Band(least=LITTLE)
     return (
-        _least("What holds for 60 round trips is worth following", found, "1988", (instcap, none), Band(60), more),
-        _least("From 0.3 to 2 EFFCAP is better than INSTCAP", found, "1988", (smallest, instcap), Band(0.3, 2), more),
-        _least("INSTCAP is nowhere worse than nothing", found, "CUBIC", (instcap, none), Band(), Band(least=0)),
-        _least("From psi = 5 on INSTCAP is worth it", found, "CUBIC", (instcap, none), Band(5), more),
-        _least("Up to psi = 5 nothing is better than EFFCAP", found, "CUBIC", (none, smallest), Band(most=5), more),
+        _least(
+            "What holds for 60 round trips is worth following",
+            found,
+            "1988",
+            (instcap, none),
+            Band(60),
+            more,
+        ),
+        _least(
+            "From 0.3 to 2 EFFCAP is better than INSTCAP",
+            found,
+            "1988",
+            (smallest, instcap),
+            Band(0.3, 2),
+            more,
+        ),
+        _least(
+            "INSTCAP is nowhere worse than nothing",
+            found,
+            "CUBIC",
+            (instcap, none),
+            Band(),
+            Band(least=0),
+        ),
+        _least(
+            "From psi = 5 on INSTCAP is worth it", found, "CUBIC", (instcap, none), Band(5), more
+        ),
+        _least(
+            "Up to psi = 5 nothing is better than EFFCAP",
+            found,
+            "CUBIC",
+            (none, smallest),
+            Band(most=5),
+            more,
+        ),
     )
 
 
@@ -141,7 +190,11 @@ def _draw(found: Efficiencies) -> Figure:
     ]  # fmt: skip
     title = "What is feeding back the rate worth?"
     return plot.curves(
-        curves, "psi: mean time at a rate (round trips)", "efficiency (of the capacity)", title, log_x=True
+        curves,
+        "psi: mean time at a rate (round trips)",
+        "efficiency (of the capacity)",
+        title,
+        log_x=True,
     )
 
 

@@ -1,11 +1,13 @@
 """Where the formulas of random loss part ways: beside two simulated senders on a path that does nothing but lose.
 
-A round trip of 100 ms, no queueing, independent loss of data. One sender recovers as today's RFCs say (SACK), the other
-as the Reno of 1990 that PFTK is about; both acknowledge every other segment and count bytes, so that a window grows by
-one segment per round trip. All rates are of sending, retransmissions included, times the round-trip time and sqrt(p):
-the square-root law is a level line.
+A round trip of 100 ms, no queueing, independent loss of data. One sender recovers as today's RFCs
+say (SACK), the other as the Reno of 1990 that PFTK is about; both acknowledge every other segment
+and count bytes, so that a window grows by one segment per round trip. All rates are of sending,
+retransmissions included, times the round-trip time and sqrt(p): the square-root law is a level
+line.
 
-Letters: p loss probability, R round-trip time (s), T0 first retransmission timeout (s), b segments per ACK.
+Letters: p loss probability, R round-trip time (s), T0 first retransmission timeout (s), b segments
+per ACK.
 """
 
 import math
@@ -75,7 +77,11 @@ def _rate_with_timeouts(p: float, path: FlowPath) -> float:
 
 
 def _pftk(p: float, path: FlowPath) -> float:
-    return float(pftk.full(p, path.round_trip.base_s, path.sender.first_timeout_s, b=path.sender.segments_per_ack))
+    return float(
+        pftk.full(
+            p, path.round_trip.base_s, path.sender.first_timeout_s, b=path.sender.segments_per_ack
+        )
+    )
 
 
 def _square_root(p: float, path: FlowPath) -> float:
@@ -136,7 +142,11 @@ def scenario(p: str, recovery: str) -> Scenario:
 
 def runs() -> Mapping[str, Run]:
     """Each sender at each loss probability."""
-    return {f"{sender}, {p}": Run(scenario(p, recovery)) for sender, recovery in SENDERS.items() for p in LOSSES}
+    return {
+        f"{sender}, {p}": Run(scenario(p, recovery))
+        for sender, recovery in SENDERS.items()
+        for p in LOSSES
+    }
 
 
 class Answers(NamedTuple):
@@ -154,9 +164,16 @@ class Answers(NamedTuple):
         """The formula's rate over the simulated one."""
         return formula.rate(float(p), self.path) / self.simulated[sender, p].mean
 
-    def ratios(self, formula: Formula, senders: tuple[str, ...], above: float, below: float) -> list[float]:
+    def ratios(
+        self, formula: Formula, senders: tuple[str, ...], above: float, below: float
+    ) -> list[float]:
         """The same of all senders and p in a range, both ends included."""
-        return [self.ratio(formula, sender, p) for sender in senders for p in LOSSES if above <= float(p) <= below]
+        return [
+            self.ratio(formula, sender, p)
+            for sender in senders
+            for p in LOSSES
+            if above <= float(p) <= below
+        ]
 
 
 def _sending_rate(result: Result, p: float) -> Interval:
@@ -171,20 +188,34 @@ def _sending_rate(result: Result, p: float) -> Interval:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Rates of the formulas beside those of the senders."""
     first = next(iter(results.values())).points[0]["scenario"]
-    simulated = {(sender, p): _sending_rate(results[f"{sender}, {p}"], float(p)) for sender in SENDERS for p in LOSSES}
+    simulated = {
+        (sender, p): _sending_rate(results[f"{sender}, {p}"], float(p))
+        for sender in SENDERS
+        for p in LOSSES
+    }
     answers = Answers(flow_path(first, first["flows"][0]), simulated)
     cells = tuple(
-        Cell((sender, p), formula.label, text, answers.ratio(formula, sender, p), NEAR * float(text))
+        Cell(
+            (sender, p), formula.label, text, answers.ratio(formula, sender, p), NEAR * float(text)
+        )
         for sender, rows in SAID.items()
         for p, texts in rows.items()
         for formula, text in zip(FORMULAS, texts, strict=True)
     )
     criterion = f"within {NEAR:.0%}"
     comparison = Comparison(
-        "The formula's rate over the simulated one", Origin.STATED, ("sender", "p"), cells, criterion
+        "The formula's rate over the simulated one",
+        Origin.STATED,
+        ("sender", "p"),
+        cells,
+        criterion,
     )
     settings = (
-        Setting("path", f"{ROUND_TRIP * 1000:.0f} ms, nothing queues, independent loss of data", Origin.CHOSEN),
+        Setting(
+            "path",
+            f"{ROUND_TRIP * 1000:.0f} ms, nothing queues, independent loss of data",
+            Origin.CHOSEN,
+        ),
         Setting("sender", "Reno control, preset rfc; SACK, or Reno's recovery", Origin.CHOSEN),
         Setting("first timeout T0", f"{answers.path.sender.first_timeout_s:.0f} s", Origin.CHOSEN),
     )
@@ -201,7 +232,9 @@ def _claims(answers: Answers) -> tuple[Claim, ...]:
         return Claim(said, found, low <= least and most <= high, origin=Origin.STATED)
 
     rare = [ratio for formula in FORMULAS for ratio in answers.ratios(formula, both, 0, 0.001)]
-    timeless = [ratio for one in (SQUARE_ROOT, CHAIN) for ratio in answers.ratios(one, both, 0.01, 1)]
+    timeless = [
+        ratio for one in (SQUARE_ROOT, CHAIN) for ratio in answers.ratios(one, both, 0.01, 1)
+    ]
     return (
         claim("Up to p = 0.1 % every formula is within a tenth of either sender", rare, 0.9, 1.1),
         claim("From 1 % on what knows no timeouts promises too much", timeless, 1.05, math.inf),
@@ -217,7 +250,8 @@ def _claims(answers: Answers) -> tuple[Claim, ...]:
 
 def _table(answers: Answers) -> Table:
     rows = tuple(
-        (sender, p, f"{rate.mean:.2f} ± {rate.half_width:.2f}") for (sender, p), rate in answers.simulated.items()
+        (sender, p, f"{rate.mean:.2f} ± {rate.half_width:.2f}")
+        for (sender, p), rate in answers.simulated.items()
     )
     return Table("Simulated", ("sender", "p", "sending rate, segments/s"), rows)
 
@@ -225,14 +259,20 @@ def _table(answers: Answers) -> Table:
 def _draw(answers: Answers) -> Figure:
     R = answers.path.round_trip.base_s
     curves = [
-        plot.Curve(one.label, GRID, [one.rate(p, answers.path) * R * math.sqrt(p) for p in GRID], one.drawn)
+        plot.Curve(
+            one.label, GRID, [one.rate(p, answers.path) * R * math.sqrt(p) for p in GRID], one.drawn
+        )
         for one in FORMULAS
     ]
     p = [float(text) for text in LOSSES]
     for sender in SENDERS:
-        scaled = [answers.simulated[sender, text].mean * R * math.sqrt(float(text)) for text in LOSSES]
+        scaled = [
+            answers.simulated[sender, text].mean * R * math.sqrt(float(text)) for text in LOSSES
+        ]
         curves.append(plot.Curve(f"simulated, {sender}", p, scaled, "points"))
-    return plot.curves(curves, "loss probability p", SCALED, "Which formula should I trust?", log_x=True)
+    return plot.curves(
+        curves, "loss probability p", SCALED, "Which formula should I trust?", log_x=True
+    )
 
 
 EXPERIMENT = Experiment(

@@ -9,7 +9,17 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ackclock import plot
-from ackclock.reproduction import Band, Cell, Claim, Comparison, Experiment, Origin, Outcome, Run, Table
+from ackclock.reproduction import (
+    Band,
+    Cell,
+    Claim,
+    Comparison,
+    Experiment,
+    Origin,
+    Outcome,
+    Run,
+    Table,
+)
 from ackclock.result import Result
 from ackclock_reproductions.short_transfers.paper import ACKS, PIPE, basis, entry, settings
 from ackclock_reproductions.short_transfers.transfers import FLOW, LINK, RENO, modelled, scenario
@@ -23,22 +33,54 @@ GRID = np.linspace(1, 100, 199)
 #: W_B by the theorem, of each buffer.
 WINDOWS = {
     1: ("13", "26", "31", "52", "57", "62", "102.5", "112.5", "125.5", "132.5", "162.5"),
-    2: ("16.4", "35.6", "53.4", "77.7", "82.7", "92.5", "102.5", "112.5", "125.5", "132.5", "162.5"),
-    3: ("22.8", "41.6", "71.1", "82.5", "87.5", "92.5", "102.5", "112.5", "125.5", "132.5", "162.5"),
+    2: (
+        "16.4",
+        "35.6",
+        "53.4",
+        "77.7",
+        "82.7",
+        "92.5",
+        "102.5",
+        "112.5",
+        "125.5",
+        "132.5",
+        "162.5",
+    ),
+    3: (
+        "22.8",
+        "41.6",
+        "71.1",
+        "82.5",
+        "87.5",
+        "92.5",
+        "102.5",
+        "112.5",
+        "125.5",
+        "132.5",
+        "162.5",
+    ),
 }
-#: By buffer and d, as an unpublished reference simulation has it, packet by packet: the window at the first loss, the
-#: threshold.
+#: By buffer and d, as an unpublished reference simulation has it, packet by packet: the window at
+#: the first loss, the threshold.
 PACKET_BY_PACKET = {
     (20, 1): ("53", "13.1"), (20, 2): ("83", "15.5"), (20, 3): ("83", "13.9"),
     (70, 1): ("133", "66.2"), (70, 2): ("133", "24.9"), (70, 3): ("133", "22.1"),
 }  # fmt: skip
 #: alpha W_B/8, of the same.
-EIGHTHS = {(20, 1): "13.00", (20, 2): "14.56", (20, 3): "13.75", (70, 1): "33.12", (70, 2): "24.84", (70, 3): "22.08"}
+EIGHTHS = {
+    (20, 1): "13.00",
+    (20, 2): "14.56",
+    (20, 3): "13.75",
+    (70, 1): "33.12",
+    (70, 2): "24.84",
+    (70, 3): "22.08",
+}
 #: A packet more or two are in the window between a sample and the first loss.
 PACKETS = 2.0
 #: An ACK lets out two packets, and the packet that is lost is the one after the last that fits.
 LATER = Band(0.0, 3.0)
-#: From which buffer on all have a timeout: with less and d = 3 a third fast retransmit does without.
+#: From which buffer on all have a timeout: with less and d = 3 a third fast retransmit does
+#: without.
 WITH_TIMEOUT = 10
 
 
@@ -77,11 +119,15 @@ def _overflows(result: Result) -> Iterator[Overflow]:
 
     def of(name: str, point: int, **fields: str) -> list[dict[str, Any]]:
         wanted = fields | {"point": point}
-        return [row for row in rows[name] if all(row[field] == value for field, value in wanted.items())]
+        return [
+            row for row in rows[name] if all(row[field] == value for field, value in wanted.items())
+        ]
 
     for point in range(len(BUFFERS)):
         first = next(row["time_s"] for row in of("hops", point, hop=LINK) if row["drops_queue"] > 0)
-        window = max(row["cwnd_bytes"] for row in of("samples", point, flow=FLOW) if row["time_s"] <= first)
+        window = max(
+            row["cwnd_bytes"] for row in of("samples", point, flow=FLOW) if row["time_s"] <= first
+        )
         timeouts = of("events", point, kind="timeout")
         detected = of("events", point, kind="fast_retransmit")[0]["cwnd_before_bytes"]
         left = timeouts[0]["ssthresh_after_bytes"] / 1000 if timeouts else nan
@@ -93,17 +139,30 @@ def _window_cells(simulated: Overflows) -> tuple[Comparison, ...]:
         Cell((f"{buffer}", f"{d}"), "W_B", text, ours, 0.051 if "." in text else 0.5)
         for d in ACKS
         for buffer, text, ours in zip(
-            BUFFERS, WINDOWS[d], modelled("overflow_window", size=SIZE, buffer=BUFFERS, segments_per_ack=d), strict=True
+            BUFFERS,
+            WINDOWS[d],
+            modelled("overflow_window", size=SIZE, buffer=BUFFERS, segments_per_ack=d),
+            strict=True,
         )
     ]
     engine = [
-        Cell((f"{buffer}", f"{d}"), "window at the first loss", text, simulated[buffer, d].window, PACKETS)
+        Cell(
+            (f"{buffer}", f"{d}"),
+            "window at the first loss",
+            text,
+            simulated[buffer, d].window,
+            PACKETS,
+        )
         for (buffer, d), (text, _) in PACKET_BY_PACKET.items()
     ]
     keys = ("B", "d")
     return (
         Comparison(
-            "The theorem, reference computation", Origin.REFERENCE, keys, tuple(theorem), "within the last digit"
+            "The theorem, reference computation",
+            Origin.REFERENCE,
+            keys,
+            tuple(theorem),
+            "within the last digit",
         ),
         Comparison(
             "Packet by packet, reference simulation",
@@ -136,9 +195,13 @@ def conclude_windows(results: Mapping[str, Result]) -> Outcome:
             f"{min(small):.2f} to {max(small):.2f} times as large with d + 1", min(small) >= 1,
         ),
     )  # fmt: skip
-    table = _table("Window at the first loss, engine", {key: one.window for key, one in simulated.items()})
+    table = _table(
+        "Window at the first loss, engine", {key: one.window for key, one in simulated.items()}
+    )
     own = settings({"buffers": "5 to 100 packets, without the one being sent"})
-    draw = partial(_draw, simulated, "window", "overflow_window", "window at the overflow (packets)", 0)
+    draw = partial(
+        _draw, simulated, "window", "overflow_window", "window at the overflow (packets)", 0
+    )
     return Outcome(basis(), _window_cells(simulated), draw, claims, own, (table,))
 
 
@@ -155,13 +218,25 @@ def conclude_thresholds(results: Mapping[str, Result]) -> Outcome:
     ]
     comparisons = (
         Comparison(
-            "An eighth of W_D, reference simulation", Origin.REFERENCE, keys, tuple(eighths), "within the last digit"
+            "An eighth of W_D, reference simulation",
+            Origin.REFERENCE,
+            keys,
+            tuple(eighths),
+            "within the last digit",
         ),
         Comparison(
-            "Packet by packet, reference simulation", Origin.REFERENCE, keys, tuple(engine), "within half a packet"
+            "Packet by packet, reference simulation",
+            Origin.REFERENCE,
+            keys,
+            tuple(engine),
+            "within half a packet",
         ),
     )
-    shares = {key: one.detected / one.threshold for key, one in simulated.items() if key[0] >= WITH_TIMEOUT}
+    shares = {
+        key: one.detected / one.threshold
+        for key, one in simulated.items()
+        if key[0] >= WITH_TIMEOUT
+    }
     quarter = {(b, d) for b, d in shares if d == 1 and b >= 40}
     rest = [share for key, share in shares.items() if key not in quarter]
     fourth = [shares[key] for key in sorted(quarter)]
@@ -196,9 +271,14 @@ def conclude_thresholds(results: Mapping[str, Result]) -> Outcome:
             all(7.5 <= one <= 8.5 for one in rest), origin=Origin.INFERRED,
         ),
     )  # fmt: skip
-    table = _table("Threshold after the timeout, engine", {key: one.threshold for key, one in simulated.items()})
+    table = _table(
+        "Threshold after the timeout, engine",
+        {key: one.threshold for key, one in simulated.items()},
+    )
     own = settings({"buffers": "5 to 100 packets, without the one being sent"})
-    draw = partial(_draw, simulated, "threshold", "threshold", "threshold after recovery (packets)", 3)
+    draw = partial(
+        _draw, simulated, "threshold", "threshold", "threshold after recovery (packets)", 3
+    )
     return Outcome(basis(), comparisons, draw, claims, own, (table,))
 
 
@@ -218,12 +298,16 @@ def _table(title: str, values: Mapping[tuple[int, int], float]) -> Table:
 def _draw(simulated: Overflows, field: str, output: str, label: str, reductions: int) -> Figure:
     curves = []
     for d in ACKS:
-        line = modelled(output, size=SIZE, buffer=list(GRID), segments_per_ack=d, reductions=reductions)
+        line = modelled(
+            output, size=SIZE, buffer=list(GRID), segments_per_ack=d, reductions=reductions
+        )
         curves.append(plot.Curve(f"d = {d}" + (", W_D/8" if reductions else ""), GRID, line))
     for place, d in enumerate(ACKS):
         points = [getattr(simulated[buffer, d], field) for buffer in BUFFERS]
         curves.append(plot.Curve(f"d = {d}, engine", BUFFERS, points, "points", of=place))
-    return plot.curves(curves, "buffer (packets)", label, "Slow start over a link of 1 Mbit/s, 0.5 s")
+    return plot.curves(
+        curves, "buffer (packets)", label, "Slow start over a link of 1 Mbit/s, 0.5 s"
+    )
 
 
 EXPERIMENTS: tuple[Experiment, ...] = (

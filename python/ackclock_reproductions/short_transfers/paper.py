@@ -14,8 +14,8 @@ SOURCE = (
 #: The record of a figure, by Reddy's number.
 entry = partial(figure, GROUP, SOURCE)
 
-#: Segments per second, seconds, bytes: a buffer of 20 must be below mu T/2 and one of 70 not below mu T, so that mu T
-#: is between 40 and 70; half a second is a satellite's.
+#: Segments per second, seconds, bytes: a buffer of 20 must be below mu T/2 and one of 70 not below
+#: mu T, so that mu T is between 40 and 70; half a second is a satellite's.
 RATE, ROUND_TRIP_S, SEGMENT_BYTES = 125, 0.5, 1000
 PIPE = RATE * ROUND_TRIP_S
 BUFFERS, ACKS = (20, 70), (1, 2, 3)
@@ -34,12 +34,24 @@ def basis(why: str = "") -> Basis:
 def settings(more: Mapping[str, str]) -> tuple[Setting, ...]:
     """What all figures have, and what was chosen for one."""
     shared = (
-        Setting("rate and round trip", f"{RATE} packets/s, {ROUND_TRIP_S:g} s: mu T = {PIPE:g}", Origin.INFERRED),
         Setting(
-            "segments acknowledged by an ACK", "three values: d = 1 and 2, which are named, and 3", Origin.INFERRED
+            "rate and round trip",
+            f"{RATE} packets/s, {ROUND_TRIP_S:g} s: mu T = {PIPE:g}",
+            Origin.INFERRED,
         ),
-        Setting("sender", "classic Reno from a window of 1, receive window without limit", Origin.PRINTED),
-        Setting("timers", "RTO at least 1 s, ticks of 0.5 s; delayed ACKs after 0.1 s", Origin.GUESSED),
+        Setting(
+            "segments acknowledged by an ACK",
+            "three values: d = 1 and 2, which are named, and 3",
+            Origin.INFERRED,
+        ),
+        Setting(
+            "sender",
+            "classic Reno from a window of 1, receive window without limit",
+            Origin.PRINTED,
+        ),
+        Setting(
+            "timers", "RTO at least 1 s, ticks of 0.5 s; delayed ACKs after 0.1 s", Origin.GUESSED
+        ),
         Setting("segments", f"{SEGMENT_BYTES} bytes, no headers", Origin.GUESSED),
     )
     return shared + tuple(Setting(name, value, Origin.GUESSED) for name, value in more.items())

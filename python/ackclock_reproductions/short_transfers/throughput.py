@@ -1,7 +1,8 @@
 """Figures 4 to 7: how fast a transfer is, by its size.
 
-In Figures 4 and 5 the receiver decides how many segments an ACK stands for, in 6 and 7 it acknowledges every other one
-and the sender counts ACKs or bytes. The paper's curves are simulated; what they were is known in words.
+In Figures 4 and 5 the receiver decides how many segments an ACK stands for, in 6 and 7 it
+acknowledges every other one and the sender counts ACKs or bytes. The paper's curves are simulated;
+what they were is known in words.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,8 +35,8 @@ SIZES = (20, 40, 60, 80, 100, *range(120, 601, 20), 1000, 5000)
 DURATION_S, SAMPLE_S = 400.0, 10.0
 GRID = np.unique(np.concatenate([np.geomspace(20, 5000, 150), np.arange(80, 600, 5)]))
 
-#: Sizes, and packets per second by an unpublished reference computation of the model and by a reference simulation,
-#: packet by packet; by buffer and who it is.
+#: Sizes, and packets per second by an unpublished reference computation of the model and by a
+#: reference simulation, packet by packet; by buffer and who it is.
 TOLD = (60, 100, 200, 300, 400, 600, 1000, 5000)
 MODEL = {
     (20, "d = 1"): ("18.6", "26.4", "18.8", "21.2", "24.7", "31.0", "40.5", "83.3"),
@@ -70,7 +71,8 @@ EXCEPTED = {
 
 #: Who sends today: d = 1 in all of them.
 TODAY = (NEWRENO, SACK, CUBIC, HYSTART)
-#: Sizes near the largest that lose nothing, from and up to which shares of it, are left out of what is claimed.
+#: Sizes near the largest that lose nothing, from and up to which shares of it, are left out of what
+#: is claimed.
 AROUND = (0.9, 1.15)
 
 
@@ -100,7 +102,9 @@ class Line(NamedTuple):
 
 BY_RECEIVER = tuple(Line(f"d = {d}", RENO, d, {"segments_per_ack": d}) for d in ACKS)
 STANDARD = BY_RECEIVER[1]
-COUNTING = Line("byte counting", BYTE_COUNTING, 2, {"segments_per_ack": 1, "avoidance_segments_per_ack": 2})
+COUNTING = Line(
+    "byte counting", BYTE_COUNTING, 2, {"segments_per_ack": 1, "avoidance_segments_per_ack": 2}
+)
 BY_SENDER = (STANDARD, COUNTING)
 
 
@@ -120,7 +124,12 @@ class Curves:
         self.model = {one.label: np.array(one.modelled(buffer, SIZES)) for one in lines}
 
     def faster(
-        self, one: Line, other: Line, low: float, high: float, within: tuple[float, float] = (1.0, np.inf)
+        self,
+        one: Line,
+        other: Line,
+        low: float,
+        high: float,
+        within: tuple[float, float] = (1.0, np.inf),
     ) -> tuple[str, bool]:
         """Of sizes from `low` to `high`: by which factor one is faster than another, and whether it is within."""
         found, holds = [], True
@@ -136,7 +145,9 @@ class Curves:
 
 
 def _runs(buffer: int, lines: Sequence[Line], today: Sequence[Sender] = ()) -> Mapping[str, Run]:
-    sent = {one.label: (one.sender, one.acks) for one in lines} | {one.label: (one, 1) for one in today}
+    sent = {one.label: (one.sender, one.acks) for one in lines} | {
+        one.label: (one, 1) for one in today
+    }
     return {
         label: Run(scenario(sender, acks, SIZES, [buffer], DURATION_S, SAMPLE_S))
         for label, (sender, acks) in sent.items()
@@ -150,8 +161,17 @@ def _comparisons(curves: Curves) -> tuple[Comparison, ...]:
         key = curves.buffer, line.label
         if engine:
             ours = curves.engine[line.label][SIZES.index(size)]
-            return number(SIMULATED[key][place], row, "packets/s", ours, WITHIN, EXCEPTED.get((*key, size), ""))
-        return Cell(row, "packets/s", MODEL[key][place], curves.model[line.label][SIZES.index(size)], 0.051)
+            return number(
+                SIMULATED[key][place],
+                row,
+                "packets/s",
+                ours,
+                WITHIN,
+                EXCEPTED.get((*key, size), ""),
+            )
+        return Cell(
+            row, "packets/s", MODEL[key][place], curves.model[line.label][SIZES.index(size)], 0.051
+        )
 
     titles = {
         False: ("The model, reference computation", "within the last digit"),
@@ -172,13 +192,20 @@ def _by_receiver(buffer: int, results: Mapping[str, Result]) -> Outcome:
     for one, next_ in pairwise(BY_RECEIVER):
         unharmed = curves.faster(one, next_, SIZES[0], AROUND[0] * one.jump(buffer))
         claims.append(Claim(f"Before any loss {one.label} is faster than {next_.label}", *unharmed))
-        between = curves.faster(next_, one, AROUND[1] * one.jump(buffer), AROUND[0] * next_.jump(buffer))
-        claims.append(Claim(f"Where {one.label} loses and {next_.label} not, that is faster", *between))
+        between = curves.faster(
+            next_, one, AROUND[1] * one.jump(buffer), AROUND[0] * next_.jump(buffer)
+        )
+        claims.append(
+            Claim(f"Where {one.label} loses and {next_.label} not, that is faster", *between)
+        )
     if buffer == max(BUFFERS):
         for one, next_ in pairwise(BY_RECEIVER):
             both = curves.faster(one, next_, AROUND[1] * next_.jump(buffer), np.inf)
             claims.append(
-                Claim(f"Where both lose, {one.label} is faster than {next_.label} with a large buffer", *both)
+                Claim(
+                    f"Where both lose, {one.label} is faster than {next_.label} with a large buffer",
+                    *both,
+                )
             )
     return _outcome(curves, tuple(claims), (_today(results),))
 
@@ -197,7 +224,9 @@ def _small_by_sender(results: Mapping[str, Result]) -> Outcome:
     jump, later = COUNTING.jump(20), STANDARD.jump(20)
     drawn = [place for place, size in enumerate(SIZES) if size <= 500]
     slower = {
-        name: np.mean([rates_of[COUNTING.label][place] < rates_of[STANDARD.label][place] for place in drawn])
+        name: np.mean(
+            [rates_of[COUNTING.label][place] < rates_of[STANDARD.label][place] for place in drawn]
+        )
         for name, rates_of in (("engine", curves.engine), ("model", curves.model))
     }
     claims = (
@@ -227,7 +256,11 @@ def _large_by_sender(results: Mapping[str, Result]) -> Outcome:
 
     sizes = [place for place, _ in enumerate(SIZES)]
     faster = {
-        name: float(np.mean([rates_of[COUNTING.label][one] > rates_of[STANDARD.label][one] for one in sizes]))
+        name: float(
+            np.mean(
+                [rates_of[COUNTING.label][one] > rates_of[STANDARD.label][one] for one in sizes]
+            )
+        )
         for name, rates_of in (("engine", curves.engine), ("model", curves.model))
     }
     claims = (
@@ -238,7 +271,8 @@ def _large_by_sender(results: Mapping[str, Result]) -> Outcome:
             accepted="more than half of them",
         ),
         claim(
-            "Byte counting is faster where it loses nothing", curves.faster(COUNTING, STANDARD, 20, AROUND[0] * jump)
+            "Byte counting is faster where it loses nothing",
+            curves.faster(COUNTING, STANDARD, 20, AROUND[0] * jump),
         ),
         claim(
             "It is slower where it alone loses",
@@ -258,11 +292,18 @@ def _outcome(curves: Curves, claims: tuple[Claim, ...], tables: tuple[Table, ...
 
 
 def _draw(curves: Curves) -> Figure:
-    drawn = [plot.Curve(f"{one.label}, model", GRID, one.modelled(curves.buffer, list(GRID))) for one in curves.lines]
+    drawn = [
+        plot.Curve(f"{one.label}, model", GRID, one.modelled(curves.buffer, list(GRID)))
+        for one in curves.lines
+    ]
     for place, one in enumerate(curves.lines):
-        drawn.append(plot.Curve(f"{one.label}, engine", SIZES, curves.engine[one.label], "points", of=place))
+        drawn.append(
+            plot.Curve(f"{one.label}, engine", SIZES, curves.engine[one.label], "points", of=place)
+        )
     title = f"A transfer over 1 Mbit/s and 0.5 s, buffer of {curves.buffer} packets"
-    return plot.curves(drawn, "size of the transfer (packets)", "throughput (packets/s)", title, log_x=True)
+    return plot.curves(
+        drawn, "size of the transfer (packets)", "throughput (packets/s)", title, log_x=True
+    )
 
 
 EXPERIMENTS: tuple[Experiment, ...] = (

@@ -1,7 +1,8 @@
 """One transfer alone on a link, in the engine and in the model: the network of the paper, and who sends.
 
-The paper's Reno reduces the window it has, not what is in flight, and retransmits fast again right after a partial ACK,
-else there is no second reduction before the timeout; but not for duplicates of what go-back-N sends twice after that.
+The paper's Reno reduces the window it has, not what is in flight, and retransmits fast again right
+after a partial ACK, else there is no second reduction before the timeout; but not for duplicates of
+what go-back-N sends twice after that.
 """
 
 from collections.abc import Sequence
@@ -16,7 +17,18 @@ from ackclock_reproductions.replicates import of_replicates
 from ackclock_reproductions.scenarios import AMPLE_PACKETS, Tree, hop, packets
 from ackclock_reproductions.short_transfers.paper import PIPE, RATE, ROUND_TRIP_S, SEGMENT_BYTES
 
-__all__ = ["BYTE_COUNTING", "CUBIC", "HYSTART", "NEWRENO", "RENO", "SACK", "Sender", "modelled", "rates", "scenario"]
+__all__ = [
+    "BYTE_COUNTING",
+    "CUBIC",
+    "HYSTART",
+    "NEWRENO",
+    "RENO",
+    "SACK",
+    "Sender",
+    "modelled",
+    "rates",
+    "scenario",
+]
 
 LINK, FLOW = "link", "main"
 #: There and back: all but the packet's service.
@@ -52,7 +64,12 @@ HYSTART = Sender("CUBIC, SACK, HyStart++", CUBIC.transport, {"kind": "cubic", "h
 
 
 def scenario(
-    sender: Sender, acks: int, sizes: Sequence[int], buffers: Sequence[int], duration_s: float, sample_s: float
+    sender: Sender,
+    acks: int,
+    sizes: Sequence[int],
+    buffers: Sequence[int],
+    duration_s: float,
+    sample_s: float,
 ) -> Scenario:
     """Transfers of these sizes, each in an empty network, over links with these buffers: a sweep over both.
 
@@ -80,7 +97,10 @@ def scenario(
         "name": FLOW, "route": [LINK], "return": ["return"], "transport": transport,
         "traffic": {"kind": "transfer", "size": traffic[0]},
     }  # fmt: skip
-    swept = {f"hops.{LINK}.queue.limit": [packets(one) for one in buffers], f"flows.{FLOW}.traffic.size": traffic}
+    swept = {
+        f"hops.{LINK}.queue.limit": [packets(one) for one in buffers],
+        f"flows.{FLOW}.traffic.size": traffic,
+    }
     return scenarios.scenario(
         f"{sender.label}, {acks} a time", hops, [flow], duration_s=duration_s, warmup_s=0, sample_interval_s=sample_s,
         replicates=1, sweep=swept,
@@ -89,7 +109,10 @@ def scenario(
 
 def rates(result: Result, sizes: Sequence[int]) -> list[float]:
     """Segments per second of transfers that were swept over: until the last ACK is back."""
-    times = [of_replicates(result, "completion_time", FLOW, point)[0] + ONE_WAY_S for point in range(len(sizes))]
+    times = [
+        of_replicates(result, "completion_time", FLOW, point)[0] + ONE_WAY_S
+        for point in range(len(sizes))
+    ]
     return [size / time for size, time in zip(sizes, times, strict=True)]
 
 
@@ -101,6 +124,8 @@ def modelled(output: str, **inputs: float | Sequence[float]) -> list[float]:
     return [float(one) for one in answered[output].reshape(-1)]
 
 
-def number(text: str, row: tuple[str, ...], quantity: str, ours: float, share: float, excepted: str = "") -> Cell:
+def number(
+    text: str, row: tuple[str, ...], quantity: str, ours: float, share: float, excepted: str = ""
+) -> Cell:
     """A number that is met within a share of it."""
     return Cell(row, quantity, text, ours, share * float(text), excepted)

@@ -1,11 +1,19 @@
 """TFRCP beside TCP: the figures of the paper of 1999 that introduces it.
 
-One file for each figure, or for figures that differ in one thing. `path` and `senders` are what all of them run,
-`friendliness` what they ask of it, `paper` what they say alike.
+One file for each figure, or for figures that differ in one thing. `path` and `senders` are what all
+of them run, `friendliness` what they ask of it, `paper` what they say alike.
 """
 
 from ackclock.reproduction import Experiment
-from ackclock_reproductions.tfrcp import figure_3, figure_4, figure_6, figures_2, figures_5, on_linux, readings
+from ackclock_reproductions.tfrcp import (
+    figure_3,
+    figure_4,
+    figure_6,
+    figures_2,
+    figures_5,
+    on_linux,
+    readings,
+)
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     figures_2.FIGURE_2A,

@@ -1,9 +1,10 @@
 """Why F is what it is: the equation's error, the difference in what is lost, and what following the equation adds.
 
-F, by packets sent, is the product of three quotients, each by what the runs measured of losses p and round trips R:
-what the equation says at TCP's p and R, over what TCP sent; the equation at the other's p and R, over that at TCP's;
-what the other sent, over the equation at its own mean p and R. The last is above one for a sender that follows the
-equation from round to round: the mean of its rates is more than its rate at the mean loss (Jensen's inequality).
+F, by packets sent, is the product of three quotients, each by what the runs measured of losses p
+and round trips R: what the equation says at TCP's p and R, over what TCP sent; the equation at the
+other's p and R, over that at TCP's; what the other sent, over the equation at its own mean p and R.
+The last is above one for a sender that follows the equation from round to round: the mean of its
+rates is more than its rate at the mean loss (Jensen's inequality).
 """
 
 from collections.abc import Sequence
@@ -56,10 +57,13 @@ def _group(result: Result, point: int, flow: str) -> tuple[Array, Array, Array]:
     return sent, said, loss
 
 
-def _of_replicate(result: Result, point: int, flow: str, replicate: int) -> tuple[float, float, float]:
+def _of_replicate(
+    result: Result, point: int, flow: str, replicate: int
+) -> tuple[float, float, float]:
     rows = result.rows("flows", point=point, flow=flow, replicate=replicate)
     sent, dropped, rtt = (
-        float(np.mean(rows[name].to_numpy())) for name in ("sent_packets", "dropped_packets", "rtt_mean_s")
+        float(np.mean(rows[name].to_numpy()))
+        for name in ("sent_packets", "dropped_packets", "rtt_mean_s")
     )
     loss = dropped / sent
     return sent / DURATION_S, float(pftk.full(loss, rtt, TIMEOUT_S, b=1)), loss

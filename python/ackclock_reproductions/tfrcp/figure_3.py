@@ -23,14 +23,18 @@ EVEN = metrics.metric("max_min_ratio")
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """FC, by load."""
     fc = S1.drawn(results, EVEN)
-    beside = {f"Reno, beside {label}": values for label, values in S1.drawn(results, EVEN, TCP).items()}
+    beside = {
+        f"Reno, beside {label}": values for label, values in S1.drawn(results, EVEN, TCP).items()
+    }
     tables = (
         friendliness.table("FC of those beside TCP", fc),
         friendliness.table("FC of the TCP senders", beside),
         friendliness.by_guess("FC", S1.guessed(results, EVEN), _columns),
     )
     rests = basis()
-    return Outcome(rests, (), partial(_draw, fc, beside), _claims(fc), settings(results, *one_path()), tables)
+    return Outcome(
+        rests, (), partial(_draw, fc, beside), _claims(fc), settings(results, *one_path()), tables
+    )
 
 
 def _claims(fc: Mapping[str, ByLoad]) -> tuple[Claim, ...]:
@@ -55,7 +59,9 @@ def _draw(fc: Mapping[str, ByLoad], beside: Mapping[str, ByLoad]) -> Figure:
     # Points come last: lines have the first looks, of which no two are alike.
     drawn = {**lines, first: beside[first], **fc}
     curves = [plot.Curve("1: all get the same", [LOADS[0], LOADS[-1]], [1, 1], "reference")]
-    curves += [friendliness.by_label(label, list(values), values) for label, values in drawn.items()]
+    curves += [
+        friendliness.by_label(label, list(values), values) for label, values in drawn.items()
+    ]
     y_label, title = "FC: most over least goodput (ratio)", "Senders of a kind among themselves"
     # It is never below 1.
     return plot.curves(curves, X_LABEL, y_label, title, y_from=0.9)

@@ -14,11 +14,13 @@ from ackclock_reproductions.tfrcp.paper import basis, entry
 from ackclock_reproductions.tfrcp.path import Path
 from ackclock_reproductions.tfrcp.senders import LOADS, TOGETHER, guessed_of, settings
 
-#: Of each sender. Guessed after RAP (Rejaie and others, INFOCOM 1999), whose scenario this is: 5 kB/s. On the central
-#: path the round trip is then a whole number of packet times at every load: phases (Floyd and Jacobson 1992), to which
-#: CUBIC owes a third of its F, TFRCP hardly anything (1.6 beside 1.57 Mbit/s).
+#: Of each sender. Guessed after RAP (Rejaie and others, INFOCOM 1999), whose scenario this is: 5
+#: kB/s. On the central path the round trip is then a whole number of packet times at every load:
+#: phases (Floyd and Jacobson 1992), to which CUBIC owes a third of its F, TFRCP hardly anything
+#: (1.6 beside 1.57 Mbit/s).
 SHARE_KBIT_PER_S = 40.0
-#: "Flat": F with most senders over F with fewest. Our choice, as nothing is printed: a quarter either way.
+#: "Flat": F with most senders over F with fewest. Our choice, as nothing is printed: a quarter
+#: either way.
 FLAT = Band(0.8, 1.25)
 
 
@@ -47,7 +49,9 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         friendliness.losses(STUDY, results),
     )
     bottleneck = (
-        Setting("bottleneck", f"{SHARE_KBIT_PER_S:g} kbit/s for each sender, drop-tail", Origin.GUESSED),
+        Setting(
+            "bottleneck", f"{SHARE_KBIT_PER_S:g} kbit/s for each sender, drop-tail", Origin.GUESSED
+        ),
         Setting("buffer", "4 bandwidth-delay products; 1 in the table, too", Origin.PRINTED),
         *guessed_of("delay", "packets"),
     )
@@ -59,7 +63,9 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         "a quarter more; with buffers of one bandwidth-delay product F is up to 3.4"
     )
     draw = friendliness.draw(f"A bottleneck of {SHARE_KBIT_PER_S:g} kbit/s for each sender", f)
-    return Outcome(rests, (), draw, claims, settings(results, *bottleneck, starts="all at once"), tables)
+    return Outcome(
+        rests, (), draw, claims, settings(results, *bottleneck, starts="all at once"), tables
+    )
 
 
 def _flat(f: Mapping[str, ByLoad]) -> tuple[Claim, ...]:

@@ -13,12 +13,21 @@ from ackclock_reproductions.tfrcp.background import BACKGROUND, MONITORED, Besid
 from ackclock_reproductions.tfrcp.friendliness import FRIENDLINESS, ByLoad, by_load, over_loads
 from ackclock_reproductions.tfrcp.paper import CLOSE, basis, entry
 from ackclock_reproductions.tfrcp.path import BOTTLENECK, CENTRAL, ROUTE, Path, guesses
-from ackclock_reproductions.tfrcp.senders import CUBIC, HEADER_BYTES, TFRC, Sender, one_path, s1, settings
+from ackclock_reproductions.tfrcp.senders import (
+    CUBIC,
+    HEADER_BYTES,
+    TFRC,
+    Sender,
+    one_path,
+    s1,
+    settings,
+)
 
-#: The sources' rate in on periods, on the wire: guessed. With 12 kbit/s a source sends a packet or two at a time, and
-#: many of them are nearly Poisson; the others make bursts.
+#: The sources' rate in on periods, on the wire: guessed. With 12 kbit/s a source sends a packet or
+#: two at a time, and many of them are nearly Poisson; the others make bursts.
 ON_KBIT_PER_S = (12.0, 50.0, 500.0)
-#: How many sources at the first of these rates, and the mean rate of one in it: on for a second, off for two.
+#: How many sources at the first of these rates, and the mean rate of one in it: on for a second,
+#: off for two.
 SOURCES = (60, 120, 180, 240, 300)
 SHARE_ON = 1 / 3
 SHAPE = 1.2
@@ -80,11 +89,18 @@ def _name(sender: Sender, path: Path, on_kbit_per_s: float) -> str:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """F by the number of sources; what is lost besides."""
     f = {one.label: by_load(results[one.label], FRIENDLINESS, SOURCES) for one in SENDERS}
-    lost = {label: by_load(results[label], metrics.metric("hop_drops"), SOURCES, BOTTLENECK) for label in f}
+    lost = {
+        label: by_load(results[label], metrics.metric("hop_drops"), SOURCES, BOTTLENECK)
+        for label in f
+    }
     tables = (
         friendliness.table("F", f, "sources"),
         friendliness.table("Dropped at the bottleneck, %", lost, "sources"),
-        measured("F by what is guessed", ("sender", "packets", "delay", "buffer", "on rate"), _rows(results)),
+        measured(
+            "F by what is guessed",
+            ("sender", "packets", "delay", "buffer", "on rate"),
+            _rows(results),
+        ),
     )
     own = (
         Setting("background", f"sources on for 1 s on the mean (Pareto, shape {SHAPE:g}), off for 2 s", Origin.GUESSED),

@@ -22,12 +22,15 @@ S2 = Study(ROUND_TRIPS, (ROUND_TRIPS[0], ROUND_TRIPS[-1]))
 S3 = Study(RANDOM, (RANDOM[0], RANDOM[-1]), starts=TOGETHER)
 
 
-#: Where the axis of Figure 2b ends. What is plotted is lost, and that F comes near it is our inference.
+#: Where the axis of Figure 2b ends. What is plotted is lost, and that F comes near it is our
+#: inference.
 AXIS, NEAR_AXIS = 7, Band(4, 10)
 Claims = Callable[[Mapping[str, ByLoad]], tuple[Claim, ...]]
 
 
-def _conclude(title: str, study: Study, rests: Basis, claims: Claims, results: Mapping[str, Result]) -> Outcome:
+def _conclude(
+    title: str, study: Study, rests: Basis, claims: Claims, results: Mapping[str, Result]
+) -> Outcome:
     f, guessed = study.drawn(results, FRIENDLINESS), study.guessed(results, FRIENDLINESS)
     tables = (
         friendliness.table("F", f),
@@ -38,7 +41,14 @@ def _conclude(title: str, study: Study, rests: Basis, claims: Claims, results: M
     )
     starts = "all at once" if study.starts == TOGETHER else "uniform within the first second"
     said = (*claims(f), friendliness.whatever_is_guessed(guessed))
-    return Outcome(rests, (), friendliness.draw(title, f), said, settings(results, *one_path(), starts=starts), tables)
+    return Outcome(
+        rests,
+        (),
+        friendliness.draw(title, f),
+        said,
+        settings(results, *one_path(), starts=starts),
+        tables,
+    )
 
 
 def _of_2b(f: Mapping[str, ByLoad]) -> tuple[Claim, ...]:

@@ -14,7 +14,13 @@ from ackclock.result import Result
 from ackclock_reproductions.replicates import Rows, measured
 from ackclock_reproductions.scenarios import Tree
 from ackclock_reproductions.tfrcp.background import BACKGROUND, MONITORED, Beside
-from ackclock_reproductions.tfrcp.friendliness import FRIENDLINESS, ByLoad, by_load, draw, over_loads
+from ackclock_reproductions.tfrcp.friendliness import (
+    FRIENDLINESS,
+    ByLoad,
+    by_load,
+    draw,
+    over_loads,
+)
 from ackclock_reproductions.tfrcp.paper import CLOSE, basis, entry
 from ackclock_reproductions.tfrcp.path import CENTRAL, ROUTE, Path, guesses
 from ackclock_reproductions.tfrcp.senders import CUBIC, RENO, TFRC, Sender, one_path, s1, settings
@@ -33,8 +39,8 @@ class Transfers:
         number: Of the figure.
         low_kb: The smallest size. Guessed, as the largest.
         high_kb: The largest.
-        intervals_s: Between arrivals, on the mean: the less, the more are active. Chosen to leave the monitored
-            senders at least half of the bottleneck.
+        intervals_s: Between arrivals, on the mean: the less, the more are active. Chosen to leave
+            the monitored senders at least half of the bottleneck.
     """
 
     number: str
@@ -55,7 +61,11 @@ class Transfers:
             "transport": RENO.on(path),
             "traffic": {
                 "kind": "transfer",
-                "size": {"kind": "uniform", "low": f"{self.low_kb} kB", "high": f"{self.high_kb} kB"},
+                "size": {
+                    "kind": "uniform",
+                    "low": f"{self.low_kb} kB",
+                    "high": f"{self.high_kb} kB",
+                },
             },
         } | ROUTE
 
@@ -84,10 +94,13 @@ def _name(sender: Sender, path: Path) -> str:
     return ", ".join((sender.label, *path.label)) if path != CENTRAL else sender.label
 
 
-def _conclude(transfers: Transfers, rests: Basis, failing: Sequence[str], results: Mapping[str, Result]) -> Outcome:
+def _conclude(
+    transfers: Transfers, rests: Basis, failing: Sequence[str], results: Mapping[str, Result]
+) -> Outcome:
     f = {one.label: by_load(results[one.label], FRIENDLINESS, transfers.points) for one in SENDERS}
     active = {
-        label: by_load(results[label], metrics.metric("active_flows"), transfers.points, BACKGROUND) for label in f
+        label: by_load(results[label], metrics.metric("active_flows"), transfers.points, BACKGROUND)
+        for label in f
     }
     tables = (
         _table("F", transfers, f),
@@ -104,7 +117,9 @@ def _conclude(transfers: Transfers, rests: Basis, failing: Sequence[str], result
         Setting("monitored", f"{MONITORED} TCP and {MONITORED} others", Origin.GUESSED),
     )  # fmt: skip
     went_in = settings(results, *one_path(), *own)
-    where = {label: [float(np.mean(values)) for values in of.values()] for label, of in active.items()}
+    where = {
+        label: [float(np.mean(values)) for values in of.values()] for label, of in active.items()
+    }
     title = f"Beside transfers of {transfers.low_kb} to {transfers.high_kb} kB"
     draw_it = draw(title, f, "transfers active at a time, measured (mean number)", where)
     return Outcome(rests, (), draw_it, _claims(f, failing), went_in, tables)
@@ -113,7 +128,8 @@ def _conclude(transfers: Transfers, rests: Basis, failing: Sequence[str], result
 def _table(title: str, transfers: Transfers, found: Mapping[str, ByLoad]) -> Table:
     heads = [f"an arrival in {one:g} s" for one in transfers.intervals_s]
     rows: Rows = {
-        (label,): {head: interval(values[point]) for point, head in enumerate(heads)} for label, values in found.items()
+        (label,): {head: interval(values[point]) for point, head in enumerate(heads)}
+        for label, values in found.items()
     }
     return measured(title, ("sender",), rows)
 
@@ -121,7 +137,9 @@ def _table(title: str, transfers: Transfers, found: Mapping[str, ByLoad]) -> Tab
 def _guessed(transfers: Transfers, results: Mapping[str, Result]) -> Rows:
     return {
         path.label: {
-            one.label: over_loads(by_load(results[_name(one, path)], FRIENDLINESS, transfers.points))
+            one.label: over_loads(
+                by_load(results[_name(one, path)], FRIENDLINESS, transfers.points)
+            )
             for one in (CONSTANT[0], CONSTANT[-1], TFRC)
         }
         for path in guesses()
@@ -134,10 +152,16 @@ def _claims(f: Mapping[str, ByLoad], failing: Sequence[str]) -> tuple[Claim, ...
     least, most = (pick(points.values(), key=lambda one: one.mean) for pick in (min, max))
     return (
         Claim.of(
-            "F is approximately one with the smallest M: the least", least, CLOSE, documented="least" not in failing
+            "F is approximately one with the smallest M: the least",
+            least,
+            CLOSE,
+            documented="least" not in failing,
         ),
         Claim.of(
-            "F is approximately one with the smallest M: the largest", most, CLOSE, documented="most" not in failing
+            "F is approximately one with the smallest M: the largest",
+            most,
+            CLOSE,
+            documented="most" not in failing,
         ),
         falls(f, "falls" not in failing),
     )

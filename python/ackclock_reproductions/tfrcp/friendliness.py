@@ -55,7 +55,10 @@ class Study:
 
     def runs(self) -> Mapping[str, Run]:
         """Everybody at every load on the path of the figure, and those that are probed at few on the others."""
-        drawn = {self._name(one, CENTRAL): self._mix(one, CENTRAL, LOADS) for one in (*self.paper, *OF_TODAY)}
+        drawn = {
+            self._name(one, CENTRAL): self._mix(one, CENTRAL, LOADS)
+            for one in (*self.paper, *OF_TODAY)
+        }
         others = {
             self._name(one, path): self._mix(one, path, FEW_LOADS)
             for path in guesses()
@@ -94,7 +97,8 @@ def by_load(result: Result, what: Metric, loads: Sequence[int], subject: str = O
     """Replicates of a metric, in the unit it is shown in, by load."""
     values = by_replicate(result, what)
     return {
-        load: [one * what.shown_per_unit for one in values[point, subject].values()] for point, load in enumerate(loads)
+        load: [one * what.shown_per_unit for one in values[point, subject].values()]
+        for point, load in enumerate(loads)
     }
 
 
@@ -108,7 +112,10 @@ def over_loads(values: ByLoad, loads: Sequence[int] | None = None) -> Interval:
 
 
 def claims(
-    study: Study, f: Mapping[str, ByLoad], failing: Sequence[str] = (), origin: Origin = Origin.PRINTED
+    study: Study,
+    f: Mapping[str, ByLoad],
+    failing: Sequence[str] = (),
+    origin: Origin = Origin.PRINTED,
 ) -> tuple[Claim, ...]:
     """That F is close to 1: on the mean over the loads, and at every load.
 
@@ -150,8 +157,12 @@ def by_guess(title: str, guessed: Mapping[Path, Mapping[str, ByLoad]], columns: 
     for path, of in guessed.items():
         cells = [starred(*cell) for values in of.values() for cell in columns(values).values()]
         rows.append((*path.label, *cells))
-    heads = [f"{label}: {name}" for label, values in guessed[CENTRAL].items() for name in columns(values)]
-    return Table(f"{title}, by what is guessed", ("packets", "delay", "buffer", *heads), tuple(rows))
+    heads = [
+        f"{label}: {name}" for label, values in guessed[CENTRAL].items() for name in columns(values)
+    ]
+    return Table(
+        f"{title}, by what is guessed", ("packets", "delay", "buffer", *heads), tuple(rows)
+    )
 
 
 def f_columns(values: ByLoad) -> dict[str, tuple[Interval, Band]]:
@@ -169,7 +180,9 @@ def whatever_is_guessed(guessed: Mapping[Path, Mapping[str, ByLoad]]) -> Claim:
         if label != TFRC.label
     ]
     met = sum(CLOSE.holds(one) for one in means)
-    said = f"F is close to 1 whatever is guessed: the mean over N = {', '.join(map(str, FEW_LOADS))}"
+    said = (
+        f"F is close to 1 whatever is guessed: the mean over N = {', '.join(map(str, FEW_LOADS))}"
+    )
     found = f"{met} of {len(means)} means are; they go from {min(means):.2f} to {max(means):.2f}"
     return Claim(said, found, met == len(means), False, Origin.INFERRED, str(CLOSE))
 
@@ -182,7 +195,10 @@ def starred(value: Interval, band: Band) -> str:
 def table(title: str, found: Mapping[str, ByLoad], of_what: str = "") -> Table:
     """Of every sender, by load: by N, or by so many of something."""
     rows: Rows = {
-        (label,): {(f"{load} {of_what}" if of_what else f"N = {load}"): interval(of) for load, of in values.items()}
+        (label,): {
+            (f"{load} {of_what}" if of_what else f"N = {load}"): interval(of)
+            for load, of in values.items()
+        }
         for label, values in found.items()
     }
     return measured(title, ("sender",), rows)
@@ -190,14 +206,26 @@ def table(title: str, found: Mapping[str, ByLoad], of_what: str = "") -> Table:
 
 def losses(study: Study, results: Results) -> Table:
     """What the bottleneck dropped of all data that came, by load."""
-    return table("Dropped at the bottleneck, %", study.drawn(results, metrics.metric("hop_drops"), BOTTLENECK))
+    return table(
+        "Dropped at the bottleneck, %",
+        study.drawn(results, metrics.metric("hop_drops"), BOTTLENECK),
+    )
 
 
 def draw(
-    title: str, found: Mapping[str, ByLoad], x_label: str = X_LABEL, where: Mapping[str, Sequence[float]] | None = None
+    title: str,
+    found: Mapping[str, ByLoad],
+    x_label: str = X_LABEL,
+    where: Mapping[str, Sequence[float]] | None = None,
 ) -> Callable[[], Figure]:
     """F of every sender, by load; or, of every sender, by what a load comes to."""
-    return partial(_draw, title, found, x_label, {label: list(of) for label, of in found.items()} | dict(where or {}))
+    return partial(
+        _draw,
+        title,
+        found,
+        x_label,
+        {label: list(of) for label, of in found.items()} | dict(where or {}),
+    )
 
 
 def _draw(

@@ -1,13 +1,14 @@
 """The transport beside the kernel's TCP over a table of paths, and the engine beside both.
 
-The paper's own implementation sent between hosts on two continents; the pages about it are lost. Here sender and
-receiver are those of `ackclock send` and `ackclock receive`, their competitors are the kernel's, and the path between
-them is emulated: what it is like is known, and the engine can be asked the same.
+The paper's own implementation sent between hosts on two continents; the pages about it are lost.
+Here sender and receiver are those of `ackclock send` and `ackclock receive`, their competitors are
+the kernel's, and the path between them is emulated: what it is like is known, and the engine can be
+asked the same.
 
-A kernel sends when an ACK comes, and nothing makes it late by chance as ns-2's `overhead_` does. On a path with one
-bottleneck that is a matter of phase (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways", 1991):
-who finds the buffer full is not chance. So the engine's TCP is not made late either, and beside it stands what the
-engine has when it is.
+A kernel sends when an ACK comes, and nothing makes it late by chance as ns-2's `overhead_` does. On
+a path with one bottleneck that is a matter of phase (Floyd and Jacobson, "On traffic phase effects
+in packet-switched gateways", 1991): who finds the buffer full is not chance. So the engine's TCP is
+not made late either, and beside it stands what the engine has when it is.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,7 +22,17 @@ from matplotlib.figure import Figure
 
 from ackclock import metrics, plot
 from ackclock.metrics import Interval, Metric, by_replicate, difference, interval
-from ackclock.reproduction import Band, Basis, Claim, Experiment, Origin, Outcome, Run, Setting, Table
+from ackclock.reproduction import (
+    Band,
+    Basis,
+    Claim,
+    Experiment,
+    Origin,
+    Outcome,
+    Run,
+    Setting,
+    Table,
+)
 from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions import scenarios
@@ -35,8 +46,8 @@ from ackclock_reproductions.tfrcp.senders import OTHER, STAGGERED, TCP, jitter
 
 SOURCE = "ackclock, guide “Rate control by equation”, 2026"
 
-#: All data packets are equally long. The transport takes up to 1228; its format has 84 in front of and behind the
-#: payload, the kernel's TCP has 52, timestamps included.
+#: All data packets are equally long. The transport takes up to 1228; its format has 84 in front of
+#: and behind the payload, the kernel's TCP has 52, timestamps included.
 PACKET_BYTES = 1200
 HEADERS = {"udp": 84, "tcp": 52}
 #: The transport's answers: with what TFRC's receiver reports, and without.
@@ -63,15 +74,20 @@ def _sender(label: str, kind: str, control: Tree, **more: object) -> Sender:
     return Sender(label, {"kind": kind, "control": control} | sizes | more)
 
 
-#: Rounds of the paper's shortest length; timeouts as short as those of the TCPs beside it. Linux delays ACKs but counts
-#: bytes, so b is 1.
+#: Rounds of the paper's shortest length; timeouts as short as those of the TCPs beside it. Linux
+#: delays ACKs but counts bytes, so b is 1.
 TFRCP = _sender(
-    "TFRCP", "udp", {"kind": "tfrcp", "round": "2 s", "rto_minimum": "200 ms"}, feedback_size=f"{ACK_BYTES} bytes"
+    "TFRCP",
+    "udp",
+    {"kind": "tfrcp", "round": "2 s", "rto_minimum": "200 ms"},
+    feedback_size=f"{ACK_BYTES} bytes",
 )
 TFRC = _sender("TFRC", "udp", {"kind": "tfrc"}, feedback_size=f"{REPORT_BYTES} bytes")
 RENO = _sender("Reno", "tcp", {"kind": "reno"}, preset="linux")
 #: The kernel's has HyStart, and the Reno-friendly growth of RFC 8312.
-CUBIC = _sender("CUBIC", "tcp", {"kind": "cubic", "hystart": True, "friendly_speedup": False}, preset="linux")
+CUBIC = _sender(
+    "CUBIC", "tcp", {"kind": "cubic", "hystart": True, "friendly_speedup": False}, preset="linux"
+)
 
 
 class Pair(NamedTuple):
@@ -91,8 +107,8 @@ PAIRS = tuple(Pair(other, tcp) for tcp, other in product((RENO, CUBIC), (TFRCP, 
 #: Whom the equation models.
 MODELLED = tuple(pair for pair in PAIRS if pair.tcp is RENO)
 
-#: The table of paths: rate, delay one way, buffer in bandwidth-delay products, random loss. On the last two the loss
-#: decides more than the buffer.
+#: The table of paths: rate, delay one way, buffer in bandwidth-delay products, random loss. On the
+#: last two the loss decides more than the buffer.
 PATHS = tuple(
     Path(rate, delay_s, pipes, PACKET_BYTES, loss)
     for rate, delay_s, pipes, loss in (
@@ -108,7 +124,8 @@ QUICK_S, QUICK_WARMUP_S, QUICK_REPLICATES = 15.0, 5.0, 2
 #: Of all runs over a path, those that may be unreliable: they are in no average.
 SPARE = SIDE_BY_SIDE // 10
 
-#: F on Linux and in the engine, mean over the paths, in per cent: what is accepted as the same. Chosen before any run.
+#: F on Linux and in the engine, mean over the paths, in per cent: what is accepted as the same.
+#: Chosen before any run.
 AGREE = Band(-10, 10)
 
 #: The engine where TCP's packets, too, leave up to a packet's time late.
@@ -131,7 +148,9 @@ def named(method: str, path: Path) -> str:
     return f"{method}, {path.rate}, {path.delay_s * 1000:g} ms, {path.pipes:g} BDP{loss}"
 
 
-def scenario(path: Path, duration_s: float, warmup_s: float, replicates: int, *, late_tcp: bool = False) -> Scenario:
+def scenario(
+    path: Path, duration_s: float, warmup_s: float, replicates: int, *, late_tcp: bool = False
+) -> Scenario:
     """One point for each pair; packets of rate control, and on request TCP's, leave late by chance."""
 
     def on(sender: Sender) -> Tree:
@@ -161,13 +180,19 @@ def runs() -> Mapping[str, Run]:
             scenario(path, DURATION_S, WARMUP_S, REPLICATES, late_tcp=True),
             quick=scenario(path, QUICK_S, QUICK_WARMUP_S, QUICK_REPLICATES, late_tcp=True),
         )
-        found[named(LINUX, path)] = Run(asked, "emulate", quick=quick, side_by_side=SIDE_BY_SIDE, spare=SPARE)
+        found[named(LINUX, path)] = Run(
+            asked, "emulate", quick=quick, side_by_side=SIDE_BY_SIDE, spare=SPARE
+        )
     return found
 
 
-def values(results: Results, method: str, path: Path, pair: Pair, what: Metric, subject: str = OTHER) -> list[float]:
+def values(
+    results: Results, method: str, path: Path, pair: Pair, what: Metric, subject: str = OTHER
+) -> list[float]:
     """A metric of a pair on a path, of each replicate that is reliable."""
-    return list(by_replicate(results[named(method, path)], what)[PAIRS.index(pair), subject].values())
+    return list(
+        by_replicate(results[named(method, path)], what)[PAIRS.index(pair), subject].values()
+    )
 
 
 def apart(results: Results, path: Path, pair: Pair) -> Interval:
@@ -190,7 +215,14 @@ def conclude(results: Results) -> Outcome:
         *_pair_tables(results, paths), _apart_table(results, paths), _timeout_table(results, paths),
         *_loss_tables(results, paths), trust(results),
     )  # fmt: skip
-    return Outcome(Basis(why=_WHY), (), partial(_draw, results, paths), claims, _settings(results, paths), tables)
+    return Outcome(
+        Basis(why=_WHY),
+        (),
+        partial(_draw, results, paths),
+        claims,
+        _settings(results, paths),
+        tables,
+    )
 
 
 #: "Nowhere far": neither has twice what the other has.
@@ -208,8 +240,16 @@ def _friendly(results: Results, paths: list[Path], pair: Pair) -> tuple[Claim, .
     claim = partial(Claim.of, documented=None, origin=Origin.STATED)
     return (
         claim(f"{pair.label}: F is close to 1, mean over the paths", _mean(found.values()), CLOSE),
-        claim(f"{pair.label}: F is nowhere far from 1, the least ({', '.join(label(least))})", found[least], NEAR),
-        claim(f"{pair.label}: F is nowhere far from 1, the largest ({', '.join(label(most))})", found[most], NEAR),
+        claim(
+            f"{pair.label}: F is nowhere far from 1, the least ({', '.join(label(least))})",
+            found[least],
+            NEAR,
+        ),
+        claim(
+            f"{pair.label}: F is nowhere far from 1, the largest ({', '.join(label(most))})",
+            found[most],
+            NEAR,
+        ),
     )
 
 
@@ -265,7 +305,9 @@ _PATH = ("rate", "delay", "buffer, packets", "loss")
 
 
 def _apart_table(results: Results, paths: list[Path]) -> Table:
-    rows: Rows = {label(path): {pair.label: apart(results, path, pair) for pair in PAIRS} for path in paths}
+    rows: Rows = {
+        label(path): {pair.label: apart(results, path, pair) for pair in PAIRS} for path in paths
+    }
     return measured("F on Linux over the engine's, 100 times the logarithm", _PATH, rows)
 
 
@@ -273,7 +315,10 @@ def _timeout_table(results: Results, paths: list[Path]) -> Table:
     rows: Rows = {
         label(path): {
             f"{pair.tcp.label} beside {pair.other.label}, {method}": interval(
-                [one / EACH for one in values(results, method, path, pair, metrics.metric("timeouts"), TCP)]
+                [
+                    one / EACH
+                    for one in values(results, method, path, pair, metrics.metric("timeouts"), TCP)
+                ]
             )
             for pair in PAIRS
             for method in (LINUX, ENGINE)
@@ -289,7 +334,12 @@ def _loss_tables(results: Results, paths: list[Path]) -> Iterable[Table]:
         rows: Rows = {
             label(path): {
                 f"{pair.label}, {method}": interval(
-                    [100 * one for one in values(results, method, path, pair, metrics.metric("loss_rate"), subject)]
+                    [
+                        100 * one
+                        for one in values(
+                            results, method, path, pair, metrics.metric("loss_rate"), subject
+                        )
+                    ]
                 )
                 for pair in PAIRS
                 for method in (LINUX, ENGINE)
@@ -319,7 +369,10 @@ def _settings(results: Results, paths: list[Path]) -> tuple[Setting, ...]:
 
 def _draw(results: Results, paths: list[Path]) -> Figure:
     found = {
-        method: [[interval(values(results, method, path, pair, FRIENDLINESS)) for path in paths] for pair in PAIRS]
+        method: [
+            [interval(values(results, method, path, pair, FRIENDLINESS)) for path in paths]
+            for pair in PAIRS
+        ]
         for method in (ENGINE, LINUX)
     }
     means = [one.mean for of in found.values() for several in of for one in several]
@@ -328,7 +381,9 @@ def _draw(results: Results, paths: list[Path]) -> Figure:
     for pair, across, up in zip(PAIRS, found[ENGINE], found[LINUX], strict=True):
         curves.append(curve(pair.label, [one.mean for one in across], up, "points"))
     title = f"Who gets more, over {len(paths)} paths: Linux and the engine"
-    return plot.curves(curves, "F in the engine (ratio)", "F on Linux (ratio)", title, log_x=True, log_y=True)
+    return plot.curves(
+        curves, "F in the engine (ratio)", "F on Linux (ratio)", title, log_x=True, log_y=True
+    )
 
 
 EXPERIMENT = Experiment(

@@ -15,7 +15,8 @@ class Path:
 
     Attributes:
         rate_mbit_per_s: A T1 link; its digits are lost but for their number, its name is not.
-        delay_s: Of the bottleneck, one way: half of the round trip. Guessed; the paper tried "other delays".
+        delay_s: Of the bottleneck, one way: half of the round trip. Guessed; the paper tried "other
+            delays".
         pipes: How many bandwidth-delay products may wait. Four is printed, of the second scenario.
         packet_bytes: Of all data packets, headers included. Guessed.
         loss: Share of data packets that the bottleneck loses at random. The paper's loses none.
@@ -41,7 +42,9 @@ class Path:
     @property
     def hops(self) -> list[Tree]:
         """There and back, as in a scenario."""
-        lossy = {"impairments": [{"kind": "iid_loss", "probability": self.loss}]} if self.loss else {}
+        lossy = (
+            {"impairments": [{"kind": "iid_loss", "probability": self.loss}]} if self.loss else {}
+        )
         return [
             hop(BOTTLENECK, constant(self.rate_mbit_per_s), self.limit, self.delay_s, **lossy),
             hop("return", constant(100), packets(AMPLE_PACKETS), self.delay_s),

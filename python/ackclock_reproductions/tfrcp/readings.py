@@ -1,6 +1,7 @@
 """What becomes of Figures 2a and 2b by reading of what the paper leaves open: one thing at a time, and a grid.
 
-In Figure 2b F grows with the number of senders; its axis, the curves being lost, goes to 7. In 2a it stays close to 1.
+In Figure 2b F grows with the number of senders; its axis, the curves being lost, goes to 7. In 2a
+it stays close to 1.
 """
 
 from collections.abc import Mapping
@@ -91,7 +92,11 @@ ALONE = (
     FOUND,
     Reading("b = 2, ACKs per packet", tfrcp={"packets_per_ack": 2}),
     Reading("b = 1, ACKs delayed", reno={"delayed_ack": {"every": "2 packets"}}),
-    Reading("b = 2, ACKs delayed", tfrcp={"packets_per_ack": 2}, reno={"delayed_ack": {"every": "2 packets"}}),
+    Reading(
+        "b = 2, ACKs delayed",
+        tfrcp={"packets_per_ack": 2},
+        reno={"delayed_ack": {"every": "2 packets"}},
+    ),
     Reading("TCP NewReno", reno={"recovery": "newreno"}),
     Reading("TCP with SACK", reno={"recovery": "sack"}),
     Reading("TCP Tahoe", reno={"recovery": "tahoe"}),
@@ -245,16 +250,28 @@ def _table(title: str, found: Mapping[str, Found]) -> Table:
 def _draw(grid: Mapping[tuple[int, float, float], Found]) -> Figure:
     milliseconds = [1000 * one for one in DELAYS_S]
     many = LOADS[-1]
-    curves = [plot.Curve("1: as much as TCP", [milliseconds[0], milliseconds[-1]], [1, 1], "reference")]
+    curves = [
+        plot.Curve("1: as much as TCP", [milliseconds[0], milliseconds[-1]], [1, 1], "reference")
+    ]
     constant, smallest, largest = FOUND.senders
     # Points come last: lines have the first looks, of which no two are alike.
-    for name, drawn, buffers in ((constant, "line", PIPES), (largest, "line", PIPES), (smallest, "points", PIPES[:2])):
+    for name, drawn, buffers in (
+        (constant, "line", PIPES),
+        (largest, "line", PIPES),
+        (smallest, "points", PIPES[:2]),
+    ):
         for pipes in buffers:
-            values: list[Interval] = [interval(grid[1, delay, pipes][name][many]) for delay in DELAYS_S]
+            values: list[Interval] = [
+                interval(grid[1, delay, pipes][name][many]) for delay in DELAYS_S
+            ]
             curves.append(curve(f"{name}, {pipes:g} × BDP", milliseconds, values, drawn))
     title = f"N = {many}, b = 1: where does F grow with K?"
     return plot.curves(
-        curves, "delay of the bottleneck, one way (ms)", "F: mean goodput over TCP's (ratio)", title, log_x=True
+        curves,
+        "delay of the bottleneck, one way (ms)",
+        "F: mean goodput over TCP's (ratio)",
+        title,
+        log_x=True,
     )
 
 

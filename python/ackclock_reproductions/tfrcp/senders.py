@@ -1,7 +1,8 @@
 """Who sends in the paper's experiments: as many TCP senders as others, over one path, at several loads.
 
-All packets are equally long on the wire. TCP is Reno as ns-2 had it, with an ACK for each packet, as the paper's
-equation is told (b = 1). What the paper does not say is chosen here, once for all figures, and called guessed.
+All packets are equally long on the wire. TCP is Reno as ns-2 had it, with an ACK for each packet,
+as the paper's equation is told (b = 1). What the paper does not say is chosen here, once for all
+figures, and called guessed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +48,8 @@ class Sender(NamedTuple):
         return self.transport | {
             "mss": f"{path.packet_bytes - HEADER_BYTES} bytes",
             "header": f"{HEADER_BYTES} bytes",
-            # "A small random delay before each packet", for everybody (ns-2 `overhead_`): the time of one packet.
+            # "A small random delay before each packet", for everybody (ns-2 `overhead_`): the time
+            # of one packet.
             "send_jitter": jitter(path),
         }
 
@@ -69,7 +71,8 @@ def controlled(label: str, kind: str, **more: Any) -> Sender:
 
 
 RENO = tcp("Reno")
-#: What a reader of today asks for beside the paper's; the first control alone is another, not what is around it.
+#: What a reader of today asks for beside the paper's; the first control alone is another, not what
+#: is around it.
 CUBIC = tcp("CUBIC (not in the paper)", "cubic")
 TFRC = controlled("TFRC (not in the paper)", "tfrc")
 OF_TODAY = (TFRC, CUBIC)
@@ -77,7 +80,9 @@ OF_TODAY = (TFRC, CUBIC)
 
 def s1(m_s: float, **more: Any) -> Sender:
     """TFRCP with rounds of one length."""
-    return controlled(f"TFRCP, M = {m_s:g} s", "tfrcp", strategy="constant", round=f"{m_s:g} s", **more)
+    return controlled(
+        f"TFRCP, M = {m_s:g} s", "tfrcp", strategy="constant", round=f"{m_s:g} s", **more
+    )
 
 
 def s2(k: float, **more: Any) -> Sender:
@@ -130,7 +135,9 @@ class Mix:
         }
         points = [[of(self.path(load), load) for of in swept.values()] for load in self.loads]
         name = f"Reno beside {self.other.label}"
-        return scenario(name, first, flows, {",".join(swept): points}, self.duration_s, self.replicates)
+        return scenario(
+            name, first, flows, {",".join(swept): points}, self.duration_s, self.replicates
+        )
 
     def _flow(self, name: str, sender: Sender, path: Path) -> Tree:
         return flow(name, sender, path, self.starts)
@@ -192,5 +199,7 @@ def guessed_of(*names: str) -> list[Setting]:
 
 def one_path() -> tuple[Setting, ...]:
     """Of figures whose bottleneck is the same at every load."""
-    bottleneck = Setting("bottleneck", f"{CENTRAL.rate}, drop-tail, the same at every load (T1)", Origin.INFERRED)
+    bottleneck = Setting(
+        "bottleneck", f"{CENTRAL.rate}, drop-tail, the same at every load (T1)", Origin.INFERRED
+    )
     return (bottleneck, *guessed_of("delay", "buffer", "packets"))

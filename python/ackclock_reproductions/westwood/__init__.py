@@ -1,6 +1,7 @@
 """TCP Westwood's family: the figures of the paper of 2002 that introduces ABSE.
 
-One file for each figure, or pair of them. `paths` and `senders` are what all of them run, `paper` what they say alike.
+One file for each figure, or pair of them. `paths` and `senders` are what all of them run, `paper`
+what they say alike.
 """
 
 from ackclock.reproduction import Experiment

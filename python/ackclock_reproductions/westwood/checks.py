@@ -54,10 +54,19 @@ class Sent(NamedTuple):
     def scenario(self, reading: Reading) -> Scenario:
         """By a reading."""
         groups = dict(self.groups)
-        starts = {LATE: [f"{figure_21.JOIN_S:g} s", f"{figure_21.JOIN_S + 1:g} s"]} if LATE in groups else {}
+        starts = (
+            {LATE: [f"{figure_21.JOIN_S:g} s", f"{figure_21.JOIN_S + 1:g} s"]}
+            if LATE in groups
+            else {}
+        )
         duration_s = figure_21.DURATION_S if starts else DURATION_S
         return reading.scenario(
-            self.path, groups, starts, duration_s, FINE_S if self.fine else COARSE_S, self.replicates
+            self.path,
+            groups,
+            starts,
+            duration_s,
+            FINE_S if self.fine else COARSE_S,
+            self.replicates,
         )
 
 
@@ -94,7 +103,11 @@ def _estimate(figure: str, label: str, senders: int, loss: float, accepted: Band
     def value(results: Sequence[Result]) -> Interval:
         return interval(over_time.mean_estimates(results[0], label, WARMUP_S, DURATION_S, senders))
 
-    sent = (Sent(one_bottleneck(5, loss=loss), ((label, senders),), True, LOSSY if loss else REPLICATES),)
+    sent = (
+        Sent(
+            one_bottleneck(5, loss=loss), ((label, senders),), True, LOSSY if loss else REPLICATES
+        ),
+    )
     return Check(figure, says, accepted, sent, value)
 
 
@@ -133,7 +146,9 @@ def _drops() -> Check:
 
 
 def _gain(label: str, accepted: Band) -> Check:
-    sent = tuple(Sent(wired_wireless(0.005), ((one, 1),), replicates=LOSSY) for one in (label, NEWRENO))
+    sent = tuple(
+        Sent(wired_wireless(0.005), ((one, 1),), replicates=LOSSY) for one in (label, NEWRENO)
+    )
     says = f"goodput of {label} over NewReno, 0.5 % lost"
     return Check("18", says, accepted, sent, lambda results: _over_newreno(results, label))
 
@@ -153,7 +168,9 @@ def _mixed(label: str, newreno: int) -> tuple[Sent, ...]:
 
 def _unfriendly() -> Check:
     says = "goodput of BE over NewReno, 5 and 5"
-    return Check("20a", says, figure_20.UNFRIENDLY, _mixed(BE, 5), lambda results: _over_newreno(results, BE))
+    return Check(
+        "20a", says, figure_20.UNFRIENDLY, _mixed(BE, 5), lambda results: _over_newreno(results, BE)
+    )
 
 
 def _friendly(newreno: int) -> Check:
@@ -169,7 +186,11 @@ def _share(newreno: int) -> Check:
         return interval(np.array(_goodput(results, ABSE)) / (10 - newreno))
 
     return Check(
-        "20b", f"goodput of one ABSE beside {newreno} NewReno, Mbit/s", figure_20.FAIR, _mixed(ABSE, newreno), value
+        "20b",
+        f"goodput of one ABSE beside {newreno} NewReno, Mbit/s",
+        figure_20.FAIR,
+        _mixed(ABSE, newreno),
+        value,
     )
 
 

@@ -58,7 +58,10 @@ def _scenario(control: Control) -> Scenario:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Mean estimates while others are there, beside what the slowest link passes of payload."""
     since_s, later_s = JOINING_S.values()
-    be, abse = (over_time.mean_estimates(results[name], MAIN, since_s, DURATION_S) for name in ("BE", "ABSE"))
+    be, abse = (
+        over_time.mean_estimates(results[name], MAIN, since_s, DURATION_S)
+        for name in ("BE", "ABSE")
+    )
     ceiling = PATH.goodput_mbit_per_s
     claims = (
         Claim.of(
@@ -79,9 +82,19 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         for name, one in results.items()
     }
     own = (
-        Setting("others", "5 Mbit/s on the third hop from 20 s, on the fourth from 40 s", Origin.PRINTED),
-        Setting("delay and buffers", f"70 ms, shared evenly; {PATH.pipe_packets} packets each", Origin.GUESSED),
-        Setting("payload of 10 Mbit/s", f"{ceiling:.2f} Mbit/s: estimates count payload", Origin.INFERRED),
+        Setting(
+            "others", "5 Mbit/s on the third hop from 20 s, on the fourth from 40 s", Origin.PRINTED
+        ),
+        Setting(
+            "delay and buffers",
+            f"70 ms, shared evenly; {PATH.pipe_packets} packets each",
+            Origin.GUESSED,
+        ),
+        Setting(
+            "payload of 10 Mbit/s",
+            f"{ceiling:.2f} Mbit/s: estimates count payload",
+            Origin.INFERRED,
+        ),
     )
     went_in = settings(PATH, results, own=own)
     return Outcome(
@@ -95,7 +108,11 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 
 
 def _draw(results: Mapping[str, Result]) -> Figure:
-    curves = [plot.Curve("bottleneck, payload", [0, DURATION_S], [PATH.goodput_mbit_per_s] * 2, "reference")]
+    curves = [
+        plot.Curve(
+            "bottleneck, payload", [0, DURATION_S], [PATH.goodput_mbit_per_s] * 2, "reference"
+        )
+    ]
     for control in (BE, ABSE):
         curves.append(plot.Curve(control.label, *over_time.estimate(results[control.label], MAIN)))
     title = "UDP joins on the third hop at 20 s, on the fourth at 40 s"

@@ -29,11 +29,13 @@ PATH = one_bottleneck(5)
 BUFFERS = (4, 10, 20, 40, 80)
 CONTROLS = (NEWRENO, BE, ABSE, ABSE_LATER, PLUS, CUBIC)
 
-#: What NewReno gets with each buffer, in Mbit/s, by an unpublished reference simulation: the figure could not be had.
+#: What NewReno gets with each buffer, in Mbit/s, by an unpublished reference simulation: the figure
+#: could not be had.
 NEWRENO_MBIT_PER_S = {4: 3.88, 10: 4.23, 20: 4.57, 40: 4.80}
 NEAR_MBIT_PER_S = 0.2
 SMALL, NEAR_THE_PIPE = 4, 40
-#: What counts as much higher, and as severely degraded: more than slightly, of what the link passes.
+#: What counts as much higher, and as severely degraded: more than slightly, of what the link
+#: passes.
 HIGH_MBIT_PER_S = 0.9 * PATH.goodput_mbit_per_s
 
 
@@ -96,9 +98,13 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 
 
 def _draw(found: Mapping[str, list[Interval]]) -> Figure:
-    curves = [plot.Curve("link", [BUFFERS[0], BUFFERS[-1]], [PATH.goodput_mbit_per_s] * 2, "reference")]
+    curves = [
+        plot.Curve("link", [BUFFERS[0], BUFFERS[-1]], [PATH.goodput_mbit_per_s] * 2, "reference")
+    ]
     curves += [curve(name, BUFFERS, of) for name, of in found.items()]
-    return plot.curves(curves, "buffer (packets)", "goodput (Mbit/s)", "One sender on 5 Mbit/s, 70 ms")
+    return plot.curves(
+        curves, "buffer (packets)", "goodput (Mbit/s)", "One sender on 5 Mbit/s, 70 ms"
+    )
 
 
 EXPERIMENT = entry(

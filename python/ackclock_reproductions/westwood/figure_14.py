@@ -32,13 +32,18 @@ CONTROLS = (NEWRENO, BE, ABSE, ABSE_LATER, PLUS, CUBIC)
 BUFFERS = (42, 84, 160, 240, 320)
 PRINTED = 160
 FLOW = "sender"
-#: The saw-tooth of NewReno takes 26 s at 160 packets, and slow start's losses take a round trip each.
+#: The saw-tooth of NewReno takes 26 s at 160 packets, and slow start's losses take a round trip
+#: each.
 DURATION_S, WARMUP_S = 400.0, 200.0
 
 
 def runs() -> Mapping[str, Run]:
     """A sender of each control with each buffer."""
-    return {f"{one.label}, {packets}": Run(_scenario(one, packets)) for one in CONTROLS for packets in BUFFERS}
+    return {
+        f"{one.label}, {packets}": Run(_scenario(one, packets))
+        for one in CONTROLS
+        for packets in BUFFERS
+    }
 
 
 def _scenario(control: Control, packets: int) -> Scenario:
@@ -50,7 +55,9 @@ def _scenario(control: Control, packets: int) -> Scenario:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Mean queueing times, and what they cost or bring."""
     waits = {
-        (one.label, packets): of_replicates(results[f"{one.label}, {packets}"], "queueing_delay", BOTTLENECK)
+        (one.label, packets): of_replicates(
+            results[f"{one.label}, {packets}"], "queueing_delay", BOTTLENECK
+        )
         for one in CONTROLS
         for packets in BUFFERS
     }
@@ -65,7 +72,9 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     rows: Rows = {
         (control.label, str(packets)): {
             "queueing time, ms": interval(waits[control.label, packets]),
-            "link busy, %": interval(of_replicates(results[f"{control.label}, {packets}"], "utilisation", BOTTLENECK)),
+            "link busy, %": interval(
+                of_replicates(results[f"{control.label}, {packets}"], "utilisation", BOTTLENECK)
+            ),
         }
         for control in CONTROLS
         for packets in BUFFERS
@@ -88,9 +97,12 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 
 def _draw(waits: Mapping[tuple[str, int], Interval]) -> Figure:
     curves = [
-        curve(control.label, BUFFERS, [waits[control.label, packets] for packets in BUFFERS]) for control in CONTROLS
+        curve(control.label, BUFFERS, [waits[control.label, packets] for packets in BUFFERS])
+        for control in CONTROLS
     ]
-    return plot.curves(curves, "buffer (packets)", "mean queueing time (ms)", "One sender on 5 Mbit/s, 70 ms")
+    return plot.curves(
+        curves, "buffer (packets)", "mean queueing time (ms)", "One sender on 5 Mbit/s, 70 ms"
+    )
 
 
 EXPERIMENT = entry(

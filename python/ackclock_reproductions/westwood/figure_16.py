@@ -1,8 +1,8 @@
 """Figure 16: ten senders, and buffers from a quarter of the pipe to four of them.
 
-Both parts are of the same runs. Every control also runs with as little jitter as in figures of one sender, so that the
-packets of each sender travel as a train: then ABSE in readings A and B leaves a sixth of the link idle at one pipe of
-buffer.
+Both parts are of the same runs. Every control also runs with as little jitter as in figures of one
+sender, so that the packets of each sender travel as a train: then ABSE in readings A and B leaves a
+sixth of the link idle at one pipe of buffer.
 """
 
 from collections.abc import Mapping
@@ -39,9 +39,11 @@ SMALL, PIPE = BUFFERS.index(100), BUFFERS.index(400)
 CONTROLS = (NEWRENO, BE, ABSE, ABSE_LATER, PLUS, CUBIC)
 TRAINS = "in trains"
 
-#: As good as NewReno, which fills the link: what is delivered in order between two moments may be off by all that is
-#: underway at one of them, for each of the two.
-AS_GOOD = round(1 - 2 * (PATH.pipe_packets + BUFFERS[PIPE]) * PATH.service_time_s / (DURATION_S - WARMUP_S), 4)
+#: As good as NewReno, which fills the link: what is delivered in order between two moments may be
+#: off by all that is underway at one of them, for each of the two.
+AS_GOOD = round(
+    1 - 2 * (PATH.pipe_packets + BUFFERS[PIPE]) * PATH.service_time_s / (DURATION_S - WARMUP_S), 4
+)
 
 
 def runs() -> Mapping[str, Run]:
@@ -66,7 +68,12 @@ def conclude_goodput(results: Mapping[str, Result]) -> Outcome:
     found = {name: means(one, "goodput", FLOW) for name, one in results.items()}
 
     def over(label: str, other: str, point: int, how: str = "") -> Interval:
-        return quotient(*(of_replicates(results[f"{one}{how}"], "goodput", FLOW, point) for one in (label, other)))
+        return quotient(
+            *(
+                of_replicates(results[f"{one}{how}"], "goodput", FLOW, point)
+                for one in (label, other)
+            )
+        )
 
     others = (NEWRENO.label, BE.label)
     claims = (
@@ -100,7 +107,9 @@ def conclude_goodput(results: Mapping[str, Result]) -> Outcome:
             origin=Origin.INFERRED,
         ),
     )  # fmt: skip
-    draw = partial(_draw, found, "goodput (Mbit/s)", "Ten senders on 45 Mbit/s, 70 ms", PATH.goodput_mbit_per_s)
+    draw = partial(
+        _draw, found, "goodput (Mbit/s)", "Ten senders on 45 Mbit/s, 70 ms", PATH.goodput_mbit_per_s
+    )
     return _outcome(results, claims, draw, _table("Goodput of all senders in Mbit/s", found))
 
 
@@ -109,7 +118,9 @@ def conclude_drops(results: Mapping[str, Result]) -> Outcome:
     found = {name: means(one, "hop_drops", BOTTLENECK) for name, one in results.items()}
 
     def over(label: str, other: str, point: int) -> Interval:
-        return quotient(*(of_replicates(results[one], "hop_drops", BOTTLENECK, point) for one in (label, other)))
+        return quotient(
+            *(of_replicates(results[one], "hop_drops", BOTTLENECK, point) for one in (label, other))
+        )
 
     claims = (
         *(
@@ -135,8 +146,13 @@ def conclude_drops(results: Mapping[str, Result]) -> Outcome:
         ),
     )  # fmt: skip
     timeouts = {name: means(one, "timeouts", FLOW) for name, one in results.items()}
-    draw = partial(_draw, found, "packets dropped (%)", "What the buffer drops of ten senders' packets", None)
-    tables = (_table("Dropped at the bottleneck, in %", found), _table("Timeouts in the whole run", timeouts))
+    draw = partial(
+        _draw, found, "packets dropped (%)", "What the buffer drops of ten senders' packets", None
+    )
+    tables = (
+        _table("Dropped at the bottleneck, in %", found),
+        _table("Timeouts in the whole run", timeouts),
+    )
     return _outcome(results, claims, draw, *tables)
 
 
@@ -157,13 +173,23 @@ def _table(title: str, found: Mapping[str, list[Interval]]) -> Table:
     return measured(title, ("control",), rows)
 
 
-def _draw(found: Mapping[str, list[Interval]], y_label: str, title: str, limit: float | None) -> Figure:
+def _draw(
+    found: Mapping[str, list[Interval]], y_label: str, title: str, limit: float | None
+) -> Figure:
     places = [float(place) for place in range(len(BUFFERS))]
-    curves = [] if limit is None else [plot.Curve("link", [places[0], places[-1]], [limit] * 2, "reference")]
-    drawn = [one.label for one in (NEWRENO, BE, ABSE, PLUS, CUBIC)] + [f"{ABSE_LATER.label}, {TRAINS}"]
+    curves = (
+        []
+        if limit is None
+        else [plot.Curve("link", [places[0], places[-1]], [limit] * 2, "reference")]
+    )
+    drawn = [one.label for one in (NEWRENO, BE, ABSE, PLUS, CUBIC)] + [
+        f"{ABSE_LATER.label}, {TRAINS}"
+    ]
     curves += [curve(name, places, found[name]) for name in drawn]
     names = [f"{packets}" for packets in BUFFERS]
-    return plot.curves(curves, "buffer (packets; the pipe is 378)", y_label, title, categories=names)
+    return plot.curves(
+        curves, "buffer (packets; the pipe is 378)", y_label, title, categories=names
+    )
 
 
 GOODPUT = entry(

@@ -34,11 +34,13 @@ PATH = wired_wireless(LOSSES[0])
 CONTROLS = (NEWRENO, BE, RE, CRB, CRB_AS_REMEMBERED, ABSE, ABSE_LATER, PLUS, CUBIC)
 DRAWN = (BE, CRB, CRB_AS_REMEMBERED, ABSE, PLUS, CUBIC)
 
-#: Where the largest improvement is said to be, and the gains there: "about 500 %", taken for five times, and 300 %.
+#: Where the largest improvement is said to be, and the gains there: "about 500 %", taken for five
+#: times, and 300 %.
 LARGEST_AT = (0.001, 0.01)
 WHERE = (0.001, 0.005, 0.01)
 GREAT, MIDDLING = words.about("5"), words.about("3")
-#: No control gets more than the link passes, and NewReno gets 4.4 Mbit/s at a loss of 0.1 %: sqrt(3/2p) MSS/RTT.
+#: No control gets more than the link passes, and NewReno gets 4.4 Mbit/s at a loss of 0.1 %:
+#: sqrt(3/2p) MSS/RTT.
 MOST_AT_A_THOUSANDTH = 2.5
 
 #: Chance losses spread more than queues do.
@@ -90,7 +92,9 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 def _said(ratios: Ratios, got: Mapping[str, list[list[float]]]) -> tuple[Claim, ...]:
     paper = (ABSE, BE, CRB)
     least = {one.label: min(ratios[one.label], key=lambda of: of.mean) for one in paper}
-    largest = {one.label: LOSSES[int(np.argmax([of.mean for of in ratios[one.label]]))] for one in paper}
+    largest = {
+        one.label: LOSSES[int(np.argmax([of.mean for of in ratios[one.label]]))] for one in paper
+    }
     return (
         *(
             Claim.of(
@@ -146,7 +150,9 @@ def _draw(ratios: Ratios) -> Figure:
     curves = [plot.Curve("NewReno", [percent[0], percent[-1]], [1, 1], "reference")]
     curves += [curve(one.label, percent, ratios[one.label]) for one in DRAWN]
     title = "One sender over 45 Mbit/s, then a lossy 11 Mbit/s"
-    return plot.curves(curves, "loss probability (%)", "goodput over NewReno's (ratio)", title, log_x=True)
+    return plot.curves(
+        curves, "loss probability (%)", "goodput over NewReno's (ratio)", title, log_x=True
+    )
 
 
 EXPERIMENT = entry(

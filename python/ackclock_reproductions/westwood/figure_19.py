@@ -56,9 +56,12 @@ def runs() -> Mapping[str, Run]:
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Jain's index of the senders' goodput."""
-    found = {name: interval(of_replicates(one, "fairness", "all flows")) for name, one in results.items()}
+    found = {
+        name: interval(of_replicates(one, "fairness", "all flows")) for name, one in results.items()
+    }
     abse, newreno = (
-        of_replicates(results[f"{one.label}, broken up"], "fairness", "all flows") for one in (ABSE, NEWRENO)
+        of_replicates(results[f"{one.label}, broken up"], "fairness", "all flows")
+        for one in (ABSE, NEWRENO)
     )
     claims = (
         *(
@@ -101,7 +104,9 @@ def _draw(found: Mapping[str, Interval]) -> Figure:
     ]  # fmt: skip
     names = [one.label.replace(", ", ",\n") for one in CONTROLS]
     title = "Do ten like senders share 10 Mbit/s evenly?"
-    return plot.curves(curves, "control (of all ten)", "Jain's index (of goodput)", title, categories=names)
+    return plot.curves(
+        curves, "control (of all ten)", "Jain's index (of goodput)", title, categories=names
+    )
 
 
 EXPERIMENT = entry(

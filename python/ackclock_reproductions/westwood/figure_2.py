@@ -50,7 +50,9 @@ def runs() -> Mapping[str, Run]:
 
 
 def _run(control: Control, jitter_s: float | None) -> Run:
-    return Run(scenario(control.label, PATH, [tcp(FLOW, control, PATH, count=SENDERS, jitter_s=jitter_s)]))
+    return Run(
+        scenario(control.label, PATH, [tcp(FLOW, control, PATH, count=SENDERS, jitter_s=jitter_s)])
+    )
 
 
 def _spread(control: Control) -> str:
@@ -59,7 +61,10 @@ def _spread(control: Control) -> str:
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Mean estimates beside the fair share, and beside what the senders got."""
-    be, re = (over_time.mean_estimates(results[_spread(one)], FLOW, WARMUP_S, DURATION_S, SENDERS) for one in (BE, RE))
+    be, re = (
+        over_time.mean_estimates(results[_spread(one)], FLOW, WARMUP_S, DURATION_S, SENDERS)
+        for one in (BE, RE)
+    )
     claims = (
         Claim.printed(
             f"2a: BE's average estimate is {BE_MBIT_PER_S} Mbit/s", interval(be), BE_MBIT_PER_S, "Mbit/s",
@@ -72,18 +77,23 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         Claim.of("2b: RE is right on target, with T = RTT", interval(re), RE_READS, "Mbit/s"),
     )  # fmt: skip
     rows: Rows = {
-        (name,): over_time.told_and_got(one, FLOW, WARMUP_S, DURATION_S, SENDERS) for name, one in results.items()
+        (name,): over_time.told_and_got(one, FLOW, WARMUP_S, DURATION_S, SENDERS)
+        for name, one in results.items()
     }
     table = measured("One of two senders", ("control",), rows)
     own = [Setting("send jitter, trains broken up", JITTER, Origin.GUESSED)]
-    return Outcome(basis(), (), partial(_draw, results), claims, settings(PATH, results, own=own), (table,))
+    return Outcome(
+        basis(), (), partial(_draw, results), claims, settings(PATH, results, own=own), (table,)
+    )
 
 
 def _draw(results: Mapping[str, Result]) -> Figure:
     curves = [plot.Curve("fair share", [0, DURATION_S], [FAIR_MBIT_PER_S] * 2, "reference")]
     for name in (_spread(BE), BE.label, _spread(RE)):
         curves.append(plot.Curve(name, *over_time.estimate(results[name], FLOW)))
-    return plot.curves(curves, "time (s)", "rate estimate (Mbit/s)", "Estimates of one of two senders on 5 Mbit/s")
+    return plot.curves(
+        curves, "time (s)", "rate estimate (Mbit/s)", "Estimates of one of two senders on 5 Mbit/s"
+    )
 
 
 EXPERIMENT = entry(

@@ -110,7 +110,10 @@ def _shares(results: Mapping[str, Result]) -> Shares:
                 [value / count for value in of_replicates(one, "goodput", flow, point)]
                 for point, count in enumerate(counts)
             ]
-            for flow, counts in ((OLD, NEWRENO_SENDERS), (NEW, [SENDERS - old for old in NEWRENO_SENDERS]))
+            for flow, counts in (
+                (OLD, NEWRENO_SENDERS),
+                (NEW, [SENDERS - old for old in NEWRENO_SENDERS]),
+            )
         }
         for name, one in results.items()
     }
@@ -135,11 +138,15 @@ def _outcome(
     why: str = "",
 ) -> Outcome:  # fmt: skip
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
-        (name, flow): {f"{old} NewReno": interval(one) for old, one in zip(NEWRENO_SENDERS, of, strict=True)}
+        (name, flow): {
+            f"{old} NewReno": interval(one) for old, one in zip(NEWRENO_SENDERS, of, strict=True)
+        }
         for name, flows in shares.items()
         for flow, of in flows.items()
     }
-    table = measured("Goodput of one sender in Mbit/s, by the number of NewReno senders", ("others", "of"), rows)
+    table = measured(
+        "Goodput of one sender in Mbit/s, by the number of NewReno senders", ("others", "of"), rows
+    )
     rests = basis(why=why)
     draw = partial(_draw, shares, drawn)
     return Outcome(rests, (), draw, claims, settings(PATH, results, jitter=JITTER), (table,))
@@ -147,10 +154,14 @@ def _outcome(
 
 def _draw(shares: Shares, drawn: tuple[Control, ...]) -> Figure:
     fair = FAIR_MBIT_PER_S
-    curves = [plot.Curve("fair share", [NEWRENO_SENDERS[0], NEWRENO_SENDERS[-1]], [fair] * 2, "reference")]
+    curves = [
+        plot.Curve("fair share", [NEWRENO_SENDERS[0], NEWRENO_SENDERS[-1]], [fair] * 2, "reference")
+    ]
     for one in drawn:
         for flow, name in ((NEW, one.label), (OLD, f"NewReno beside {one.label}")):
-            curves.append(curve(name, NEWRENO_SENDERS, [interval(of) for of in shares[one.label][flow]]))
+            curves.append(
+                curve(name, NEWRENO_SENDERS, [interval(of) for of in shares[one.label][flow]])
+            )
     title = f"NewReno and {drawn[0].label} share 10 Mbit/s"
     return plot.curves(curves, "NewReno senders (of ten)", "goodput of one (Mbit/s)", title)
 

@@ -43,8 +43,8 @@ PAIRS = {
     )
 }  # fmt: skip
 
-#: After so many overflows newcomers have most of a share: all windows are halved, with them what newcomers lack, and
-#: between overflows all gain the same (Chiu and Jain, 1989).
+#: After so many overflows newcomers have most of a share: all windows are halved, with them what
+#: newcomers lack, and between overflows all gain the same (Chiu and Jain, 1989).
 OVERFLOWS = ceil(log2(1 / (1 - CONVERGED_SHARE)))
 #: Of preset ns2-2002.
 SMALLEST_TIMEOUT_S = 1.0
@@ -55,14 +55,16 @@ def _readily_s() -> float:
     full_s = 2 * PATH.round_trip_s  # the buffer holds a pipe
     held, senders = 2 * PATH.pipe_packets, 2 * SENDERS
     slow_start_s = log2(held / senders) * full_s
-    # Half of what is held is missing after all have halved, and each sends one more in a round trip.
+    # Half of what is held is missing after all have halved, and each sends one more in a round
+    # trip.
     between_overflows_s = held / 2 / senders * full_s
     # A share is known at the end of an interval, of which the first may begin just too early.
     known_s = 2 * CONVERGENCE_INTERVAL_S
     return slow_start_s + SMALLEST_TIMEOUT_S + OVERFLOWS * between_overflows_s + known_s
 
 
-#: "Readily": the paper does not say how soon. No sooner than the law has it, to a tenth of a second.
+#: "Readily": the paper does not say how soon. No sooner than the law has it, to a tenth of a
+#: second.
 READILY = Band(most=round(_readily_s(), 1))
 #: What newcomers have in the long run, from the 20th second on, over the fair share.
 SETTLED_S = 20.0
@@ -87,8 +89,12 @@ def conclude_newreno(results: Mapping[str, Result]) -> Outcome:
 
 
 def _outcome(results: Mapping[str, Result], name: str) -> Outcome:
-    soon = {name: interval(of_replicates(one, "convergence_time", NEW)) for name, one in results.items()}
-    shares = {name: {flow: _share(one, flow) for flow in (OLD, NEW)} for name, one in results.items()}
+    soon = {
+        name: interval(of_replicates(one, "convergence_time", NEW)) for name, one in results.items()
+    }
+    shares = {
+        name: {flow: _share(one, flow) for flow in (OLD, NEW)} for name, one in results.items()
+    }
     claims = (
         Claim.of(f"{name}, who readily acquire their share (80 % of it, over 2 s)", soon[name], READILY, "s"),
         Claim.of(f"{name}, and have the fair share from the 20th second on", shares[name][NEW], FAIR, "times"),
@@ -105,7 +111,9 @@ def _outcome(results: Mapping[str, Result], name: str) -> Outcome:
         }
         for one in results
     }
-    readily = f"“readily” taken for {READILY.most:g} s, in which additive increase and halving get there"
+    readily = (
+        f"“readily” taken for {READILY.most:g} s, in which additive increase and halving get there"
+    )
     return Outcome(
         basis(readily), (),
         partial(_draw, results[name], name), claims,

@@ -41,8 +41,8 @@ PATH = one_bottleneck(5, loss=LOSS)
 CONTROLS = (BE, RE, CRB, ABSE, ABSE_LATER, PLUS, NEWRENO, CUBIC)
 FLOW = "sender"
 
-#: What RE "settles at about", in Mbit/s: printed. An unpublished reference simulation had 2.9 to 3.0, and BE 3.8 to
-#: 4.1.
+#: What RE "settles at about", in Mbit/s: printed. An unpublished reference simulation had 2.9 to
+#: 3.0, and BE 3.8 to 4.1.
 RE_READS = words.about("2.4")
 
 #: Losses are few.
@@ -75,13 +75,21 @@ SENDERS = (
 
 def runs() -> Mapping[str, Run]:
     """Every sender."""
-    flows = {one.name: tcp(FLOW, one.control, PATH, newreno=one.newreno, jitter_s=one.jitter_s) for one in SENDERS}
-    return {name: Run(scenario(name, PATH, [flow], replicates=REPLICATES)) for name, flow in flows.items()}
+    flows = {
+        one.name: tcp(FLOW, one.control, PATH, newreno=one.newreno, jitter_s=one.jitter_s)
+        for one in SENDERS
+    }
+    return {
+        name: Run(scenario(name, PATH, [flow], replicates=REPLICATES))
+        for name, flow in flows.items()
+    }
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Mean estimates, each of a sender that uses it, with the same losses packet by packet."""
-    be, re = (over_time.mean_estimates(results[one.label], FLOW, WARMUP_S, DURATION_S) for one in (BE, RE))
+    be, re = (
+        over_time.mean_estimates(results[one.label], FLOW, WARMUP_S, DURATION_S) for one in (BE, RE)
+    )
     available = PATH.rate_mbit_per_s
     nearer = interval(np.abs(np.subtract(re, available)) - np.abs(np.subtract(be, available)))
     claims = (
@@ -98,9 +106,16 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
             than=0.0,
         ),
     )  # fmt: skip
-    rows: Rows = {(name,): over_time.told_and_got(one, FLOW, WARMUP_S, DURATION_S) for name, one in results.items()}
+    rows: Rows = {
+        (name,): over_time.told_and_got(one, FLOW, WARMUP_S, DURATION_S)
+        for name, one in results.items()
+    }
     own = (
-        Setting("loss", f"{100 * LOSS:g} % of the data packets, independently, behind the link", Origin.PRINTED),
+        Setting(
+            "loss",
+            f"{100 * LOSS:g} % of the data packets, independently, behind the link",
+            Origin.PRINTED,
+        ),
         Setting("send jitter, trains broken up", JITTER, Origin.GUESSED),
     )
     return Outcome(
@@ -117,7 +132,12 @@ def _draw(results: Mapping[str, Result]) -> Figure:
     curves = [plot.Curve("available", [0, DURATION_S], [PATH.rate_mbit_per_s] * 2, "reference")]
     for control in (BE, RE):
         curves.append(plot.Curve(control.label, *over_time.estimate(results[control.label], FLOW)))
-    return plot.curves(curves, "time (s)", "rate estimate (Mbit/s)", "Estimates of one sender on 5 Mbit/s, 1 % loss")
+    return plot.curves(
+        curves,
+        "time (s)",
+        "rate estimate (Mbit/s)",
+        "Estimates of one sender on 5 Mbit/s, 1 % loss",
+    )
 
 
 EXPERIMENT = entry(

@@ -102,7 +102,9 @@ def _claims(results: Mapping[str, Result]) -> tuple[Claim, ...]:
     """What the conclusion of the paper says of ABSE's estimate, and what the figure is for."""
 
     def off(control: Control, case: str, right: float) -> NDArray[np.float64]:
-        told = over_time.mean_estimates(_of(results, control, case), FLOW, WARMUP_S, DURATION_S, COUNTS[case])
+        told = over_time.mean_estimates(
+            _of(results, control, case), FLOW, WARMUP_S, DURATION_S, COUNTS[case]
+        )
         return np.abs(np.subtract(told, right))
 
     two = over_time.mean_estimates(_of(results, ABSE, TWO), FLOW, WARMUP_S, DURATION_S, COUNTS[TWO])
@@ -130,7 +132,10 @@ def _claims(results: Mapping[str, Result]) -> tuple[Claim, ...]:
 def _extremes(result: Result) -> tuple[Interval, Interval]:
     """The lower and the higher mean estimate of two senders."""
     each = [
-        [over_time.estimate(result, FLOW, one, instance).mean(WARMUP_S, DURATION_S) for instance in range(2)]
+        [
+            over_time.estimate(result, FLOW, one, instance).mean(WARMUP_S, DURATION_S)
+            for instance in range(2)
+        ]
         for one in over_time.replicates(result)
     ]
     return interval(np.min(each, axis=1)), interval(np.max(each, axis=1))
@@ -144,7 +149,11 @@ def _draw(results: Mapping[str, Result]) -> Figure:
     ]
     drawn = ((LOSSY, LOSSY, 0), ("one of two senders", TWO, 0), ("the other", TWO, 1))
     for label, case, instance in drawn:
-        curves.append(plot.Curve(label, *over_time.estimate(_of(results, ABSE, case), FLOW, instance=instance)))
+        curves.append(
+            plot.Curve(
+                label, *over_time.estimate(_of(results, ABSE, case), FLOW, instance=instance)
+            )
+        )
     return plot.curves(curves, "time (s)", "rate estimate (Mbit/s)", "ABSE on 5 Mbit/s")
 
 

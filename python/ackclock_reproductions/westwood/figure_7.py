@@ -1,8 +1,8 @@
 """Figure 7: UDP comes and goes; how fast and how smoothly does ABSE find what is left?
 
-The paper does not give the pattern of the UDP flow, so there are three: a step, a square wave, and a ramp of several
-flows. Samples are of the last pair of ACKs, as in the figure, so that the filter alone is seen: with a time constant
-that adapts, and with fixed ones.
+The paper does not give the pattern of the UDP flow, so there are three: a step, a square wave, and
+a ramp of several flows. Samples are of the last pair of ACKs, as in the figure, so that the filter
+alone is seen: with a time constant that adapts, and with fixed ones.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,13 +22,23 @@ from ackclock_reproductions.westwood import over_time
 from ackclock_reproductions.westwood.over_time import Series
 from ackclock_reproductions.westwood.paper import basis, entry
 from ackclock_reproductions.westwood.paths import one_bottleneck
-from ackclock_reproductions.westwood.senders import BE, DURATION_S, RE, Control, scenario, settings, tcp, udp
+from ackclock_reproductions.westwood.senders import (
+    BE,
+    DURATION_S,
+    RE,
+    Control,
+    scenario,
+    settings,
+    tcp,
+    udp,
+)
 
 Array = NDArray[np.float64]
 
 PATH = one_bottleneck(5)
 SENDER = "sender"
-#: When the estimate has the link to itself and has settled; what comes before is the sender's beginning.
+#: When the estimate has the link to itself and has settled; what comes before is the sender's
+#: beginning.
 ALONE_S = (25.0, 30.0)
 STEP_S = (40.0, 70.0)
 STEP_MBIT_PER_S = 2.5
@@ -53,7 +63,11 @@ class Pattern(NamedTuple):
 
     def left(self, time_s: Array) -> Array:
         """What it leaves of the link, in Mbit/s of payload."""
-        return (PATH.rate_mbit_per_s - self.rate(time_s)) * PATH.goodput_mbit_per_s / PATH.rate_mbit_per_s
+        return (
+            (PATH.rate_mbit_per_s - self.rate(time_s))
+            * PATH.goodput_mbit_per_s
+            / PATH.rate_mbit_per_s
+        )
 
 
 def _on(since_s: float, until_s: float, time_s: Array) -> Array:
@@ -79,7 +93,9 @@ PATTERNS = {
     "square wave": Pattern(
         [udp("UDP", STEP_MBIT_PER_S, _LINK, _SQUARE, start=f"{ALONE_S[1]:g} s")],
         lambda time_s: (
-            STEP_MBIT_PER_S * _on(ALONE_S[1], DURATION_S, time_s) * ((time_s - ALONE_S[1]) % (2 * WAVE_S) < WAVE_S)
+            STEP_MBIT_PER_S
+            * _on(ALONE_S[1], DURATION_S, time_s)
+            * ((time_s - ALONE_S[1]) % (2 * WAVE_S) < WAVE_S)
         ),
     ),
     "ramp": Pattern(
@@ -88,18 +104,24 @@ PATTERNS = {
             for number in range(RAMP_FLOWS)
             for since, until in [_ramp_times(number)]
         ],
-        lambda time_s: sum((_on(*_ramp_times(number), time_s) for number in range(RAMP_FLOWS)), np.zeros(time_s.shape)),
+        lambda time_s: sum(
+            (_on(*_ramp_times(number), time_s) for number in range(RAMP_FLOWS)),
+            np.zeros(time_s.shape),
+        ),
     ),
 }
 
 
 def _filtered(label: str, **values: str) -> Control:
-    return Control(label, {"kind": "westwood_abse", "estimator": {"kind": "abse", "sampling": "ack_pair"} | values})
+    return Control(
+        label,
+        {"kind": "westwood_abse", "estimator": {"kind": "abse", "sampling": "ack_pair"} | values},
+    )
 
 
 ADAPTIVE = _filtered("adaptive τ")
-#: That of the early papers on BE (from memory), which the figure is taken to be compared with; and the ends of the
-#: range in which τ adapts by equation (6) with N = 10: RTT and 11 RTT.
+#: That of the early papers on BE (from memory), which the figure is taken to be compared with; and
+#: the ends of the range in which τ adapts by equation (6) with N = 10: RTT and 11 RTT.
 FIXED, SWIFT, SMOOTH = (_filtered(f"τ = {tau}", tau=tau) for tau in ("0.5 s", "70 ms", "770 ms"))
 CONTROLS = (ADAPTIVE, SWIFT, FIXED, SMOOTH, BE, RE)
 
@@ -150,7 +172,11 @@ def settling(result: Result) -> list[float]:
     def told(estimate: Series) -> float:
         during = (estimate.time_s >= STEP_S[0]) & (estimate.time_s < STEP_S[1])
         return settling_time(
-            estimate.time_s[during], estimate.values[during], left, within=SETTLED_WITHIN, for_s=SETTLED_FOR_S
+            estimate.time_s[during],
+            estimate.values[during],
+            left,
+            within=SETTLED_WITHIN,
+            for_s=SETTLED_FOR_S,
         )
 
     return _each(result, told)
@@ -174,7 +200,11 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     """Errors, settling times and roughness of the filters."""
     labels = [one.label for one in CONTROLS]
     found = Found(
-        {(one, name): error(results[f"{one}, {name}"], of) for one in labels for name, of in PATTERNS.items()},
+        {
+            (one, name): error(results[f"{one}, {name}"], of)
+            for one in labels
+            for name, of in PATTERNS.items()
+        },
         {one: settling(results[f"{one}, step"]) for one in labels},
         {one: roughness(results[f"{one}, step"]) for one in labels},
     )
@@ -207,7 +237,9 @@ def _claims(found: Found) -> tuple[Claim, ...]:
         for name in PATTERNS
     ]
 
-    def said(what: str, measure: dict[str, list[float]], fixed: Control, unit: str, **how: Any) -> Claim:
+    def said(
+        what: str, measure: dict[str, list[float]], fixed: Control, unit: str, **how: Any
+    ) -> Claim:
         words_ = f"{what} than with fixed {fixed.label}"
         return Claim.of(words_, over(measure, fixed), Band(most=1), unit, than=1.0, **how)
 
@@ -234,7 +266,11 @@ def _settings(results: Mapping[str, Result]) -> tuple[Setting, ...]:
     own = (
         Setting("sampling", "the last pair of ACKs", Origin.PRINTED),
         Setting("step", f"{wave} from {STEP_S[0]:g} to {STEP_S[1]:g} s", Origin.GUESSED),
-        Setting("square wave", f"{wave}, {WAVE_S:g} s on, {WAVE_S:g} s off, from {ALONE_S[1]:g} s on", Origin.GUESSED),
+        Setting(
+            "square wave",
+            f"{wave}, {WAVE_S:g} s on, {WAVE_S:g} s off, from {ALONE_S[1]:g} s on",
+            Origin.GUESSED,
+        ),
         Setting("ramp", ramp, Origin.GUESSED),
         Setting("fixed τ", "RTT, 0.5 s and 11 RTT", Origin.GUESSED),
         Setting("settled", f"within {SETTLED_WITHIN:.0%} for {SETTLED_FOR_S:g} s", Origin.GUESSED),
@@ -249,7 +285,9 @@ def _draw(results: Mapping[str, Result]) -> Figure:
     for control in (ADAPTIVE, FIXED):
         estimate = over_time.estimate(results[f"{control.label}, {name}"], SENDER)
         shown = (estimate.time_s >= time_s[0]) & (estimate.time_s <= time_s[-1])
-        curves.append(plot.Curve(f"ABSE, {control.label}", estimate.time_s[shown], estimate.values[shown]))
+        curves.append(
+            plot.Curve(f"ABSE, {control.label}", estimate.time_s[shown], estimate.values[shown])
+        )
     title = "UDP, 5 s on and 5 s off: estimates on 5 Mbit/s"
     return plot.curves(curves, "time (s)", "rate estimate (Mbit/s)", title)
 

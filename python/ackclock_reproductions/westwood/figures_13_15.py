@@ -1,7 +1,8 @@
 """Figures 13 and 15: when does the buffer overflow, and to what does the window fall?
 
-In 13 it holds four packets, in 15 160. "Overflow when the window exceeds 46" is the pipe of 42 and four, which leaves
-no room for the packet that is on the link: it counts among the four, as in all figures.
+In 13 it holds four packets, in 15 160. "Overflow when the window exceeds 46" is the pipe of 42 and
+four, which leaves no room for the packet that is on the link: it counts among the four, as in all
+figures.
 """
 
 from collections.abc import Callable, Mapping
@@ -77,7 +78,9 @@ def fits(result: Result, since_s: float) -> list[float]:
             began = max((time for time in recovered if time < loss["time_s"]), default=since_s)
             own = overflows[(overflows > max(began, since_s)) & (overflows < loss["time_s"])]
             if own.size:
-                at_overflow.append(window.values[np.searchsorted(window.time_s, own[0])] / PAYLOAD_BYTES)
+                at_overflow.append(
+                    window.values[np.searchsorted(window.time_s, own[0])] / PAYLOAD_BYTES
+                )
         found.append(float(np.mean(np.floor(at_overflow)) - 1) if at_overflow else float("nan"))
     return found
 
@@ -87,13 +90,17 @@ def falls_to(result: Result, since_s: float) -> list[float]:
     found = []
     for replicate in over_time.replicates(result):
         losses = _events(result, replicate, "fast_retransmit")
-        after = [one["ssthresh_after_bytes"] / PAYLOAD_BYTES for one in losses if one["time_s"] > since_s]
+        after = [
+            one["ssthresh_after_bytes"] / PAYLOAD_BYTES for one in losses if one["time_s"] > since_s
+        ]
         found.append(float(np.mean(after)) if after else float("nan"))
     return found
 
 
 def _events(result: Result, replicate: int, kind: str) -> list[dict[str, Any]]:
-    events: list[dict[str, Any]] = result.rows("events", point=0, replicate=replicate, kind=kind).to_pylist()
+    events: list[dict[str, Any]] = result.rows(
+        "events", point=0, replicate=replicate, kind=kind
+    ).to_pylist()
     return events
 
 
@@ -150,7 +157,9 @@ def _rate_of_13(results: Results, since_s: float) -> tuple[Claim, ...]:
 Claims = Callable[[Results, float], tuple[Claim, ...]]
 
 
-def _conclude(buffer_packets: int, claims: Claims, draw: Callable[[Results], Figure], results: Results) -> Outcome:
+def _conclude(
+    buffer_packets: int, claims: Claims, draw: Callable[[Results], Figure], results: Results
+) -> Outcome:
     since_s = WARMUP_S[buffer_packets]
     rows: Rows = {
         (control.label,): {
@@ -176,19 +185,25 @@ def _draw(buffer_packets: int, results: Results) -> Figure:
     for control in (NEWRENO, ABSE):
         window = over_time.series(results[control.label], "cwnd_bytes", FLOW)
         shown = (window.time_s >= ends[0]) & (window.time_s <= ends[1])
-        curves.append(plot.Curve(control.label, window.time_s[shown], window.values[shown] / PAYLOAD_BYTES))
+        curves.append(
+            plot.Curve(control.label, window.time_s[shown], window.values[shown] / PAYLOAD_BYTES)
+        )
     title = f"Windows on 5 Mbit/s, a buffer of {buffer_packets} packets"
     return plot.curves(curves, "time (s)", "window (packets)", title)
 
 
 def _draw_rate(results: Results) -> Figure:
     ends = SHOWN_S[4]
-    curves = [plot.Curve("link, payload", ends, [one_bottleneck(5).goodput_mbit_per_s] * 2, "reference")]
+    curves = [
+        plot.Curve("link, payload", ends, [one_bottleneck(5).goodput_mbit_per_s] * 2, "reference")
+    ]
     for control in (ABSE, BE):
         told = over_time.estimate(results[control.label], FLOW)
         shown = (told.time_s >= ends[0]) & (told.time_s <= ends[1])
         curves.append(plot.Curve(control.label, told.time_s[shown], told.values[shown]))
-    return plot.curves(curves, "time (s)", "rate estimate (Mbit/s)", "Estimates on 5 Mbit/s, a buffer of 4 packets")
+    return plot.curves(
+        curves, "time (s)", "rate estimate (Mbit/s)", "Estimates on 5 Mbit/s, a buffer of 4 packets"
+    )
 
 
 def _entry(

@@ -1,7 +1,7 @@
 """Figures 9 and 10: data the other way compresses ACKs; what do BE and ABSE make of it?
 
-The ACKs of each sender wait behind the data of the other, in a buffer that counts packets whatever their size, and
-leave it one right after the other.
+The ACKs of each sender wait behind the data of the other, in a buffer that counts packets whatever
+their size, and leave it one right after the other.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,18 @@ from matplotlib.figure import Figure
 
 from ackclock import plot
 from ackclock.metrics import interval
-from ackclock.reproduction import Band, Basis, Claim, Experiment, Origin, Outcome, Run, Setting, Table, words
+from ackclock.reproduction import (
+    Band,
+    Basis,
+    Claim,
+    Experiment,
+    Origin,
+    Outcome,
+    Run,
+    Setting,
+    Table,
+    words,
+)
 from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.replicates import Rows, measured, of_replicates, quotient
@@ -42,7 +53,8 @@ SINCE_S, UNTIL_S = 20.0, 40.0
 DURATION_S = 60.0
 FORWARD, REVERSE = "forward flow", "reverse flow"
 
-#: Where BE is far too high it is so by chance of one recovery: five replicates leave the mean uncertain by half.
+#: Where BE is far too high it is so by chance of one recovery: five replicates leave the mean
+#: uncertain by half.
 REPLICATES = 30
 
 Results = Mapping[str, Result]
@@ -62,8 +74,13 @@ class Sender(NamedTuple):
     jitter_s: float | None = None
 
 
-_PLAIN = {one.label: Sender(one.label, one) for one in (BE, RE, ABSE, ABSE_LATER, PLUS, NEWRENO, CUBIC)}
-_SPREAD = {one.label: Sender(f"{one.label}, trains broken up", one, JITTER_S) for one in (BE, ABSE, ABSE_LATER)}
+_PLAIN = {
+    one.label: Sender(one.label, one) for one in (BE, RE, ABSE, ABSE_LATER, PLUS, NEWRENO, CUBIC)
+}
+_SPREAD = {
+    one.label: Sender(f"{one.label}, trains broken up", one, JITTER_S)
+    for one in (BE, ABSE, ABSE_LATER)
+}
 
 
 def _runs(senders: Sequence[Sender]) -> Mapping[str, Run]:
@@ -91,7 +108,8 @@ def _got(result: Result) -> list[float]:
     return over_time.mean_goodputs(result, FORWARD, SINCE_S, UNTIL_S)
 
 
-#: The rate that a sender is eligible to, whichever way: the link's, of which estimates see the payload.
+#: The rate that a sender is eligible to, whichever way: the link's, of which estimates see the
+#: payload.
 ELIGIBLE_MBIT_PER_S = two_way(RATE_MBIT_PER_S).goodput_mbit_per_s
 
 
@@ -113,7 +131,12 @@ def _claims_of_10(results: Results) -> tuple[Claim, ...]:
     right = [ELIGIBLE_MBIT_PER_S] * len(without)
     near = words.about("1")
     return (
-        Claim.of("10a: ABSE's estimate is accurate: over the eligible rate", quotient(without, right), near, "times"),
+        Claim.of(
+            "10a: ABSE's estimate is accurate: over the eligible rate",
+            quotient(without, right),
+            near,
+            "times",
+        ),
         Claim.of("10b: with loss, too", quotient(lossy, right), near, "times"),
     )
 
@@ -127,10 +150,21 @@ def _conclude(
         Setting("loss", "none (a), 0.5 % of the data one way (b)", Origin.PRINTED),
         Setting("data the other way", f"from {SINCE_S:g} to {UNTIL_S:g} s", Origin.PRINTED),
         Setting("send jitter, trains broken up", JITTER, Origin.GUESSED),
-        Setting("delay and buffers", f"70 ms, {path.pipe_packets} packets, ACKs counted like data", Origin.GUESSED),
+        Setting(
+            "delay and buffers",
+            f"70 ms, {path.pipe_packets} packets, ACKs counted like data",
+            Origin.GUESSED,
+        ),
     )
     went_in = settings(path, results, own=own)
-    return Outcome(rests, (), partial(_draw, drawn, results), claims(results), went_in, (_table(senders, results),))
+    return Outcome(
+        rests,
+        (),
+        partial(_draw, drawn, results),
+        claims(results),
+        went_in,
+        (_table(senders, results),),
+    )
 
 
 def _table(senders: Sequence[Sender], results: Results) -> Table:
@@ -138,10 +172,14 @@ def _table(senders: Sequence[Sender], results: Results) -> Table:
     for half, loss in LOSSES.items():
         for sender in senders:
             result = results[f"{sender.label}, {half}"]
-            rows[_percent(loss), sender.label] = over_time.told_and_got(result, FORWARD, SINCE_S, UNTIL_S) | {
+            rows[_percent(loss), sender.label] = over_time.told_and_got(
+                result, FORWARD, SINCE_S, UNTIL_S
+            ) | {
                 "dropped in the whole run, %": interval(of_replicates(result, "loss_rate", FORWARD))
             }
-    return measured(f"From {SINCE_S:g} to {UNTIL_S:g} s, payload in order", ("loss", "control"), rows)
+    return measured(
+        f"From {SINCE_S:g} to {UNTIL_S:g} s, payload in order", ("loss", "control"), rows
+    )
 
 
 def _percent(share: float) -> str:
@@ -153,9 +191,14 @@ def _draw(drawn: Sequence[str], results: Results) -> Figure:
     for name in drawn:
         for half, loss in LOSSES.items():
             label = f"{name}, {_percent(loss)} loss" if loss else f"{name}, no loss"
-            curves.append(plot.Curve(label, *over_time.estimate(results[f"{name}, {half}"], FORWARD)))
+            curves.append(
+                plot.Curve(label, *over_time.estimate(results[f"{name}, {half}"], FORWARD))
+            )
     return plot.curves(
-        curves, "time (s)", "rate estimate (Mbit/s)", "Data the other way from 20 to 40 s: estimates on 10 Mbit/s"
+        curves,
+        "time (s)",
+        "rate estimate (Mbit/s)",
+        "Data the other way from 20 to 40 s: estimates on 10 Mbit/s",
     )
 
 

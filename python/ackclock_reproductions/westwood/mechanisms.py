@@ -1,7 +1,7 @@
 """Why BE reads too much, and why ABSE as printed is bistable: two experiments of our own, behind two notes.
 
-The first needs no network: estimators on made-up traces of ACKs that come in trains. The second looks into the senders
-of figure 19 of the ABSE paper.
+The first needs no network: estimators on made-up traces of ACKs that come in trains. The second
+looks into the senders of figure 19 of the ABSE paper.
 """
 
 from collections.abc import Mapping
@@ -62,8 +62,9 @@ TRAINS = 1500
 #: What follows the first half, in which the filters settle, is averaged.
 SETTLED = TRAINS * TRAIN // 2
 
-#: By how many times the ACKs of a train are closer than on the mean, and what BE then reads, as the note says. 26 is
-#: the share of an ACK of 40 bytes in a segment of 1040: so close they come out of a queue in which they have waited.
+#: By how many times the ACKs of a train are closer than on the mean, and what BE then reads, as the
+#: note says. 26 is the share of an ACK of 40 bytes in a segment of 1040: so close they come out of
+#: a queue in which they have waited.
 SAID = {"1": "1.00", "2": "1.44", "4": "2.44", "8": "4.44", "16": "8.44", "26": "13.4"}
 RATIOS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 11.0, 16.0, 20.0, 26.0)
 
@@ -79,9 +80,10 @@ def times_of_trains(ratio: float) -> Array:
 def expected_of_be(ratio: float) -> float:
     """What BE reads, over the true rate, if τ is long for a train.
 
-    In a train of n ACKs n − 1 gaps are short and one is long. Half of the trapezoid is each sample times its own gap,
-    one segment whatever the gap; the other half is the sample before times this gap: one segment where the two gaps are
-    alike, long over short where the long one follows, and the reverse.
+    In a train of n ACKs n − 1 gaps are short and one is long. Half of the trapezoid is each sample
+    times its own gap, one segment whatever the gap; the other half is the sample before times this
+    gap: one segment where the two gaps are alike, long over short where the long one follows, and
+    the reverse.
     """
     long_over_short = TRAIN * ratio - (TRAIN - 1)
     return (TRAIN + TRAIN - 2 + long_over_short + 1 / long_over_short) / (2 * TRAIN)
@@ -90,7 +92,8 @@ def expected_of_be(ratio: float) -> float:
 def held(times: Array) -> Array:
     """The contrast, in bit/s: the same samples through a filter that holds each for its own gap (zero-order hold).
 
-    ŝ ← e^(−Δ/τ) ŝ + (1 − e^(−Δ/τ)) s: how the same continuous filter answers to a rate that stays over a gap.
+    ŝ ← e^(−Δ/τ) ŝ + (1 − e^(−Δ/τ)) s: how the same continuous filter answers to a rate that stays
+    over a gap.
     """
     estimates = [0.0]
     for gap in np.diff(times):
@@ -125,14 +128,21 @@ def _read(ratio: float) -> tuple[float, ...]:
         "cwnd_bytes": np.full(count, SEGMENT_BYTES * ROUND_TRIP_S / SPACING_S),
     }
     table = rate_estimates(trace, "be,re,westwood_plus", mss=SEGMENT_BYTES)
-    estimates = {name: table[f"{name}_bit_per_s"].to_numpy() for name in ("be", "re", "westwood_plus")}
+    estimates = {
+        name: table[f"{name}_bit_per_s"].to_numpy() for name in ("be", "re", "westwood_plus")
+    }
     true = 8 * SEGMENT_BYTES / SPACING_S
 
     def mean(rates: Array) -> float:
         # Over time: an estimate stands until the next ACK.
         return float(np.average(rates[SETTLED:-1], weights=np.diff(times)[SETTLED:]) / true)
 
-    return mean(estimates["be"]), mean(held(times)), mean(estimates["re"]), mean(estimates["westwood_plus"])
+    return (
+        mean(estimates["be"]),
+        mean(held(times)),
+        mean(estimates["re"]),
+        mean(estimates["westwood_plus"]),
+    )
 
 
 def conclude_trains() -> Outcome:
@@ -140,9 +150,16 @@ def conclude_trains() -> Outcome:
     found = read()
     at = {f"{ratio:g}": row for row, ratio in enumerate(RATIOS)}
     read_by_be = {ratio: float(found.be[at[ratio]]) for ratio in SAID}
-    cells = tuple(Cell.of((ratio,), "BE / true rate", text, read_by_be[ratio], 0.03) for ratio, text in SAID.items())
+    cells = tuple(
+        Cell.of((ratio,), "BE / true rate", text, read_by_be[ratio], 0.03)
+        for ratio, text in SAID.items()
+    )
     comparison = Comparison(
-        "BE in trains of eight ACKs", Origin.STATED, ("mean gap / gap in a train",), cells, "within 3 %"
+        "BE in trains of eight ACKs",
+        Origin.STATED,
+        ("mean gap / gap in a train",),
+        cells,
+        "within 3 %",
     )
 
     def claim(said: str, values: Array, band: Band) -> Claim:
@@ -160,10 +177,16 @@ def conclude_trains() -> Outcome:
     )  # fmt: skip
     made_of = (
         Setting(
-            "ACKs", f"trains of {TRAIN}, a segment each, on the mean one in {SPACING_S * 1000:g} ms", Origin.CHOSEN
+            "ACKs",
+            f"trains of {TRAIN}, a segment each, on the mean one in {SPACING_S * 1000:g} ms",
+            Origin.CHOSEN,
         ),
         Setting("BE", f"tustin, τ = {TAU_S:g} s, virtual samples after τ/2", Origin.CHOSEN),
-        Setting("round trip", f"{ROUND_TRIP_S * 1000:g} ms: T of RE, a sample of Westwood+", Origin.CHOSEN),
+        Setting(
+            "round trip",
+            f"{ROUND_TRIP_S * 1000:g} ms: T of RE, a sample of Westwood+",
+            Origin.CHOSEN,
+        ),
     )
     return Outcome(Basis(), (comparison,), partial(_draw_trains, found, derived), claims, made_of)
 
@@ -177,7 +200,9 @@ def _draw_trains(found: Read, derived: Array) -> Figure:
         plot.Curve("Westwood+", RATIOS, found.plus),
     ]
     title = "What estimators read of ACKs in trains of eight"
-    return plot.curves(curves, "spacing (mean gap over gap within a train)", "estimate (over the true rate)", title)
+    return plot.curves(
+        curves, "spacing (mean gap over gap within a train)", "estimate (over the true rate)", title
+    )
 
 
 # Ten senders.
@@ -185,7 +210,8 @@ def _draw_trains(found: Read, derived: Array) -> Figure:
 PATH = one_bottleneck(10, counts_in_service=False)
 FLOW = "senders"
 SENDERS = 10
-#: Above, a sender takes nearly all of its window to fit the path without a queue, below it takes most to be queued.
+#: Above, a sender takes nearly all of its window to fit the path without a queue, below it takes
+#: most to be queued.
 ABOVE, BELOW = 0.9, 0.6
 #: How many were between if all shares were as likely: what would show but one state, and chance.
 EVENLY = round(SENDERS * (ABOVE - BELOW), 1)
@@ -249,11 +275,18 @@ def _advantage(ten: list[Sender]) -> float:
 
 def conclude_ten(results: Mapping[str, Result]) -> Outcome:
     """Where senders are, and what they get."""
-    ten = {name: [senders(one, number) for number in over_time.replicates(one)] for name, one in results.items()}
-    jain = {name: interval(of_replicates(one, "fairness", "all flows")) for name, one in results.items()}
+    ten = {
+        name: [senders(one, number) for number in over_time.replicates(one)]
+        for name, one in results.items()
+    }
+    jain = {
+        name: interval(of_replicates(one, "fairness", "all flows")) for name, one in results.items()
+    }
 
     def counted(name: str, low: float, high: float) -> Interval:
-        return interval([sum(low <= one.fits <= high for one in replicate) for replicate in ten[name]])
+        return interval(
+            [sum(low <= one.fits <= high for one in replicate) for replicate in ten[name]]
+        )
 
     between = counted(PRINTED, BELOW, ABOVE)
     above = {name: counted(name, ABOVE, float("inf")) for name in results}
@@ -262,16 +295,27 @@ def conclude_ten(results: Mapping[str, Result]) -> Outcome:
     claims = (
         stated("As printed, the ten share unevenly: Jain's index", jain[PRINTED], Band(most=0.6)),
         stated("Some are above, of ten", above[PRINTED], Band(1, 5), "senders"),
-        stated("Fewer are between the two than of an even spread, of ten", between, Band(most=EVENLY), "senders"),
+        stated(
+            "Fewer are between the two than of an even spread, of ten",
+            between,
+            Band(most=EVENLY),
+            "senders",
+        ),
         stated("One above gets more than one below", advantage, Band(5), "times as much"),
         stated("Comparing what is delivered, none is above", above[READING], Band(0, 0), "senders"),
         stated("and the ten share evenly: Jain's index", jain[READING], Band(0.97)),
-        stated("As printed, but trains broken up, they share evenly too: Jain's index", jain[SPREAD], Band(0.97)),
+        stated(
+            "As printed, but trains broken up, they share evenly too: Jain's index",
+            jain[SPREAD],
+            Band(0.97),
+        ),
     )
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
         (name,): {"Jain's index": jain[name], "senders above": above[name]} for name in results
     }
-    broken = Setting("trains broken up", f"packets sent up to {JITTER_S * 1000:g} ms later", Origin.CHOSEN)
+    broken = Setting(
+        "trains broken up", f"packets sent up to {JITTER_S * 1000:g} ms later", Origin.CHOSEN
+    )
     return Outcome(
         Basis(), (), partial(_draw_ten, results), claims, _chosen(results, broken),
         (measured("Ten senders", ("reading",), rows),),
@@ -292,8 +336,12 @@ def _draw_ten(results: Mapping[str, Result]) -> Figure:
             time_s, values = share_that_fits(result, 0, int(instance))
             # Of every second: the saw-tooth would hide the state.
             seconds = np.arange(1.0, DURATION_S + 1)
-            means = [np.nanmean(values[(time_s > second - 1) & (time_s <= second)]) for second in seconds]
-            curves.append(plot.Curve(f"{name.removesuffix(', in trains')}: {word} goodput", seconds, means))
+            means = [
+                np.nanmean(values[(time_s > second - 1) & (time_s <= second)]) for second in seconds
+            ]
+            curves.append(
+                plot.Curve(f"{name.removesuffix(', in trains')}: {word} goodput", seconds, means)
+            )
     title = "What two of ten senders take to fit the path (ŝ RTTmin / cwnd)"
     return plot.curves(curves, "time (s)", "what fits (share of the window)", title)
 

@@ -1,7 +1,8 @@
 """Linux's `westwood` beside the engine's: what each takes the path's rate to be, and what it gets.
 
-The kernel does not tell its estimate. It is recomputed from a capture at the sender, with a replica of the kernel's
-integer arithmetic; the engine's capture is measured the same way, which shows how good the replica is.
+The kernel does not tell its estimate. It is recomputed from a capture at the sender, with a replica
+of the kernel's integer arithmetic; the engine's capture is measured the same way, which shows how
+good the replica is.
 """
 
 import time
@@ -13,7 +14,17 @@ from matplotlib.figure import Figure
 
 from ackclock import plot
 from ackclock.metrics import Interval, interval
-from ackclock.reproduction import Band, Basis, Claim, Experiment, Origin, Outcome, Run, Setting, measured
+from ackclock.reproduction import (
+    Band,
+    Basis,
+    Claim,
+    Experiment,
+    Origin,
+    Outcome,
+    Run,
+    Setting,
+    measured,
+)
 from ackclock.result import Result
 from ackclock.scenario import Scenario
 from ackclock_reproductions.emulated import ENGINE, LINUX, kernel
@@ -30,7 +41,8 @@ DURATION_S, WARMUP_S, REPLICATES = 30.0, 5.0, 3
 
 #: CLOCK_MONOTONIC_COARSE moves once per tick (clock_getres(2)); Python has no name for it.
 _COARSE_CLOCK = 6
-#: Where there is no such clock there is no Linux either; the engine's replica then has the default of most kernels.
+#: Where there is no such clock there is no Linux either; the engine's replica then has the default
+#: of most kernels.
 _USUAL_HZ = 250
 
 #: Agreement to be expected in statistics alone: random loss of 1 % at most, SACK on both sides.
@@ -53,7 +65,11 @@ def runs() -> Mapping[str, Run]:
     control = {
         "kind": "westwood_plus", "estimator": replica, "cut": "at_recovery_end", "growth": "per_window",
     }  # fmt: skip
-    flow = {"name": FLOW, "transport": {"kind": "tcp", "preset": "linux", "control": control}, **PATH.route}
+    flow = {
+        "name": FLOW,
+        "transport": {"kind": "tcp", "preset": "linux", "control": control},
+        **PATH.route,
+    }
     scenario = Scenario(
         {
             "schema": 1,
@@ -75,7 +91,9 @@ def runs() -> Mapping[str, Run]:
 
 def replica_rates(measurement: Result, replicate: int) -> over_time.Series:
     """What the replica says along a capture, in Mbit/s."""
-    rows = measurement.rows("rate_estimates", point=0, replicate=replicate, flow=FLOW, estimator=REPLICA)
+    rows = measurement.rows(
+        "rate_estimates", point=0, replicate=replicate, flow=FLOW, estimator=REPLICA
+    )
     return over_time.Series(rows["time_s"].to_numpy(), rows["rate_bit_per_s"].to_numpy() / 1e6)
 
 
@@ -84,10 +102,16 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     between = (WARMUP_S, DURATION_S)
     own = over_time.mean_estimates(results[ENGINE], FLOW, *between)
     estimates = {
-        method: [replica_rates(results[measured(method)], one).mean(*between) for one in range(REPLICATES)]
+        method: [
+            replica_rates(results[measured(method)], one).mean(*between)
+            for one in range(REPLICATES)
+        ]
         for method in (ENGINE, LINUX)
     }
-    got = {method: over_time.mean_goodputs(results[method], FLOW, *between) for method in (ENGINE, LINUX)}
+    got = {
+        method: over_time.mean_goodputs(results[method], FLOW, *between)
+        for method in (ENGINE, LINUX)
+    }
     claims = (
         Claim.of(
             "The replica along the engine's capture has the estimate that the engine's control has (their ratio)",
@@ -116,7 +140,10 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 
 def _settings(run: Result) -> tuple[Setting, ...]:
     listed = [
-        ("path", f"10 Mbit/s, 40 ms there and back, 64 packets, {PATH.there[0].loss:.1%} of data packets lost"),
+        (
+            "path",
+            f"10 Mbit/s, 40 ms there and back, 64 packets, {PATH.there[0].loss:.1%} of data packets lost",
+        ),
         ("sender and receiver", f"preset linux; {kernel(run)}"),
         ("ticks per second (HZ)", str(ticks_per_second())),
         ("run", f"{DURATION_S:g} s, measured from {WARMUP_S:g} s on, {REPLICATES} replicates"),
@@ -125,11 +152,21 @@ def _settings(run: Result) -> tuple[Setting, ...]:
 
 
 def _draw(results: Mapping[str, Result]) -> Figure:
-    curves = [plot.Curve("rate of the link, payload", [0, DURATION_S], [PATH.goodput_mbit_per_s] * 2, "reference")]
+    curves = [
+        plot.Curve(
+            "rate of the link, payload", [0, DURATION_S], [PATH.goodput_mbit_per_s] * 2, "reference"
+        )
+    ]
     for method in (ENGINE, LINUX):
         rates = replica_rates(results[measured(method)], 0)
-        curves.append(plot.Curve(f"{method}, by the replica", list(rates.time_s), list(np.asarray(rates.values))))
-    return plot.curves(curves, "time (s)", "rate estimate (Mbit/s)", "Westwood+ of the engine and of Linux")
+        curves.append(
+            plot.Curve(
+                f"{method}, by the replica", list(rates.time_s), list(np.asarray(rates.values))
+            )
+        )
+    return plot.curves(
+        curves, "time (s)", "rate estimate (Mbit/s)", "Westwood+ of the engine and of Linux"
+    )
 
 
 EXPERIMENT = Experiment(

@@ -47,21 +47,41 @@ def goodput(result: Result, flow: str, replicate: int = 0, instance: int = 0) ->
     """Payload delivered since the sample before, in Mbit/s: its mean is the rate between two moments."""
     found = series(result, "delivered_bytes", flow, replicate, instance)
     spent = np.diff(found.time_s, prepend=0.0)
-    return Series(found.time_s, np.diff(found.values, prepend=0.0) * 8e-6 / np.where(spent > 0, spent, np.nan))
+    return Series(
+        found.time_s, np.diff(found.values, prepend=0.0) * 8e-6 / np.where(spent > 0, spent, np.nan)
+    )
 
 
-def mean_estimates(result: Result, flow: str, since_s: float, until_s: float, count: int = 1) -> list[float]:
+def mean_estimates(
+    result: Result, flow: str, since_s: float, until_s: float, count: int = 1
+) -> list[float]:
     """The mean estimate of a flow's instances between two moments, of each replicate, in Mbit/s."""
     return [
-        float(np.mean([estimate(result, flow, one, instance).mean(since_s, until_s) for instance in range(count)]))
+        float(
+            np.mean(
+                [
+                    estimate(result, flow, one, instance).mean(since_s, until_s)
+                    for instance in range(count)
+                ]
+            )
+        )
         for one in replicates(result)
     ]
 
 
-def mean_goodputs(result: Result, flow: str, since_s: float, until_s: float, count: int = 1) -> list[float]:
+def mean_goodputs(
+    result: Result, flow: str, since_s: float, until_s: float, count: int = 1
+) -> list[float]:
     """The mean goodput of a flow's instances between two moments, of each replicate, in Mbit/s."""
     return [
-        float(np.mean([goodput(result, flow, one, instance).mean(since_s, until_s) for instance in range(count)]))
+        float(
+            np.mean(
+                [
+                    goodput(result, flow, one, instance).mean(since_s, until_s)
+                    for instance in range(count)
+                ]
+            )
+        )
         for one in replicates(result)
     ]
 
@@ -70,7 +90,9 @@ def told_and_got(
     result: Result, flow: str, since_s: float, until_s: float, count: int = 1, when: str = ""
 ) -> dict[str, Interval]:
     """What a flow's instances estimate and get between two moments, and the one over the other, by name of a column."""
-    estimates, got = (mean(result, flow, since_s, until_s, count) for mean in (mean_estimates, mean_goodputs))
+    estimates, got = (
+        mean(result, flow, since_s, until_s, count) for mean in (mean_estimates, mean_goodputs)
+    )
     told = {
         "estimate": interval(estimates),
         "goodput": interval(got),

@@ -1,8 +1,9 @@
 """The paths of the paper's experiments, as hops of a scenario.
 
-Buffers count packets of 1040 bytes, 40 of them header. What the paper calls the pipe is the bandwidth-delay product:
-5 Mbit/s and 70 ms hold 42 such packets, as it says (with 1000 bytes they would be 44). A buffer of four overflows "when
-the window exceeds 46", the pipe and the buffer: so the packet on the link counts among the buffer's.
+Buffers count packets of 1040 bytes, 40 of them header. What the paper calls the pipe is the
+bandwidth-delay product: 5 Mbit/s and 70 ms hold 42 such packets, as it says (with 1000 bytes they
+would be 44). A buffer of four overflows "when the window exceeds 46", the pipe and the buffer: so
+the packet on the link counts among the buffer's.
 """
 
 from collections.abc import Sequence
@@ -42,7 +43,9 @@ class Hop(NamedTuple):
         """As in a scenario."""
         lossy = [{"kind": "iid_loss", "probability": self.loss}] if self.loss else []
         link = constant(self.rate_mbit_per_s)
-        hop = scenarios.hop(self.name, link, packets(self.buffer_packets), self.delay_s, impairments=lossy)
+        hop = scenarios.hop(
+            self.name, link, packets(self.buffer_packets), self.delay_s, impairments=lossy
+        )
         if self.counts_in_service:
             hop["queue"]["counts_packet_in_service"] = True
         return hop
@@ -68,7 +71,10 @@ class Path:
     @property
     def route(self) -> dict[str, list[str]]:
         """The routes of a flow from end to end."""
-        return {"route": [hop.name for hop in self.there], "return": [hop.name for hop in self.back]}
+        return {
+            "route": [hop.name for hop in self.there],
+            "return": [hop.name for hop in self.back],
+        }
 
     @property
     def reversed_route(self) -> dict[str, list[str]]:
@@ -135,8 +141,14 @@ def wired_wireless(loss: float) -> Path:
     wired, wireless, one_way_s = 45, 11, 0.035
     buffer_packets = floor(pipe_packets(wireless, 2 * one_way_s))
     return Path(
-        (Hop("wired", wired, one_way_s, buffer_packets), Hop("wireless", wireless, 0, buffer_packets, loss)),
-        (Hop("wireless return", wireless, 0, AMPLE_PACKETS), Hop("wired return", wired, one_way_s, AMPLE_PACKETS)),
+        (
+            Hop("wired", wired, one_way_s, buffer_packets),
+            Hop("wireless", wireless, 0, buffer_packets, loss),
+        ),
+        (
+            Hop("wireless return", wireless, 0, AMPLE_PACKETS),
+            Hop("wired return", wired, one_way_s, AMPLE_PACKETS),
+        ),
     )
 
 
@@ -144,6 +156,12 @@ def several_hops(rates_mbit_per_s: Sequence[float], round_trip_s: float = 0.07) 
     """Links in a row that share the delay evenly, each with a buffer of the pipe of the slowest."""
     buffer_packets = floor(pipe_packets(min(rates_mbit_per_s), round_trip_s))
     each_s = round_trip_s / 2 / len(rates_mbit_per_s)
-    there = [Hop(f"hop {number}", rate, each_s, buffer_packets) for number, rate in enumerate(rates_mbit_per_s, 1)]
-    back = [Hop(f"{hop.name} return", hop.rate_mbit_per_s, each_s, AMPLE_PACKETS) for hop in reversed(there)]
+    there = [
+        Hop(f"hop {number}", rate, each_s, buffer_packets)
+        for number, rate in enumerate(rates_mbit_per_s, 1)
+    ]
+    back = [
+        Hop(f"{hop.name} return", hop.rate_mbit_per_s, each_s, AMPLE_PACKETS)
+        for hop in reversed(there)
+    ]
     return Path(tuple(there), tuple(back))

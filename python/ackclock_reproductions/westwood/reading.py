@@ -7,9 +7,17 @@ from ackclock.scenario import Scenario
 from ackclock_reproductions.scenarios import Tree
 from ackclock_reproductions.westwood.over_parameter import JITTER_S
 from ackclock_reproductions.westwood.paths import Path
-from ackclock_reproductions.westwood.senders import REPLICATES, RFC_2582, Control, NewReno, scenario, tcp
+from ackclock_reproductions.westwood.senders import (
+    REPLICATES,
+    RFC_2582,
+    Control,
+    NewReno,
+    scenario,
+    tcp,
+)
 
-#: The printed equations, as switches of `abse`: what the preset `abse_literal` sets, so that other switches can join.
+#: The printed equations, as switches of `abse`: what the preset `abse_literal` sets, so that other
+#: switches can join.
 AS_PRINTED: Tree = {"kind": "abse", "compared": "estimate", "edge": "literal"}
 
 _KINDS = {"BE": "westwood_be", "RE": "westwood_re", "CRB": "westwood_crb", "ABSE": "westwood_abse"}
@@ -22,9 +30,10 @@ class Reading:
     Attributes:
         name: In tables; what is other than in the reading that all begin with.
         newreno: How every sender recovers.
-        jitter_s: Of send times, where there are several senders; None is the service time of a packet, which leaves
-            trains together. One sender always has that.
-        access_delay_s: Where there are several senders, the first has none and the last this much more, one way.
+        jitter_s: Of send times, where there are several senders; None is the service time of a
+            packet, which leaves trains together. One sender always has that.
+        access_delay_s: Where there are several senders, the first has none and the last this much
+            more, one way.
         access_mbit_per_s: Of a link of each sender's own before the path, where there are several.
         counts_in_service: Whether the packet in service counts towards the buffer's limit.
         transport: Other fields of every sender.
@@ -45,7 +54,9 @@ class Reading:
         if label not in _KINDS:
             return Control(label, {"kind": "reno"})
         estimator = {**({} if label != "ABSE" else AS_PRINTED), **self.estimators.get(label, {})}
-        return Control(label, {"kind": _KINDS[label]} | ({"estimator": estimator} if estimator else {}))
+        return Control(
+            label, {"kind": _KINDS[label]} | ({"estimator": estimator} if estimator else {})
+        )
 
     def scenario(
         self, path: Path, groups: dict[str, int], starts: dict[str, list[str]], duration_s: float, sampled_s: float,
@@ -55,7 +66,8 @@ class Reading:
 
         Args:
             path: From end to end.
-            groups: By label of the control, how many; a label may go on with another word, where two groups have one.
+            groups: By label of the control, how many; a label may go on with another word, where
+                two groups have one.
             starts: Of groups that do not start within the first second.
             duration_s: Of the run.
             sampled_s: Sampling interval.
@@ -74,7 +86,12 @@ class Reading:
                 flow["access_delay"] = ["0 s", f"{self.access_delay_s * 1000:g} ms"]
             flows.append(flow)
         plain = scenario(
-            "reading", path, flows, duration_s=duration_s, sample_interval_s=sampled_s, replicates=replicates
+            "reading",
+            path,
+            flows,
+            duration_s=duration_s,
+            sample_interval_s=sampled_s,
+            replicates=replicates,
         )
         tree = deepcopy(plain.tree)
         for hop in tree["hops"]:
@@ -82,7 +99,9 @@ class Reading:
         if several and self.access_mbit_per_s is not None:
             link = {"kind": "constant", "rate": f"{self.access_mbit_per_s:g} Mbit/s"}
             queue = {"kind": "droptail", "limit": "unlimited"}
-            tree["hops"].insert(0, {"name": "access", "scope": "per_flow", "link": link, "queue": queue})
+            tree["hops"].insert(
+                0, {"name": "access", "scope": "per_flow", "link": link, "queue": queue}
+            )
             for flow in tree["flows"]:
                 flow["route"].insert(0, "access")
         return Scenario(tree)

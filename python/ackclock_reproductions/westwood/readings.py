@@ -1,7 +1,7 @@
 """What comes of the figures by what is taken where the paper does not say: how far they depend on it.
 
-Every reading differs in a few respects from one. For each, every check is made whose number can change by it. The
-note `docs/notes/westwood-readings.md` says what came of it.
+Every reading differs in a few respects from one. For each, every check is made whose number can
+change by it. The note `docs/notes/westwood-readings.md` says what came of it.
 """
 
 from collections.abc import Mapping
@@ -22,9 +22,17 @@ from ackclock_reproductions.westwood.over_parameter import JITTER, JITTER_S
 from ackclock_reproductions.westwood.paper import SOURCE, basis
 from ackclock_reproductions.westwood.paths import one_bottleneck
 from ackclock_reproductions.westwood.reading import Reading
-from ackclock_reproductions.westwood.senders import AS_IT_CAME, DEFLATING, RFC_2582, NewReno, settings
+from ackclock_reproductions.westwood.senders import (
+    AS_IT_CAME,
+    DEFLATING,
+    RFC_2582,
+    NewReno,
+    settings,
+)
 
-TYPES: dict[int, Tree] = {number: {"low_pass": {"filter": f"ns2_type_{number}"}} for number in (0, 1, 2)}
+TYPES: dict[int, Tree] = {
+    number: {"low_pass": {"filter": f"ns2_type_{number}"}} for number in (0, 1, 2)
+}
 ONE_SECOND: Tree = {"low_pass": {"tau": "1 s"}}
 LATER_PAPER: Tree = {"compared": "throughput", "edge": "aligned"}
 EAGER: Tree = {"theta": 1.0}
@@ -42,8 +50,9 @@ def _jitter(milliseconds: float | None, abse: Tree, name: str) -> Reading:
 #: What all figures take, and all other readings begin with.
 FOUND = Reading("the reading of all figures", estimators={"CRB": EAGER})
 
-#: What the printed equations leave open has letters: A the rate that T comes from, B where T begins, C over how many
-#: ACKs the largest U is taken, D the step of the filter, E the round-trip time.
+#: What the printed equations leave open has letters: A the rate that T comes from, B where T
+#: begins, C over how many ACKs the largest U is taken, D the step of the filter, E the round-trip
+#: time.
 OF_ABSE = (
     _abse("A: T from the throughput, as a later paper has it", compared="throughput"),
     _abse("B: T begins at an ACK", edge="aligned"),
@@ -71,10 +80,15 @@ IN_TRAINS = (
 )
 OF_OTHERS = (
     *(
-        Reading(f"BE and RE by filter type {number} of ns-2", estimators={"CRB": EAGER, "BE": filtered, "RE": filtered})
+        Reading(
+            f"BE and RE by filter type {number} of ns-2",
+            estimators={"CRB": EAGER, "BE": filtered, "RE": filtered},
+        )
         for number, filtered in TYPES.items()
     ),
-    Reading("BE and RE with τ = 1 s", estimators={"CRB": EAGER, "BE": ONE_SECOND, "RE": ONE_SECOND}),
+    Reading(
+        "BE and RE with τ = 1 s", estimators={"CRB": EAGER, "BE": ONE_SECOND, "RE": ONE_SECOND}
+    ),
     Reading("RE over 70 ms", estimators={"CRB": EAGER, "RE": {"interval": "70 ms"}}),
     Reading("CRB, θ = 1.1", estimators={"CRB": {"theta": 1.1}}),
     Reading("CRB, θ = 1.4", estimators={"CRB": {"theta": 1.4}}),
@@ -91,11 +105,19 @@ def _newreno(name: str, newreno: NewReno = RFC_2582, **transport: object) -> Rea
 OF_SENDERS = (
     _newreno("NewReno as ns-2 of 2002 came", AS_IT_CAME),
     _newreno("NewReno deflating, slow but steady", DEFLATING),
-    _newreno("limited transmit, initial window 2", limited_transmit=True, initial_window="2 packets"),
+    _newreno(
+        "limited transmit, initial window 2", limited_transmit=True, initial_window="2 packets"
+    ),
     _newreno("smallest timeout 0.2 s", rto_minimum="0.2 s"),
-    Reading("the packet on the link does not count", counts_in_service=False, estimators={"CRB": EAGER}),
-    Reading("delays up to 5 ms longer", jitter_s=None, access_delay_s=0.005, estimators={"CRB": EAGER}),
-    Reading("access links of 10 Mbit/s", jitter_s=None, access_mbit_per_s=10, estimators={"CRB": EAGER}),
+    Reading(
+        "the packet on the link does not count", counts_in_service=False, estimators={"CRB": EAGER}
+    ),
+    Reading(
+        "delays up to 5 ms longer", jitter_s=None, access_delay_s=0.005, estimators={"CRB": EAGER}
+    ),
+    Reading(
+        "access links of 10 Mbit/s", jitter_s=None, access_mbit_per_s=10, estimators={"CRB": EAGER}
+    ),
 )
 
 #: For the figure: send times by up to so many milliseconds later.
@@ -134,7 +156,9 @@ PARTS = (
 )
 #: Of the figure: whether the link is used at one pipe of buffer, and whether ten share evenly.
 _DRAWN = tuple(
-    one for one in CHECKS if one.says in ("goodput of ABSE over NewReno, 400 packets", "Jain's index of ABSE")
+    one
+    for one in CHECKS
+    if one.says in ("goodput of ABSE over NewReno, 400 packets", "Jain's index of ABSE")
 )
 
 Values = Mapping[tuple[str, Check], Interval]
@@ -142,15 +166,21 @@ Values = Mapping[tuple[str, Check], Interval]
 
 def _asked() -> list[tuple[Reading, Check]]:
     """What is to be known."""
-    of_parts = [(reading, check) for part in PARTS for reading in part.readings for check in part.checks]
-    of_figure = [(reading, check) for of in BY_JITTER.values() for reading in of for check in _DRAWN]
+    of_parts = [
+        (reading, check) for part in PARTS for reading in part.readings for check in part.checks
+    ]
+    of_figure = [
+        (reading, check) for of in BY_JITTER.values() for reading in of for check in _DRAWN
+    ]
     return of_parts + of_figure
 
 
 def runs() -> Mapping[str, Run]:
     """Every different scenario once, by its text."""
     scenarios = {
-        one.to_json(): one for reading, check in _asked() for one in (sent.scenario(reading) for sent in check.sent)
+        one.to_json(): one
+        for reading, check in _asked()
+        for one in (sent.scenario(reading) for sent in check.sent)
     }
     return {text: Run(one) for text, one in scenarios.items()}
 
@@ -158,10 +188,14 @@ def runs() -> Mapping[str, Run]:
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Reading by reading, check by check."""
     values = {
-        (reading.name, check): check.value([results[sent.scenario(reading).to_json()] for sent in check.sent])
+        (reading.name, check): check.value(
+            [results[sent.scenario(reading).to_json()] for sent in check.sent]
+        )
         for reading, check in _asked()
     }
-    went_in = (one for one in settings(one_bottleneck(45), results, jitter=JITTER) if one.name != "links")
+    went_in = (
+        one for one in settings(one_bottleneck(45), results, jitter=JITTER) if one.name != "links"
+    )
     tables = tuple(_table(part, values) for part in PARTS)
     return Outcome(basis(), (), partial(_draw, values), _claims(values), tuple(went_in), tables)
 
@@ -175,7 +209,12 @@ def _claims(values: Values) -> tuple[Claim, ...]:
     fewest = min(in_trains, key=lambda name: in_trains[name])
     return (
         *(
-            Claim.of(f"{check.figure}: {check.says}", values[FOUND.name, check], check.accepted, documented=True)
+            Claim.of(
+                f"{check.figure}: {check.says}",
+                values[FOUND.name, check],
+                check.accepted,
+                documented=True,
+            )
             for check in CHECKS
             if check.accepted is not None
         ),
@@ -210,13 +249,28 @@ def _cell(value: Interval, check: Check) -> str:
 
 def _draw(values: Values) -> Figure:
     curves = [
-        curve(f"{check.says.partition(' of')[0]}, {name}", JITTERS_MS, [values[one.name, check] for one in readings])
+        curve(
+            f"{check.says.partition(' of')[0]}, {name}",
+            JITTERS_MS,
+            [values[one.name, check] for one in readings],
+        )
         for check in _DRAWN
         for name, readings in BY_JITTER.items()
     ]
-    curves = [plot.Curve("all shared, or as NewReno", [JITTERS_MS[0], JITTERS_MS[-1]], [1, 1], "reference"), *curves]
+    curves = [
+        plot.Curve(
+            "all shared, or as NewReno", [JITTERS_MS[0], JITTERS_MS[-1]], [1, 1], "reference"
+        ),
+        *curves,
+    ]
     title = "Ten ABSE senders: trains break up as send times vary"
-    return plot.curves(curves, "send times vary by up to (ms)", "ten senders (share of the best)", title, log_x=True)
+    return plot.curves(
+        curves,
+        "send times vary by up to (ms)",
+        "ten senders (share of the best)",
+        title,
+        log_x=True,
+    )
 
 
 EXPERIMENT = Experiment(

@@ -1,7 +1,7 @@
 """The cell: a server, 200 ms of wire, an access point, and stations with a flow each.
 
-One flow downloads, others upload; a station sends data, or ACKs for what it gets. Data and ACKs have a queue each at
-the access point, and access of their own: a pending ACK goes before any data.
+One flow downloads, others upload; a station sends data, or ACKs for what it gets. Data and ACKs
+have a queue each at the access point, and access of their own: a pending ACK goes before any data.
 """
 
 from collections.abc import Mapping
@@ -75,7 +75,12 @@ def cell(
 
 def _contender(name: str, access: Tree, queue: Tree, station: str = "", **more: Any) -> Tree:
     link = {"kind": "edca", "medium": MEDIUM["name"], "rate": "54 Mbit/s"} | access
-    return {"name": name, "link": link | ({"station": station} if station else {}), "queue": queue, **more}
+    return {
+        "name": name,
+        "link": link | ({"station": station} if station else {}),
+        "queue": queue,
+        **more,
+    }
 
 
 def _flow(name: str, count: int, route: list[str], back: list[str], from_s: float) -> Tree:
@@ -88,7 +93,10 @@ def _flow(name: str, count: int, route: list[str], back: list[str], from_s: floa
 
 def mbit_per_s(result: Result, point: int = 0) -> list[float]:
     """Of the download, headers included as in the paper's packets: of replicates."""
-    return [value * PACKET_BYTES / MSS_BYTES for value in of_replicates(result, "goodput", DOWNLOAD, point)]
+    return [
+        value * PACKET_BYTES / MSS_BYTES
+        for value in of_replicates(result, "goodput", DOWNLOAD, point)
+    ]
 
 
 def rtt_ms(result: Result, point: int = 0) -> list[float]:
@@ -99,9 +107,13 @@ def rtt_ms(result: Result, point: int = 0) -> list[float]:
 def longest_smoothed_rtt_ms(result: Result, point: int = 0) -> list[float]:
     """Of the download, the largest smoothed round-trip time that a sample sees, as is plotted: of replicates."""
     rows = result.rows("samples", point=point, flow=DOWNLOAD)
-    replicate, time_s, values = (rows[name].to_numpy() for name in ("replicate", "time_s", "smoothed_rtt_s"))
+    replicate, time_s, values = (
+        rows[name].to_numpy() for name in ("replicate", "time_s", "smoothed_rtt_s")
+    )
     late = time_s > WARMUP_S
-    return [1000 * float(np.nanmax(values[late & (replicate == one)])) for one in np.unique(replicate)]
+    return [
+        1000 * float(np.nanmax(values[late & (replicate == one)])) for one in np.unique(replicate)
+    ]
 
 
 def over_time(result: Result, column: str, point: int = 0) -> tuple[Array, Array]:

@@ -25,9 +25,8 @@ from ackclock_reproductions.wifi.paper import basis, entry
 BUFFERS = (5, 10, 20, 30, 50, 70, 100, 150, 200, 270, 338, 400)
 #: Those of the figure, and one of the text.
 UPLOADS = (0, 2, 5, 10)
-#: What an unpublished reference simulation of the same rules has, once each, by uploads: Mbit/s and mean round-trip
-#: time
-#: in seconds.
+#: What an unpublished reference simulation of the same rules has, once each, by uploads: Mbit/s and
+#: mean round-trip time in seconds.
 SIMULATED = {
     0: (
         ("6.40", "10.38", "10.70", "11.03", "11.56", "11.90", "12.28", "12.97", "13.37", "13.59", "13.67", "13.67"),
@@ -46,7 +45,8 @@ SIMULATED = {
         (".21", ".22", ".23", ".25", ".30", ".38", ".48", ".73", ".95", "1.24", "1.60", "1.76"),
     ),
 }  # fmt: skip
-#: How near they are to be, as shares: throughput with at least so many packets, and with fewer; round trips.
+#: How near they are to be, as shares: throughput with at least so many packets, and with fewer;
+#: round trips.
 LARGE, NEAR_LARGE, NEAR_SMALL, NEAR_RTT = 70, 0.05, 0.10, 0.15
 #: Where they are not: uploads and buffer.
 _FEW = "with so few packets the two TCPs differ, and not in timeouts, of which there are next to none; why is not known"
@@ -56,7 +56,10 @@ APART = {(0, 5): _FEW, (2, 5): _FEW, (2, 10): _FEW}
 def runs() -> Mapping[str, Run]:
     """A download through each buffer, by uploads."""
     sweep = {f"hops.{BUFFER}.queue.limit": [f"{buffer} packets" for buffer in BUFFERS]}
-    return {_name(uploads): Run(cell(_name(uploads), fixed(1), uploads, sweep=sweep)) for uploads in UPLOADS}
+    return {
+        _name(uploads): Run(cell(_name(uploads), fixed(1), uploads, sweep=sweep))
+        for uploads in UPLOADS
+    }
 
 
 def _name(uploads: int) -> str:
@@ -67,7 +70,9 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     """Throughput and round-trip times, by buffer and uploads."""
     rates, times, longest = (
         {
-            uploads: {buffer: what(results[_name(uploads)], point) for point, buffer in enumerate(BUFFERS)}
+            uploads: {
+                buffer: what(results[_name(uploads)], point) for point, buffer in enumerate(BUFFERS)
+            }
             for uploads in UPLOADS
         }
         for what in (mbit_per_s, rtt_ms, longest_smoothed_rtt_ms)
@@ -82,7 +87,9 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         (str(uploads), str(buffer)): {
             "Mbit/s": interval(rates[uploads][buffer]),
             "mean RTT, ms": interval(times[uploads][buffer]),
-            "mean smoothed RTT, ms": interval(of_replicates(results[_name(uploads)], "smoothed_rtt", DOWNLOAD, point)),
+            "mean smoothed RTT, ms": interval(
+                of_replicates(results[_name(uploads)], "smoothed_rtt", DOWNLOAD, point)
+            ),
             "largest smoothed RTT, ms": interval(longest[uploads][buffer]),
         }
         for uploads in UPLOADS
@@ -90,10 +97,14 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     table = measured("The download", ("uploads", "buffer, packets"), rows)
     draw = partial(_draw, {uploads: _shares(of) for uploads, of in rates.items()})
-    return Outcome(basis(), (comparison,), draw, _claims(rates, longest), settings(results), (table,))
+    return Outcome(
+        basis(), (comparison,), draw, _claims(rates, longest), settings(results), (table,)
+    )
 
 
-def _cells(uploads: int, rates: Mapping[int, list[float]], times: Mapping[int, list[float]]) -> list[Cell]:
+def _cells(
+    uploads: int, rates: Mapping[int, list[float]], times: Mapping[int, list[float]]
+) -> list[Cell]:
     cells = []
     for buffer, rate, rtt in zip(BUFFERS, *SIMULATED[uploads], strict=True):
         row, share = (str(uploads), str(buffer)), NEAR_LARGE if buffer >= LARGE else NEAR_SMALL
@@ -101,7 +112,9 @@ def _cells(uploads: int, rates: Mapping[int, list[float]], times: Mapping[int, l
         excepted = APART.get((uploads, buffer), "")
         cells.append(Cell.simulated(row, "Mbit/s", rate, interval(rates[buffer]), within, excepted))
         seconds = interval([time / 1000 for time in times[buffer]])
-        cells.append(Cell.simulated(row, "mean RTT, s", rtt, seconds, NEAR_RTT * float(rtt) + 0.005))
+        cells.append(
+            Cell.simulated(row, "mean RTT, s", rtt, seconds, NEAR_RTT * float(rtt) + 0.005)
+        )
     return cells
 
 

@@ -1,7 +1,7 @@
 """Figures 11 and 12: what a buffer that follows the service time does when ten stations begin to upload, at 200 s.
 
-Figure 11 is the buffer, figure 12 the throughput in percent: here of what a buffer of 400 packets gives at the same
-time. No number of either is printed but when the uploads begin.
+Figure 11 is the buffer, figure 12 the throughput in percent: here of what a buffer of 400 packets
+gives at the same time. No number of either is printed but when the uploads begin.
 """
 
 from collections.abc import Mapping
@@ -12,18 +12,36 @@ from matplotlib.figure import Figure
 
 from ackclock import plot
 from ackclock.metrics import interval
-from ackclock.reproduction import Band, Cell, Claim, Comparison, Origin, Outcome, Run, Setting, words
+from ackclock.reproduction import (
+    Band,
+    Cell,
+    Claim,
+    Comparison,
+    Origin,
+    Outcome,
+    Run,
+    Setting,
+    words,
+)
 from ackclock.result import Result
 from ackclock_reproductions.replicates import Rows, curve, measured
-from ackclock_reproductions.wifi.cell import DOWNLOAD, WARMUP_S, Array, cell, fixed, over_time, settings
+from ackclock_reproductions.wifi.cell import (
+    DOWNLOAD,
+    WARMUP_S,
+    Array,
+    cell,
+    fixed,
+    over_time,
+    settings,
+)
 from ackclock_reproductions.wifi.figures_9_10 import ADDED, LARGEST, ebdp
 from ackclock_reproductions.wifi.paper import basis, entry
 
 RUN, FIXED = "uploads begin", "uploads begin, 400 packets"
 UPLOADS, FROM_S, DURATION_S = 10, 200.0, 350.0
 LIMIT, QUEUE = "limit_packets", "backlog_packets"
-#: What an unpublished reference simulation of the same rules has for the limit: before uploads, and after so many
-#: seconds of them.
+#: What an unpublished reference simulation of the same rules has for the limit: before uploads, and
+#: after so many seconds of them.
 BEFORE, AFTER_S = "382", {10: "85", 20: "75", 60: "72"}
 #: Where the reading at 60 s was a range, 70 to 73, its end is farther off than the others may be.
 NEAR, NEAR_BEFORE = 10.0, 5.0
@@ -31,7 +49,8 @@ NEAR, NEAR_BEFORE = 10.0, 5.0
 BELOW = 100.0
 #: What is averaged over: throughput, and the queue in the table.
 OVER_S = 10.0
-#: Where the limit has its time constant twice behind it: a thousand packets at what ten uploads leave, 150 a second.
+#: Where the limit has its time constant twice behind it: a thousand packets at what ten uploads
+#: leave, 150 a second.
 SETTLED_S = 15.0
 
 
@@ -89,7 +108,13 @@ def _cells(times: Array, limits: Array) -> tuple[Cell, ...]:
     return (
         before,
         *(
-            Cell.simulated((f"{since:+g} s",), "limit, packets", text, interval(_at(times, limits, since)), NEAR)
+            Cell.simulated(
+                (f"{since:+g} s",),
+                "limit, packets",
+                text,
+                interval(_at(times, limits, since)),
+                NEAR,
+            )
             for since, text in AFTER_S.items()
         ),
     )
@@ -113,7 +138,8 @@ def _of_limit(times: Array, limits: Array) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-#: By when it begins: of each replicate, throughput over what a large buffer gives on the mean while as many upload.
+#: By when it begins: of each replicate, throughput over what a large buffer gives on the mean while
+#: as many upload.
 Shares = Mapping[float, list[float]]
 
 
@@ -128,13 +154,18 @@ def _shares(results: Mapping[str, Result]) -> Shares:
         return (values[:, min(last, len(times) - 1)] - values[:, first]) / (until_s - since_s)
 
     full = [rate(FIXED, *phase) for phase in phases]
-    return {float(start): list(100 * rate(RUN, start, start + OVER_S) / full[int(start >= FROM_S)]) for start in starts}
+    return {
+        float(start): list(100 * rate(RUN, start, start + OVER_S) / full[int(start >= FROM_S)])
+        for start in starts
+    }
 
 
 def _delivered(result: Result) -> tuple[Array, Array]:
     """What the download has delivered: sampling times, and bytes with an axis for replicates."""
     rows = result.rows("samples", point=0, flow=DOWNLOAD)
-    replicate, time_s, values = (rows[name].to_numpy() for name in ("replicate", "time_s", "delivered_bytes"))
+    replicate, time_s, values = (
+        rows[name].to_numpy() for name in ("replicate", "time_s", "delivered_bytes")
+    )
     each = [values[replicate == number] for number in np.unique(replicate)]
     return np.asarray(time_s[replicate == replicate[0]], float), np.array(each, float)
 
@@ -161,7 +192,11 @@ def _draw(times: Array, limits: Array) -> Figure:
     """Every five seconds: what is in between cannot be seen."""
     chosen = np.flatnonzero(np.isin(times % 5.0, 0.0) & (times > 0))
     curves = [
-        curve("limit, mean of replicates", list(times[chosen]), [interval(limits[:, i]) for i in chosen]),
+        curve(
+            "limit, mean of replicates",
+            list(times[chosen]),
+            [interval(limits[:, i]) for i in chosen],
+        ),
         plot.Curve("uploads begin", [FROM_S, FROM_S], [0, float(np.nanmax(limits))], "reference"),
     ]
     return plot.curves(curves, "time (s)", "packets (count)", "An access point's buffer under eBDP")
@@ -170,7 +205,11 @@ def _draw(times: Array, limits: Array) -> Figure:
 def _draw_shares(shares: Shares) -> Figure:
     starts = list(shares)
     curves = [
-        curve("mean of replicates", [start + OVER_S / 2 for start in starts], [interval(of) for of in shares.values()]),
+        curve(
+            "mean of replicates",
+            [start + OVER_S / 2 for start in starts],
+            [interval(of) for of in shares.values()],
+        ),
         plot.Curve("uploads begin", [FROM_S, FROM_S], [0, 120], "reference"),
     ]
     title = "A download under eBDP, ten uploads from 200 s on"

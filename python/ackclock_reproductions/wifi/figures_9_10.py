@@ -61,16 +61,26 @@ def runs() -> Mapping[str, Run]:
     """A download through each buffer, by uploads."""
     queues = {label: ebdp(a) for label, a in EBDP.items()} | {FIXED: fixed(LARGEST)}
     sweep = {f"hops.{BUFFER}.queue": list(queues.values())}
-    return {_name(uploads): Run(cell(f"{_name(uploads)}, eBDP", fixed(1), uploads, sweep=sweep)) for uploads in UPLOADS}
+    return {
+        _name(uploads): Run(cell(f"{_name(uploads)}, eBDP", fixed(1), uploads, sweep=sweep))
+        for uploads in UPLOADS
+    }
 
 
 def _name(uploads: int) -> str:
     return f"{uploads} uploads"
 
 
-def conclude(results: Mapping[str, Result], drawn: str, says: Callable[..., tuple[Claim, ...]]) -> Outcome:
+def conclude(
+    results: Mapping[str, Result], drawn: str, says: Callable[..., tuple[Claim, ...]]
+) -> Outcome:
     """Throughput, round-trip times and limits, by uploads."""
-    whats = {"rate": mbit_per_s, "rtt": rtt_ms, "longest": longest_smoothed_rtt_ms, "limit": last_limit}
+    whats = {
+        "rate": mbit_per_s,
+        "rtt": rtt_ms,
+        "longest": longest_smoothed_rtt_ms,
+        "limit": last_limit,
+    }
     found = {name: _of(results, what) for name, what in whats.items()}
     comparison = Comparison(
         "Beside a reference simulation", Origin.REFERENCE, ("buffer", "uploads"), _cells(found),
@@ -103,10 +113,16 @@ def _of(results: Mapping[str, Result], what: Callable[[Result, int], list[float]
 
 def _cells(found: Mapping[str, Replicates]) -> tuple[Cell, ...]:
     def cells(
-        label: str, quantity: str, texts: Mapping[int, str], values: Replicates, within: Callable[[int, float], float]
+        label: str,
+        quantity: str,
+        texts: Mapping[int, str],
+        values: Replicates,
+        within: Callable[[int, float], float],
     ) -> list[Cell]:
         return [
-            Cell.simulated((label, str(n)), quantity, text, interval(values[label, n]), within(n, float(text)))
+            Cell.simulated(
+                (label, str(n)), quantity, text, interval(values[label, n]), within(n, float(text))
+            )
             for n, text in texts.items()
         ]
 
@@ -167,7 +183,10 @@ _AXIS = {
 
 
 def _draw(values: Replicates, label: str, what: str) -> Figure:
-    curves = [curve(one, UPLOADS, [interval(values[one, uploads]) for uploads in UPLOADS]) for one in LABELS]
+    curves = [
+        curve(one, UPLOADS, [interval(values[one, uploads]) for uploads in UPLOADS])
+        for one in LABELS
+    ]
     title = f"{what} of a download in an 802.11g cell, packets of {PACKET_BYTES} bytes"
     return plot.curves(curves, "uploads (stations)", label, title)
 

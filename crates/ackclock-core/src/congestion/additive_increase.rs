@@ -1,5 +1,5 @@
-//! Controls that open the window as Reno does: slow start, then α segments per round trip. They differ in what they keep of the window
-//! at a loss, and some in an α that depends on the window.
+//! Controls that open the window as Reno does: slow start, then α segments per round trip. They
+//! differ in what they keep of the window at a loss, and some in an α that depends on the window.
 
 use super::slow_start::SlowStart;
 use super::window::Window;
@@ -13,10 +13,12 @@ use std::fmt::Debug;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Growth {
-    /// At each ACK, by α MSS/cwnd of what it counts: a little less than α segments in a round trip (RFC 5681 equation 3).
+    /// At each ACK, by α MSS/cwnd of what it counts: a little less than α segments in a round trip
+    /// (RFC 5681 equation 3).
     #[default]
     PerAck,
-    /// By α segments whenever a whole window has been acknowledged (what RFC 5681 recommends; Linux's `snd_cwnd_cnt`).
+    /// By α segments whenever a whole window has been acknowledged (what RFC 5681 recommends;
+    /// Linux's `snd_cwnd_cnt`).
     PerWindow,
 }
 
@@ -38,7 +40,8 @@ pub(super) trait Decrease: Debug + Send {
     fn on_ack(&mut self, now: Time, ack: &Ack, cwnd: Bytes) {
         let _ = (now, ack, cwnd);
     }
-    /// By how many segments a round trip opens a window of `cwnd` bytes; `alpha` is that of [`AdditiveGrowth`].
+    /// By how many segments a round trip opens a window of `cwnd` bytes; `alpha` is that of
+    /// [`AdditiveGrowth`].
     #[inline(always)]
     fn alpha(&mut self, alpha: f64, cwnd: f64) -> f64 {
         let _ = cwnd;
@@ -46,7 +49,8 @@ pub(super) trait Decrease: Debug + Send {
     }
     /// At a loss, a mark or a first timeout: ssthresh, in bytes. Two segments are kept anyway.
     fn kept(&mut self, now: Time, congestion: &Congestion) -> f64;
-    /// At the end of fast recovery: what the window is set to, in bytes, larger or smaller. `None` leaves it alone.
+    /// At the end of fast recovery: what the window is set to, in bytes, larger or smaller. `None`
+    /// leaves it alone.
     fn at_recovery_end(&mut self) -> Option<f64> {
         None
     }
@@ -81,9 +85,10 @@ impl<R: Decrease> AdditiveIncrease<R> {
         }
     }
 
-    /// RFC 5681 section 3.1: once a window has been acknowledged, it opens by a segment; here by α. A window is the whole segments
-    /// that cwnd holds, since no more than them is sent in a round. What was acknowledged beyond it counts for the next one, but
-    /// an ACK never opens the window twice.
+    /// RFC 5681 section 3.1: once a window has been acknowledged, it opens by a segment; here by α.
+    /// A window is the whole segments that cwnd holds, since no more than them is sent in a round.
+    /// What was acknowledged beyond it counts for the next one, but an ACK never opens the window
+    /// twice.
     fn grow_per_window(&mut self, mut counted: f64) {
         let mss = self.window.mss();
         // With less than that there is nothing to divide.
@@ -111,7 +116,8 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
         let credit = self.slow_start.grow(&mut self.window, ack);
         if credit > 0.0 {
             match self.counted {
-                // RFC 5681 equation 3, and α of it: cwnd += α SMSS SMSS/cwnd for a credit of one segment.
+                // RFC 5681 equation 3, and α of it: cwnd += α SMSS SMSS/cwnd for a credit of one
+                // segment.
                 None => {
                     let cwnd = self.window.cwnd();
                     let alpha = self.decrease.alpha(self.alpha, cwnd);
@@ -125,8 +131,12 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
     fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
         let before = self.window;
         match congestion.kind {
-            CongestionKind::Loss => self.window.reduce_after_loss(self.decrease.kept(now, congestion)),
-            CongestionKind::Mark => self.window.reduce_after_mark(self.decrease.kept(now, congestion)),
+            CongestionKind::Loss => self
+                .window
+                .reduce_after_loss(self.decrease.kept(now, congestion)),
+            CongestionKind::Mark => self
+                .window
+                .reduce_after_mark(self.decrease.kept(now, congestion)),
             CongestionKind::Timeout => self
                 .window
                 .reduce_after_timeout(self.decrease.kept(now, congestion)),

@@ -25,7 +25,8 @@ pub struct Cubic {
     pub beta: f64,
     /// Whether a flow that lost below its last maximum aims lower still, to make room for others.
     pub fast_convergence: bool,
-    /// Whether the Reno-friendly window grows as Reno's own once it is as large as before the last loss (RFC 9438); else as slowly as before (RFC 8312, Linux).
+    /// Whether the Reno-friendly window grows as Reno's own once it is as large as before the last
+    /// loss (RFC 9438); else as slowly as before (RFC 8312, Linux).
     pub friendly_speedup: bool,
     /// Whether the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
     pub hystart: bool,
@@ -76,8 +77,10 @@ impl Factory<ControlKind> for Cubic {
     }
 }
 
-/// Letters of RFC 9438, windows in bytes: C in bytes per cubic second is `c`, β_cubic `beta`, α_cubic `friendly_alpha` below cwnd_prior and `regained_alpha` from there on,
-/// cwnd_prior `curve.cwnd_prior`, W_max `curve.w_max`, t_epoch `Epoch::start`, K `Epoch::k`, W_est `Epoch::w_est`.
+/// Letters of RFC 9438, windows in bytes: C in bytes per cubic second is `c`, β_cubic `beta`,
+/// α_cubic `friendly_alpha` below cwnd_prior and `regained_alpha` from there on, cwnd_prior
+/// `curve.cwnd_prior`, W_max `curve.w_max`, t_epoch `Epoch::start`, K `Epoch::k`, W_est
+/// `Epoch::w_est`.
 #[derive(Debug)]
 struct CubicControl {
     c: f64,
@@ -98,10 +101,11 @@ struct CubicControl {
 struct Curve {
     /// cwnd before the last reduction, or where slow start ended without one; zero before either.
     cwnd_prior: f64,
-    /// Where the last reduction was, perhaps lowered by fast convergence; zero before the first reduction and after a timeout:
-    /// the curve then starts on its plateau (sections 4.8 and 4.10).
+    /// Where the last reduction was, perhaps lowered by fast convergence; zero before the first
+    /// reduction and after a timeout: the curve then starts on its plateau (sections 4.8 and 4.10).
     w_max: f64,
-    /// The congestion avoidance stage: from its first growth to the next congestion or idle restart.
+    /// The congestion avoidance stage: from its first growth to the next congestion or idle
+    /// restart.
     epoch: Option<Epoch>,
 }
 
@@ -342,7 +346,10 @@ mod tests {
     }
     /// A control to look into, in congestion avoidance.
     fn control(window: u64) -> CubicControl {
-        CubicControl::new(&Cubic::default(), &context(&Streams::new(1, 0), window, Some(1)))
+        CubicControl::new(
+            &Cubic::default(),
+            &context(&Streams::new(1, 0), window, Some(1)),
+        )
     }
     fn ack(segments: u64) -> Ack {
         AckClock::new(&tree(true), RTT, 1, None).ack_of(segments * MSS)
@@ -415,7 +422,8 @@ mod tests {
                 fast_convergence,
                 ..Cubic::default()
             };
-            let mut cubic = CubicControl::new(&parameters, &context(&Streams::new(1, 0), 100, Some(1)));
+            let mut cubic =
+                CubicControl::new(&parameters, &context(&Streams::new(1, 0), 100, Some(1)));
             [(); 2].map(|()| {
                 let flight = cubic.cwnd().0 / MSS;
                 cubic.on_congestion(Time::ZERO, &congestion(CongestionKind::Loss, flight));
@@ -428,12 +436,12 @@ mod tests {
         assert!((first - 100.0).abs() < 1e-9 && (second - 70.0).abs() < 1e-9);
     }
 
-    /// RFC 9438 tables 1 and 2, columns C = 0.04, 0.4, 4: the larger of equation 6 and of Reno's 1.2/sqrt(p). The control
-    /// takes the larger of the two at each moment, which on the average is a little more where they are near each other, and
-    /// Reno's saw-tooth is sqrt(1.5/p).
+    /// RFC 9438 tables 1 and 2, columns C = 0.04, 0.4, 4: the larger of equation 6 and of Reno's
+    /// 1.2/sqrt(p). The control takes the larger of the two at each moment, which on the average is
+    /// a little more where they are near each other, and Reno's saw-tooth is sqrt(1.5/p).
     ///
-    /// It starts in the steady state (W_max = 4/(3 + β) of the average): a deviation from it dies out only as 1/sqrt(losses),
-    /// since the curve is flat at t = K.
+    /// It starts in the steady state (W_max = 4/(3 + β) of the average): a deviation from it dies
+    /// out only as 1/sqrt(losses), since the curve is flat at t = K.
     #[test]
     fn average_windows_are_those_of_the_tables() {
         const TABLES: [(f64, [[f64; 3]; 7]); 2] = [
@@ -468,7 +476,8 @@ mod tests {
                     let p = libm::pow(10.0, -(row as f64) - 2.0);
                     let tree = json!({ "kind": "cubic", "c": c, "fast_convergence": false });
                     let start = *expected * 4.0 / (3.0 + 0.7);
-                    let mut clock = AckClock::new(&tree, Span::from_seconds(rtt), start as u64, Some(1));
+                    let mut clock =
+                        AckClock::new(&tree, Span::from_seconds(rtt), start as u64, Some(1));
                     clock.congestion(CongestionKind::Loss);
                     let average = clock.periodic_loss(p, 10);
                     let cubic = libm::pow(c * 3.7 / 1.2, 0.25) * libm::pow(rtt / p, 0.75);
@@ -524,7 +533,8 @@ mod tests {
     #[test]
     fn the_friendly_window_grows_as_reno_beyond_the_last_maximum_or_as_before() {
         for (speedup, expected) in [(true, 1.0), (false, 0.9 / 1.7)] {
-            let tree = json!({ "kind": "cubic", "fast_convergence": false, "friendly_speedup": speedup });
+            let tree =
+                json!({ "kind": "cubic", "fast_convergence": false, "friendly_speedup": speedup });
             let mut clock = AckClock::new(&tree, Span::from_millis(1), 100, Some(1));
             clock.congestion(CongestionKind::Loss);
             let slope = |clock: &mut AckClock, until: f64| {
@@ -556,7 +566,11 @@ mod tests {
         }
         // K = 0, W_max = 70: W_cubic(10 s) = 70 + 0.4 · 1000.
         let expected = from + 400.0;
-        assert!((clock.cwnd() / expected - 1.0).abs() < 0.01, "{}", clock.cwnd());
+        assert!(
+            (clock.cwnd() / expected - 1.0).abs() < 0.01,
+            "{}",
+            clock.cwnd()
+        );
     }
 
     #[test]
@@ -627,7 +641,9 @@ mod tests {
         cubic.on_congestion(now, &congestion(CongestionKind::SpuriousLoss, 700));
         let restored = cubic.curve.epoch.unwrap();
         assert!(cubic.window.cwnd() == window && cubic.curve.w_max == 1000.0 * MSS as f64);
-        assert!(restored.k == epoch.k && restored.start == epoch.start && restored.w_est == epoch.w_est);
+        assert!(
+            restored.k == epoch.k && restored.start == epoch.start && restored.w_est == epoch.w_est
+        );
     }
 
     #[test]

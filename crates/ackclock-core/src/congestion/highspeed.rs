@@ -34,8 +34,7 @@ pub enum ResponseFunction {
 impl Element<ControlKind> for HighSpeed {
     const NAME: &'static str = "highspeed";
     const LABEL: &'static str = "HighSpeed";
-    const SUMMARY: &'static str =
-        "Reno up to 38 segments; from there growth and the share kept at a loss rise with the window.";
+    const SUMMARY: &'static str = "Reno up to 38 segments; from there growth and the share kept at a loss rise with the window.";
     const REFERENCE: &'static str = "RFC 3649";
 
     fn facts(&self) -> ControlFacts {
@@ -78,36 +77,42 @@ const HIGH_DECREASE: f64 = 0.1;
 
 /// Up to which window each row of appendix B holds; its growth is its number, counted from 1.
 const ROWS: [u32; 72] = [
-    38, 118, 221, 347, 495, 663, 851, 1058, 1284, 1529, 1793, 2076, 2378, 2699, 3039, 3399, 3778, 4177, 4596,
-    5036, 5497, 5979, 6483, 7009, 7558, 8130, 8726, 9346, 9991, 10_661, 11_358, 12_082, 12_834, 13_614,
-    14_424, 15_265, 16_137, 17_042, 17_981, 18_955, 19_965, 21_013, 22_101, 23_230, 24_402, 25_618, 26_881,
-    28_193, 29_557, 30_975, 32_450, 33_986, 35_586, 37_253, 38_992, 40_808, 42_707, 44_694, 46_776, 48_961,
-    51_258, 53_677, 56_230, 58_932, 61_799, 64_851, 68_113, 71_617, 75_401, 79_517, 84_035, 89_053,
+    38, 118, 221, 347, 495, 663, 851, 1058, 1284, 1529, 1793, 2076, 2378, 2699, 3039, 3399, 3778,
+    4177, 4596, 5036, 5497, 5979, 6483, 7009, 7558, 8130, 8726, 9346, 9991, 10_661, 11_358, 12_082,
+    12_834, 13_614, 14_424, 15_265, 16_137, 17_042, 17_981, 18_955, 19_965, 21_013, 22_101, 23_230,
+    24_402, 25_618, 26_881, 28_193, 29_557, 30_975, 32_450, 33_986, 35_586, 37_253, 38_992, 40_808,
+    42_707, 44_694, 46_776, 48_961, 51_258, 53_677, 56_230, 58_932, 61_799, 64_851, 68_113, 71_617,
+    75_401, 79_517, 84_035, 89_053,
 ];
 
-/// The row of a window of whole segments, counted from 0: the first that reaches so far, or the last.
+/// The row of a window of whole segments, counted from 0: the first that reaches so far, or the
+/// last.
 fn row(segments: u64) -> usize {
     ROWS.partition_point(|&most| u64::from(most) < segments)
         .min(ROWS.len() - 1)
 }
 
-/// b(w), not below High_Decrease: the RFC does not say what holds beyond High_Window, where the line would lead below zero.
+/// b(w), not below High_Decrease: the RFC does not say what holds beyond High_Window, where the
+/// line would lead below zero.
 fn decrease(w: f64) -> f64 {
     line(w).max(HIGH_DECREASE)
 }
 
-/// The line of b(w): a half up to Low_Window, from there linear in log w, through High_Decrease at High_Window.
+/// The line of b(w): a half up to Low_Window, from there linear in log w, through High_Decrease at
+/// High_Window.
 fn line(w: f64) -> f64 {
     let along = libm::log(w.max(LOW_WINDOW) / LOW_WINDOW) / libm::log(HIGH_WINDOW / LOW_WINDOW);
     0.5 + (HIGH_DECREASE - 0.5) * along
 }
 
-/// a(w) = w² p(w) 2 b(w)/(2 − b(w)), in segments a round; not below Reno's one, which it would be by 4 % right above Low_Window.
+/// a(w) = w² p(w) 2 b(w)/(2 − b(w)), in segments a round; not below Reno's one, which it would be
+/// by 4 % right above Low_Window.
 fn increase(w: f64) -> f64 {
     if w <= LOW_WINDOW {
         return 1.0;
     }
-    // S, the slope of the response function on logarithmic axes; the RFC rounds it to -0.835, and p(w) to 0.078/w^1.2.
+    // S, the slope of the response function on logarithmic axes; the RFC rounds it to -0.835, and
+    // p(w) to 0.078/w^1.2.
     let slope = libm::log(HIGH_WINDOW / LOW_WINDOW) / libm::log(HIGH_P / LOW_P);
     let p = LOW_P * libm::pow(w / LOW_WINDOW, 1.0 / slope);
     let b = decrease(w);
@@ -124,7 +129,8 @@ fn decrease_of_row(row: usize) -> f64 {
 struct HighSpeedResponse {
     source: ResponseFunction,
     mss: f64,
-    /// The window for which `increase` holds, in whole segments: its logarithms are not taken at each ACK.
+    /// The window for which `increase` holds, in whole segments: its logarithms are not taken at
+    /// each ACK.
     segments: u64,
     increase: f64,
 }
@@ -204,7 +210,8 @@ mod tests {
                 "a({w})"
             );
             assert!((decrease(w as f64) - b).abs() <= 0.001, "b({w})");
-            // What the control does; its window is known to a byte, of which the ACK's growth has a few.
+            // What the control does; its window is known to a byte, of which the ACK's growth has a
+            // few.
             let grown = growth("formula", w);
             assert!(
                 (grown - a).abs() <= w as f64 / MSS as f64 + 0.06,
@@ -242,7 +249,8 @@ mod tests {
         assert!((1..2000).all(|w| increase(f64::from(w)) >= 1.0));
     }
 
-    /// The windows of appendix B are those at which a(w), with p(w) rounded to 0.078/w^1.2, is a whole number.
+    /// The windows of appendix B are those at which a(w), with p(w) rounded to 0.078/w^1.2, is a
+    /// whole number.
     #[test]
     fn rows_are_where_growth_is_a_whole_number() {
         for (number, &w) in (1..).zip(&ROWS) {
@@ -314,8 +322,10 @@ mod tests {
         }
     }
 
-    /// With one loss in 1/p segments the mean window is w(p) = 38 (p/10⁻³)^S. That is the RFC's approximation, with a and b taken at the mean window and
-    /// not along the saw-tooth: the truth is 2 to 3 % more. The table's growth is rounded up, so that its windows are larger by as much as a step is of them.
+    /// With one loss in 1/p segments the mean window is w(p) = 38 (p/10⁻³)^S. That is the RFC's
+    /// approximation, with a and b taken at the mean window and not along the saw-tooth: the truth
+    /// is 2 to 3 % more. The table's growth is rounded up, so that its windows are larger by as
+    /// much as a step is of them.
     #[test]
     fn evenly_spaced_losses_lead_to_the_response_function() {
         let slope = libm::log(HIGH_WINDOW / LOW_WINDOW) / libm::log(HIGH_P / LOW_P);

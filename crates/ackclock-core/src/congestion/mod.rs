@@ -1,8 +1,9 @@
 //! Congestion controls: one algorithm, one file, one entry in the list below.
 //!
-//! A control is told of what happened through structs with named fields, so that a new signal breaks nobody, and answers with a window
-//! and perhaps a pacing rate. It does no loss recovery: [`endpoint`](crate::endpoint) decides what is lost,
-//! what is retransmitted, and how the window is inflated meanwhile.
+//! A control is told of what happened through structs with named fields, so that a new signal
+//! breaks nobody, and answers with a window and perhaps a pacing rate. It does no loss recovery:
+//! [`endpoint`](crate::endpoint) decides what is lost, what is retransmitted, and how the window is
+//! inflated meanwhile.
 
 use self::facts::ControlFacts;
 use crate::registry::{Entry, Kind, StreamScope};
@@ -81,20 +82,22 @@ pub struct RateSample {
     pub interval: Span,
     /// All data delivered when the sampled segment was sent.
     pub prior_delivered: Bytes,
-    /// Whether the application limited the sampled flight ([`SendLimit::Application`]) rather than the path.
+    /// Whether the application limited the sampled flight ([`SendLimit::Application`]) rather than
+    /// the path.
     pub limited: SendLimit,
 }
 
-/// An ACK has arrived; every one, duplicates too. The scoreboard has been brought up to date before, and the estimate of
-/// the round-trip time.
+/// An ACK has arrived; every one, duplicates too. The scoreboard has been brought up to date
+/// before, and the estimate of the round-trip time.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
     /// Duplicate or not.
     pub kind: AckKind,
     /// Cumulatively acknowledged for the first time.
     pub newly_acked: Bytes,
-    /// Learnt to have been delivered: newly acked or newly SACKed, each byte once. Without SACK a duplicate ACK counts one segment,
-    /// and the cumulative ACK that follows is reduced by what was counted.
+    /// Learnt to have been delivered: newly acked or newly SACKed, each byte once. Without SACK a
+    /// duplicate ACK counts one segment, and the cumulative ACK that follows is reduced by what was
+    /// counted.
     pub newly_delivered: Bytes,
     /// How much the window may count for growth by the transport's rule
     /// ([`ByteCounting`](crate::endpoint::parameters::ByteCounting)); zero outside
@@ -128,9 +131,11 @@ pub enum CongestionKind {
     Loss,
     /// ECN echo: once per window of data.
     Mark,
-    /// The retransmission timer went off, or Tahoe's reaction to duplicate ACKs: back to one segment.
+    /// The retransmission timer went off, or Tahoe's reaction to duplicate ACKs: back to one
+    /// segment.
     Timeout,
-    /// The timer went off again for the same segment: the window is one segment already, ssthresh may be kept (RFC 5681 section 3.1).
+    /// The timer went off again for the same segment: the window is one segment already, ssthresh
+    /// may be kept (RFC 5681 section 3.1).
     RepeatedTimeout,
     /// The last reduction was for nothing: restore what was there before.
     SpuriousLoss,
@@ -141,8 +146,8 @@ pub enum CongestionKind {
 pub struct Congestion {
     /// Why.
     pub kind: CongestionKind,
-    /// What a multiplicative decrease starts from: FlightSize (RFC 5681 equation 4) or the window, by the
-    /// transport's rule ([`SsthreshFrom`](crate::endpoint::parameters::SsthreshFrom)).
+    /// What a multiplicative decrease starts from: FlightSize (RFC 5681 equation 4) or the window,
+    /// by the transport's rule ([`SsthreshFrom`](crate::endpoint::parameters::SsthreshFrom)).
     pub base: Bytes,
     /// Outstanding data.
     pub in_flight: Bytes,
@@ -171,16 +176,19 @@ pub trait CongestionControl: Debug + Send {
     }
     /// An ACK has arrived.
     fn on_ack(&mut self, now: Time, ack: &Ack);
-    /// Congestion, before any retransmission. The ACK that revealed it has been given to [`CongestionControl::on_ack`] first.
+    /// Congestion, before any retransmission. The ACK that revealed it has been given to
+    /// [`CongestionControl::on_ack`] first.
     fn on_congestion(&mut self, now: Time, congestion: &Congestion);
-    /// Everything outstanding at the last [`CongestionKind::Loss`] or [`CongestionKind::Timeout`] is acknowledged.
+    /// Everything outstanding at the last [`CongestionKind::Loss`] or [`CongestionKind::Timeout`]
+    /// is acknowledged.
     fn on_recovery_end(&mut self, now: Time) {
         let _ = now;
     }
-    /// The sender was idle and its transport asks for a window no larger than `limit` (RFC 5681 section 4.1).
+    /// The sender was idle and its transport asks for a window no larger than `limit` (RFC 5681
+    /// section 4.1).
     fn on_idle_restart(&mut self, now: Time, limit: Bytes);
-    /// The congestion window: at least one segment, fractions of a segment included. It changes only in the calls that take `&mut
-    /// self`; the sender asks after each of them.
+    /// The congestion window: at least one segment, fractions of a segment included. It changes
+    /// only in the calls that take `&mut self`; the sender asks after each of them.
     fn cwnd(&self) -> Bytes;
     /// At what rate to send; `None` leaves it to the transport.
     fn pacing_rate(&self) -> Option<BitRate> {
@@ -190,8 +198,8 @@ pub trait CongestionControl: Debug + Send {
     fn wants_delivery_rate(&self) -> bool {
         false
     }
-    /// Whether [`CongestionControl::on_sent`] is to be called, asked once. A control that does nothing there may say no: it saves
-    /// a call per segment.
+    /// Whether [`CongestionControl::on_sent`] is to be called, asked once. A control that does
+    /// nothing there may say no: it saves a call per segment.
     fn wants_sent(&self) -> bool {
         true
     }

@@ -39,8 +39,8 @@ use serde::{Deserialize, Serialize};
 pub struct Reno {
     /// α: by how many segments congestion avoidance opens the window per round trip. Larger than 0.
     pub alpha: f64,
-    /// β: the factor by which the window is multiplied at a loss (0.5 keeps half of it; some papers write 1 − β for this).
-    /// Between 0 and 1.
+    /// β: the factor by which the window is multiplied at a loss (0.5 keeps half of it; some papers
+    /// write 1 − β for this). Between 0 and 1.
     pub beta: f64,
     /// When congestion avoidance opens the window (RFC 5681 section 3.1).
     pub growth: Growth,
@@ -62,10 +62,8 @@ impl Default for Reno {
 impl Element<ControlKind> for Reno {
     const NAME: &'static str = "reno";
     const LABEL: &'static str = "Reno";
-    const SUMMARY: &'static str =
-        "AIMD(α, β): slow start, then α segments more per round trip, and β of the window kept at a loss.";
-    const REFERENCE: &'static str =
-        "RFC 5681; Floyd, Handley, Padhye (2000), A Comparison of Equation-Based and AIMD Congestion Control";
+    const SUMMARY: &'static str = "AIMD(α, β): slow start, then α segments more per round trip, and β of the window kept at a loss.";
+    const REFERENCE: &'static str = "RFC 5681; Floyd, Handley, Padhye (2000), A Comparison of Equation-Based and AIMD Congestion Control";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_positive("alpha", self.alpha, "1")?;
@@ -155,7 +153,10 @@ mod tests {
             let mut clock = clock(&json!({ "kind": "reno", "alpha": alpha }), 100, Some(1));
             for n in 1..20 {
                 clock.round();
-                assert!((clock.cwnd() - 100.0 - alpha * f64::from(n)).abs() < 0.02 * alpha * f64::from(n));
+                assert!(
+                    (clock.cwnd() - 100.0 - alpha * f64::from(n)).abs()
+                        < 0.02 * alpha * f64::from(n)
+                );
             }
         }
     }
@@ -198,7 +199,8 @@ mod tests {
             clock.ack(segments * MSS);
             assert_eq!(clock.cwnd(), cwnd);
         }
-        // An ACK that jumps over three windows and a half opens one, and of the rest only the half is carried.
+        // An ACK that jumps over three windows and a half opens one, and of the rest only the half
+        // is carried.
         clock.ack(28 * MSS);
         assert_eq!(clock.cwnd(), 9.0);
         clock.ack(5 * MSS);
@@ -279,7 +281,9 @@ mod tests {
                 ssthresh_in_whole_segments: whole,
                 ..context(&streams, 7, None)
             };
-            let control = choose::<ControlKind>(&reno(), &NoFiles).unwrap().build(context);
+            let control = choose::<ControlKind>(&reno(), &NoFiles)
+                .unwrap()
+                .build(context);
             let mut clock = AckClock::of(control, Span::from_millis(100));
             clock.congestion(kind);
             assert_eq!(
@@ -320,7 +324,8 @@ mod tests {
         // AVG_AIMD(α, β) = sqrt(α (1 + β)/(2 (1 − β) p)) (RFC 9438 equation 3).
         for (alpha, beta) in [(0.31, 0.875), (2.0, 0.5), (1.0, 0.8)] {
             for growth in ["per_ack", "per_window"] {
-                let tree = json!({ "kind": "reno", "alpha": alpha, "beta": beta, "growth": growth });
+                let tree =
+                    json!({ "kind": "reno", "alpha": alpha, "beta": beta, "growth": growth });
                 let average = clock(&tree, 10, Some(10)).periodic_loss(1e-4, 60);
                 let expected = libm::sqrt(alpha * (1.0 + beta) / (2.0 * (1.0 - beta) * 1e-4));
                 assert!(

@@ -58,6 +58,9 @@ mod tests {
     fn what_delivers_nothing_begins_no_round() {
         let clock = AckClock::new(&json!({ "kind": "reno" }), Span::from_millis(100), 4, None);
         let mut rounds = RoundCounter::default();
-        assert!(!rounds.begins(&clock.ack_of(MSS)), "nothing is delivered yet");
+        assert!(
+            !rounds.begins(&clock.ack_of(MSS)),
+            "nothing is delivered yet"
+        );
     }
 }

@@ -12,11 +12,12 @@ pub(super) struct SlowStart {
     hystart: Option<HyStart>,
 }
 
-/// HyStart++: leaves slow start when the round-trip time grows, by way of conservative slow start (CSS).
+/// HyStart++: leaves slow start when the round-trip time grows, by way of conservative slow start
+/// (CSS).
 ///
 /// With the letters of RFC 9406 section 4.2: windowEnd is in `rounds`, lastRoundMinRTT
-/// `last_minimum`, currentRoundMinRTT `current_minimum`, rttSampleCount `samples`, cssBaselineMinRtt
-/// `Conservative::baseline`. Infinity is `Span::FOREVER`.
+/// `last_minimum`, currentRoundMinRTT `current_minimum`, rttSampleCount `samples`,
+/// cssBaselineMinRtt `Conservative::baseline`. Infinity is `Span::FOREVER`.
 #[derive(Clone, Debug)]
 struct HyStart {
     rounds: RoundCounter,
@@ -50,7 +51,8 @@ impl SlowStart {
         }
     }
 
-    /// Grows the window below ssthresh; what is left of the ACK's credit, in bytes, for congestion avoidance.
+    /// Grows the window below ssthresh; what is left of the ACK's credit, in bytes, for congestion
+    /// avoidance.
     #[inline(always)] // on the way of every packet, where a call costs more than the work
     pub fn grow(&mut self, window: &mut Window, ack: &Ack) -> f64 {
         let credit = ack.credit.as_f64();
@@ -97,7 +99,8 @@ impl HyStart {
         }
     }
 
-    /// cwnd += min(N, L SMSS), in CSS divided by CSS_GROWTH_DIVISOR. N is the credit; what L cuts off is lost.
+    /// cwnd += min(N, L SMSS), in CSS divided by CSS_GROWTH_DIVISOR. N is the credit; what L cuts
+    /// off is lost.
     fn grow(&self, window: &mut Window, credit: f64) -> f64 {
         let divisor = if self.conservative.is_some() {
             CSS_GROWTH_DIVISOR
@@ -128,8 +131,12 @@ impl HyStart {
             return false;
         }
         match self.conservative {
-            Some(conservative) if self.current_minimum < conservative.baseline => self.conservative = None,
-            None if self.last_minimum != Span::FOREVER && self.current_minimum >= self.threshold() => {
+            Some(conservative) if self.current_minimum < conservative.baseline => {
+                self.conservative = None
+            }
+            None if self.last_minimum != Span::FOREVER
+                && self.current_minimum >= self.threshold() =>
+            {
                 self.conservative = Some(Conservative {
                     baseline: self.current_minimum,
                     rounds: 0,
@@ -163,7 +170,10 @@ mod tests {
         let tree = json!({ "kind": kind, "hystart": true });
         let mut clock = AckClock::new(&tree, Span::from_millis(100), 8, None);
         (0..2).for_each(|_| clock.round());
-        assert_eq!((clock.cwnd(), clock.control.state().mode), (32.0, "slow_start"));
+        assert_eq!(
+            (clock.cwnd(), clock.control.state().mode),
+            (32.0, "slow_start")
+        );
         clock
     }
 
@@ -171,7 +181,10 @@ mod tests {
     fn a_constant_round_trip_time_is_slow_start() {
         let mut clock = clock("reno");
         (0..5).for_each(|_| clock.round());
-        assert_eq!((clock.cwnd(), clock.control.state().mode), (1024.0, "slow_start"));
+        assert_eq!(
+            (clock.cwnd(), clock.control.state().mode),
+            (1024.0, "slow_start")
+        );
     }
 
     #[test]

@@ -222,15 +222,18 @@ impl AckClock {
         self.congestion(kind);
     }
 
-    /// Loses one segment in 1/p exactly, and returns the average window in segments (over time) of the last of
-    /// `losses` saw-teeth. ACKs cover up to a fiftieth of the window, which changes nothing since growth is linear in the credit.
+    /// Loses one segment in 1/p exactly, and returns the average window in segments (over time) of
+    /// the last of `losses` saw-teeth. ACKs cover up to a fiftieth of the window, which changes
+    /// nothing since growth is linear in the credit.
     pub fn periodic_loss(&mut self, p: f64, losses: u32) -> f64 {
         let period = libm::round(MSS as f64 / p) as u64;
         let mut average = 0.0;
         for _ in 0..losses {
             let (start, mut left) = (self.now, period);
             while left > 0 {
-                let bytes = (self.control.cwnd().0 / 50).clamp(MSS, left.max(MSS)).min(left);
+                let bytes = (self.control.cwnd().0 / 50)
+                    .clamp(MSS, left.max(MSS))
+                    .min(left);
                 self.ack(bytes);
                 left -= bytes;
             }

@@ -60,8 +60,7 @@ impl Element<ControlKind> for Vegas {
     const NAME: &'static str = "vegas";
     const LABEL: &'static str = "Vegas";
     const SUMMARY: &'static str = "Keeps between α and β segments queued, by the growth of the round-trip time; a loss halves the window.";
-    const REFERENCE: &'static str =
-        "Brakmo and Peterson (1995), TCP Vegas: End to End Congestion Avoidance on a Global Internet";
+    const REFERENCE: &'static str = "Brakmo and Peterson (1995), TCP Vegas: End to End Congestion Avoidance on a Global Internet";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_positive("alpha", self.alpha, "2")?;
@@ -355,8 +354,12 @@ mod tests {
     #[test]
     fn impossible_parameters_are_refused_by_name() {
         let refusal = |tree| choose::<ControlKind>(&tree, &NoFiles).unwrap_err().key();
-        assert!(refusal(json!({ "kind": "vegas", "alpha": 0.0 })).starts_with("out-of-range alpha"));
-        assert!(refusal(json!({ "kind": "vegas", "gamma": -1.0 })).starts_with("out-of-range gamma"));
+        assert!(
+            refusal(json!({ "kind": "vegas", "alpha": 0.0 })).starts_with("out-of-range alpha")
+        );
+        assert!(
+            refusal(json!({ "kind": "vegas", "gamma": -1.0 })).starts_with("out-of-range gamma")
+        );
         assert_eq!(
             refusal(json!({ "kind": "vegas", "alpha": 5.0 })),
             "contradiction beta"

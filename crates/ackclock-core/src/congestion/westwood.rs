@@ -1,4 +1,5 @@
-//! What the Westwood family does at a loss: ssthresh becomes what the path is estimated to hold, instead of half the window.
+//! What the Westwood family does at a loss: ssthresh becomes what the path is estimated to hold,
+//! instead of half the window.
 
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, KeptShare};
@@ -11,7 +12,8 @@ use crate::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-// Of those of the family that have no others than their estimator's. What more is said below than "Parameters." stands on the reference page.
+// Of those of the family that have no others than their estimator's. What more is said below than
+// "Parameters." stands on the reference page.
 /// Parameters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, bound = "")]
@@ -63,8 +65,8 @@ pub enum Cut {
     /// At the loss, if the window is larger: cwnd and ssthresh (the papers).
     #[default]
     AtLoss,
-    /// At the end of fast recovery, whether that is less or more than the window; at the loss as Reno (Linux). An ECN mark, which has no
-    /// recovery, is answered at once.
+    /// At the end of fast recovery, whether that is less or more than the window; at the loss as
+    /// Reno (Linux). An ECN mark, which has no recovery, is answered at once.
     AtRecoveryEnd,
 }
 

@@ -12,7 +12,8 @@ use crate::scenario::files::Files;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Parameters. Linux is `estimator = { kind = "westwood_linux" }`, `cut = "at_recovery_end"` and `growth = "per_window"`.
+/// Parameters. Linux is `estimator = { kind = "westwood_linux" }`, `cut = "at_recovery_end"` and
+/// `growth = "per_window"`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WestwoodPlus {
@@ -43,9 +44,9 @@ impl Default for Arithmetic {
 impl Element<ControlKind> for WestwoodPlus {
     const NAME: &'static str = "westwood_plus";
     const LABEL: &'static str = "Westwood+";
-    const SUMMARY: &'static str =
-        "NewReno, but a loss leaves the window that one rate sample per round trip says the path holds.";
-    const REFERENCE: &'static str = <westwood_plus::WestwoodPlus as Element<EstimatorKind>>::REFERENCE;
+    const SUMMARY: &'static str = "NewReno, but a loss leaves the window that one rate sample per round trip says the path holds.";
+    const REFERENCE: &'static str =
+        <westwood_plus::WestwoodPlus as Element<EstimatorKind>>::REFERENCE;
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         let checked = match &mut self.estimator {
@@ -72,9 +73,12 @@ impl Factory<ControlKind> for WestwoodPlus {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
         let estimating = estimator_context(&context);
         match &self.estimator {
-            Arithmetic::WestwoodPlus(plus) => {
-                control(&context, self.growth, self.cut, Box::new(plus.start(&estimating)))
-            }
+            Arithmetic::WestwoodPlus(plus) => control(
+                &context,
+                self.growth,
+                self.cut,
+                Box::new(plus.start(&estimating)),
+            ),
             Arithmetic::WestwoodLinux(linux) => control(
                 &context,
                 self.growth,

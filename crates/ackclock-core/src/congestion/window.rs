@@ -24,7 +24,9 @@ impl Window {
         let mss = context.mss.as_f64().max(1.0);
         Window {
             cwnd: context.initial_window.as_f64().clamp(mss, LARGEST.max(mss)),
-            ssthresh: context.initial_ssthresh.map_or(f64::INFINITY, Bytes::as_f64),
+            ssthresh: context
+                .initial_ssthresh
+                .map_or(f64::INFINITY, Bytes::as_f64),
             mss,
             ssthresh_in_whole_segments: context.ssthresh_in_whole_segments,
         }
@@ -44,10 +46,12 @@ impl Window {
     }
     /// As [`ControlState::ssthresh`](super::ControlState::ssthresh).
     pub fn ssthresh(&self) -> Option<Bytes> {
-        self.ssthresh.is_finite().then_some(Bytes(self.ssthresh as u64))
+        self.ssthresh
+            .is_finite()
+            .then_some(Bytes(self.ssthresh as u64))
     }
-    /// Below ssthresh. At ssthresh, where RFC 5681 section 3.1 leaves the choice, the window is in congestion avoidance, so that
-    /// a reduction starts it.
+    /// Below ssthresh. At ssthresh, where RFC 5681 section 3.1 leaves the choice, the window is in
+    /// congestion avoidance, so that a reduction starts it.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
@@ -60,7 +64,8 @@ impl Window {
     pub fn raise(&mut self, cwnd: f64) {
         self.cwnd = self.cwnd.max(cwnd).min(LARGEST).max(self.mss);
     }
-    /// Slow start: opens the window by `credit`/`divisor`, not beyond ssthresh; what is left of the credit.
+    /// Slow start: opens the window by `credit`/`divisor`, not beyond ssthresh; what is left of the
+    /// credit.
     pub fn grow_in_slow_start(&mut self, credit: f64, divisor: f64) -> f64 {
         let used = credit.min((self.ssthresh - self.cwnd) * divisor).max(0.0);
         self.grow(used / divisor);
@@ -74,13 +79,15 @@ impl Window {
         self.ssthresh = self.cwnd;
     }
 
-    /// Loss: ssthresh is what is kept, not below two segments, and cwnd is at most that (RFC 5681 equation 4).
+    /// Loss: ssthresh is what is kept, not below two segments, and cwnd is at most that (RFC 5681
+    /// equation 4).
     pub fn reduce_after_loss(&mut self, kept: f64) {
         let ssthresh = self.set_threshold(kept);
         self.lower(ssthresh);
     }
 
-    /// ECN mark: the same, but cwnd goes on down to one segment (RFC 3168 section 6.1.2, RFC 9438 section 4.6).
+    /// ECN mark: the same, but cwnd goes on down to one segment (RFC 3168 section 6.1.2, RFC 9438
+    /// section 4.6).
     pub fn reduce_after_mark(&mut self, kept: f64) {
         self.set_threshold(kept);
         self.lower(kept);
@@ -98,7 +105,8 @@ impl Window {
         self.cwnd = ssthresh.clamp(self.mss, LARGEST.max(self.mss));
     }
 
-    /// Timeout for the same segment once more: cwnd one segment, ssthresh kept (RFC 5681 section 3.1).
+    /// Timeout for the same segment once more: cwnd one segment, ssthresh kept (RFC 5681 section
+    /// 3.1).
     pub fn restart(&mut self) {
         self.cwnd = self.mss;
     }

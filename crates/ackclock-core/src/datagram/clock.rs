@@ -5,15 +5,17 @@ use crate::rate_control::Clocking;
 use crate::streams::Stream;
 use crate::units::{Span, Time};
 
-/// Reckons the moments at which packets leave from a control's [`Clocking`]. A moment that passes without data is lost: what leaves later is counted from
-/// then on, so that an idle application saves nothing up. A driver in real time tells it the moment at which it should have woken, not the later one at
-/// which it did.
+/// Reckons the moments at which packets leave from a control's [`Clocking`]. A moment that passes
+/// without data is lost: what leaves later is counted from then on, so that an idle application
+/// saves nothing up. A driver in real time tells it the moment at which it should have woken, not
+/// the later one at which it did.
 #[derive(Debug)]
 pub(super) struct SendClock {
     parameters: DatagramParameters,
     stream: Stream,
     clocking: Clocking,
-    /// The moment of the last packet since the origin, as it should have been, and the part of a nanosecond by which that is early.
+    /// The moment of the last packet since the origin, as it should have been, and the part of a
+    /// nanosecond by which that is early.
     last: Option<(Time, f64)>,
     /// The next packet's moment, likewise.
     next: (Time, f64),
@@ -24,7 +26,8 @@ pub(super) struct SendClock {
     tick: (Time, u32),
     /// The round-trip time, if the control wants no more than that to leave together.
     round_trip: Option<Span>,
-    /// How far apart ticks are now, and whether they may be nearer to one another than the parameters say.
+    /// How far apart ticks are now, and whether they may be nearer to one another than the
+    /// parameters say.
     granularity: Span,
     is_fine: bool,
 }
@@ -77,7 +80,10 @@ impl SendClock {
                 // Also an infinite or undefined gap.
                 if nanos < u64::MAX as f64 {
                     let whole = libm::floor(nanos.max(0.0));
-                    (last + Span::from_nanos(whole as u64), nanos.max(0.0) - whole)
+                    (
+                        last + Span::from_nanos(whole as u64),
+                        nanos.max(0.0) - whole,
+                    )
                 } else {
                     (Time::NEVER, 0.0)
                 }
@@ -103,9 +109,10 @@ impl SendClock {
         self.is_fine = true;
     }
 
-    /// No more than a round trip's worth of packets leaves together, but one may (RFC 5348 section 4.6). A coarse timer does not keep the rate
-    /// then ("an unavoidable consequence", section 8.3); ticks that may be finer are halved until two fit into a round trip, which is enough for
-    /// any rate in whole packets.
+    /// No more than a round trip's worth of packets leaves together, but one may (RFC 5348 section
+    /// 4.6). A coarse timer does not keep the rate then ("an unavoidable consequence", section
+    /// 8.3); ticks that may be finer are halved until two fit into a round trip, which is enough
+    /// for any rate in whole packets.
     pub fn keep_bursts_within(&mut self, round_trip: Option<Span>) {
         if round_trip == self.round_trip {
             return;
@@ -119,7 +126,8 @@ impl SendClock {
         }
     }
 
-    /// How many packets may leave at one tick: what it owes, and a beginning of the next, but at least the burst.
+    /// How many packets may leave at one tick: what it owes, and a beginning of the next, but at
+    /// least the burst.
     fn most_at_once(&self) -> u32 {
         let owed = self.clocking.packets_per_s * self.granularity.as_seconds();
         let most = (libm::ceil(owed) as u32)
@@ -139,10 +147,14 @@ impl SendClock {
             let before = if self.tick.0 == now { self.tick.1 } else { 0 };
             self.tick = (now, before + 1);
         }
-        // A tick late is not late, nor is what chance adds to this packet or to the one ahead of it.
+        // A tick late is not late, nor is what chance adds to this packet or to the one ahead of
+        // it.
         let slack = granularity + self.parameters.send_jitter;
         let moment = match self.next.0 + slack < now {
-            true => (Time::from_nanos(now.as_nanos() - granularity.as_nanos()), 0.0),
+            true => (
+                Time::from_nanos(now.as_nanos() - granularity.as_nanos()),
+                0.0,
+            ),
             false => self.next,
         };
         self.last = Some(moment);
@@ -206,7 +218,11 @@ mod tests {
         clock.follow(at(50_000_000, 5.0));
         assert_eq!(clock.next(), Time::from_seconds(0.05));
         clock.follow(at(50_000_000, 0.0));
-        assert_eq!(clock.next(), Time::from_seconds(0.05), "the first needs no rate");
+        assert_eq!(
+            clock.next(),
+            Time::from_seconds(0.05),
+            "the first needs no rate"
+        );
         clock.on_sent(Time::from_seconds(0.05));
         assert!(clock.next().is_never());
     }
@@ -230,8 +246,15 @@ mod tests {
                 let left = leaving(&mut clock(parameters, rate), 1000.0);
                 let error = left.len() as f64 / (1000.0 * rate) - 1.0;
                 assert!(error.abs() < 0.01, "{milliseconds} ms, {rate}: {error}");
-                assert!(left.iter().all(|at| at.as_nanos() % granularity.as_nanos() == 0));
-                let largest = left.chunk_by(|a, b| a == b).map(<[Time]>::len).max().unwrap();
+                assert!(
+                    left.iter()
+                        .all(|at| at.as_nanos() % granularity.as_nanos() == 0)
+                );
+                let largest = left
+                    .chunk_by(|a, b| a == b)
+                    .map(<[Time]>::len)
+                    .max()
+                    .unwrap();
                 let owed = rate * granularity.as_seconds();
                 assert!(
                     largest as f64 <= (libm::ceil(owed) + 1.0).max(2.0),
@@ -258,7 +281,8 @@ mod tests {
         assert_eq!(together, 11);
     }
 
-    /// What leaves in ten seconds at a tick of 10 ms if no more than a round trip's worth leaves together, and the most that does.
+    /// What leaves in ten seconds at a tick of 10 ms if no more than a round trip's worth leaves
+    /// together, and the most that does.
     fn within_a_round_trip(packets_per_s: f64, milliseconds: u64, is_fine: bool) -> (usize, usize) {
         let parameters = DatagramParameters {
             granularity: Span::from_millis(10),
@@ -270,7 +294,11 @@ mod tests {
         }
         clock.keep_bursts_within(Some(Span::from_millis(milliseconds)));
         let left = leaving(&mut clock, 10.0);
-        let largest = left.chunk_by(|a, b| a == b).map(<[Time]>::len).max().unwrap();
+        let largest = left
+            .chunk_by(|a, b| a == b)
+            .map(<[Time]>::len)
+            .max()
+            .unwrap();
         (left.len(), largest)
     }
 

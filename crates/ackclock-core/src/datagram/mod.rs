@@ -1,7 +1,9 @@
-//! UDP endpoints that know no clock and no socket, driven as TCP's are ([`endpoint`](crate::endpoint)).
+//! UDP endpoints that know no clock and no socket, driven as TCP's are
+//! ([`endpoint`](crate::endpoint)).
 //!
-//! Datagrams are numbered, and nothing is sent again. Without control each write of the application leaves at once; under a
-//! [rate control](crate::rate_control) the sender keeps the application's data until the control's clock says, and the receiver answers.
+//! Datagrams are numbered, and nothing is sent again. Without control each write of the application
+//! leaves at once; under a [rate control](crate::rate_control) the sender keeps the application's
+//! data until the control's clock says, and the receiver answers.
 
 use crate::rate_control::Arrived;
 use crate::scenario::quantity::Segments;
@@ -24,17 +26,21 @@ pub use sender::{DatagramSender, DatagramSenderStatistics};
 pub struct DatagramParameters {
     /// Payload of a full datagram.
     pub mss: Bytes,
-    /// IP and UDP headers, and what else is in front of the payload, on the wire with every datagram.
+    /// IP and UDP headers, and what else is in front of the payload, on the wire with every
+    /// datagram.
     pub header: Bytes,
     /// Length on the wire of the receiver's answers, headers included.
     pub feedback_size: Bytes,
     /// Whether datagrams are ECN-capable: ECT(0) (RFC 3168).
     pub ecn: bool,
-    /// Most that a packet leaves late by chance, uniformly from zero on; order is kept. Breaks the phase effects of simulated paths.
+    /// Most that a packet leaves late by chance, uniformly from zero on; order is kept. Breaks the
+    /// phase effects of simulated paths.
     pub send_jitter: Span,
-    /// Tick of the sender's timer: packets leave at whole ticks only, as many as are due, like those of a system without fine timers. Zero is exact.
+    /// Tick of the sender's timer: packets leave at whole ticks only, as many as are due, like
+    /// those of a system without fine timers. Zero is exact.
     pub granularity: Span,
-    /// Packets that may leave together at a tick even if fewer are due in one. What a tick owes may leave at any rate.
+    /// Packets that may leave together at a tick even if fewer are due in one. What a tick owes may
+    /// leave at any rate.
     pub burst: Segments,
 }
 

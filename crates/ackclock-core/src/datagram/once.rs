@@ -10,7 +10,8 @@ pub struct Once {
 }
 
 impl Once {
-    /// Whether this is the first arrival of that number. What comes more than 63 numbers late is taken for new: its copy would have to be as late.
+    /// Whether this is the first arrival of that number. What comes more than 63 numbers late is
+    /// taken for new: its copy would have to be as late.
     pub fn is_new(&mut self, sequence: u64) -> bool {
         let number = sequence + 1; // so that nothing received is highest = 0
         if number > self.highest {

@@ -7,8 +7,8 @@ use crate::streams::Stream;
 use crate::traffic::Write;
 use crate::units::{Bytes, Span, Time};
 
-/// Holds what the application has written until the control's clock lets it go, in packets of one size; only the last one, after the
-/// close, may be shorter.
+/// Holds what the application has written until the control's clock lets it go, in packets of one
+/// size; only the last one, after the close, may be shorter.
 #[derive(Debug)]
 pub struct DatagramSender {
     control: Box<dyn RateControl>,
@@ -51,7 +51,11 @@ pub struct DatagramSenderStatistics {
 
 impl DatagramSender {
     /// A sender that has not been opened. Chance delays are drawn from `jitter`.
-    pub fn new(control: Box<dyn RateControl>, parameters: &DatagramParameters, jitter: Stream) -> Self {
+    pub fn new(
+        control: Box<dyn RateControl>,
+        parameters: &DatagramParameters,
+        jitter: Stream,
+    ) -> Self {
         DatagramSender {
             control,
             clock: SendClock::new(*parameters, jitter),
@@ -71,8 +75,9 @@ impl DatagramSender {
         }
     }
 
-    /// Ticks may be nearer to one another than the parameters say: so that a tick longer than a round trip does not slow down a control that lets
-    /// no more than a round trip's worth leave together.
+    /// Ticks may be nearer to one another than the parameters say: so that a tick longer than a
+    /// round trip does not slow down a control that lets no more than a round trip's worth leave
+    /// together.
     pub fn allow_finer_ticks(&mut self) {
         self.clock.allow_finer_ticks();
     }
@@ -90,7 +95,8 @@ impl DatagramSender {
             Write::Bytes(bytes) => self.waiting.saturating_add(bytes.0),
         };
     }
-    /// The next packet need not be full: what waits is not to wait for more, and if nothing does, an empty one tells the receiver that the sender is there.
+    /// The next packet need not be full: what waits is not to wait for more, and if nothing does,
+    /// an empty one tells the receiver that the sender is there.
     pub fn push(&mut self) {
         self.push = true;
     }

@@ -1,11 +1,12 @@
-//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), for controls that ask for them.
+//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), for controls that ask for
+//! them.
 
 use crate::congestion::{RateSample, SendLimit};
 use crate::units::{BitRate, Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// What has to be remembered of a segment in flight: the draft's P.delivered, P.delivered_time, P.first_sent_time and
-/// P.is_app_limited; P.sent_time is in the scoreboard.
+/// What has to be remembered of a segment in flight: the draft's P.delivered, P.delivered_time,
+/// P.first_sent_time and P.is_app_limited; P.sent_time is in the scoreboard.
 #[derive(Clone, Copy, Debug)]
 struct Snapshot {
     delivered: u64,
@@ -22,14 +23,16 @@ pub(super) struct DeliveryRate {
     delivered_at: Time,
     /// C.first_sent_time.
     first_sent_at: Time,
-    /// C.app_limited: samples of what was sent before this much was delivered are limited by the application.
+    /// C.app_limited: samples of what was sent before this much was delivered are limited by the
+    /// application.
     limited_until: u64,
     /// Of the segments this ACK delivered, the one sent last, and when.
     latest: Option<(Snapshot, Time)>,
 }
 
 impl DeliveryRate {
-    /// A segment is sent, for the first time or again: its snapshot (the draft's section 3.2). `idle` says that nothing is in flight.
+    /// A segment is sent, for the first time or again: its snapshot (the draft's section 3.2).
+    /// `idle` says that nothing is in flight.
     fn snapshot(&mut self, now: Time, delivered: u64, idle: bool) -> Snapshot {
         if idle {
             self.first_sent_at = now;
@@ -60,7 +63,8 @@ impl DeliveryRate {
         }
     }
 
-    /// The segment at `index`, sent at `sent_at`, has been delivered (the draft's section 3.3, UpdateRateSample).
+    /// The segment at `index`, sent at `sent_at`, has been delivered (the draft's section 3.3,
+    /// UpdateRateSample).
     pub fn on_delivered(&mut self, index: usize, sent_at: Time) {
         let Some(&snapshot) = self.snapshots.get(index) else {
             return;
@@ -84,15 +88,22 @@ impl DeliveryRate {
         self.snapshots.clear();
     }
 
-    /// There is nothing to send though the window is open: what is sent before all of `delivered` and `in_flight` has
-    /// arrived does not show what the path could carry (the draft's section 3.4).
+    /// There is nothing to send though the window is open: what is sent before all of `delivered`
+    /// and `in_flight` has arrived does not show what the path could carry (the draft's section
+    /// 3.4).
     pub fn mark_application_limited(&mut self, delivered: u64, in_flight: u64) {
         self.limited_until = (delivered + in_flight).max(1);
     }
 
-    /// The sample of this ACK, after all it delivered has been told (the draft's section 3.3, GenerateRateSample). `None` if it
-    /// delivered nothing, or over less than the smallest round-trip time, which no path does.
-    pub fn sample(&mut self, now: Time, delivered: u64, min_rtt: Option<Span>) -> Option<RateSample> {
+    /// The sample of this ACK, after all it delivered has been told (the draft's section 3.3,
+    /// GenerateRateSample). `None` if it delivered nothing, or over less than the smallest
+    /// round-trip time, which no path does.
+    pub fn sample(
+        &mut self,
+        now: Time,
+        delivered: u64,
+        min_rtt: Option<Span>,
+    ) -> Option<RateSample> {
         if self.limited_until != 0 && delivered > self.limited_until {
             self.limited_until = 0;
         }

@@ -1,9 +1,11 @@
-//! When a loss is inferred and how recovery from it goes on: Tahoe, Reno (RFC 5681), NewReno (RFC 6582), SACK (RFC 6675). This is the state
-//! machine; what it decides is carried out by the [`Sender`](super::sender::Sender).
+//! When a loss is inferred and how recovery from it goes on: Tahoe, Reno (RFC 5681), NewReno (RFC
+//! 6582), SACK (RFC 6675). This is the state machine; what it decides is carried out by the
+//! [`Sender`](super::sender::Sender).
 //!
-//! The inflation of the window by duplicate ACKs is kept here and added to the congestion control's window, so that no control has to
-//! know of it. At the end of a recovery it is gone and the control's own window holds: RFC 6582 section 3.2 step 3 option 2
-//! (cwnd = ssthresh), which is also what ns-2 does; bursts that this allows are what `max_burst` is for.
+//! The inflation of the window by duplicate ACKs is kept here and added to the congestion control's
+//! window, so that no control has to know of it. At the end of a recovery it is gone and the
+//! control's own window holds: RFC 6582 section 3.2 step 3 option 2 (cwnd = ssthresh), which is
+//! also what ns-2 does; bursts that this allows are what `max_burst` is for.
 
 use super::parameters::{AvoidMultipleFastRetransmits, LossRecovery, PartialAck, TcpParameters};
 use crate::congestion::RecoveryPhase;
@@ -37,11 +39,12 @@ pub(super) struct Recovery {
     pub resend_first: bool,
     duplicates: u32,
     threshold: u32,
-    /// First segment not sent yet when the last recovery or timeout began (`recover` of RFC 6582, RecoveryPoint of RFC 6675, plus one);
-    /// `None` before the first.
+    /// First segment not sent yet when the last recovery or timeout began (`recover` of RFC 6582,
+    /// RecoveryPoint of RFC 6675, plus one); `None` before the first.
     point: Option<u64>,
     /// The same of the last after which the sender [avoids multiple fast
-    /// retransmits](TcpParameters::avoid_multiple_fast_retransmits): up to there duplicate ACKs mean no loss.
+    /// retransmits](TcpParameters::avoid_multiple_fast_retransmits): up to there duplicate ACKs
+    /// mean no loss.
     heedless_up_to: Option<u64>,
     /// The first unacknowledged segment at the last timeout.
     timed_out: Option<u64>,
@@ -98,7 +101,13 @@ impl Recovery {
 
     /// New data is acknowledged, up to before `first`; `acked` bytes of it.
     #[inline(always)] // on the way of every packet, where a call costs more than the work
-    pub fn on_new(&mut self, parameters: &TcpParameters, first: u64, acked: u64, mss: u64) -> AckEffect {
+    pub fn on_new(
+        &mut self,
+        parameters: &TcpParameters,
+        first: u64,
+        acked: u64,
+        mss: u64,
+    ) -> AckEffect {
         self.duplicates = 0;
         self.limited_transmitted = 0;
         if self.phase == RecoveryPhase::Open {
@@ -115,7 +124,9 @@ impl Recovery {
         let first_partial = !self.partial_seen;
         self.partial_seen = true;
         if self.kind == LossRecovery::Sack {
-            return AckEffect::Partial { restart_timer: true };
+            return AckEffect::Partial {
+                restart_timer: true,
+            };
         }
         self.resend_first = true;
         if parameters.partial_window_deflation {
@@ -133,15 +144,15 @@ impl Recovery {
         }
     }
 
-    /// A duplicate ACK while `flight` bytes are outstanding from `first` on; with SACK, only if it brought news (RFC 6675 section 2). Says whether
-    /// a fast retransmit is due.
+    /// A duplicate ACK while `flight` bytes are outstanding from `first` on; with SACK, only if it
+    /// brought news (RFC 6675 section 2). Says whether a fast retransmit is due.
     pub fn on_duplicate(&mut self, first: u64, flight: u64, mss: u64) -> bool {
         self.duplicates = self.duplicates.saturating_add(1);
         match self.phase {
             RecoveryPhase::Recovery => {
                 if self.kind != LossRecovery::Sack {
-                    // A duplicate ACK says that a segment has left the network; there cannot be more of them than segments
-                    // outstanding (RFC 5681 section 3.2 step 4).
+                    // A duplicate ACK says that a segment has left the network; there cannot be
+                    // more of them than segments outstanding (RFC 5681 section 3.2 step 4).
                     let most = i64::try_from(flight).unwrap_or(i64::MAX);
                     if self.inflation < most {
                         self.inflation = self.inflation.saturating_add_unsigned(mss);
@@ -154,7 +165,8 @@ impl Recovery {
                     return true;
                 }
                 if self.limited_transmit && self.kind != LossRecovery::Sack {
-                    // RFC 3042: cwnd plus two segments at most. With SACK the pipe says it (RFC 6675 section 5 step 3).
+                    // RFC 3042: cwnd plus two segments at most. With SACK the pipe says it (RFC
+                    // 6675 section 5 step 3).
                     self.inflation = (u64::from(self.duplicates.min(2)).saturating_mul(mss)) as i64;
                 }
                 false
@@ -168,9 +180,14 @@ impl Recovery {
         match self.kind {
             LossRecovery::TimeoutOnly => false,
             // RFC 6675 section 5.1: not before what was outstanding at a timeout is acknowledged.
-            LossRecovery::Sack => self.phase == RecoveryPhase::Open && self.duplicates >= self.threshold,
+            LossRecovery::Sack => {
+                self.phase == RecoveryPhase::Open && self.duplicates >= self.threshold
+            }
             // RFC 6582 section 3.2 step 2: only if the ACK covers more than `recover`.
-            _ => self.duplicates == self.threshold && self.heedless_up_to.is_none_or(|point| first > point),
+            _ => {
+                self.duplicates == self.threshold
+                    && self.heedless_up_to.is_none_or(|point| first > point)
+            }
         }
     }
 
@@ -191,7 +208,8 @@ impl Recovery {
         };
     }
 
-    /// Everything from `first` on is to be sent again in slow start: the timer went off, or Tahoe has seen its duplicates.
+    /// Everything from `first` on is to be sent again in slow start: the timer went off, or Tahoe
+    /// has seen its duplicates.
     pub fn restart(&mut self, next: u64) {
         self.end();
         self.phase = RecoveryPhase::Loss;
@@ -203,7 +221,8 @@ impl Recovery {
         self.limited_transmitted = 0;
     }
 
-    /// The timer has gone off while `first` is the first unacknowledged segment. Says whether it has for this one before.
+    /// The timer has gone off while `first` is the first unacknowledged segment. Says whether it
+    /// has for this one before.
     pub fn note_timeout(&mut self, first: u64) -> bool {
         self.timed_out.replace(first) == Some(first)
     }
@@ -271,15 +290,22 @@ mod tests {
         assert_eq!(recovery.window(10 * MSS), 21 * MSS);
         assert_eq!(
             recovery.on_new(&parameters, 15, 5 * MSS, MSS),
-            AckEffect::Partial { restart_timer: true }
+            AckEffect::Partial {
+                restart_timer: true
+            }
         );
         assert_eq!(recovery.window(10 * MSS), 17 * MSS);
         // Impatient: the second one leaves the timer alone.
         assert_eq!(
             recovery.on_new(&parameters, 16, MSS, MSS),
-            AckEffect::Partial { restart_timer: false }
+            AckEffect::Partial {
+                restart_timer: false
+            }
         );
-        assert_eq!(recovery.on_new(&parameters, 30, 14 * MSS, MSS), AckEffect::End);
+        assert_eq!(
+            recovery.on_new(&parameters, 30, 14 * MSS, MSS),
+            AckEffect::End
+        );
         assert_eq!(recovery.window(10 * MSS), 10 * MSS);
     }
 
@@ -292,7 +318,9 @@ mod tests {
         for first in [15, 16, 17] {
             assert_eq!(
                 recovery.on_new(&parameters, first, MSS, MSS),
-                AckEffect::Partial { restart_timer: true }
+                AckEffect::Partial {
+                    restart_timer: true
+                }
             );
             assert_eq!(recovery.window(10 * MSS), 10 * MSS);
         }

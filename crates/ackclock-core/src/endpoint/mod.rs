@@ -1,11 +1,11 @@
 //! TCP endpoints that know no clock and no socket.
 //!
-//! The driver calls `handle_…` with what comes from outside and the time it should have come, then takes what must go out with
-//! `poll_transmit` until `None`, then asks `poll_timeout` when to come back. The same sender runs in the simulator
-//! and behind a socket.
+//! The driver calls `handle_…` with what comes from outside and the time it should have come, then
+//! takes what must go out with `poll_transmit` until `None`, then asks `poll_timeout` when to come
+//! back. The same sender runs in the simulator and behind a socket.
 //!
-//! Sequence numbers count segments: every segment of a connection but the last of a finite transfer carries exactly
-//! one MSS, and a segment is never cut anew when it is retransmitted.
+//! Sequence numbers count segments: every segment of a connection but the last of a finite transfer
+//! carries exactly one MSS, and a segment is never cut anew when it is retransmitted.
 
 use crate::packet::SackBlocks;
 use crate::units::{Bytes, Time};

@@ -1,4 +1,5 @@
-//! When a segment that may be sent is released: pacing spreads segments over the round trip, jitter breaks phase effects.
+//! When a segment that may be sent is released: pacing spreads segments over the round trip, jitter
+//! breaks phase effects.
 
 use super::parameters::Pacing;
 use crate::congestion::CongestionControl;
@@ -24,8 +25,9 @@ impl Pacer {
         self.next
     }
 
-    /// A segment of `length` bytes leaves now at `bytes_per_s`. The gap is never longer than `longest`: even a rate of zero
-    /// does not keep the retransmission timer from having its segment sent.
+    /// A segment of `length` bytes leaves now at `bytes_per_s`. The gap is never longer than
+    /// `longest`: even a rate of zero does not keep the retransmission timer from having its
+    /// segment sent.
     pub fn on_sent(&mut self, now: Time, length: u64, bytes_per_s: f64, longest: Span) {
         if self.next < now {
             self.next = now;

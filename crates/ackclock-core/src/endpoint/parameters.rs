@@ -1,4 +1,5 @@
-//! Every switch of TCP that changes an experiment's outcome, with the presets `ns2-2002`, `rfc`, `linux` and `jacobson1988`.
+//! Every switch of TCP that changes an experiment's outcome, with the presets `ns2-2002`, `rfc`,
+//! `linux` and `jacobson1988`.
 
 use crate::scenario::quantity::{OptionalWindow, Segments};
 use crate::units::{Bytes, Span};
@@ -9,7 +10,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LossRecovery {
-    /// None but the retransmission timer: duplicate ACKs mean nothing (Jacobson 1988 before fast retransmit).
+    /// None but the retransmission timer: duplicate ACKs mean nothing (Jacobson 1988 before fast
+    /// retransmit).
     TimeoutOnly,
     /// Three duplicates: slow start from the hole (Jacobson 1988).
     Tahoe,
@@ -37,7 +39,8 @@ pub enum PartialAck {
 pub enum SsthreshFrom {
     /// Outstanding data, without what limited transmit added (RFC 5681 equation 4).
     FlightSize,
-    /// The smaller of congestion window and receiver's window (ns-2); the congestion window (Linux).
+    /// The smaller of congestion window and receiver's window (ns-2); the congestion window
+    /// (Linux).
     Window,
 }
 
@@ -79,9 +82,11 @@ pub enum RtoFloor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AvoidMultipleFastRetransmits {
-    /// Those of data sent before the last fast recovery or timeout began: one reduction for a window.
+    /// Those of data sent before the last fast recovery or timeout began: one reduction for a
+    /// window.
     Always,
-    /// Those of data sent before the last timeout, which go-back-N causes. Each hole of a window may begin a fast recovery of its own, as in Reno of 1990.
+    /// Those of data sent before the last timeout, which go-back-N causes. Each hole of a window
+    /// may begin a fast recovery of its own, as in Reno of 1990.
     AfterTimeout,
     /// None.
     Never,
@@ -125,7 +130,8 @@ pub enum IdleRestart {
 pub enum Pacing {
     /// Only if the control gives a rate.
     Control,
-    /// At the control's rate, else at cwnd/SRTT times 2 in slow start and 1.2 after (Linux with fq).
+    /// At the control's rate, else at cwnd/SRTT times 2 in slow start and 1.2 after (Linux with
+    /// fq).
     Always,
     /// Never, not even if the control gives a rate.
     Off,
@@ -172,7 +178,8 @@ pub enum SackEntry {
 pub struct TcpParameters {
     /// Payload of a full segment.
     pub mss: Bytes,
-    /// IP and TCP headers, options included, on the wire with every segment; also the size of an ACK.
+    /// IP and TCP headers, options included, on the wire with every segment; also the size of an
+    /// ACK.
     pub header: Bytes,
     /// Whether a SYN exchange opens the connection.
     pub handshake: bool,
@@ -186,18 +193,22 @@ pub struct TcpParameters {
     pub recovery: LossRecovery,
     /// NewReno: whether each partial ACK restarts the timer.
     pub partial_ack: PartialAck,
-    /// NewReno: whether a partial ACK deflates the window by what it acknowledges (RFC 6582 section 3.2 step 5).
+    /// NewReno: whether a partial ACK deflates the window by what it acknowledges (RFC 6582 section
+    /// 3.2 step 5).
     pub partial_window_deflation: bool,
-    /// Reno and NewReno: whether the ACK that ends fast recovery opens the window like any other ACK of new data (ns-2). RFC 6582 section 3.2
-    /// step 3 sets cwnd to ssthresh there and no more. At 1 % loss it is worth 1 % of the goodput.
+    /// Reno and NewReno: whether the ACK that ends fast recovery opens the window like any other
+    /// ACK of new data (ns-2). RFC 6582 section 3.2 step 3 sets cwnd to ssthresh there and no more.
+    /// At 1 % loss it is worth 1 % of the goodput.
     pub growth_at_recovery_end: bool,
-    /// Reno and NewReno: whether duplicate ACKs for data sent before the last recovery or timeout are ignored (RFC 6582 section 6.1; ns-2 `bugFix_`).
+    /// Reno and NewReno: whether duplicate ACKs for data sent before the last recovery or timeout
+    /// are ignored (RFC 6582 section 6.1; ns-2 `bugFix_`).
     pub avoid_multiple_fast_retransmits: AvoidMultipleFastRetransmits,
     /// Duplicate ACKs that mean a loss.
     pub duplicate_threshold: Segments,
     /// Whether the first two duplicate ACKs send new data (RFC 3042).
     pub limited_transmit: bool,
-    /// SACK: whether the highest outstanding segment may be sent once more per recovery (RFC 6675 section 4 rule 4).
+    /// SACK: whether the highest outstanding segment may be sent once more per recovery (RFC 6675
+    /// section 4 rule 4).
     pub rescue_retransmission: bool,
     /// SACK: what is taken to be in the network during a recovery.
     pub sack_pipe: SackPipe,
@@ -205,7 +216,8 @@ pub struct TcpParameters {
     pub sack_entry: SackEntry,
     /// What a multiplicative decrease starts from.
     pub ssthresh_from: SsthreshFrom,
-    /// Whether a reduction cuts ssthresh to whole segments (ns-2); cwnd keeps the fraction. RFC 5681 counts in bytes.
+    /// Whether a reduction cuts ssthresh to whole segments (ns-2); cwnd keeps the fraction. RFC
+    /// 5681 counts in bytes.
     pub ssthresh_in_whole_segments: bool,
     /// How much an ACK counts for the growth of the window.
     pub byte_counting: ByteCounting,
@@ -213,7 +225,8 @@ pub struct TcpParameters {
     pub delayed_ack: DelayedAck,
     /// Which round-trip times are measured.
     pub rtt_sampling: RttSampling,
-    /// Tick of the sender's clock: round-trip times and timeouts are rounded up to it; `"0 s"` is exact. It is also G of RFC 6298.
+    /// Tick of the sender's clock: round-trip times and timeouts are rounded up to it; `"0 s"` is
+    /// exact. It is also G of RFC 6298.
     pub clock_granularity: Span,
     /// Smallest retransmission timeout.
     pub rto_minimum: Span,
@@ -223,8 +236,9 @@ pub struct TcpParameters {
     pub rto_maximum: Span,
     /// Retransmission timeout before the first sample.
     pub rto_initial: Span,
-    /// Whether the timeout follows the round-trip times. If not it is `rto_initial` for ever, doubled while the timer goes off again: for comparing with
-    /// models whose timeout is a constant.
+    /// Whether the timeout follows the round-trip times. If not it is `rto_initial` for ever,
+    /// doubled while the timer goes off again: for comparing with models whose timeout is a
+    /// constant.
     pub rto_adaptive: bool,
     /// What is sent after a timeout.
     pub after_timeout: AfterTimeout,
@@ -234,7 +248,8 @@ pub struct TcpParameters {
     pub idle_restart: IdleRestart,
     /// Whether the window grows only while it is what limits the sender (RFC 7661).
     pub window_validation: bool,
-    /// Each segment leaves up to this much later than it could (uniform), in order: breaks phase effects.
+    /// Each segment leaves up to this much later than it could (uniform), in order: breaks phase
+    /// effects.
     pub send_jitter: Span,
     /// Most segments sent at one ACK; `"0 segments"` is no limit.
     pub max_burst: Segments,
@@ -247,10 +262,12 @@ pub struct TcpParameters {
 /// Named sets of parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Preset {
-    /// ns-2 as the papers of 2002 used it, with the one-way TCP agents: per-segment ACKs, NewReno slow but steady, no handshake.
+    /// ns-2 as the papers of 2002 used it, with the one-way TCP agents: per-segment ACKs, NewReno
+    /// slow but steady, no handshake.
     #[serde(rename = "ns2-2002")]
     Ns2Of2002,
-    /// The sender of Jacobson (1988) without fast retransmit, its timer as coarse as BSD's of that time: every loss ends in a timeout.
+    /// The sender of Jacobson (1988) without fast retransmit, its timer as coarse as BSD's of that
+    /// time: every loss ends in a timeout.
     #[serde(rename = "jacobson1988")]
     Jacobson1988,
     /// What the RFCs say today.
@@ -318,8 +335,9 @@ fn rfc() -> TcpParameters {
     }
 }
 
-/// Defaults of ns-2 before the changes of May 2003 and October 2004, with a fine clock and an unlimited receiver window
-/// where the papers need one (`shared` specification of the Westwood experiments: 0.01 s is the tick after, 0.1 s the tick before).
+/// Defaults of ns-2 before the changes of May 2003 and October 2004, with a fine clock and an
+/// unlimited receiver window where the papers need one (`shared` specification of the Westwood
+/// experiments: 0.01 s is the tick after, 0.1 s the tick before).
 fn ns2_of_2002() -> TcpParameters {
     TcpParameters {
         mss: Bytes(1000),
@@ -350,10 +368,12 @@ fn ns2_of_2002() -> TcpParameters {
     }
 }
 
-/// Slow start, congestion avoidance and the timer of Jacobson (1988), with the numbers of 4.3BSD's `tcp_timer.h` and `tcp_timer.c`: ticks of 500 ms, timeouts
-/// from 1 s to 64 s, 3 s before the first sample (also RFC 1122 section 4.2.3.1), ssthresh in whole segments. BSD delayed its ACKs, and timed
-/// one segment per round trip; here each segment is acknowledged and timed (unless sent twice, Karn), as in the studies of rate feedback that this preset
-/// is for: it is worth 2 % of the goodput where their rate changes every few round trips.
+/// Slow start, congestion avoidance and the timer of Jacobson (1988), with the numbers of 4.3BSD's
+/// `tcp_timer.h` and `tcp_timer.c`: ticks of 500 ms, timeouts from 1 s to 64 s, 3 s before the
+/// first sample (also RFC 1122 section 4.2.3.1), ssthresh in whole segments. BSD delayed its ACKs,
+/// and timed one segment per round trip; here each segment is acknowledged and timed (unless sent
+/// twice, Karn), as in the studies of rate feedback that this preset is for: it is worth 2 % of the
+/// goodput where their rate changes every few round trips.
 fn jacobson_1988() -> TcpParameters {
     TcpParameters {
         mss: Bytes(536),                                      // RFC 1122 section 4.2.2.6

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 /// The receiving end of one connection.
 ///
-/// The application reads at once, so the advertised window never closes; the sender knows its size as
-/// [`TcpParameters::receive_window`].
+/// The application reads at once, so the advertised window never closes; the sender knows its size
+/// as [`TcpParameters::receive_window`].
 #[derive(Debug)]
 pub struct Receiver {
     /// RCV.NXT.
@@ -42,7 +42,8 @@ pub struct Receiver {
 struct Beyond {
     /// Sorted; neither overlapping nor touching.
     ranges: VecDeque<SackBlock>,
-    /// The segments that changed a range last, latest first, at most one per range; `u64::MAX` for none.
+    /// The segments that changed a range last, latest first, at most one per range; `u64::MAX` for
+    /// none.
     recent: [u64; SackBlocks::MOST],
     /// A segment that was not a full one (the last of a transfer), and its length.
     short: u64,
@@ -79,7 +80,9 @@ impl Beyond {
     /// Takes in a segment beyond the next one expected.
     fn insert(&mut self, sequence: u64) -> Arrival {
         let at = match self.ranges.back() {
-            Some(last) if sequence < last.end => self.ranges.partition_point(|range| range.end < sequence),
+            Some(last) if sequence < last.end => {
+                self.ranges.partition_point(|range| range.end < sequence)
+            }
             Some(last) if sequence == last.end => self.ranges.len() - 1,
             _ => self.ranges.len(),
         };
@@ -118,9 +121,11 @@ impl Beyond {
         arrival
     }
 
-    /// Puts the range around `sequence` first among those changed; forgets what has become part of it or was released.
+    /// Puts the range around `sequence` first among those changed; forgets what has become part of
+    /// it or was released.
     fn remember(&mut self, sequence: u64) {
-        let (Some(changed), Some(first)) = (self.range_around(sequence), self.ranges.front()) else {
+        let (Some(changed), Some(first)) = (self.range_around(sequence), self.ranges.front())
+        else {
             return;
         };
         let (first, previous) = (first.start, self.recent);
@@ -168,12 +173,16 @@ impl Beyond {
         }
     }
 
-    /// RFC 2018 section 4: first the block with the segment that caused this ACK, then those most recently reported; if
-    /// fewer are remembered than fit, the highest others.
+    /// RFC 2018 section 4: first the block with the segment that caused this ACK, then those most
+    /// recently reported; if fewer are remembered than fit, the highest others.
     #[inline(never)] // rare, and would be in the way of every packet
     fn report(&mut self) {
         let mut blocks = SackBlocks::default();
-        for sequence in self.recent.into_iter().filter(|&sequence| sequence != u64::MAX) {
+        for sequence in self
+            .recent
+            .into_iter()
+            .filter(|&sequence| sequence != u64::MAX)
+        {
             if let Some(block) = self.range_around(sequence)
                 && !blocks.as_slice().contains(&block)
             {
@@ -226,9 +235,10 @@ impl Receiver {
 
     /// A segment has arrived; `congestion_experienced` if its IP header was marked CE on the way.
     ///
-    /// Acknowledged at once (RFC 5681 section 4.2): what is out of order, what fills a gap in whole or in part, what had
-    /// arrived before; also a segment shorter than one MSS, since ACKs are delayed for full-sized segments only and the short one
-    /// ends a transfer, and a segment whose CE mark differs from the last one's.
+    /// Acknowledged at once (RFC 5681 section 4.2): what is out of order, what fills a gap in whole
+    /// or in part, what had arrived before; also a segment shorter than one MSS, since ACKs are
+    /// delayed for full-sized segments only and the short one ends a transfer, and a segment whose
+    /// CE mark differs from the last one's.
     #[inline]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment, congestion_experienced: bool) {
         self.keep_stamp(segment);
@@ -238,7 +248,8 @@ impl Receiver {
         }
         self.statistics.received_segments += 1;
         // A segment that carries both CWR and CE starts a new echo (RFC 3168 section 6.1.3).
-        self.echo_congestion = congestion_experienced || (self.echo_congestion && !segment.window_reduced);
+        self.echo_congestion =
+            congestion_experienced || (self.echo_congestion && !segment.window_reduced);
         self.acknowledge |= congestion_experienced != self.marked;
         self.marked = congestion_experienced;
         if segment.sequence != self.next || !self.beyond.is_empty() {
@@ -248,7 +259,8 @@ impl Receiver {
         self.next += 1;
         self.statistics.delivered += segment.length;
         self.unacknowledged += 1;
-        if self.unacknowledged >= self.every || self.quick > 0 || narrow(segment.length) < self.mss {
+        if self.unacknowledged >= self.every || self.quick > 0 || narrow(segment.length) < self.mss
+        {
             self.acknowledge = true;
         } else if self.deadline.is_never() {
             self.deadline = now + self.delay;
@@ -256,8 +268,9 @@ impl Receiver {
         self.quick = self.quick.saturating_sub(1);
     }
 
-    /// RFC 7323 section 4.3 (2): TS.Recent follows segments that begin at or before the last acknowledgement number sent, so
-    /// that a delayed ACK echoes the first segment it covers, and an ACK of a filled hole the segment that filled it.
+    /// RFC 7323 section 4.3 (2): TS.Recent follows segments that begin at or before the last
+    /// acknowledgement number sent, so that a delayed ACK echoes the first segment it covers, and
+    /// an ACK of a filled hole the segment that filled it.
     fn keep_stamp(&mut self, segment: &Segment) {
         let newer = self.recent_stamp.is_never() || segment.stamp >= self.recent_stamp;
         if newer && segment.sequence <= self.last_sent {
@@ -304,7 +317,8 @@ impl Receiver {
         }
     }
 
-    /// The next thing to put on the wire. To be asked after each segment: two segments in between share one ACK.
+    /// The next thing to put on the wire. To be asked after each segment: two segments in between
+    /// share one ACK.
     #[inline(always)] // so that the driver makes its packet without an acknowledgement in memory between
     pub fn poll_transmit(&mut self, _now: Time) -> Option<Acknowledgement<'_>> {
         let kind = if self.answer_syn {
@@ -436,10 +450,20 @@ mod tests {
     #[test]
     fn disorder_is_acknowledged_at_once() {
         let mut receiver = Receiver::new(&rfc());
-        // A hole at 1 and at 3; 1 fills the first in whole, 3 the second, then 3 once more, then back to normal.
+        // A hole at 1 and at 3; 1 fills the first in whole, 3 the second, then 3 once more, then
+        // back to normal.
         assert_eq!(
             feed(&mut receiver, &[0, 2, 4, 1, 3, 3, 5, 6]),
-            [None, Some(1), Some(1), Some(3), Some(5), Some(5), None, Some(7)]
+            [
+                None,
+                Some(1),
+                Some(1),
+                Some(3),
+                Some(5),
+                Some(5),
+                None,
+                Some(7)
+            ]
         );
         let statistics = receiver.statistics();
         assert_eq!(
@@ -473,7 +497,11 @@ mod tests {
         assert_eq!(after(6), [(6, 7), (4, 5), (2, 3)]);
         assert_eq!(after(8), [(8, 9), (6, 7), (4, 5)]);
         assert_eq!(after(3), [(2, 5), (8, 9), (6, 7)], "two ranges become one");
-        assert_eq!(after(6), [(6, 7), (2, 5), (8, 9)], "a duplicate comes first too");
+        assert_eq!(
+            after(6),
+            [(6, 7), (2, 5), (8, 9)],
+            "a duplicate comes first too"
+        );
         assert_eq!(after(0), [(6, 7), (2, 5), (8, 9)]);
         assert_eq!(after(1), [(6, 7), (8, 9)]);
         assert_eq!(after(12), [(12, 13), (6, 7), (8, 9)]);
@@ -537,7 +565,11 @@ mod tests {
         assert_eq!(after(1, false, false), Some(false));
         assert_eq!(after(2, false, true), Some(true), "at once");
         assert_eq!(after(3, false, true), None);
-        assert_eq!(after(4, false, false), Some(true), "at once, and still echoing");
+        assert_eq!(
+            after(4, false, false),
+            Some(true),
+            "at once, and still echoing"
+        );
         assert_eq!(after(5, true, false), None);
         assert_eq!(after(6, false, false), Some(false));
         assert_eq!(

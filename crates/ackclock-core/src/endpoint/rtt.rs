@@ -46,7 +46,8 @@ impl Timeouts {
 
 /// Estimates the round-trip time and says when to retransmit.
 ///
-/// With the letters of RFC 6298: SRTT is `scaled_srtt`/8, RTTVAR is `scaled_rttvar`/4, G is `granularity`, K is 4.
+/// With the letters of RFC 6298: SRTT is `scaled_srtt`/8, RTTVAR is `scaled_rttvar`/4, G is
+/// `granularity`, K is 4.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     granularity: Span,
@@ -55,7 +56,8 @@ pub struct RttEstimator {
     rto_floor: RtoFloor,
     /// The timeout if it does not follow the samples.
     fixed: Option<Span>,
-    /// In eighths and quarters of a nanosecond, so that the gains 1/8 and 1/4 lose nothing to rounding (Jacobson 1988, appendix A).
+    /// In eighths and quarters of a nanosecond, so that the gains 1/8 and 1/4 lose nothing to
+    /// rounding (Jacobson 1988, appendix A).
     scaled_srtt: u64,
     scaled_rttvar: u64,
     /// The timeout without and with back-off.
@@ -110,7 +112,8 @@ impl RttEstimator {
         estimator
     }
 
-    /// Takes in a measured round-trip time, exact; it is rounded up to the clock's tick for the estimate. Ends the back-off.
+    /// Takes in a measured round-trip time, exact; it is rounded up to the clock's tick for the
+    /// estimate. Ends the back-off.
     pub fn sample(&mut self, rtt: Span) {
         let first = self.latest.is_none();
         self.latest = Some(rtt);
@@ -140,7 +143,8 @@ impl RttEstimator {
         Span::from_nanos(self.scaled_srtt / 8) + variance
     }
 
-    /// RFC 6298 (2.4), (2.5), and rounded up to the tick in between. The largest wins if the two contradict each other.
+    /// RFC 6298 (2.4), (2.5), and rounded up to the tick in between. The largest wins if the two
+    /// contradict each other.
     fn bounded(&self, rto: Span) -> Span {
         round_up(rto.max(self.rto_minimum), self.granularity)
             .min(self.rto_maximum)
@@ -154,11 +158,14 @@ impl RttEstimator {
 
     /// The timer went off: doubles the timeout, up to `rto_maximum` (RFC 6298 (5.5)).
     pub fn back_off(&mut self) {
-        self.backed_off = (self.backed_off * 2).min(self.rto_maximum).max(SHORTEST_TIMEOUT);
+        self.backed_off = (self.backed_off * 2)
+            .min(self.rto_maximum)
+            .max(SHORTEST_TIMEOUT);
     }
 
-    /// Data begins, the timer went off for the SYN, and there is no sample: the timeout is three seconds if `rto_initial` is less
-    /// (RFC 6298 (5.7)). The path may be longer than the first timeout.
+    /// Data begins, the timer went off for the SYN, and there is no sample: the timeout is three
+    /// seconds if `rto_initial` is less (RFC 6298 (5.7)). The path may be longer than the first
+    /// timeout.
     pub fn begin_after_lost_syn(&mut self) {
         if self.latest.is_none() && self.base < AFTER_LOST_SYN {
             self.base = self.bounded(AFTER_LOST_SYN);
@@ -213,7 +220,10 @@ mod tests {
         // RTTVAR = 3/4 50 + 1/4 80 = 57.5 ms; SRTT = 7/8 100 + 1/8 180 = 110 ms.
         assert_eq!(rtt.smoothed(), Some(MS * 110));
         assert_eq!(rtt.rto(), MS * (110 + 230));
-        assert_eq!((rtt.minimum(), rtt.latest()), (Some(MS * 100), Some(MS * 180)));
+        assert_eq!(
+            (rtt.minimum(), rtt.latest()),
+            (Some(MS * 100), Some(MS * 180))
+        );
     }
 
     #[test]
@@ -225,7 +235,11 @@ mod tests {
             (0..1000).for_each(|_| rtt.sample(MS * 300));
             rtt.rto()
         };
-        assert_eq!(settled(&parameters).as_nanos() / 1000, 300_000, "max(200, 300)");
+        assert_eq!(
+            settled(&parameters).as_nanos() / 1000,
+            300_000,
+            "max(200, 300)"
+        );
         parameters.rto_floor = RtoFloor::Variance;
         assert_eq!(settled(&parameters), MS * 500, "Linux: 300 + 200");
         parameters.clock_granularity = MS * 250;
@@ -279,7 +293,11 @@ mod tests {
 
     #[test]
     fn after_a_lost_syn_the_timeout_is_three_seconds_or_what_it_was_if_that_is_more() {
-        for (initial, maximum, expected) in [(1000, 60_000, 3000), (3000, 60_000, 6000), (1000, 2000, 2000)] {
+        for (initial, maximum, expected) in [
+            (1000, 60_000, 3000),
+            (3000, 60_000, 6000),
+            (1000, 2000, 2000),
+        ] {
             let mut parameters = Preset::Rfc.parameters();
             parameters.rto_initial = MS * initial;
             parameters.rto_maximum = MS * maximum;

@@ -1,8 +1,8 @@
 //! What is outstanding, segment by segment (RFC 6675 section 3), in 16 bytes each.
 //!
-//! A ring holds a record for each segment from the first unacknowledged one to the last one sent. All sums (`pipe`, what is
-//! SACKed, lost, resent) are kept up to date by whoever changes a record, so that an ACK costs as much as it changes, not
-//! as much as there is in flight.
+//! A ring holds a record for each segment from the first unacknowledged one to the last one sent.
+//! All sums (`pipe`, what is SACKed, lost, resent) are kept up to date by whoever changes a record,
+//! so that an ACK costs as much as it changes, not as much as there is in flight.
 
 use crate::packet::SackBlock;
 use crate::units::Time;
@@ -20,8 +20,8 @@ const AMBIGUOUS: u8 = 8;
 #[derive(Clone, Copy, Debug)]
 struct Record {
     sent_at: Time,
-    /// From a SACKED record on, how many are known to be SACKED without a gap (zero: not known, at least this one).
-    /// Lets a repeated SACK block be passed in one step.
+    /// From a SACKED record on, how many are known to be SACKED without a gap (zero: not known, at
+    /// least this one). Lets a repeated SACK block be passed in one step.
     run: u32,
     flags: u8,
 }
@@ -55,8 +55,8 @@ pub(super) struct Scoreboard {
     resent: u64,
     /// Segments that are LOST and not RESENT.
     due: u64,
-    /// All segments below that are not SACKED are LOST. Like `sacked_end` and `cursor` it may lie before `first`: it is brought up
-    /// to it where it is used, not at every ACK.
+    /// All segments below that are not SACKED are LOST. Like `sacked_end` and `cursor` it may lie
+    /// before `first`: it is brought up to it where it is used, not at every ACK.
     lost_below: u64,
     /// SACKED segments from `lost_below` on.
     sacked_beyond: u64,
@@ -166,8 +166,8 @@ impl Scoreboard {
         self.ring.reserve_exact(self.ring.len() / 4 + 8);
     }
 
-    /// Segment `sequence` has been sent again. With `counted` it is in the pipe once more; the rescue retransmission of
-    /// RFC 6675 is not (it does not move HighRxt).
+    /// Segment `sequence` has been sent again. With `counted` it is in the pipe once more; the
+    /// rescue retransmission of RFC 6675 is not (it does not move HighRxt).
     pub fn resend(&mut self, sequence: u64, now: Time, counted: bool) {
         let length = self.length(sequence);
         let Some(record) = self.ring.get_mut((sequence - self.first) as usize) else {
@@ -185,8 +185,8 @@ impl Scoreboard {
         }
     }
 
-    /// Everything before `to` is acknowledged. `delivered` is told the place (counted from the old first record) and the sending
-    /// time of each record that had not been SACKED.
+    /// Everything before `to` is acknowledged. `delivered` is told the place (counted from the old
+    /// first record) and the sending time of each record that had not been SACKED.
     #[inline(always)] // so that what it returns stays in registers
     pub fn advance(&mut self, to: u64, mut delivered: impl FnMut(usize, Time)) -> Advance {
         let mut advance = Advance {
@@ -241,8 +241,9 @@ impl Scoreboard {
         }
     }
 
-    /// The receiver says that it holds `block`; what it cannot hold is passed over: the first unacknowledged segment and what
-    /// was not sent. Returns how much of it is news, and tells `delivered` of each such record (place and sending time).
+    /// The receiver says that it holds `block`; what it cannot hold is passed over: the first
+    /// unacknowledged segment and what was not sent. Returns how much of it is news, and tells
+    /// `delivered` of each such record (place and sending time).
     pub fn sack(&mut self, block: SackBlock, mut delivered: impl FnMut(usize, Time)) -> u64 {
         let start = block.start.max(self.first + 1);
         let end = block.end.min(self.next());
@@ -253,7 +254,11 @@ impl Scoreboard {
         let mut sequence = start;
         while sequence < end {
             let index = (sequence - self.first) as usize;
-            let Record { sent_at, run, flags } = self.ring[index];
+            let Record {
+                sent_at,
+                run,
+                flags,
+            } = self.ring[index];
             if flags & SACKED != 0 {
                 sequence += u64::from(run.max(1));
                 continue;
@@ -272,13 +277,15 @@ impl Scoreboard {
             delivered(index, sent_at);
             sequence += 1;
         }
-        self.ring[(start - self.first) as usize].run = u32::try_from(sequence - start).unwrap_or(u32::MAX);
+        self.ring[(start - self.first) as usize].run =
+            u32::try_from(sequence - start).unwrap_or(u32::MAX);
         self.sacked_end = self.sacked_end.max(end);
         self.sacked - before
     }
 
-    /// `IsLost` of RFC 6675 section 4 for all segments: lost is what has `threshold` SACKED segments above it (in whole segments,
-    /// its second criterion, more than (DupThresh − 1) SMSS, says the same, and the first follows from it).
+    /// `IsLost` of RFC 6675 section 4 for all segments: lost is what has `threshold` SACKED
+    /// segments above it (in whole segments, its second criterion, more than (DupThresh − 1) SMSS,
+    /// says the same, and the first follows from it).
     pub fn detect_losses(&mut self, threshold: u64) {
         self.lost_below = self.lost_below.max(self.first);
         while self.sacked_beyond >= threshold.max(1) {
@@ -297,8 +304,8 @@ impl Scoreboard {
         }
     }
 
-    /// A recovery begins: the first segment is lost, whatever the scoreboard says, and nothing has been sent again (HighRxt =
-    /// HighACK).
+    /// A recovery begins: the first segment is lost, whatever the scoreboard says, and nothing has
+    /// been sent again (HighRxt = HighACK).
     pub fn begin_recovery(&mut self) {
         if self.resent > 0 {
             for record in &mut self.ring {
@@ -322,11 +329,14 @@ impl Scoreboard {
         }
     }
 
-    /// The timer went off: all that is not SACKED is lost. If the first segment is SACKED and yet not acknowledged, the receiver has
-    /// dropped what it held (reneging, RFC 2018 section 8), and nothing is SACKED any more.
-    /// Returns how much was SACKed and is forgotten.
+    /// The timer went off: all that is not SACKED is lost. If the first segment is SACKED and yet
+    /// not acknowledged, the receiver has dropped what it held (reneging, RFC 2018 section 8), and
+    /// nothing is SACKED any more. Returns how much was SACKed and is forgotten.
     pub fn lose_all(&mut self) -> u64 {
-        let reneged = self.ring.front().is_some_and(|record| record.flags & SACKED != 0);
+        let reneged = self
+            .ring
+            .front()
+            .is_some_and(|record| record.flags & SACKED != 0);
         let before = self.sacked;
         (self.sacked, self.lost, self.resent, self.due) = (0, 0, 0, 0);
         for (record, sequence) in self.ring.iter_mut().zip(self.first..) {
@@ -350,7 +360,8 @@ impl Scoreboard {
         before - self.sacked
     }
 
-    /// Forgets all records: what follows `first` will be sent as if new. Returns how much was SACKED.
+    /// Forgets all records: what follows `first` will be sent as if new. Returns how much was
+    /// SACKED.
     pub fn go_back(&mut self) -> u64 {
         let sacked = self.sacked;
         self.ring.clear();
@@ -378,7 +389,8 @@ impl Scoreboard {
         None
     }
 
-    /// Rule 3: the first segment below the highest SACKED one that is not SACKED, not sent again yet, and not known to be lost.
+    /// Rule 3: the first segment below the highest SACKED one that is not SACKED, not sent again
+    /// yet, and not known to be lost.
     pub fn next_unsacked(&mut self) -> Option<u64> {
         self.cursor = self.cursor.max(self.first);
         while self.cursor < self.sacked_end {
@@ -525,7 +537,10 @@ mod tests {
         sack(&mut scoreboard, 5, 6);
         scoreboard.begin_recovery();
         let mut order = Vec::new();
-        while let Some(sequence) = scoreboard.next_lost().or_else(|| scoreboard.next_unsacked()) {
+        while let Some(sequence) = scoreboard
+            .next_lost()
+            .or_else(|| scoreboard.next_unsacked())
+        {
             order.push(sequence);
             scoreboard.resend(sequence, Time::ZERO, true);
             scoreboard.check();

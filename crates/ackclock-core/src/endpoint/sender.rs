@@ -1,7 +1,9 @@
-//! The sender of a TCP connection: takes writes, ACKs and the passing of time in, gives segments out.
+//! The sender of a TCP connection: takes writes, ACKs and the passing of time in, gives segments
+//! out.
 //!
 //! What is lost is decided by `loss_recovery` and `scoreboard`, how much may be outstanding by the
-//! [`CongestionControl`], when a permitted segment is released by `pacing`; here they are put together.
+//! [`CongestionControl`], when a permitted segment is released by `pacing`; here they are put
+//! together.
 //!
 //! Back-off of the timer ends with a round-trip sample only (Karn, RFC 6298 section 5).
 
@@ -32,14 +34,19 @@ enum State {
     /// Not opened yet.
     Closed,
     /// The SYN is `due` or has been sent `tries` times, last at `sent_at`.
-    Opening { due: bool, tries: u32, sent_at: Time },
+    Opening {
+        due: bool,
+        tries: u32,
+        sent_at: Time,
+    },
     /// Data may flow.
     Established,
     /// The flow's time is over.
     Stopped,
 }
 
-/// What has limited the sender, round trip by round trip, and how much it has had outstanding (RFC 7661).
+/// What has limited the sender, round trip by round trip, and how much it has had outstanding (RFC
+/// 7661).
 #[derive(Debug)]
 struct Round {
     /// The round ends when all before this segment is acknowledged.
@@ -55,7 +62,9 @@ struct Round {
 /// The stronger limit: a window that was full once in a round trip was used.
 const fn stronger(a: SendLimit, b: SendLimit) -> SendLimit {
     match (a, b) {
-        (SendLimit::CongestionWindow, _) | (_, SendLimit::CongestionWindow) => SendLimit::CongestionWindow,
+        (SendLimit::CongestionWindow, _) | (_, SendLimit::CongestionWindow) => {
+            SendLimit::CongestionWindow
+        }
         (SendLimit::ReceiveWindow, _) | (_, SendLimit::ReceiveWindow) => SendLimit::ReceiveWindow,
         _ => SendLimit::Application,
     }
@@ -63,8 +72,9 @@ const fn stronger(a: SendLimit, b: SendLimit) -> SendLimit {
 
 /// The sender of one connection. `now` must not run backwards from call to call.
 ///
-/// After each `handle_…`, [`Sender::write`], [`Sender::close`] or [`Sender::open`], take segments with [`Sender::poll_transmit`] until `None`, then ask
-/// [`Sender::poll_timeout`] when to call [`Sender::handle_timeout`].
+/// After each `handle_…`, [`Sender::write`], [`Sender::close`] or [`Sender::open`], take segments
+/// with [`Sender::poll_transmit`] until `None`, then ask [`Sender::poll_timeout`] when to call
+/// [`Sender::handle_timeout`].
 #[derive(Debug)]
 pub struct Sender {
     scoreboard: Scoreboard,
@@ -85,7 +95,8 @@ pub struct Sender {
     active_at: Time,
     round: Round,
     delivered: u64,
-    /// Delivered according to duplicate ACKs (or to SACKs forgotten at a timeout) and not acknowledged since.
+    /// Delivered according to duplicate ACKs (or to SACKs forgotten at a timeout) and not
+    /// acknowledged since.
     counted_ahead: u64,
     /// The segment whose round trip is measured and when it was sent.
     timed: Option<(u64, Time)>,
@@ -97,7 +108,8 @@ pub struct Sender {
     sack: bool,
     /// CWR is to be set on the next new segment.
     window_reduced: bool,
-    /// First segment not sent yet at the last reaction of any kind, and at the last one to an ECN echo.
+    /// First segment not sent yet at the last reaction of any kind, and at the last one to an ECN
+    /// echo.
     reacted: u64,
     marked: u64,
     /// What the application has written beyond the last full segment.
@@ -110,8 +122,13 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender that has not been opened. `jitter` is drawn from only if the parameters ask for send jitter.
-    pub fn new(parameters: Arc<TcpParameters>, control: Box<dyn CongestionControl>, jitter: Stream) -> Self {
+    /// A sender that has not been opened. `jitter` is drawn from only if the parameters ask for
+    /// send jitter.
+    pub fn new(
+        parameters: Arc<TcpParameters>,
+        control: Box<dyn CongestionControl>,
+        jitter: Stream,
+    ) -> Self {
         let mss = parameters.mss.0.max(1);
         let max_burst = match parameters.max_burst.0 {
             0 => u32::MAX,
@@ -168,8 +185,8 @@ impl Sender {
         }
     }
 
-    /// The application offers more data. It is sent in full segments; what is left over waits for the next write or
-    /// [`Sender::close`]. Nothing happens once closed.
+    /// The application offers more data. It is sent in full segments; what is left over waits for
+    /// the next write or [`Sender::close`]. Nothing happens once closed.
     pub fn write(&mut self, write: Write) {
         if self.closed || self.state == State::Stopped || self.available == u64::MAX {
             return;
@@ -199,7 +216,8 @@ impl Sender {
         }
     }
 
-    /// The flow's time is over: nothing is sent any more, timers end, what is outstanding is forgotten.
+    /// The flow's time is over: nothing is sent any more, timers end, what is outstanding is
+    /// forgotten.
     pub fn stop(&mut self, now: Time) {
         let _ = now;
         self.state = State::Stopped;
@@ -230,8 +248,8 @@ impl Sender {
         };
     }
 
-    /// When to call [`Sender::handle_timeout`]: the earliest of retransmission timer, pacing and jitter; [`Time::NEVER`] if
-    /// there is nothing to wait for.
+    /// When to call [`Sender::handle_timeout`]: the earliest of retransmission timer, pacing and
+    /// jitter; [`Time::NEVER`] if there is nothing to wait for.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
         self.retransmit_at.min(self.release_at)
@@ -240,8 +258,8 @@ impl Sender {
     pub fn is_finished(&self) -> bool {
         self.closed && self.scoreboard.first() == self.available
     }
-    /// Outstanding data: with SACK what is thought to be in the network (`pipe` of RFC 6675), else what is sent and not acknowledged
-    /// (FlightSize of RFC 5681).
+    /// Outstanding data: with SACK what is thought to be in the network (`pipe` of RFC 6675), else
+    /// what is sent and not acknowledged (FlightSize of RFC 5681).
     pub fn in_flight(&self) -> Bytes {
         Bytes(if self.sack {
             self.scoreboard.pipe()

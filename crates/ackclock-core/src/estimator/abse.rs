@@ -1,5 +1,5 @@
-//! ABSE, adaptive bandwidth share estimation: the sampling interval grows with the queue that the window must have built, and the filter's
-//! time constant with how much the samples vary.
+//! ABSE, adaptive bandwidth share estimation: the sampling interval grows with the queue that the
+//! window must have built, and the filter's time constant with how much the samples vary.
 
 use super::observation::{Observation, Observer};
 use super::recent::Recent;
@@ -14,8 +14,8 @@ use std::collections::VecDeque;
 
 const REFERENCE: &str = "Wang, Valla, Sanadidi, Gerla (2002), Using Adaptive Rate Estimation to Provide Enhanced and Robust Transport over Heterogeneous Networks, ICNP, equations 1 to 6";
 
-/// Parameters. With the letters of the paper: ŝ the estimate, s a sample, Δ the time between two ACKs, T the sampling interval, τ the time constant,
-/// U how much samples vary.
+/// Parameters. With the letters of the paper: ŝ the estimate, s a sample, Δ the time between two
+/// ACKs, T the sampling interval, τ the time constant, U how much samples vary.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Abse {
@@ -45,10 +45,11 @@ pub struct Abse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Compared {
-    /// What was delivered over the last round trip, smoothed: Th ← 0.6 Th + 0.4 of it (as a later paper describes ABSE).
+    /// What was delivered over the last round trip, smoothed: Th ← 0.6 Th + 0.4 of it (as a later
+    /// paper describes ABSE).
     Throughput,
-    /// ŝ before this ACK, as printed. Bistable where packets travel in trains: once ŝ RTTmin reaches the window, T stays at its least, which
-    /// favours high samples.
+    /// ŝ before this ACK, as printed. Bistable where packets travel in trains: once ŝ RTTmin
+    /// reaches the window, T stays at its least, which favours high samples.
     Estimate,
 }
 
@@ -58,7 +59,8 @@ pub enum Compared {
 pub enum Edge {
     /// At the last ACK before the interval: what was delivered since then, by the time since then.
     Aligned,
-    /// Where T says, as printed. Reads high by up to Δ/T, since the ACK at the end of the interval counts whole.
+    /// Where T says, as printed. Reads high by up to Δ/T, since the ACK at the end of the interval
+    /// counts whole.
     Literal,
 }
 
@@ -154,7 +156,8 @@ impl Factory<EstimatorKind> for Abse {
     }
 }
 
-/// ABSE as it is printed: the estimate itself is compared, and the sampling interval begins where T says.
+/// ABSE as it is printed: the estimate itself is compared, and the sampling interval begins where T
+/// says.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AbseLiteral {
@@ -217,7 +220,8 @@ pub struct AdaptiveEstimate {
     /// The last U, as many as the horizon has ACKs.
     variations: VecDeque<f64>,
     now: Level,
-    /// When the present step began. ACKs of one moment are one sample, reckoned anew with each of them.
+    /// When the present step began. ACKs of one moment are one sample, reckoned anew with each of
+    /// them.
     before: Level,
     /// When the present step began and ended.
     step: Option<(Time, Time)>,
@@ -238,8 +242,8 @@ struct Level {
     throughput: f64,
 }
 
-/// Samples that differ by a smaller share are equal. τ depends on U over its largest value alone, however small both are: on a steady stream
-/// it would otherwise be chosen by what rounding leaves.
+/// Samples that differ by a smaller share are equal. τ depends on U over its largest value alone,
+/// however small both are: on a steady stream it would otherwise be chosen by what rounding leaves.
 const ROUNDING: f64 = 1e-12;
 
 fn difference(one: f64, other: f64) -> f64 {

@@ -1,4 +1,5 @@
-//! BE, the bandwidth estimate of the first TCP Westwood: what each ACK delivers, per time since the ACK before, smoothed.
+//! BE, the bandwidth estimate of the first TCP Westwood: what each ACK delivers, per time since the
+//! ACK before, smoothed.
 
 use super::low_pass::{FedByAcks, LowPass};
 use super::observation::{Observation, Observer};
@@ -23,8 +24,7 @@ pub struct Be {
 impl Element<EstimatorKind> for Be {
     const NAME: &'static str = "be";
     const LABEL: &'static str = "BE";
-    const SUMMARY: &'static str =
-        "Bandwidth estimate: a sample per ACK over the time since the ACK before, through a low-pass filter.";
+    const SUMMARY: &'static str = "Bandwidth estimate: a sample per ACK over the time since the ACK before, through a low-pass filter.";
     const REFERENCE: &'static str = "Mascolo, Casetti, Gerla, Sanadidi, Wang (2001), TCP Westwood: Bandwidth Estimation for Enhanced Transport over Wireless Links";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
@@ -117,7 +117,8 @@ mod tests {
         }
     }
 
-    /// What a full link gives if ACKs come in trains: the previous sample is weighed with the present gap. One gap in eight is long.
+    /// What a full link gives if ACKs come in trains: the previous sample is weighed with the
+    /// present gap. One gap in eight is long.
     #[test]
     fn trains_make_it_read_high() {
         let read = |ratio: u64| {
@@ -135,8 +136,8 @@ mod tests {
         assert_near(read(1), 1.0, 1e-6);
         let found = [2, 4, 8, 26].map(read);
         assert!(found.is_sorted(), "{found:?}");
-        // Of the sum of a period, half the samples have their own gap: one each. The other half have the next one's, of which
-        // one is long: (6 + long/short + short/long)/2.
+        // Of the sum of a period, half the samples have their own gap: one each. The other half
+        // have the next one's, of which one is long: (6 + long/short + short/long)/2.
         for (ratio, found) in [2.0, 4.0, 8.0, 26.0].into_iter().zip(found) {
             let spread: f64 = 8.0 * ratio - 7.0;
             let expected = (8.0 + 6.0 + spread + 1.0 / spread) / 16.0;
@@ -154,7 +155,11 @@ mod tests {
             of_pairs.ack(GAP, 1);
             of_pairs.ack(Span::ZERO, 1);
             of_doubles.ack(GAP, 2);
-            assert_near(of_pairs.estimator.rate(), of_doubles.estimator.rate(), 1e-12);
+            assert_near(
+                of_pairs.estimator.rate(),
+                of_doubles.estimator.rate(),
+                1e-12,
+            );
         }
     }
 
@@ -192,7 +197,8 @@ mod tests {
         let (lazy, lazily_after) = after_silence(false);
         let (eager, eagerly_after) = after_silence(true);
         assert_eq!(lazy, 1.0);
-        // Four zeros of 0.25 s: 3/5 and 1/5 of the last sample, which equals the estimate, then 3/5 each.
+        // Four zeros of 0.25 s: 3/5 and 1/5 of the last sample, which equals the estimate, then 3/5
+        // each.
         assert_near(eager, 0.8 * 0.6_f64.powi(3), 1e-6);
         assert_near(lazily_after, eagerly_after, 1e-9);
         assert!(lazily_after < 0.2);

@@ -1,4 +1,5 @@
-//! CRB, combined rate and bandwidth: RE where a loss looks like congestion, BE where it looks like an error of the link.
+//! CRB, combined rate and bandwidth: RE where a loss looks like congestion, BE where it looks like
+//! an error of the link.
 
 use super::be::{BandwidthEstimate, Be};
 use super::re::{RateEstimate, Re};
@@ -14,9 +15,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Crb {
-    /// θ: a loss means congestion if the window is more than so many times what the path is thought to hold. 1.4 is from memory, and found
-    /// in no source. With a full buffer of b bandwidth-delay products the ratio at a loss is 1 + b, so that with less than 0.4 of one
-    /// congestion is taken for an error.
+    /// θ: a loss means congestion if the window is more than so many times what the path is thought
+    /// to hold. 1.4 is from memory, and found in no source. With a full buffer of b bandwidth-delay
+    /// products the ratio at a loss is 1 + b, so that with less than 0.4 of one congestion is taken
+    /// for an error.
     pub theta: f64,
     /// By which estimate the path is thought to hold that.
     pub compared: Estimate,
@@ -54,8 +56,7 @@ impl Element<EstimatorKind> for Crb {
     const NAME: &'static str = "crb";
     const LABEL: &'static str = "CRB";
     const SUMMARY: &'static str = "Combined rate and bandwidth: RE while the window is far larger than the path seems to hold, BE otherwise.";
-    const REFERENCE: &'static str =
-        "Wang, Valla, Sanadidi, Ng, Gerla (2002), Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
+    const REFERENCE: &'static str = "Wang, Valla, Sanadidi, Ng, Gerla (2002), Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         if !(self.theta >= 1.0 && self.theta.is_finite()) {
@@ -161,7 +162,8 @@ mod tests {
     /// What the path holds, in segments.
     const PIPE: u64 = 35;
 
-    /// A path of one bandwidth-delay product whose queue holds the rest of the window, ACKs in pairs so that BE reads more than RE.
+    /// A path of one bandwidth-delay product whose queue holds the rest of the window, ACKs in
+    /// pairs so that BE reads more than RE.
     fn at_a_loss(crb: &Crb, window: u64) -> CombinedEstimate {
         let mut estimate = crb.start(&CONTEXT);
         estimate.on_ack(Time::ZERO, &ack(1, RTT_MIN, window));
@@ -183,14 +185,19 @@ mod tests {
 
     #[test]
     fn a_full_buffer_is_congestion_and_an_empty_one_an_error() {
-        // With a buffer of one bandwidth-delay product the ratio at a loss is two, at a random loss one.
-        assert!(takes_it_for_congestion(&at_a_loss(&Crb::default(), 2 * PIPE)));
+        // With a buffer of one bandwidth-delay product the ratio at a loss is two, at a random loss
+        // one.
+        assert!(takes_it_for_congestion(&at_a_loss(
+            &Crb::default(),
+            2 * PIPE
+        )));
         assert!(!takes_it_for_congestion(&at_a_loss(&Crb::default(), PIPE)));
     }
 
     #[test]
     fn in_a_small_buffer_congestion_is_taken_for_an_error() {
-        let full = |buffer: u64| takes_it_for_congestion(&at_a_loss(&Crb::default(), PIPE + buffer));
+        let full =
+            |buffer: u64| takes_it_for_congestion(&at_a_loss(&Crb::default(), PIPE + buffer));
         // θ = 1.4: the buffer has to hold 0.4 of what the path does.
         assert_eq!([4, 12, 17, 30].map(full), [false, false, true, true]);
     }
@@ -221,6 +228,10 @@ mod tests {
         assert!(be.window_after_timeout() > re.window_after_timeout());
         // RE counts the ACK at the edge of its interval, two round trips without a queue, whole.
         let edge = (GAP * 7 / 4).as_seconds() / (RTT_MIN * 2).as_seconds();
-        assert_near(re.window().unwrap(), rate_at(GAP) * RTT_MIN.as_seconds(), edge);
+        assert_near(
+            re.window().unwrap(),
+            rate_at(GAP) * RTT_MIN.as_seconds(),
+            edge,
+        );
     }
 }

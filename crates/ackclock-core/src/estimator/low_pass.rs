@@ -12,32 +12,37 @@ use serde::{Deserialize, Serialize};
 pub struct LowPass {
     /// Which filter.
     pub filter: Filter,
-    /// τ: the time constant of `tustin`; its cut-off frequency is 1/τ. The early papers have 0.5 s (from memory), the constructor of
-    /// the ns-2 module 1 s.
+    /// τ: the time constant of `tustin`; its cut-off frequency is 1/τ. The early papers have 0.5 s
+    /// (from memory), the constructor of the ns-2 module 1 s.
     pub tau: Span,
-    /// m: `tustin` takes a sample of zero whenever τ/m has passed without an ACK. At least 2, since a step of 2τ has no weight left.
+    /// m: `tustin` takes a sample of zero whenever τ/m has passed without an ACK. At least 2, since
+    /// a step of 2τ has no weight left.
     pub virtual_samples: u32,
-    /// What is left of a silence after the last virtual sample is the step of the next sample if it is at least that long; if not, the last
-    /// virtual sample gives its place, a step of τ/m, to the next sample, and what is left over is dropped (as the ns-2 module does, with
-    /// 10 ms).
+    /// What is left of a silence after the last virtual sample is the step of the next sample if it
+    /// is at least that long; if not, the last virtual sample gives its place, a step of τ/m, to
+    /// the next sample, and what is left over is dropped (as the ns-2 module does, with 10 ms).
     pub shortest_step: Span,
-    /// Whether the zeros of a silence are taken when the retransmission timer goes off, and not only at the next ACK (the ns-2 module
-    /// waits for the ACK, so that ssthresh comes from the rate before the silence).
+    /// Whether the zeros of a silence are taken when the retransmission timer goes off, and not
+    /// only at the next ACK (the ns-2 module waits for the ACK, so that ssthresh comes from the
+    /// rate before the silence).
     pub zeros_at_timeout: bool,
 }
 
-/// See [`LowPass::filter`]. Letters: b the sample, b⁻ the one before, b̂ the estimate, Δ the time between the two samples.
+/// See [`LowPass::filter`]. Letters: b the sample, b⁻ the one before, b̂ the estimate, Δ the time
+/// between the two samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Filter {
-    /// b̂ ← ((2τ − Δ) b̂ + Δ (b + b⁻))/(2τ + Δ): first order, made discrete by the bilinear rule (Tustin) with a variable step, and
-    /// with zeros in silence. What the papers describe; type 3 of the ns-2 module.
+    /// b̂ ← ((2τ − Δ) b̂ + Δ (b + b⁻))/(2τ + Δ): first order, made discrete by the bilinear rule
+    /// (Tustin) with a variable step, and with zeros in silence. What the papers describe; type 3
+    /// of the ns-2 module.
     #[default]
     Tustin,
     /// b̂ ← 0.9 b̂ + 0.1 b: type 0 of the ns-2 module.
     #[serde(rename = "ns2_type_0")]
     Ns2Type0,
-    /// b̂ ← (19 b̂ + b + b⁻)/21, which is `tustin` with Δ = τ/10: type 1 of the ns-2 module, its default.
+    /// b̂ ← (19 b̂ + b + b⁻)/21, which is `tustin` with Δ = τ/10: type 1 of the ns-2 module, its
+    /// default.
     #[serde(rename = "ns2_type_1")]
     Ns2Type1,
     /// b̂ ← (29 b̂ + b + b⁻)/31, which is `tustin` with Δ = τ/15: type 2 of the ns-2 module.
@@ -111,7 +116,8 @@ impl Smoothed {
         }
     }
 
-    /// `silence` has passed since the last sample: takes the zeros that belong into it. What is left of it, the step of the next sample.
+    /// `silence` has passed since the last sample: takes the zeros that belong into it. What is
+    /// left of it, the step of the next sample.
     fn pass_silence(&mut self, silence: f64) -> f64 {
         if self.filter != Filter::Tustin {
             return silence;
@@ -135,7 +141,9 @@ impl Smoothed {
     fn feed(&mut self, sample: f64, step: f64) {
         let sum = sample + self.last;
         self.value = match self.filter {
-            Filter::Tustin => ((2.0 * self.tau - step) * self.value + step * sum) / (2.0 * self.tau + step),
+            Filter::Tustin => {
+                ((2.0 * self.tau - step) * self.value + step * sum) / (2.0 * self.tau + step)
+            }
             Filter::Ns2Type0 => 0.9 * self.value + 0.1 * sample,
             Filter::Ns2Type1 => (19.0 * self.value + sum) / 21.0,
             Filter::Ns2Type2 => (29.0 * self.value + sum) / 31.0,
@@ -144,13 +152,15 @@ impl Smoothed {
     }
 }
 
-/// A [`LowPass`] fed by ACKs, from one moment with ACKs to the next. ACKs of one moment are one sample, reckoned anew with each of them.
+/// A [`LowPass`] fed by ACKs, from one moment with ACKs to the next. ACKs of one moment are one
+/// sample, reckoned anew with each of them.
 #[derive(Clone, Debug)]
 pub(super) struct FedByAcks {
     now: Smoothed,
     /// When the present step began.
     before: Smoothed,
-    /// When the present step began and ended. The first ACK is a step of no time: nobody knows since when its data was on the way.
+    /// When the present step began and ended. The first ACK is a step of no time: nobody knows
+    /// since when its data was on the way.
     step: Option<(Time, Time)>,
     zeros_at_timeout: bool,
 }

@@ -1,7 +1,9 @@
-//! Estimators of the rate that a path gives, from the ACKs that come back: one estimator, one file, one line in the list below.
+//! Estimators of the rate that a path gives, from the ACKs that come back: one estimator, one file,
+//! one line in the list below.
 //!
-//! The controls of the Westwood family set ssthresh to what such an estimate says the path holds; a captured connection is looked at
-//! with the very same objects ([`trace`]). An estimator knows no window but the one it is told, and reacts to nothing.
+//! The controls of the Westwood family set ssthresh to what such an estimate says the path holds; a
+//! captured connection is looked at with the very same objects ([`trace`]). An estimator knows no
+//! window but the one it is told, and reacts to nothing.
 
 use crate::registry::{Entry, Kind, NoFacts};
 use crate::units::{Bytes, Span, Time};
@@ -20,7 +22,8 @@ pub mod trace;
 pub mod westwood_linux;
 pub mod westwood_plus;
 
-/// What an ACK tells an estimator. Those that acknowledge less than was acknowledged before are left out.
+/// What an ACK tells an estimator. Those that acknowledge less than was acknowledged before are
+/// left out.
 #[derive(Clone, Copy, Debug)]
 pub struct AckSample {
     /// Cumulatively acknowledged for the first time; zero for a duplicate ACK.
@@ -47,7 +50,8 @@ pub trait RateEstimator: Debug + Send {
     fn rate(&self) -> f64;
     /// Smallest round-trip time, in seconds, as this estimator sees it; `None` before there is one.
     fn rtt_min(&self) -> Option<f64>;
-    /// What the path holds at that rate without a queue, in bytes: the window after a loss learnt from duplicate ACKs.
+    /// What the path holds at that rate without a queue, in bytes: the window after a loss learnt
+    /// from duplicate ACKs.
     fn window(&self) -> Option<f64> {
         self.rtt_min().map(|rtt_min| self.rate() * rtt_min)
     }

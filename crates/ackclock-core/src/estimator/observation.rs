@@ -1,4 +1,5 @@
-//! What estimators take from an ACK: how much it says to have been delivered, and the smallest round-trip time.
+//! What estimators take from an ACK: how much it says to have been delivered, and the smallest
+//! round-trip time.
 
 use super::{AckSample, seconds};
 use crate::scenario::error::{Error, Result};
@@ -12,10 +13,12 @@ use serde::{Deserialize, Serialize};
 pub struct Observation {
     /// How the data is counted that an ACK says to have been delivered.
     pub delivered: Delivered,
-    /// The most segments that one ACK may count for. The ns-2 modules of Westwood count two at most, and so too little where
-    /// ACKs are lost; Linux has no such limit, and neither have we by default.
+    /// The most segments that one ACK may count for. The ns-2 modules of Westwood count two at
+    /// most, and so too little where ACKs are lost; Linux has no such limit, and neither have we by
+    /// default.
     pub at_most: Option<u32>,
-    /// Clock that round-trip times are read from: rounded to its ticks, one at least. ns-2 of 2002 has 0.1 s. By default they are exact.
+    /// Clock that round-trip times are read from: rounded to its ticks, one at least. ns-2 of 2002
+    /// has 0.1 s. By default they are exact.
     pub tick: Option<Span>,
 }
 
@@ -23,8 +26,8 @@ pub struct Observation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivered {
-    /// By duplicate and cumulative ACKs, as the papers do (AckedCount): a duplicate ACK stands for one segment, which the cumulative
-    /// ACK that follows does not count again.
+    /// By duplicate and cumulative ACKs, as the papers do (AckedCount): a duplicate ACK stands for
+    /// one segment, which the cumulative ACK that follows does not count again.
     #[default]
     DuplicateAcks,
     /// By all that the transport knows, SACK included.
@@ -78,7 +81,8 @@ impl Observer {
         }
     }
 
-    /// Bytes that the ACK says to have been delivered. The first ACK says what round trips take, and what comes later is counted from it on.
+    /// Bytes that the ACK says to have been delivered. The first ACK says what round trips take,
+    /// and what comes later is counted from it on.
     pub fn take(&mut self, ack: &AckSample) -> f64 {
         if let Some(rtt) = ack.rtt.map(|rtt| seconds(self.read(rtt))) {
             self.rtt_min = Some(self.rtt_min.map_or(rtt, |least| least.min(rtt)));
@@ -110,7 +114,8 @@ impl Observer {
 
 /// AckedCount (Mascolo, Casetti, Gerla, Sanadidi, Wang, "TCP Westwood", Mobicom 2001), in bytes.
 ///
-/// An ACK of exactly one segment is never reduced, so that each partial ACK that advances by one counts one too many.
+/// An ACK of exactly one segment is never reduced, so that each partial ACK that advances by one
+/// counts one too many.
 #[derive(Clone, Debug)]
 pub(super) struct AckedCount {
     mss: u64,
@@ -149,7 +154,10 @@ mod tests {
 
     fn counts(advances: &[u64]) -> Vec<u64> {
         let mut counter = AckedCount::new(Bytes(1));
-        advances.iter().map(|&segments| counter.count(segments)).collect()
+        advances
+            .iter()
+            .map(|&segments| counter.count(segments))
+            .collect()
     }
 
     #[test]
@@ -188,7 +196,8 @@ mod tests {
         };
         let counted = |observation: &Observation| {
             let mut observer = Observer::new(observation, Bytes(1000));
-            [(7000, 7000), (5000, 3000)].map(|(acked, delivered)| observer.take(&ack(acked, delivered, 0)))
+            [(7000, 7000), (5000, 3000)]
+                .map(|(acked, delivered)| observer.take(&ack(acked, delivered, 0)))
         };
         assert_eq!(
             [&plain, &sack, &clamped].map(counted),

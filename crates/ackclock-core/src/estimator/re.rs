@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Re {
-    /// T: over how long a time a sample is taken. By default the smoothed round-trip time, which is a guess: the paper of 2002 that
-    /// compares RE with BE says T = RTT for one figure.
+    /// T: over how long a time a sample is taken. By default the smoothed round-trip time, which is
+    /// a guess: the paper of 2002 that compares RE with BE says T = RTT for one figure.
     pub interval: Option<Span>,
     /// How samples are smoothed.
     pub low_pass: LowPass,
@@ -29,8 +29,7 @@ impl Element<EstimatorKind> for Re {
     const LABEL: &'static str = "RE";
     const SUMMARY: &'static str =
         "Rate estimate: at each ACK what was delivered over the last T, through a low-pass filter.";
-    const REFERENCE: &'static str =
-        "Wang, Valla, Sanadidi, Ng, Gerla (2002), Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
+    const REFERENCE: &'static str = "Wang, Valla, Sanadidi, Ng, Gerla (2002), Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if self.interval == Some(Span::ZERO) {

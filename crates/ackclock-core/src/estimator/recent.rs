@@ -22,7 +22,8 @@ struct Moment {
 pub(super) struct Sum {
     /// Delivered later than `span` before the last ACK.
     pub bytes: f64,
-    /// From the last ACK before these to the last of all, in seconds; the whole history where there is none.
+    /// From the last ACK before these to the last of all, in seconds; the whole history where there
+    /// is none.
     pub reach: f64,
 }
 
@@ -65,7 +66,8 @@ impl Recent {
         }
     }
 
-    /// Forgets what lies so far back that no sum will be asked for it: spans may grow fourfold from one ACK to the next.
+    /// Forgets what lies so far back that no sum will be asked for it: spans may grow fourfold from
+    /// one ACK to the next.
     pub fn forget_far_beyond(&mut self, span: Span) {
         self.forget_beyond(span * 4);
     }

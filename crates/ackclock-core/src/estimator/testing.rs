@@ -57,5 +57,8 @@ pub fn rate_at(gap: Span) -> f64 {
 }
 
 pub fn assert_near(ours: f64, theirs: f64, share: f64) {
-    assert!((ours / theirs - 1.0).abs() <= share, "{ours} is not {theirs}");
+    assert!(
+        (ours / theirs - 1.0).abs() <= share,
+        "{ours} is not {theirs}"
+    );
 }

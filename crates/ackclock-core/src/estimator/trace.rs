@@ -27,7 +27,8 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// What an ACK tells an estimator; `None` for one that acknowledges less than was acknowledged before.
+    /// What an ACK tells an estimator; `None` for one that acknowledges less than was acknowledged
+    /// before.
     pub fn follow(&mut self, ack: &TracedAck) -> Option<AckSample> {
         let advance = self.last.map_or(0, |last| ack.number.wrapping_sub(last));
         if advance > u32::MAX / 2 {
@@ -46,7 +47,10 @@ impl Follower {
 }
 
 /// The estimate after each ACK, in bytes per second.
-pub fn rates(estimator: &mut dyn RateEstimator, acks: impl IntoIterator<Item = TracedAck>) -> Vec<f64> {
+pub fn rates(
+    estimator: &mut dyn RateEstimator,
+    acks: impl IntoIterator<Item = TracedAck>,
+) -> Vec<f64> {
     let mut follower = Follower::default();
     acks.into_iter()
         .map(|ack| {

@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WestwoodLinux {
-    /// Jiffies per second, HZ: that of the kernel to be compared with (`CONFIG_HZ`). What is cut off in whole bytes per jiffy makes the
-    /// estimate stay below the truth by up to 14 HZ bytes per second.
+    /// Jiffies per second, HZ: that of the kernel to be compared with (`CONFIG_HZ`). What is cut
+    /// off in whole bytes per jiffy makes the estimate stay below the truth by up to 14 HZ bytes
+    /// per second.
     pub hz: u32,
 }
 
@@ -27,8 +28,7 @@ impl Default for WestwoodLinux {
 impl Element<EstimatorKind> for WestwoodLinux {
     const NAME: &'static str = "westwood_linux";
     const LABEL: &'static str = "Westwood+ of Linux";
-    const SUMMARY: &'static str =
-        "Westwood+ in the integer arithmetic of Linux: two filters of gain 1/8 in a row, bytes per jiffy.";
+    const SUMMARY: &'static str = "Westwood+ in the integer arithmetic of Linux: two filters of gain 1/8 in a row, bytes per jiffy.";
     const REFERENCE: &'static str = "Linux, net/ipv4/tcp_westwood.c";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
@@ -87,7 +87,8 @@ pub struct LinuxEstimate {
     rate: u64,
     rtt: u64,
     rtt_min: u64,
-    /// At the beginning and after a timeout: the next ACK's round-trip time is the smallest, whatever it is.
+    /// At the beginning and after a timeout: the next ACK's round-trip time is the smallest,
+    /// whatever it is.
     relearn_rtt_min: bool,
 }
 
@@ -133,7 +134,8 @@ impl RateEstimator for LinuxEstimate {
         };
         self.relearn_rtt_min = false;
         if let Some(rtt) = ack.rtt.filter(|&rtt| rtt > Span::ZERO) {
-            self.rtt = (u128::from(rtt.as_nanos()) * u128::from(self.hz)).div_ceil(1_000_000_000) as u64;
+            self.rtt =
+                (u128::from(rtt.as_nanos()) * u128::from(self.hz)).div_ceil(1_000_000_000) as u64;
         }
     }
 
@@ -209,7 +211,8 @@ mod tests {
     fn the_first_sample_is_taken_as_it_is() {
         let mut estimate = start(1000);
         feed(&mut estimate, 0, 102, 100, RTT);
-        // 101 jiffies have passed, more than the round trip of 100; the first ACK counts nothing, the last belongs to the next.
+        // 101 jiffies have passed, more than the round trip of 100; the first ACK counts nothing,
+        // the last belongs to the next.
         assert_eq!(estimate.rate, 100 * 100 / 101);
         assert_eq!(estimate.bytes, 100);
     }

@@ -1,4 +1,5 @@
-//! Westwood+: one sample per round trip, which compressed ACKs cannot raise, through a filter of constant gain.
+//! Westwood+: one sample per round trip, which compressed ACKs cannot raise, through a filter of
+//! constant gain.
 
 use super::observation::{Observation, Observer};
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator, seconds};
@@ -15,7 +16,8 @@ use serde::{Deserialize, Serialize};
 pub struct WestwoodPlus {
     /// What the estimate keeps of its value at each sample.
     pub kept: f64,
-    /// A sample takes the last round-trip time, but no less than this. Linux has 50 ms; the papers have no such bound.
+    /// A sample takes the last round-trip time, but no less than this. Linux has 50 ms; the papers
+    /// have no such bound.
     pub shortest: Span,
     /// What is taken from each ACK.
     pub observation: Observation,
@@ -144,7 +146,8 @@ mod tests {
             (0..7).for_each(|_| stream.ack(Span::from_micros(80), 1));
             stream.ack(Span::from_micros(16_000 - 7 * 80), 1);
         }
-        // A sample ends with the first ACK after a round trip, which begins a train: it is five whole ones.
+        // A sample ends with the first ACK after a round trip, which begins a train: it is five
+        // whole ones.
         assert_near(stream.estimator.rate(), rate_at(Span::from_millis(2)), 1e-9);
     }
 

@@ -6,8 +6,8 @@
 //! avg_i = (c_i + … + c_{i−M+1}) / M,   fed back: min(avg_i, …, avg_{i−N+1})
 //! ```
 //!
-//! When capacity changes slowly this is the capacity of now; when it changes much faster than the means are long, the mean capacity; in between, about the
-//! smallest capacity.
+//! When capacity changes slowly this is the capacity of now; when it changes much faster than the
+//! means are long, the mean capacity; in between, about the smallest capacity.
 
 use super::sliding_mean::SlidingMean;
 use super::{FeedbackAlgorithm, FeedbackKind, check_number};
@@ -25,10 +25,12 @@ use std::collections::VecDeque;
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "m": 7, "n": 49 }))]
 pub struct Effcap {
-    /// M: each mean is of so many measurements, at least one. About a round trip of them is advised.
+    /// M: each mean is of so many measurements, at least one. About a round trip of them is
+    /// advised.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub m: u32,
-    /// N: the smallest of so many means is taken, at least one. Some round trips of them are advised.
+    /// N: the smallest of so many means is taken, at least one. Some round trips of them are
+    /// advised.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub n: u32,
 }
@@ -62,15 +64,20 @@ struct SmallestMean {
     mean: SlidingMean,
     /// Means so far.
     count: u64,
-    /// Those of the last N means that no later one undercuts, with their numbers: they rise from front to back, and the first is the
-    /// smallest. Each comes and goes once, so that a measurement costs the same for any N.
+    /// Those of the last N means that no later one undercuts, with their numbers: they rise from
+    /// front to back, and the first is the smallest. Each comes and goes once, so that a
+    /// measurement costs the same for any N.
     rising: VecDeque<(u64, u64)>,
 }
 
 impl FeedbackAlgorithm for SmallestMean {
     fn feed_back(&mut self, measured: BitRate) -> BitRate {
         let mean = self.mean.push(measured);
-        while self.rising.back().is_some_and(|&(_, earlier)| earlier >= mean) {
+        while self
+            .rising
+            .back()
+            .is_some_and(|&(_, earlier)| earlier >= mean)
+        {
             self.rising.pop_back();
         }
         self.rising.push_back((self.count, mean));

@@ -1,7 +1,9 @@
-//! Feedback algorithms: what a hop tells a source of the capacity it measures, so that the source sends at a rate of its own instead of
-//! filling a queue to find it. One algorithm, one file, one line in the list below.
+//! Feedback algorithms: what a hop tells a source of the capacity it measures, so that the source
+//! sends at a rate of its own instead of filling a queue to find it. One algorithm, one file, one
+//! line in the list below.
 //!
-//! A link that follows such feedback ([`link::feedback`](crate::link::feedback)) owns the algorithm, measures, and waits for the delay.
+//! A link that follows such feedback ([`link::feedback`](crate::link::feedback)) owns the
+//! algorithm, measures, and waits for the delay.
 
 use crate::registry::{Entry, Kind, NoFacts};
 use crate::scenario::error::{Error, Result};
@@ -14,10 +16,11 @@ pub mod mean;
 pub mod percentile;
 mod sliding_mean;
 
-/// Makes a rate to feed back of the measurements so far. It depends on finitely many of them, so that a long silence need not be gone through.
+/// Makes a rate to feed back of the measurements so far. It depends on finitely many of them, so
+/// that a long silence need not be gone through.
 pub trait FeedbackAlgorithm: Debug + Send {
-    /// The capacity has been measured once more: what is fed back from now on. The first measurements of all are fewer than an algorithm
-    /// asks for; it uses those there are.
+    /// The capacity has been measured once more: what is fed back from now on. The first
+    /// measurements of all are fewer than an algorithm asks for; it uses those there are.
     fn feed_back(&mut self, measured: BitRate) -> BitRate;
     /// On how many measurements, the last one included, the answer depends at most.
     fn memory(&self) -> u64;

@@ -16,7 +16,8 @@ use std::collections::VecDeque;
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "percentile": "5 %", "n": 50 }))]
 pub struct Percentile {
-    /// How much of the means is not larger than what is fed back (nearest rank): `"0 %"` is the smallest of them, `"50 %"` the median.
+    /// How much of the means is not larger than what is fed back (nearest rank): `"0 %"` is the
+    /// smallest of them, `"50 %"` the median.
     pub percentile: Probability,
     /// Each mean is of so many measurements, at least one.
     #[serde(default = "one")]
@@ -78,7 +79,8 @@ impl FeedbackAlgorithm for Ranked {
         let place = self.sorted.partition_point(|&one| one < mean);
         self.sorted.insert(place, mean);
         let rank =
-            libm::ceil(self.parameters.percentile.get() * self.sorted.len() as f64 - ROUNDING) as usize;
+            libm::ceil(self.parameters.percentile.get() * self.sorted.len() as f64 - ROUNDING)
+                as usize;
         BitRate::from_bit_per_s(self.sorted[rank.saturating_sub(1)])
     }
     fn memory(&self) -> u64 {

@@ -3,7 +3,8 @@
 use crate::units::BitRate;
 use std::collections::VecDeque;
 
-/// Takes one addition and one subtraction a measurement; in whole numbers, so that it forgets without a trace.
+/// Takes one addition and one subtraction a measurement; in whole numbers, so that it forgets
+/// without a trace.
 #[derive(Debug)]
 pub(super) struct SlidingMean {
     length: usize,

@@ -34,10 +34,15 @@ fn means(measured: &[u64], (m, n): (usize, usize), i: usize) -> Vec<u64> {
 fn every() -> Vec<Value> {
     let samples_of = |entry: &Entry<FeedbackKind>| {
         let mut found = samples(&(entry.schema)());
-        found.iter_mut().for_each(|tree| tree["kind"] = entry.name.into());
+        found
+            .iter_mut()
+            .for_each(|tree| tree["kind"] = entry.name.into());
         found
     };
-    FeedbackKind::entries().iter().flat_map(samples_of).collect()
+    FeedbackKind::entries()
+        .iter()
+        .flat_map(samples_of)
+        .collect()
 }
 
 fn rates() -> impl Strategy<Value = Vec<u64>> {
@@ -81,8 +86,8 @@ proptest! {
         prop_assert!(short.iter().zip(&long).all(|(short, long)| long <= short));
     }
 
-    /// What is fed back lies between the smallest and the largest measurement, a constant stays as it is, nothing depends on more than the
-    /// memory, and what has been cleared is as new.
+    /// What is fed back lies between the smallest and the largest measurement, a constant stays as
+    /// it is, nothing depends on more than the memory, and what has been cleared is as new.
     #[test]
     fn every_algorithm_keeps_the_contract(measured in rates(), constant: u64) {
         for tree in every() {
@@ -114,5 +119,8 @@ fn numbers_of_measurements_are_checked() {
         error(json!({ "kind": "effcap", "m": 7, "n": 0 })),
         "out-of-range n"
     );
-    assert_eq!(error(json!({ "kind": "mean", "m": 2_000_000 })), "out-of-range m");
+    assert_eq!(
+        error(json!({ "kind": "mean", "m": 2_000_000 })),
+        "out-of-range m"
+    );
 }

@@ -1,4 +1,5 @@
-//! How packets get from the queue to a shared medium: the head of the line waits until the medium says that it is over.
+//! How packets get from the queue to a shared medium: the head of the line waits until the medium
+//! says that it is over.
 
 use super::service::Service;
 use super::{Cold, Hop};
@@ -68,7 +69,8 @@ impl Contending {
             Line::InOrder {
                 admission, waiting, ..
             } => {
-                // How long it will take nobody knows: those two are zero, and limits in time are refused.
+                // How long it will take nobody knows: those two are zero, and limits in time are
+                // refused.
                 let occupancy = Occupancy {
                     waiting: waiting.backlog(),
                     in_service,
@@ -168,8 +170,8 @@ impl Hop {
         }
     }
 
-    /// The size of a packet that has come to an empty line and for which access to the medium has not
-    /// been requested yet. To be called after each packet of a hop that is a
+    /// The size of a packet that has come to an empty line and for which access to the medium has
+    /// not been requested yet. To be called after each packet of a hop that is a
     /// [contender](Hop::contender).
     pub fn request_access(&mut self) -> Option<(ContenderId, Bytes)> {
         match &mut self.cold.service {

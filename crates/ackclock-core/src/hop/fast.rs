@@ -1,5 +1,5 @@
-//! The fast path: a packet of most hops is answered at arrival, and past an idle link without a look at
-//! the packet or at the cold part of the hop.
+//! The fast path: a packet of most hops is answered at arrival, and past an idle link without a
+//! look at the packet or at the cold part of the hop.
 //!
 //! Nothing here decides anything that the stages of `hop.rs` would decide otherwise.
 
@@ -12,17 +12,17 @@ use crate::units::{Span, Time};
 /// How packets get through a hop.
 #[derive(Debug)]
 pub(super) enum Path {
-    /// Stage by stage: impairments, services that are observed, a discipline that decides when the link
-    /// asks, or a medium.
+    /// Stage by stage: impairments, services that are observed, a discipline that decides when the
+    /// link asks, or a medium.
     Reference,
-    /// The queue keeps the order of arrival and nothing else decides on a packet: its departure is known
-    /// when it comes.
+    /// The queue keeps the order of arrival and nothing else decides on a packet: its departure is
+    /// known when it comes.
     InOrder,
-    /// As [`Path::InOrder`], and the link has one rate and drop-tail lets at least one packet in. So an
-    /// idle link takes `service_ns` for a packet of `size` bytes, the size that came last.
+    /// As [`Path::InOrder`], and the link has one rate and drop-tail lets at least one packet in.
+    /// So an idle link takes `service_ns` for a packet of `size` bytes, the size that came last.
     ConstantRate {
-        /// Packets that have passed the idle link and are not yet in the hop's counts. Each has departed
-        /// or is inside, so [`Hop::flush_counters`] comes before this overflows.
+        /// Packets that have passed the idle link and are not yet in the hop's counts. Each has
+        /// departed or is inside, so [`Hop::flush_counters`] comes before this overflows.
         passed: u32,
         service_ns: u32,
         size: u16,
@@ -88,7 +88,10 @@ impl Hop {
         let done = now + Span::from_nanos((*service_ns).into());
         self.free_at = done;
         let at = done + self.delay;
-        if until.is_some_and(|until| at <= until) && self.ordered.is_empty() && self.departed != u16::MAX {
+        if until.is_some_and(|until| at <= until)
+            && self.ordered.is_empty()
+            && self.departed != u16::MAX
+        {
             self.departed += 1;
             return Some(Arrival::Released(at));
         }
@@ -106,7 +109,9 @@ impl Hop {
         context: &mut Context<'_>,
     ) -> Arrival {
         if let Path::ConstantRate {
-            passed, size: cached, ..
+            passed,
+            size: cached,
+            ..
         } = self.path
             && (passed != 0 || size != cached)
         {
@@ -128,8 +133,8 @@ impl Hop {
         Arrival::Kept(at)
     }
 
-    /// [`Hop::handle_packet`] behind packets that have passed the idle link, or for one of a size that is
-    /// not the one cached.
+    /// [`Hop::handle_packet`] behind packets that have passed the idle link, or for one of a size
+    /// that is not the one cached.
     #[inline(never)]
     fn handle_out_of_date(
         &mut self,
@@ -156,8 +161,8 @@ impl Hop {
         };
     }
 
-    /// Adds what [`Hop::pass_idle`] and [`Hop::poll_ahead`] have counted to the hop's counts, and brings
-    /// queue and link to where the packets passed have left them.
+    /// Adds what [`Hop::pass_idle`] and [`Hop::poll_ahead`] have counted to the hop's counts, and
+    /// brings queue and link to where the packets passed have left them.
     pub(super) fn flush_counters(&mut self) {
         let cold = &mut *self.cold;
         cold.counts.departures += u64::from(std::mem::take(&mut self.departed));
@@ -208,7 +213,8 @@ impl Hop {
         }
     }
 
-    /// The packet that leaves next, of those that keep their order: for a driver that fetches ahead.
+    /// The packet that leaves next, of those that keep their order: for a driver that fetches
+    /// ahead.
     #[inline(always)]
     pub fn first<'a>(&self, packets: &'a PacketPool) -> Option<&'a Packet> {
         self.ordered.front(packets)

@@ -62,7 +62,8 @@ impl Impairments {
 
 pub(super) type Lateness = (Span, Overtaking);
 
-/// Shows a packet to the impairments in their order: what is left of it (none, one or two), and how much later it arrives.
+/// Shows a packet to the impairments in their order: what is left of it (none, one or two), and how
+/// much later it arrives.
 pub(super) fn judge(
     impairments: &mut [Box<dyn Impairment>],
     duplicates: &mut u64,

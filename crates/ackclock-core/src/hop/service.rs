@@ -53,8 +53,8 @@ impl Service {
             Service::Scheduled(scheduled) => scheduled.in_service(),
         }
     }
-    /// How many packets the line holds. Of one that keeps the order none: those it has admitted are on
-    /// their way already.
+    /// How many packets the line holds. Of one that keeps the order none: those it has admitted are
+    /// on their way already.
     pub(super) fn held(&self) -> u64 {
         match self {
             Service::InOrder(_) => 0,
@@ -87,7 +87,8 @@ impl Sending {
     }
 }
 
-/// Behind a discipline that keeps the order: what the link has been given and has not sent at the last catching up.
+/// Behind a discipline that keeps the order: what the link has been given and has not sent at the
+/// last catching up.
 #[derive(Debug)]
 pub(super) struct InOrder {
     /// The packet in service, if there is one.
@@ -100,7 +101,8 @@ pub(super) struct InOrder {
     admission: Box<dyn Admission>,
     waiting: VecDeque<Sending>,
     bytes: u64,
-    /// Whether the discipline is told of every service, and since when then the packet in service has been the first.
+    /// Whether the discipline is told of every service, and since when then the packet in service
+    /// has been the first.
     observed: bool,
     first_since: Time,
 }
@@ -146,7 +148,8 @@ impl Server {
         }
     }
 
-    /// Gives the link a packet: when it will have been sent, and be free. What never will takes no time of `given`.
+    /// Gives the link a packet: when it will have been sent, and be free. What never will takes no
+    /// time of `given`.
     #[inline(always)]
     pub(super) fn serve(&mut self, free_at: &mut Time, start: Time, size: Bytes) -> Time {
         let done = match &mut self.link {
@@ -190,8 +193,8 @@ impl Server {
         matches!(&self.link, Serving::Constant(link) if link.rate(Time::ZERO) > BitRate::ZERO)
     }
 
-    /// How long a packet of `size` takes from an idle link in whole nanoseconds, if the link is constant
-    /// and 32 bits hold it.
+    /// How long a packet of `size` takes from an idle link in whole nanoseconds, if the link is
+    /// constant and 32 bits hold it.
     pub(super) fn whole_nanos(&mut self, size: u16) -> Option<u32> {
         match &mut self.link {
             Serving::Constant(link) => link.whole_nanos(size.into()),
@@ -199,8 +202,8 @@ impl Server {
         }
     }
 
-    /// Packets of the size that [`Server::whole_nanos`] was asked for have passed the idle link, for
-    /// `nanos` in all, the last one until `free_at`.
+    /// Packets of the size that [`Server::whole_nanos`] was asked for have passed the idle link,
+    /// for `nanos` in all, the last one until `free_at`.
     pub(super) fn note_idle(&mut self, free_at: Time, nanos: u64) {
         self.given = self.given + Span::from_nanos(nanos);
         if let Serving::Constant(link) = &mut self.link {
@@ -223,7 +226,8 @@ impl InOrder {
         }
     }
 
-    /// All that was unsent has been sent; then one more has been given to the idle link, and nothing since.
+    /// All that was unsent has been sent; then one more has been given to the idle link, and
+    /// nothing since.
     pub(super) fn note_last(&mut self, last: Sending) {
         self.waiting.clear();
         self.bytes = 0;
@@ -248,7 +252,8 @@ impl InOrder {
         }
     }
 
-    /// Takes a packet in and gives it to the link: when it will have been sent, `None` if it has been dropped.
+    /// Takes a packet in and gives it to the link: when it will have been sent, `None` if it has
+    /// been dropped.
     #[inline(always)]
     pub(super) fn pass(
         &mut self,
@@ -275,7 +280,13 @@ impl InOrder {
 
     /// Not inlined, so that what a call through a pointer needs in memory stays off the common way.
     #[inline(never)]
-    pub(super) fn ask(&mut self, now: Time, id: PacketId, free_at: Time, context: &mut Context<'_>) -> bool {
+    pub(super) fn ask(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        free_at: Time,
+        context: &mut Context<'_>,
+    ) -> bool {
         let occupancy = self.occupancy(now, free_at);
         if self.unsent == 0 {
             self.first_since = now; // if it may

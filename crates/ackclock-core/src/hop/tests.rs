@@ -94,7 +94,8 @@ struct Bench {
     departures: Vec<(Time, u64)>,
     /// When to come back.
     alarm: Time,
-    /// The hop catches up once in that many arrivals, and then counts are checked: meanwhile what the fast path has yet to count piles up.
+    /// The hop catches up once in that many arrivals, and then counts are checked: meanwhile what
+    /// the fast path has yet to count piles up.
     every: u64,
     /// How long after its arrival a packet may leave for the hop to release it at once.
     ahead: Option<Span>,
@@ -178,8 +179,8 @@ impl Bench {
     }
 }
 
-/// Drives a hop until nothing more will happen, waking up late by `lateness` (in turn). Without lateness: the clock that jumps.
-/// `at_each` is called after every event.
+/// Drives a hop until nothing more will happen, waking up late by `lateness` (in turn). Without
+/// lateness: the clock that jumps. `at_each` is called after every event.
 fn drive(
     description: &Description,
     arrivals: &Arrivals,
@@ -289,9 +290,13 @@ fn impairments(with_reordering: bool) -> impl Strategy<Value = Vec<Value>> {
     prop::collection::vec(one, 0..4)
 }
 fn hops(with_reordering: bool) -> impl Strategy<Value = Description> {
-    let delays = prop_oneof![Just(Span::ZERO), (0..20_000_u64).prop_map(Span::from_micros)];
-    (links(), queues(), impairments(with_reordering), delays)
-        .prop_map(|(link, queue, impairments, delay)| Description::new(link, queue, impairments, delay))
+    let delays = prop_oneof![
+        Just(Span::ZERO),
+        (0..20_000_u64).prop_map(Span::from_micros)
+    ];
+    (links(), queues(), impairments(with_reordering), delays).prop_map(
+        |(link, queue, impairments, delay)| Description::new(link, queue, impairments, delay),
+    )
 }
 /// Hops that packets may pass on the fast path.
 fn plain_hops() -> impl Strategy<Value = Description> {
@@ -318,7 +323,8 @@ fn arrivals() -> impl Strategy<Value = Arrivals> {
     })
 }
 
-/// First in, first out with room for so many packets, as a discipline that decides when the link asks.
+/// First in, first out with room for so many packets, as a discipline that decides when the link
+/// asks.
 #[derive(Debug)]
 struct Shelf(Fifo, u64);
 impl Queue for Shelf {
@@ -345,7 +351,13 @@ struct Observing {
     noted: Arc<Mutex<Vec<(Time, Time)>>>,
 }
 impl Admission for Observing {
-    fn admit(&mut self, now: Time, id: PacketId, found: &Occupancy, context: &mut Context<'_>) -> bool {
+    fn admit(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        found: &Occupancy,
+        context: &mut Context<'_>,
+    ) -> bool {
         let noted = self.noted.lock().unwrap();
         let served = self.admitted - found.waiting.packets - found.in_service.packets;
         assert_eq!(
@@ -370,8 +382,10 @@ impl Admission for Observing {
 }
 
 proptest! {
-    /// Who observes services is told of each packet that has been sent, one after the other, however the hop is driven and whatever is in front of or behind it. A service
-    /// begins when the one before has ended, or else when its packet came, and takes as long as the link takes: waiting is no part of it.
+    /// Who observes services is told of each packet that has been sent, one after the other,
+    /// however the hop is driven and whatever is in front of or behind it. A service begins when
+    /// the one before has ended, or else when its packet came, and takes as long as the link takes:
+    /// waiting is no part of it.
     #[test]
     fn services_are_noted_one_by_one(
         hop in hops(true),
@@ -410,8 +424,9 @@ proptest! {
         prop_assert_eq!(&noted, &notes(&lateness, every).1, "late");
     }
 
-    /// A discipline that decides when the link asks, but keeps the order, is served like one that decides on arrival: the two ways
-    /// through a hop give the same departures, drops and counts, under a punctual and under a late clock.
+    /// A discipline that decides when the link asks, but keeps the order, is served like one that
+    /// decides on arrival: the two ways through a hop give the same departures, drops and counts,
+    /// under a punctual and under a late clock.
     #[test]
     fn both_ways_through_a_hop_agree(
         hop in hops(true),
@@ -466,7 +481,8 @@ proptest! {
         }
     }
 
-    /// Conservation (checked at every event by the bench); whatever came has left or was dropped in the end.
+    /// Conservation (checked at every event by the bench); whatever came has left or was dropped in
+    /// the end.
     #[test]
     fn packets_are_conserved(hop in hops(true), arrivals in arrivals()) {
         let bench = jump(&hop, &arrivals);
@@ -509,7 +525,8 @@ proptest! {
         });
     }
 
-    /// One element, two clocks: who wakes up late sees the same departures and drops, to the nanosecond.
+    /// One element, two clocks: who wakes up late sees the same departures and drops, to the
+    /// nanosecond.
     #[test]
     fn a_late_clock_changes_nothing(
         hop in hops(true),
@@ -523,7 +540,8 @@ proptest! {
         prop_assert_eq!(jumping.hop.counters(), sleeping.hop.counters());
     }
 
-    /// Nothing leaves before it can have been sent and have travelled; without reordering, in the order of arrival.
+    /// Nothing leaves before it can have been sent and have travelled; without reordering, in the
+    /// order of arrival.
     #[test]
     fn causes_come_before_effects_and_order_is_kept(hop in hops(false), arrivals in arrivals()) {
         let mut last_polled = Time::ZERO;
@@ -559,7 +577,8 @@ proptest! {
             let within = match unit {
                 "packets" => held.packets <= limit,
                 "kB" => held.bytes <= Bytes(limit * 1000),
-                // What waits in front of the last packet is sent within the limit (and what is left of the one in service).
+                // What waits in front of the last packet is sent within the limit (and what is left
+                // of the one in service).
                 _ => {
                     let in_front = held.bytes.saturating_sub(Bytes(1500 * (1 + u64::from(counts))));
                     rate.serialization(in_front) <= Span::from_millis(limit)

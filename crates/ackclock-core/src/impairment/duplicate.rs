@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 pub struct Duplicate {
     /// With which probability a packet is followed by a copy of itself.
     pub probability: Probability,
-    /// Where in the hop: before the queue the copy takes room in the buffer and capacity of the link like the first.
+    /// Where in the hop: before the queue the copy takes room in the buffer and capacity of the
+    /// link like the first.
     #[serde(default = "Side::after_link")]
     pub side: Side,
     /// Which packets.
@@ -26,7 +27,8 @@ pub struct Duplicate {
 impl Element<ImpairmentKind> for Duplicate {
     const NAME: &'static str = "duplicate";
     const LABEL: &'static str = "duplication";
-    const SUMMARY: &'static str = "Sends a copy right behind a packet, with the same probability for each.";
+    const SUMMARY: &'static str =
+        "Sends a copy right behind a packet, with the same probability for each.";
     const REFERENCE: &'static str =
         "Bernoulli trials, one draw per packet: runs at different probabilities share them";
 
@@ -77,7 +79,9 @@ mod tests {
         let (p, n) = (0.03, 200_000);
         let mut duplicate = tests::build(json!({ "kind": "duplicate", "probability": p }));
         let verdicts = (0..n).map(|_| duplicate.judge(Time::ZERO, &packet()));
-        let copies = verdicts.filter(|verdict| *verdict == Verdict::Duplicate).count() as f64;
+        let copies = verdicts
+            .filter(|verdict| *verdict == Verdict::Duplicate)
+            .count() as f64;
         let expected = f64::from(n) * p;
         assert!(
             (copies - expected).abs() < 4.0 * libm::sqrt(expected * (1.0 - p)),

@@ -1,4 +1,5 @@
-//! Loss in bursts: a channel that is good or bad, moves from packet to packet, and loses packets with the probability of its state.
+//! Loss in bursts: a channel that is good or bad, moves from packet to packet, and loses packets
+//! with the probability of its state.
 
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
@@ -9,8 +10,8 @@ use crate::units::{Probability, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Parameters. With the defaults, bursts of loss last 1/`bad_to_good` packets on average, and the share
-/// `good_to_bad`/(`good_to_bad` + `bad_to_good`) of all packets is lost.
+/// Parameters. With the defaults, bursts of loss last 1/`bad_to_good` packets on average, and the
+/// share `good_to_bad`/(`good_to_bad` + `bad_to_good`) of all packets is lost.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GilbertElliott {
@@ -39,8 +40,10 @@ fn certain() -> Probability {
 impl Element<ImpairmentKind> for GilbertElliott {
     const NAME: &'static str = "gilbert_elliott";
     const LABEL: &'static str = "Gilbert-Elliott loss";
-    const SUMMARY: &'static str = "Loses packets in bursts: a two-state channel that moves with each packet.";
-    const REFERENCE: &'static str = "Gilbert 1960; Elliott 1963, Bell System Technical Journal 39 and 42";
+    const SUMMARY: &'static str =
+        "Loses packets in bursts: a two-state channel that moves with each packet.";
+    const REFERENCE: &'static str =
+        "Gilbert 1960; Elliott 1963, Bell System Technical Journal 39 and 42";
 
     fn facts(&self) -> ImpairmentFacts {
         let bad = self.share_of_bad().get();
@@ -90,7 +93,8 @@ impl Impairment for GilbertElliottImpairment {
         } else {
             (parameters.loss_in_good, parameters.good_to_bad)
         };
-        // Two draws for every packet, whatever the parameters, so that runs at different parameters share them.
+        // Two draws for every packet, whatever the parameters, so that runs at different parameters
+        // share them.
         let lost = self.stream.chance(loss);
         self.bad ^= self.stream.chance(leave);
         if lost { Verdict::Drop } else { Verdict::Pass }
@@ -133,11 +137,15 @@ mod tests {
             "{mean} over {} bursts",
             bursts.len()
         );
-        // Variance of the share of a two-state chain with correlation λ = 1 − p − r from packet to packet.
+        // Variance of the share of a two-state chain with correlation λ = 1 − p − r from packet to
+        // packet.
         let (share, lambda) = (p / (p + r), 1.0 - p - r);
         let sigma = libm::sqrt(share * (1.0 - share) / n as f64 * (1.0 + lambda) / (1.0 - lambda));
         let observed = losses.iter().filter(|&&lost| lost).count() as f64 / n as f64;
-        assert!((observed - share).abs() < 4.0 * sigma, "{observed} for {share}");
+        assert!(
+            (observed - share).abs() < 4.0 * sigma,
+            "{observed} for {share}"
+        );
     }
 
     #[test]

@@ -26,7 +26,8 @@ pub struct IidLoss {
 impl Element<ImpairmentKind> for IidLoss {
     const NAME: &'static str = "iid_loss";
     const LABEL: &'static str = "independent loss";
-    const SUMMARY: &'static str = "Loses each packet with the same probability, independently of all others.";
+    const SUMMARY: &'static str =
+        "Loses each packet with the same probability, independently of all others.";
     const REFERENCE: &'static str =
         "Bernoulli trials, one draw per packet: runs at different probabilities share them";
 
@@ -83,7 +84,10 @@ mod tests {
     fn the_share_lost_is_the_probability() {
         let n = 200_000;
         for p in [0.005, 0.05, 0.5] {
-            let count = lost(&format!("{p}"), n).into_iter().filter(|&lost| lost).count();
+            let count = lost(&format!("{p}"), n)
+                .into_iter()
+                .filter(|&lost| lost)
+                .count();
             let sigma = libm::sqrt(n as f64 * p * (1.0 - p));
             assert!(
                 (count as f64 - n as f64 * p).abs() < 4.0 * sigma,
@@ -98,7 +102,8 @@ mod tests {
     fn losses_are_independent() {
         let losses = lost("20 %", 200_000);
         let after_loss: Vec<bool> = losses.windows(2).filter(|w| w[0]).map(|w| w[1]).collect();
-        let share = after_loss.iter().filter(|&&lost| lost).count() as f64 / after_loss.len() as f64;
+        let share =
+            after_loss.iter().filter(|&&lost| lost).count() as f64 / after_loss.len() as f64;
         let sigma = libm::sqrt(0.2 * 0.8 / after_loss.len() as f64);
         assert!((share - 0.2).abs() < 4.0 * sigma, "{share}");
     }

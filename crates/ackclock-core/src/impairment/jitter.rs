@@ -46,8 +46,9 @@ pub enum Distribution {
         /// The mean.
         mean: Span,
     },
-    /// Normal, given that it is not negative. The mean and the deviation are those of the normal law before it is cut; where the
-    /// mean is no more than a few deviations, the mean of what is left is larger.
+    /// Normal, given that it is not negative. The mean and the deviation are those of the normal
+    /// law before it is cut; where the mean is no more than a few deviations, the mean of what is
+    /// left is larger.
     Normal {
         /// The mean before the cut.
         mean: Span,
@@ -144,7 +145,8 @@ impl Law {
                 deviation,
                 below,
             } => {
-                // From the upper end, where 1 − uniform() keeps away from zero, so that the quantile is finite.
+                // From the upper end, where 1 − uniform() keeps away from zero, so that the
+                // quantile is finite.
                 let above = (1.0 - stream.uniform()) * (1.0 - below);
                 Span::from_seconds(mean - deviation * normal_quantile(above))
             }
@@ -152,9 +154,11 @@ impl Law {
     }
 }
 
-/// The standard normal quantile for 0 < `p` < 1, to about 16 digits (Wichura's AS 241, routine PPND16).
+/// The standard normal quantile for 0 < `p` < 1, to about 16 digits (Wichura's AS 241, routine
+/// PPND16).
 fn normal_quantile(p: f64) -> f64 {
-    let polynomial = |coefficients: &[f64], x: f64| coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c);
+    let polynomial =
+        |coefficients: &[f64], x: f64| coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c);
     let q = p - 0.5;
     if q.abs() <= 0.425 {
         let r = 0.180_625 - q * q;
@@ -284,7 +288,10 @@ mod tests {
     fn assert_mean(delays: &[f64], mean: f64, deviation: f64) {
         let observed = delays.iter().sum::<f64>() / delays.len() as f64;
         let sigma = deviation / libm::sqrt(delays.len() as f64);
-        assert!((observed - mean).abs() < 4.0 * sigma, "{observed} for {mean}");
+        assert!(
+            (observed - mean).abs() < 4.0 * sigma,
+            "{observed} for {mean}"
+        );
     }
 
     #[test]

@@ -13,8 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. Before the first step nothing is lost; the last one holds for ever. With `"100 %"` for a while it is a blackout of this direction;
-/// `applies = "all"` takes the ACKs that cross this hop with it.
+/// Parameters. Before the first step nothing is lost; the last one holds for ever. With `"100 %"`
+/// for a while it is a blackout of this direction; `applies = "all"` takes the ACKs that cross this
+/// hop with it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "steps": [{ "from": "0 s", "probability": "1 %" }, { "from": "60 s", "probability": "5 %" }] }))]
@@ -91,7 +92,8 @@ impl Impairment for ScheduledLossImpairment {
         let probability = begun
             .checked_sub(1)
             .map_or(Probability::ZERO, |last| steps[last].probability);
-        // A draw for every packet, whatever the schedule, so that runs with different ones share them.
+        // A draw for every packet, whatever the schedule, so that runs with different ones share
+        // them.
         if self.stream.chance(probability) {
             Verdict::Drop
         } else {
@@ -123,8 +125,7 @@ mod tests {
 
     #[test]
     fn a_blackout_is_all_and_only_its_time() {
-        let steps =
-            json!([{ "from": "60 ms", "probability": "100 %" }, { "from": "90 ms", "probability": "0 %" }]);
+        let steps = json!([{ "from": "60 ms", "probability": "100 %" }, { "from": "90 ms", "probability": "0 %" }]);
         let losses = lost(scheduled(steps), 200);
         assert!(
             losses
@@ -136,11 +137,14 @@ mod tests {
 
     #[test]
     fn between_its_steps_it_is_independent_loss_of_that_probability() {
-        let steps =
-            json!([{ "from": "0 s", "probability": "1 %" }, { "from": "5 s", "probability": "20 %" }]);
+        let steps = json!([{ "from": "0 s", "probability": "1 %" }, { "from": "5 s", "probability": "20 %" }]);
         let losses = lost(scheduled(steps), 10_000);
-        let plain =
-            |probability: &str| lost(json!({ "kind": "iid_loss", "probability": probability }), 10_000);
+        let plain = |probability: &str| {
+            lost(
+                json!({ "kind": "iid_loss", "probability": probability }),
+                10_000,
+            )
+        };
         assert_eq!(losses[..5000], plain("1 %")[..5000]);
         assert_eq!(losses[5000..], plain("20 %")[5000..]);
         assert_ne!(losses[5000..], plain("1 %")[5000..]);

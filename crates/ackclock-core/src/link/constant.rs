@@ -79,8 +79,8 @@ impl Known {
 #[derive(Clone, Copy, Debug)]
 pub struct ConstantLink {
     rate: BitRate,
-    /// Where the last service ended, and the numerator of the fraction of a nanosecond (over `rate`) that the
-    /// rounded finish is too early.
+    /// Where the last service ended, and the numerator of the fraction of a nanosecond (over
+    /// `rate`) that the rounded finish is too early.
     last_finish: Time,
     remainder: u64,
     /// The last size: packets of one direction mostly have one. Saves the division per packet.
@@ -105,13 +105,14 @@ impl ConstantLink {
         self.known
     }
 
-    /// How long a packet of `size` takes if it does not start at the last finish, in whole nanoseconds;
-    /// `None` if 32 bits do not hold it.
+    /// How long a packet of `size` takes if it does not start at the last finish, in whole
+    /// nanoseconds; `None` if 32 bits do not hold it.
     pub(crate) fn whole_nanos(&mut self, size: u64) -> Option<u32> {
         u32::try_from(self.serialization(size).whole).ok()
     }
 
-    /// A packet of the size asked for last has been sent until `finish`, having started later than the last finish.
+    /// A packet of the size asked for last has been sent until `finish`, having started later than
+    /// the last finish.
     pub(crate) const fn note_idle(&mut self, finish: Time) {
         self.last_finish = finish;
         self.remainder = self.known.fraction;
@@ -121,7 +122,9 @@ impl ConstantLink {
 impl Link for ConstantLink {
     #[inline(always)]
     fn finish(&mut self, start: Time, size: Bytes) -> Time {
-        let Known { whole, fraction, .. } = self.serialization(size.0);
+        let Known {
+            whole, fraction, ..
+        } = self.serialization(size.0);
         let carried = if start == self.last_finish {
             self.remainder
         } else {
@@ -169,7 +172,10 @@ mod tests {
     #[test]
     fn extremes_hold() {
         let mut slow = ConstantLink::new(BitRate::from_bit_per_s(1_000));
-        assert_eq!(slow.finish(Time::ZERO, Bytes(1500)), Time::from_seconds(12.0));
+        assert_eq!(
+            slow.finish(Time::ZERO, Bytes(1500)),
+            Time::from_seconds(12.0)
+        );
         // The highest rate: 8 ps for a byte, 32 ps for an ACK.
         for (terabits, bytes, packets, nanos) in [
             (0.4, 1, 1000, 20),

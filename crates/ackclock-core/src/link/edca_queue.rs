@@ -1,10 +1,12 @@
 //! A link that is no link of its own: the hop contends with others for a medium of the scenario.
 //!
-//! One hop is one transmit queue of one station. Those that name the same station know of each other and never collide on the air: the higher class goes first,
-//! that is the one with the smaller AIFSN, or if they have the same, with the smaller contention windows.
+//! One hop is one transmit queue of one station. Those that name the same station know of each
+//! other and never collide on the air: the higher class goes first, that is the one with the
+//! smaller AIFSN, or if they have the same, with the smaller contention windows.
 //!
-//! Nobody can tell beforehand when such a hop will have sent a packet, so tables give neither its rate nor its capacity, and its queue cannot be limited in time.
-//! A discipline whose parameters follow from the rate of the link takes that at which frames are sent.
+//! Nobody can tell beforehand when such a hop will have sent a packet, so tables give neither its
+//! rate nor its capacity, and its queue cannot be limited in time. A discipline whose parameters
+//! follow from the rate of the link takes that at which frames are sent.
 
 use super::constant::ConstantLink;
 use super::contention::{Bound, Contention, ContentionWindow};
@@ -27,8 +29,8 @@ pub struct EdcaQueue {
     /// The name of the medium, one of the scenario's `[[shared_media]]`.
     #[schemars(extend("examples" = ["cell"]))]
     pub medium: String,
-    /// Whose queue it is; hops that say nothing are a station each. Of hops of scope `per_flow` those of one flow instance belong together, and
-    /// none to the station of a shared hop.
+    /// Whose queue it is; hops that say nothing are a station each. Of hops of scope `per_flow`
+    /// those of one flow instance belong together, and none to the station of a shared hop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("examples" = ["ap"]))]
     pub station: Option<String>,
@@ -37,7 +39,8 @@ pub struct EdcaQueue {
     /// The access category, which says what is not given of the three below.
     #[serde(default)]
     pub access: Access,
-    /// How many slots after SIFS the medium must have been idle before the backoff goes on; from 1 to 15.
+    /// How many slots after SIFS the medium must have been idle before the backoff goes on; from 1
+    /// to 15.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 15))]
     pub aifsn: Option<u32>,
@@ -45,14 +48,16 @@ pub struct EdcaQueue {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(max = 32767))]
     pub cw_min: Option<u32>,
-    /// The largest contention window; after a collision it becomes 2 cw + 1, but not more than this.
+    /// The largest contention window; after a collision it becomes 2 cw + 1, but not more than
+    /// this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(max = 32767))]
     pub cw_max: Option<u32>,
 }
 
-/// An access category, with the default parameters that IEEE 802.11 gives it (802.11-2016 table 9-137), which stations add to what they know of the
-/// physical layer: its aCWmin and aCWmax. Limits of transmission opportunities are not modelled: each access sends one frame.
+/// An access category, with the default parameters that IEEE 802.11 gives it (802.11-2016 table
+/// 9-137), which stations add to what they know of the physical layer: its aCWmin and aCWmax.
+/// Limits of transmission opportunities are not modelled: each access sends one frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -158,7 +163,11 @@ mod tests {
             let one = contention(&json!({ "access": access })).unwrap();
             for (cw, expected) in [((15, 1023), ofdm), ((31, 1023), dsss)] {
                 let found = one.parameters(cw).unwrap();
-                assert_eq!((found.aifsn, found.cw_min, found.cw_max), expected, "{access}");
+                assert_eq!(
+                    (found.aifsn, found.cw_min, found.cw_max),
+                    expected,
+                    "{access}"
+                );
             }
         }
     }
@@ -171,8 +180,14 @@ mod tests {
         };
         for (more, key) in [
             (json!({ "aifsn": 0 }), "out-of-range aifsn"),
-            (json!({ "cw_min": 31, "cw_max": 15 }), "contradiction cw_max"),
-            (json!({ "access": "voice", "cw_min": 8 }), "contradiction cw_max"),
+            (
+                json!({ "cw_min": 31, "cw_max": 15 }),
+                "contradiction cw_max",
+            ),
+            (
+                json!({ "access": "voice", "cw_min": 8 }),
+                "contradiction cw_max",
+            ),
             (json!({ "aifsn": 16 }), "out-of-range aifsn"),
             (json!({ "cw_max": 65535 }), "out-of-range cw_max"),
             (json!({ "cw_min": 65535 }), "out-of-range cw_min"),

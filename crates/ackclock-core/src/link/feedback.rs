@@ -1,21 +1,25 @@
-//! A link that follows the capacity of another hop's: the server of a host whose network tells it at which rate to send.
+//! A link that follows the capacity of another hop's: the server of a host whose network tells it
+//! at which rate to send.
 //!
-//! The other link is measured over periods that begin at multiples of `period`. At the end of each, the algorithm makes of its
-//! mean rate and of those before a rate to feed back. Of that this link gets its part, `delay` later: all of it in the round trip is
-//! lumped into one, as a change here cannot be felt there before a full round trip after the change there. Before the first feedback has
-//! come the link sends at `initial_rate`.
+//! The other link is measured over periods that begin at multiples of `period`. At the end of each,
+//! the algorithm makes of its mean rate and of those before a rate to feed back. Of that this link
+//! gets its part, `delay` later: all of it in the round trip is lumped into one, as a change here
+//! cannot be felt there before a full round trip after the change there. Before the first feedback
+//! has come the link sends at `initial_rate`.
 //!
 //! **A packet keeps the rate that holds when its service starts**, unlike one at a link whose own
 //! rate changes: a source spaces what it sends by the rate it knows. What the rate is worth to a
 //! nanosecond is carried on all the same. What such packets get beyond the rate, or lack, counts as
 //! the link's capacity (`Link::excess`): a link sends no more than it could have sent.
 //!
-//! The measured link is another instance of the hop's, with the same realisation, that serves nobody. So this link's rate is a function of time like any
-//! other's, and needs no packets, no events and no order between the two hops. A control packet that is lost, or waits in a queue, is not modelled, nor
-//! is the slow rise of the rate that ABR sources had. The capacity measured is that of the link, whoever uses it.
+//! The measured link is another instance of the hop's, with the same realisation, that serves
+//! nobody. So this link's rate is a function of time like any other's, and needs no packets, no
+//! events and no order between the two hops. A control packet that is lost, or waits in a queue, is
+//! not modelled, nor is the slow rise of the rate that ABR sources had. The capacity measured is
+//! that of the link, whoever uses it.
 //!
-//! `delay = "0 s"` with a period of one round trip, at a link that changes at multiples of the round trip, gives the source of the renewal model of
-//! TCP over ABR: S(t) = R(t − Δ).
+//! `delay = "0 s"` with a period of one round trip, at a link that changes at multiples of the
+//! round trip, gives the source of the renewal model of TCP over ABR: S(t) = R(t − Δ).
 
 use super::facts::{FeedbackFacts, LinkFacts};
 use super::piecewise::{WORK_PER_BYTE, mean_of};
@@ -51,14 +55,17 @@ pub struct Feedback {
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub sessions: u32,
-    /// The part of the rate that is asked for, between 0 and 1. Less than all of it leaves the bottleneck room to empty its queue. It is
-    /// not the place for the overhead of ATM cells (48/53): where they fill both links, as with ABR, it is a factor on the result.
+    /// The part of the rate that is asked for, between 0 and 1. Less than all of it leaves the
+    /// bottleneck room to empty its queue. It is not the place for the overhead of ATM cells
+    /// (48/53): where they fill both links, as with ABR, it is a factor on the result.
     #[serde(default = "all")]
     pub target_utilisation: Probability,
-    /// The rate is never less: ABR's minimum cell rate. A link that fell to nothing would not even learn that it may send again.
+    /// The rate is never less: ABR's minimum cell rate. A link that fell to nothing would not even
+    /// learn that it may send again.
     #[serde(default = "minimum_rate")]
     pub minimum_rate: BitRate,
-    /// The rate before the first feedback; by default the session's part of what the measured link has at the beginning.
+    /// The rate before the first feedback; by default the session's part of what the measured link
+    /// has at the beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_rate: Option<BitRate>,
     #[serde(skip)]
@@ -86,8 +93,7 @@ impl Element<LinkKind> for Feedback {
     const LABEL: &'static str = "explicit-rate feedback";
     const SUMMARY: &'static str =
         "Sends at the rate that is fed back from another hop: a host under explicit rate control.";
-    const REFERENCE: &'static str =
-        "Shakkottai, Kumar, Karnik, Anvekar (2001), IEEE/ACM ToN 9(4): the segmentation buffer's server";
+    const REFERENCE: &'static str = "Shakkottai, Kumar, Karnik, Anvekar (2001), IEEE/ACM ToN 9(4): the segmentation buffer's server";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         if self.period < SHORTEST_PERIOD {
@@ -95,7 +101,11 @@ impl Element<LinkKind> for Feedback {
             return Err(Error::new("period", &json!(self.period), remedy));
         }
         if self.sessions == 0 {
-            return Err(Error::new("sessions", &json!(0), "is nobody; write 1 or more"));
+            return Err(Error::new(
+                "sessions",
+                &json!(0),
+                "is nobody; write 1 or more",
+            ));
         }
         if self.target_utilisation == Probability::ZERO {
             let remedy = "asks for nothing; write for example \"98 %\"";
@@ -114,8 +124,8 @@ impl Element<LinkKind> for Feedback {
                 return Err(Error::new(field, &json!(rate), remedy));
             }
         }
-        let chosen =
-            choose::<FeedbackKind>(&self.algorithm, files).map_err(|error| error.within("algorithm"))?;
+        let chosen = choose::<FeedbackKind>(&self.algorithm, files)
+            .map_err(|error| error.within("algorithm"))?;
         self.algorithm = chosen.resolved.clone();
         self.chosen = Some(chosen);
         Ok(())
@@ -141,7 +151,9 @@ impl Element<LinkKind> for Feedback {
 impl Factory<LinkKind> for Feedback {
     fn build(&self, context: LinkContext<'_>) -> Box<dyn Link> {
         let (Some(measured), Some(chosen)) = (context.measured, &self.chosen) else {
-            unreachable!("the scenario's check names the link, the parameters' check the algorithm");
+            unreachable!(
+                "the scenario's check names the link, the parameters' check the algorithm"
+            );
         };
         let initial = self
             .initial_rate
@@ -167,7 +179,8 @@ impl Factory<LinkKind> for Feedback {
 impl Feedback {
     /// What a session gets of a rate.
     fn part(&self, rate: BitRate) -> BitRate {
-        let part = rate.as_bit_per_s() as f64 * self.target_utilisation.get() / f64::from(self.sessions);
+        let part =
+            rate.as_bit_per_s() as f64 * self.target_utilisation.get() / f64::from(self.sessions);
         BitRate::from_bit_per_s(part as u64).max(self.minimum_rate)
     }
 }
@@ -185,8 +198,8 @@ struct Measurements {
 }
 
 impl Measurements {
-    /// What is fed back after that many measurements, one at least. Those that do not matter any more are passed over; whoever asks for
-    /// fewer than were taken has the last ones taken again.
+    /// What is fed back after that many measurements, one at least. Those that do not matter any
+    /// more are passed over; whoever asks for fewer than were taken has the last ones taken again.
     fn after(&mut self, number: u64) -> BitRate {
         let first = number.saturating_sub(self.algorithm.memory());
         if number < self.taken || self.taken < first {
@@ -221,14 +234,16 @@ struct FeedbackLink {
 struct Excess {
     /// In billionths of a bit, of what is over.
     settled: i128,
-    /// Times, one after the other, in which a packet has another rate than the link, and how much more in bit/s.
+    /// Times, one after the other, in which a packet has another rate than the link, and how much
+    /// more in bit/s.
     held: VecDeque<(Time, Time, i128)>,
 }
 
 impl Excess {
     /// Up to `at`, in bytes.
     fn at(&mut self, at: Time) -> f64 {
-        let work = |from: Time, until: Time, more: i128| more * i128::from(until.since(from).as_nanos());
+        let work =
+            |from: Time, until: Time, more: i128| more * i128::from(until.since(from).as_nanos());
         while let Some(&(from, until, more)) = self.held.front()
             && until <= at
         {
@@ -284,7 +299,11 @@ impl FeedbackLink {
 
 impl Link for FeedbackLink {
     fn finish(&mut self, start: Time, size: Bytes) -> Time {
-        let carried = if start == self.last_finish { self.owed } else { 0 };
+        let carried = if start == self.last_finish {
+            self.owed
+        } else {
+            0
+        };
         let held = self.rate(start);
         let rate = u128::from(held.as_bit_per_s());
         let work = u128::from(size.0) * u128::from(WORK_PER_BYTE) + u128::from(carried);
@@ -313,7 +332,8 @@ impl Link for FeedbackLink {
         let mut now = from;
         while now < until {
             let next = self.next_change(now).min(until);
-            work += u128::from(self.rate(now).as_bit_per_s()) * u128::from(next.since(now).as_nanos());
+            work +=
+                u128::from(self.rate(now).as_bit_per_s()) * u128::from(next.since(now).as_nanos());
             now = next;
         }
         mean_of(work, from, until).unwrap_or_else(|| self.rate(from))

@@ -1,15 +1,18 @@
 //! A link whose rate is a Markov chain: any number of states, each with a rate.
 //!
-//! **The realisation is a function of the link's stream and of time, whatever the packets do.** Time is cut into blocks of
-//! about 64 changes of state each. What happens in a block depends on the state at its beginning and on a stream of its own, keyed by
-//! the link's seed, the block's number and that state; sojourns that reach into the next block are drawn anew there, which
-//! their lack of memory allows. So a block can be walked without those before it, given the state it begins in.
+//! **The realisation is a function of the link's stream and of time, whatever the packets do.**
+//! Time is cut into blocks of about 64 changes of state each. What happens in a block depends on
+//! the state at its beginning and on a stream of its own, keyed by the link's seed, the block's
+//! number and that state; sojourns that reach into the next block are drawn anew there, which their
+//! lack of memory allows. So a block can be walked without those before it, given the state it
+//! begins in.
 //!
-//! **A long idle gap need not be walked.** To find the state at the beginning of a far block, a few blocks before it are walked from
-//! *every* state that could be there. Paths that meet stay together; once all have met, the state is known, and it is the one that a
-//! walk through the whole gap would have found (coupling from the past: Propp, Wilson 1996, Random Structures & Algorithms 9).
-//! How far back that reaches depends on how soon the chain forgets its past, not on the gap. A chain that remembers
-//! longer than the gap is walked.
+//! **A long idle gap need not be walked.** To find the state at the beginning of a far block, a few
+//! blocks before it are walked from *every* state that could be there. Paths that meet stay
+//! together; once all have met, the state is known, and it is the one that a walk through the whole
+//! gap would have found (coupling from the past: Propp, Wilson 1996, Random Structures & Algorithms
+//! 9). How far back that reaches depends on how soon the chain forgets its past, not on the gap. A
+//! chain that remembers longer than the gap is walked.
 
 use super::facts::{LinkFacts, LinkStates};
 use super::piecewise::{Piece, PiecewiseLink, Rates};
@@ -30,7 +33,8 @@ use chain::Chain;
 /// Parameters. Three ways to say how the state moves:
 ///
 /// - `mean_sojourn`: after a sojourn in one state the next is any other, all equally likely;
-/// - `mean_sojourn` and `transition_matrix`: the rows say which state is next, the diagonal is zero;
+/// - `mean_sojourn` and `transition_matrix`: the rows say which state is next, the diagonal is
+///   zero;
 /// - `transition_matrix` and `step`: the rows are the probabilities of one step, staying included.
 ///
 /// Sojourns are exponential, or with `step` geometric: a whole number of steps, at least one.
@@ -50,7 +54,8 @@ pub struct Markov {
     /// The state changes only at multiples of this; without it, at any time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<Span>,
-    /// The first state: `"stationary"` draws it with its share of time, a number names it, counting from 0.
+    /// The first state: `"stationary"` draws it with its share of time, a number names it, counting
+    /// from 0.
     #[serde(default)]
     pub initial: Initial,
     #[serde(skip)]
@@ -250,7 +255,11 @@ impl Walk {
     }
 
     fn block_end(&self) -> Time {
-        Time::from_nanos(self.chain.block.saturating_mul(self.block.saturating_add(1)))
+        Time::from_nanos(
+            self.chain
+                .block
+                .saturating_mul(self.block.saturating_add(1)),
+        )
     }
 
     /// Draws how long the state lasts from `from` on.
@@ -259,15 +268,20 @@ impl Walk {
             self.until = Time::NEVER; // a chain without states: a link that is down
             return;
         };
-        if scale == f64::NEG_INFINITY || (self.chain.settled && self.chain.class[self.state].is_some()) {
+        if scale == f64::NEG_INFINITY
+            || (self.chain.settled && self.chain.class[self.state].is_some())
+        {
             self.until = Time::NEVER;
             return;
         }
-        // ln U / ln p rounded up is geometric, −mean · ln U exponential; U = 1 − uniform() is in (0, 1].
+        // ln U / ln p rounded up is geometric, −mean · ln U exponential; U = 1 − uniform() is in
+        // (0, 1].
         let drawn = libm::log(1.0 - self.stream.uniform()) * scale;
         let nanos = match self.chain.step {
             0 => libm::round(drawn) as u64,
-            step => (libm::floor(drawn) as u64).saturating_add(1).saturating_mul(step),
+            step => (libm::floor(drawn) as u64)
+                .saturating_add(1)
+                .saturating_mul(step),
         };
         let end = self.block_end();
         let left = self.from + Span::from_nanos(nanos);
@@ -275,7 +289,8 @@ impl Walk {
         self.until = left.min(end);
     }
 
-    /// Whether all paths from all states possible at the beginning of block `target - back` have met at that of `target`, and where.
+    /// Whether all paths from all states possible at the beginning of block `target - back` have
+    /// met at that of `target`, and where.
     fn meet(&self, target: u64, back: u64) -> Option<usize> {
         let chain = &self.chain;
         let now = chain.class[self.state]?;
@@ -324,7 +339,12 @@ impl Rates for Walk {
         Piece {
             from: self.from,
             until: self.until,
-            rate: self.chain.rates.get(self.state).copied().unwrap_or(BitRate::ZERO),
+            rate: self
+                .chain
+                .rates
+                .get(self.state)
+                .copied()
+                .unwrap_or(BitRate::ZERO),
         }
     }
 
@@ -377,7 +397,11 @@ mod tests {
     fn walk(tree: Value, seed: u64) -> Walk {
         let parameters = parameters(tree);
         let mut stream = Streams::new(seed, 0).stream("hop/test/link");
-        Walk::new(Arc::clone(&parameters.chain), parameters.initial, &mut stream)
+        Walk::new(
+            Arc::clone(&parameters.chain),
+            parameters.initial,
+            &mut stream,
+        )
     }
     fn link(tree: Value, seed: u64) -> Box<dyn Link> {
         let streams = Streams::new(seed, 0);
@@ -388,7 +412,9 @@ mod tests {
     }
     fn refusal(mut tree: Value) -> String {
         tree["kind"] = "markov".into();
-        registry::choose::<LinkKind>(&tree, &NoFiles).unwrap_err().key()
+        registry::choose::<LinkKind>(&tree, &NoFiles)
+            .unwrap_err()
+            .key()
     }
 
     /// Sojourns (state, seconds) until `seconds`, the last one left out.
@@ -446,7 +472,8 @@ mod tests {
                 "{longer}"
             );
         }
-        // Mean rate 10.2 Mbit/s. Of the share of time, the variance is 2 π₀π₁ τ / t with 1/τ = 1/2 + 1/0.5.
+        // Mean rate 10.2 Mbit/s. Of the share of time, the variance is 2 π₀π₁ τ / t with 1/τ = 1/2
+        // + 1/0.5.
         let sigma = 9e6 * libm::sqrt(2.0 * 0.8 * 0.2 * 0.4 / seconds);
         let mut link = link(tree, 5);
         let mut now = Time::ZERO;
@@ -463,7 +490,8 @@ mod tests {
 
     #[test]
     fn sojourns_in_steps_are_geometric() {
-        let tree = json!({ "rates": ["100 kB/s", "50 kB/s"], "mean_sojourn": "90 ms", "step": "30 ms" });
+        let tree =
+            json!({ "rates": ["100 kB/s", "50 kB/s"], "mean_sojourn": "90 ms", "step": "30 ms" });
         let all = sojourns(walk(tree, 2), 5_000.0);
         let steps: Vec<f64> = all.iter().map(|(_, length)| length / 0.03).collect();
         assert!(
@@ -492,7 +520,11 @@ mod tests {
             assert!((share - expected / 37.0).abs() < 1e-14);
         }
         let all = sojourns(walk(tree, 3), 200.0);
-        let after = |from, to| all.windows(2).filter(|w| w[0].0 == from && w[1].0 == to).count() as f64;
+        let after = |from, to| {
+            all.windows(2)
+                .filter(|w| w[0].0 == from && w[1].0 == to)
+                .count() as f64
+        };
         let (n, to_1) = (after(0, 1) + after(0, 2), after(0, 1));
         assert!(
             (to_1 / n - 0.8).abs() < 4.0 * libm::sqrt(0.16 / n),
@@ -504,7 +536,8 @@ mod tests {
     #[test]
     fn shares_are_right_however_far_apart_the_sojourns() {
         let sojourns = ["1 us", "100 d", "1 s"];
-        let tree = json!({ "rates": ["1 Mbit/s", "2 Mbit/s", "3 Mbit/s"], "mean_sojourn": sojourns });
+        let tree =
+            json!({ "rates": ["1 Mbit/s", "2 Mbit/s", "3 Mbit/s"], "mean_sojourn": sojourns });
         let chain = Arc::clone(&parameters(tree).chain);
         let means = [1e-6, 100.0 * 86_400.0, 1.0];
         let total: f64 = means.iter().sum();
@@ -521,7 +554,13 @@ mod tests {
             let parameters = parameters(tree);
             let count = (0..n).filter(|&seed| {
                 let mut stream = Streams::new(seed.into(), 0).stream("hop/test/link");
-                Walk::new(Arc::clone(&parameters.chain), parameters.initial, &mut stream).state == 1
+                Walk::new(
+                    Arc::clone(&parameters.chain),
+                    parameters.initial,
+                    &mut stream,
+                )
+                .state
+                    == 1
             });
             count.count() as f64
         };
@@ -584,7 +623,10 @@ mod tests {
         let mut link = link(failing, 1);
         let mut now = Time::ZERO;
         while !now.is_never() {
-            assert!(now < Time::from_seconds(1000.0), "down after 1 s on average");
+            assert!(
+                now < Time::from_seconds(1000.0),
+                "down after 1 s on average"
+            );
             now = link.finish(now, Bytes(1500));
         }
     }
@@ -653,7 +695,8 @@ mod tests {
     }
 
     proptest! {
-        /// The realisation is a function of time: whatever the packets do, the rate at every moment is that of a plain walk.
+        /// The realisation is a function of time: whatever the packets do, the rate at every moment
+        /// is that of a plain walk.
         #[test]
         fn the_rate_does_not_depend_on_the_packets(
             chain in 0..7_usize,

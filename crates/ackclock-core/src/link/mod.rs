@@ -1,5 +1,5 @@
-//! Links: the service process. A link's rate is a function of its own stream and of time alone, so that every way
-//! of answering can share one realisation.
+//! Links: the service process. A link's rate is a function of its own stream and of time alone, so
+//! that every way of answering can share one realisation.
 
 use self::facts::LinkFacts;
 use crate::registry::{Entry, Kind, StreamScope};
@@ -18,16 +18,18 @@ pub mod trace;
 
 /// A link. Serves one packet at a time.
 pub trait Link: Debug + Send {
-    /// When a packet of `size` has been sent whose service starts at `start`; [`Time::NEVER`] when the link is down
-    /// for good. `start` never runs backwards and is never before the last finish. The fraction of a nanosecond left over is carried
-    /// into the next service that starts at this finish, so that rates do not drift.
+    /// When a packet of `size` has been sent whose service starts at `start`; [`Time::NEVER`] when
+    /// the link is down for good. `start` never runs backwards and is never before the last finish.
+    /// The fraction of a nanosecond left over is carried into the next service that starts at this
+    /// finish, so that rates do not drift.
     fn finish(&mut self, start: Time, size: Bytes) -> Time;
     /// The rate at that moment (any moment not before the last `start`).
     fn rate(&self, at: Time) -> BitRate;
-    /// The mean of the rate between two moments, moments as above; the rate itself if they are one. It takes as long as the rate changes
-    /// often in between.
+    /// The mean of the rate between two moments, moments as above; the rate itself if they are one.
+    /// It takes as long as the rate changes often in between.
     fn mean_rate(&self, from: Time, until: Time) -> BitRate;
-    /// The same if the rate changes no more than so often in between, `None` if it may: for those who can do without.
+    /// The same if the rate changes no more than so often in between, `None` if it may: for those
+    /// who can do without.
     fn mean_rate_within(&self, from: Time, until: Time, _changes: u64) -> Option<BitRate> {
         Some(self.mean_rate(from, until))
     }
@@ -44,7 +46,8 @@ pub trait Link: Debug + Send {
     fn is_exact(&self) -> bool {
         true
     }
-    /// The same link as a value, if its rate is constant: a hop need not call that one through a pointer.
+    /// The same link as a value, if its rate is constant: a hop need not call that one through a
+    /// pointer.
     fn as_constant(&self) -> Option<constant::ConstantLink> {
         None
     }

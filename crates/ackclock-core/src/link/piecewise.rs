@@ -1,9 +1,10 @@
-//! Service at a rate that changes from piece to piece: the exact integral of a piecewise-constant rate, shared by the links whose
-//! rate varies.
+//! Service at a rate that changes from piece to piece: the exact integral of a piecewise-constant
+//! rate, shared by the links whose rate varies.
 //!
-//! Work is counted in billionths of a bit: a rate of r bit/s does r of them in each nanosecond, and a packet of s bytes
-//! takes 8·10⁹ s. All of it is integer arithmetic, and what a finish rounded down to the nanosecond leaves undone is carried into
-//! the next service that starts there, so that the work done in any busy period is exact however often the rate changes.
+//! Work is counted in billionths of a bit: a rate of r bit/s does r of them in each nanosecond, and
+//! a packet of s bytes takes 8·10⁹ s. All of it is integer arithmetic, and what a finish rounded
+//! down to the nanosecond leaves undone is carried into the next service that starts there, so that
+//! the work done in any busy period is exact however often the rate changes.
 
 use super::Link;
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -13,7 +14,8 @@ use std::fmt::Debug;
 /// Billionths of a bit in a byte.
 pub(super) const WORK_PER_BYTE: u64 = 8_000_000_000;
 
-/// The mean rate of `work` done between two moments, rounded down; `None` if there is no time between them.
+/// The mean rate of `work` done between two moments, rounded down; `None` if there is no time
+/// between them.
 pub(super) fn mean_of(work: u128, from: Time, until: Time) -> Option<BitRate> {
     let mean = work.checked_div(until.since(from).as_nanos().into())?;
     Some(BitRate::from_bit_per_s(mean as u64)) // no more than the largest of the rates
@@ -45,8 +47,9 @@ pub(super) struct Cycle {
     pub work: u128,
 }
 
-/// A rate as a function of time, read forwards. Pieces follow each other without a gap from [`Time::ZERO`] on; the last one, if there
-/// is one, lasts until [`Time::NEVER`]. A link that will never send again must say so with such a piece.
+/// A rate as a function of time, read forwards. Pieces follow each other without a gap from
+/// [`Time::ZERO`] on; the last one, if there is one, lasts until [`Time::NEVER`]. A link that will
+/// never send again must say so with such a piece.
 pub(super) trait Rates: Clone + Debug + Send {
     /// The piece being read.
     fn piece(&self) -> Piece;
@@ -69,9 +72,11 @@ pub(super) trait Rates: Clone + Debug + Send {
 pub(super) struct PiecewiseLink<R: Rates> {
     /// Reads the piece in which the last service ended.
     ahead: R,
-    /// Copied from `ahead` where the last service began that saw the rate change: moments since then may still be asked for.
+    /// Copied from `ahead` where the last service began that saw the rate change: moments since
+    /// then may still be asked for.
     behind: R,
-    /// Where [`Link::rate`] last read: while the link idles it is asked at many moments, each later than the last.
+    /// Where [`Link::rate`] last read: while the link idles it is asked at many moments, each later
+    /// than the last.
     reader: RefCell<R>,
     last_finish: Time,
     /// Work left undone at `last_finish`: less than a nanosecond's.
@@ -105,7 +110,8 @@ impl<R: Rates> PiecewiseLink<R> {
         }
     }
 
-    /// When `work` is done that begins at `start`, in the piece that `ahead` reads, and outlasts it. Sets what is owed then.
+    /// When `work` is done that begins at `start`, in the piece that `ahead` reads, and outlasts
+    /// it. Sets what is owed then.
     fn integrate(&mut self, start: Time, mut work: u128) -> Time {
         self.behind = self.ahead.clone();
         let mut now = start;
@@ -144,7 +150,11 @@ impl<R: Rates> Link for PiecewiseLink<R> {
         if start >= self.ahead.piece().until {
             self.ahead.seek(start);
         }
-        let carried = if start == self.last_finish { self.owed } else { 0 };
+        let carried = if start == self.last_finish {
+            self.owed
+        } else {
+            0
+        };
         self.owed = 0;
         let Piece { until, rate, .. } = self.ahead.piece();
         // Almost every packet: it fits in 64 bits and the rate does not change while it is sent.
@@ -181,7 +191,9 @@ impl<R: Rates> Link for PiecewiseLink<R> {
         let mut reader = self.read(from);
         let (mut now, mut work) = (from, 0);
         for _ in 0..=changes {
-            let Piece { until: end, rate, .. } = reader.piece();
+            let Piece {
+                until: end, rate, ..
+            } = reader.piece();
             let next = end.min(until);
             work += u128::from(rate.as_bit_per_s()) * u128::from(next.since(now).as_nanos());
             if until <= end {
@@ -241,7 +253,11 @@ mod tests {
 
     #[test]
     fn who_can_do_without_a_mean_of_many_changes_has_none() {
-        let link = PiecewiseLink::new(Listed::new(&[(MS, 12_000_000), (5 * MS, 0), (0, 6_000_000)]));
+        let link = PiecewiseLink::new(Listed::new(&[
+            (MS, 12_000_000),
+            (5 * MS, 0),
+            (0, 6_000_000),
+        ]));
         let within = |changes| link.mean_rate_within(Time::ZERO, Time::from_nanos(8 * MS), changes);
         assert_eq!(within(2), Some(BitRate::from_bit_per_s(3_000_000)));
         assert_eq!(within(1), None);
@@ -280,7 +296,8 @@ mod tests {
     }
 
     proptest! {
-        /// However a busy period is cut into packets, its work is done when one packet of the same total would have been.
+        /// However a busy period is cut into packets, its work is done when one packet of the same
+        /// total would have been.
         #[test]
         fn work_is_exact_across_changes(
             pieces in prop::collection::vec((1_u64..200_000, prop_oneof![Just(0_u64), 1_000_u64..10_000_000_000]), 1..20),

@@ -13,8 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. A packet in service feels every change. While the rate is `"0 bit/s"` packets wait, and a full queue drops them. Many changes, or recorded
-/// ones, are better a file for the link `trace`.
+/// Parameters. A packet in service feels every change. While the rate is `"0 bit/s"` packets wait,
+/// and a full queue drops them. Many changes, or recorded ones, are better a file for the link
+/// `trace`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "steps": [{ "from": "0 s", "rate": "10 Mbit/s" }, { "from": "60 s", "rate": "5 Mbit/s" }] }))]
@@ -38,8 +39,7 @@ impl Element<LinkKind> for Scheduled {
     const NAME: &'static str = "scheduled";
     const LABEL: &'static str = "scheduled rate";
     const SUMMARY: &'static str = "Sends at a rate that changes at given times.";
-    const REFERENCE: &'static str =
-        "exact to the bit across changes; what RFC 5166 calls the response to changes is measured with steps";
+    const REFERENCE: &'static str = "exact to the bit across changes; what RFC 5166 calls the response to changes is measured with steps";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         let moments: Vec<Span> = self.steps.iter().map(|step| step.from).collect();
@@ -59,7 +59,11 @@ impl Element<LinkKind> for Scheduled {
         };
         let steps: Vec<RateStep> = self.steps.iter().map(step).collect();
         LinkFacts {
-            varies: Some(steps.iter().any(|step| step.bit_per_s != steps[0].bit_per_s)),
+            varies: Some(
+                steps
+                    .iter()
+                    .any(|step| step.bit_per_s != steps[0].bit_per_s),
+            ),
             highest_bit_per_s: steps.iter().map(|step| step.bit_per_s).max(),
             steps: Some(steps),
             ..LinkFacts::default()
@@ -98,10 +102,12 @@ mod tests {
             { "from": "6 ms", "rate": "6 Mbit/s" },
         ]);
         let streams = Streams::new(1, 0);
-        let mut link = choose(steps).unwrap().build(LinkContext::alone(StreamScope {
-            streams: &streams,
-            name: "hop/test/link",
-        }));
+        let mut link = choose(steps)
+            .unwrap()
+            .build(LinkContext::alone(StreamScope {
+                streams: &streams,
+                name: "hop/test/link",
+            }));
         // 1 ms at 12 Mbit/s is 1500 bytes; then nothing for 5 ms; then 1500 bytes in 2 ms.
         let ms = |ms: u64| Time::from_nanos(ms * 1_000_000);
         let half = link.finish(Time::ZERO, Bytes(750));

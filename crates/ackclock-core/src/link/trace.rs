@@ -2,29 +2,36 @@
 //!
 //! # `format = "mahimahi"`
 //!
-//! Packet-delivery traces as Mahimahi's `mm-link` reads them (Netravali et al., USENIX ATC 2015; its `link_queue.cc`). One whole number
-//! of milliseconds per line, never less than the line before; each line is an opportunity to deliver 1504 bytes at that moment
-//! (an IP packet of 1500 bytes and the 4 bytes of the TUN device's header), equal lines are several. The last line is also the period: after
-//! it the trace begins again, shifted by that much. With `repeat = false` the link is down after the last opportunity.
+//! Packet-delivery traces as Mahimahi's `mm-link` reads them (Netravali et al., USENIX ATC 2015;
+//! its `link_queue.cc`). One whole number of milliseconds per line, never less than the line
+//! before; each line is an opportunity to deliver 1504 bytes at that moment (an IP packet of 1500
+//! bytes and the 4 bytes of the TUN device's header), equal lines are several. The last line is
+//! also the period: after it the trace begins again, shifted by that much. With `repeat = false`
+//! the link is down after the last opportunity.
 //!
-//! - Accounting is by the byte, the TUN header of each packet included: a packet of 1500 bytes takes one opportunity. It
-//!   leaves at the opportunity that carries its last byte; it may take several, and what it leaves of the last one goes to the
-//!   packets that wait behind it. (`mm-link` refuses packets of more than 1500 bytes; here they take several opportunities.)
-//! - What an opportunity could carry and nobody wanted is lost. A packet that finds the link idle has missed the opportunities of
-//!   that very moment: `mm-link` spends those that are due before it takes in a packet.
-//! - A packet that arrives at the very moment the link falls idle is served as if it had been waiting: it may have what is left of that
-//!   opportunity. (`mm-link` would not let it; its clock is in milliseconds, ours in nanoseconds.)
+//! - Accounting is by the byte, the TUN header of each packet included: a packet of 1500 bytes
+//!   takes one opportunity. It leaves at the opportunity that carries its last byte; it may take
+//!   several, and what it leaves of the last one goes to the packets that wait behind it.
+//!   (`mm-link` refuses packets of more than 1500 bytes; here they take several opportunities.)
+//! - What an opportunity could carry and nobody wanted is lost. A packet that finds the link idle
+//!   has missed the opportunities of that very moment: `mm-link` spends those that are due before
+//!   it takes in a packet.
+//! - A packet that arrives at the very moment the link falls idle is served as if it had been
+//!   waiting: it may have what is left of that opportunity. (`mm-link` would not let it; its clock
+//!   is in milliseconds, ours in nanoseconds.)
 //!
-//! The rate at a moment, where somebody asks (a queue limited by time, a time series), is the average over the second around it, at
-//! 1500 bytes an opportunity.
+//! The rate at a moment, where somebody asks (a queue limited by time, a time series), is the
+//! average over the second around it, at 1500 bytes an opportunity.
 //!
 //! # `format = "csv"`
 //!
-//! A rate that changes from row to row. The first line is `time,rate`, and every value has its unit (`1.5 s,12 Mbit/s`), or it is
-//! `time_s,rate_bit_per_s`, and the values are numbers. The first time is 0, times increase; each rate holds until the next row's time.
-//! The trace repeats, unless `repeat = false` says that the last rate holds for ever. Its period is the parameter `period`; without it, the time of the
-//! last row, which then only says where the trace begins again, so that its rate must be the first row's or left empty. A single row is a
-//! constant rate. A packet in service feels every change (see the exact integral in `piecewise.rs`).
+//! A rate that changes from row to row. The first line is `time,rate`, and every value has its unit
+//! (`1.5 s,12 Mbit/s`), or it is `time_s,rate_bit_per_s`, and the values are numbers. The first
+//! time is 0, times increase; each rate holds until the next row's time. The trace repeats, unless
+//! `repeat = false` says that the last rate holds for ever. Its period is the parameter `period`;
+//! without it, the time of the last row, which then only says where the trace begins again, so that
+//! its rate must be the first row's or left empty. A single row is a constant rate. A packet in
+//! service feels every change (see the exact integral in `piecewise.rs`).
 
 use super::facts::LinkFacts;
 use super::piecewise::{Cycle, Piece, PiecewiseLink, Rates};
@@ -57,7 +64,8 @@ pub struct Trace {
     /// When a CSV trace begins again; the time of its last row if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period: Option<Span>,
-    /// A digest of the file's text (FNV-1a, 64 bits), filled in when the file is read. If it is given, the file must still have it.
+    /// A digest of the file's text (FNV-1a, 64 bits), filled in when the file is read. If it is
+    /// given, the file must still have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     #[serde(skip)]
@@ -135,7 +143,8 @@ impl Format {
 }
 
 const NANOS_PER_MS: u64 = 1_000_000;
-/// The latest time in a Mahimahi trace: about 292 years, so that one period after it can still be told.
+/// The latest time in a Mahimahi trace: about 292 years, so that one period after it can still be
+/// told.
 const LATEST_MS: u64 = u64::MAX / 2 / NANOS_PER_MS;
 
 impl Trace {
@@ -144,8 +153,9 @@ impl Trace {
         Error::message("file", format!("{} line {line}: {problem}", self.file)).coded(Code::File)
     }
 
-    /// How long what is recorded lasts: until the last opportunity, or until the trace begins again; of a CSV trace that does not, until
-    /// its last row. Nothing of a single row, and before the file has been read.
+    /// How long what is recorded lasts: until the last opportunity, or until the trace begins
+    /// again; of a CSV trace that does not, until its last row. Nothing of a single row, and before
+    /// the file has been read.
     pub fn length(&self) -> Span {
         match &self.schedule {
             Schedule::Deliveries(deliveries) => Span::from_nanos(deliveries.period()),
@@ -207,7 +217,10 @@ impl Trace {
             at.push(nanos);
         }
         match at.last() {
-            None => Err(self.line(1, "the trace is empty; write at least one number of milliseconds")),
+            None => Err(self.line(
+                1,
+                "the trace is empty; write at least one number of milliseconds",
+            )),
             Some(0) => {
                 let problem = "0 is the last time; a trace must last, so end it with at least 1";
                 Err(self.line(at.len(), problem))
@@ -250,9 +263,9 @@ impl Trace {
             let at: Span = self.cell(line, time.trim(), time_unit)?;
             let wrong = match rows.last() {
                 None if at != Span::ZERO => Some("is not 0, where a trace begins; shift all times"),
-                Some((before, _)) if at.as_nanos() <= *before => {
-                    Some("is not after the time on the line above; sort the rows and leave out doubles")
-                }
+                Some((before, _)) if at.as_nanos() <= *before => Some(
+                    "is not after the time on the line above; sort the rows and leave out doubles",
+                ),
                 _ => None,
             };
             if let Some(remedy) = wrong {
@@ -342,7 +355,8 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Rates from the given times on; a missing one is that of a link that is down. No rows: down for ever.
+    /// Rates from the given times on; a missing one is that of a link that is down. No rows: down
+    /// for ever.
     pub fn new(rows: Vec<(u64, Option<BitRate>)>, period: Option<u64>) -> Self {
         let mut rows: Vec<(u64, BitRate)> = rows
             .into_iter()

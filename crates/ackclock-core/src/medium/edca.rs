@@ -1,13 +1,17 @@
-//! A cell of IEEE 802.11e: stations that all hear one another contend by enhanced distributed channel access (EDCA), one frame for each access, no
-//! channel errors.
+//! A cell of IEEE 802.11e: stations that all hear one another contend by enhanced distributed
+//! channel access (EDCA), one frame for each access, no channel errors.
 //!
-//! When the medium has become idle, a contender transmits in slot AIFSN + b after SIFS, b being its backoff; the least slot among those that have
-//! something to send counts. Everybody else's backoff, also that of an empty queue, has then run down by the slots that passed after its own AIFSN, and goes
-//! on from there after the next idle AIFS. After each success and each collision a new backoff is drawn, whether or not there is more to send
-//! (post-backoff). Who comes to an empty line keeps what is left of that; has it run down, he draws anew while the medium is busy, and
-//! transmits at the next slot while it is idle. So much for the rules; the machine is told when packets come, and acts twice for each exchange.
+//! When the medium has become idle, a contender transmits in slot AIFSN + b after SIFS, b being its
+//! backoff; the least slot among those that have something to send counts. Everybody else's
+//! backoff, also that of an empty queue, has then run down by the slots that passed after its own
+//! AIFSN, and goes on from there after the next idle AIFS. After each success and each collision a
+//! new backoff is drawn, whether or not there is more to send (post-backoff). Who comes to an empty
+//! line keeps what is left of that; has it run down, he draws anew while the medium is busy, and
+//! transmits at the next slot while it is idle. So much for the rules; the machine is told when
+//! packets come, and acts twice for each exchange.
 //!
-//! A packet is over at the end of its exchange, the acknowledgement included; what comes at that very moment finds the medium busy.
+//! A packet is over at the end of its exchange, the acknowledgement included; what comes at that
+//! very moment finds the medium busy.
 
 use super::facts::{MediumFacts, Timing};
 use super::phy::{Phy, Profile};
@@ -63,19 +67,23 @@ pub struct Edca {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BitRate", extend("examples" = ["6 Mbit/s"]))]
     pub basic_rate: Option<BitRate>,
-    /// What a data frame has besides the packet: MAC header 24 bytes, FCS 4, LLC and SNAP 8. QoS control would be 2 more.
+    /// What a data frame has besides the packet: MAC header 24 bytes, FCS 4, LLC and SNAP 8. QoS
+    /// control would be 2 more.
     #[serde(default = "header")]
     pub header: Bytes,
     /// Of the MAC's acknowledgement.
     #[serde(default = "ack_size")]
     pub ack_size: Bytes,
-    /// How often a packet is sent again at most. 802.11's dot11ShortRetryLimit of 7 counts transmissions, the first among them.
+    /// How often a packet is sent again at most. 802.11's dot11ShortRetryLimit of 7 counts
+    /// transmissions, the first among them.
     #[serde(default = "retry_limit")]
     pub retry_limit: u32,
-    /// Whether after a collision everybody waits as if it had been answered: the time of SIFS and an ACK belongs to it (EIFS).
+    /// Whether after a collision everybody waits as if it had been answered: the time of SIFS and
+    /// an ACK belongs to it (EIFS).
     #[serde(default = "yes")]
     pub eifs: bool,
-    /// From this size on (header included) frames are preceded by RTS and CTS; never, if nothing is written.
+    /// From this size on (header included) frames are preceded by RTS and CTS; never, if nothing is
+    /// written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("examples" = ["500 bytes"]))]
     pub rts_threshold: Option<Bytes>,
@@ -168,7 +176,9 @@ impl Element<MediumKind> for Edca {
             cw_min: phy.cw.0,
             cw_max: phy.cw.1,
         };
-        MediumFacts { timing: Some(timing) }
+        MediumFacts {
+            timing: Some(timing),
+        }
     }
 }
 
@@ -271,10 +281,14 @@ impl EdcaCell {
         waited.as_nanos().div_ceil(self.phy.slot.as_nanos())
     }
 
-    /// How long the data frame of a packet lasts, and what is sent first: that or RTS; up to the answer that is waited for.
+    /// How long the data frame of a packet lasts, and what is sent first: that or RTS; up to the
+    /// answer that is waited for.
     fn frames(&self, size: Bytes, rate: BitRate) -> (Span, Option<Span>) {
         let size = size + self.parameters.header;
-        let asks = self.parameters.rts_threshold.is_some_and(|least| size >= least);
+        let asks = self
+            .parameters
+            .rts_threshold
+            .is_some_and(|least| size >= least);
         let data = self.phy.data(size, rate);
         (data, asks.then(|| self.phy.control(RTS_SIZE)))
     }
@@ -294,7 +308,8 @@ impl EdcaCell {
         request.unwrap_or(data)
     }
 
-    /// A packet is the head of its line from now on, to be transmitted in that slot if nobody comes first.
+    /// A packet is the head of its line from now on, to be transmitted in that slot if nobody comes
+    /// first.
     fn announce(&mut self, contender: usize, head: Head) {
         self.stations[contender].head = Some(head);
         if let MediumState::Idle { until } = self.phase {
@@ -328,16 +343,16 @@ impl EdcaCell {
         };
     }
 
-    /// Of several queues of one station the highest class transmits: that with the least AIFSN, of those the one with the smallest windows (voice before video),
-    /// of those the first. For the others it is a collision.
+    /// Of several queues of one station the highest class transmits: that with the least AIFSN, of
+    /// those the one with the smallest windows (voice before video), of those the first. For the
+    /// others it is a collision.
     fn resolve_within_stations(&mut self) {
         for &number in &self.transmitting {
             let rank = |one: usize| (self.stations[one].access, one);
             let station = self.stations[number].station;
-            let yields = self
-                .transmitting
-                .iter()
-                .any(|&other| self.stations[other].station == station && rank(other) < rank(number));
+            let yields = self.transmitting.iter().any(|&other| {
+                self.stations[other].station == station && rank(other) < rank(number)
+            });
             self.stations[number].yields = yields;
         }
     }
@@ -380,7 +395,12 @@ impl EdcaCell {
     }
 
     /// What was on the air since `begin` has ended.
-    fn end(&mut self, succeeded: bool, (begin, until): (Time, Time), completions: &mut Vec<Completion>) {
+    fn end(
+        &mut self,
+        succeeded: bool,
+        (begin, until): (Time, Time),
+        completions: &mut Vec<Completion>,
+    ) {
         self.idle_since = until;
         for position in 0..self.transmitting.len() {
             let contender = self.transmitting[position];
@@ -411,7 +431,11 @@ impl EdcaCell {
             }
             one.retries += 1;
             if one.retries <= self.parameters.retry_limit {
-                one.cw = one.cw.saturating_mul(2).saturating_add(1).min(one.access.cw_max);
+                one.cw = one
+                    .cw
+                    .saturating_mul(2)
+                    .saturating_add(1)
+                    .min(one.access.cw_max);
                 one.draw();
                 continue;
             }

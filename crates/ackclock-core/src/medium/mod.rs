@@ -1,9 +1,10 @@
-//! Shared media: who of several queues may send is decided between them, not by each hop's link alone.
+//! Shared media: who of several queues may send is decided between them, not by each hop's link
+//! alone.
 //!
-//! A hop whose link is a [contender](crate::link::edca_queue) for a medium keeps its queue, impairments and delay. For the head of
-//! its line it requests access to the medium, which says when the exchange is complete: the packet is
-//! sent, or given up. A medium has no clock: whoever drives it passes the time, and asks when to come
-//! again.
+//! A hop whose link is a [contender](crate::link::edca_queue) for a medium keeps its queue,
+//! impairments and delay. For the head of its line it requests access to the medium, which says
+//! when the exchange is complete: the packet is sent, or given up. A medium has no clock: whoever
+//! drives it passes the time, and asks when to come again.
 
 use self::facts::MediumFacts;
 use crate::link::contention::Contention;
@@ -35,7 +36,8 @@ pub struct Completion {
     pub sent: bool,
 }
 
-/// A medium, driven from outside. `now` never runs backwards and is never later than [`Medium::next`].
+/// A medium, driven from outside. `now` never runs backwards and is never later than
+/// [`Medium::next`].
 pub trait Medium: Debug + Send {
     /// Takes in a contender of that station, with the randomness it draws from; its number.
     ///
@@ -95,8 +97,8 @@ impl ContenderCounts {
     }
 }
 
-/// How long packets took from the head of the line to the end of their exchange. Sums of whole nanoseconds, so that those of a part of the run
-/// are the difference.
+/// How long packets took from the head of the line to the end of their exchange. Sums of whole
+/// nanoseconds, so that those of a part of the run are the difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServiceTimes {
     number: u64,

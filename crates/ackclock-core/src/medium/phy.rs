@@ -7,18 +7,21 @@ use serde::{Deserialize, Serialize};
 /// Which physical layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Profile {
-    /// OFDM at 2.4 GHz with the short slot, as nobody is near who only knows 802.11b: slot 9 us, SIFS 10 us, preamble 20 us, symbols of 4 us, 22 bits
-    /// of service and tail, 6 us of signal extension, control frames at 6 Mbit/s, contention windows 15 to 1023.
+    /// OFDM at 2.4 GHz with the short slot, as nobody is near who only knows 802.11b: slot 9 us,
+    /// SIFS 10 us, preamble 20 us, symbols of 4 us, 22 bits of service and tail, 6 us of signal
+    /// extension, control frames at 6 Mbit/s, contention windows 15 to 1023.
     #[default]
     #[serde(rename = "802.11g")]
     G,
-    /// DSSS with the long preamble: slot 20 us, SIFS 10 us, preamble 192 us, no symbols, control frames at 2 Mbit/s, contention windows 31 to 1023.
+    /// DSSS with the long preamble: slot 20 us, SIFS 10 us, preamble 192 us, no symbols, control
+    /// frames at 2 Mbit/s, contention windows 31 to 1023.
     #[serde(rename = "802.11b")]
     B,
     /// OFDM at 5 GHz: as 802.11g, but SIFS 16 us and no signal extension.
     #[serde(rename = "802.11a")]
     A,
-    /// As 802.11g with 802.11n's mixed preamble of 36 us in front of data, and neither aggregation nor block acknowledgement: like 802.11n only in this.
+    /// As 802.11g with 802.11n's mixed preamble of 36 us in front of data, and neither aggregation
+    /// nor block acknowledgement: like 802.11n only in this.
     #[serde(rename = "802.11n")]
     N,
 }
@@ -30,7 +33,8 @@ pub struct Phy {
     pub slot: Span,
     /// Between the frames of one exchange.
     pub sifs: Span,
-    /// In front of a data frame: what the receiver synchronises by, and the header of the physical layer.
+    /// In front of a data frame: what the receiver synchronises by, and the header of the physical
+    /// layer.
     pub preamble: Span,
     /// The same in front of control frames: ACK, RTS, CTS.
     pub control_preamble: Span,
@@ -51,9 +55,11 @@ const fn micros(number: u64) -> Span {
 }
 
 impl Profile {
-    /// The table. IEEE 802.11-2016: clause 16 (b; long preamble and header, 144 + 48 bits at 1 Mbit/s), 17 (a), 18 (g), 19 (n). In clause 17 a preamble of
-    /// 16 us and SIGNAL of 4 us, and 16 service and 6 tail bits; n's mixed format puts HT-SIG, HT-STF and one HT-LTF behind them.
-    /// Basic rates are a choice of the cell: the lowest of OFDM, as in the study of buffers in 802.11e; of DSSS the higher of the two that every station has.
+    /// The table. IEEE 802.11-2016: clause 16 (b; long preamble and header, 144 + 48 bits at 1
+    /// Mbit/s), 17 (a), 18 (g), 19 (n). In clause 17 a preamble of 16 us and SIGNAL of 4 us, and 16
+    /// service and 6 tail bits; n's mixed format puts HT-SIG, HT-STF and one HT-LTF behind them.
+    /// Basic rates are a choice of the cell: the lowest of OFDM, as in the study of buffers in
+    /// 802.11e; of DSSS the higher of the two that every station has.
     pub const fn phy(self) -> Phy {
         let ofdm = Phy {
             slot: micros(9),
@@ -150,6 +156,9 @@ mod tests {
         };
         assert_eq!(airtimes(&ns2, 54), [185_482, 43_260, 50_667]); // 185.5, 43.3 and 50.7 us
         let dsss = airtimes(&Profile::B.phy(), 11);
-        assert_eq!(dsss, [192_000 + 753_455, 192_000 + 55_273, 192_000 + 56_000]);
+        assert_eq!(
+            dsss,
+            [192_000 + 753_455, 192_000 + 55_273, 192_000 + 56_000]
+        );
     }
 }

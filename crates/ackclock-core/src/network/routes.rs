@@ -58,9 +58,9 @@ impl RouteBuilder<'_> {
         network.routes.push(&forward, &back);
     }
 
-    /// The stops of a route. A hop of scope `per_flow` is built for each place in the route. An extra delay
-    /// is a private hop; before a hop that is private already, it is as good behind that one's link. A hop
-    /// that contends for a medium can be felt by others.
+    /// The stops of a route. A hop of scope `per_flow` is built for each place in the route. An
+    /// extra delay is a private hop; before a hop that is private already, it is as good behind
+    /// that one's link. A hop that contends for a medium can be felt by others.
     fn route(
         &self,
         numbers: &[usize],
@@ -97,7 +97,10 @@ impl RouteBuilder<'_> {
                         },
                     };
                     builder.add(network, std::mem::take(&mut extra), Some(id));
-                    Stop::hop(network.hops.len() - 1, description.link.facts.contends.is_none())
+                    Stop::hop(
+                        network.hops.len() - 1,
+                        description.link.facts.contends.is_none(),
+                    )
                 }
             });
         }

@@ -49,7 +49,11 @@ fn network(replicate: u32) -> (Scenario, Network) {
 #[test]
 fn instances_are_numbered_as_written_and_own_hops_follow_shared_ones() {
     let (scenario, network) = network(0);
-    let places: Vec<String> = network.instances.iter().map(|one| one.place(&scenario)).collect();
+    let places: Vec<String> = network
+        .instances
+        .iter()
+        .map(|one| one.place(&scenario))
+        .collect();
     assert_eq!(places, ["flow/near/0", "flow/near/1", "flow/far/0"]);
     assert_eq!(network.shared, ["bottleneck"]);
     let way = |flow, forward| -> Vec<usize> {
@@ -118,7 +122,11 @@ fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
     let scenario = Scenario::from_tree(&tree::from_toml(&cell).unwrap(), &NoFiles).unwrap();
     let network = build(&scenario, &Streams::new(scenario.seed, 0));
     // One shared, then of each of two flows one on its way and two on the way back.
-    let contends: Vec<bool> = network.hops.iter().map(|hop| hop.contender().is_some()).collect();
+    let contends: Vec<bool> = network
+        .hops
+        .iter()
+        .map(|hop| hop.contender().is_some())
+        .collect();
     assert_eq!(contends.iter().position(|one| !one), Some(7));
     assert_eq!(network.routes.shared_hops(), 7);
     let way = |flow, forward| -> Vec<usize> {
@@ -128,8 +136,14 @@ fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
             .filter_map(Stop::as_hop)
             .collect()
     };
-    assert_eq!((way(0, true), way(0, false)), (vec![7, 1, 0], vec![0, 2, 3, 8]));
-    assert_eq!((way(1, true), way(1, false)), (vec![9, 4, 0], vec![0, 5, 6, 10]));
+    assert_eq!(
+        (way(0, true), way(0, false)),
+        (vec![7, 1, 0], vec![0, 2, 3, 8])
+    );
+    assert_eq!(
+        (way(1, true), way(1, false)),
+        (vec![9, 4, 0], vec![0, 5, 6, 10])
+    );
     let contenders = &network.media[0].contenders;
     let told: Vec<_> = contenders
         .iter()

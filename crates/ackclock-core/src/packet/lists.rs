@@ -68,9 +68,9 @@ impl FifoList {
 }
 
 /// A first-in first-out list of packets that each have a moment, none before that of the packet in
-/// front of it. The list itself holds the moment of the first, and each packet that of the one behind
-/// it: whoever takes the first out learns when the next is due without looking at it, which with a
-/// million packets costs more than all the rest.
+/// front of it. The list itself holds the moment of the first, and each packet that of the one
+/// behind it: whoever takes the first out learns when the next is due without looking at it, which
+/// with a million packets costs more than all the rest.
 #[derive(Debug)]
 pub struct Timeline {
     first_at: Time,

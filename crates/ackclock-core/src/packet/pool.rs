@@ -80,7 +80,8 @@ impl PacketPool {
             .push(Packet::new(PacketKind::Data, FlowId(0), 0, 0, Time::ZERO));
     }
 
-    /// Puts an answer in the place of the packet that has arrived, or in a slot of its own if it answers none.
+    /// Puts an answer in the place of the packet that has arrived, or in a slot of its own if it
+    /// answers none.
     #[inline(always)] // so that the packet is built in its slot
     pub fn answer(&mut self, arrived: Option<PacketId>, answer: Packet) -> PacketId {
         let Some(id) = arrived else {

@@ -1,6 +1,7 @@
 //! SACK blocks (RFC 2018).
 
-/// A run of segments the receiver holds beyond the cumulative ACK: `start` included, `end` excluded (RFC 2018).
+/// A run of segments the receiver holds beyond the cumulative ACK: `start` included, `end` excluded
+/// (RFC 2018).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
     /// First segment held.

@@ -14,15 +14,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters: those of `ebdp` and of `alt`, whose `maximum` is `tuned_maximum` here. eBDP bounds the delay; ALT takes away what several flows do not need, since they do not
-/// halve their windows at one time.
+/// Parameters: those of `ebdp` and of `alt`, whose `maximum` is `tuned_maximum` here. eBDP bounds
+/// the delay; ALT takes away what several flows do not need, since they do not halve their windows
+/// at one time.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(example = json!({}))]
 #[schemars(example = json!({ "target_delay": "5 ms", "over_provision": "2 packets", "weight": 0.1, "maximum": "9 packets", "interval": "7 ms",
     "increase": "900 packets/s", "decrease": "200 packets/s", "minimum": "2 packets", "initial": "3 packets", "tuned_maximum": "12 packets" }))]
 pub struct AStar {
-    /// The queueing delay that eBDP aims at. Inferred: 200 ms is the round-trip time of the publication's path, and twice that the delay it reports.
+    /// The queueing delay that eBDP aims at. Inferred: 200 ms is the round-trip time of the
+    /// publication's path, and twice that the delay it reports.
     pub target_delay: Span,
     /// How many packets more than are sent within that delay. From memory of the publication.
     pub over_provision: Segments,
@@ -30,7 +32,8 @@ pub struct AStar {
     pub weight: f64,
     /// The limit at most.
     pub maximum: Segments,
-    /// How often ALT moves its limit. This and the following are from memory of the publication, but for `initial`.
+    /// How often ALT moves its limit. This and the following are from memory of the publication,
+    /// but for `initial`.
     pub interval: Span,
     /// By how much ALT's limit rises in a second in which the queue is empty. Above 0.
     pub increase: PacketRate,
@@ -40,9 +43,11 @@ pub struct AStar {
     pub minimum: Segments,
     /// ALT's limit at most. Where it is above eBDP's it takes as many seconds to have an effect.
     pub tuned_maximum: Segments,
-    /// ALT's limit at the beginning. A choice of ours, and low: it rises ten times as fast as it falls.
+    /// ALT's limit at the beginning. A choice of ours, and low: it rises ten times as fast as it
+    /// falls.
     pub initial: Segments,
-    /// Whether the packet being sent counts towards the limit, as it does at an 802.11 station, which may have to send it again.
+    /// Whether the packet being sent counts towards the limit, as it does at an 802.11 station,
+    /// which may have to send it again.
     pub counts_packet_in_service: bool,
 }
 
@@ -74,7 +79,12 @@ impl Element<QueueKind> for AStar {
         check_service_time(self.target_delay, self.weight, self.maximum)?;
         let rates = [self.increase, self.decrease];
         let low = (self.minimum, self.initial);
-        check_idle_time(self.interval, rates, low, ("tuned_maximum", self.tuned_maximum))
+        check_idle_time(
+            self.interval,
+            rates,
+            low,
+            ("tuned_maximum", self.tuned_maximum),
+        )
     }
 
     fn facts(&self) -> QueueFacts {
@@ -85,13 +95,22 @@ impl Element<QueueKind> for AStar {
 
 impl Factory<QueueKind> for AStar {
     fn build(&self, _: QueueContext<'_>) -> Discipline {
-        let by_service =
-            ServiceTimeLimit::new(self.target_delay, self.over_provision, self.weight, self.maximum);
+        let by_service = ServiceTimeLimit::new(
+            self.target_delay,
+            self.over_provision,
+            self.weight,
+            self.maximum,
+        );
         let rates = [self.increase, self.decrease];
         let bounds = [self.minimum, self.tuned_maximum];
         Discipline::InOrder(Box::new(AdaptiveLimit {
             by_service: Some(by_service),
-            by_idleness: Some(IdleTimeLimit::new(self.interval, rates, bounds, self.initial)),
+            by_idleness: Some(IdleTimeLimit::new(
+                self.interval,
+                rates,
+                bounds,
+                self.initial,
+            )),
             counts_packet_in_service: self.counts_packet_in_service,
         }))
     }

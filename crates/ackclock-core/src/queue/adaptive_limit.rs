@@ -1,4 +1,5 @@
-//! What queues share that move their limit: by how long services take (eBDP), by how long the queue is empty (ALT), by both (A*).
+//! What queues share that move their limit: by how long services take (eBDP), by how long the queue
+//! is empty (ALT), by both (A*).
 
 use super::{Admission, Occupancy};
 use crate::observe::{Context, DropReason};
@@ -8,7 +9,8 @@ use crate::scenario::quantity::{PacketRate, Segments};
 use crate::units::{Span, Time};
 use serde_json::json;
 
-/// First in, first out; what comes when as many packets are there as the limit says, or more, is dropped. What is there stays when the limit falls.
+/// First in, first out; what comes when as many packets are there as the limit says, or more, is
+/// dropped. What is there stays when the limit falls.
 #[derive(Debug)]
 pub(super) struct AdaptiveLimit {
     /// Where there are both, the smaller counts.
@@ -26,7 +28,13 @@ impl AdaptiveLimit {
 }
 
 impl Admission for AdaptiveLimit {
-    fn admit(&mut self, now: Time, id: PacketId, occupancy: &Occupancy, context: &mut Context<'_>) -> bool {
+    fn admit(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        occupancy: &Occupancy,
+        context: &mut Context<'_>,
+    ) -> bool {
         if let Some(law) = &mut self.by_idleness {
             law.go_on(now, occupancy.idle);
         }
@@ -57,7 +65,10 @@ impl Admission for AdaptiveLimit {
         if let Some(law) = &mut by_idleness {
             law.go_on(now, idle);
         }
-        let limits = AdaptiveLimit { by_idleness, ..*self };
+        let limits = AdaptiveLimit {
+            by_idleness,
+            ..*self
+        };
         Some(limits.now())
     }
 }
@@ -78,7 +89,12 @@ pub(super) struct ServiceTimeLimit {
 }
 
 impl ServiceTimeLimit {
-    pub fn new(target_delay: Span, over_provision: Segments, weight: f64, maximum: Segments) -> Self {
+    pub fn new(
+        target_delay: Span,
+        over_provision: Segments,
+        weight: f64,
+        maximum: Segments,
+    ) -> Self {
         ServiceTimeLimit {
             target_delay: target_delay.as_seconds(),
             over_provision: over_provision.0.into(),
@@ -88,7 +104,8 @@ impl ServiceTimeLimit {
         }
     }
 
-    /// A service has taken so long: T_serv = (1 − W) T_serv + W service, the first time the service itself.
+    /// A service has taken so long: T_serv = (1 − W) T_serv + W service, the first time the service
+    /// itself.
     fn note(&mut self, service: Span) {
         let service = service.as_seconds();
         let average = |before: f64| (1.0 - self.weight) * before + self.weight * service;
@@ -97,11 +114,14 @@ impl ServiceTimeLimit {
 
     fn limit(&self) -> f64 {
         let within = |service: f64| self.target_delay / service + self.over_provision;
-        self.service_time.map_or(self.maximum, within).min(self.maximum)
+        self.service_time
+            .map_or(self.maximum, within)
+            .min(self.maximum)
     }
 }
 
-/// At the end of each interval t of which the queue was empty for t_i: q = clip(q + a1 t_i − b1 (t − t_i), q_min, q_max).
+/// At the end of each interval t of which the queue was empty for t_i: q = clip(q + a1 t_i − b1 (t
+/// − t_i), q_min, q_max).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IdleTimeLimit {
     /// t
@@ -115,7 +135,8 @@ pub(super) struct IdleTimeLimit {
     limit: f64,
     /// The end of the last interval that is over.
     begun: Time,
-    /// Up to when it is known how long the queue was empty, and for how long since the interval began.
+    /// Up to when it is known how long the queue was empty, and for how long since the interval
+    /// began.
     known: Time,
     idle: Span,
 }
@@ -143,7 +164,8 @@ impl IdleTimeLimit {
         self.limit
     }
 
-    /// It is `now`, and the queue has been empty for `idle`; before that it was not, as far as it was not known already.
+    /// It is `now`, and the queue has been empty for `idle`; before that it was not, as far as it
+    /// was not known already.
     fn go_on(&mut self, now: Time, idle: Span) {
         let busy = now.since(self.known) - idle;
         self.pass(self.known + busy, false);
@@ -217,7 +239,10 @@ pub(super) fn check_idle_time(
     }
     check_room("minimum", minimum)?;
     if minimum > maximum {
-        let remedy = format!("is above {named}, {}; write at most as much", json!(maximum));
+        let remedy = format!(
+            "is above {named}, {}; write at most as much",
+            json!(maximum)
+        );
         return Err(Error::contradiction("minimum", &json!(minimum), &remedy));
     }
     if !(minimum..=maximum).contains(&initial) {

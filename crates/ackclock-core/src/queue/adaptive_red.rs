@@ -1,5 +1,6 @@
-//! Adaptive RED (Floyd, Gummadi, Shenker 2001): RED whose thresholds and weight follow from the link and a target delay, and whose highest share moves until
-//! the average queue is half way between the thresholds.
+//! Adaptive RED (Floyd, Gummadi, Shenker 2001): RED whose thresholds and weight follow from the
+//! link and a target delay, and whose highest share moves until the average queue is half way
+//! between the thresholds.
 
 use super::early_detection::{Average, Curve, EarlyDetection, Measure, Spacing};
 use super::facts::QueueFacts;
@@ -20,15 +21,19 @@ use serde_json::json;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdaptiveRed {
-    /// The most that may wait, the packet being sent not counted, in packets, in bytes, or in time; at least 15 packets, the lowest that the upper threshold can be.
+    /// The most that may wait, the packet being sent not counted, in packets, in bytes, or in time;
+    /// at least 15 packets, the lowest that the upper threshold can be.
     pub limit: QueueLimit,
-    /// The average queueing delay aimed at, roughly: the lower threshold is half of it, or five packets if that is more, the upper one three times the lower.
+    /// The average queueing delay aimed at, roughly: the lower threshold is half of it, or five
+    /// packets if that is more, the upper one three times the lower.
     #[serde(default = "target_delay")]
     pub target_delay: Span,
-    /// Whether ECN-capable packets are marked where chance strikes; where everything is dropped they are dropped, too.
+    /// Whether ECN-capable packets are marked where chance strikes; where everything is dropped
+    /// they are dropped, too.
     #[serde(default)]
     pub ecn: bool,
-    /// The share dropped at the upper threshold before it moves, from 1 % to 50 %. A choice of ours within what it may become.
+    /// The share dropped at the upper threshold before it moves, from 1 % to 50 %. A choice of ours
+    /// within what it may become.
     #[serde(default = "initial_probability")]
     pub initial_probability: Probability,
     /// The size by which the link's rate is reckoned in packets.
@@ -73,7 +78,8 @@ impl Element<QueueKind> for AdaptiveRed {
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_room("limit", self.limit)?;
-        if matches!(self.limit, QueueLimit::Packets(limit) if (limit as f64) < HIGH_OVER_LOW * LEAST_LOW) {
+        if matches!(self.limit, QueueLimit::Packets(limit) if (limit as f64) < HIGH_OVER_LOW * LEAST_LOW)
+        {
             let remedy = "is less than the upper threshold, which is at least 15 packets; write for example \"100 packets\"";
             return Err(Error::new("limit", &json!(self.limit), remedy));
         }
@@ -110,7 +116,8 @@ impl Factory<QueueKind> for AdaptiveRed {
 }
 
 impl AdaptiveRed {
-    /// Section 4: w_q = 1 − exp(−1/C), a time constant of a second; min_th = max(5, C delay/2). C is the link's rate in packets per second.
+    /// Section 4: w_q = 1 − exp(−1/C), a time constant of a second; min_th = max(5, C delay/2). C
+    /// is the link's rate in packets per second.
     fn queue(&self, context: &QueueContext<'_>) -> AdaptiveQueue {
         let rate = self.rate.unwrap_or_else(|| context.mean_rate());
         let typical = self.typical_packet.as_f64() / rate.as_byte_per_s(); // 1/C
@@ -143,7 +150,8 @@ struct AdaptiveQueue {
 }
 
 impl AdaptiveQueue {
-    /// Of several intervals in which nothing came, each has the average that the packet finds which ends them.
+    /// Of several intervals in which nothing came, each has the average that the packet finds which
+    /// ends them.
     #[inline(never)]
     fn adapt(&mut self, now: Time) {
         let intervals = now.since(self.adapted).as_nanos() / INTERVAL.as_nanos();
@@ -163,7 +171,13 @@ impl AdaptiveQueue {
 }
 
 impl Admission for AdaptiveQueue {
-    fn admit(&mut self, now: Time, id: PacketId, occupancy: &Occupancy, context: &mut Context<'_>) -> bool {
+    fn admit(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        occupancy: &Occupancy,
+        context: &mut Context<'_>,
+    ) -> bool {
         let admitted = self.detection.admit(now, id, occupancy, context);
         if now.since(self.adapted) >= INTERVAL {
             self.adapt(now);
@@ -188,7 +202,8 @@ mod tests {
             streams: &Streams::new(3, 0),
             name: "hop/test/queue",
         };
-        let rate = json!({ "kind": "constant", "rate": format!("{} bit/s", 12_000 * packets_per_second) });
+        let rate =
+            json!({ "kind": "constant", "rate": format!("{} bit/s", 12_000 * packets_per_second) });
         let link = choose::<LinkKind>(&rate, &NoFiles)
             .unwrap()
             .build(LinkContext::alone(place));
@@ -200,7 +215,10 @@ mod tests {
             typical_packet: typical_packet(),
             rate: None,
         };
-        parameters.queue(&QueueContext { place, link: &*link })
+        parameters.queue(&QueueContext {
+            place,
+            link: &*link,
+        })
     }
 
     /// Offers a packet that finds that average.
@@ -224,7 +242,11 @@ mod tests {
         ] {
             let queue = queue(rate, delay);
             let curve = &queue.detection.curve;
-            assert!((curve.low - low).abs() < 1e-9 && (curve.high - 3.0 * low).abs() < 1e-9 && curve.gentle);
+            assert!(
+                (curve.low - low).abs() < 1e-9
+                    && (curve.high - 3.0 * low).abs() < 1e-9
+                    && curve.gentle
+            );
             // After a second of packets back to back, a change is in the average but for 1/e of it.
             let mut left = queue;
             left.detection.average.value = 1.0;
@@ -259,7 +281,10 @@ mod tests {
             (after(40.0, 1100) - 0.099 * 0.81).abs() < 1e-12,
             "two intervals have ended"
         );
-        assert!((after(40.0, 400) - 0.099 * 0.729).abs() < 1e-12, "the grid stays");
+        assert!(
+            (after(40.0, 400) - 0.099 * 0.729).abs() < 1e-12,
+            "the grid stays"
+        );
         // Of a small share a quarter is added.
         let low = after(0.0, 8_000);
         assert!(low < 0.02 && low > 0.01);
@@ -271,7 +296,11 @@ mod tests {
         for (average, bound) in [(74.0, LARGEST), (1.0, SMALLEST)] {
             let mut queue = queue(10_000, 5);
             for step in 1..200 {
-                find(&mut queue, Time::ZERO + Span::from_millis(500 * step), average);
+                find(
+                    &mut queue,
+                    Time::ZERO + Span::from_millis(500 * step),
+                    average,
+                );
                 assert!((SMALLEST..=LARGEST).contains(&queue.detection.curve.most));
             }
             assert_eq!(queue.detection.curve.most, bound);

@@ -1,4 +1,5 @@
-//! ALT, adaptive limit tuning (Li, Leith and Malone 2011): a limit that rises while the queue is empty and falls while it is not.
+//! ALT, adaptive limit tuning (Li, Leith and Malone 2011): a limit that rises while the queue is
+//! empty and falls while it is not.
 
 use super::adaptive_limit::{AdaptiveLimit, IdleTimeLimit, check_idle_time};
 use super::facts::QueueFacts;
@@ -12,8 +13,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. With the letters of the publication: t is `interval`, a1 `increase`, b1 `decrease`, q_min `minimum`, q_max `maximum`. Where the limit settles, the queue is empty
-/// for b1/(a1 + b1) of the time, 9 %. All values are from memory of the publication, but for `initial`.
+/// Parameters. With the letters of the publication: t is `interval`, a1 `increase`, b1 `decrease`,
+/// q_min `minimum`, q_max `maximum`. Where the limit settles, the queue is empty for b1/(a1 + b1)
+/// of the time, 9 %. All values are from memory of the publication, but for `initial`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(example = json!({}))]
@@ -22,7 +24,8 @@ use serde_json::json;
 pub struct Alt {
     /// How often the limit moves.
     pub interval: Span,
-    /// By how much it rises in a second in which the queue is empty: nothing waits and nothing is sent. Above 0.
+    /// By how much it rises in a second in which the queue is empty: nothing waits and nothing is
+    /// sent. Above 0.
     pub increase: PacketRate,
     /// By how much it falls in a second in which the queue is not. Above 0.
     pub decrease: PacketRate,
@@ -30,9 +33,11 @@ pub struct Alt {
     pub minimum: Segments,
     /// The limit at most.
     pub maximum: Segments,
-    /// The limit at the beginning. A choice of ours, and low: it rises by ten packets in a second, and comes down by one. From 1600 packets it would take 25 minutes.
+    /// The limit at the beginning. A choice of ours, and low: it rises by ten packets in a second,
+    /// and comes down by one. From 1600 packets it would take 25 minutes.
     pub initial: Segments,
-    /// Whether the packet being sent counts towards the limit, as it does at an 802.11 station, which may have to send it again.
+    /// Whether the packet being sent counts towards the limit, as it does at an 802.11 station,
+    /// which may have to send it again.
     pub counts_packet_in_service: bool,
 }
 
@@ -53,8 +58,7 @@ impl Default for Alt {
 impl Element<QueueKind> for Alt {
     const NAME: &'static str = "alt";
     const LABEL: &'static str = "ALT";
-    const SUMMARY: &'static str =
-        "Drop-tail whose limit rises while the queue is empty and falls while it is not, once a second.";
+    const SUMMARY: &'static str = "Drop-tail whose limit rises while the queue is empty and falls while it is not, once a second.";
     const REFERENCE: &'static str = "Li, Leith and Malone (2011), Buffer Sizing for 802.11-Based Networks, IEEE/ACM Transactions on Networking";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
@@ -74,7 +78,12 @@ impl Factory<QueueKind> for Alt {
         let bounds = [self.minimum, self.maximum];
         Discipline::InOrder(Box::new(AdaptiveLimit {
             by_service: None,
-            by_idleness: Some(IdleTimeLimit::new(self.interval, rates, bounds, self.initial)),
+            by_idleness: Some(IdleTimeLimit::new(
+                self.interval,
+                rates,
+                bounds,
+                self.initial,
+            )),
             counts_packet_in_service: self.counts_packet_in_service,
         }))
     }

@@ -29,7 +29,13 @@ impl Buffer {
 
     /// Takes a packet in, or drops it if it does not fit; as
     /// [`Queue::enqueue`](super::Queue::enqueue).
-    pub fn enqueue(&mut self, now: Time, id: PacketId, in_service: Backlog, context: &mut Context<'_>) {
+    pub fn enqueue(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        in_service: Backlog,
+        context: &mut Context<'_>,
+    ) {
         let occupancy = Occupancy {
             waiting: self.waiting.backlog(),
             in_service,
@@ -58,8 +64,7 @@ impl Buffer {
 /// With the name of the field.
 pub(super) fn check_limit(field: &str, limit: QueueLimit) -> Result<()> {
     if matches!(limit, QueueLimit::Time(_)) {
-        let remedy =
-            "is a time, and how long a packet will wait is not known on arrival; write packets or bytes";
+        let remedy = "is a time, and how long a packet will wait is not known on arrival; write packets or bytes";
         return Err(Error::new(field, &json!(limit), remedy));
     }
     check_room(field, limit)

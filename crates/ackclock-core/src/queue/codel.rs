@@ -55,7 +55,8 @@ impl Element<QueueKind> for Codel {
     const NAME: &'static str = "codel";
     const LABEL: &'static str = "CoDel";
     const SUMMARY: &'static str = "First in, first out; drops or marks at the head, ever more often, while packets wait longer than a target.";
-    const REFERENCE: &'static str = "RFC 8289; Nichols and Jacobson (2012), Controlling Queue Delay";
+    const REFERENCE: &'static str =
+        "RFC 8289; Nichols and Jacobson (2012), Controlling Queue Delay";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if self.target == Span::ZERO {
@@ -333,7 +334,11 @@ mod tests {
         }
         /// When packets were dropped early.
         fn early(&self) -> Vec<f64> {
-            let early = self.log.drops.iter().filter(|(_, why)| *why == DropReason::Aqm);
+            let early = self
+                .log
+                .drops
+                .iter()
+                .filter(|(_, why)| *why == DropReason::Aqm);
             early.map(|(at, _)| *at).collect()
         }
     }
@@ -351,7 +356,11 @@ mod tests {
     fn the_interval_between_drops_shrinks_with_the_square_root_of_their_number() {
         let mut bench = Bench::new(unlimited(), 1);
         bench.load(0.0, 4.0, 0.000_5);
-        let late = bench.waits.iter().find(|(_, waited)| *waited >= 0.005).unwrap();
+        let late = bench
+            .waits
+            .iter()
+            .find(|(_, waited)| *waited >= 0.005)
+            .unwrap();
         let drops = bench.early();
         assert!(
             (drops[0] - late.0 - INTERVAL).abs() < 1e-6,
@@ -453,7 +462,10 @@ mod tests {
         };
         for (ecn, packets) in [(false, Ecn::Capable), (true, Ecn::NotCapable)] {
             let (drops, marks) = outcome(ecn, packets);
-            assert!(drops > 10 && marks == 0, "{ecn} {packets:?}: {drops} {marks}");
+            assert!(
+                drops > 10 && marks == 0,
+                "{ecn} {packets:?}: {drops} {marks}"
+            );
         }
         for packets in [Ecn::Capable, Ecn::CapableL4s] {
             let (drops, marks) = outcome(true, packets);
@@ -464,7 +476,13 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_dropped_at_the_tail() {
         let limit = QueueLimit::Packets(10);
-        let mut bench = Bench::new(Codel { limit, ..unlimited() }, 1);
+        let mut bench = Bench::new(
+            Codel {
+                limit,
+                ..unlimited()
+            },
+            1,
+        );
         (0..50).for_each(|_| bench.arrive(0.0));
         assert_eq!(bench.queue.backlog().packets, 10);
         assert_eq!(bench.log.drops, [(0.0, DropReason::QueueFull); 39]);

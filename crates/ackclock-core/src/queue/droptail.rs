@@ -14,9 +14,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DropTail {
-    /// The most that may wait, in packets, in bytes, or in time: then what would wait longer than that for its service is dropped.
+    /// The most that may wait, in packets, in bytes, or in time: then what would wait longer than
+    /// that for its service is dropped.
     pub limit: QueueLimit,
-    /// Whether the packet being sent counts towards the limit. ns-2's limit counts it; a textbook buffer does not.
+    /// Whether the packet being sent counts towards the limit. ns-2's limit counts it; a textbook
+    /// buffer does not.
     #[serde(default)]
     pub counts_packet_in_service: bool,
 }
@@ -57,7 +59,8 @@ impl From<QueueLimit> for DropTail {
 }
 
 impl DropTail {
-    /// With fewer packets than this waiting or in service, one more fits whatever its size; with as many or more it depends.
+    /// With fewer packets than this waiting or in service, one more fits whatever its size; with as
+    /// many or more it depends.
     pub const fn fits_below(&self) -> u64 {
         match (self.limit, self.counts_packet_in_service) {
             (QueueLimit::Unlimited, _) => u64::MAX,
@@ -77,7 +80,10 @@ impl DropTail {
         let (serving, wait) = if counts {
             (occupancy.in_service, occupancy.wait)
         } else {
-            (Backlog::default(), occupancy.wait - occupancy.residual_service)
+            (
+                Backlog::default(),
+                occupancy.wait - occupancy.residual_service,
+            )
         };
         let waiting = occupancy.waiting;
         match self.limit {
@@ -90,7 +96,13 @@ impl DropTail {
 }
 
 impl Admission for DropTail {
-    fn admit(&mut self, now: Time, id: PacketId, occupancy: &Occupancy, context: &mut Context<'_>) -> bool {
+    fn admit(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        occupancy: &Occupancy,
+        context: &mut Context<'_>,
+    ) -> bool {
         let fits = self.fits(context.packets[id].bytes(), occupancy);
         if !fits {
             context.drop_packet(now, id, DropReason::QueueFull);
@@ -145,8 +157,9 @@ mod tests {
             QueueLimit::Time(span),
             QueueLimit::Unlimited,
         ];
-        for (limit, counts_packet_in_service) in
-            limits.into_iter().flat_map(|one| [(one, false), (one, true)])
+        for (limit, counts_packet_in_service) in limits
+            .into_iter()
+            .flat_map(|one| [(one, false), (one, true)])
         {
             let queue = DropTail {
                 limit,
@@ -157,7 +170,10 @@ mod tests {
                 let fits = queue.fits(Bytes(1000), &occupancy);
                 let sure = inside < queue.fits_below();
                 assert!(fits || !sure, "{queue:?} with {inside}");
-                assert!(fits == sure || !matches!(limit, QueueLimit::Packets(_) | QueueLimit::Unlimited));
+                assert!(
+                    fits == sure
+                        || !matches!(limit, QueueLimit::Packets(_) | QueueLimit::Unlimited)
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! What kinds of RED share: the average of the queue, the share of packets that it asks for, and which packets those are.
+//! What kinds of RED share: the average of the queue, the share of packets that it asks for, and
+//! which packets those are.
 
 use super::droptail::DropTail;
 use super::{Admission, Occupancy};
@@ -40,7 +41,8 @@ impl Measure {
     }
 }
 
-/// The exponentially weighted average of what packets find on arrival (Floyd and Jacobson 1993, figure 2).
+/// The exponentially weighted average of what packets find on arrival (Floyd and Jacobson 1993,
+/// figure 2).
 #[derive(Debug)]
 pub(super) struct Average {
     pub value: f64,
@@ -58,8 +60,9 @@ impl Average {
         }
     }
 
-    /// A packet finds a queue of that length: avg + w (q − avg). After idle time it is (1 − w)^m avg, as if m packets had come meanwhile, one behind the
-    /// other, and had found the queue empty.
+    /// A packet finds a queue of that length: avg + w (q − avg). After idle time it is (1 − w)^m
+    /// avg, as if m packets had come meanwhile, one behind the other, and had found the queue
+    /// empty.
     fn update(&mut self, queue: f64, idle: Option<Span>) {
         match idle {
             None => self.value += self.weight * (queue - self.value),
@@ -94,7 +97,9 @@ pub(super) enum Share {
 
 impl Curve {
     fn at(&self, average: f64) -> Share {
-        let Curve { low, high, most, .. } = *self;
+        let Curve {
+            low, high, most, ..
+        } = *self;
         if average < low {
             Share::Nothing
         } else if average < high {
@@ -107,9 +112,10 @@ impl Curve {
     }
 }
 
-/// Spaces the packets that chance strikes: with a share p_b that stays the same, the number from one to the next is uniform on 1 … 1/p_b (Floyd and
-/// Jacobson 1993, section 7, method 2). One number R is drawn for each, and the first packet whose number n has n p_b > R is struck: the paper's
-/// efficient algorithm, which asks for p_b/(1 − n p_b) without drawing for every packet.
+/// Spaces the packets that chance strikes: with a share p_b that stays the same, the number from
+/// one to the next is uniform on 1 … 1/p_b (Floyd and Jacobson 1993, section 7, method 2). One
+/// number R is drawn for each, and the first packet whose number n has n p_b > R is struck: the
+/// paper's efficient algorithm, which asks for p_b/(1 − n p_b) without drawing for every packet.
 #[derive(Debug)]
 pub(super) struct Spacing {
     stream: Stream,
@@ -139,14 +145,21 @@ impl Spacing {
         strikes
     }
 
-    /// The average asks for nothing, or a packet has been dropped for another reason: what comes is counted anew.
+    /// The average asks for nothing, or a packet has been dropped for another reason: what comes is
+    /// counted anew.
     fn restart(&mut self) {
         self.count = 0;
     }
 }
 
 impl Admission for EarlyDetection {
-    fn admit(&mut self, now: Time, id: PacketId, occupancy: &Occupancy, context: &mut Context<'_>) -> bool {
+    fn admit(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        occupancy: &Occupancy,
+        context: &mut Context<'_>,
+    ) -> bool {
         let idle = occupancy.is_idle().then_some(occupancy.idle);
         self.average.update(self.measure.of(occupancy), idle);
         let share = self.curve.at(self.average.value);
@@ -160,7 +173,9 @@ impl Admission for EarlyDetection {
         }
         let admitted = match share {
             Share::Nothing => true,
-            Share::Part(share) => !self.spacing.strikes(share) || (self.ecn && context.mark_packet(now, id)),
+            Share::Part(share) => {
+                !self.spacing.strikes(share) || (self.ecn && context.mark_packet(now, id))
+            }
             Share::Everything => {
                 self.spacing.restart();
                 false
@@ -198,7 +213,8 @@ pub(super) mod tests {
         }
     }
 
-    /// So many waiting packets of 1000 bytes, 1 ms each, behind one that has half a millisecond left.
+    /// So many waiting packets of 1000 bytes, 1 ms each, behind one that has half a millisecond
+    /// left.
     pub fn waiting(packets: u64) -> Occupancy {
         let backlog = |packets| Backlog {
             packets,
@@ -231,7 +247,8 @@ pub(super) mod tests {
         queue.admit(at, id, occupancy, &mut context)
     }
 
-    /// Thresholds 5 and 15, a tenth at the upper one. The weight is 1: the average is what the last packet has found.
+    /// Thresholds 5 and 15, a tenth at the upper one. The weight is 1: the average is what the last
+    /// packet has found.
     fn detection(weight: f64, gentle: bool, ecn: bool) -> EarlyDetection {
         EarlyDetection {
             buffer: QueueLimit::Packets(100).into(),
@@ -252,14 +269,20 @@ pub(super) mod tests {
     fn fates(queue: &mut EarlyDetection, packets: u64, n: u64, ecn: Ecn) -> Fates {
         let mut fates = Fates::default();
         for number in 0..n {
-            offer(queue, (Time::ZERO, number, ecn), &waiting(packets), &mut fates);
+            offer(
+                queue,
+                (Time::ZERO, number, ecn),
+                &waiting(packets),
+                &mut fates,
+            );
         }
         fates
     }
 
     #[test]
     fn the_average_follows_its_recursion() {
-        let (mut queue, mut fates, mut expected) = (detection(0.002, false, false), Fates::default(), 0.0);
+        let (mut queue, mut fates, mut expected) =
+            (detection(0.002, false, false), Fates::default(), 0.0);
         for number in 0..2000 {
             let found = number * 7 % 23;
             offer(
@@ -330,8 +353,7 @@ pub(super) mod tests {
             assert_eq!((curve.at(20.0), curve.at(30.0)), (at_20, at_30));
         }
         let curve = detection(1.0, true, false).curve;
-        let near =
-            |one, other| matches!((one, other), (Share::Part(p), Share::Part(q)) if p < q && q - p < 1e-6);
+        let near = |one, other| matches!((one, other), (Share::Part(p), Share::Part(q)) if p < q && q - p < 1e-6);
         assert!(
             near(curve.at(15.0 - 1e-6), curve.at(15.0 + 1e-6)),
             "no step at the threshold"
@@ -369,9 +391,14 @@ pub(super) mod tests {
     #[test]
     fn with_the_second_slope_more_are_dropped_and_beyond_it_all() {
         let dropped = |found, gentle| {
-            fates(&mut detection(1.0, gentle, false), found, 30_000, Ecn::NotCapable)
-                .drops
-                .len()
+            fates(
+                &mut detection(1.0, gentle, false),
+                found,
+                30_000,
+                Ecn::NotCapable,
+            )
+            .drops
+            .len()
         };
         assert_eq!(dropped(4, true), 0);
         assert_eq!((dropped(15, false), dropped(29, false)), (30_000, 30_000));
@@ -387,8 +414,9 @@ pub(super) mod tests {
         let plain = fates(&mut detection(1.0, false, true), 10, 2000, Ecn::NotCapable);
         let capable = fates(&mut detection(1.0, false, true), 10, 2000, Ecn::Capable);
         let unasked = fates(&mut detection(1.0, false, false), 10, 2000, Ecn::Capable);
-        let numbers =
-            |drops: &[(u64, DropReason)]| drops.iter().map(|(number, _)| *number).collect::<Vec<_>>();
+        let numbers = |drops: &[(u64, DropReason)]| {
+            drops.iter().map(|(number, _)| *number).collect::<Vec<_>>()
+        };
         assert!(plain.drops.len() > 100 && plain.marks.is_empty());
         assert_eq!(
             (capable.drops.len(), &capable.marks),
@@ -409,7 +437,9 @@ pub(super) mod tests {
         let fates = fates(&mut queue, 100, 5, Ecn::Capable);
         assert_eq!(
             fates.drops,
-            (0..5).map(|n| (n, DropReason::QueueFull)).collect::<Vec<_>>()
+            (0..5)
+                .map(|n| (n, DropReason::QueueFull))
+                .collect::<Vec<_>>()
         );
         assert!(queue.average.value > 0.9, "they count in the average");
     }
@@ -419,7 +449,8 @@ pub(super) mod tests {
         let mut queue = detection(1.0, false, false);
         let mut fates_of = Fates::default();
         for number in 0..10_000 {
-            // Nine packets between the thresholds, one below: no gap is longer than nine, and at p_b = 0.05 fewer than half of them end in a drop.
+            // Nine packets between the thresholds, one below: no gap is longer than nine, and at
+            // p_b = 0.05 fewer than half of them end in a drop.
             let found = if number % 10 == 9 { 0 } else { 10 };
             offer(
                 &mut queue,

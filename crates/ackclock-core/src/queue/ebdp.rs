@@ -1,4 +1,5 @@
-//! eBDP (Li and Leith 2008): room for what the link sends within a target delay, by the average of what services take.
+//! eBDP (Li and Leith 2008): room for what the link sends within a target delay, by the average of
+//! what services take.
 
 use super::adaptive_limit::{AdaptiveLimit, ServiceTimeLimit, check_service_time};
 use super::facts::QueueFacts;
@@ -12,23 +13,30 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. The limit is the target delay over the average service time, and `over_provision` more, but not above `maximum`. A service lasts from the moment at which a
-/// packet is the first of the line until it has been sent: what it has waited for others is no part of it. There is no lower bound: that is `over_provision`.
+/// Parameters. The limit is the target delay over the average service time, and `over_provision`
+/// more, but not above `maximum`. A service lasts from the moment at which a packet is the first of
+/// the line until it has been sent: what it has waited for others is no part of it. There is no
+/// lower bound: that is `over_provision`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(example = json!({}))]
 #[schemars(example = json!({ "target_delay": "5 ms", "over_provision": "2 packets", "weight": 0.1, "maximum": "9 packets", "counts_packet_in_service": false }))]
 pub struct Ebdp {
-    /// The queueing delay aimed at. Inferred: 200 ms is the round-trip time of the publication's path, and twice that the delay it reports.
+    /// The queueing delay aimed at. Inferred: 200 ms is the round-trip time of the publication's
+    /// path, and twice that the delay it reports.
     pub target_delay: Span,
-    /// How many packets more, since a link with services of chance length wants more than its bandwidth-delay product. 40 agrees with the publication's results; its
-    /// later version has 5, as we remember it.
+    /// How many packets more, since a link with services of chance length wants more than its
+    /// bandwidth-delay product. 40 agrees with the publication's results; its later version has 5,
+    /// as we remember it.
     pub over_provision: Segments,
-    /// The weight of a service in the average of their times; above 0, at most 1. The publication's: a memory of a thousand packets, however long they take.
+    /// The weight of a service in the average of their times; above 0, at most 1. The
+    /// publication's: a memory of a thousand packets, however long they take.
     pub weight: f64,
-    /// The limit at most, and until a packet has been served. Inferred: the buffer of the publication's stations.
+    /// The limit at most, and until a packet has been served. Inferred: the buffer of the
+    /// publication's stations.
     pub maximum: Segments,
-    /// Whether the packet being sent counts towards the limit, as it does at an 802.11 station, which may have to send it again.
+    /// Whether the packet being sent counts towards the limit, as it does at an 802.11 station,
+    /// which may have to send it again.
     pub counts_packet_in_service: bool,
 }
 
@@ -48,8 +56,7 @@ impl Element<QueueKind> for Ebdp {
     const NAME: &'static str = "ebdp";
     const LABEL: &'static str = "eBDP";
     const SUMMARY: &'static str = "Drop-tail whose limit follows the link: what it sends within a target delay, by the average of service times.";
-    const REFERENCE: &'static str =
-        "Li and Leith (2008), Buffer Sizing for TCP Flows in 802.11e WLANs, IEEE Communications Letters";
+    const REFERENCE: &'static str = "Li and Leith (2008), Buffer Sizing for TCP Flows in 802.11e WLANs, IEEE Communications Letters";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_service_time(self.target_delay, self.weight, self.maximum)
@@ -62,7 +69,12 @@ impl Element<QueueKind> for Ebdp {
 
 impl Factory<QueueKind> for Ebdp {
     fn build(&self, _: QueueContext<'_>) -> Discipline {
-        let law = ServiceTimeLimit::new(self.target_delay, self.over_provision, self.weight, self.maximum);
+        let law = ServiceTimeLimit::new(
+            self.target_delay,
+            self.over_provision,
+            self.weight,
+            self.maximum,
+        );
         Discipline::InOrder(Box::new(AdaptiveLimit {
             by_service: Some(law),
             by_idleness: None,

@@ -1,7 +1,8 @@
 //! Queues: decide what to keep and what to send next, and report each drop and mark themselves.
 //!
-//! Most disciplines keep the order of arrival and decide on arrival (drop-tail, RED): they are an [`Admission`], and the hop knows at
-//! arrival when a packet will leave. Others decide when the link asks (CoDel, fair queueing): they are a [`Queue`].
+//! Most disciplines keep the order of arrival and decide on arrival (drop-tail, RED): they are an
+//! [`Admission`], and the hop knows at arrival when a packet will leave. Others decide when the
+//! link asks (CoDel, fair queueing): they are a [`Queue`].
 
 use self::facts::QueueFacts;
 use crate::link::Link;
@@ -47,28 +48,38 @@ impl Occupancy {
 
 /// A discipline that keeps the order of arrival and decides on arrival.
 pub trait Admission: Debug + Send {
-    /// Whether the packet may join the queue. If not, it has been dropped ([`Context::drop_packet`]). `now` never runs backwards.
+    /// Whether the packet may join the queue. If not, it has been dropped
+    /// ([`Context::drop_packet`]). `now` never runs backwards.
     #[must_use]
-    fn admit(&mut self, now: Time, id: PacketId, occupancy: &Occupancy, context: &mut Context<'_>) -> bool;
+    fn admit(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        occupancy: &Occupancy,
+        context: &mut Context<'_>,
+    ) -> bool;
 
     /// Whether it is to be told of every service.
     fn observes_service(&self) -> bool {
         false
     }
-    /// A packet has become the first of the line at `from`, which is its arrival only if it found nobody there, and had been sent at `until`. Whoever
-    /// [observes](Admission::observes_service) is told of each packet, in order, before one is judged that comes at `until` or later.
+    /// A packet has become the first of the line at `from`, which is its arrival only if it found
+    /// nobody there, and had been sent at `until`. Whoever [observes](Admission::observes_service)
+    /// is told of each packet, in order, before one is judged that comes at `until` or later.
     fn note_service(&mut self, _from: Time, _until: Time) {}
 
-    /// Of a limit that moves: where it is at `now`, in packets, the link having had nothing to send for `idle`. Every service up to then has been noted.
+    /// Of a limit that moves: where it is at `now`, in packets, the link having had nothing to send
+    /// for `idle`. Every service up to then has been noted.
     fn limit(&self, _now: Time, _idle: Span) -> Option<f64> {
         None
     }
 }
 
-/// A discipline that decides when the link asks. `now` is the scheduled time of the arrival or of the service completion and never runs backwards.
+/// A discipline that decides when the link asks. `now` is the scheduled time of the arrival or of
+/// the service completion and never runs backwards.
 pub trait Queue: Debug + Send {
-    /// Takes a packet in or drops it ([`Context::drop_packet`]). With `in_service` empty it will be asked for by
-    /// [`Queue::dequeue`] before anything else happens.
+    /// Takes a packet in or drops it ([`Context::drop_packet`]). With `in_service` empty it will be
+    /// asked for by [`Queue::dequeue`] before anything else happens.
     fn enqueue(&mut self, now: Time, id: PacketId, in_service: Backlog, context: &mut Context<'_>);
     /// The next packet to send, `None` if there is none (left).
     fn dequeue(&mut self, now: Time, context: &mut Context<'_>) -> Option<PacketId>;
@@ -96,7 +107,8 @@ pub struct QueueContext<'a> {
     pub link: &'a dyn Link,
 }
 
-/// How far a discipline looks ahead that takes a moving link's mean rate for its parameters: long beside what links do within a round trip.
+/// How far a discipline looks ahead that takes a moving link's mean rate for its parameters: long
+/// beside what links do within a round trip.
 const LOOK_AHEAD: Span = Span::from_millis(60_000);
 
 impl QueueContext<'_> {

@@ -1,4 +1,5 @@
-//! Random Early Detection (Floyd and Jacobson 1993): drops, or marks, at random before the buffer is full, the more the longer its average queue.
+//! Random Early Detection (Floyd and Jacobson 1993): drops, or marks, at random before the buffer
+//! is full, the more the longer its average queue.
 
 use super::early_detection::{Average, Curve, EarlyDetection, Measure, Spacing};
 use super::facts::{QueueFacts, Thresholds};
@@ -12,37 +13,44 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. With the letters of the paper: min_th is `minimum_threshold`, max_th `maximum_threshold`, max_p `maximum_probability`, w_q `weight`, s the time that
-/// `typical_packet` takes at `rate`.
+/// Parameters. With the letters of the paper: min_th is `minimum_threshold`, max_th
+/// `maximum_threshold`, max_p `maximum_probability`, w_q `weight`, s the time that `typical_packet`
+/// takes at `rate`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "limit": "100 packets", "minimum_threshold": "5 packets", "maximum_threshold": "15 packets" }))]
 #[schemars(example = json!({ "limit": "60 kB", "minimum_threshold": "2 ms", "maximum_threshold": "6 ms", "gentle": true, "ecn": true, "weight": 0.1 }))]
 pub struct Red {
-    /// The most that may wait, the packet being sent not counted, in packets, in bytes, or in time. More than nothing.
+    /// The most that may wait, the packet being sent not counted, in packets, in bytes, or in time.
+    /// More than nothing.
     pub limit: QueueLimit,
     /// Up to this average nothing is dropped, in packets, in bytes, or in time.
     pub minimum_threshold: QueueLimit,
-    /// From this average on everything is dropped, or with `gentle` more and more. Above the other, in the same unit, and not above the limit.
+    /// From this average on everything is dropped, or with `gentle` more and more. Above the other,
+    /// in the same unit, and not above the limit.
     pub maximum_threshold: QueueLimit,
-    /// The share that is dropped at the maximum threshold, to which it rises in a straight line. Larger than 0. The paper has 2 %; 10 % is what its first author
-    /// recommended later.
+    /// The share that is dropped at the maximum threshold, to which it rises in a straight line.
+    /// Larger than 0. The paper has 2 %; 10 % is what its first author recommended later.
     #[serde(default = "maximum_probability")]
     pub maximum_probability: Probability,
     /// The weight of what an arriving packet finds in the average. Above 0, at most 1.
     #[serde(default = "weight")]
     pub weight: f64,
-    /// Whether the share rises on, from the maximum threshold to all at twice that, instead of at once to all (Floyd 2000).
+    /// Whether the share rises on, from the maximum threshold to all at twice that, instead of at
+    /// once to all (Floyd 2000).
     #[serde(default)]
     pub gentle: bool,
-    /// Whether ECN-capable packets are marked where chance strikes; where everything is dropped they are dropped, too.
+    /// Whether ECN-capable packets are marked where chance strikes; where everything is dropped
+    /// they are dropped, too.
     #[serde(default)]
     pub ecn: bool,
-    /// A packet that might have come while the link was idle: so many of them as it would have sent meanwhile find the queue empty. The paper says "a small packet"; a larger one
-    /// makes the average fall more slowly.
+    /// A packet that might have come while the link was idle: so many of them as it would have sent
+    /// meanwhile find the queue empty. The paper says "a small packet"; a larger one makes the
+    /// average fall more slowly.
     #[serde(default = "typical_packet")]
     pub typical_packet: Bytes,
-    /// What the link is taken to send, for the packets that might have come. By default its mean rate over the first minute.
+    /// What the link is taken to send, for the packets that might have come. By default its mean
+    /// rate over the first minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
 }
@@ -108,7 +116,10 @@ impl Element<QueueKind> for Red {
         if Level::of(self.limit)
             .is_some_and(|limit| limit.measure == high.measure && limit.value < high.value)
         {
-            let remedy = format!("is above the limit, {}; write at most as much", json!(self.limit));
+            let remedy = format!(
+                "is above the limit, {}; write at most as much",
+                json!(self.limit)
+            );
             return Err(Error::contradiction(
                 "maximum_threshold",
                 &json!(self.maximum_threshold),
@@ -211,7 +222,10 @@ impl Factory<QueueKind> for Red {
         Discipline::InOrder(Box::new(EarlyDetection {
             buffer: self.limit.into(),
             measure: low.measure,
-            average: Average::new(self.weight, self.typical_packet.as_f64() / rate.as_byte_per_s()),
+            average: Average::new(
+                self.weight,
+                self.typical_packet.as_f64() / rate.as_byte_per_s(),
+            ),
             curve: Curve {
                 low: low.value,
                 high: high.value,

@@ -1,4 +1,5 @@
-//! The receiver that reckons nothing: it answers each packet, and says which ones before it have arrived.
+//! The receiver that reckons nothing: it answers each packet, and says which ones before it have
+//! arrived.
 
 use super::{Arrived, Feedback, RateReceiver, Received};
 use crate::units::{Span, Time};
@@ -6,8 +7,9 @@ use crate::units::{Span, Time};
 /// How many packets an answer can speak of.
 pub const MOST: u8 = 64;
 
-/// Answers each packet with its number, its own time of sending, and a vector of bits for it and those just before it (TFRCP; also enough for a
-/// sender that finds loss events itself). Losing as many answers in a row as the vector has bits less one costs nothing.
+/// Answers each packet with its number, its own time of sending, and a vector of bits for it and
+/// those just before it (TFRCP; also enough for a sender that finds loss events itself). Losing as
+/// many answers in a row as the vector has bits less one costs nothing.
 #[derive(Debug)]
 pub struct Acknowledging {
     width: u8,
@@ -31,7 +33,8 @@ impl Acknowledging {
         }
     }
 
-    /// The bits of the packets up to `sequence`. Of one that comes too late to be remembered only its own is known.
+    /// The bits of the packets up to `sequence`. Of one that comes too late to be remembered only
+    /// its own is known.
     fn up_to(&self, sequence: u64) -> u64 {
         let older = self.highest - sequence;
         let bits = self.seen.checked_shr(older as u32).filter(|_| older < 64);
@@ -88,7 +91,11 @@ mod tests {
         };
         receiver.on_data(now, &data);
         let feedback = receiver.poll_feedback(now).unwrap();
-        assert_eq!(receiver.poll_feedback(now), None, "one answer for one packet");
+        assert_eq!(
+            receiver.poll_feedback(now),
+            None,
+            "one answer for one packet"
+        );
         assert_eq!(feedback.echo, data.sent_at);
         feedback
     }
@@ -96,8 +103,9 @@ mod tests {
     #[test]
     fn an_answer_speaks_of_the_packet_and_those_before_it() {
         let mut receiver = Acknowledging::new(8);
-        let numbers =
-            |feedback: Feedback| -> Vec<u64> { feedback.received.numbers(feedback.sequence).collect() };
+        let numbers = |feedback: Feedback| -> Vec<u64> {
+            feedback.received.numbers(feedback.sequence).collect()
+        };
         assert_eq!(numbers(answer(&mut receiver, 0)), [0]);
         assert_eq!(numbers(answer(&mut receiver, 1)), [1, 0]);
         assert_eq!(numbers(answer(&mut receiver, 4)), [4, 1, 0]);

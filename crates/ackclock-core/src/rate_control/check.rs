@@ -29,7 +29,11 @@ pub(super) fn vector(bits: u8) -> Result<()> {
     if (1..=MOST).contains(&bits) {
         return Ok(());
     }
-    refuse("vector", bits, "is no number of bits; write one from 1 to 64")
+    refuse(
+        "vector",
+        bits,
+        "is no number of bits; write one from 1 to 64",
+    )
 }
 
 /// Packets behind a missing one that mean a loss: as many as a vector can speak of.

@@ -100,7 +100,10 @@ fn marks_count_like_losses() {
             path.run_until(200.0);
             path.count(50.0, 200.0) as f64
         });
-        assert!((0.9..1.1).contains(&(marked / lost)), "{tree}: {marked}, {lost}");
+        assert!(
+            (0.9..1.1).contains(&(marked / lost)),
+            "{tree}: {marked}, {lost}"
+        );
     }
 }
 
@@ -123,8 +126,14 @@ fn a_blackout_slows_down_and_is_got_over() {
             "{tree}: {before} before, {within} in the dark"
         );
         let late = path.largest_rate(85.0, 90.0);
-        assert!(late <= 2.0, "{tree}: {late} packets/s after 25 s of darkness");
+        assert!(
+            late <= 2.0,
+            "{tree}: {late} packets/s after 25 s of darkness"
+        );
         let after = path.largest_rate(90.0, 180.0);
-        assert!(after >= 0.7 * before, "{tree}: {before} before, {after} after");
+        assert!(
+            after >= 0.7 * before,
+            "{tree}: {before} before, {after} after"
+        );
     }
 }

@@ -33,8 +33,9 @@ struct Entry {
     limit: Time,
 }
 
-/// The packets sent, by number, each with the moment up to which there may be news of it. Those before the first that is unknown are remembered for a
-/// while, so that a loss that was none is noticed.
+/// The packets sent, by number, each with the moment up to which there may be news of it. Those
+/// before the first that is unknown are remembered for a while, so that a loss that was none is
+/// noticed.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     entries: VecDeque<Entry>,
@@ -44,7 +45,8 @@ pub(super) struct Log {
     unknown: u64,
 }
 
-/// How many packets before the first unknown one are remembered: as many as the widest vector speaks of, and as many again that are late.
+/// How many packets before the first unknown one are remembered: as many as the widest vector
+/// speaks of, and as many again that are late.
 const REMEMBERED: u64 = 128;
 
 impl Log {
@@ -160,6 +162,9 @@ mod tests {
             .for_each(|number| assert_eq!(log.receive(number), News::Received));
         assert_eq!((log.unknown(), log.next()), (1000, 1000));
         assert_eq!(log.entries.len() as u64, REMEMBERED);
-        assert_eq!((log.status(0), log.status(999)), (None, Some(Status::Received)));
+        assert_eq!(
+            (log.status(0), log.status(999)),
+            (None, Some(Status::Received))
+        );
     }
 }

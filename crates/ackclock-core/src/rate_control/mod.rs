@@ -1,9 +1,10 @@
 //! Rate controls: one algorithm, one file, one line in the list below.
 //!
-//! Where a [congestion control](crate::congestion) says how much may be in flight, a rate control says how fast packets leave, and nothing is sent
-//! again. It has two halves. The sender's is told of what leaves and of what comes back; the receiver's is told of what arrives and decides
-//! when to answer. Neither knows a clock or a socket: [`datagram`](crate::datagram) puts packets around them, the same in the engine, in the
-//! emulator's hosts and over real sockets.
+//! Where a [congestion control](crate::congestion) says how much may be in flight, a rate control
+//! says how fast packets leave, and nothing is sent again. It has two halves. The sender's is told
+//! of what leaves and of what comes back; the receiver's is told of what arrives and decides when
+//! to answer. Neither knows a clock or a socket: [`datagram`](crate::datagram) puts packets around
+//! them, the same in the engine, in the emulator's hosts and over real sockets.
 
 use self::facts::RateControlFacts;
 use crate::registry::{Entry, Kind, StreamScope};
@@ -23,10 +24,12 @@ mod testing;
 pub mod tfrc;
 pub mod tfrcp;
 
-/// The shortest round-trip time that is reckoned with: controls divide by it, and have timers of its length, by which time must go on. No clock of a host is finer.
+/// The shortest round-trip time that is reckoned with: controls divide by it, and have timers of
+/// its length, by which time must go on. No clock of a host is finer.
 pub const SHORTEST_RTT: Span = Span::from_micros(1);
 
-/// The slowest rate, in packets per second: one in 64 s (1/t_mbi in RFC 5348 section 4.3), or nothing would ever tell that the path is there again.
+/// The slowest rate, in packets per second: one in 64 s (1/t_mbi in RFC 5348 section 4.3), or
+/// nothing would ever tell that the path is there again.
 const SLOWEST: f64 = 1.0 / 64.0;
 
 /// A packet has left.
@@ -79,7 +82,8 @@ impl Feedback {
     }
 }
 
-/// Which packets have arrived: bit i stands for the packet numbered i less than the one that is answered.
+/// Which packets have arrived: bit i stands for the packet numbered i less than the one that is
+/// answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// The bits.
@@ -89,7 +93,8 @@ pub struct Received {
 }
 
 impl Received {
-    /// The numbers of the packets that it says have arrived, if `last` is the one that is answered; the latest first.
+    /// The numbers of the packets that it says have arrived, if `last` is the one that is answered;
+    /// the latest first.
     pub fn numbers(self, last: u64) -> impl Iterator<Item = u64> {
         (0..u64::from(self.width))
             .filter(move |bit| self.bits >> bit & 1 == 1)
@@ -106,9 +111,9 @@ pub struct Report {
     pub loss_event_rate: f64,
 }
 
-/// When packets may leave: at `origin`, and then `packets_per_s` of them in a second. A control that moves `origin` starts the clock anew; one
-/// that only changes the rate stretches or shortens the gap that began with the last packet. Times are reckoned, not slept, so
-/// that nothing drifts.
+/// When packets may leave: at `origin`, and then `packets_per_s` of them in a second. A control
+/// that moves `origin` starts the clock anew; one that only changes the rate stretches or shortens
+/// the gap that began with the last packet. Times are reckoned, not slept, so that nothing drifts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clocking {
     /// The first packet's moment; [`Time::NEVER`] before the start.
@@ -122,7 +127,8 @@ pub struct Clocking {
 pub struct RateState {
     /// Payload per second that it allows, in bytes per second.
     pub rate: f64,
-    /// What it takes for the loss rate: by its own definition (packets lost, or loss events); not a number before it knows.
+    /// What it takes for the loss rate: by its own definition (packets lost, or loss events); not a
+    /// number before it knows.
     pub loss_event_rate: f64,
     /// What it thinks it is doing.
     pub mode: &'static str,
@@ -154,12 +160,14 @@ pub trait RateControl: Debug + Send {
     fn handle_timeout(&mut self, now: Time);
     /// When packets may leave. It changes only in the calls that take `&mut self`.
     fn clocking(&self) -> Clocking;
-    /// The estimate of the round-trip time that packets carry to the receiver, if it needs one; no more than a round trip's worth of packets leaves together then.
+    /// The estimate of the round-trip time that packets carry to the receiver, if it needs one; no
+    /// more than a round trip's worth of packets leaves together then.
     fn carried_rtt(&self) -> Option<Span> {
         None
     }
-    /// How long it takes to notice that something has changed and to react: its round where it has one, else a round-trip time; zero before
-    /// it knows. Who must decide that the other side is gone waits for several.
+    /// How long it takes to notice that something has changed and to react: its round where it has
+    /// one, else a round-trip time; zero before it knows. Who must decide that the other side is
+    /// gone waits for several.
     fn round(&self) -> Span {
         self.state().smoothed_rtt.unwrap_or(Span::ZERO)
     }

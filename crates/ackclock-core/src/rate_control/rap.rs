@@ -1,11 +1,12 @@
-//! General AIMD on a rate: TCP's additive increase and multiplicative decrease without its window, after the Rate Adaptation Protocol.
+//! General AIMD on a rate: TCP's additive increase and multiplicative decrease without its window,
+//! after the Rate Adaptation Protocol.
 
 use super::acknowledging::Acknowledging;
 use super::facts::RateControlFacts;
 use super::log::{Log, News};
 use super::{
-    Clocking, DatagramSent, Feedback, Halves, RateContext, RateControl, RateControlKind, RateState, SLOWEST,
-    check,
+    Clocking, DatagramSent, Feedback, Halves, RateContext, RateControl, RateControlKind, RateState,
+    SLOWEST, check,
 };
 use crate::congestion::facts::{GrowthLaw, KeptShare};
 use crate::endpoint::rtt::{RttEstimator, Timeouts};
@@ -20,14 +21,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rap {
-    /// Additive increase: packets per round-trip time that the rate grows by in each round-trip time; 1 in TCP and RAP.
+    /// Additive increase: packets per round-trip time that the rate grows by in each round-trip
+    /// time; 1 in TCP and RAP.
     pub increase: f64,
     /// Multiplicative decrease: what a loss leaves of the rate; 1/2 in TCP and RAP.
     pub decrease: f64,
     /// Packets behind a missing one that mean a loss.
     #[schemars(range(min = 1, max = 63))]
     pub duplicate_threshold: u8,
-    /// The round-trip time that is assumed before the first sample: the first rate is one packet in it. Our choice.
+    /// The round-trip time that is assumed before the first sample: the first rate is one packet in
+    /// it. Our choice.
     pub initial_rtt: Span,
     /// Smallest timeout of a packet that is not acknowledged.
     pub rto_minimum: Span,
@@ -57,10 +60,18 @@ impl Element<RateControlKind> for Rap {
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if !(self.increase > 0.0 && self.increase.is_finite()) {
-            return check::refuse("increase", self.increase, "is no growth; write for example 1");
+            return check::refuse(
+                "increase",
+                self.increase,
+                "is no growth; write for example 1",
+            );
         }
         if !(self.decrease > 0.0 && self.decrease < 1.0) {
-            return check::refuse("decrease", self.decrease, "is no share; write for example 0.5");
+            return check::refuse(
+                "decrease",
+                self.decrease,
+                "is no share; write for example 0.5",
+            );
         }
         check::duplicate_threshold(self.duplicate_threshold)?;
         check::vector(self.vector)?;
@@ -69,7 +80,9 @@ impl Element<RateControlKind> for Rap {
     }
 
     fn facts(&self) -> RateControlFacts {
-        let kept = KeptShare::Constant { share: self.decrease };
+        let kept = KeptShare::Constant {
+            share: self.decrease,
+        };
         RateControlFacts {
             growth: Some(GrowthLaw::Linear),
             growth_segments_per_rtt: Some(self.increase),
@@ -143,7 +156,8 @@ impl GaimdSender {
         self.rtt.smoothed().unwrap_or(self.parameters.initial_rtt)
     }
 
-    /// Less, unless that has been done since the packet was sent. The next step of growth is a round trip away.
+    /// Less, unless that has been done since the packet was sent. The next step of growth is a
+    /// round trip away.
     fn react(&mut self, now: Time, sequence: u64) {
         if sequence < self.reacted_before {
             return;
@@ -188,7 +202,8 @@ impl RateControl for GaimdSender {
             self.marked = feedback.marked;
             self.react(now, feedback.sequence);
         }
-        // As many later packets have arrived as the threshold says: with reordering fewer may have, which is RAP's own approximation.
+        // As many later packets have arrived as the threshold says: with reordering fewer may have,
+        // which is RAP's own approximation.
         if let Some(before) = self
             .arrived
             .checked_sub(u64::from(self.parameters.duplicate_threshold) + 1)
@@ -285,12 +300,16 @@ mod tests {
                 "{grown}, {expected}"
             );
             for pair in rates(&path).windows(2) {
-                assert!((pair[1] - pair[0] - increase / RTT).abs() < 1e-9, "{pair:?}");
+                assert!(
+                    (pair[1] - pair[0] - increase / RTT).abs() < 1e-9,
+                    "{pair:?}"
+                );
             }
         }
     }
 
-    /// Four packets in a row, and one a little later: sent within a round-trip time, they are one reason.
+    /// Four packets in a row, and one a little later: sent within a round-trip time, they are one
+    /// reason.
     #[test]
     fn it_decreases_once_in_a_round_trip_whatever_is_lost_in_it() {
         fn fate(at: Time, _: u64) -> Way {
@@ -311,7 +330,8 @@ mod tests {
         }
     }
 
-    /// RAP has always data. A rate that nobody makes use of says nothing about the path, and would take long to come down from.
+    /// RAP has always data. A rate that nobody makes use of says nothing about the path, and would
+    /// take long to come down from.
     #[test]
     fn it_does_not_grow_while_the_application_limits_it() {
         let mut sender = GaimdSender::new(Rap::default(), Bytes(1000));

@@ -19,7 +19,9 @@ pub(super) fn halves(tree: &Value) -> Halves {
         },
         mss: Bytes(1000),
     };
-    choose::<RateControlKind>(tree, &NoFiles).unwrap().build(context)
+    choose::<RateControlKind>(tree, &NoFiles)
+        .unwrap()
+        .build(context)
 }
 
 /// What may become of a packet.
@@ -30,7 +32,8 @@ pub(super) enum Way {
     Lost,
 }
 
-/// An endless transfer over a path whose delay never changes, and which loses and marks what it is told to.
+/// An endless transfer over a path whose delay never changes, and which loses and marks what it is
+/// told to.
 pub(super) struct Dialogue {
     pub sender: DatagramSender,
     pub receiver: DatagramReceiver,
@@ -103,7 +106,11 @@ impl Dialogue {
             self.left.push(now);
         }
         let state = self.sender.state();
-        if self.states.last().is_none_or(|(_, last)| last.rate != state.rate) {
+        if self
+            .states
+            .last()
+            .is_none_or(|(_, last)| last.rate != state.rate)
+        {
             self.states.push((now, state));
         }
     }
@@ -141,7 +148,10 @@ impl Dialogue {
     pub fn largest_rate(&self, from: f64, to: f64) -> f64 {
         let (from, to) = (Time::from_seconds(from), Time::from_seconds(to));
         let before = self.states.iter().rev().find(|(at, _)| *at <= from);
-        let within = self.states.iter().filter(|(at, _)| (from..=to).contains(at));
+        let within = self
+            .states
+            .iter()
+            .filter(|(at, _)| (from..=to).contains(at));
         before
             .into_iter()
             .chain(within)
@@ -151,6 +161,9 @@ impl Dialogue {
     /// How many packets left from then on, until then.
     pub fn count(&self, from: f64, to: f64) -> usize {
         let (from, to) = (Time::from_seconds(from), Time::from_seconds(to));
-        self.left.iter().filter(|at| (from..to).contains(at)).count()
+        self.left
+            .iter()
+            .filter(|at| (from..to).contains(at))
+            .count()
     }
 }

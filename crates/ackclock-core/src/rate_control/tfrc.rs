@@ -1,7 +1,9 @@
 //! TCP Friendly Rate Control (RFC 5348).
 //!
-//! The files follow its sections: the sender is section 4, the loss history 5.1 and 5.2, loss intervals 5.3 to 5.5, the receiver section 6, the
-//! sender-based variant section 7. `docs/notes/tfrc-rfc5348.md` goes through what it demands. Its small-packet variant (RFC 4828) is not here.
+//! The files follow its sections: the sender is section 4, the loss history 5.1 and 5.2, loss
+//! intervals 5.3 to 5.5, the receiver section 6, the sender-based variant section 7.
+//! `docs/notes/tfrc-rfc5348.md` goes through what it demands. Its small-packet variant (RFC 4828)
+//! is not here.
 
 use super::acknowledging::{Acknowledging, MOST};
 use super::equation::tfrc::{Equation, TimeoutRule};
@@ -42,15 +44,18 @@ pub struct Tfrc {
     /// Loss intervals that count in the mean: n. The RFC warns of more than 8 among TCPs.
     #[schemars(range(min = 1, max = 64))]
     pub intervals: u8,
-    /// Whether older intervals count less once the current one is more than twice as long as their mean (section 5.5).
+    /// Whether older intervals count less once the current one is more than twice as long as their
+    /// mean (section 5.5).
     pub discounting: bool,
     /// The least that discounting leaves of their weight: THRESHOLD.
     pub discount_floor: f64,
     /// Whether the rate falls as the round-trip time rises above its mean (section 4.5).
     pub damping: bool,
-    /// What one sample leaves of the mean round-trip time, and of the mean of its square root: q and q2.
+    /// What one sample leaves of the mean round-trip time, and of the mean of its square root: q
+    /// and q2.
     pub rtt_filter: f64,
-    /// What may be sent in the first round trip that is known: W_init. Nothing is RFC 3390's: two to four segments.
+    /// What may be sent in the first round trip that is known: W_init. Nothing is RFC 3390's: two
+    /// to four segments.
     pub initial_window: Option<Bytes>,
     /// What is taken for the segment size: s.
     pub segment_size: SegmentSize,

@@ -1,7 +1,9 @@
-//! TFRCP: the rate of a round is what PFTK says a TCP would send at the share of packets lost in the round before, or twice as much if none was.
+//! TFRCP: the rate of a round is what PFTK says a TCP would send at the share of packets lost in
+//! the round before, or twice as much if none was.
 //!
-//! Padhye, Kurose, Towsley and Koodli, "A Model Based TCP-Friendly Rate Control Protocol", NOSSDAV 1999. What its text leaves open is decided where
-//! it is done: the sender (`tfrcp/sender.rs`) and the choice of rounds (`tfrcp/rounds.rs`).
+//! Padhye, Kurose, Towsley and Koodli, "A Model Based TCP-Friendly Rate Control Protocol", NOSSDAV
+//! 1999. What its text leaves open is decided where it is done: the sender (`tfrcp/sender.rs`) and
+//! the choice of rounds (`tfrcp/rounds.rs`).
 
 use super::acknowledging::Acknowledging;
 use super::facts::{EquationFacts, EquationLoss, EquationTimeout, RateControlFacts};
@@ -27,21 +29,26 @@ use sender::TfrcpSender;
 pub struct Tfrcp {
     /// How long rounds are.
     pub strategy: Strategy,
-    /// M: the length of each round, for `constant`; 2 s if not given, the shortest of the paper's: the longer, the later it follows what competes with it.
+    /// M: the length of each round, for `constant`; 2 s if not given, the shortest of the paper's:
+    /// the longer, the later it follows what competes with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<Span>,
-    /// K: the length of a round in round-trip times, as smoothed when it begins, for `round_trips`; 10 if not given. The first round is measured by the first sample.
+    /// K: the length of a round in round-trip times, as smoothed when it begins, for `round_trips`;
+    /// 10 if not given. The first round is measured by the first sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trips: Option<f64>,
     /// c: the length of the shortest round, for `random`; 1.5 s if not given, as in the paper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_minimum: Option<Span>,
-    /// d: how much longer rounds may be, uniformly from zero on, for `random`; 3 s if not given, as in the paper.
+    /// d: how much longer rounds may be, uniformly from zero on, for `random`; 3 s if not given, as
+    /// in the paper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_spread: Option<Span>,
-    /// r0: the rate of the first round. A guess: the paper's number is lost, and it says that long flows do not care.
+    /// r0: the rate of the first round. A guess: the paper's number is lost, and it says that long
+    /// flows do not care.
     pub initial_rate: PacketRate,
-    /// b of the equation: packets that one ACK of the competing TCP acknowledges; 2 where it delays ACKs.
+    /// b of the equation: packets that one ACK of the competing TCP acknowledges; 2 where it delays
+    /// ACKs.
     pub packets_per_ack: f64,
     /// Wmax of the equation: the receiver's window.
     pub receive_window: OptionalWindow,
@@ -75,7 +82,8 @@ pub enum Strategy {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GrowthLimit {
-    /// Twice the rate at which packets were acknowledged in the last round. Not in the paper, but in TFRC: what has not been seen to arrive is no ground for more.
+    /// Twice the rate at which packets were acknowledged in the last round. Not in the paper, but
+    /// in TFRC: what has not been seen to arrive is no ground for more.
     #[default]
     Acknowledged,
     /// Nothing but the window and the application, as published.
@@ -86,7 +94,8 @@ pub enum GrowthLimit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RttSamples {
-    /// That of every packet acknowledged: TCP with timestamps. The more packets, the sooner the variance forgets.
+    /// That of every packet acknowledged: TCP with timestamps. The more packets, the sooner the
+    /// variance forgets.
     #[default]
     EveryAck,
     /// One in each round-trip time: TCP without timestamps.
@@ -180,7 +189,11 @@ impl Tfrcp {
             Strategy::RoundTrips => {
                 let number = *self.round_trips.get_or_insert(10.0);
                 if !(number > 0.0 && number.is_finite()) {
-                    return check::refuse("round_trips", number, "is no length; write for example 10");
+                    return check::refuse(
+                        "round_trips",
+                        number,
+                        "is no length; write for example 10",
+                    );
                 }
             }
             Strategy::Random => {

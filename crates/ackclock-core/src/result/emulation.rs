@@ -1,9 +1,11 @@
-//! Tables that only an emulation fills: what the kernel says of its connections, and what says whether the run can be trusted.
+//! Tables that only an emulation fills: what the kernel says of its connections, and what says
+//! whether the run can be trusted.
 
 use super::{Cell, ColumnDescription, Table};
 
 rows! {
-    /// One connection at one reading of the kernel's `tcp_info` (tcp(7)). Counts are since the start.
+    /// One connection at one reading of the kernel's `tcp_info` (tcp(7)). Counts are since the
+    /// start.
     TcpInfoRow<'a> {
         /// Number of the sweep's point.
         point: i64,
@@ -15,7 +17,8 @@ rows! {
         instance: i64,
         /// When.
         time_s: f64,
-        /// What the sender makes of its losses: `open`, `disorder`, `window_reduced`, `recovery`, `loss`.
+        /// What the sender makes of its losses: `open`, `disorder`, `window_reduced`, `recovery`,
+        /// `loss`.
         loss_state: &'a str,
         /// Congestion window.
         cwnd_segments: f64,
@@ -85,9 +88,11 @@ rows! {
         reliable: i64,
         /// `reliable`, or the bounds that were broken, in words.
         verdict: &'a str,
-        /// Packets lost outside the model: in the rings of the devices, by sockets, or refused by a device.
+        /// Packets lost outside the model: in the rings of the devices, by sockets, or refused by a
+        /// device.
         outside_drops: i64,
-        /// How late half of the packets were written at most, after the moment that the model gave them.
+        /// How late half of the packets were written at most, after the moment that the model gave
+        /// them.
         lateness_p50_s: f64,
         /// How late 99 in 100 were at most.
         lateness_p99_s: f64,
@@ -107,21 +112,27 @@ rows! {
         base_rtt_s: f64,
         /// Probes of the self-test before the run.
         probes_sent: i64,
-        /// Of these, those whose delay was measured; the model may have dropped or still held the others.
+        /// Of these, those whose delay was measured; the model may have dropped or still held the
+        /// others.
         probes_measured: i64,
-        /// How much longer than the model says half of the probes took at most, from the call that sent to the call that received.
+        /// How much longer than the model says half of the probes took at most, from the call that
+        /// sent to the call that received.
         probe_extra_p50_s: f64,
         /// The same of the slowest.
         probe_extra_max_s: f64,
-        /// The longest time that a host's thread waited for a processor, or was late to what was due; null where the kernel does not say.
+        /// The longest time that a host's thread waited for a processor, or was late to what was
+        /// due; null where the kernel does not say.
         host_wait_max_s: f64,
-        /// Share of the run in which a host could not do what was due and its buffers no longer bridged it.
+        /// Share of the run in which a host could not do what was due and its buffers no longer
+        /// bridged it.
         host_stalled_share: f64,
-        /// Time that the kernel's threads for softirqs waited for a processor, over the run's time; null where they cannot be seen.
+        /// Time that the kernel's threads for softirqs waited for a processor, over the run's time;
+        /// null where they cannot be seen.
         softirq_wait_share: f64,
         /// Readings of flows that were left out, of those due.
         missed_readings_share: f64,
-        /// Share of the run in which something on this machine waited for a processor; null where the kernel does not say.
+        /// Share of the run in which something on this machine waited for a processor; null where
+        /// the kernel does not say.
         cpu_pressure_share: f64,
         /// What carried the packets: `tun` or `packet_socket`.
         device: &'a str,
@@ -149,7 +160,8 @@ rows! {
 }
 
 rows! {
-    /// One thing that the kernel was asked for, or that it does in its own way although the scenario says something else.
+    /// One thing that the kernel was asked for, or that it does in its own way although the
+    /// scenario says something else.
     SettingRow<'a> {
         /// Number of the sweep's point.
         point: i64,
@@ -157,7 +169,8 @@ rows! {
         replicate: i64,
         /// Where: `senders` or `receivers`.
         host: &'a str,
-        /// A setting as in sysctl(8), a metric of a route, an option of a socket, or a parameter of the scenario's transport.
+        /// A setting as in sysctl(8), a metric of a route, an option of a socket, or a parameter of
+        /// the scenario's transport.
         name: &'a str,
         /// What it was asked to be.
         asked: &'a str,

@@ -1,7 +1,8 @@
 //! Tables that only a capture fills: what its packets say of each direction of each TCP connection.
 //!
-//! "This direction" is the one in which the data of the row goes; ACKs "came back" from the other side. Counts that the capture cannot
-//! support, such as those of ACKs where none of them was captured, are null.
+//! "This direction" is the one in which the data of the row goes; ACKs "came back" from the other
+//! side. Counts that the capture cannot support, such as those of ACKs where none of them was
+//! captured, are null.
 
 use super::{Cell, ColumnDescription, Table};
 
@@ -14,13 +15,15 @@ rows! {
         replicate: i64,
         /// Name of the flow group; of a capture from elsewhere `SOURCE:PORT > DESTINATION:PORT`.
         flow: &'a str,
-        /// Number of the instance in its group; of a capture from elsewhere how many earlier connections had the same addresses.
+        /// Number of the instance in its group; of a capture from elsewhere how many earlier
+        /// connections had the same addresses.
         instance: i64,
         /// Address and port that sent.
         source: &'a str,
         /// Address and port that received.
         destination: &'a str,
-        /// Who sent: the `client`, which opened the connection, the `server`, `both` if both opened it, `unknown` if the capture does not show it.
+        /// Who sent: the `client`, which opened the connection, the `server`, `both` if both opened
+        /// it, `unknown` if the capture does not show it.
         role: &'a str,
         /// How the capture of it begins: `syn` or `midway`.
         begins: &'a str,
@@ -34,13 +37,15 @@ rows! {
         first_data_s: f64,
         /// Last packet with payload.
         last_data_s: f64,
-        /// Packets; one that was captured twice, or that the network duplicated, counts once here and below.
+        /// Packets; one that was captured twice, or that the network duplicated, counts once here
+        /// and below.
         packets: i64,
         /// Their lengths, IP header included.
         wire_bytes: i64,
         /// Packets with payload.
         data_packets: i64,
-        /// Segments in them: packets of offloading hosts hold several of `mss_bytes`; null if that is unknown.
+        /// Segments in them: packets of offloading hosts hold several of `mss_bytes`; null if that
+        /// is unknown.
         data_segments: f64,
         /// Packets with more payload than one segment holds; null if that is unknown.
         super_packets: f64,
@@ -52,7 +57,8 @@ rows! {
         acknowledged_bytes: f64,
         /// Payload that was acknowledged or passed over and that the capture does not hold.
         missed_bytes: f64,
-        /// Packets that the capture lacks, at least: echoed or acknowledged by the other side, or needed for what it sent. Counts and losses are too low by them.
+        /// Packets that the capture lacks, at least: echoed or acknowledged by the other side, or
+        /// needed for what it sent. Counts and losses are too low by them.
         missed_packets: f64,
         /// Packets with payload sent again.
         retransmitted_packets: f64,
@@ -90,17 +96,21 @@ rows! {
         retransmissions_tail_probe: f64,
         /// Packets sent again that fit none of these.
         retransmissions_unclear: f64,
-        /// Packets of any of these classes that were sent again needlessly, as DSACK (RFC 2883), timestamps (RFC 3522) or an ACK that came too soon tell.
+        /// Packets of any of these classes that were sent again needlessly, as DSACK (RFC 2883),
+        /// timestamps (RFC 3522) or an ACK that came too soon tell.
         retransmissions_spurious: f64,
         /// How often fast retransmission began, each with all that it sent again.
         fast_recoveries: f64,
-        /// Losses of what was acknowledged, at least: recoveries that began with three duplicate ACKs or SACK. Right if the way keeps the order.
+        /// Losses of what was acknowledged, at least: recoveries that began with three duplicate
+        /// ACKs or SACK. Right if the way keeps the order.
         losses_lower: f64,
         /// The same, estimated: packets sent again and not needlessly.
         losses_estimate: f64,
-        /// The same, at most: packets sent again, without those that by DSACK arrived beside another.
+        /// The same, at most: packets sent again, without those that by DSACK arrived beside
+        /// another.
         losses_upper: f64,
-        /// Whether both sides agreed on ECN (RFC 3168 section 6.1.1), 0 or 1; null without the SYNs.
+        /// Whether both sides agreed on ECN (RFC 3168 section 6.1.1), 0 or 1; null without the
+        /// SYNs.
         ecn_negotiated: f64,
         /// Packets with ECT(0).
         ect0_packets: i64,
@@ -124,7 +134,8 @@ rows! {
         sack_permitted: f64,
         /// Whether this side's packets have timestamps, 0 or 1.
         timestamps: f64,
-        /// Whether the scale of the other side's windows is known, 0 or 1; if not, the next columns hold the field as it is.
+        /// Whether the scale of the other side's windows is known, 0 or 1; if not, the next columns
+        /// hold the field as it is.
         receive_window_scaled: f64,
         /// The smallest window that the other side offered.
         receive_window_min_bytes: f64,
@@ -134,7 +145,8 @@ rows! {
         receive_window_max_bytes: f64,
         /// How often the other side closed its window.
         zero_windows: f64,
-        /// Round trips from the capture point to the receiver and back, by sequence numbers; none where data was sent again (Karn).
+        /// Round trips from the capture point to the receiver and back, by sequence numbers; none
+        /// where data was sent again (Karn).
         ack_rtt_samples: i64,
         /// Their mean.
         ack_rtt_mean_s: f64,
@@ -158,21 +170,25 @@ rows! {
         timestamp_rtt_min_s: f64,
         /// The largest.
         timestamp_rtt_max_s: f64,
-        /// From the SYN to the ACK of its answer: a whole round trip, wherever the capture was taken. Null if it is not clear which SYN was answered.
+        /// From the SYN to the ACK of its answer: a whole round trip, wherever the capture was
+        /// taken. Null if it is not clear which SYN was answered.
         handshake_rtt_s: f64,
-        /// Where on the way of the data the capture was taken: `sender`, `middle`, `receiver` or `unknown`.
+        /// Where on the way of the data the capture was taken: `sender`, `middle`, `receiver` or
+        /// `unknown`.
         vantage: &'a str,
         /// The least time from the capture point to the receiver and back.
         receiver_side_rtt_s: f64,
         /// The least time from the capture point to the sender and back.
         sender_side_rtt_s: f64,
-        /// Outstanding data, mean over the time between first data and last: the window that was used.
+        /// Outstanding data, mean over the time between first data and last: the window that was
+        /// used.
         in_flight_mean_bytes: f64,
         /// The most outstanding data.
         in_flight_max_bytes: f64,
         /// Payload delivered, each byte once, over the time from first to last packet (`ATp`).
         delivered_rate_bit_per_s: f64,
-        /// Payload sent, retransmissions included, over the time from first data to last (`ATpXmit`).
+        /// Payload sent, retransmissions included, over the time from first data to last
+        /// (`ATpXmit`).
         transmitted_rate_bit_per_s: f64,
         /// Mean outstanding data over mean round-trip time (`NoTOTput`).
         window_rate_bit_per_s: f64,
@@ -184,7 +200,8 @@ rows! {
 }
 
 rows! {
-    /// A stretch of time in which one thing limited one direction of a connection, with the evidence.
+    /// A stretch of time in which one thing limited one direction of a connection, with the
+    /// evidence.
     LimitPeriodRow<'a> {
         /// Number of the sweep's point.
         point: i64,
@@ -198,7 +215,8 @@ rows! {
         start_s: f64,
         /// When it ends.
         end_s: f64,
-        /// What: `application`, `receive_window`, `sender_buffer`, `congestion_window`, `bottleneck_rate`, `slow_start`, `recovery`, `unknown`.
+        /// What: `application`, `receive_window`, `sender_buffer`, `congestion_window`,
+        /// `bottleneck_rate`, `slow_start`, `recovery`, `unknown`.
         limit: &'a str,
         /// Outstanding data, mean over time.
         in_flight_mean_bytes: f64,
@@ -216,7 +234,8 @@ rows! {
 }
 
 rows! {
-    /// One bucket of the law of the round-trip time of one direction of a connection. Buckets are at most 1 % wide.
+    /// One bucket of the law of the round-trip time of one direction of a connection. Buckets are
+    /// at most 1 % wide.
     RttHistogramRow<'a> {
         /// Number of the sweep's point.
         point: i64,

@@ -38,8 +38,12 @@ impl Words {
 
     pub(super) fn append(&mut self, other: Words) {
         let places: Vec<i32> = other.values.iter().map(|word| self.place(word)).collect();
-        self.indices
-            .extend(other.indices.into_iter().map(|index| places[index as usize]));
+        self.indices.extend(
+            other
+                .indices
+                .into_iter()
+                .map(|index| places[index as usize]),
+        );
     }
 }
 

@@ -41,13 +41,18 @@ fn contradict<T>(field: &str, value: &impl Serialize, remedy: &str) -> Result<T>
 }
 
 impl Scenario {
-    /// Refuses what cannot be run. [`Scenario::from_tree`] has done it; who changes fields in place does it again.
+    /// Refuses what cannot be run. [`Scenario::from_tree`] has done it; who changes fields in place
+    /// does it again.
     ///
     /// # Errors
     /// The first field whose value does not go with the others.
     pub fn check(&self) -> Result<()> {
         if self.name.trim().is_empty() {
-            return refuse("name", &self.name, "is empty; write for example \"leaky pipe\"");
+            return refuse(
+                "name",
+                &self.name,
+                "is empty; write for example \"leaky pipe\"",
+            );
         }
         if self.duration == Span::ZERO {
             return refuse(
@@ -79,17 +84,20 @@ impl Scenario {
                 && instances > MOST_FLOWS as f64
             {
                 let remedy = format!("lets more than {MOST_FLOWS} flows arrive; lengthen it");
-                return refuse("arrivals.mean_interval", &arrivals.mean_interval, &remedy).map_err(within);
+                return refuse("arrivals.mean_interval", &arrivals.mean_interval, &remedy)
+                    .map_err(within);
             }
         }
         if instances > MOST_FLOWS as f64 {
-            let message = format!("are {instances:.0} with their counts; write {MOST_FLOWS} at most");
+            let message =
+                format!("are {instances:.0} with their counts; write {MOST_FLOWS} at most");
             return Err(Error::message("flows", message));
         }
         Ok(())
     }
 
-    /// Who measures a hop's link needs a hop of that name that all share, and whose rate does not follow another in its turn: no circles.
+    /// Who measures a hop's link needs a hop of that name that all share, and whose rate does not
+    /// follow another in its turn: no circles.
     fn check_measured(&self) -> Result<()> {
         for hop in &self.hops {
             let Some(name) = &hop.link.facts.measures else {
@@ -124,7 +132,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// Who contends needs a medium that takes it, and a queue that need not know how long it will take.
+    /// Who contends needs a medium that takes it, and a queue that need not know how long it will
+    /// take.
     fn check_contenders(&self) -> Result<()> {
         let streams = Streams::new(0, 0);
         let place = StreamScope {
@@ -136,13 +145,20 @@ impl Scenario {
                 continue;
             };
             let within = |error: Error| error.within(&format!("hops.{}", hop.name));
-            let Some(medium) = self.media.iter().find(|medium| medium.name == contention.medium) else {
+            let Some(medium) = self
+                .media
+                .iter()
+                .find(|medium| medium.name == contention.medium)
+            else {
                 let known = self.media.iter().map(|medium| medium.name.as_str());
                 let remedy = no_medium(&contention.medium, known);
                 let error = Error::new("link.medium", &contention.medium.as_str().into(), &remedy);
                 return Err(within(error.coded(Code::UnknownName)));
             };
-            let added = medium.medium.build(place).add(0, contention, place.stream());
+            let added = medium
+                .medium
+                .build(place)
+                .add(0, contention, place.stream());
             added.map_err(|error| within(error.within("link")))?;
             check_untimed(&hop.queue).map_err(within)?;
         }
@@ -176,7 +192,9 @@ impl FlowDescription {
                 return refuse("count", &count, &remedy);
             }
             Instances::Count(_) => {}
-            Instances::Arriving(arrivals) => arrivals.check().map_err(|error| error.within("arrivals"))?,
+            Instances::Arriving(arrivals) => {
+                arrivals.check().map_err(|error| error.within("arrivals"))?
+            }
         }
         for (field, route) in [("route", &self.route), ("return", &self.return_route)] {
             if route.len() > LONGEST_ROUTE {
@@ -214,7 +232,8 @@ impl FlowDescription {
         self.check_traffic()
     }
 
-    /// UDP without control sends each write at once: it cannot carry a source that only the transport holds back.
+    /// UDP without control sends each write at once: it cannot carry a source that only the
+    /// transport holds back.
     fn check_traffic(&self) -> Result<()> {
         let Transport::Udp { mss, .. } = self.transport else {
             return Ok(());
@@ -238,12 +257,15 @@ fn no_medium<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
     match (nearest(name, &known), &known[..]) {
         (Some(name), _) => format!("names no medium; did you mean \"{name}\"?"),
-        (None, []) => "names no medium, and there are none; describe it under [[shared_media]]".into(),
+        (None, []) => {
+            "names no medium, and there are none; describe it under [[shared_media]]".into()
+        }
         (None, known) => format!("names no medium; write one of {}", known.join(", ")),
     }
 }
 
-/// Refuses limits and thresholds in time: nobody knows at arrival how long a packet in front of a medium will wait.
+/// Refuses limits and thresholds in time: nobody knows at arrival how long a packet in front of a
+/// medium will wait.
 fn check_untimed(queue: &Selection<QueueKind>) -> Result<()> {
     let Some(timed) = queue
         .facts
@@ -255,13 +277,18 @@ fn check_untimed(queue: &Selection<QueueKind>) -> Result<()> {
     let (value, fields) = (to_tree(&timed), queue.resolved.as_object());
     let field = fields.and_then(|fields| fields.iter().find(|(_, other)| **other == value));
     let field = field.map_or("queue".into(), |(name, _)| format!("queue.{name}"));
-    let remedy = "is a time, and nobody knows how long a contender will wait; write packets or bytes";
+    let remedy =
+        "is a time, and nobody knows how long a contender will wait; write packets or bytes";
     contradict(&field, &value, remedy)
 }
 
 fn check_sizes(mss: Bytes, header: Bytes) -> Result<()> {
     if mss == Bytes::ZERO {
-        return refuse("mss", &mss, "carries nothing; write for example \"1000 bytes\"");
+        return refuse(
+            "mss",
+            &mss,
+            "carries nothing; write for example \"1000 bytes\"",
+        );
     }
     let packet = mss.0.saturating_add(header.0);
     if packet > LARGEST_PACKET {
@@ -277,7 +304,8 @@ fn check_datagrams(parameters: &DatagramParameters) -> Result<()> {
     check_sizes(parameters.mss, parameters.header)?;
     let size = parameters.feedback_size;
     if size == Bytes::ZERO || size.0 > LARGEST_PACKET {
-        let remedy = format!("is no packet; write 1 to {LARGEST_PACKET} bytes, for example \"40 bytes\"");
+        let remedy =
+            format!("is no packet; write 1 to {LARGEST_PACKET} bytes, for example \"40 bytes\"");
         return refuse("feedback_size", &size, &remedy);
     }
     if parameters.burst.0 == 0 {
@@ -290,7 +318,8 @@ fn check_datagrams(parameters: &DatagramParameters) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what the endpoints could not work with: a scoreboard without SACK, windows in which nothing fits, timers that run down at once.
+/// Refuses what the endpoints could not work with: a scoreboard without SACK, windows in which
+/// nothing fits, timers that run down at once.
 fn check_tcp(tcp: &TcpParameters) -> Result<()> {
     check_sizes(tcp.mss, tcp.header)?;
     if tcp.after_timeout == AfterTimeout::Scoreboard && tcp.recovery != LossRecovery::Sack {
@@ -310,8 +339,9 @@ fn check_tcp(tcp: &TcpParameters) -> Result<()> {
         }
     }
     if tcp.initial_window.0 > LARGEST_INITIAL_WINDOW {
-        let remedy =
-            format!("is more than a run can hold; write \"{LARGEST_INITIAL_WINDOW} packets\" at most");
+        let remedy = format!(
+            "is more than a run can hold; write \"{LARGEST_INITIAL_WINDOW} packets\" at most"
+        );
         return refuse("initial_window", &tcp.initial_window, &remedy);
     }
     if tcp

@@ -1,5 +1,5 @@
-//! The scenario as it is written: the structs here are the file's fields, their doc comments its reference, their
-//! derived JSON schema what editors and the Python side check against.
+//! The scenario as it is written: the structs here are the file's fields, their doc comments its
+//! reference, their derived JSON schema what editors and the Python side check against.
 //!
 //! Elements (links, queues, …) stay trees here; their registries read them.
 
@@ -36,15 +36,17 @@ pub(super) struct Document {
     /// From when on averages are taken; shorter than the duration.
     #[serde(default)]
     pub warmup: Span,
-    /// The root of all randomness: a whole number from 0 to 2^64 - 1; as text where numbers have only 53 bits.
+    /// The root of all randomness: a whole number from 0 to 2^64 - 1; as text where numbers have
+    /// only 53 bits.
     #[serde(default)]
     pub seed: Seed,
     /// How many times it is run, each time with its own randomness.
     #[serde(default = "replicates")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub replicates: u32,
-    /// Spacing of the time series. By default a thousandth of the duration; with more than 1000 flows a larger part, such that all
-    /// flows together have at most a million samples, but not more than a tenth.
+    /// Spacing of the time series. By default a thousandth of the duration; with more than 1000
+    /// flows a larger part, such that all flows together have at most a million samples, but not
+    /// more than a tenth.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Span", extend("examples" = ["100 ms"]))]
     pub sample_interval: Option<Span>,
@@ -52,8 +54,8 @@ pub(super) struct Document {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::media")]
     pub shared_media: Vec<Value>,
-    /// The hops. A packet meets a hop's impairments that act before the queue, its queue, its link, the impairments that act after the link, and its
-    /// propagation delay.
+    /// The hops. A packet meets a hop's impairments that act before the queue, its queue, its link,
+    /// the impairments that act after the link, and its propagation delay.
     #[serde(default)]
     #[schemars(with = "Vec<HopDocument>")]
     pub hops: Vec<Value>,
@@ -61,8 +63,9 @@ pub(super) struct Document {
     #[serde(default)]
     #[schemars(with = "Vec<FlowDocument>")]
     pub flows: Vec<Value>,
-    /// The grid: for each path into this document ("hops.wireless.delay") the list of its values. Every combination is a point; the first path
-    /// varies slowest. Paths joined by a comma vary together: each of their values is a list with one value for each path.
+    /// The grid: for each path into this document ("hops.wireless.delay") the list of its values.
+    /// Every combination is a point; the first path varies slowest. Paths joined by a comma vary
+    /// together: each of their values is a list with one value for each path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "sweep")]
     pub sweep: Option<Value>,
@@ -100,8 +103,8 @@ pub(super) struct HopDocument {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Flow")]
 pub(super) struct FlowDocument {
-    /// Unique; not a number, and without `.`, `/`, `,` and `=`. By default "flow-1", "flow-2", … by position. It seeds
-    /// what its instances draw: under another name they draw other numbers.
+    /// Unique; not a number, and without `.`, `/`, `,` and `=`. By default "flow-1", "flow-2", … by
+    /// position. It seeds what its instances draw: under another name they draw other numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub name: Option<String>,
@@ -109,7 +112,8 @@ pub(super) struct FlowDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 10_000_000), extend("default" = 1))]
     pub count: Option<u32>,
-    /// Instead of a `count`: instances that arrive one after the other, from `start` on and until `stop`.
+    /// Instead of a `count`: instances that arrive one after the other, from `start` on and until
+    /// `stop`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Arrivals")]
     pub arrivals: Option<Arrivals>,
@@ -127,15 +131,15 @@ pub(super) struct FlowDocument {
     #[serde(default = "bulk")]
     #[schemars(schema_with = "super::schema::traffic")]
     pub traffic: Value,
-    /// When instances start: a time, or two between which each draws its own. With `arrivals`, from when on they arrive: a time, or two between
-    /// which one is drawn.
+    /// When instances start: a time, or two between which each draws its own. With `arrivals`, from
+    /// when on they arrive: a time, or two between which one is drawn.
     #[serde(default)]
     pub start: Range,
     /// When they stop sending; nobody arrives after that.
     #[serde(default)]
     pub stop: Stop,
-    /// One-way delay of an instance's own, before its first hop: a time, or two between which instances are spread evenly; who arrives draws
-    /// its own between them.
+    /// One-way delay of an instance's own, before its first hop: a time, or two between which
+    /// instances are spread evenly; who arrives draws its own between them.
     #[serde(default)]
     pub access_delay: Range,
 }
@@ -294,7 +298,12 @@ mod tests {
             serde_json::to_value(Seed(u64::MAX)).unwrap(),
             u64::MAX.to_string()
         );
-        for wrong in [json!(-1), json!(1.5), json!("x"), json!("18446744073709551616")] {
+        for wrong in [
+            json!(-1),
+            json!(1.5),
+            json!("x"),
+            json!("18446744073709551616"),
+        ] {
             assert!(serde_json::from_value::<Seed>(wrong).is_err());
         }
     }

@@ -71,7 +71,8 @@ impl fmt::Display for Code {
     }
 }
 
-/// Stands between a sentence and its code where only text can pass: serde keeps of an error no more.
+/// Stands between a sentence and its code where only text can pass: serde keeps of an error no
+/// more.
 const CODE_FOLLOWS: char = '\u{1f}';
 
 /// Bad input in a scenario.
@@ -90,8 +91,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 const LONGEST_VALUE: usize = 80;
 
 impl Error {
-    /// `value` is out of range in `field`; `remedy` says what is not ("is less than 1; write 1 or more").
-    /// For another code see [`Error::coded`].
+    /// `value` is out of range in `field`; `remedy` says what is not ("is less than 1; write 1 or
+    /// more"). For another code see [`Error::coded`].
     pub fn new(field: &str, value: &Value, remedy: &str) -> Self {
         Error::message(field, format!("{} {remedy}", shortened(value))).valued(value)
     }
@@ -103,8 +104,8 @@ impl Error {
     pub fn missing(field: &str, remedy: &str) -> Self {
         Error::message(field, format!("is missing; {remedy}")).coded(Code::Missing)
     }
-    /// A problem that is not a single value's, out of range unless [`Error::coded`] or the message's own
-    /// end says otherwise. Line breaks in it become blanks.
+    /// A problem that is not a single value's, out of range unless [`Error::coded`] or the
+    /// message's own end says otherwise. Line breaks in it become blanks.
     pub fn message(field: &str, message: impl Into<String>) -> Self {
         let message = message.into();
         let coded = message
@@ -148,7 +149,10 @@ impl Error {
         known: impl Iterator<Item = &'a str>,
     ) -> Self {
         let known: Vec<&str> = known.collect();
-        let remedy = match (value.as_str().and_then(|name| nearest(name, &known)), &known[..]) {
+        let remedy = match (
+            value.as_str().and_then(|name| nearest(name, &known)),
+            &known[..],
+        ) {
             (Some(name), _) => format!("is no {what}; did you mean \"{name}\"?"),
             (None, []) => format!("is no {what}; there is none"),
             (None, known) => format!("is no {what}; write one of {}", known.join(", ")),
@@ -219,7 +223,8 @@ fn shortened(value: &Value) -> String {
     }
 }
 
-/// The known name a typing error away from `name`, if one is near. Case, `-` and `_` are not looked at.
+/// The known name a typing error away from `name`, if one is near. Case, `-` and `_` are not looked
+/// at.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     if name.len() > LONGEST_VALUE {
@@ -229,7 +234,13 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     known
         .iter()
         .map(|candidate| (plain(candidate), *candidate))
-        .map(|(text, candidate)| (strsim::damerau_levenshtein(&name, &text), text.len(), candidate))
+        .map(|(text, candidate)| {
+            (
+                strsim::damerau_levenshtein(&name, &text),
+                text.len(),
+                candidate,
+            )
+        })
         .filter(|(distance, length, _)| *distance <= (*length).max(3) / 3)
         .min()
         .map(|(.., candidate)| candidate)
@@ -265,7 +276,10 @@ mod tests {
     #[test]
     fn what_is_unknown_is_answered_with_what_is_known() {
         let error = Error::unknown_field("link.rat", &["kind", "rate"]);
-        assert_eq!((error.code(), error.field()), (Code::UnknownField, "link.rat"));
+        assert_eq!(
+            (error.code(), error.field()),
+            (Code::UnknownField, "link.rat")
+        );
         assert!(error.sentence().contains(r#""rate""#), "{error}");
         let known = ["droptail", "red"];
         let error = Error::unknown_name("kind", &json!("codel"), "queue", known.into_iter());

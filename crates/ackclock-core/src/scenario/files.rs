@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 /// Gives the text of a file.
 pub trait Files {
-    /// The text of the file of that name as written in the scenario, or why it cannot be had ("no such file").
+    /// The text of the file of that name as written in the scenario, or why it cannot be had ("no
+    /// such file").
     fn read(&self, name: &str) -> std::result::Result<String, String>;
 }
 
@@ -27,11 +28,13 @@ impl Files for BTreeMap<String, String> {
     }
 }
 
-/// Reads the file that an element names in its field `file`, and fills in the digest of its text. A digest that is there already must be
-/// the file's: then it has not changed since somebody wrote it down.
+/// Reads the file that an element names in its field `file`, and fills in the digest of its text. A
+/// digest that is there already must be the file's: then it has not changed since somebody wrote it
+/// down.
 ///
 /// # Errors
-/// The file cannot be read, which `remedy` helps ("name a file of sizes"), or it is another than it was.
+/// The file cannot be read, which `remedy` helps ("name a file of sizes"), or it is another than it
+/// was.
 pub fn read_checked(
     files: &dyn Files,
     file: &str,
@@ -39,7 +42,12 @@ pub fn read_checked(
     remedy: &str,
 ) -> Result<String> {
     let text = files.read(file).map_err(|why| {
-        Error::new("file", &json!(file), &format!("cannot be read ({why}); {remedy}")).coded(Code::File)
+        Error::new(
+            "file",
+            &json!(file),
+            &format!("cannot be read ({why}); {remedy}"),
+        )
+        .coded(Code::File)
     })?;
     let found = format!("{:016x}", fnv1a(text.as_bytes()));
     if let Some(expected) = digest

@@ -1,8 +1,9 @@
 //! The scenario: a network path and its traffic, checked and resolved.
 //!
-//! Text becomes a tree ([`tree::from_toml`]), a tree with a sweep one tree for each point ([`tree::expand`]), and such a tree becomes
-//! [`Scenario`] ([`Scenario::from_tree`]), every element through its registry. The tree with all defaults filled in is
-//! [`Scenario::resolved`]; reading it back gives the same scenario. What may be written is [`schema::schema`].
+//! Text becomes a tree ([`tree::from_toml`]), a tree with a sweep one tree for each point
+//! ([`tree::expand`]), and such a tree becomes [`Scenario`] ([`Scenario::from_tree`]), every
+//! element through its registry. The tree with all defaults filled in is [`Scenario::resolved`];
+//! reading it back gives the same scenario. What may be written is [`schema::schema`].
 
 use crate::arrivals::Arrivals;
 use crate::congestion::ControlKind;
@@ -61,11 +62,16 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads and checks the text of a file without a sweep, with assignments as the command line takes them (`path=value`).
+    /// Reads and checks the text of a file without a sweep, with assignments as the command line
+    /// takes them (`path=value`).
     ///
     /// # Errors
     /// Those of the file's syntax, of an assignment, and of [`Scenario::from_tree`].
-    pub fn from_toml(text: &str, assignments: &[impl AsRef<str>], files: &dyn Files) -> Result<Scenario> {
+    pub fn from_toml(
+        text: &str,
+        assignments: &[impl AsRef<str>],
+        files: &dyn Files,
+    ) -> Result<Scenario> {
         let mut tree = tree::from_toml(text)?;
         for assignment in assignments {
             let (path, value) = tree::parse_assignment(assignment.as_ref())?;
@@ -131,8 +137,8 @@ pub struct FlowDescription {
     pub start: Range,
     /// When they stop sending, [`Time::NEVER`] for the end of the run.
     pub stop: Time,
-    /// One-way delay of an instance's own, before its first hop: from `low` for the first instance in even steps to `high` for the last; of
-    /// arrivals drawn.
+    /// One-way delay of an instance's own, before its first hop: from `low` for the first instance
+    /// in even steps to `high` for the last; of arrivals drawn.
     pub access_delay: Range,
 }
 
@@ -158,7 +164,8 @@ impl FlowDescription {
     }
 }
 
-/// From `low` to `high`; equal for a fixed value. A start is drawn uniformly; an extra delay is spread evenly.
+/// From `low` to `high`; equal for a fixed value. A start is drawn uniformly; an extra delay is
+/// spread evenly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Range {
     /// Smallest.

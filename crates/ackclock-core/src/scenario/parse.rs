@@ -7,7 +7,8 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use serde_path_to_error::{Path, Segment};
 
-/// Reads a struct from a tree. Errors name the field relative to `tree`; examples in them come from the struct's JSON schema.
+/// Reads a struct from a tree. Errors name the field relative to `tree`; examples in them come from
+/// the struct's JSON schema.
 pub fn from_tree<T: DeserializeOwned + JsonSchema>(tree: Value) -> Result<T> {
     serde_path_to_error::deserialize(&tree).map_err(|error| {
         let steps = steps(error.path());
@@ -85,7 +86,8 @@ fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-/// The names in "unknown …, expected one of `a`, `b`". What comes before "expected" may hold anything the user wrote.
+/// The names in "unknown …, expected one of `a`, `b`". What comes before "expected" may hold
+/// anything the user wrote.
 fn expected_names(message: &str) -> Vec<&str> {
     message
         .rsplit_once(", expected ")
@@ -149,7 +151,11 @@ fn first_choice(schema: &Value) -> Option<Value> {
 /// What a `$ref` points to; of an optional type, the type.
 fn resolve<'a>(schema: &'a Value, part: &'a Value) -> &'a Value {
     let is_null = |choice: &&Value| choice.get("type").is_some_and(|name| name == "null");
-    let part = match part.get("anyOf").and_then(Value::as_array).map(Vec::as_slice) {
+    let part = match part
+        .get("anyOf")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+    {
         Some([choice, null]) if is_null(&null) => choice,
         _ => part,
     };
@@ -218,7 +224,11 @@ mod tests {
                 Code::UnknownField,
                 "inner.a `b`, expected `c",
             ),
-            (with("recovery", json!("snack")), Code::UnknownName, "recovery"),
+            (
+                with("recovery", json!("snack")),
+                Code::UnknownName,
+                "recovery",
+            ),
             (
                 with("inner", json!({ "delay": "1 s", "on": "yes" })),
                 Code::WrongType,
@@ -231,7 +241,10 @@ mod tests {
         ] {
             let error = from_tree::<Sample>(tree.clone()).unwrap_err();
             assert_eq!((error.code(), error.field()), (code, field), "{error}");
-            let refused = at(&tree, &field.split('.').map(String::from).collect::<Vec<_>>());
+            let refused = at(
+                &tree,
+                &field.split('.').map(String::from).collect::<Vec<_>>(),
+            );
             if !field.is_empty() && refused.is_some() && code != Code::UnknownField {
                 assert_eq!(error.value(), refused, "{error}");
             }

@@ -1,4 +1,5 @@
-//! How quantities are written: `"45 Mbit/s"`, `"35 ms"`, `"93 packets"`, `"0.5 %"`. Every quantity has its unit.
+//! How quantities are written: `"45 Mbit/s"`, `"35 ms"`, `"93 packets"`, `"0.5 %"`. Every quantity
+//! has its unit.
 
 use super::Range;
 use super::error::{Code, with_code};
@@ -130,7 +131,8 @@ fn cut(text: &str) -> (String, &str) {
     let end = text
         .char_indices()
         .find(|&(at, c)| {
-            let exponent_sign = (c == '-' || c == '+') && (at == 0 || text[..at].ends_with(['e', 'E']));
+            let exponent_sign =
+                (c == '-' || c == '+') && (at == 0 || text[..at].ends_with(['e', 'E']));
             let exponent = (c == 'e' || c == 'E')
                 && text[at + 1..]
                     .starts_with(|next: char| next.is_ascii_digit() || next == '-' || next == '+');
@@ -146,7 +148,8 @@ fn split(text: &str) -> Option<(f64, &str)> {
     Some((digits.parse().ok()?, unit))
 }
 
-/// Reads a quantity in one of several units, as a multiple of the base unit, or says what is wrong with it.
+/// Reads a quantity in one of several units, as a multiple of the base unit, or says what is wrong
+/// with it.
 fn read(value: &Value, units: &[Units], example: &str) -> Read<f64> {
     let problem = |code, what: &str| {
         Err(Problem::new(
@@ -180,8 +183,8 @@ fn read(value: &Value, units: &[Units], example: &str) -> Read<f64> {
     Ok(amount)
 }
 
-/// Reads a quantity that is kept as a whole number of base units, rounded to it. What is written as a whole number is
-/// kept to the last digit, beyond the 53 bits of floating point.
+/// Reads a quantity that is kept as a whole number of base units, rounded to it. What is written as
+/// a whole number is kept to the last digit, beyond the 53 bits of floating point.
 fn read_whole(value: &Value, units: Units, example: &str) -> Read<u64> {
     let amount = read(value, &[units], example)?;
     let exact = value.as_str().map(cut).and_then(|(digits, unit)| {
@@ -206,7 +209,12 @@ fn write_span(span: Span) -> String {
     }
     write(
         span.as_nanos(),
-        &[("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)],
+        &[
+            ("s", 1_000_000_000),
+            ("ms", 1_000_000),
+            ("us", 1_000),
+            ("ns", 1),
+        ],
     )
 }
 fn write_rate(rate: BitRate) -> String {
@@ -272,8 +280,12 @@ fn read_probability(value: &Value) -> Read<Probability> {
         },
         _ => None,
     };
-    let number = number
-        .ok_or_else(|| Problem::new(Code::WrongType, format!("{value} is no probability; {remedy}")))?;
+    let number = number.ok_or_else(|| {
+        Problem::new(
+            Code::WrongType,
+            format!("{value} is no probability; {remedy}"),
+        )
+    })?;
     Probability::new(number)
         .ok_or_else(|| out_of_range(format!("{value} is not between 0 % and 100 %; {remedy}")))
 }
@@ -335,7 +347,8 @@ fn read_range(value: &Value) -> Read<Range> {
 /// In per cent if that reads back as the same number, else as the number.
 fn write_probability(probability: Probability) -> String {
     let number = probability.get();
-    // Moves the decimal point, which multiplying by 100 would do with a rounding error: 0.07 is 7 %.
+    // Moves the decimal point, which multiplying by 100 would do with a rounding error: 0.07 is 7
+    // %.
     let scientific = format!("{number:e}");
     let percent: f64 = scientific
         .split_once('e')
@@ -530,12 +543,18 @@ mod tests {
                 assert_eq!(read_span(&json!(write_span(Span::from_nanos(nanos)))), span);
             }
         }
-        assert_eq!(read_rate(&json!("50 kB/s")), Ok(BitRate::from_bit_per_s(400_000)));
+        assert_eq!(
+            read_rate(&json!("50 kB/s")),
+            Ok(BitRate::from_bit_per_s(400_000))
+        );
         assert_eq!(
             read_limit(&json!("20 ms")),
             Ok(QueueLimit::Time(Span::from_millis(20)))
         );
-        assert_eq!(read_limit(&json!("64 KiB")), Ok(QueueLimit::Bytes(Bytes(65_536))));
+        assert_eq!(
+            read_limit(&json!("64 KiB")),
+            Ok(QueueLimit::Bytes(Bytes(65_536)))
+        );
         assert_eq!(read_probability(&json!("0.5 %")).unwrap().get(), 0.005);
     }
 
@@ -552,7 +571,10 @@ mod tests {
         ] {
             let problem = read_rate(&written).unwrap_err();
             assert_eq!(problem.code, code, "{written}");
-            assert!(problem.sentence.starts_with(&written.to_string()), "{written}");
+            assert!(
+                problem.sentence.starts_with(&written.to_string()),
+                "{written}"
+            );
         }
         assert!(read_span(&json!("NaN s")).is_err());
     }
@@ -569,7 +591,10 @@ mod tests {
             serde_json::to_value(seconds(1.0, 2.0)).unwrap(),
             json!(["1 s", "2 s"])
         );
-        assert_eq!(serde_json::to_value(seconds(2.0, 2.0)).unwrap(), json!("2 s"));
+        assert_eq!(
+            serde_json::to_value(seconds(2.0, 2.0)).unwrap(),
+            json!("2 s")
+        );
         let code = |written| read_range(&written).unwrap_err().code;
         assert_eq!(code(json!(["2 s", "1 s"])), Code::OutOfRange);
         assert_eq!(code(json!(["2 s"])), Code::WrongType);
@@ -589,7 +614,9 @@ mod tests {
         }
     }
 
-    fn round_trips<T: Serialize + for<'de> Deserialize<'de> + PartialEq + std::fmt::Debug>(value: T) {
+    fn round_trips<T: Serialize + for<'de> Deserialize<'de> + PartialEq + std::fmt::Debug>(
+        value: T,
+    ) {
         let written = serde_json::to_value(&value).unwrap();
         assert_eq!(serde_json::from_value::<T>(written).unwrap(), value);
     }

@@ -1,39 +1,47 @@
-//! From the document to the scenario: every element through its registry, names to indices, defaults filled in.
+//! From the document to the scenario: every element through its registry, names to indices,
+//! defaults filled in.
 
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
 use super::error::{Code, Error, Result, nearest};
 use super::files::Files;
-use super::{FlowDescription, HopDescription, Instances, MediumDescription, Scenario, parse, transport};
+use super::{
+    FlowDescription, HopDescription, Instances, MediumDescription, Scenario, parse, transport,
+};
 use crate::arrivals::Arrivals;
 use crate::registry::{choose, choose_within};
 use crate::units::Span;
 use serde_json::{Map, Value};
 
-/// How many samples the time series of all flows together have at most by default, and one flow's at most and at least.
+/// How many samples the time series of all flows together have at most by default, and one flow's
+/// at most and at least.
 const SAMPLES_OF_ALL_FLOWS: u64 = 1_000_000;
 const SAMPLES_OF_A_FLOW: std::ops::RangeInclusive<u64> = 10..=1000;
-/// The share of the run for which an instance that arrives is taken to be there, and have samples. A guess on the side of memory: where transfers
-/// end before they pile up it is far less.
+/// The share of the run for which an instance that arrives is taken to be there, and have samples.
+/// A guess on the side of memory: where transfers end before they pile up it is far less.
 const PRESENT_SHARE: f64 = 0.1;
 
 impl Scenario {
     /// Reads and checks a tree whose sweep has been expanded ([`expand`](super::tree::expand)).
     ///
     /// # Errors
-    /// The first thing that is wrong: unknown or missing fields, values that do not fit, and what [`Scenario::check`] refuses. Hops and
-    /// flows are addressed by name.
+    /// The first thing that is wrong: unknown or missing fields, values that do not fit, and what
+    /// [`Scenario::check`] refuses. Hops and flows are addressed by name.
     pub fn from_tree(tree: &Value, files: &dyn Files) -> Result<Scenario> {
         let document = Document::read(tree)?;
         if document.sweep.is_some() {
-            return Err(
-                Error::message("sweep", "describes several runs; expand it and read each point")
-                    .coded(Code::Unsupported),
-            );
+            return Err(Error::message(
+                "sweep",
+                "describes several runs; expand it and read each point",
+            )
+            .coded(Code::Unsupported));
         }
         let media = each(&document.shared_media, "shared_media", |tree, _| {
             medium(tree, files)
         })?;
-        unique(media.iter().map(|medium| medium.name.as_str()), "shared_media")?;
+        unique(
+            media.iter().map(|medium| medium.name.as_str()),
+            "shared_media",
+        )?;
         let hops = each(&document.hops, "hops", |tree, _| hop(tree, files))?;
         unique(hops.iter().map(|hop| hop.name.as_str()), "hops")?;
         let read = each(&document.flows, "flows", |tree, position| {
@@ -103,7 +111,11 @@ impl Scenario {
             replicates: self.replicates,
             sample_interval: Some(self.sample_interval),
             shared_media: self.media.iter().map(MediumDescription::written).collect(),
-            hops: self.hops.iter().map(|one| parse::to_tree(&hop(one))).collect(),
+            hops: self
+                .hops
+                .iter()
+                .map(|one| parse::to_tree(&hop(one)))
+                .collect(),
             flows: self
                 .flows
                 .iter()
@@ -115,19 +127,27 @@ impl Scenario {
     }
 }
 
-/// Reads the items of a list; an item is addressed by its name if it has a good one, else by its position.
-fn each<T>(list: &[Value], field: &str, read: impl Fn(&Value, usize) -> Result<T>) -> Result<Vec<T>> {
+/// Reads the items of a list; an item is addressed by its name if it has a good one, else by its
+/// position.
+fn each<T>(
+    list: &[Value],
+    field: &str,
+    read: impl Fn(&Value, usize) -> Result<T>,
+) -> Result<Vec<T>> {
     let address = |tree: &Value, position: usize| match tree.get("name").and_then(Value::as_str) {
         Some(name) if check_name(name).is_ok() => format!("{field}.{name}"),
         _ => format!("{field}.{position}"),
     };
     list.iter()
         .enumerate()
-        .map(|(position, tree)| read(tree, position).map_err(|error| error.within(&address(tree, position))))
+        .map(|(position, tree)| {
+            read(tree, position).map_err(|error| error.within(&address(tree, position)))
+        })
         .collect()
 }
 
-/// Names are steps of paths (`hops.NAME.delay`), parts of streams' names (`flow/NAME/0`) and items of lists in a sweep's key.
+/// Names are steps of paths (`hops.NAME.delay`), parts of streams' names (`flow/NAME/0`) and items
+/// of lists in a sweep's key.
 fn check_name(name: &str) -> Result<()> {
     let problem = if name.trim() != name || name.is_empty() {
         "is no name; write for example \"bottleneck\""
@@ -159,12 +179,15 @@ fn unique<'a>(names: impl Iterator<Item = &'a str>, field: &str) -> Result<()> {
 /// A medium is written in one table with its name.
 fn medium(tree: &Value, files: &dyn Files) -> Result<MediumDescription> {
     let mut tree = tree.clone();
-    let name = tree.as_object_mut().and_then(|map| map.shift_remove("name"));
+    let name = tree
+        .as_object_mut()
+        .and_then(|map| map.shift_remove("name"));
     let name = match name {
         Some(Value::String(name)) => name,
         Some(other) => {
             return Err(
-                Error::new("name", &other, "is no name; write for example \"cell\"").coded(Code::WrongType),
+                Error::new("name", &other, "is no name; write for example \"cell\"")
+                    .coded(Code::WrongType),
             );
         }
         None => return Err(Error::missing("name", "write for example name = \"cell\"")),
@@ -236,14 +259,14 @@ fn instances(count: Option<u32>, arrivals: Option<Arrivals>) -> Result<Instances
         (count, None) => Ok(Instances::Count(count.unwrap_or(1))),
         (None, Some(arrivals)) => Ok(Instances::Arriving(arrivals)),
         (Some(count), Some(_)) => {
-            let remedy =
-                "says how many there are, though how many arrive is drawn; leave out count or arrivals";
+            let remedy = "says how many there are, though how many arrive is drawn; leave out count or arrivals";
             Err(Error::contradiction("count", &count.into(), remedy))
         }
     }
 }
 
-/// The name of the flow at that position of the list if it has none of its own: "flow-1" is the first.
+/// The name of the flow at that position of the list if it has none of its own: "flow-1" is the
+/// first.
 pub(super) fn default_name(position: usize) -> String {
     format!("flow-{}", position + 1)
 }
@@ -260,15 +283,17 @@ pub(super) fn no_hop(name: &str, known: &[&str]) -> String {
 /// Names of hops to their positions.
 fn route(names: &[String], field: &str, hops: &[HopDescription]) -> Result<Vec<usize>> {
     let place = |(step, name): (usize, &String)| {
-        hops.iter().position(|hop| &hop.name == name).ok_or_else(|| {
-            let known: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
-            Error::new(
-                &format!("{field}.{step}"),
-                &name.as_str().into(),
-                &no_hop(name, &known),
-            )
-            .coded(Code::UnknownName)
-        })
+        hops.iter()
+            .position(|hop| &hop.name == name)
+            .ok_or_else(|| {
+                let known: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
+                Error::new(
+                    &format!("{field}.{step}"),
+                    &name.as_str().into(),
+                    &no_hop(name, &known),
+                )
+                .coded(Code::UnknownName)
+            })
     };
     names.iter().enumerate().map(place).collect()
 }

@@ -1,4 +1,5 @@
-//! What may be written, as JSON schema and as a catalogue: derived from the structs that read it and from the registries.
+//! What may be written, as JSON schema and as a catalogue: derived from the structs that read it
+//! and from the registries.
 
 use super::document::{Document, UdpDocument};
 use super::parse::to_tree;
@@ -51,7 +52,8 @@ pub fn registry() -> Value {
 }
 
 fn table((name, summary, columns): &(&str, &str, &[ColumnDescription])) -> Value {
-    let column = |column: &ColumnDescription| json!({ "name": column.name, "summary": column.summary });
+    let column =
+        |column: &ColumnDescription| json!({ "name": column.name, "summary": column.summary });
     json!({ "name": name, "summary": summary, "columns": columns.iter().map(column).collect::<Vec<_>>() })
 }
 
@@ -88,7 +90,9 @@ fn unwrapped(mut schema: Value) -> Value {
                 };
             }
         }
-        Value::Array(list) => list.iter_mut().for_each(|value| *value = unwrapped(value.take())),
+        Value::Array(list) => list
+            .iter_mut()
+            .for_each(|value| *value = unwrapped(value.take())),
         _ => {}
     }
     schema
@@ -130,7 +134,10 @@ pub(super) fn traffic(generator: &mut SchemaGenerator) -> Schema {
     one_of::<TrafficKind>(generator)
 }
 pub(crate) fn size(generator: &mut SchemaGenerator) -> Schema {
-    let (plain, law) = (generator.subschema_for::<Bytes>(), one_of::<SizeKind>(generator));
+    let (plain, law) = (
+        generator.subschema_for::<Bytes>(),
+        one_of::<SizeKind>(generator),
+    );
     json_schema!({ "anyOf": [plain, law] })
 }
 pub(super) fn impairments(generator: &mut SchemaGenerator) -> Schema {
@@ -222,7 +229,11 @@ fn one_of<K: Kind>(generator: &mut SchemaGenerator) -> Schema {
         facts
     });
     let mut one = |entry: &Entry<K>| {
-        let mut element = tagged(adopt(generator, entry.name, (entry.schema)()), entry.name, &[]);
+        let mut element = tagged(
+            adopt(generator, entry.name, (entry.schema)()),
+            entry.name,
+            &[],
+        );
         if let (Some(facts), Some(properties)) = (&facts, element["properties"].as_object_mut()) {
             properties.insert(FACTS.into(), facts.clone());
         }
@@ -277,8 +288,8 @@ fn optional(mut schema: Value) -> Value {
     schema
 }
 
-/// Makes a schema of its own part of the generator's: its definitions go to the generator's, under another name
-/// (`Markov.Mode`) where that name means something else already.
+/// Makes a schema of its own part of the generator's: its definitions go to the generator's, under
+/// another name (`Markov.Mode`) where that name means something else already.
 fn adopt(generator: &mut SchemaGenerator, name: &str, mut schema: Value) -> Value {
     let Some(map) = schema.as_object_mut() else {
         return schema;
@@ -291,7 +302,9 @@ fn adopt(generator: &mut SchemaGenerator, name: &str, mut schema: Value) -> Valu
     let mut renamed = Vec::new();
     for (key, definition) in &definitions {
         match generator.definitions().get(key) {
-            Some(known) if known != definition => renamed.push((key.clone(), format!("{name}.{key}"))),
+            Some(known) if known != definition => {
+                renamed.push((key.clone(), format!("{name}.{key}")))
+            }
             _ => {}
         }
     }
@@ -358,6 +371,9 @@ mod tests {
         assert_eq!(again, first);
         let names: Vec<&String> = generator.definitions().keys().collect();
         assert_eq!(names, ["Mode", "Same", "second.Mode"]);
-        assert_eq!(generator.definitions()["second.Mode"], json!({ "const": "b" }));
+        assert_eq!(
+            generator.definitions()["second.Mode"],
+            json!({ "const": "b" })
+        );
     }
 }

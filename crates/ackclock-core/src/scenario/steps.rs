@@ -4,7 +4,8 @@ use super::error::{Error, Result};
 use crate::units::Span;
 use serde_json::json;
 
-/// Checks the moments from which the entries of the field `steps` hold: each after the one before, and one at least, for which `example` is written.
+/// Checks the moments from which the entries of the field `steps` hold: each after the one before,
+/// and one at least, for which `example` is written.
 ///
 /// # Errors
 /// The list, or the first moment that is not after the one before.

@@ -21,7 +21,8 @@ const OF_UDP: [&str; 2] = ["mss", "header"];
 /// Fields of a TCP transport beside [`TcpParameters`]'.
 const OF_TCP: [&str; 3] = ["kind", "control", "preset"];
 
-/// Reads `{ kind = "tcp", … }`: the transport, and how it is written with all defaults. Errors name fields relative to `tree`.
+/// Reads `{ kind = "tcp", … }`: the transport, and how it is written with all defaults. Errors name
+/// fields relative to `tree`.
 pub(super) fn read(tree: &Value, files: &dyn Files) -> Result<(Transport, Value)> {
     let Value::Object(map) = tree else {
         return Err(Error::new(
@@ -52,8 +53,7 @@ fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
     let under_control = to_tree(&DatagramParameters::default());
     let of_control = |name: &str| !OF_UDP.contains(&name) && under_control.get(name).is_some();
     if let Some((name, value)) = rest.iter().find(|(name, _)| of_control(name)) {
-        let remedy =
-            "is for UDP under rate control; add for example control = { kind = \"tfrc\" }, or leave it out";
+        let remedy = "is for UDP under rate control; add for example control = { kind = \"tfrc\" }, or leave it out";
         return Err(Error::contradiction(name, value, remedy));
     }
     let udp: UdpDocument = parse::from_tree(Value::Object(rest))?;
@@ -77,15 +77,21 @@ fn controlled(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transp
         written.extend(parameters);
     }
     Ok((
-        Transport::Controlled { control, parameters },
+        Transport::Controlled {
+            control,
+            parameters,
+        },
         with_kind("udp", Value::Object(written)),
     ))
 }
 
 fn tcp(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Value)> {
-    let control = rest
-        .shift_remove("control")
-        .ok_or_else(|| Error::missing("control", "write for example control = { kind = \"cubic\" }"))?;
+    let control = rest.shift_remove("control").ok_or_else(|| {
+        Error::missing(
+            "control",
+            "write for example control = { kind = \"cubic\" }",
+        )
+    })?;
     let control = choose_within("control", &control, files)?;
     let preset: Preset = match rest.shift_remove("preset") {
         Some(name) => parse::from_tree(name).map_err(|error| error.within("preset"))?,

@@ -1,4 +1,5 @@
-//! Pure functions on the scenario's tree, before it is typed: reading text, setting a value by its path, expanding a sweep.
+//! Pure functions on the scenario's tree, before it is typed: reading text, setting a value by its
+//! path, expanding a sweep.
 
 use super::error::{Code, Error, Result, nearest};
 use super::resolve::default_name;
@@ -17,7 +18,8 @@ pub struct Point {
 /// The most points of a sweep: each holds the whole tree.
 const MOST_POINTS: usize = 10_000;
 
-/// Tables that may be left out of a scenario (their fields have defaults) and so may be missing on the way to a field.
+/// Tables that may be left out of a scenario (their fields have defaults) and so may be missing on
+/// the way to a field.
 const TABLES_WITH_DEFAULTS: [&str; 2] = ["traffic", "delayed_ack"];
 
 /// Reads TOML.
@@ -38,7 +40,13 @@ pub fn from_toml(text: &str) -> Result<Value> {
 fn position(text: &str, byte: usize) -> String {
     let before = text.get(..byte).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let column = before
+        .rsplit('\n')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .count()
+        + 1;
     format!("line {line}:{column}")
 }
 
@@ -48,15 +56,18 @@ fn plain(value: toml::Value) -> Result<Value> {
         toml::Value::String(text) => text.into(),
         toml::Value::Integer(number) => number.into(),
         toml::Value::Boolean(truth) => truth.into(),
-        toml::Value::Float(number) => Number::from_f64(number).map(Value::Number).ok_or_else(|| {
-            Error::message(
-                "",
-                format!("{number} is no number to calculate with; write a finite one"),
-            )
-            .coded(Code::OutOfRange)
-        })?,
+        toml::Value::Float(number) => {
+            Number::from_f64(number).map(Value::Number).ok_or_else(|| {
+                Error::message(
+                    "",
+                    format!("{number} is no number to calculate with; write a finite one"),
+                )
+                .coded(Code::OutOfRange)
+            })?
+        }
         toml::Value::Datetime(date) => {
-            let message = format!("{date} is a date; write a time of the run, for example \"10 s\"");
+            let message =
+                format!("{date} is a date; write a time of the run, for example \"10 s\"");
             return Err(Error::message("", message).coded(Code::WrongType));
         }
         toml::Value::Array(list) => list
@@ -75,12 +86,14 @@ fn plain(value: toml::Value) -> Result<Value> {
     })
 }
 
-/// Sets the value at `path`: field names, and for items of lists their name or their position from 0, joined by dots
-/// ("hops.wireless.impairments.0.probability"). The last field may be missing so far, and tables with defaults on the way may.
-/// Facts of elements on the way are removed: they were computed from what is changed.
+/// Sets the value at `path`: field names, and for items of lists their name or their position from
+/// 0, joined by dots ("hops.wireless.impairments.0.probability"). The last field may be missing so
+/// far, and tables with defaults on the way may. Facts of elements on the way are removed: they
+/// were computed from what is changed.
 ///
 /// # Errors
-/// A step that leads nowhere, with the nearest known one. The value itself is not looked at; [`Scenario::from_tree`](super::Scenario::from_tree) does.
+/// A step that leads nowhere, with the nearest known one. The value itself is not looked at;
+/// [`Scenario::from_tree`](super::Scenario::from_tree) does.
 pub fn set(tree: &mut Value, path: &str, value: Value) -> Result<()> {
     let steps: Vec<&str> = path.split('.').collect();
     let mut here = tree;
@@ -98,7 +111,9 @@ pub fn set(tree: &mut Value, path: &str, value: Value) -> Result<()> {
             }
             other => {
                 let remedy = format!("has no fields; leave out \".{step}\"");
-                return Err(Error::new(&steps[..depth].join("."), other, &remedy).coded(Code::UnknownField));
+                return Err(
+                    Error::new(&steps[..depth].join("."), other, &remedy).coded(Code::UnknownField)
+                );
             }
         };
     }
@@ -112,7 +127,8 @@ pub fn set(tree: &mut Value, path: &str, value: Value) -> Result<()> {
 /// states.
 ///
 /// # Errors
-/// As for [`set`], and a path within a table that the sweep sets as a whole. The tree is unchanged then.
+/// As for [`set`], and a path within a table that the sweep sets as a whole. The tree is unchanged
+/// then.
 pub fn assign(tree: &mut Value, path: &str, value: Value) -> Result<()> {
     let mut changed = tree.clone();
     set(&mut changed, path, value)?;
@@ -189,7 +205,8 @@ fn unsweep(changed: &mut Value, before: &Value, path: &str) -> Result<()> {
     Ok(())
 }
 
-/// The steps of a path with the positions of list items in place of their names, as far as it leads somewhere.
+/// The steps of a path with the positions of list items in place of their names, as far as it leads
+/// somewhere.
 fn places(tree: &Value, path: &str) -> Vec<String> {
     let mut here = Some(tree);
     path.split('.')
@@ -220,7 +237,12 @@ fn holds(tree: &Value, path: &str) -> bool {
 }
 
 /// A field of a table; made if it is the last step or a table with defaults.
-fn enter<'a>(map: &'a mut Map<String, Value>, step: &str, field: &str, last: bool) -> Result<&'a mut Value> {
+fn enter<'a>(
+    map: &'a mut Map<String, Value>,
+    step: &str,
+    field: &str,
+    last: bool,
+) -> Result<&'a mut Value> {
     let may_be_missing = (last && !step.is_empty()) || TABLES_WITH_DEFAULTS.contains(&step);
     if !may_be_missing && !map.contains_key(step) {
         let known: Vec<&str> = map.keys().map(String::as_str).collect();
@@ -237,7 +259,8 @@ fn find(list: &[Value], step: &str) -> Option<usize> {
         list.iter()
             .position(|item| item.get("name").is_some_and(|it| it == name))
     };
-    let unnamed = || (0..list.len()).find(|&at| list[at].get("name").is_none() && default_name(at) == step);
+    let unnamed =
+        || (0..list.len()).find(|&at| list[at].get("name").is_none() && default_name(at) == step);
     named(step).or_else(position).or_else(unnamed)
 }
 
@@ -255,13 +278,16 @@ fn unknown_item(field: &str, step: &str, list: &[Value]) -> Error {
     Error::message(field, format!("no such item; {remedy}")).coded(Code::UnknownField)
 }
 
-/// Reads `path=value` as written on a command line: the value as TOML if it is a TOML value, else as text, so that
-/// `1 %` and `45 Mbit/s` need no quotes.
+/// Reads `path=value` as written on a command line: the value as TOML if it is a TOML value, else
+/// as text, so that `1 %` and `45 Mbit/s` need no quotes.
 ///
 /// # Errors
 /// No `=`, or no path before it.
 pub fn parse_assignment(text: &str) -> Result<(String, Value)> {
-    let Some((path, value)) = text.split_once('=').filter(|(path, _)| !path.trim().is_empty()) else {
+    let Some((path, value)) = text
+        .split_once('=')
+        .filter(|(path, _)| !path.trim().is_empty())
+    else {
         let remedy = "is no assignment; write path=value, for example duration=\"10 s\"";
         return Err(Error::new("", &text.into(), remedy).coded(Code::Syntax));
     };
@@ -273,15 +299,19 @@ pub fn parse_assignment(text: &str) -> Result<(String, Value)> {
     Ok((path.trim().into(), typed.unwrap_or_else(|| value.into())))
 }
 
-/// All points of the sweep: every combination of the values, in the order written, the first path varying slowest. A key of
-/// several paths joined by commas sweeps them together: each of its values is a list with one value for each path. Tables within
-/// `sweep` are another way to write dots. Without a sweep there is one point.
+/// All points of the sweep: every combination of the values, in the order written, the first path
+/// varying slowest. A key of several paths joined by commas sweeps them together: each of its
+/// values is a list with one value for each path. Tables within `sweep` are another way to write
+/// dots. Without a sweep there is one point.
 ///
 /// # Errors
-/// A path that leads nowhere, a list that is none or is empty or of the wrong length, too many points.
+/// A path that leads nowhere, a list that is none or is empty or of the wrong length, too many
+/// points.
 pub fn expand(tree: &Value) -> Result<Vec<Point>> {
     let mut base = tree.clone();
-    let sweep = base.as_object_mut().and_then(|map| map.shift_remove("sweep"));
+    let sweep = base
+        .as_object_mut()
+        .and_then(|map| map.shift_remove("sweep"));
     let mut axes = Vec::new();
     if let Some(sweep) = sweep {
         flatten("", &sweep, &mut axes).map_err(|error| error.within("sweep"))?;
@@ -291,16 +321,21 @@ pub fn expand(tree: &Value) -> Result<Vec<Point>> {
         .try_fold(1_usize, |points, axis| points.checked_mul(axis.len()))
         .filter(|&points| points <= MOST_POINTS)
         .ok_or_else(|| {
-            let remedy = format!("has too many points; write fewer values, for {MOST_POINTS} points at most");
+            let remedy = format!(
+                "has too many points; write fewer values, for {MOST_POINTS} points at most"
+            );
             Error::message("sweep", remedy)
         })?;
-    (0..points).map(|number| point(&base, &axes, number)).collect()
+    (0..points)
+        .map(|number| point(&base, &axes, number))
+        .collect()
 }
 
 /// What is set together at one value of an axis.
 type Step = Vec<(String, Value)>;
 
-/// The point of that number: its digits, in a system whose bases are the axes' lengths, the last axis the units.
+/// The point of that number: its digits, in a system whose bases are the axes' lengths, the last
+/// axis the units.
 fn point(base: &Value, axes: &[Vec<Step>], mut number: usize) -> Result<Point> {
     let mut chosen: Vec<&Step> = Vec::with_capacity(axes.len());
     for axis in axes.iter().rev() {
@@ -357,7 +392,10 @@ fn step(key: &str, paths: &[&str], value: &Value) -> Result<Step> {
             Ok(paths.iter().zip(values).map(of).collect())
         }
         _ => {
-            let remedy = format!("has not a value for each path; write a list of {}", paths.len());
+            let remedy = format!(
+                "has not a value for each path; write a list of {}",
+                paths.len()
+            );
             Err(Error::new(key, value, &remedy).coded(Code::WrongType))
         }
     }
@@ -378,8 +416,10 @@ mod tests {
 
     #[test]
     fn text_is_read_in_the_order_written() {
-        let tree = from_toml("b = 1\na = { z = 1.5, y = [true, \"x\"] }\n[sweep]\n\"z\" = [1]\n\"a\" = [2]")
-            .unwrap();
+        let tree = from_toml(
+            "b = 1\na = { z = 1.5, y = [true, \"x\"] }\n[sweep]\n\"z\" = [1]\n\"a\" = [2]",
+        )
+        .unwrap();
         assert_eq!(
             tree,
             json!({ "b": 1, "a": { "z": 1.5, "y": [true, "x"] }, "sweep": { "z": [1], "a": [2] } })
@@ -446,7 +486,10 @@ mod tests {
         ] {
             let tree = given(json!({ "warmup": [1, 2], key: [0, 1] }), path, json!(7)).unwrap();
             assert_eq!(tree["sweep"], json!({ "warmup": [1, 2] }));
-            assert_eq!(tree.pointer("/hops/1/impairments/0/probability"), Some(&json!(7)));
+            assert_eq!(
+                tree.pointer("/hops/1/impairments/0/probability"),
+                Some(&json!(7))
+            );
         }
         let nested = json!({ "flows": { "flow-1": { "transport": { "kind": ["tcp"] } } } });
         assert_eq!(
@@ -490,7 +533,11 @@ mod tests {
         // Within a table that is swept as a whole a value would be overwritten.
         let whole = json!({ "flows.abse.transport": [{ "kind": "tcp" }, { "kind": "udp" }] });
         let error = given(whole, "flows.1.transport.kind", json!("tcp")).unwrap_err();
-        assert_eq!(error.key(), "contradiction flows.1.transport.kind", "{error}");
+        assert_eq!(
+            error.key(),
+            "contradiction flows.1.transport.kind",
+            "{error}"
+        );
     }
 
     #[test]
@@ -568,13 +615,15 @@ mod tests {
     #[test]
     fn paths_joined_by_a_comma_vary_together() {
         let mut tree = sample();
-        tree["sweep"] =
-            json!({ "warmup, duration": [[1, "a"], [2, "b"]], "hops": { "wired": { "delay": [5] } } });
+        tree["sweep"] = json!({ "warmup, duration": [[1, "a"], [2, "b"]], "hops": { "wired": { "delay": [5] } } });
         let points = expand(&tree).unwrap();
         assert_eq!(points.len(), 2);
         assert_eq!(points[1].tree["warmup"], 2);
         assert_eq!(points[1].tree["duration"], "b");
-        assert_eq!(points[1].assignments[2], ("hops.wired.delay".into(), json!(5)));
+        assert_eq!(
+            points[1].assignments[2],
+            ("hops.wired.delay".into(), json!(5))
+        );
     }
 
     #[test]

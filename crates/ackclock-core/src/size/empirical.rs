@@ -1,7 +1,8 @@
 //! Sizes as they were found: a list of them with weights, in the scenario or in a file.
 //!
-//! The first line of a file is `size,weight`, and every size has its unit (`20 kB,3`), or it is `size_bytes,weight`, and sizes are numbers. Without
-//! `,weight`, all weigh the same: a size to a line, as it was measured.
+//! The first line of a file is `size,weight`, and every size has its unit (`20 kB,3`), or it is
+//! `size_bytes,weight`, and sizes are numbers. Without `,weight`, all weigh the same: a size to a
+//! line, as it was measured.
 
 use super::{SizeKind, check_size};
 use crate::registry::{Element, Factory};
@@ -27,7 +28,8 @@ pub struct Empirical {
     /// The name of a file of sizes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// A digest of the file's text (FNV-1a, 64 bits), filled in when the file is read. If it is given, the file must still have it.
+    /// A digest of the file's text (FNV-1a, 64 bits), filled in when the file is read. If it is
+    /// given, the file must still have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// Each size with the sum of the weights up to it.
@@ -46,19 +48,20 @@ impl Element<SizeKind> for Empirical {
         let values = match (&self.values, &self.file) {
             (Some(values), None) => {
                 for (number, (size, weight)) in values.iter().enumerate() {
-                    check(*size, *weight).map_err(|error| error.within(&format!("values.{number}")))?;
+                    check(*size, *weight)
+                        .map_err(|error| error.within(&format!("values.{number}")))?;
                 }
                 values.clone()
             }
             (None, Some(file)) => {
                 let text = read_checked(files, file, &mut self.digest, "name a file of sizes")?;
                 read(&text).map_err(|(line, problem)| {
-                    Error::message("file", format!("{file} line {line}: {problem}")).coded(Code::File)
+                    Error::message("file", format!("{file} line {line}: {problem}"))
+                        .coded(Code::File)
                 })?
             }
             (None, None) => {
-                let remedy =
-                    "write for example values = [[\"10 kB\", 3], [\"1 MB\", 1]], or the name of a file";
+                let remedy = "write for example values = [[\"10 kB\", 3], [\"1 MB\", 1]], or the name of a file";
                 return Err(Error::missing("values", remedy));
             }
             (Some(_), Some(file)) => {
@@ -78,8 +81,13 @@ impl Element<SizeKind> for Empirical {
         if sum > 0.0 && sum.is_finite() {
             return Ok(());
         }
-        let field = if self.file.is_some() { "file" } else { "values" };
-        let problem = "there is no size with a weight above 0; write one for example as [\"10 kB\", 1]";
+        let field = if self.file.is_some() {
+            "file"
+        } else {
+            "values"
+        };
+        let problem =
+            "there is no size with a weight above 0; write one for example as [\"10 kB\", 1]";
         Err(Error::message(field, problem))
     }
 }
@@ -124,7 +132,10 @@ fn read(text: &str) -> std::result::Result<Vec<(Bytes, f64)>, (usize, String)> {
         };
         let size: Bytes = serde_json::from_value(Value::String(format!("{}{unit}", size.trim())))
             .map_err(|error| (line, error.to_string()))?;
-        let number = weight.parse::<f64>().ok().filter(|number| number.is_finite());
+        let number = weight
+            .parse::<f64>()
+            .ok()
+            .filter(|number| number.is_finite());
         let weight = number.ok_or_else(|| {
             (
                 line,

@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. The median is mean · exp(−sigma²/2); a law given by its mu and sigma has the mean exp(mu + sigma²/2).
+/// Parameters. The median is mean · exp(−sigma²/2); a law given by its mu and sigma has the mean
+/// exp(mu + sigma²/2).
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "mean": "20 kB", "sigma": 1.3 }))]

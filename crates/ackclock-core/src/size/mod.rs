@@ -1,5 +1,6 @@
-//! Laws of sizes: how much each instance of a finite transfer sends, drawn from the instance's own stream. One law, one file, one line in
-//! the list below. A plain amount of data is no law: it draws nothing.
+//! Laws of sizes: how much each instance of a finite transfer sends, drawn from the instance's own
+//! stream. One law, one file, one line in the list below. A plain amount of data is no law: it
+//! draws nothing.
 
 use crate::registry::{Entry, Kind, NoFacts};
 use crate::scenario::error::{Error, Result};

@@ -1,8 +1,9 @@
 //! Sizes with a heavy tail, bounded on request.
 //!
-//! With shape a and smallest size k, P(X > x) = (k/x)^a; cut off at a largest size p (the bounded Pareto law),
-//! P(X > x) = ((k/x)^a − (k/p)^a) / (1 − (k/p)^a). The mean is what is given, so that laws can be exchanged under the same load, and k follows from
-//! it: k = mean (a − 1)/a, and with a bound by bisection of a mean that grows with k.
+//! With shape a and smallest size k, P(X > x) = (k/x)^a; cut off at a largest size p (the bounded
+//! Pareto law), P(X > x) = ((k/x)^a − (k/p)^a) / (1 − (k/p)^a). The mean is what is given, so that
+//! laws can be exchanged under the same load, and k follows from it: k = mean (a − 1)/a, and with a
+//! bound by bisection of a mean that grows with k.
 
 use super::{SizeKind, check_positive, check_size, whole};
 use crate::registry::{Element, Factory};
@@ -20,7 +21,8 @@ use serde_json::json;
 #[schemars(example = json!({ "mean": "20 kB", "shape": 1.2 }))]
 #[schemars(example = json!({ "mean": "20 kB", "shape": 1.2, "maximum": "10 MB" }))]
 pub struct Pareto {
-    /// The mean size, of the bounded law if there is a bound. Up to a shape of 2 the mean of a run is mostly less: it is made by few very large sizes.
+    /// The mean size, of the bounded law if there is a bound. Up to a shape of 2 the mean of a run
+    /// is mostly less: it is made by few very large sizes.
     #[schemars(extend("examples" = ["20 kB"]))]
     pub mean: Bytes,
     /// The shape, above 1 unless there is a bound; up to 2 the variance is infinite without one.
@@ -52,7 +54,8 @@ impl Element<SizeKind> for Pareto {
         check_positive("shape", self.shape, "1.2")?;
         match self.maximum {
             None if self.shape <= 1.0 => {
-                let remedy = "has no mean; write a shape above 1, for example 1.2, or give a maximum";
+                let remedy =
+                    "has no mean; write a shape above 1, for example 1.2, or give a maximum";
                 return Err(Error::new("shape", &json!(self.shape), remedy));
             }
             Some(maximum) if maximum <= self.mean => {

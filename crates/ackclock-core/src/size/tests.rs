@@ -11,13 +11,17 @@ fn law(tree: Value) -> Selection<SizeKind> {
 }
 
 fn refused(tree: Value, files: &dyn Files) -> String {
-    registry::choose::<SizeKind>(&tree, files).unwrap_err().key()
+    registry::choose::<SizeKind>(&tree, files)
+        .unwrap_err()
+        .key()
 }
 
 /// So many sizes of one stream, in bytes.
 fn draws(law: &Selection<SizeKind>, seed: u64, number: usize) -> Vec<f64> {
     let mut stream = Streams::new(seed, 0).stream("sizes");
-    (0..number).map(|_| law.build(&mut stream).as_f64()).collect()
+    (0..number)
+        .map(|_| law.build(&mut stream).as_f64())
+        .collect()
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -43,7 +47,11 @@ fn uniform_sizes_have_their_bounds_and_their_mean() {
         1,
         NUMBER,
     );
-    assert!(sizes.iter().all(|size| (10_000.0..=30_000.0).contains(size)));
+    assert!(
+        sizes
+            .iter()
+            .all(|size| (10_000.0..=30_000.0).contains(size))
+    );
     let sigma = 20_000.0 / libm::sqrt(12.0 * NUMBER as f64);
     assert!((mean(&sizes) - 20_000.0).abs() < 4.0 * sigma);
     // Two sizes, both bounds, as likely.
@@ -139,10 +147,16 @@ fn a_file_says_what_a_list_says() {
         let other = BTreeMap::from([("sizes.csv".to_string(), "size\n1 kB\n".to_string())]);
         assert_eq!(refused(read.resolved, &other), "file digest");
     }
-    let files = BTreeMap::from([("measured".to_string(), "size_bytes\n700\n700\n9\n".to_string())]);
+    let files = BTreeMap::from([(
+        "measured".to_string(),
+        "size_bytes\n700\n700\n9\n".to_string(),
+    )]);
     let measured: Selection<SizeKind> =
         registry::choose(&json!({ "kind": "empirical", "file": "measured" }), &files).unwrap();
-    assert!(within(share_up_to(&draws(&measured, 8, NUMBER), 9.0), 1.0 / 3.0));
+    assert!(within(
+        share_up_to(&draws(&measured, 8, NUMBER), 9.0),
+        1.0 / 3.0
+    ));
 }
 
 #[test]

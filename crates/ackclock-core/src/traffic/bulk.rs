@@ -44,7 +44,11 @@ impl Traffic for BulkTraffic {
         Transports::Controlled
     }
     fn poll_timeout(&self) -> Time {
-        if self.written { Time::NEVER } else { Time::ZERO }
+        if self.written {
+            Time::NEVER
+        } else {
+            Time::ZERO
+        }
     }
     fn poll_write(&mut self) -> Option<Write> {
         let first = !self.written;
@@ -65,7 +69,10 @@ mod tests {
     #[test]
     fn one_write_without_end() {
         let mut bulk = build(json!({ "kind": "bulk" }));
-        assert_eq!((bulk.transports(), bulk.total()), (Transports::Controlled, None));
+        assert_eq!(
+            (bulk.transports(), bulk.total()),
+            (Transports::Controlled, None)
+        );
         assert_eq!(bulk.poll_timeout(), Time::ZERO);
         assert_eq!(bulk.poll_write(), Some(Write::Unlimited));
         assert!(bulk.poll_timeout().is_never() && bulk.poll_write().is_none());

@@ -25,8 +25,7 @@ impl Element<TrafficKind> for Cbr {
     const NAME: &'static str = "cbr";
     const LABEL: &'static str = "constant bit rate";
     const SUMMARY: &'static str = "Sends packets of one size at even spacing, the first at once.";
-    const REFERENCE: &'static str =
-        "exact: packet k leaves at k · size / rate, rounded down to the nanosecond, and does not drift";
+    const REFERENCE: &'static str = "exact: packet k leaves at k · size / rate, rounded down to the nanosecond, and does not drift";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_packet_size(self.packet_size)
@@ -63,7 +62,8 @@ impl Factory<TrafficKind> for Cbr {
     }
 }
 
-/// Ticks once a packet: at 0, size/rate, 2·size/rate, … rounded down to the nanosecond, without drift.
+/// Ticks once a packet: at 0, size/rate, 2·size/rate, … rounded down to the nanosecond, without
+/// drift.
 #[derive(Debug)]
 pub(super) struct PacketClock {
     size: Bytes,
@@ -146,7 +146,8 @@ mod tests {
     #[test]
     fn packets_are_evenly_spaced_and_do_not_drift() {
         // 7 Mbit/s in packets of 1000 bytes: 8/7 ms apart.
-        let mut cbr = tests::build(json!({ "kind": "cbr", "rate": "7 Mbit/s", "packet_size": "1000 bytes" }));
+        let mut cbr =
+            tests::build(json!({ "kind": "cbr", "rate": "7 Mbit/s", "packet_size": "1000 bytes" }));
         for k in 0..70_000_u64 {
             assert_eq!(cbr.poll_timeout(), Time::from_nanos(k * 8_000_000 / 7));
             assert_eq!(cbr.poll_write(), Some(Write::Bytes(Bytes(1000))));

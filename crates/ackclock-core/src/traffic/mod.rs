@@ -1,5 +1,5 @@
-//! Traffic: what the application hands to the transport, and when. The same source feeds TCP (as much of it at a
-//! time as the window allows) and UDP (each write leaves at once).
+//! Traffic: what the application hands to the transport, and when. The same source feeds TCP (as
+//! much of it at a time as the window allows) and UDP (each write leaves at once).
 
 use self::facts::TrafficFacts;
 use crate::registry::{Entry, Kind, StreamScope};
@@ -34,7 +34,8 @@ pub enum Write {
 pub trait Traffic: Debug + Send {
     /// Which transports it can feed. Who checks a scenario builds one and asks.
     fn transports(&self) -> Transports;
-    /// When the next write happens; [`Time::NEVER`] after the last. Does not change until it is taken.
+    /// When the next write happens; [`Time::NEVER`] after the last. Does not change until it is
+    /// taken.
     fn poll_timeout(&self) -> Time;
     /// Takes the write due at [`Traffic::poll_timeout`], `None` after the last.
     fn poll_write(&mut self) -> Option<Write>;

@@ -12,8 +12,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. The spacing of packets is counted in on time alone: an off period interrupts it and does not start it anew. So the
-/// long-run rate is exactly `rate` · on time / time, however short the on periods are against the spacing.
+/// Parameters. The spacing of packets is counted in on time alone: an off period interrupts it and
+/// does not start it anew. So the long-run rate is exactly `rate` · on time / time, however short
+/// the on periods are against the spacing.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnOff {
@@ -29,7 +30,8 @@ pub struct OnOff {
     /// How the lengths of off periods are distributed.
     #[serde(default = "exponential")]
     pub off_distribution: Lengths,
-    /// The shape of Pareto distributions, above 1; up to 2 the variance is infinite, which makes many such sources together self-similar.
+    /// The shape of Pareto distributions, above 1; up to 2 the variance is infinite, which makes
+    /// many such sources together self-similar.
     #[serde(default = "usual_shape")]
     pub shape: f64,
     /// The payload of each packet; a full packet (the flow's mss) if not given.
@@ -38,9 +40,10 @@ pub struct OnOff {
     /// Whether it begins with an on period.
     #[serde(default = "yes")]
     pub starts_on: bool,
-    /// Whether it begins as if it had been there for ever, whatever `starts_on` says: on as often as it is on in the long run, in the midst of a period,
-    /// and of a packet. Many sources that all begin anew take very long to forget it if their periods have a heavy tail: what is left of it falls no
-    /// faster than the time to the power of 1 - shape.
+    /// Whether it begins as if it had been there for ever, whatever `starts_on` says: on as often
+    /// as it is on in the long run, in the midst of a period, and of a packet. Many sources that
+    /// all begin anew take very long to forget it if their periods have a heavy tail: what is left
+    /// of it falls no faster than the time to the power of 1 - shape.
     #[serde(default)]
     pub stationary: bool,
 }
@@ -75,8 +78,7 @@ const LARGEST_PACKET: Bytes = Bytes(65_535);
 impl Element<TrafficKind> for OnOff {
     const NAME: &'static str = "on_off";
     const LABEL: &'static str = "on-off";
-    const SUMMARY: &'static str =
-        "Sends at a constant bit rate in on periods, nothing in off periods, both of random length.";
+    const SUMMARY: &'static str = "Sends at a constant bit rate in on periods, nothing in off periods, both of random length.";
     const REFERENCE: &'static str =
         "Willinger, Taqqu, Sherman, Wilson 1997, IEEE/ACM Transactions on Networking 5(1)";
 
@@ -184,8 +186,9 @@ impl OnOffTraffic {
         Self::draw(&mut self.stream, p.off_distribution, p.mean_off, p.shape)
     }
 
-    /// What is left of a period that is met at random: longer ones are met more often. The rest of a length X is uniform in X drawn with a density
-    /// that is X times as large (Feller, volume II, XI.4), which for Pareto is Pareto with a shape of one less.
+    /// What is left of a period that is met at random: longer ones are met more often. The rest of
+    /// a length X is uniform in X drawn with a density that is X times as large (Feller, volume II,
+    /// XI.4), which for Pareto is Pareto with a shape of one less.
     fn draw_rest(&mut self, lengths: Lengths, mean: Span) -> Span {
         let nanos = mean.as_nanos() as f64;
         let rest = match lengths {
@@ -206,7 +209,10 @@ impl OnOffTraffic {
         let (on, off) = (p.mean_on.as_seconds(), p.mean_off.as_seconds());
         let is_on = self.stream.uniform() * (on + off) < on;
         if !self.clock.at().is_never() {
-            self.on_time = Time::ZERO + self.stream.uniform_span(p.rate.serialization(self.clock.size()));
+            self.on_time = Time::ZERO
+                + self
+                    .stream
+                    .uniform_span(p.rate.serialization(self.clock.size()));
             self.clock.tick(); // the packet that the midst is in
         }
         let left = if is_on {
@@ -299,9 +305,11 @@ mod tests {
     #[test]
     fn spacing_is_counted_in_on_time() {
         // A packet takes 1 ms of on time, an on period is 0.3 ms: one packet in 10/3 periods.
-        let mut source = tests::build(json!({ "kind": "on_off", "rate": "1 Mbit/s", "mean_on": "300 us",
+        let mut source = tests::build(
+            json!({ "kind": "on_off", "rate": "1 Mbit/s", "mean_on": "300 us",
             "mean_off": "700 us", "on_distribution": "constant", "off_distribution": "constant",
-            "packet_size": "125 bytes" }));
+            "packet_size": "125 bytes" }),
+        );
         let observed = share(&mut *source, 30.0);
         assert!((observed - 0.3).abs() < 1e-4, "{observed}");
     }
@@ -310,8 +318,14 @@ mod tests {
     fn the_duty_cycle_is_that_of_the_means() {
         let n = 20_000.0; // periods of one second
         for (on, off, shape, variance) in [
-            // Of the share, by the renewal theorem: Var(off·mean_on − on·mean_off) / cycle² per cycle.
-            ("exponential", "exponential", 1.5, 2.0 * (0.3_f64 * 0.7).powi(2)),
+            // Of the share, by the renewal theorem: Var(off·mean_on − on·mean_off) / cycle² per
+            // cycle.
+            (
+                "exponential",
+                "exponential",
+                1.5,
+                2.0 * (0.3_f64 * 0.7).powi(2),
+            ),
             ("constant", "exponential", 1.5, (0.3_f64 * 0.7).powi(2)),
             // Pareto of shape 3: variance = mean²/(shape (shape − 2)) = mean²/3.
             ("pareto", "pareto", 3.0, 2.0 * (0.3_f64 * 0.7).powi(2) / 3.0),
@@ -342,7 +356,8 @@ mod tests {
         assert!(longest("exponential") > 2.0 * longest("constant"));
     }
 
-    /// The share of on time in the second that begins then, over many sources, and its standard deviation.
+    /// The share of on time in the second that begins then, over many sources, and its standard
+    /// deviation.
     fn share_at(second: u64, tree: &Value) -> (f64, f64) {
         let n = 4000;
         let chosen = tests::choose(tree.clone()).unwrap();
@@ -370,7 +385,11 @@ mod tests {
             })
             .collect();
         let mean = shares.iter().sum::<f64>() / n as f64;
-        let variance = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>() / n as f64;
+        let variance = shares
+            .iter()
+            .map(|share| (share - mean).powi(2))
+            .sum::<f64>()
+            / n as f64;
         (mean, libm::sqrt(variance / n as f64))
     }
 
@@ -437,7 +456,10 @@ mod tests {
             ("shape", json!(0.5)),
             ("packet_size", json!("0 bytes")),
         ] {
-            assert_eq!(tests::choose(tree(field, value)).unwrap_err().field(), field);
+            assert_eq!(
+                tests::choose(tree(field, value)).unwrap_err().field(),
+                field
+            );
         }
         assert!(
             tests::build(tree("rate", json!("0 bit/s")))

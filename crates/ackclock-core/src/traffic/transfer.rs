@@ -36,8 +36,8 @@ impl Size {
         if tree.is_object() {
             return choose(tree, files).map(Size::Law);
         }
-        let size: Bytes =
-            serde_json::from_value(tree.clone()).map_err(|error| Error::message("", error.to_string()))?;
+        let size: Bytes = serde_json::from_value(tree.clone())
+            .map_err(|error| Error::message("", error.to_string()))?;
         check_size("", size).map(|()| Size::Plain(size))
     }
 }
@@ -45,8 +45,7 @@ impl Size {
 impl Element<TrafficKind> for Transfer {
     const NAME: &'static str = "transfer";
     const LABEL: &'static str = "transfer";
-    const SUMMARY: &'static str =
-        "Sends one file as fast as the transport takes it, then ends. Not over UDP without control.";
+    const SUMMARY: &'static str = "Sends one file as fast as the transport takes it, then ends. Not over UDP without control.";
     const REFERENCE: &'static str = "flow completion time: Dukkipati, McKeown 2006, ACM CCR 36(1)";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
@@ -79,7 +78,10 @@ impl Factory<TrafficKind> for Transfer {
             Some(Size::Law(law)) => law.build(&mut context.place.stream()),
             None => unreachable!("the check reads the size"),
         };
-        Box::new(TransferTraffic { size, written: false })
+        Box::new(TransferTraffic {
+            size,
+            written: false,
+        })
     }
 }
 
@@ -94,7 +96,11 @@ impl Traffic for TransferTraffic {
         Transports::Controlled
     }
     fn poll_timeout(&self) -> Time {
-        if self.written { Time::NEVER } else { Time::ZERO }
+        if self.written {
+            Time::NEVER
+        } else {
+            Time::ZERO
+        }
     }
     fn poll_write(&mut self) -> Option<Write> {
         let first = !self.written;
@@ -152,7 +158,10 @@ mod tests {
             error.key()
         };
         assert_eq!(refused(json!("5")), "no-unit size");
-        assert_eq!(refused(json!({ "kind": "unifrom" })), "unknown-name size.kind");
+        assert_eq!(
+            refused(json!({ "kind": "unifrom" })),
+            "unknown-name size.kind"
+        );
         assert_eq!(
             refused(json!({ "kind": "uniform", "low": "2 kB", "high": "1 kB" })),
             "contradiction size.high"

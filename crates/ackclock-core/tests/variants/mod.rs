@@ -30,7 +30,9 @@ pub fn variants<K: Kind>(entry: &Entry<K>) -> Vec<Value> {
 fn choices<K: Kind>(entry: &Entry<K>, field: &str) -> Vec<Value> {
     let schema = (entry.schema)();
     let field = &schema["properties"][field];
-    let named = field["$ref"].as_str().and_then(|path| path.strip_prefix('#'));
+    let named = field["$ref"]
+        .as_str()
+        .and_then(|path| path.strip_prefix('#'));
     let field = named.map_or(Some(field), |path| schema.pointer(path));
     let words = field.and_then(|field| field["oneOf"].as_array());
     words

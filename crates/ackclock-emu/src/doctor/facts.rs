@@ -47,7 +47,10 @@ impl Facts {
                     host.facts().clone()
                 })
         };
-        let (tun, packet_socket) = (try_host(DeviceChoice::Tun), try_host(DeviceChoice::PacketSocket));
+        let (tun, packet_socket) = (
+            try_host(DeviceChoice::Tun),
+            try_host(DeviceChoice::PacketSocket),
+        );
         Facts {
             kernel: kernel(),
             tick_hz: 1_000_000_000 / resolution_ns(ClockId::MonotonicCoarse).max(1),
@@ -60,7 +63,10 @@ impl Facts {
             wakefulness: schedule::Wakefulness::request()
                 .map(drop)
                 .map_err(|error| error.to_string()),
-            loadable_controls: loadable_controls(&Path::new("/lib/modules").join(release()), &known),
+            loadable_controls: loadable_controls(
+                &Path::new("/lib/modules").join(release()),
+                &known,
+            ),
             controls: controls.unwrap_or_default(),
             type_information: Path::new("/sys/kernel/btf/vmlinux").exists(),
             may_load_programs: capabilities(None).is_ok_and(|sets| {
@@ -104,7 +110,8 @@ fn as_refusal(error: HostError) -> Refusal {
 }
 
 fn registered_controls() -> Vec<String> {
-    let list = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+    let list = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
+        .unwrap_or_default();
     let names: BTreeSet<&str> = list.split_whitespace().collect();
     names.into_iter().map(str::to_owned).collect()
 }

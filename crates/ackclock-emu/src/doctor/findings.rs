@@ -7,7 +7,8 @@ use crate::settings::KernelAnswer;
 
 /// Timers coarser than this make every delay late, in nanoseconds.
 const COARSE_TIMER_NS: u64 = 1000;
-/// A receive buffer that a burst of some hundred packets does not overflow, in bytes as the kernel counts them.
+/// A receive buffer that a burst of some hundred packets does not overflow, in bytes as the kernel
+/// counts them.
 const ENOUGH_BUFFER_BYTES: u64 = 2 << 20;
 /// Controls that scenarios are likely to ask for.
 const USUAL_CONTROLS: [&str; 2] = ["reno", "cubic"];
@@ -31,7 +32,10 @@ pub(super) fn judge(facts: &Facts) -> Examination {
         programs(facts),
         virtual_machine(facts),
     ];
-    Examination { emulation, findings }
+    Examination {
+        emulation,
+        findings,
+    }
 }
 
 fn finding(name: &'static str, label: &'static str, state: State, found: String) -> Finding {
@@ -75,14 +79,21 @@ fn namespaces(facts: &Facts) -> Finding {
 
 fn device(name: &'static str, label: &'static str, host: &Result<HostFacts, Refusal>) -> Finding {
     match host {
-        Ok(_) => finding(name, label, State::Yes, "a host with one was started".into()),
+        Ok(_) => finding(
+            name,
+            label,
+            State::Yes,
+            "a host with one was started".into(),
+        ),
         Err(refusal) if refusal.step < Step::Settings => finding(
             name,
             label,
             State::No,
             "not tried without network namespaces".into(),
         ),
-        Err(refusal) => finding(name, label, State::No, refusal.reason.clone()).with_remedy(&refusal.remedy),
+        Err(refusal) => {
+            finding(name, label, State::No, refusal.reason.clone()).with_remedy(&refusal.remedy)
+        }
     }
 }
 
@@ -120,8 +131,9 @@ fn real_time(facts: &Facts) -> Finding {
             let found = format!(
                 "SCHED_FIFO is refused ({reason}): delays may be late by milliseconds when the machine is busy"
             );
-            finding(name, label, State::No, found)
-                .with_remedy("run as root, or give the user a limit rtprio of 1 in /etc/security/limits.conf")
+            finding(name, label, State::No, found).with_remedy(
+                "run as root, or give the user a limit rtprio of 1 in /etc/security/limits.conf",
+            )
         }
         (Ok(()), None) => finding(name, label, State::Yes, "SCHED_FIFO".into()),
         (Ok(()), Some(share)) if share < 0.5 => {
@@ -190,8 +202,10 @@ fn controls(facts: &Facts) -> Finding {
         let remedy = format!("as root: modprobe -a{}", modules(&missing));
         finding(name, label, State::Partly, found).with_remedy(remedy)
     } else if let Some(first) = facts.loadable_controls.first() {
-        finding(name, label, State::Yes, found)
-            .with_remedy(format!("for more, as root: modprobe -a{} …", modules(&[first])))
+        finding(name, label, State::Yes, found).with_remedy(format!(
+            "for more, as root: modprobe -a{} …",
+            modules(&[first])
+        ))
     } else {
         finding(name, label, State::Yes, found)
     }
@@ -204,7 +218,10 @@ fn kernel(facts: &Facts) -> Finding {
     } else {
         "high-resolution timers"
     };
-    let found = format!("{}, {} ticks per second, {timers}", facts.kernel, facts.tick_hz);
+    let found = format!(
+        "{}, {} ticks per second, {timers}",
+        facts.kernel, facts.tick_hz
+    );
     if coarse {
         finding("kernel", "kernel", State::Partly, found)
             .with_remedy("use a kernel with CONFIG_HIGH_RES_TIMERS, started without highres=off")
@@ -262,7 +279,10 @@ fn virtual_machine(facts: &Facts) -> Finding {
             name,
             label,
             State::No,
-            format!("no qemu-system-{} in the search path", std::env::consts::ARCH),
+            format!(
+                "no qemu-system-{} in the search path",
+                std::env::consts::ARCH
+            ),
         )
         .with_remedy("install QEMU, on Debian and Ubuntu for example: apt install qemu-system-x86"),
     }
@@ -384,12 +404,19 @@ mod tests {
                 "{finding:?}"
             );
         }
-        assert_eq!(of(&examination, "tun").remedy.as_deref(), Some("the remedy"));
+        assert_eq!(
+            of(&examination, "tun").remedy.as_deref(),
+            Some("the remedy")
+        );
         assert_eq!(
             of(&examination, "congestion_controls").remedy.as_deref(),
             Some("as root: modprobe -a tcp_cubic")
         );
-        assert!(!of(&examination, "congestion_controls").found.contains("bbr"));
+        assert!(
+            !of(&examination, "congestion_controls")
+                .found
+                .contains("bbr")
+        );
         assert!(of(&examination, "packet_socket").found.contains("425 kB"));
     }
 

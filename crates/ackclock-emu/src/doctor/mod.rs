@@ -1,4 +1,5 @@
-//! What this machine can do of an emulation, found out by trying, and the one remedy for what it cannot.
+//! What this machine can do of an emulation, found out by trying, and the one remedy for what it
+//! cannot.
 
 #[cfg(target_os = "linux")]
 mod facts;
@@ -64,7 +65,9 @@ pub fn examine(_program: &HostProgram) -> Examination {
             "{}, and an emulation is made of Linux's network namespaces",
             std::env::consts::OS
         ),
-        remedy: Some("use Linux, in a virtual machine for example; simulate and predict work here".into()),
+        remedy: Some(
+            "use Linux, in a virtual machine for example; simulate and predict work here".into(),
+        ),
     };
     Examination {
         emulation: false,

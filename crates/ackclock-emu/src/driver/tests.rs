@@ -1,4 +1,5 @@
-//! One set of hops, three clocks: one that jumps, one that wakes late, and the engine's way of driving hops take the same decisions.
+//! One set of hops, three clocks: one that jumps, one that wakes late, and the engine's way of
+//! driving hops take the same decisions.
 
 use super::*;
 use crate::decision::Fate;
@@ -62,7 +63,13 @@ impl Engine {
         for (number, coming) in (0..).zip(arrivals) {
             engine.proceed_until(coming.at);
             let kind = ipv4::kind(&coming.bytes, coming.direction);
-            let mut packet = Packet::new(kind, coming.flow, number, coming.bytes.len() as u16, coming.at);
+            let mut packet = Packet::new(
+                kind,
+                coming.flow,
+                number,
+                coming.bytes.len() as u16,
+                coming.at,
+            );
             packet.set_ecn(ipv4::ecn(&coming.bytes));
             let id = engine.packets.insert(packet);
             engine.enter(coming.at, id);
@@ -121,7 +128,9 @@ impl Engine {
 
     fn enter(&mut self, at: Time, id: PacketId) {
         let packet = self.packets[id];
-        let begin = self.routes.begin(packet.flow.0 as usize, packet.is_forward());
+        let begin = self
+            .routes
+            .begin(packet.flow.0 as usize, packet.is_forward());
         let stop = begin + usize::from(packet.position);
         let Some(hop) = self.routes.stop(stop).as_hop() else {
             let last = (packet.position > 0).then(|| self.routes.stop(stop - 1).as_hop());
@@ -210,7 +219,8 @@ proptest! {
 /// In a steady state a packet finds the buffer of one that has gone.
 #[test]
 fn buffers_are_used_again() {
-    let mut driver = Description::one_hop(r#"{ kind = "duplicate", probability = "50 %" }"#).driver();
+    let mut driver =
+        Description::one_hop(r#"{ kind = "duplicate", probability = "50 %" }"#).driver();
     let bytes = [0x45; 1500];
     let mut addresses = BTreeSet::new();
     for number in 0..2000 {
@@ -228,7 +238,11 @@ fn buffers_are_used_again() {
     }
     assert!(driver.hops()[0].counters().duplicates > 800);
     // One that comes while the one before and its copy are still there.
-    assert!((2..=3).contains(&addresses.len()), "{} buffers", addresses.len());
+    assert!(
+        (2..=3).contains(&addresses.len()),
+        "{} buffers",
+        addresses.len()
+    );
 }
 
 #[test]
@@ -244,7 +258,8 @@ fn a_stamp_that_lies_behind_is_brought_up_and_recorded_so() {
     assert_eq!(driver.poll_timeout(), late + Span::from_micros(40));
 }
 
-/// Also if somebody was there at that moment before the packet came, and whenever somebody comes next.
+/// Also if somebody was there at that moment before the packet came, and whenever somebody comes
+/// next.
 #[test]
 fn a_sample_sees_what_happens_at_its_moment() {
     for looks in [false, true] {
@@ -260,7 +275,12 @@ fn a_sample_sees_what_happens_at_its_moment() {
         }
         driver.finish(at(2 * interval + 5));
         let Table(columns) = driver.take_table();
-        let column = |name: &str| match &columns.iter().find(|(column, _)| *column == name).unwrap().1 {
+        let column = |name: &str| match &columns
+            .iter()
+            .find(|(column, _)| *column == name)
+            .unwrap()
+            .1
+        {
             Column::Integer(rows) => rows.clone(),
             other => panic!("{other:?}"),
         };

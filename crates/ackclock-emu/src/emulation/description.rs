@@ -1,5 +1,5 @@
-//! What the two hosts are made of for a scenario: addresses, routes, kernel settings; and what the kernel does in its own way whatever the
-//! scenario says.
+//! What the two hosts are made of for a scenario: addresses, routes, kernel settings; and what the
+//! kernel does in its own way whatever the scenario says.
 
 use crate::addresses::{self, MOST_FLOWS};
 use crate::netlink::{Metrics, Route};
@@ -58,13 +58,17 @@ impl Description {
     /// What no host on any machine can do.
     pub fn of(scenario: &Scenario, instances: &[Instance]) -> Result<Self, Error> {
         if instances.len() > MOST_FLOWS as usize {
-            let remedy = format!("instances are too many for an emulation; have at most {MOST_FLOWS} in all");
+            let remedy = format!(
+                "instances are too many for an emulation; have at most {MOST_FLOWS} in all"
+            );
             return Err(Error::new("flows", &json!(instances.len()), &remedy));
         }
         if let Some(medium) = scenario.media.first() {
             let remedy = "is a medium, which only a simulation has; run ackclock simulate, or emulate measured rates with a link of kind \"trace\"";
             let name = format!("shared_media.{}", medium.name);
-            return Err(Error::new(&name, &medium.medium.resolved["kind"], remedy).coded(Code::Unsupported));
+            return Err(
+                Error::new(&name, &medium.medium.resolved["kind"], remedy).coded(Code::Unsupported)
+            );
         }
         let mut mtu = LEAST_MTU;
         for flow in &scenario.flows {
@@ -74,7 +78,10 @@ impl Description {
         let sides = (0..).map(FlowId).zip(instances).map(|(flow, instance)| {
             let (metrics, back) = metrics_of(&scenario.flows[instance.group as usize]);
             let (sender, receiver) = (addresses::sender(flow), addresses::receiver(flow));
-            (route(receiver, sender, metrics), route(sender, receiver, back))
+            (
+                route(receiver, sender, metrics),
+                route(sender, receiver, back),
+            )
         });
         let (forward, back): (Vec<Route>, Vec<Route>) = sides.unzip();
         let configuration = |routes: Vec<Route>| Configuration {
@@ -110,7 +117,8 @@ fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
         }
         Transport::Udp { mss, header } => (*mss, mss.0.saturating_add(header.0)),
         Transport::Controlled { parameters, .. } if parameters.mss.0 <= LONGEST_PAYLOAD as u64 => {
-            // What opens a session is as long as anything in it (no amplification), whatever its data are.
+            // What opens a session is as long as anything in it (no amplification), whatever its
+            // data are.
             return Ok(LONGEST as u64 + UDP_HEADER_BYTES);
         }
         Transport::Controlled { parameters, .. } => {
@@ -130,7 +138,11 @@ fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
 }
 
 fn wrong_mss(flow: &FlowDescription, mss: Bytes, remedy: &str) -> Error {
-    Error::new(&format!("flows.{}.transport.mss", flow.name), &json!(mss), remedy)
+    Error::new(
+        &format!("flows.{}.transport.mss", flow.name),
+        &json!(mss),
+        remedy,
+    )
 }
 
 /// What is before and behind the payload of a full packet of a session, IP and UDP included.
@@ -139,7 +151,9 @@ fn session_header(mss: Bytes) -> Bytes {
 }
 
 /// The TCP flows with their parameters.
-fn tcp_flows(scenario: &Scenario) -> impl Iterator<Item = (usize, &FlowDescription, &TcpParameters)> {
+fn tcp_flows(
+    scenario: &Scenario,
+) -> impl Iterator<Item = (usize, &FlowDescription, &TcpParameters)> {
     let flows = scenario.flows.iter().enumerate();
     flows.filter_map(|(number, flow)| match &flow.transport {
         Transport::Tcp { parameters, .. } => Some((number, flow, &**parameters)),
@@ -158,12 +172,14 @@ fn settings_of(scenario: &Scenario) -> Vec<Setting> {
     settings.settings()
 }
 
-/// Whether a flow's parameters began as those of today's Linux: then what they do not name stays as the kernel has it.
+/// Whether a flow's parameters began as those of today's Linux: then what they do not name stays as
+/// the kernel has it.
 fn is_like_linux(scenario: &Scenario, flow: usize) -> bool {
     scenario.resolved["flows"][flow]["transport"]["preset"] == json!(Preset::Linux)
 }
 
-/// Duplicate ACKs are kept from the sockets. Where that is refused, so many of them are taken for a first loss; more the kernel refuses (`tcp_max_reordering`).
+/// Duplicate ACKs are kept from the sockets. Where that is refused, so many of them are taken for a
+/// first loss; more the kernel refuses (`tcp_max_reordering`).
 const NO_FAST_RETRANSMIT: u32 = 300;
 
 fn tcp_settings(parameters: &TcpParameters, like_linux: bool) -> TcpSettings {
@@ -233,14 +249,17 @@ fn different(scenario: &Scenario) -> Vec<Different> {
     for (number, flow, parameters) in tcp_flows(scenario) {
         let note = |name: &str, asked: &Value, reason: &str| Different {
             name: format!("flows.{}.transport.{name}", flow.name),
-            asked: asked.as_str().map_or_else(|| asked.to_string(), str::to_owned),
+            asked: asked
+                .as_str()
+                .map_or_else(|| asked.to_string(), str::to_owned),
             reason: reason.into(),
         };
         found.extend(of_parameters(parameters, &note));
         found.extend(of_control(flow, &note));
         let like = is_like_linux(scenario, number);
         if let Some((first, name, others)) = first
-            && tcp_settings(parameters, like) != tcp_settings(others, is_like_linux(scenario, first))
+            && tcp_settings(parameters, like)
+                != tcp_settings(others, is_like_linux(scenario, first))
         {
             let reason = format!(
                 "SACK, timestamps, ECN and RACK are set for a whole host, as flow {} wants them",
@@ -269,7 +288,8 @@ fn of_session(flow: &str, parameters: &DatagramParameters) -> Vec<Different> {
         reason,
     };
     let header = session_header(parameters.mss);
-    let answers = [Acknowledgement::LENGTH, Report::LENGTH].map(|length| length as u64 + UDP_HEADER_BYTES);
+    let answers =
+        [Acknowledgement::LENGTH, Report::LENGTH].map(|length| length as u64 + UDP_HEADER_BYTES);
     let mut found = Vec::new();
     if parameters.header != header {
         found.push(note(
@@ -310,7 +330,10 @@ fn of_parameters(
         parameters.header != Bytes(header),
         format!("the kernel's has {header} bytes"),
     );
-    let recovery = matches!(parameters.recovery, LossRecovery::Tahoe | LossRecovery::Reno);
+    let recovery = matches!(
+        parameters.recovery,
+        LossRecovery::Tahoe | LossRecovery::Reno
+    );
     judge(
         "recovery",
         recovery,
@@ -323,7 +346,11 @@ fn of_parameters(
         "the kernel measures at every ACK".into(),
     );
     let restart = parameters.idle_restart == IdleRestart::InitialWindow;
-    judge("idle_restart", restart, "the kernel decays the window".into());
+    judge(
+        "idle_restart",
+        restart,
+        "the kernel decays the window".into(),
+    );
     let pacing = parameters.pacing == Pacing::Off;
     judge(
         "pacing",
@@ -334,8 +361,8 @@ fn of_parameters(
         every: linux.delayed_ack.every,
         ..parameters.delayed_ack
     };
-    let delayed =
-        !acknowledges_each(parameters) && (parameters.delayed_ack != others || others != linux.delayed_ack);
+    let delayed = !acknowledges_each(parameters)
+        && (parameters.delayed_ack != others || others != linux.delayed_ack);
     judge(
         "delayed_ack",
         delayed,
@@ -345,7 +372,10 @@ fn of_parameters(
 }
 
 /// Of its congestion control: a socket takes a name, no parameters.
-fn of_control(flow: &FlowDescription, note: &impl Fn(&str, &Value, &str) -> Different) -> Vec<Different> {
+fn of_control(
+    flow: &FlowDescription,
+    note: &impl Fn(&str, &Value, &str) -> Different,
+) -> Vec<Different> {
     let Transport::Tcp { control, .. } = &flow.transport else {
         return Vec::new();
     };
@@ -362,7 +392,8 @@ fn of_control(flow: &FlowDescription, note: &impl Fn(&str, &Value, &str) -> Diff
         .collect()
 }
 
-/// The shortest round trip that the delays allow, of all flows that have a way back; of a scenario without one, the shortest way there.
+/// The shortest round trip that the delays allow, of all flows that have a way back; of a scenario
+/// without one, the shortest way there.
 pub(super) fn base_rtt(scenario: &Scenario) -> Span {
     let along = |route: &[usize]| {
         let delays = route.iter().map(|hop| scenario.hops[*hop].delay);
@@ -373,7 +404,8 @@ pub(super) fn base_rtt(scenario: &Scenario) -> Span {
             .flows
             .iter()
             .filter(|flow| !with_return || !flow.return_route.is_empty());
-        let trips = flows.map(|flow| flow.access_delay.low + along(&flow.route) + along(&flow.return_route));
+        let trips = flows
+            .map(|flow| flow.access_delay.low + along(&flow.route) + along(&flow.return_route));
         trips.min()
     };
     shortest(true).or(shortest(false)).unwrap_or(Span::ZERO)
@@ -446,14 +478,20 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial
         assert_eq!(sender.addresses.len(), 3);
         let initial = sender.routes.iter().map(|route| route.metrics.initial_cwnd);
         assert_eq!(initial.collect::<Vec<_>>(), [None, Some(4), Some(4)]);
-        assert_eq!(sender.routes[2].destination, description.receivers.addresses[2]);
+        assert_eq!(
+            sender.routes[2].destination,
+            description.receivers.addresses[2]
+        );
         // A route takes the initial window, nothing takes the largest timeout.
         let names: Vec<&str> = description
             .different
             .iter()
             .map(|one| one.name.as_str())
             .collect();
-        assert!(names.contains(&"flows.bulk.transport.rto_maximum"), "{names:?}");
+        assert!(
+            names.contains(&"flows.bulk.transport.rto_maximum"),
+            "{names:?}"
+        );
         assert!(
             !names.iter().any(|name| name.ends_with("initial_window")),
             "{names:?}"
@@ -472,7 +510,12 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial
             .iter()
             .find(|(name, _)| name == "net.ipv4.tcp_reordering");
         assert_eq!(reordering.map(|(_, value)| value.as_str()), Some("300"));
-        let differs = |what: &str| description.different.iter().any(|one| one.name.ends_with(what));
+        let differs = |what: &str| {
+            description
+                .different
+                .iter()
+                .any(|one| one.name.ends_with(what))
+        };
         assert!(!differs("transport.recovery"), "its sockets see to it");
         assert!(differs("transport.rto_maximum"));
     }
@@ -517,7 +560,9 @@ traffic = { kind = "bulk" }
                 "a session is opened by the longest packet there is"
             );
             let different = description.different.into_iter();
-            different.map(|one| (one.name, one.reason)).collect::<Vec<_>>()
+            different
+                .map(|one| (one.name, one.reason))
+                .collect::<Vec<_>>()
         };
         assert_eq!(
             said(""),
@@ -532,7 +577,10 @@ traffic = { kind = "bulk" }
                 ),
             ]
         );
-        assert_eq!(said(r#", header = "84 bytes", feedback_size = "128 bytes""#), []);
+        assert_eq!(
+            said(r#", header = "84 bytes", feedback_size = "128 bytes""#),
+            []
+        );
     }
 
     #[test]
@@ -565,6 +613,9 @@ traffic = { kind = "bulk" }
             many(MOST_FLOWS).unwrap().senders.addresses.len(),
             MOST_FLOWS as usize
         );
-        assert_eq!(many(MOST_FLOWS + 1).unwrap_err().key(), "out-of-range flows");
+        assert_eq!(
+            many(MOST_FLOWS + 1).unwrap_err().key(),
+            "out-of-range flows"
+        );
     }
 }

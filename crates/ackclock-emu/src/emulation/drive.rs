@@ -1,5 +1,5 @@
-//! A plan carried out: both hosts do their part while the loop carries their packets through the hops, each on a thread of its own, and this
-//! one watches.
+//! A plan carried out: both hosts do their part while the loop carries their packets through the
+//! hops, each on a thread of its own, and this one watches.
 
 use super::Failure;
 use super::host_pair::{Pair, Worker};
@@ -9,14 +9,17 @@ use crate::machine_load::{Softirqs, pressure};
 use crate::real_time::{Outputs, RealTime, Report};
 use crate::schedule::{Wakefulness, become_real_time};
 use crate::wait::{Stop, wait};
-use crate::workload::{Plan, Readings, ReceivingReport, SendingReport, WorkloadReport, monotonic_ns};
+use crate::workload::{
+    Plan, Readings, ReceivingReport, SendingReport, WorkloadReport, monotonic_ns,
+};
 use ackclock_core::units::{Span, Time};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// From the moment when both hosts are ready to the beginning: they have to be told, and the loop has to run.
+/// From the moment when both hosts are ready to the beginning: they have to be told, and the loop
+/// has to run.
 const LEAD_NS: u64 = 50_000_000;
 /// How often the hosts are asked and progress is told.
 const WATCH: Span = Span::from_millis(100);
@@ -44,7 +47,8 @@ pub(super) struct Driven {
     pub(super) receiving: ReceivingReport,
     /// Packets lost by the devices meanwhile.
     pub(super) lost: u64,
-    /// How long the kernel's threads for softirqs waited for a processor meanwhile, if that can be seen.
+    /// How long the kernel's threads for softirqs waited for a processor meanwhile, if that can be
+    /// seen.
     pub(super) softirqs_waited: Option<Span>,
     /// How long somebody on this machine waited for one, if the kernel says.
     pub(super) pressure: Option<Span>,
@@ -54,7 +58,8 @@ pub(super) struct Driven {
     pub(super) drowsy: Option<String>,
 }
 
-/// Carries out `plan` between the hosts of `pair`, its packets through `driver`, until the plan's end or until `supervisor` has seen enough.
+/// Carries out `plan` between the hosts of `pair`, its packets through `driver`, until the plan's
+/// end or until `supervisor` has seen enough.
 pub(super) fn drive(
     pair: &mut Pair,
     mut plan: Plan,
@@ -89,7 +94,9 @@ pub(super) fn drive(
             .spawn_scoped(scope, || {
                 let _given_at_end = GiveAtEnd(&over);
                 let ordinary = become_real_time().err().map(|error| error.to_string());
-                real_time.run(&clock, end, &stop).map(|report| (report, ordinary))
+                real_time
+                    .run(&clock, end, &stop)
+                    .map(|report| (report, ordinary))
             })?;
         let progress = || (clock.now().min(end), delivered.load(Ordering::Relaxed));
         let watched = work.watch(&over, supervisor, progress);
@@ -100,7 +107,8 @@ pub(super) fn drive(
     let softirqs_waited = since(softirqs.waited(), before.0);
     let pressure = since(pressure(), before.1);
     watched?;
-    let (report, ordinary) = looped.map_err(|_| Failure::Broken("the emulator has panicked".into()))??;
+    let (report, ordinary) =
+        looped.map_err(|_| Failure::Broken("the emulator has panicked".into()))??;
     let (sending, receiving) = work.finish(supervisor)?;
     Ok(Driven {
         report,
@@ -175,7 +183,10 @@ impl Work<'_> {
         loop {
             self.poll(supervisor)?;
             match (self.senders.1.take(), self.receivers.1.take()) {
-                (Some(WorkloadReport::Sending(sending)), Some(WorkloadReport::Receiving(receiving))) => {
+                (
+                    Some(WorkloadReport::Sending(sending)),
+                    Some(WorkloadReport::Receiving(receiving)),
+                ) => {
                     return Ok((sending, receiving));
                 }
                 (sending, receiving) => (self.senders.1, self.receivers.1) = (sending, receiving),

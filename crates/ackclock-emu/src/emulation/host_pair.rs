@@ -1,4 +1,5 @@
-//! The two hosts of a run, ready: addresses, routes and settings in place, the emulator's ends of their devices at hand.
+//! The two hosts of a run, ready: addresses, routes and settings in place, the emulator's ends of
+//! their devices at hand.
 
 use super::description::Description;
 use super::{Failure, Options};
@@ -7,11 +8,14 @@ use crate::host::{Host, HostError};
 use crate::netlink::Counters;
 use crate::protocol::ReportEntry;
 use crate::settings::KernelAnswer;
-use crate::workload::{Plan, Readings, Refused, Role, WorkloadAnswer, WorkloadReport, WorkloadRequest};
+use crate::workload::{
+    Plan, Readings, Refused, Role, WorkloadAnswer, WorkloadReport, WorkloadRequest,
+};
 use serde_json::Value;
 use std::time::Duration;
 
-/// How long a host may take for an answer: longer than any machine takes to make some thousand sockets.
+/// How long a host may take for an answer: longer than any machine takes to make some thousand
+/// sockets.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One host and its part of the work.
@@ -49,7 +53,8 @@ impl From<Refused> for Failure {
 
 impl Worker {
     fn ask(&mut self, request: &WorkloadRequest) -> Result<WorkloadAnswer, Failure> {
-        let request = serde_json::to_value(request).map_err(|error| Failure::Broken(error.to_string()))?;
+        let request =
+            serde_json::to_value(request).map_err(|error| Failure::Broken(error.to_string()))?;
         let answer: Value = self.host.call(request, Some(PATIENCE))?;
         serde_json::from_value(answer).map_err(|error| Failure::Broken(error.to_string()))
     }
@@ -91,10 +96,16 @@ impl Worker {
     /// Packets lost by its interfaces since they were made.
     fn lost(&mut self) -> Result<u64, Failure> {
         let of = |counters: &Counters| {
-            counters.send_drops + counters.receive_drops + counters.send_errors + counters.receive_errors
+            counters.send_drops
+                + counters.receive_drops
+                + counters.send_errors
+                + counters.receive_errors
         };
         let interfaces = self.host.statistics()?;
-        Ok(interfaces.iter().map(|interface| of(&interface.counters)).sum())
+        Ok(interfaces
+            .iter()
+            .map(|interface| of(&interface.counters))
+            .sum())
     }
 }
 
@@ -119,8 +130,8 @@ impl Pair {
         })
     }
 
-    /// Gives them addresses, routes and settings. Without an address or a route there is no run; what else the kernel does not take is
-    /// in the reports.
+    /// Gives them addresses, routes and settings. Without an address or a route there is no run;
+    /// what else the kernel does not take is in the reports.
     pub(super) fn configure(&mut self, description: &Description) -> Result<(), Failure> {
         let workers = [
             (&mut self.senders, &description.senders),
@@ -133,10 +144,16 @@ impl Pair {
                 .report
                 .iter()
                 .find(|entry| is_needed(entry) && !entry.is_as_asked());
-            if let Some(ReportEntry { name, asked, outcome }) = missing {
+            if let Some(ReportEntry {
+                name,
+                asked,
+                outcome,
+            }) = missing
+            {
                 let reason = outcome.reason();
-                let text =
-                    format!("the kernel does not take {name} = {asked} ({reason}); use another kernel");
+                let text = format!(
+                    "the kernel does not take {name} = {asked} ({reason}); use another kernel"
+                );
                 return Err(Failure::Lacking(text));
             }
         }

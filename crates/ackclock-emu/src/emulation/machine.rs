@@ -68,8 +68,11 @@ pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure>
 }
 
 fn controls_of(scenario: &Scenario) -> impl Iterator<Item = String> {
-    scenario.flows.iter().filter_map(|flow| match &flow.transport {
-        Transport::Tcp { control, .. } => Some(linux_name(control).to_owned()),
-        Transport::Udp { .. } | Transport::Controlled { .. } => None,
-    })
+    scenario
+        .flows
+        .iter()
+        .filter_map(|flow| match &flow.transport {
+            Transport::Tcp { control, .. } => Some(linux_name(control).to_owned()),
+            Transport::Udp { .. } | Transport::Controlled { .. } => None,
+        })
 }

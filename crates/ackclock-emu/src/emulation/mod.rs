@@ -1,4 +1,5 @@
-//! A scenario emulated: its flows on the kernel's own sockets in two hosts, its hops between them in real time.
+//! A scenario emulated: its flows on the kernel's own sockets in two hosts, its hops between them
+//! in real time.
 
 mod description;
 mod drive;

@@ -34,7 +34,8 @@ pub trait Watch {
     /// # Errors
     /// They cannot be kept; the run ends.
     fn take_tcp_info(&mut self, rows: Table) -> io::Result<()>;
-    /// How far the run is, and how many bytes the receivers were given so far, headers included; `false` ends it.
+    /// How far the run is, and how many bytes the receivers were given so far, headers included;
+    /// `false` ends it.
     fn proceed(&mut self, elapsed: Time, delivered_bytes: u64) -> bool;
 }
 
@@ -53,7 +54,11 @@ pub struct EmulationOutcome {
 ///
 /// # Errors
 /// Why there is no result of it. What the record and the captures hold by then stays.
-pub fn emulate(job: &Job<'_>, options: &Options, watch: &mut dyn Watch) -> Result<EmulationOutcome, Failure> {
+pub fn emulate(
+    job: &Job<'_>,
+    options: &Options,
+    watch: &mut dyn Watch,
+) -> Result<EmulationOutcome, Failure> {
     start(job, options)?.run(job, options, watch)
 }
 
@@ -64,8 +69,8 @@ pub struct Started {
     description: Description,
 }
 
-/// Starts the hosts of a run, from the thread that is to carry it out: with it they end. That takes a processor for a while, which runs side by side would
-/// miss: start one after the other.
+/// Starts the hosts of a run, from the thread that is to carry it out: with it they end. That takes
+/// a processor for a while, which runs side by side would miss: start one after the other.
 ///
 /// # Errors
 /// Why there are none.
@@ -98,14 +103,20 @@ impl Started {
 
         let mut plan = plan_of(job, &instances);
         plan.bridged_ns = fidelity::bridged(description::base_rtt(scenario)).as_nanos();
-        let driver =
-            Driver::new(network, scenario.sample_interval, labels).with_warmup(Time::ZERO + scenario.warmup);
+        let driver = Driver::new(network, scenario.sample_interval, labels)
+            .with_warmup(Time::ZERO + scenario.warmup);
         let names = Names::of(scenario, &instances);
         let mut recording = Recording {
             telemetry: Telemetry::new(scenario, names, labels),
             watch,
         };
-        let mut driven = drive(&mut pair, plan, driver, outputs(job, options)?, &mut recording)?;
+        let mut driven = drive(
+            &mut pair,
+            plan,
+            driver,
+            outputs(job, options)?,
+            &mut recording,
+        )?;
         let (names, summaries, samples) = recording.telemetry.finish();
         let hops = driven.report.driver.take_table();
         let finished = Finished {

@@ -1,4 +1,5 @@
-//! Before a run: a few datagrams along the path of the first flow, to see that packets take as long as the scenario says.
+//! Before a run: a few datagrams along the path of the first flow, to see that packets take as long
+//! as the scenario says.
 
 use super::Failure;
 use super::drive::{Driven, Supervisor, drive};
@@ -44,7 +45,9 @@ pub(super) struct SelfTest {
 impl SelfTest {
     /// What half of them did not exceed; `None` if none came through.
     pub(super) fn median(&self) -> Option<Span> {
-        self.extras.get(self.extras.len().checked_sub(1)? / 2).copied()
+        self.extras
+            .get(self.extras.len().checked_sub(1)? / 2)
+            .copied()
     }
 }
 
@@ -65,7 +68,10 @@ struct Kept(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Kept {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .write(bytes)
     }
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
@@ -74,16 +80,16 @@ impl Write for Kept {
 
 impl Output for Kept {}
 
-/// Sends the probes through a network of their own: the run's begins untouched. None if there is no flow.
+/// Sends the probes through a network of their own: the run's begins untouched. None if there is no
+/// flow.
 pub(super) fn self_test(pair: &mut Pair, job: &Job<'_>) -> Result<SelfTest, Failure> {
     let scenario = job.scenario;
     let Some(flow) = scenario.flows.first() else {
         return Ok(SelfTest::default());
     };
-    let path = flow
-        .route
-        .iter()
-        .fold(flow.access_delay.low, |sum, hop| sum + scenario.hops[*hop].delay);
+    let path = flow.route.iter().fold(flow.access_delay.low, |sum, hop| {
+        sum + scenario.hops[*hop].delay
+    });
     let sending = SPACING * PROBES;
     let mut plan = Plan::of(scenario, job.replicate, 0);
     plan.duration_ns = (sending + path.min(LONGEST_PATH) + PATIENCE).as_nanos();
@@ -109,7 +115,11 @@ pub(super) fn self_test(pair: &mut Pair, job: &Job<'_>) -> Result<SelfTest, Fail
         ..Outputs::default()
     };
     let driven = drive(pair, plan, driver, outputs, &mut Nobody)?;
-    let record = record.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let record = record
+        .0
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
     Ok(compare(&driven, &Delays::read(&record)?))
 }
 
@@ -210,7 +220,11 @@ mod tests {
             extra(&probe(1, Some(190), 5240), &delays),
             Some(Span::from_nanos(50))
         );
-        assert_eq!(extra(&probe(0, Some(90), 5240), &delays), None, "still inside");
+        assert_eq!(
+            extra(&probe(0, Some(90), 5240), &delays),
+            None,
+            "still inside"
+        );
         assert_eq!(
             extra(&probe(2, Some(90), 5240), &delays),
             None,

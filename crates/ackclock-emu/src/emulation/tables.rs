@@ -69,7 +69,9 @@ impl Finished<'_> {
         let measured = activity.measured(Time::ZERO + self.scenario.warmup, end);
         let session = sent.session.as_ref();
         let of_session = |count: fn(&SentSession) -> Option<u64>| {
-            session.and_then(count).map_or(f64::NAN, |count| count as f64)
+            session
+                .and_then(count)
+                .map_or(f64::NAN, |count| count as f64)
         };
         let payload = received.received_by_end_bytes - received.received_by_warmup_bytes;
         let wire = driver.delivered()[flow];
@@ -82,7 +84,9 @@ impl Finished<'_> {
             control: group.transport.control_name(),
             start_s: activity.start.as_seconds(),
             end_s: activity.ended(end).map_or(f64::NAN, Time::as_seconds),
-            completion_time_s: activity.completion_time().map_or(f64::NAN, Span::as_seconds),
+            completion_time_s: activity
+                .completion_time()
+                .map_or(f64::NAN, Span::as_seconds),
             measured_s: measured.as_seconds(),
             goodput_bit_per_s: bit_per_s(Bytes(payload), measured),
             throughput_bit_per_s: bit_per_s(Bytes(wire.bytes - wire.by_warmup_bytes), measured),
@@ -256,7 +260,12 @@ impl Finished<'_> {
                 push(host, &title, &setting.asked.to_string(), &has, refusal);
             }
         }
-        for Different { name, asked, reason } in different {
+        for Different {
+            name,
+            asked,
+            reason,
+        } in different
+        {
             push("senders", name, asked, "", reason);
         }
         table
@@ -293,16 +302,25 @@ fn of_socket(setting: &SocketSetting) -> (String, &str) {
     (has, refusal)
 }
 
-/// One line for each flow that did not end as it should, or whose datagrams the kernel did not take.
-pub(super) fn complaints(names: &Names, sent: &[SentFlow], received: &[ReceivedFlow]) -> Vec<String> {
+/// One line for each flow that did not end as it should, or whose datagrams the kernel did not
+/// take.
+pub(super) fn complaints(
+    names: &Names,
+    sent: &[SentFlow],
+    received: &[ReceivedFlow],
+) -> Vec<String> {
     use crate::workload::Ending;
     let endings = sent.iter().map(|flow| &flow.ending).enumerate();
     let others = received.iter().map(|flow| &flow.ending).enumerate();
-    let failed = endings.chain(others).filter_map(|(flow, ending)| match ending {
-        Ending::Failed(reason) => Some((flow, format!("failed: {reason}"))),
-        _ => None,
-    });
-    let refusals = sent.iter().map(|flow| flow.datagrams.as_ref()?.refusal.as_ref());
+    let failed = endings
+        .chain(others)
+        .filter_map(|(flow, ending)| match ending {
+            Ending::Failed(reason) => Some((flow, format!("failed: {reason}"))),
+            _ => None,
+        });
+    let refusals = sent
+        .iter()
+        .map(|flow| flow.datagrams.as_ref()?.refusal.as_ref());
     let others = received
         .iter()
         .map(|flow| flow.datagrams.as_ref()?.refusal.as_ref());

@@ -1,4 +1,5 @@
-//! What the kernel says of its connections and rate controls of themselves, as rows of tables while it comes.
+//! What the kernel says of its connections and rate controls of themselves, as rows of tables while
+//! it comes.
 
 use crate::workload::{LossState, RateReading, Readings, TcpInfoColumns};
 use ackclock_core::network::Instance;
@@ -56,7 +57,8 @@ impl Summary {
             self.rtt_s.1 += 1;
         }
     }
-    /// Whether a row of `samples` is due, which are `interval` apart; then the next one is due later.
+    /// Whether a row of `samples` is due, which are `interval` apart; then the next one is due
+    /// later.
     fn is_sample_due(&mut self, now: Time, interval: Span) -> bool {
         let is_due = self.next_sample <= now;
         while self.next_sample <= now {
@@ -90,7 +92,9 @@ pub(super) struct Telemetry {
 }
 
 fn seconds(micros: Option<impl Into<u64>>) -> f64 {
-    micros.map_or(f64::NAN, |micros| Span::from_micros(micros.into()).as_seconds())
+    micros.map_or(f64::NAN, |micros| {
+        Span::from_micros(micros.into()).as_seconds()
+    })
 }
 /// Of nanoseconds; what is not known is not a number.
 pub(super) fn seconds_of(nanos: Option<u64>) -> f64 {
@@ -195,7 +199,8 @@ impl Telemetry {
             return;
         }
         let mss = f64::from(all.mss_bytes[at]);
-        let outstanding = i64::from(all.unacknowledged_segments[at]) + i64::from(all.resent_segments[at])
+        let outstanding = i64::from(all.unacknowledged_segments[at])
+            + i64::from(all.resent_segments[at])
             - i64::from(all.sacked_segments[at])
             - i64::from(all.lost_segments[at]);
         let (name, instance) = self.names.get(flow);

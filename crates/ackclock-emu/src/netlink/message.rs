@@ -1,4 +1,5 @@
-//! Bytes of netlink messages, netlink(7) and rtnetlink(7): fixed part, then attributes, each padded to four bytes.
+//! Bytes of netlink messages, netlink(7) and rtnetlink(7): fixed part, then attributes, each padded
+//! to four bytes.
 
 use std::io;
 
@@ -125,23 +126,32 @@ pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])>
     })
 }
 
-/// What an acknowledgement (NLMSG_ERROR) says: nothing, or an error with the kernel's own words if it has any.
+/// What an acknowledgement (NLMSG_ERROR) says: nothing, or an error with the kernel's own words if
+/// it has any.
 pub(crate) fn acknowledged(message: &Received<'_>) -> io::Result<()> {
-    let Some(code) = message.payload.get(..4).map(|code| u32_at(code, 0).cast_signed()) else {
+    let Some(code) = message
+        .payload
+        .get(..4)
+        .map(|code| u32_at(code, 0).cast_signed())
+    else {
         return Err(io::Error::other("an acknowledgement without a code"));
     };
     if code == 0 {
         return Ok(());
     }
     let error = io::Error::from_raw_os_error(-code);
-    // After the code comes the request: its header alone if NLM_F_CAPPED, else all of it. Then attributes.
+    // After the code comes the request: its header alone if NLM_F_CAPPED, else all of it. Then
+    // attributes.
     let capped = i32::from(message.flags) & libc::NLM_F_CAPPED != 0;
     let request = if capped || message.payload.len() < 8 {
         HEADER
     } else {
         u32_at(message.payload, 4) as usize
     };
-    let told = message.payload.get(4 + padded(request)..).unwrap_or_default();
+    let told = message
+        .payload
+        .get(4 + padded(request)..)
+        .unwrap_or_default();
     match attributes(told).find(|(kind, _)| *kind == ERROR_TEXT) {
         Some((_, text)) => Err(io::Error::new(
             error.kind(),
@@ -153,7 +163,10 @@ pub(crate) fn acknowledged(message: &Received<'_>) -> io::Result<()> {
 
 /// A text without its final zero byte.
 pub(crate) fn as_text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    let end = bytes
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(bytes.len());
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
@@ -165,7 +178,11 @@ mod tests {
     #[cfg(target_endian = "little")]
     #[test]
     fn bytes_of_a_message() {
-        let mut message = Message::new(libc::RTM_NEWLINK, libc::NLM_F_REQUEST | libc::NLM_F_ACK, &[0; 16]);
+        let mut message = Message::new(
+            libc::RTM_NEWLINK,
+            libc::NLM_F_REQUEST | libc::NLM_F_ACK,
+            &[0; 16],
+        );
         message.put_text(libc::IFLA_IFNAME, "path");
         message.put_u32(libc::IFLA_MTU, 1500);
         message.nest(libc::IFLA_LINKINFO, |link| {
@@ -225,7 +242,10 @@ mod tests {
                 .to_string()
         };
         let request = Message::new(24, 0, &[7; 12]).finish(3);
-        for text in [told(libc::NLM_F_CAPPED, &request[..HEADER]), told(0, &request)] {
+        for text in [
+            told(libc::NLM_F_CAPPED, &request[..HEADER]),
+            told(0, &request),
+        ] {
             assert!(
                 text.starts_with("Unknown tcp congestion algorithm: Invalid argument"),
                 "{text}"

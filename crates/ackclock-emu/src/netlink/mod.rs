@@ -4,7 +4,9 @@ mod message;
 
 use message::{Message, Received, acknowledged, as_text, attributes, messages, u32_at};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with,
+};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::Ipv4Addr;
@@ -15,18 +17,21 @@ const METRIC_LOCK: u16 = 1;
 const METRIC_ADVERTISED_MSS: u16 = 8;
 const METRIC_INITIAL_CWND: u16 = 11;
 const METRIC_RTO_MIN: u16 = 13;
-/// The kernel heeds a least timeout only if its bit among the locked metrics says so (tcp_rto_min); ip(8) sets it too.
+/// The kernel heeds a least timeout only if its bit among the locked metrics says so (tcp_rto_min);
+/// ip(8) sets it too.
 const LOCKED_RTO_MIN: u32 = 1 << METRIC_RTO_MIN;
 const METRIC_QUICK_ACK: u16 = 15;
 const METRIC_CONGESTION_CONTROL: u16 = 16;
 /// The other end of a veth pair (linux/veth.h).
 const VETH_INFO_PEER: u16 = 1;
-/// The kernel answers with what the routing table holds, not with what it would do (linux/rtnetlink.h).
+/// The kernel answers with what the routing table holds, not with what it would do
+/// (linux/rtnetlink.h).
 const RTM_F_FIB_MATCH: u32 = 0x2000;
 /// More than any answer about one interface or route.
 const LARGEST_ANSWER: usize = 64 * 1024;
 
-/// A socket for requests about the network namespace in which it was opened, wherever its owner goes.
+/// A socket for requests about the network namespace in which it was opened, wherever its owner
+/// goes.
 #[derive(Debug)]
 pub struct Netlink {
     socket: OwnedFd,
@@ -251,24 +256,39 @@ impl Netlink {
             None,
         )?; // NETLINK_ROUTE
         // Since Linux 4.12; without it errors are numbers only.
-        match crate::system::socket_option::set_int(&socket, libc::SOL_NETLINK, libc::NETLINK_EXT_ACK, 1) {
+        match crate::system::socket_option::set_int(
+            &socket,
+            libc::SOL_NETLINK,
+            libc::NETLINK_EXT_ACK,
+            1,
+        ) {
             Err(error) if error.raw_os_error() != Some(libc::ENOPROTOOPT) => return Err(error),
             _ => {}
         }
-        Ok(Netlink { socket, sequence: 0 })
+        Ok(Netlink {
+            socket,
+            sequence: 0,
+        })
     }
 
-    /// Sends a request and gives the messages of its answer to `answer`, until the kernel acknowledges it.
+    /// Sends a request and gives the messages of its answer to `answer`, until the kernel
+    /// acknowledges it.
     fn ask(&mut self, message: Message, mut answer: impl FnMut(&Received<'_>)) -> io::Result<()> {
         self.sequence += 1;
-        send(&self.socket, &message.finish(self.sequence), SendFlags::empty())?;
+        send(
+            &self.socket,
+            &message.finish(self.sequence),
+            SendFlags::empty(),
+        )?;
         let mut buffer = vec![0; LARGEST_ANSWER];
         loop {
             let (_, length) = match recv(&self.socket, &mut buffer[..], RecvFlags::empty()) {
                 Err(Errno::INTR) => continue,
                 received => received?,
             };
-            for message in messages(&buffer[..length]).filter(|message| message.sequence == self.sequence) {
+            for message in
+                messages(&buffer[..length]).filter(|message| message.sequence == self.sequence)
+            {
                 if i32::from(message.kind) == libc::NLMSG_ERROR {
                     return acknowledged(&message);
                 }
@@ -290,7 +310,9 @@ impl Netlink {
         let mut message = Message::new(libc::RTM_GETLINK, flags, &interface_part(0, 0, 0));
         message.put_text(libc::IFLA_IFNAME, name);
         let mut found = None;
-        self.ask(message, |answer| found = interface_of(answer).or(found.take()))?;
+        self.ask(message, |answer| {
+            found = interface_of(answer).or(found.take())
+        })?;
         found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }
 
@@ -298,7 +320,12 @@ impl Netlink {
     ///
     /// # Errors
     /// What the kernel says: EPERM without CAP_NET_ADMIN in both, EOPNOTSUPP if it has no veth.
-    pub fn add_pair(&mut self, name: &str, other: &str, namespace: BorrowedFd<'_>) -> io::Result<()> {
+    pub fn add_pair(
+        &mut self,
+        name: &str,
+        other: &str,
+        namespace: BorrowedFd<'_>,
+    ) -> io::Result<()> {
         let flags = libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
         let mut message = Message::new(libc::RTM_NEWLINK, flags, &interface_part(0, 0, 0));
         message.put_text(libc::IFLA_IFNAME, name);
@@ -320,7 +347,12 @@ impl Netlink {
     /// # Errors
     /// What the kernel says.
     pub fn set_up(&mut self, index: u32, resolves_addresses: bool) -> io::Result<()> {
-        let flags = libc::IFF_UP | if resolves_addresses { 0 } else { libc::IFF_NOARP };
+        let flags = libc::IFF_UP
+            | if resolves_addresses {
+                0
+            } else {
+                libc::IFF_NOARP
+            };
         let fixed = interface_part(index, flags, libc::IFF_UP | libc::IFF_NOARP);
         self.change(Message::new(
             libc::RTM_NEWLINK,
@@ -337,8 +369,8 @@ impl Netlink {
         self.set_link_value(index, libc::IFLA_MTU, bytes)
     }
 
-    /// Sets how many packets an interface's transmit queue holds; that of a TUN is the ring its reader empties. The
-    /// ioctl for it needs privileges in the initial namespace, this does not.
+    /// Sets how many packets an interface's transmit queue holds; that of a TUN is the ring its
+    /// reader empties. The ioctl for it needs privileges in the initial namespace, this does not.
     ///
     /// # Errors
     /// What the kernel says.
@@ -348,7 +380,11 @@ impl Netlink {
 
     fn set_link_value(&mut self, index: u32, kind: u16, value: u32) -> io::Result<()> {
         let fixed = interface_part(index, 0, 0);
-        let mut message = Message::new(libc::RTM_NEWLINK, libc::NLM_F_REQUEST | libc::NLM_F_ACK, &fixed);
+        let mut message = Message::new(
+            libc::RTM_NEWLINK,
+            libc::NLM_F_REQUEST | libc::NLM_F_ACK,
+            &fixed,
+        );
         message.put_u32(kind, value);
         self.change(message)
     }
@@ -360,7 +396,16 @@ impl Netlink {
     pub fn add_address(&mut self, index: u32, address: Ipv4Addr) -> io::Result<()> {
         let flags = libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
         // struct ifaddrmsg: family, prefix, flags, scope, index.
-        let mut fixed = [libc::AF_INET as u8, 32, 0, libc::RT_SCOPE_UNIVERSE, 0, 0, 0, 0];
+        let mut fixed = [
+            libc::AF_INET as u8,
+            32,
+            0,
+            libc::RT_SCOPE_UNIVERSE,
+            0,
+            0,
+            0,
+            0,
+        ];
         fixed[4..8].copy_from_slice(&index.to_ne_bytes());
         let mut message = Message::new(libc::RTM_NEWADDR, flags, &fixed);
         message.put(libc::IFA_LOCAL, &address.octets());
@@ -368,12 +413,14 @@ impl Netlink {
         self.change(message)
     }
 
-    /// Makes a route out of an interface, or puts another in the place of one to the same destination.
+    /// Makes a route out of an interface, or puts another in the place of one to the same
+    /// destination.
     ///
     /// # Errors
     /// What the kernel says: EINVAL for a metric it does not take.
     pub fn put_route(&mut self, index: u32, route: &Route) -> io::Result<()> {
-        let flags = libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
+        let flags =
+            libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
         let mut message = Message::new(libc::RTM_NEWROUTE, flags, &route_part(route.prefix));
         message.put(libc::RTA_DST, &route.destination.octets());
         message.put_u32(libc::RTA_OIF, index);
@@ -424,7 +471,11 @@ fn interface_of(message: &Received<'_>) -> Option<Interface> {
         counters: Counters::default(),
     };
     for (kind, value) in attributes(&message.payload[16..]) {
-        let number = if value.len() == 4 { u32_at(value, 0) } else { 0 };
+        let number = if value.len() == 4 {
+            u32_at(value, 0)
+        } else {
+            0
+        };
         match kind {
             libc::IFLA_IFNAME => interface.name = as_text(value),
             libc::IFLA_MTU => interface.mtu = number,
@@ -496,7 +547,10 @@ mod tests {
         let interface = Netlink::open().unwrap().interface("lo").unwrap();
         assert_eq!((interface.name.as_str(), interface.index), ("lo", 1));
         assert!(interface.mtu >= 1500);
-        let refused = Netlink::open().unwrap().interface("ackclock-none").unwrap_err();
+        let refused = Netlink::open()
+            .unwrap()
+            .interface("ackclock-none")
+            .unwrap_err();
         assert_eq!(refused.raw_os_error(), Some(libc::ENODEV), "{refused}");
     }
 }

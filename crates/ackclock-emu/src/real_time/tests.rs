@@ -1,4 +1,5 @@
-//! The loop between sockets: nothing depends on how busy the machine is but the measured timing, which is not asserted.
+//! The loop between sockets: nothing depends on how busy the machine is but the measured timing,
+//! which is not asserted.
 
 use super::*;
 use crate::fidelity::Verdict;
@@ -119,7 +120,8 @@ fn acknowledgement(number: u16) -> Vec<u8> {
     )
 }
 
-/// Sends data as acknowledgements come, in front of each new packet a datagram; then says stop. How many datagrams it sent.
+/// Sends data as acknowledgements come, in front of each new packet a datagram; then says stop. How
+/// many datagrams it sent.
 fn send(socket: &OwnedFd, stop: &Stop) -> u16 {
     let mut buffer = [0; 2000];
     (0..WINDOW).for_each(|number| assert!(write(socket, &data(number)).is_ok()));
@@ -189,7 +191,10 @@ fn what_goes_in_comes_out_and_replays() {
         ..Outputs::default()
     };
     for (point, output) in Point::ALL.into_iter().zip(&captures) {
-        outputs.captures.add(point, Box::new(output.clone())).unwrap();
+        outputs
+            .captures
+            .add(point, Box::new(output.clone()))
+            .unwrap();
     }
     let driver = Driver::new(network(), INTERVAL, (0, 0));
     let real_time = RealTime::new(driver, (senders, receivers), outputs).unwrap();
@@ -214,7 +219,12 @@ fn what_goes_in_comes_out_and_replays() {
     );
     let lost = report.driver.losses()[1];
     let duplicates = report.driver.hops()[1].counters().duplicates;
-    let of_flows: Vec<u64> = report.driver.dropped().iter().map(|flow| flow.drops()).collect();
+    let of_flows: Vec<u64> = report
+        .driver
+        .dropped()
+        .iter()
+        .map(|flow| flow.drops())
+        .collect();
     assert_eq!(of_flows, [0, lost.drops()]);
     assert_eq!(
         datagrams + duplicates,
@@ -245,7 +255,10 @@ fn what_goes_in_comes_out_and_replays() {
         assert!(packets.is_sorted_by_key(|(at, _)| *at));
     }
     // The model's own times: what left the first hop back was sent at its rate.
-    let (came, left) = (captured(&captures[2].bytes()), captured(&captures[3].bytes()));
+    let (came, left) = (
+        captured(&captures[2].bytes()),
+        captured(&captures[3].bytes()),
+    );
     let shortest = Span::from_millis(3).as_nanos() + 6400;
     assert!(
         came.iter()
@@ -260,7 +273,9 @@ fn what_goes_in_comes_out_and_replays() {
     assert!(report.timing.turns > report.timing.sleeps && report.timing.sleeps > 0);
     let measured = report.measured(0, Span::from_millis(6), 1500, None);
     assert!(measured.lateness_p99 > Span::ZERO && measured.longest_gap > Span::ZERO);
-    assert!(measured.cpu_share > 0.0 && measured.largest_packet == 1500 && measured.outside_drops == 0);
+    assert!(
+        measured.cpu_share > 0.0 && measured.largest_packet == 1500 && measured.outside_drops == 0
+    );
     let verdict = Verdict::of(&measured);
     assert!(verdict.bounds[0].kept && verdict.bounds[3].kept);
     let late = [0.5, 0.9, 0.99, 0.999].map(|share| report.timing.lateness.quantile(share));
@@ -294,7 +309,14 @@ fn what_is_not_ours_is_refused_and_counted() {
     sixth[0] = 0x60;
     let stranger = ipv4_packet([10, 66, 0, 1].into(), [10, 77, 0, 2].into(), TCP, 60, 0, 0);
     let flow = FlowId(2);
-    let beyond = ipv4_packet(addresses::sender(flow), addresses::receiver(flow), TCP, 60, 0, 0);
+    let beyond = ipv4_packet(
+        addresses::sender(flow),
+        addresses::receiver(flow),
+        TCP,
+        60,
+        0,
+        0,
+    );
     let padded = [data(1), vec![0; 9]].concat();
     let forward = [
         sixth,

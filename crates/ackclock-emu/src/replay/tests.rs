@@ -3,12 +3,19 @@
 use super::*;
 use crate::decision::Fate;
 use crate::record::{ArrivalRow, Chunks, MAGIC};
-use crate::testing::networks::{Coming, Description, INTERVAL, arrivals, descriptions, drive, lateness};
+use crate::testing::networks::{
+    Coming, Description, INTERVAL, arrivals, descriptions, drive, lateness,
+};
 use ackclock_core::packet::{Ecn, FlowId, PacketKind};
 use proptest::prelude::*;
 
 /// Drives and cuts the record into chunks of `rows` or more.
-fn record(description: &Description, arrivals: &[Coming], lateness: &[Span], rows: usize) -> Vec<Chunk> {
+fn record(
+    description: &Description,
+    arrivals: &[Coming],
+    lateness: &[Span],
+    rows: usize,
+) -> Vec<Chunk> {
     let (mut chunks, mut driver) = (Vec::new(), description.driver());
     drive(&mut driver, arrivals, lateness, |driver| {
         if driver.record_len() >= rows {
@@ -22,7 +29,12 @@ fn record(description: &Description, arrivals: &[Coming], lateness: &[Span], row
 }
 
 fn replayed(description: &Description, chunks: &[Chunk]) -> Replay {
-    replay(description.network(), INTERVAL, chunks.iter().cloned().map(Ok)).unwrap()
+    replay(
+        description.network(),
+        INTERVAL,
+        chunks.iter().cloned().map(Ok),
+    )
+    .unwrap()
 }
 
 /// The rows of a chunk, to be changed.
@@ -34,7 +46,9 @@ fn tampered(chunk: &Chunk, change: impl FnOnce(&mut Rows)) -> Chunk {
     change(&mut rows);
     let mut changed = Chunk::default();
     rows.0.iter().for_each(|row| changed.push_arrival(row));
-    rows.1.iter().for_each(|decision| changed.push_decision(decision));
+    rows.1
+        .iter()
+        .for_each(|decision| changed.push_decision(decision));
     (changed.until, changed.digest, changed.last) = (chunk.until, chunk.digest, chunk.last);
     changed
 }

@@ -66,7 +66,8 @@ struct Program {
 /// An array of one value of so many zeros, which programs may keep something in.
 ///
 /// # Errors
-/// What bpf(2) says: EPERM without CAP_BPF in the initial user namespace, ENOSYS in a kernel without it.
+/// What bpf(2) says: EPERM without CAP_BPF in the initial user namespace, ENOSYS in a kernel
+/// without it.
 pub(crate) fn one_value(bytes: u32) -> io::Result<OwnedFd> {
     let map = Map {
         kind: MAP_TYPE_ARRAY,
@@ -80,7 +81,8 @@ pub(crate) fn one_value(bytes: u32) -> io::Result<OwnedFd> {
 /// A program that says of each packet to a socket how many bytes the socket may have.
 ///
 /// # Errors
-/// What bpf(2) says: EPERM as for [`one_value`], EACCES or EINVAL if the kernel finds the program unsafe.
+/// What bpf(2) says: EPERM as for [`one_value`], EACCES or EINVAL if the kernel finds the program
+/// unsafe.
 pub(crate) fn socket_filter(instructions: &[Instruction]) -> io::Result<OwnedFd> {
     let program = Program {
         kind: PROG_TYPE_SOCKET_FILTER,
@@ -95,8 +97,9 @@ pub(crate) fn socket_filter(instructions: &[Instruction]) -> io::Result<OwnedFd>
 }
 
 fn call<T>(command: libc::c_long, argument: &T) -> io::Result<OwnedFd> {
-    // SAFETY: the kernel reads `size_of::<T>()` bytes of the live argument, and what its pointers point at, which the callers keep alive: the
-    // instructions that were counted, and a string that ends with a zero.
+    // SAFETY: the kernel reads `size_of::<T>()` bytes of the live argument, and what its pointers
+    // point at, which the callers keep alive: the instructions that were counted, and a string that
+    // ends with a zero.
     let descriptor = unsafe {
         libc::syscall(
             libc::SYS_bpf,

@@ -6,13 +6,15 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// Blocks SIGCHLD in this thread and gives a non-blocking descriptor that is readable while one is pending.
+/// Blocks SIGCHLD in this thread and gives a non-blocking descriptor that is readable while one is
+/// pending.
 ///
 /// # Errors
 /// What sigprocmask(2) and signalfd(2) say.
 pub(crate) fn open() -> io::Result<File> {
     let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: sigemptyset initialises the set before anything reads it, and all pointers are to live locals.
+    // SAFETY: sigemptyset initialises the set before anything reads it, and all pointers are to
+    // live locals.
     let descriptor = unsafe {
         libc::sigemptyset(set.as_mut_ptr());
         libc::sigaddset(set.as_mut_ptr(), libc::SIGCHLD);

@@ -28,15 +28,23 @@ fn checked(result: i32) -> io::Result<()> {
     }
 }
 
-/// TUNSETIFF: makes the open TUN node an interface of that name, of whole IP packets with nothing before them.
+/// TUNSETIFF: makes the open TUN node an interface of that name, of whole IP packets with nothing
+/// before them.
 ///
 /// # Errors
-/// What the driver says: EPERM without CAP_NET_ADMIN in the network namespace, EBUSY if the name is taken.
+/// What the driver says: EPERM without CAP_NET_ADMIN in the network namespace, EBUSY if the name is
+/// taken.
 pub(crate) fn make_tun(node: impl AsFd, name: &str) -> io::Result<()> {
     let mut request = named(name)?;
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;
     // SAFETY: TUNSETIFF reads and writes one ifreq, which is live.
-    checked(unsafe { libc::ioctl(node.as_fd().as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) })
+    checked(unsafe {
+        libc::ioctl(
+            node.as_fd().as_raw_fd(),
+            libc::TUNSETIFF as _,
+            &raw mut request,
+        )
+    })
 }
 
 /// TUNSETOFFLOAD with no flag: the kernel shall segment and sum before it hands packets over.
@@ -54,7 +62,8 @@ pub(crate) fn refuse_tun_offloads(node: impl AsFd) -> io::Result<()> {
     })
 }
 
-/// What an interface can be told to leave to the kernel, by its ethtool command (linux/ethtool.h, `ETHTOOL_S…`).
+/// What an interface can be told to leave to the kernel, by its ethtool command (linux/ethtool.h,
+/// `ETHTOOL_S…`).
 #[derive(Clone, Copy, Debug)]
 #[repr(u32)]
 pub(crate) enum Offload {
@@ -66,7 +75,8 @@ pub(crate) enum Offload {
     GenericReceive = 0x2c,
 }
 
-/// SIOCETHTOOL: switches an offload off. The socket says in which network namespace the interface is.
+/// SIOCETHTOOL: switches an offload off. The socket says in which network namespace the interface
+/// is.
 ///
 /// # Errors
 /// What the driver says: EOPNOTSUPP if it cannot change this.
@@ -74,8 +84,8 @@ pub(crate) fn switch_off(socket: impl AsFd, name: &str, offload: Offload) -> io:
     let mut argument = [offload as u32, 0]; // struct ethtool_value: command, value
     let mut request = named(name)?;
     request.ifr_ifru.ifru_data = argument.as_mut_ptr().cast();
-    // SAFETY: SIOCETHTOOL reads one ifreq and, for the commands in `Offload`, the two words of an ethtool_value behind
-    // its pointer; both are live.
+    // SAFETY: SIOCETHTOOL reads one ifreq and, for the commands in `Offload`, the two words of an
+    // ethtool_value behind its pointer; both are live.
     checked(unsafe {
         libc::ioctl(
             socket.as_fd().as_raw_fd(),

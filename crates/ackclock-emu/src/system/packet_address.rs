@@ -20,7 +20,8 @@ pub(crate) fn bind(socket: impl AsFd, interface: u32, ether_type: u16) -> io::Re
     };
     let length = size_of_val(&address) as libc::socklen_t;
     let descriptor = socket.as_fd().as_raw_fd();
-    // SAFETY: the pointer and the length are those of a live sockaddr_ll, which the call only reads.
+    // SAFETY: the pointer and the length are those of a live sockaddr_ll, which the call only
+    // reads.
     match unsafe { libc::bind(descriptor, (&raw const address).cast(), length) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

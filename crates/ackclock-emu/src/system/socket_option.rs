@@ -1,5 +1,8 @@
 //! setsockopt(2) and getsockopt(2) for options of any size.
-#![expect(unsafe_code, reason = "the libraries in use wrap only the options they know")]
+#![expect(
+    unsafe_code,
+    reason = "the libraries in use wrap only the options they know"
+)]
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -18,14 +21,21 @@ pub(crate) fn set(socket: impl AsFd, level: i32, option: i32, value: &[u8]) -> i
     }
 }
 
-/// Reads an option into the beginning of `value`, and says how many bytes of it the kernel has filled.
+/// Reads an option into the beginning of `value`, and says how many bytes of it the kernel has
+/// filled.
 ///
 /// # Errors
 /// What getsockopt(2) says.
-pub(crate) fn get(socket: impl AsFd, level: i32, option: i32, value: &mut [u8]) -> io::Result<usize> {
+pub(crate) fn get(
+    socket: impl AsFd,
+    level: i32,
+    option: i32,
+    value: &mut [u8],
+) -> io::Result<usize> {
     let mut length = value.len() as libc::socklen_t;
     let descriptor = socket.as_fd().as_raw_fd();
-    // SAFETY: the kernel writes no more than `length` bytes, which the live `value` has; any bytes are a valid `u8`.
+    // SAFETY: the kernel writes no more than `length` bytes, which the live `value` has; any bytes
+    // are a valid `u8`.
     match unsafe {
         libc::getsockopt(
             descriptor,
@@ -52,7 +62,11 @@ pub(crate) fn set_int(socket: impl AsFd, level: i32, option: i32, value: i32) ->
 ///
 /// # Errors
 /// As [`get`].
-pub(crate) fn words<const N: usize>(socket: impl AsFd, level: i32, option: i32) -> io::Result<[u32; N]> {
+pub(crate) fn words<const N: usize>(
+    socket: impl AsFd,
+    level: i32,
+    option: i32,
+) -> io::Result<[u32; N]> {
     let mut bytes = [[0; 4]; N];
     get(socket, level, option, bytes.as_flattened_mut())?;
     Ok(bytes.map(u32::from_ne_bytes))

@@ -1,7 +1,8 @@
 //! What is written into a datagram, and what its receiver makes of it.
 
-/// The number, then the instant of sending: two words of eight bytes, the lowest byte first. Of a shorter payload the first bytes are used:
-/// what is left of the number tells it from its neighbours, and the instant is not known.
+/// The number, then the instant of sending: two words of eight bytes, the lowest byte first. Of a
+/// shorter payload the first bytes are used: what is left of the number tells it from its
+/// neighbours, and the instant is not known.
 pub(super) const STAMP_BYTES: usize = 16;
 const WORD: usize = 8;
 
@@ -52,7 +53,8 @@ pub(super) enum Arrival {
     Duplicate,
 }
 
-/// How far back duplicates are recognised. What comes later still is taken for new: its duplicate would have to be as late.
+/// How far back duplicates are recognised. What comes later still is taken for new: its duplicate
+/// would have to be as late.
 const REMEMBERED: u64 = 1 << 16;
 
 /// Which numbers have come.
@@ -82,7 +84,11 @@ impl Numbers {
     pub(super) fn arrive(&mut self, number: u64) -> Arrival {
         if number >= self.next {
             // Those between have not come: their places were of numbers long ago.
-            for skipped in self.next.max(number.saturating_add(1).saturating_sub(REMEMBERED))..number {
+            for skipped in self
+                .next
+                .max(number.saturating_add(1).saturating_sub(REMEMBERED))
+                ..number
+            {
                 self.set(skipped, false);
             }
             self.set(number, true);
@@ -157,7 +163,8 @@ mod tests {
         assert_eq!(
             arrivals,
             [
-                InOrder, InOrder, InOrder, Reordered, Duplicate, Duplicate, Reordered, Duplicate, InOrder
+                InOrder, InOrder, InOrder, Reordered, Duplicate, Duplicate, Reordered, Duplicate,
+                InOrder
             ]
         );
         assert_eq!(numbers.expected(), 6);

@@ -4,7 +4,8 @@ use ackclock_core::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// One moment for each flow, in order. A flow may change its moment at any time: what the heap holds beside the table is out of date.
+/// One moment for each flow, in order. A flow may change its moment at any time: what the heap
+/// holds beside the table is out of date.
 #[derive(Debug)]
 pub(super) struct Due {
     at: Vec<Time>,
@@ -85,6 +86,9 @@ mod tests {
             due.set(0, at(moment));
         }
         assert_eq!((due.pop(at(100)), due.pop(at(100))), (Some(0), None));
-        assert!(due.heap.is_empty(), "nothing out of date is kept beyond its time");
+        assert!(
+            due.heap.is_empty(),
+            "nothing out of date is kept beyond its time"
+        );
     }
 }

@@ -1,8 +1,11 @@
-//! Duplicate ACKs kept from a sending socket, so that its timer alone tells it of a loss, as before fast retransmit (Jacobson 1988).
+//! Duplicate ACKs kept from a sending socket, so that its timer alone tells it of a loss, as before
+//! fast retransmit (Jacobson 1988).
 //!
-//! No setting does it. `net.ipv4.tcp_reordering` says only how many duplicates the first loss takes: without SACK a connection lowers its own number to
-//! what is outstanding as soon as it gets more duplicates than that can cause (tcp_check_reno_reordering, seen in Linux 6.18), and what is
-//! sent again needlessly after a timeout makes the receiver send those. A program at the socket sees each segment before the kernel's TCP does.
+//! No setting does it. `net.ipv4.tcp_reordering` says only how many duplicates the first loss
+//! takes: without SACK a connection lowers its own number to what is outstanding as soon as it gets
+//! more duplicates than that can cause (tcp_check_reno_reordering, seen in Linux 6.18), and what is
+//! sent again needlessly after a timeout makes the receiver send those. A program at the socket
+//! sees each segment before the kernel's TCP does.
 
 use crate::system::bpf::{self, Instruction};
 use crate::system::socket_option;
@@ -21,10 +24,12 @@ pub(super) fn ignore(socket: impl AsFd) -> io::Result<()> {
     socket_option::set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_BPF, &descriptor)
 }
 
-/// What the kernel's TCP was shown last: the number acknowledged, as it is on the wire, and the window; four bytes each.
+/// What the kernel's TCP was shown last: the number acknowledged, as it is on the wire, and the
+/// window; four bytes each.
 const LAST_BYTES: u32 = 8;
 
-/// Of the TCP header the number acknowledged, the header's length, the flags and the window: from which byte on, and how many.
+/// Of the TCP header the number acknowledged, the header's length, the flags and the window: from
+/// which byte on, and how many.
 const FROM: i32 = 8;
 const LENGTH: i32 = 8;
 // Where they are on the stack, and the key of the only value.
@@ -71,7 +76,8 @@ const STACK: u8 = 10;
 const SHOW: usize = 31;
 const PASS: usize = 33;
 
-/// Passes all but duplicate ACKs: those that carry nothing, acknowledge what the last one did and open the window no further (FLAG_NOT_DUP in tcp_ack).
+/// Passes all but duplicate ACKs: those that carry nothing, acknowledge what the last one did and
+/// open the window no further (FLAG_NOT_DUP in tcp_ack).
 #[rustfmt::skip]
 fn filter(last: &OwnedFd) -> Vec<Instruction> {
     let mut program = Program(Vec::new());
@@ -85,7 +91,8 @@ fn filter(last: &OwnedFd) -> Vec<Instruction> {
     p.jump(IF_UNEQUAL, 0, 0, 0, PASS);
     p.step(LOAD_BYTE, 1, STACK, FLAGS, 0);
     p.jump(IF_UNEQUAL, 1, 0, ACK_ALONE, PASS);
-    // A header as long as the segment, which is the first word of what a program knows of a packet: no payload.
+    // A header as long as the segment, which is the first word of what a program knows of a packet:
+    // no payload.
     p.step(LOAD_BYTE, 1, STACK, HEADER_WORDS, 0);
     p.step(SHIFT_RIGHT, 1, 0, 0, 4);
     p.step(SHIFT_LEFT, 1, 0, 0, 2);
@@ -121,7 +128,8 @@ struct Program(Vec<Instruction>);
 
 impl Program {
     fn step(&mut self, code: u8, to: u8, from: u8, offset: i16, immediate: i32) {
-        self.0.push(Instruction::new(code, to, from, offset, immediate));
+        self.0
+            .push(Instruction::new(code, to, from, offset, immediate));
     }
     fn jump(&mut self, code: u8, register: u8, other: u8, immediate: i32, to: usize) {
         let over = (to - self.0.len() - 1) as i16;

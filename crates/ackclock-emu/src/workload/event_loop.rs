@@ -1,4 +1,5 @@
-//! Waiting: for sockets to be ready, for the next moment at which something is due, or to be told to end.
+//! Waiting: for sockets to be ready, for the next moment at which something is due, or to be told
+//! to end.
 
 use super::monotonic_ns;
 use super::plan::Plan;
@@ -35,7 +36,8 @@ impl Waiting {
     /// calling thread gets the priority that it needs, where it may have it.
     pub(super) fn new(plan: &Plan, told: Option<BorrowedFd<'_>>) -> io::Result<Self> {
         let ordinary = become_real_time_host().err().map(|error| error.to_string());
-        // Without this the kernel wakes up to 50 µs late, to save wake-ups (prctl(2), PR_SET_TIMERSLACK).
+        // Without this the kernel wakes up to 50 µs late, to save wake-ups (prctl(2),
+        // PR_SET_TIMERSLACK).
         rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
         let waiting = Waiting {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
@@ -64,8 +66,14 @@ impl Waiting {
         self.told
     }
 
-    /// Waits for what `flags` say of a socket, errors and the end of the connection always among it.
-    pub(super) fn add(&self, socket: impl AsFd, number: u64, flags: epoll::EventFlags) -> io::Result<()> {
+    /// Waits for what `flags` say of a socket, errors and the end of the connection always among
+    /// it.
+    pub(super) fn add(
+        &self,
+        socket: impl AsFd,
+        number: u64,
+        flags: epoll::EventFlags,
+    ) -> io::Result<()> {
         Ok(epoll::add(
             &self.epoll,
             socket,
@@ -74,7 +82,12 @@ impl Waiting {
         )?)
     }
     /// Waits for something else of a socket.
-    pub(super) fn change(&self, socket: impl AsFd, number: u64, flags: epoll::EventFlags) -> io::Result<()> {
+    pub(super) fn change(
+        &self,
+        socket: impl AsFd,
+        number: u64,
+        flags: epoll::EventFlags,
+    ) -> io::Result<()> {
         Ok(epoll::modify(
             &self.epoll,
             socket,
@@ -112,7 +125,8 @@ impl Waiting {
             tv_nsec: (left.as_nanos() % 1_000_000_000) as i64,
         };
         self.ready.clear();
-        // ppoll(2) takes nanoseconds on every kernel; epoll_wait(2) only milliseconds before Linux 5.11.
+        // ppoll(2) takes nanoseconds on every kernel; epoll_wait(2) only milliseconds before Linux
+        // 5.11.
         let mut sockets = [PollFd::new(&self.epoll, PollFlags::IN)];
         let found = poll(&mut sockets, Some(&timeout));
         let woken_ns = monotonic_ns();

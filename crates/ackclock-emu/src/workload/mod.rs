@@ -1,8 +1,11 @@
-//! What runs inside of the two hosts: the flows of a scenario on the kernel's own sockets, with no program from outside.
+//! What runs inside of the two hosts: the flows of a scenario on the kernel's own sockets, with no
+//! program from outside.
 //!
-//! Both hosts get the same [`Plan`]. The one runs [`Sending`], the other [`Receiving`]: each prepares its sockets, refuses what cannot be
-//! before anything is sent, then runs one loop in one thread until the run is over, and gives back a report. Times in plan and reports
-//! count from the run's begin, an instant of CLOCK_MONOTONIC that the plan names, so that the hosts and whoever joins them agree.
+//! Both hosts get the same [`Plan`]. The one runs [`Sending`], the other [`Receiving`]: each
+//! prepares its sockets, refuses what cannot be before anything is sent, then runs one loop in one
+//! thread until the run is over, and gives back a report. Times in plan and reports count from the
+//! run's begin, an instant of CLOCK_MONOTONIC that the plan names, so that the hosts and whoever
+//! joins them agree.
 
 mod datagram;
 mod due;
@@ -22,16 +25,16 @@ mod tcp_info;
 
 pub(crate) use plan::SAMPLE_INTERVAL_NS;
 pub use plan::{
-    FlowPlan, Plan, Refused, Session, TcpSocket, TransportPlan, UDP_HEADER_BYTES, header_bytes, linux_name,
-    sends_timestamps,
+    FlowPlan, Plan, Refused, Session, TcpSocket, TransportPlan, UDP_HEADER_BYTES, header_bytes,
+    linux_name, sends_timestamps,
 };
 pub use punctuality::Punctuality;
 pub(crate) use punctuality::waited_of;
 pub use readings::{RateReading, Readings};
 pub use receiving::Receiving;
 pub use report::{
-    Delays, Ending, ReceivedDatagram, ReceivedDatagrams, ReceivedFlow, ReceivingReport, SendingReport,
-    SentDatagram, SentDatagrams, SentFlow, SentSession, SocketSetting,
+    Delays, Ending, ReceivedDatagram, ReceivedDatagrams, ReceivedFlow, ReceivingReport,
+    SendingReport, SentDatagram, SentDatagrams, SentFlow, SentSession, SocketSetting,
 };
 pub use schedule::Schedule;
 pub use sending::Sending;
@@ -40,7 +43,8 @@ pub use tcp_info::{ConnectionState, LossState, TcpInfo, TcpInfoColumns};
 
 use std::io;
 
-/// Takes blocks of readings as they are filled, so that a long run needs no more memory than a short one.
+/// Takes blocks of readings as they are filled, so that a long run needs no more memory than a
+/// short one.
 pub type SampleSink<'a> = &'a mut dyn FnMut(Readings) -> io::Result<()>;
 
 /// The present instant of CLOCK_MONOTONIC, in nanoseconds: what [`Plan::begin_ns`] is counted in.

@@ -2,10 +2,11 @@
 
 use ackclock_core::traffic::Write;
 
-/// Bytes on their way from the application into a socket. They are nothing but a count: every byte is zero.
+/// Bytes on their way from the application into a socket. They are nothing but a count: every byte
+/// is zero.
 ///
-/// Only full segments are handed over before the end, as the engine's sender does it: what is left over waits for the next write or the
-/// close.
+/// Only full segments are handed over before the end, as the engine's sender does it: what is left
+/// over waits for the next write or the close.
 #[derive(Debug)]
 pub(super) struct Offered {
     mss: u64,

@@ -40,17 +40,21 @@ pub fn linux_name(control: &Selection<ControlKind>) -> &str {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// When the run begins: an instant of CLOCK_MONOTONIC, in nanoseconds. All other times count from it.
+    /// When the run begins: an instant of CLOCK_MONOTONIC, in nanoseconds. All other times count
+    /// from it.
     pub begin_ns: u64,
     /// When the run ends, in nanoseconds.
     pub duration_ns: u64,
-    /// From when on averages are taken, in nanoseconds: what had arrived by then is reported on its own.
+    /// From when on averages are taken, in nanoseconds: what had arrived by then is reported on its
+    /// own.
     pub warmup_ns: u64,
     /// How long after the end the receiving host still waits, in nanoseconds.
     pub draining_ns: u64,
-    /// Spacing of the `tcp_info` samples, in nanoseconds; zero for the last sample of each connection only.
+    /// Spacing of the `tcp_info` samples, in nanoseconds; zero for the last sample of each
+    /// connection only.
     pub sample_interval_ns: u64,
-    /// A host that is kept from its work for no longer than this loses nothing, in nanoseconds: its buffers bridge it.
+    /// A host that is kept from its work for no longer than this loses nothing, in nanoseconds: its
+    /// buffers bridge it.
     #[serde(default)]
     pub bridged_ns: u64,
     /// How many datagrams of each flow are reported one by one, from the first on.
@@ -100,8 +104,9 @@ pub enum TransportPlan {
     },
     /// In datagrams.
     Udp {
-        /// What is added to the payload of each datagram so that it is as long on the wire as the scenario says, in bytes; negative
-        /// where the scenario's header is shorter than the kernel's 28 bytes.
+        /// What is added to the payload of each datagram so that it is as long on the wire as the
+        /// scenario says, in bytes; negative where the scenario's header is shorter than the
+        /// kernel's 28 bytes.
         padding_bytes: i64,
     },
     /// In a session of datagrams under rate control.
@@ -125,7 +130,8 @@ impl Session {
             .map_err(|error| Refused::of_plan(flow, &format!("transport.control.{error}")))
     }
 
-    /// What nobody else needs to know, of one side: the same in every run, since nobody else is there.
+    /// What nobody else needs to know, of one side: the same in every run, since nobody else is
+    /// there.
     pub(super) fn secret(&self, flow: &FlowPlan, streams: &Streams, side: &str) -> [u8; 32] {
         let mut stream = streams.stream(&format!("{}/{side}/secret", flow.place));
         std::array::from_fn(|_| (stream.uniform() * 256.0) as u8)
@@ -136,27 +142,33 @@ impl Session {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TcpSocket {
-    /// TCP_MAXSEG on both sides: the MSS of the SYN option, which counts the payload of a full segment and the options in it, in bytes.
+    /// TCP_MAXSEG on both sides: the MSS of the SYN option, which counts the payload of a full
+    /// segment and the options in it, in bytes.
     pub maximum_segment_bytes: Option<u32>,
-    /// SO_SNDBUF, in bytes. The kernel doubles it, for its own bookkeeping, and grows the buffer no more.
+    /// SO_SNDBUF, in bytes. The kernel doubles it, for its own bookkeeping, and grows the buffer no
+    /// more.
     pub send_buffer_bytes: Option<u32>,
-    /// The largest window to offer, in bytes: TCP_WINDOW_CLAMP, and an SO_RCVBUF that holds it, without which the growing buffer would
-    /// take the clamp along.
+    /// The largest window to offer, in bytes: TCP_WINDOW_CLAMP, and an SO_RCVBUF that holds it,
+    /// without which the growing buffer would take the clamp along.
     pub receive_window_bytes: Option<u32>,
-    /// Whether what has arrived is acknowledged at once, by TCP_QUICKACK after every reading. One reading may take several segments; only
-    /// the route's metric `quickack` acknowledges each.
+    /// Whether what has arrived is acknowledged at once, by TCP_QUICKACK after every reading. One
+    /// reading may take several segments; only the route's metric `quickack` acknowledges each.
     pub acknowledge_at_once: bool,
-    /// Whether duplicate ACKs are kept from the sender (SO_ATTACH_BPF), so that only its timer tells it of a loss.
+    /// Whether duplicate ACKs are kept from the sender (SO_ATTACH_BPF), so that only its timer
+    /// tells it of a loss.
     pub ignore_duplicate_acks: bool,
-    /// SO_MAX_PACING_RATE, in bytes per second, which also switches pacing on for controls without a rate of their own.
+    /// SO_MAX_PACING_RATE, in bytes per second, which also switches pacing on for controls without
+    /// a rate of their own.
     pub pacing_byte_per_s: Option<u64>,
 }
 
-/// The largest pacing rate that is one: the kernel takes all ones for none. With it the kernel paces at 2 · cwnd/SRTT in slow start
-/// and 1.2 · cwnd/SRTT after (net.ipv4.tcp_pacing_ss_ratio, tcp_pacing_ca_ratio).
+/// The largest pacing rate that is one: the kernel takes all ones for none. With it the kernel
+/// paces at 2 · cwnd/SRTT in slow start and 1.2 · cwnd/SRTT after (net.ipv4.tcp_pacing_ss_ratio,
+/// tcp_pacing_ca_ratio).
 const PACING_WITHOUT_LIMIT: u64 = u64::MAX - 1;
 
-/// Whether TCP with these parameters sends timestamps (net.ipv4.tcp_timestamps), which shorten the payload of a segment.
+/// Whether TCP with these parameters sends timestamps (net.ipv4.tcp_timestamps), which shorten the
+/// payload of a segment.
 pub fn sends_timestamps(parameters: &TcpParameters) -> bool {
     parameters.rtt_sampling == RttSampling::Timestamps
 }
@@ -175,12 +187,15 @@ fn option_bytes(parameters: &TcpParameters) -> u64 {
 }
 
 impl TcpSocket {
-    /// What the parameters of a scenario imply for its sockets. What belongs to the route (initial window, smallest timeout, an ACK for
-    /// each segment) or to the network namespace (SACK, timestamps, ECN) is not here; the rest the kernel does in its own way.
+    /// What the parameters of a scenario imply for its sockets. What belongs to the route (initial
+    /// window, smallest timeout, an ACK for each segment) or to the network namespace (SACK,
+    /// timestamps, ECN) is not here; the rest the kernel does in its own way.
     pub fn of(parameters: &TcpParameters) -> Self {
         let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
         TcpSocket {
-            maximum_segment_bytes: Some(narrow(parameters.mss.0.saturating_add(option_bytes(parameters)))),
+            maximum_segment_bytes: Some(narrow(
+                parameters.mss.0.saturating_add(option_bytes(parameters)),
+            )),
             send_buffer_bytes: None,
             receive_window_bytes: parameters
                 .receive_window
@@ -188,7 +203,8 @@ impl TcpSocket {
                 .map(|window| narrow(window.0)),
             acknowledge_at_once: parameters.delayed_ack.every.0 <= 1,
             ignore_duplicate_acks: parameters.recovery == LossRecovery::TimeoutOnly,
-            pacing_byte_per_s: (parameters.pacing == Pacing::Always).then_some(PACING_WITHOUT_LIMIT),
+            pacing_byte_per_s: (parameters.pacing == Pacing::Always)
+                .then_some(PACING_WITHOUT_LIMIT),
         }
     }
 }
@@ -210,7 +226,8 @@ impl Plan {
         }
     }
 
-    /// Adds an instance of the scenario's flow `group`, which starts when the scenario's streams say.
+    /// Adds an instance of the scenario's flow `group`, which starts when the scenario's streams
+    /// say.
     pub fn add(
         &mut self,
         scenario: &Scenario,
@@ -220,7 +237,10 @@ impl Plan {
     ) {
         let description = &scenario.flows[group];
         let (transport, mss) = match &description.transport {
-            Transport::Tcp { control, parameters } => {
+            Transport::Tcp {
+                control,
+                parameters,
+            } => {
                 let transport = TransportPlan::Tcp {
                     control: linux_name(control).into(),
                     socket: TcpSocket::of(parameters),
@@ -231,7 +251,10 @@ impl Plan {
                 let padding_bytes = header.0.cast_signed() - UDP_HEADER_BYTES.cast_signed();
                 (TransportPlan::Udp { padding_bytes }, *mss)
             }
-            Transport::Controlled { control, parameters } => {
+            Transport::Controlled {
+                control,
+                parameters,
+            } => {
                 // The receiver asks first, and so must know where the sender waits.
                 sender.set_port(receiver.port());
                 let session = Session {
@@ -360,7 +383,8 @@ mod tests {
     #[test]
     fn controls_are_asked_for_by_the_name_that_linux_has() {
         let name = |control: &str| {
-            let chosen = registry::choose::<ControlKind>(&json!({ "kind": control }), &NoFiles).unwrap();
+            let chosen =
+                registry::choose::<ControlKind>(&json!({ "kind": control }), &NoFiles).unwrap();
             linux_name(&chosen).to_owned()
         };
         assert_eq!(

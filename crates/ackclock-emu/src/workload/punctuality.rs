@@ -23,7 +23,8 @@ pub struct Punctuality {
     pub is_known: bool,
     /// The longest wait, in nanoseconds.
     pub longest_ns: u64,
-    /// The sum of what of each wait exceeded [`Plan::bridged_ns`](super::Plan::bridged_ns), in nanoseconds.
+    /// The sum of what of each wait exceeded [`Plan::bridged_ns`](super::Plan::bridged_ns), in
+    /// nanoseconds.
     pub unbridged_ns: u64,
 }
 

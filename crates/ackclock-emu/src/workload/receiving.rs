@@ -16,11 +16,13 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use stream::Stream;
 
-/// Bytes of one reading from a connection. With MSG_TRUNC the kernel counts and drops them, and writes nothing into the buffer (tcp(7)).
+/// Bytes of one reading from a connection. With MSG_TRUNC the kernel counts and drops them, and
+/// writes nothing into the buffer (tcp(7)).
 const READING: usize = 256 * 1024;
 
-/// How long a host goes on reading what has already arrived when it is over. It ends when nothing is left: this bounds one to whom somebody
-/// still sends, and is longer than a busy machine keeps a process waiting, shorter than a supervisor waits for the end.
+/// How long a host goes on reading what has already arrived when it is over. It ends when nothing
+/// is left: this bounds one to whom somebody still sends, and is longer than a busy machine keeps a
+/// process waiting, shorter than a supervisor waits for the end.
 const LAST_READINGS: Span = Span::from_millis(5000);
 
 /// The flows of a run at the host that receives them, every socket there and listening.
@@ -59,7 +61,12 @@ impl Flow {
             Flow::Controlled(session) => session.handle_timeout(now),
         }
     }
-    fn handle_ready(&mut self, ready: Ready, waiting: &Waiting, buffer: &mut [u8]) -> io::Result<()> {
+    fn handle_ready(
+        &mut self,
+        ready: Ready,
+        waiting: &Waiting,
+        buffer: &mut [u8],
+    ) -> io::Result<()> {
         match self {
             Flow::Tcp(stream) => stream.handle_ready(ready.0, waiting, buffer),
             Flow::Udp(sink) => sink.handle_ready(waiting),
@@ -102,7 +109,10 @@ impl Counting {
         }
         if now <= self.end {
             report.received_by_end_bytes = report.received_bytes;
-            if self.total.is_some_and(|total| report.received_bytes >= total.0) {
+            if self
+                .total
+                .is_some_and(|total| report.received_bytes >= total.0)
+            {
                 report.completed_ns.get_or_insert(now.as_nanos());
             }
         }
@@ -115,8 +125,8 @@ impl Receiving {
     /// Makes and sets all sockets, and lets them listen.
     ///
     /// # Errors
-    /// What cannot be had here: an address, a socket. Settings of sockets that the kernel does not take are no errors but are in the
-    /// report.
+    /// What cannot be had here: an address, a socket. Settings of sockets that the kernel does not
+    /// take are no errors but are in the report.
     pub fn prepare(plan: Plan) -> Result<Self, Refused> {
         allow_descriptors();
         let mut flows = Vec::with_capacity(plan.flows.len());
@@ -143,21 +153,24 @@ impl Receiving {
                         logged,
                     )?))
                 }
-                TransportPlan::Controlled(session) => {
-                    Flow::Controlled(Box::new(SessionSink::prepare(&plan, flow, session, counting)?))
-                }
+                TransportPlan::Controlled(session) => Flow::Controlled(Box::new(
+                    SessionSink::prepare(&plan, flow, session, counting)?,
+                )),
             });
         }
         Ok(Receiving { plan, flows })
     }
 
-    /// Says anew when the run begins, for a supervisor that decides it when both hosts are prepared.
+    /// Says anew when the run begins, for a supervisor that decides it when both hosts are
+    /// prepared.
     pub fn begin_at(&mut self, begin_ns: u64) {
         self.plan.begin_ns = begin_ns;
     }
 
-    /// Runs until every connection has ended, until the deadline (the end of the run and the draining after it), or until `told` can be read
-    /// or its other end is closed; what has arrived by then is still counted. As nobody can know which datagram was the last, with UDP flows it ends by deadline or when told.
+    /// Runs until every connection has ended, until the deadline (the end of the run and the
+    /// draining after it), or until `told` can be read or its other end is closed; what has arrived
+    /// by then is still counted. As nobody can know which datagram was the last, with UDP flows it
+    /// ends by deadline or when told.
     ///
     /// # Errors
     /// What the kernel says of the waiting. What befalls a single flow is in the report.
@@ -195,7 +208,8 @@ impl Receiving {
                 due.set(index, flows[index].poll_timeout());
             }
         }
-        // What has arrived counts, although this thread may have had no processor since long before the deadline.
+        // What has arrived counts, although this thread may have had no processor since long before
+        // the deadline.
         let last = waiting.now() + LAST_READINGS;
         while waiting.now() < last {
             waiting.wait(Time::ZERO)?;
@@ -247,7 +261,15 @@ mod tests {
         assert_eq!(report.received_by_end_bytes, 15);
         assert_eq!(report.received_bytes, 63);
         assert_eq!((report.first_ns, report.last_ns), (Some(50), Some(300)));
-        assert_eq!(report.completed_ns, Some(200), "of 15 bytes 7 had come before");
-        assert_eq!(counted(16).completed_ns, None, "the last byte came after the end");
+        assert_eq!(
+            report.completed_ns,
+            Some(200),
+            "of 15 bytes 7 had come before"
+        );
+        assert_eq!(
+            counted(16).completed_ns,
+            None,
+            "the last byte came after the end"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What the hosts say when a run is over. Times are nanoseconds of the run; what is not known is `None`.
+//! What the hosts say when a run is over. Times are nanoseconds of the run; what is not known is
+//! `None`.
 
 use super::punctuality::Punctuality;
 use super::tcp_info::TcpInfo;
@@ -46,7 +47,8 @@ pub enum Ending {
     NotStarted,
     /// All was sent and received, both sides have closed.
     Finished,
-    /// The sender stopped at the flow's stop or at the end of the run: unsent data dropped, the connection reset.
+    /// The sender stopped at the flow's stop or at the end of the run: unsent data dropped, the
+    /// connection reset.
     Stopped,
     /// The run was over, and for the receiver its deadline too.
     EndOfRun,
@@ -78,7 +80,8 @@ pub struct SentFlow {
     pub number: u32,
     /// How it ended.
     pub ending: Ending,
-    /// The congestion control that the connected socket says it has, or the rate control of a session; `None` for UDP without one.
+    /// The congestion control that the connected socket says it has, or the rate control of a
+    /// session; `None` for UDP without one.
     pub control: Option<String>,
     /// What its socket was set to.
     pub settings: Vec<SocketSetting>,
@@ -121,7 +124,8 @@ pub struct SentSession {
 impl SentSession {
     pub(super) fn of(report: &SenderReport) -> Self {
         let (state, counts) = (&report.state, &report.statistics);
-        let nanos = |seconds: f64| (counts.rtt_samples > 0).then(|| Span::from_seconds(seconds).as_nanos());
+        let nanos =
+            |seconds: f64| (counts.rtt_samples > 0).then(|| Span::from_seconds(seconds).as_nanos());
         SentSession {
             lost_packets: state.lost,
             spurious_losses: state.spurious_losses,
@@ -217,7 +221,8 @@ pub struct ReceivedDatagrams {
     pub duplicate: u64,
     /// Of the different ones, those that came after a later one (RFC 4737 section 3).
     pub reordered: u64,
-    /// Datagrams that the socket had no room for: lost outside of the model. `None` if the kernel does not say.
+    /// Datagrams that the socket had no room for: lost outside of the model. `None` if the kernel
+    /// does not say.
     pub overflowed: Option<u64>,
     /// Answers that the kernel did not take: likewise lost.
     pub refused: u64,

@@ -3,8 +3,8 @@
 use ackclock_core::traffic::{Traffic, Write};
 use ackclock_core::units::{Bytes, Time};
 
-/// The writes of a flow at the times of its traffic. A write at the flow's stop is none any more, one at the end of the run is, as in the
-/// engine.
+/// The writes of a flow at the times of its traffic. A write at the flow's stop is none any more,
+/// one at the end of the run is, as in the engine.
 #[derive(Debug)]
 pub struct Schedule {
     traffic: Box<dyn Traffic>,
@@ -115,7 +115,12 @@ mod tests {
 
     #[test]
     fn nothing_is_written_before_its_time() {
-        let mut schedule = Schedule::new(Box::new(Three(0)), Time::from_nanos(10), Time::NEVER, Time::NEVER);
+        let mut schedule = Schedule::new(
+            Box::new(Three(0)),
+            Time::from_nanos(10),
+            Time::NEVER,
+            Time::NEVER,
+        );
         assert_eq!(schedule.poll_write(Time::from_nanos(9)), None);
         let first = Some((Time::from_nanos(10), Write::Bytes(Bytes(1000))));
         assert_eq!(schedule.poll_write(Time::from_nanos(10)), first);

@@ -1,4 +1,5 @@
-//! The sending host: connections opened, written to and stopped, datagrams sent, sessions served, each at its time.
+//! The sending host: connections opened, written to and stopped, datagrams sent, sessions served,
+//! each at its time.
 
 mod connection;
 mod samples;
@@ -125,8 +126,8 @@ impl Sending {
     /// Makes and sets all sockets.
     ///
     /// # Errors
-    /// What cannot be had here: a congestion control, an address, a socket. Settings of sockets that the kernel does not take are no
-    /// errors but are in the report.
+    /// What cannot be had here: a congestion control, an address, a socket. Settings of sockets
+    /// that the kernel does not take are no errors but are in the report.
     pub fn prepare(plan: Plan) -> Result<Self, Refused> {
         allow_descriptors();
         let mut controls = BTreeMap::new();
@@ -152,25 +153,31 @@ impl Sending {
                         logged,
                     )?))
                 }
-                TransportPlan::Controlled(session) => Flow::Controlled(Box::new(SessionSource::prepare(
-                    index, &plan, flow, session, schedule,
-                )?)),
+                TransportPlan::Controlled(session) => Flow::Controlled(Box::new(
+                    SessionSource::prepare(index, &plan, flow, session, schedule)?,
+                )),
             });
         }
         Ok(Sending { plan, flows })
     }
 
-    /// Says anew when the run begins, for a supervisor that decides it when both hosts are prepared.
+    /// Says anew when the run begins, for a supervisor that decides it when both hosts are
+    /// prepared.
     pub fn begin_at(&mut self, begin_ns: u64) {
         self.plan.begin_ns = begin_ns;
     }
 
-    /// Runs until every flow has ended, at the end of the run at the latest, or when `told` can be read or its other end is closed. What is
-    /// still to be sent then is dropped.
+    /// Runs until every flow has ended, at the end of the run at the latest, or when `told` can be
+    /// read or its other end is closed. What is still to be sent then is dropped.
     ///
     /// # Errors
-    /// What the kernel says of the waiting, and what `take` says. What befalls a single flow is in the report.
-    pub fn run(self, told: Option<BorrowedFd<'_>>, take: SampleSink<'_>) -> io::Result<SendingReport> {
+    /// What the kernel says of the waiting, and what `take` says. What befalls a single flow is in
+    /// the report.
+    pub fn run(
+        self,
+        told: Option<BorrowedFd<'_>>,
+        take: SampleSink<'_>,
+    ) -> io::Result<SendingReport> {
         let Sending { plan, mut flows } = self;
         let mut waiting = Waiting::new(&plan, told)?;
         let mut samples = Samples::new(take);
@@ -208,7 +215,8 @@ impl Sending {
             let next_sample = sampler.poll(now, &flows, &mut samples)?;
             waiting.wait(due.next().min(next_sample).min(plan.end()))?;
             if waiting.is_told() {
-                // The receiving host may have been told as well: its closing is no failure of a flow.
+                // The receiving host may have been told as well: its closing is no failure of a
+                // flow.
                 continue;
             }
             for ready in waiting.take_ready() {
@@ -234,7 +242,11 @@ impl Sending {
 }
 
 /// Lets flows do what is due, in the order of their times.
-fn handle_timeouts(flows: &mut [Flow], due: &mut Due, context: &mut Context<'_, '_>) -> io::Result<()> {
+fn handle_timeouts(
+    flows: &mut [Flow],
+    due: &mut Due,
+    context: &mut Context<'_, '_>,
+) -> io::Result<()> {
     // Each flow once at most: one that is far behind must not keep the others waiting.
     for _ in 0..flows.len() {
         let Some(index) = due.pop(context.now) else {

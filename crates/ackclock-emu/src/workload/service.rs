@@ -1,5 +1,5 @@
-//! The workload as what a host's program does: prepared, begun, asked how far it is, ended. The flows run on a thread of their own, so that the
-//! host goes on answering meanwhile.
+//! The workload as what a host's program does: prepared, begun, asked how far it is, ended. The
+//! flows run on a thread of their own, so that the host goes on answering meanwhile.
 
 use super::plan::{Plan, Refused};
 use super::readings::Readings;
@@ -27,7 +27,8 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkloadRequest {
-    /// Make and set all sockets. Answered by `Prepared` or `Refused`. What was prepared before is dropped.
+    /// Make and set all sockets. Answered by `Prepared` or `Refused`. What was prepared before is
+    /// dropped.
     Prepare(Role, Plan),
     /// Run from this instant of CLOCK_MONOTONIC on, in nanoseconds. Answered by `Begun`.
     Begin(u64),
@@ -94,7 +95,8 @@ impl WorkloadService {
     /// # Errors
     /// It is no request, it comes out of turn, or the run has failed: one sentence.
     pub fn answer(&mut self, request: Value) -> Result<Value, String> {
-        let request = serde_json::from_value(request).map_err(|error| format!("is no request: {error}"))?;
+        let request =
+            serde_json::from_value(request).map_err(|error| format!("is no request: {error}"))?;
         let answer = match request {
             WorkloadRequest::Prepare(role, plan) => self.prepare(role, plan)?,
             WorkloadRequest::Begin(begin_ns) => self.begin(begin_ns)?,
@@ -144,13 +146,17 @@ impl WorkloadService {
     }
 
     fn poll(&mut self) -> Result<WorkloadAnswer, String> {
-        let take =
-            |samples: &Samples| std::mem::take(&mut *samples.lock().unwrap_or_else(PoisonError::into_inner));
+        let take = |samples: &Samples| {
+            std::mem::take(&mut *samples.lock().unwrap_or_else(PoisonError::into_inner))
+        };
         let running = self.running()?;
         if !running.thread.is_finished() {
             return Ok(WorkloadAnswer::Running(take(&running.samples)));
         }
-        let Some(Running { thread, samples, .. }) = self.running.take() else {
+        let Some(Running {
+            thread, samples, ..
+        }) = self.running.take()
+        else {
             return Err("nothing runs".into());
         };
         let report = thread
@@ -166,7 +172,12 @@ impl WorkloadService {
 }
 
 impl Prepared {
-    fn run(self, begin_ns: u64, until: &PipeReader, samples: &Samples) -> io::Result<WorkloadReport> {
+    fn run(
+        self,
+        begin_ns: u64,
+        until: &PipeReader,
+        samples: &Samples,
+    ) -> io::Result<WorkloadReport> {
         let told = Some(until.as_fd());
         match self {
             Prepared::Sending(mut sending) => {

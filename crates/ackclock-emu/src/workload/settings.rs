@@ -9,10 +9,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// `struct sk_meminfo` (linux/sock_diag.h): the ninth word counts what was dropped for want of buffer.
+/// `struct sk_meminfo` (linux/sock_diag.h): the ninth word counts what was dropped for want of
+/// buffer.
 const MEMORY_WORDS: usize = 9;
-/// The kernel counts what a segment takes in memory, for a small one several times its payload. With less the window closes, and segments are dropped, while
-/// those behind a hole wait. Guessed: with twice as much as is asked for, enough for segments of a hundred bytes.
+/// The kernel counts what a segment takes in memory, for a small one several times its payload.
+/// With less the window closes, and segments are dropped, while those behind a hole wait. Guessed:
+/// with twice as much as is asked for, enough for segments of a hundred bytes.
 const MEMORY_PER_WINDOW: usize = 8;
 /// What the kernel can count, and doubles.
 const LARGEST_BUFFER: usize = (i32::MAX / 2) as usize;
@@ -33,12 +35,18 @@ pub(super) fn tcp_socket() -> io::Result<OwnedFd> {
 /// A UDP socket that never blocks and never fragments.
 pub(super) fn udp_socket() -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, flags, Some(ipproto::UDP))?;
+    let socket = socket_with(
+        AddressFamily::INET,
+        SocketType::DGRAM,
+        flags,
+        Some(ipproto::UDP),
+    )?;
     sockopt::set_ip_mtu_discover(&socket, sockopt::Ipv4PathMtuDiscovery::DO)?;
     Ok(socket)
 }
 
-/// Gives a datagram sink a large receive buffer, as far as the kernel lets it; without privileges net.core.rmem_max is the limit.
+/// Gives a datagram sink a large receive buffer, as far as the kernel lets it; without privileges
+/// net.core.rmem_max is the limit.
 pub(super) fn enlarge_receive_buffer(socket: impl AsFd) -> io::Result<()> {
     let socket = socket.as_fd();
     if sockopt::set_socket_recv_buffer_size_force(socket, DATAGRAM_BUFFER).is_err() {
@@ -55,11 +63,14 @@ pub(super) fn overflowed(socket: impl AsFd) -> io::Result<u64> {
         Some(word) => Ok(u64::from(u32::from_ne_bytes([
             word[0], word[1], word[2], word[3],
         ]))),
-        None => Err(io::Error::other("the kernel does not count what a socket drops")),
+        None => Err(io::Error::other(
+            "the kernel does not count what a socket drops",
+        )),
     }
 }
 
-/// Sets the socket of a sender. Nothing is lost by a refusal but what was asked for: it is in the outcome.
+/// Sets the socket of a sender. Nothing is lost by a refusal but what was asked for: it is in the
+/// outcome.
 pub(super) fn set_sender(socket: impl AsFd, asked: &TcpSocket) -> Vec<SocketSetting> {
     let socket = socket.as_fd();
     let mut settings = Settings::default();
@@ -73,7 +84,9 @@ pub(super) fn set_sender(socket: impl AsFd, asked: &TcpSocket) -> Vec<SocketSett
         });
     }
     if asked.ignore_duplicate_acks {
-        settings.note("SO_ATTACH_BPF", 1, || duplicate_acks::ignore(socket).map(|()| 1));
+        settings.note("SO_ATTACH_BPF", 1, || {
+            duplicate_acks::ignore(socket).map(|()| 1)
+        });
     }
     if let Some(rate) = asked.pacing_byte_per_s {
         settings.note("SO_MAX_PACING_RATE", rate, || {
@@ -84,7 +97,12 @@ pub(super) fn set_sender(socket: impl AsFd, asked: &TcpSocket) -> Vec<SocketSett
                 &rate.to_ne_bytes(),
             )?;
             let mut bytes = [0; 8];
-            socket_option::get(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &mut bytes)?;
+            socket_option::get(
+                socket,
+                libc::SOL_SOCKET,
+                libc::SO_MAX_PACING_RATE,
+                &mut bytes,
+            )?;
             Ok(u64::from_ne_bytes(bytes))
         });
     }
@@ -129,7 +147,8 @@ pub(super) fn clamp_window(socket: impl AsFd, bytes: u32) -> io::Result<()> {
 struct Settings(Vec<SocketSetting>);
 
 impl Settings {
-    /// TCP_MAXSEG of a socket without a connection says what the path allows, not what was set; so it is taken for set if it was taken.
+    /// TCP_MAXSEG of a socket without a connection says what the path allows, not what was set; so
+    /// it is taken for set if it was taken.
     fn maximum_segment(&mut self, socket: impl AsFd, asked: &TcpSocket) {
         if let Some(bytes) = asked.maximum_segment_bytes {
             let value = bytes.to_ne_bytes();
@@ -154,7 +173,8 @@ impl Settings {
     }
 }
 
-/// Refuses congestion controls that no socket here can have. `controls` says for each the first flow that wants it.
+/// Refuses congestion controls that no socket here can have. `controls` says for each the first
+/// flow that wants it.
 pub(super) fn check_controls(controls: &BTreeMap<&str, u32>) -> Result<(), Refused> {
     for (name, flow) in controls {
         let tried = tcp_socket().and_then(|socket| set_control(&socket, name));
@@ -171,7 +191,9 @@ pub(super) fn set_control(socket: impl AsFd, name: &str) -> io::Result<()> {
     sockopt::set_tcp_congestion(socket, name)?;
     match sockopt::tcp_congestion(socket)? {
         has if has == name => Ok(()),
-        has => Err(io::Error::other(format!("the kernel took it and has '{has}'"))),
+        has => Err(io::Error::other(format!(
+            "the kernel took it and has '{has}'"
+        ))),
     }
 }
 
@@ -183,11 +205,15 @@ fn control_refused(name: &str, flow: u32, error: &io::Error) -> Refused {
             format!("load the module tcp_{name} as root, or simulate"),
         ),
         Some(libc::EPERM) => (
-            format!("congestion control '{name}' is not allowed here (EPERM; the kernel has: {available})"),
+            format!(
+                "congestion control '{name}' is not allowed here (EPERM; the kernel has: {available})"
+            ),
             "run in a network namespace of your own, or as root".into(),
         ),
         _ => (
-            format!("congestion control '{name}' cannot be set ({error}; the kernel has: {available})"),
+            format!(
+                "congestion control '{name}' cannot be set ({error}; the kernel has: {available})"
+            ),
             "choose one of these, or simulate".into(),
         ),
     };

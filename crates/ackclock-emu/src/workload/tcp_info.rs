@@ -7,7 +7,8 @@ use std::os::fd::AsFd;
 
 /// More than any kernel fills.
 const LARGEST: usize = 512;
-/// Slow-start threshold of a connection that has had no congestion (net/tcp.h, TCP_INFINITE_SSTHRESH).
+/// Slow-start threshold of a connection that has had no congestion (net/tcp.h,
+/// TCP_INFINITE_SSTHRESH).
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
 /// Where a connection stands (net/tcp_states.h).
@@ -33,8 +34,8 @@ pub enum ConnectionState {
 impl ConnectionState {
     fn of(number: u8) -> Self {
         use ConnectionState::{
-            CloseWait, Closed, Closing, Established, FinWait1, FinWait2, LastAck, Listen, SynReceived,
-            SynSent, TimeWait, Unknown,
+            CloseWait, Closed, Closing, Established, FinWait1, FinWait2, LastAck, Listen,
+            SynReceived, SynSent, TimeWait, Unknown,
         };
         const LIST: [ConnectionState; 12] = [
             Unknown,
@@ -105,7 +106,8 @@ impl Raw<'_> {
 /// The fields and where each is, once for one reading and once for columns of them.
 macro_rules! tcp_info {
     (|$raw:ident| $($(#[doc = $summary:literal])* $field:ident: $type:ty = $read:expr,)*) => {
-        /// One reading. What the kernel does not tell, because it is too old or has not measured it yet, is `None`.
+        /// One reading. What the kernel does not tell, because it is too old or has not measured it
+        /// yet, is `None`.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct TcpInfo {
@@ -124,7 +126,8 @@ macro_rules! tcp_info {
         }
 
         impl TcpInfo {
-            /// Reads what the kernel has filled of its structure; `None` if that is less than every kernel does (104 bytes).
+            /// Reads what the kernel has filled of its structure; `None` if that is less than every
+            /// kernel does (104 bytes).
             pub fn parse(bytes: &[u8]) -> Option<Self> {
                 let $raw = Raw(bytes);
                 Some(TcpInfo { $($field: $read,)* })
@@ -187,7 +190,8 @@ tcp_info! { |raw|
     retransmissions: u32 = raw.u32(100)?,
     /// Rate of pacing, in bytes per second; `None` if it has no limit.
     pacing_rate_byte_per_s: Option<u64> = raw.u64(104).filter(|rate| *rate < u64::MAX),
-    /// Payload acknowledged since the beginning, in bytes. The kernel counts the SYN and the FIN as one byte each.
+    /// Payload acknowledged since the beginning, in bytes. The kernel counts the SYN and the FIN as
+    /// one byte each.
     acknowledged_bytes: Option<u64> = raw.u64(120),
     /// Segments sent since the beginning, pure ACKs too.
     sent_segments: Option<u32> = raw.u32(136),
@@ -201,7 +205,8 @@ tcp_info! { |raw|
     delivery_rate_byte_per_s: Option<u64> = raw.u64(160),
     /// Time with something outstanding or to send, in microseconds.
     busy_us: Option<u64> = raw.u64(168),
-    /// Of this, the time in which the receiver's window was what limited the sender, in microseconds.
+    /// Of this, the time in which the receiver's window was what limited the sender, in
+    /// microseconds.
     receive_window_limited_us: Option<u64> = raw.u64(176),
     /// Of this, the time in which the send buffer was, in microseconds.
     send_buffer_limited_us: Option<u64> = raw.u64(184),
@@ -251,7 +256,8 @@ impl TcpInfoColumns {
 mod tests {
     use super::*;
 
-    /// Recorded from Linux 6.18 on x86-64: a connection over the loopback interface with 60,000 bytes sent and acknowledged.
+    /// Recorded from Linux 6.18 on x86-64: a connection over the loopback interface with 60,000
+    /// bytes sent and acknowledged.
     #[cfg(target_endian = "little")]
     const RECORDED: &str = "010000000007aa01e01c03000000000000ba000018020000000000000000000000000000000000000000000064000000\
         000000006400000064000000ffff0000d7ff0000190000000e000000ffffff7f0a000000cbff00000300000000000000\
@@ -262,7 +268,10 @@ mod tests {
 
     #[cfg(target_endian = "little")]
     fn recorded() -> Vec<u8> {
-        let digits: Vec<u32> = RECORDED.chars().filter_map(|digit| digit.to_digit(16)).collect();
+        let digits: Vec<u32> = RECORDED
+            .chars()
+            .filter_map(|digit| digit.to_digit(16))
+            .collect();
         digits
             .chunks(2)
             .map(|pair| (pair[0] * 16 + pair[1]) as u8)
@@ -279,7 +288,10 @@ mod tests {
         );
         assert!(info.application_limited);
         assert_eq!((info.rto_us, info.mss_bytes), (204_000, 47_616));
-        assert_eq!((info.smoothed_rtt_us, info.rtt_variation_us), (Some(25), 14));
+        assert_eq!(
+            (info.smoothed_rtt_us, info.rtt_variation_us),
+            (Some(25), 14)
+        );
         assert_eq!((info.ssthresh_segments, info.cwnd_segments), (None, 10));
         assert_eq!((info.reordering_segments, info.retransmissions), (3, 0));
         assert_eq!((info.path_mtu_bytes, info.min_rtt_us), (65_535, Some(14)));
@@ -288,7 +300,10 @@ mod tests {
             (info.acknowledged_bytes, info.sent_bytes),
             (Some(60_001), Some(60_000))
         );
-        assert_eq!((info.sent_segments, info.sent_data_segments), (Some(4), Some(2)));
+        assert_eq!(
+            (info.sent_segments, info.sent_data_segments),
+            (Some(4), Some(2))
+        );
         assert_eq!(
             (info.delivered_segments, info.delivered_marked_segments),
             (Some(3), Some(0))
@@ -321,7 +336,10 @@ mod tests {
             (info.loss_state, info.smoothed_rtt_us),
             (LossState::Recovery, None)
         );
-        assert_eq!((info.ssthresh_segments, info.retransmissions), (Some(20), 7));
+        assert_eq!(
+            (info.ssthresh_segments, info.retransmissions),
+            (Some(20), 7)
+        );
         assert_eq!((info.pacing_rate_byte_per_s, info.min_rtt_us), (None, None));
         let limits = (
             info.busy_us,
@@ -329,7 +347,10 @@ mod tests {
             info.send_buffer_limited_us,
         );
         assert_eq!(limits, (Some(11), Some(12), Some(13)));
-        assert_eq!((info.retransmitted_bytes, info.timeouts), (Some(14), Some(5)));
+        assert_eq!(
+            (info.retransmitted_bytes, info.timeouts),
+            (Some(14), Some(5))
+        );
     }
 
     #[cfg(target_endian = "little")]
@@ -338,7 +359,10 @@ mod tests {
         let bytes = recorded();
         assert_eq!(TcpInfo::parse(&bytes[..103]), None);
         let oldest = TcpInfo::parse(&bytes[..104]).unwrap();
-        assert_eq!((oldest.cwnd_segments, oldest.acknowledged_bytes), (10, None));
+        assert_eq!(
+            (oldest.cwnd_segments, oldest.acknowledged_bytes),
+            (10, None)
+        );
         let of_4_9 = TcpInfo::parse(&bytes[..192]).unwrap();
         assert!(of_4_9.send_buffer_limited_us.is_some() && of_4_9.delivered_segments.is_none());
         let of_5_4 = TcpInfo::parse(&bytes[..232]).unwrap();

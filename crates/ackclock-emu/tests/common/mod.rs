@@ -1,5 +1,5 @@
-//! What the tests that start hosts have in common: the program that becomes one, what is said when this machine has none, and that
-//! everything runs a second time without privileges.
+//! What the tests that start hosts have in common: the program that becomes one, what is said when
+//! this machine has none, and that everything runs a second time without privileges.
 
 use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
 use ackclock_emu::program::HostProgram;
@@ -22,7 +22,11 @@ pub fn program(kind: &str) -> HostProgram {
 /// Says what is not tested here, and why.
 pub fn skip(reason: &str) {
     // Past the test harness, which keeps what `eprintln` says of tests that pass.
-    let _ = writeln!(io::stderr(), "SKIPPED as user {}: {reason}", geteuid().as_raw());
+    let _ = writeln!(
+        io::stderr(),
+        "SKIPPED as user {}: {reason}",
+        geteuid().as_raw()
+    );
 }
 
 /// A scenario without files, from its text.
@@ -42,7 +46,9 @@ fn everything_again_without_root() {
         .gid(NOBODY)
         .status();
     match again {
-        Err(error) => skip(&format!("this program cannot be run by user {NOBODY}: {error}")),
+        Err(error) => skip(&format!(
+            "this program cannot be run by user {NOBODY}: {error}"
+        )),
         Ok(status) => assert!(status.success(), "as user {NOBODY}: {status}"),
     }
 }

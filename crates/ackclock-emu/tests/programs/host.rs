@@ -1,5 +1,5 @@
-//! What the tests of hosts start: `host` becomes a host, `workload` one that carries out its part of a run, `supervise KIND` starts two and waits
-//! to be killed.
+//! What the tests of hosts start: `host` becomes a host, `workload` one that carries out its part
+//! of a run, `supervise KIND` starts two and waits to be killed.
 
 #[cfg(not(target_os = "linux"))]
 fn main() {}
@@ -30,29 +30,36 @@ mod linux {
         match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
             ["host"] => {
                 let mut sockets = Sockets::default();
-                let mut answer = |request: Value| sockets.answer(&request).map_err(|error| error.to_string());
+                let mut answer =
+                    |request: Value| sockets.answer(&request).map_err(|error| error.to_string());
                 std::process::exit(serve_standard_input(&mut answer));
             }
             ["workload"] => {
                 let mut workload = WorkloadService::default();
-                std::process::exit(serve_standard_input(&mut |request| workload.answer(request)));
+                std::process::exit(serve_standard_input(&mut |request| {
+                    workload.answer(request)
+                }));
             }
-            ["supervise", kind] => supervise(serde_json::from_value(json!(kind)).expect("a kind of device")),
+            ["supervise", kind] => {
+                supervise(serde_json::from_value(json!(kind)).expect("a kind of device"))
+            }
             _ => panic!("host, workload or supervise KIND, not {arguments:?}"),
         }
     }
 
-    /// Starts two hosts and says which processes they are. For each line of input says how the hosts answer a question;
-    /// at its end, ends them.
+    /// Starts two hosts and says which processes they are. For each line of input says how the
+    /// hosts answer a question; at its end, ends them.
     fn supervise(choice: DeviceChoice) {
         let program = HostProgram {
             program: std::env::current_exe().expect("the name of this program"),
             arguments: vec!["host".into()],
         };
-        let start = || Host::start(&program, choice).unwrap_or_else(|error| panic!("no host: {error}"));
+        let start =
+            || Host::start(&program, choice).unwrap_or_else(|error| panic!("no host: {error}"));
         let mut hosts = [start(), start()];
         for (host, _) in &mut hosts {
-            host.call(json!({"do": "leave_orphan"}), None).expect("an orphan");
+            host.call(json!({"do": "leave_orphan"}), None)
+                .expect("an orphan");
         }
         let ids: Vec<_> = hosts
             .iter()

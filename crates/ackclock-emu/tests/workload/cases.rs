@@ -1,5 +1,5 @@
-//! The cases. None asserts how long anything takes, and none needs to get the processor within some time: where data must have moved, the run
-//! ends by what has happened.
+//! The cases. None asserts how long anything takes, and none needs to get the processor within some
+//! time: where data must have moved, the run ends by what has happened.
 
 use crate::namespace::stay_on_this_processor;
 use ackclock_core::registry::StreamScope;
@@ -8,7 +8,8 @@ use ackclock_core::streams::Streams;
 use ackclock_core::traffic::TrafficContext;
 use ackclock_core::units::{Bytes, Time};
 use ackclock_emu::workload::{
-    Ending, Plan, Readings, Receiving, ReceivingReport, Sending, SendingReport, TransportPlan, monotonic_ns,
+    Ending, Plan, Readings, Receiving, ReceivingReport, Sending, SendingReport, TransportPlan,
+    monotonic_ns,
 };
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -35,7 +36,10 @@ pub const CASES: &[(&str, fn())] = &[
         steady_traffic,
     ),
     ("the_deadline_ends_a_stuck_receiver", the_deadline),
-    ("what_came_before_the_deadline_is_read_after_it", late_readings),
+    (
+        "what_came_before_the_deadline_is_read_after_it",
+        late_readings,
+    ),
     ("who_is_told_ends", told),
     ("nobody_listening_is_a_failed_flow", nobody_listening),
     ("samples_are_filled_and_counts_grow", samples),
@@ -131,7 +135,8 @@ pub(super) fn run(plan: &Plan, tell: bool) -> (SendingReport, ReceivingReport, R
     (sent, received, readings)
 }
 
-/// Runs both hosts until the first block of readings is full, some thousand turns of the sending one; then both are told.
+/// Runs both hosts until the first block of readings is full, some thousand turns of the sending
+/// one; then both are told.
 fn run_for_a_block(plan: &mut Plan) -> (SendingReport, ReceivingReport, Readings) {
     plan.sample_interval_ns = 50_000;
     let receiving = Receiving::prepare(plan.clone()).unwrap();
@@ -172,7 +177,8 @@ fn the_end_ends() {
     let (sent, received) = (&sent.flows[0], &received.flows[0]);
     assert_eq!(sent.ending, Ending::EndOfRun, "{sent:?}");
     assert!(sent.ended_ns >= Some(200 * MILLISECOND));
-    // A sender that begins when all is over may give up before the kernel has a connection to accept.
+    // A sender that begins when all is over may give up before the kernel has a connection to
+    // accept.
     let accepted = received
         .connected_ns
         .map_or(Ending::NotStarted, |_| Ending::Stopped);
@@ -183,7 +189,8 @@ fn the_end_ends() {
 
 fn a_transfer_completes() {
     let transfer = r#"{ kind = "transfer", size = "3000001 bytes" }"#;
-    let (sent, received, readings) = run(&plan(&scenario("60 s", &tcp("file", "", transfer))), false);
+    let (sent, received, readings) =
+        run(&plan(&scenario("60 s", &tcp("file", "", transfer))), false);
     let (sent, received) = (&sent.flows[0], &received.flows[0]);
     assert_eq!(
         (&sent.ending, &received.ending),
@@ -201,10 +208,14 @@ fn a_transfer_completes() {
 }
 
 fn two_controls() {
-    let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
+    let listed =
+        std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
     let controls: Vec<&str> = listed.split_whitespace().take(2).collect();
     let transfer = r#"{ kind = "transfer", size = "300 kB" }"#;
-    let flows: String = controls.iter().map(|name| tcp(name, "", transfer)).collect();
+    let flows: String = controls
+        .iter()
+        .map(|name| tcp(name, "", transfer))
+        .collect();
     let mut plan = plan(&scenario("60 s", &flows));
     for (flow, name) in plan.flows.iter_mut().zip(&controls) {
         let TransportPlan::Tcp { control, .. } = &mut flow.transport else {
@@ -213,7 +224,11 @@ fn two_controls() {
         *control = (*name).into();
     }
     let (sent, _, _) = run(&plan, false);
-    let used: Vec<Option<&str>> = sent.flows.iter().map(|flow| flow.control.as_deref()).collect();
+    let used: Vec<Option<&str>> = sent
+        .flows
+        .iter()
+        .map(|flow| flow.control.as_deref())
+        .collect();
     assert_eq!(used, controls.into_iter().map(Some).collect::<Vec<_>>());
     assert!(
         sent.flows
@@ -231,7 +246,8 @@ fn an_unknown_control() {
         *control = "no_such_one".into();
     }
     let refused = Sending::prepare(plan).unwrap_err();
-    let listed = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
+    let listed =
+        std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap();
     assert_eq!(refused.flow, Some(1));
     assert_eq!(
         refused.to_string(),
@@ -281,10 +297,12 @@ fn times_of_traffic(scenario: &Scenario, group: usize, start: Time) -> Vec<u64> 
 
 fn datagrams_leave_on_time() {
     stay_on_this_processor().unwrap();
-    // No more than the least socket buffer holds, should the receiver never get the processor: Linux gives everybody room for 185 of these.
+    // No more than the least socket buffer holds, should the receiver never get the processor:
+    // Linux gives everybody room for 185 of these.
     let cbr = r#"{ kind = "cbr", rate = "3 Mbit/s", packet_size = "1000 bytes" }"#;
     let on_off = r#"{ kind = "on_off", rate = "2 Mbit/s", mean_on = "20 ms", mean_off = "10 ms" }"#;
-    let flows = udp("cbr", cbr) + &udp("on_off", on_off) + &udp("stopped", cbr) + "stop = \"200 ms\"\n";
+    let flows =
+        udp("cbr", cbr) + &udp("on_off", on_off) + &udp("stopped", cbr) + "stop = \"200 ms\"\n";
     let scenario = scenario("400 ms", &flows);
     let mut plan = plan(&scenario);
     plan.logged_datagrams = u32::MAX;
@@ -303,19 +321,30 @@ fn datagrams_leave_on_time() {
             datagrams.log.iter().all(|one| one.sent_ns >= one.due_ns),
             "none before its time"
         );
-        assert_eq!((datagrams.sent, datagrams.refused), (expected.len() as u64, 0));
+        assert_eq!(
+            (datagrams.sent, datagrams.refused),
+            (expected.len() as u64, 0)
+        );
         assert_eq!(datagrams.lateness.count, datagrams.sent);
         let counts = arrived.datagrams.as_ref().unwrap();
         assert_eq!(
             (counts.unique, counts.duplicate, counts.reordered),
             (datagrams.sent, 0, 0)
         );
-        assert_eq!((counts.overflowed, counts.delay.count), (Some(0), counts.unique));
+        assert_eq!(
+            (counts.overflowed, counts.delay.count),
+            (Some(0), counts.unique)
+        );
         assert_eq!(arrived.received_bytes, 1000 * counts.unique);
         let stamps: Vec<Option<u64>> = counts.log.iter().map(|one| one.sent_ns).collect();
         let sent_at: Vec<Option<u64>> = datagrams.log.iter().map(|one| Some(one.sent_ns)).collect();
         assert_eq!(stamps, sent_at);
-        assert!(counts.log.iter().all(|one| one.sent_ns <= Some(one.received_ns)));
+        assert!(
+            counts
+                .log
+                .iter()
+                .all(|one| one.sent_ns <= Some(one.received_ns))
+        );
     }
     assert_eq!(sent.flows[0].ending, Ending::EndOfRun);
     assert_eq!(sent.flows[2].ending, Ending::Stopped);
@@ -338,7 +367,10 @@ fn duplicates_count_once() {
     let report = receiving.run(None).unwrap();
     let flow = &report.flows[0];
     let counts = flow.datagrams.as_ref().unwrap();
-    assert_eq!((counts.unique, counts.duplicate, counts.reordered), (4, 2, 1));
+    assert_eq!(
+        (counts.unique, counts.duplicate, counts.reordered),
+        (4, 2, 1)
+    );
     assert_eq!(flow.received_bytes, 400);
     assert_eq!(flow.ending, Ending::EndOfRun);
     assert_eq!(
@@ -348,10 +380,12 @@ fn duplicates_count_once() {
 }
 
 fn short_datagrams() {
-    // More than one byte can number, so that the numbers wrap, and no more than any socket's buffer holds.
+    // More than one byte can number, so that the numbers wrap, and no more than any socket's buffer
+    // holds.
     let flow = |name, size| {
         let rate = 1200 * size;
-        let traffic = format!(r#"{{ kind = "cbr", rate = "{rate} kbit/s", packet_size = "{size} bytes" }}"#);
+        let traffic =
+            format!(r#"{{ kind = "cbr", rate = "{rate} kbit/s", packet_size = "{size} bytes" }}"#);
         udp(name, &traffic)
     };
     let scenario = scenario("2 ms", &(flow("one", 1) + &flow("nine", 9)));
@@ -362,7 +396,10 @@ fn short_datagrams() {
     for (flow, size) in [(0, 1), (1, 9)] {
         let sent = sent.flows[flow].datagrams.as_ref().unwrap().sent;
         let counts = received.flows[flow].datagrams.as_ref().unwrap();
-        assert_eq!(sent, times_of_traffic(&scenario, flow, Time::ZERO).len() as u64);
+        assert_eq!(
+            sent,
+            times_of_traffic(&scenario, flow, Time::ZERO).len() as u64
+        );
         assert!(sent > 256, "{sent}");
         assert_eq!(
             (counts.unique, counts.duplicate, counts.delay.count),
@@ -386,11 +423,20 @@ fn late_readings() {
     stream.write_all(b"there").unwrap();
     drop(stream);
     let report = receiving.run(None).unwrap();
-    let received: Vec<u64> = report.flows.iter().map(|flow| flow.received_bytes).collect();
+    let received: Vec<u64> = report
+        .flows
+        .iter()
+        .map(|flow| flow.received_bytes)
+        .collect();
     assert_eq!(received, [100, 5]);
     assert_eq!(report.flows[1].ending, Ending::Finished);
     // It counts, but not for the run.
-    assert!(report.flows.iter().all(|flow| flow.received_by_end_bytes == 0));
+    assert!(
+        report
+            .flows
+            .iter()
+            .all(|flow| flow.received_by_end_bytes == 0)
+    );
     assert!(report.flows.iter().all(|flow| flow.completed_ns.is_none()));
 }
 
@@ -418,7 +464,11 @@ fn steady_traffic() {
         .count() as u64;
     // However late the last of them came.
     let written = sent.flows[0].written_bytes;
-    assert!(written > 0 && written <= 700 * writes, "{:?}", sent.flows[0]);
+    assert!(
+        written > 0 && written <= 700 * writes,
+        "{:?}",
+        sent.flows[0]
+    );
     assert_eq!(written % 1448, 0);
     assert!(received.flows[0].received_bytes <= written);
 }
@@ -485,7 +535,8 @@ fn samples() {
         grows("busy", &|row| readings.tcp_info.busy_us[row].unwrap());
         let last = *rows.last().unwrap();
         assert!(
-            readings.tcp_info.cwnd_segments[last] > 0 && readings.tcp_info.smoothed_rtt_us[last].is_some()
+            readings.tcp_info.cwnd_segments[last] > 0
+                && readings.tcp_info.smoothed_rtt_us[last].is_some()
         );
         assert!(readings.tcp_info.min_rtt_us[last] <= readings.tcp_info.smoothed_rtt_us[last]);
         assert!(readings.tcp_info.delivery_rate_byte_per_s[last] > Some(0));
@@ -500,7 +551,10 @@ fn samples() {
 fn settings() {
     let more = r#", receive_window = "4000 bytes", mss = "1000 bytes", pacing = "always""#;
     let transfer = r#"{ kind = "transfer", size = "200 kB" }"#;
-    let (sent, received, readings) = run(&plan(&scenario("60 s", &tcp("small", more, transfer))), false);
+    let (sent, received, readings) = run(
+        &plan(&scenario("60 s", &tcp("small", more, transfer))),
+        false,
+    );
     let (sent, received) = (&sent.flows[0], &received.flows[0]);
     let outcome = |settings: &[ackclock_emu::workload::SocketSetting]| -> Vec<(String, bool)> {
         settings
@@ -524,10 +578,19 @@ fn settings() {
     );
     assert_eq!(sent.last.as_ref().unwrap().mss_bytes, 1000);
     assert_eq!(sent.acknowledged_bytes, Some(200_000), "fifty windows");
-    let widest = readings.tcp_info.receive_window_bytes.iter().flatten().max();
-    // Between two readings the kernel may forget the clamp, as it does where the receiving thread has to wait for the processor. It never
-    // forgets the buffer of eight windows, of which it makes twice the size asked for (socket(7)); without that the window would be 65 kB.
-    assert!(widest > Some(&2_000) && widest <= Some(&64_000), "{widest:?}");
+    let widest = readings
+        .tcp_info
+        .receive_window_bytes
+        .iter()
+        .flatten()
+        .max();
+    // Between two readings the kernel may forget the clamp, as it does where the receiving thread
+    // has to wait for the processor. It never forgets the buffer of eight windows, of which it
+    // makes twice the size asked for (socket(7)); without that the window would be 65 kB.
+    assert!(
+        widest > Some(&2_000) && widest <= Some(&64_000),
+        "{widest:?}"
+    );
 }
 
 /// Data flow past the program at the socket, and windows open.
@@ -543,14 +606,20 @@ fn without_duplicate_acks() {
     match &filter.refusal {
         None => assert_eq!(filter.has, Some(1)),
         Some(refusal) => {
-            // Not allowed, or not in this kernel. That it finds the program unsafe would be our fault.
+            // Not allowed, or not in this kernel. That it finds the program unsafe would be our
+            // fault.
             let known = ["(os error 1)", "(os error 38)"];
             assert!(known.iter().any(|one| refusal.ends_with(one)), "{refusal}");
             eprintln!("duplicate ACKs are not kept from sockets here: {refusal}");
         }
     }
     assert_eq!(received.flows[0].received_by_end_bytes, 3_000_000);
-    assert_eq!(sent.flows[0].ending, Ending::Finished, "{:?}", sent.flows[0]);
+    assert_eq!(
+        sent.flows[0].ending,
+        Ending::Finished,
+        "{:?}",
+        sent.flows[0]
+    );
 }
 
 fn fifty_flows() {
@@ -571,5 +640,9 @@ fn fifty_flows() {
         );
     }
     let flows: std::collections::BTreeSet<u32> = readings.tcp_info.flow.into_iter().collect();
-    assert_eq!(flows.len(), 50, "each connection has its last sample at least");
+    assert_eq!(
+        flows.len(),
+        50,
+        "each connection has its last sample at least"
+    );
 }

@@ -1,5 +1,6 @@
-//! Flows between sockets of this machine's kernel. Each case runs in a process of its own, in a network namespace that has nothing but the
-//! loopback interface and ends with the process; where none is to be had the cases are skipped, and say so.
+//! Flows between sockets of this machine's kernel. Each case runs in a process of its own, in a
+//! network namespace that has nothing but the loopback interface and ends with the process; where
+//! none is to be had the cases are skipped, and say so.
 
 #[cfg(target_os = "linux")]
 mod cases;
@@ -20,7 +21,10 @@ fn main() {
     {
         return run_inside(name);
     }
-    let wanted: Vec<&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
+    let wanted: Vec<&String> = arguments
+        .iter()
+        .filter(|word| !word.starts_with('-'))
+        .collect();
     let mut failed = 0;
     for (name, _) in all() {
         if !wanted.is_empty() && !wanted.iter().any(|word| name.contains(word.as_str())) {

@@ -5,12 +5,15 @@
 )]
 
 use rustix::net::netlink::SocketAddrNetlink;
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with};
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with,
+};
 use rustix::process::{Signal, getegid, geteuid, set_parent_process_death_signal};
 use rustix::thread::{CpuSet, UnshareFlags, sched_getcpu, sched_setaffinity, unshare_unsafe};
 use std::io;
 
-/// Moves this process, which must have one thread, into a network namespace of its own, whose loopback interface is up.
+/// Moves this process, which must have one thread, into a network namespace of its own, whose
+/// loopback interface is up.
 pub fn enter() -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
@@ -27,8 +30,8 @@ pub fn enter() -> io::Result<()> {
     set_up_loopback()
 }
 
-/// Keeps this thread and those it starts on the processor it is on: packets that processors hand over to the loopback interface, one each, may
-/// pass each other.
+/// Keeps this thread and those it starts on the processor it is on: packets that processors hand
+/// over to the loopback interface, one each, may pass each other.
 pub fn stay_on_this_processor() -> io::Result<()> {
     let mut processors = CpuSet::new();
     processors.set(sched_getcpu());

@@ -1,5 +1,6 @@
-//! The cases of datagrams under rate control: sessions of the laboratory's transport between the two hosts. As the others, they end by what has
-//! happened, not by the clock; that nothing is lost on loopback is not asserted, since a socket's buffer may overflow.
+//! The cases of datagrams under rate control: sessions of the laboratory's transport between the
+//! two hosts. As the others, they end by what has happened, not by the clock; that nothing is lost
+//! on loopback is not asserted, since a socket's buffer may overflow.
 
 use crate::cases::{BULK, MILLISECOND, plan, run, scenario};
 use ackclock_emu::workload::{Ending, Plan, RateReading, Sending, TransportPlan, monotonic_ns};
@@ -33,7 +34,10 @@ transport = {{ kind = "udp", control = {control} }}
 /// The three of them, fast from the first packet on.
 const CONTROLS: [(&str, &str); 3] = [
     ("rap", r#"{ kind = "rap", initial_rtt = "1 ms" }"#),
-    ("tfrcp", r#"{ kind = "tfrcp", initial_rate = "1000 packets/s" }"#),
+    (
+        "tfrcp",
+        r#"{ kind = "tfrcp", initial_rate = "1000 packets/s" }"#,
+    ),
     ("tfrc", r#"{ kind = "tfrc" }"#),
 ];
 
@@ -51,7 +55,8 @@ fn every_control() {
         .map(|(name, control)| controlled(name, control, &transfer("100500 bytes")))
         .collect();
     let (sent, received, _) = run(&plan(&scenario("60 s", &flows)), false);
-    for ((name, _), (sent, received)) in CONTROLS.iter().zip(sent.flows.iter().zip(&received.flows)) {
+    for ((name, _), (sent, received)) in CONTROLS.iter().zip(sent.flows.iter().zip(&received.flows))
+    {
         assert_eq!(sent.control.as_deref(), Some(*name));
         assert_eq!(
             (&sent.ending, &received.ending),
@@ -95,7 +100,9 @@ fn readings() {
     assert_eq!(Some(last.delivered_bytes), sent.acknowledged_bytes);
     assert_eq!(last.sent_packets, sent.datagrams.as_ref().unwrap().sent);
     assert!(last.delivered_bytes > 0 && last.delivered_bytes <= received.received_bytes);
-    assert!(last.rate_byte_per_s > Some(0.0) && last.rtt_ns.is_some() && last.smoothed_rtt_ns.is_some());
+    assert!(
+        last.rate_byte_per_s > Some(0.0) && last.rtt_ns.is_some() && last.smoothed_rtt_ns.is_some()
+    );
     let session = sent.session.as_ref().unwrap();
     let (least, greatest) = (session.rtt_min_ns.unwrap(), session.rtt_max_ns.unwrap());
     assert!(
@@ -117,7 +124,10 @@ fn the_end_ends() {
         .connected_ns
         .map_or(Ending::NotStarted, |_| Ending::EndOfRun);
     assert_eq!(received.ending, ending, "{received:?}");
-    assert!(received.received_by_end_bytes <= received.received_bytes && received.completed_ns.is_none());
+    assert!(
+        received.received_by_end_bytes <= received.received_bytes
+            && received.completed_ns.is_none()
+    );
     assert!(received.received_bytes <= sent.written_bytes);
 }
 
@@ -141,7 +151,10 @@ fn pauses() {
     let traffic = r#"stop = "7 s"
 traffic = { kind = "on_off", mean_on = "10 ms", mean_off = "3 s", on_distribution = "constant", off_distribution = "constant", rate = "2 Mbit/s" }"#;
     let (sent, received, _) = run(
-        &plan(&scenario("60 s", &controlled("talk", CONTROLS[0].1, traffic))),
+        &plan(&scenario(
+            "60 s",
+            &controlled("talk", CONTROLS[0].1, traffic),
+        )),
         false,
     );
     let (sent, received) = (&sent.flows[0], &received.flows[0]);
@@ -163,7 +176,10 @@ traffic = { kind = "on_off", mean_on = "10 ms", mean_off = "3 s", on_distributio
 }
 
 fn nobody_asks() {
-    let plan = plan(&scenario("200 ms", &controlled("bulk", CONTROLS[0].1, &bulk())));
+    let plan = plan(&scenario(
+        "200 ms",
+        &controlled("bulk", CONTROLS[0].1, &bulk()),
+    ));
     let sending = Sending::prepare(plan).unwrap();
     let sent = sending.run(None, &mut |_| Ok(())).unwrap();
     let sent = &sent.flows[0];
@@ -201,8 +217,13 @@ traffic = { kind = "transfer", size = "100 kB" }
     }
     assert_eq!(received.flows[20].received_bytes, 100_000);
     assert!(sent.flows[20].session.is_none() && sent.flows[19].session.is_some());
-    let flows: std::collections::BTreeSet<u32> = readings.rates.iter().map(|reading| reading.flow).collect();
-    assert_eq!(flows.len(), 20, "each session has its last reading at least");
+    let flows: std::collections::BTreeSet<u32> =
+        readings.rates.iter().map(|reading| reading.flow).collect();
+    assert_eq!(
+        flows.len(),
+        20,
+        "each session has its last reading at least"
+    );
     assert!(readings.tcp_info.flow.iter().all(|flow| *flow == 20));
 }
 

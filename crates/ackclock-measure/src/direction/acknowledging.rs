@@ -59,7 +59,11 @@ impl Direction {
         } else if number == self.numbers.acknowledged && pure {
             let duplicate = match segment.options.sacks().is_empty() {
                 // RFC 5681 section 2; with a closed window it answers a probe.
-                true => same_window && segment.window > 0 && self.numbers.highest > self.numbers.acknowledged,
+                true => {
+                    same_window
+                        && segment.window > 0
+                        && self.numbers.highest > self.numbers.acknowledged
+                }
                 false => news, // RFC 6675 section 2
             };
             if duplicate {
@@ -102,7 +106,11 @@ impl Direction {
     fn note_window(&mut self, ack: &Ack<'_>, number: u64) {
         let segment = ack.seen.segment;
         // RFC 7323 section 2.2: the window of a SYN is not scaled.
-        let shift = if segment.flags.syn { Some(0) } else { ack.shift };
+        let shift = if segment.flags.syn {
+            Some(0)
+        } else {
+            ack.shift
+        };
         let window = u64::from(segment.window) << shift.unwrap_or(0);
         if segment.window == 0 && self.window.raw != Some(0) {
             self.acks.zero_windows += 1;
@@ -150,7 +158,10 @@ impl Direction {
         for block in &blocks[usize::from(duplicate)..] {
             let (low, high) = unwrapped(*block);
             // What was never sent is not believed.
-            if low >= number && high <= self.numbers.highest && self.scoreboard.sacked.add(low, high) {
+            if low >= number
+                && high <= self.numbers.highest
+                && self.scoreboard.sacked.add(low, high)
+            {
                 news = true;
                 self.mark(at, "sack", low, high);
             }
@@ -165,11 +176,13 @@ impl Direction {
         self.acks.after_timeout += u64::from(answers_needless);
         if self.recovery.duplicates == DUPLICATE_THRESHOLD {
             self.acks.triple_duplicate += 1;
-            self.acks.lower += u64::from(self.recovery.phase == LossPhase::Open && !answers_needless);
+            self.acks.lower +=
+                u64::from(self.recovery.phase == LossPhase::Open && !answers_needless);
         }
     }
 
-    /// Whether an ACK at `at` may answer what slow start after a timeout has sent again: a round trip later.
+    /// Whether an ACK at `at` may answer what slow start after a timeout has sent again: a round
+    /// trip later.
     fn may_answer_slow_start(&self, at: u64) -> bool {
         let least = self.trips.receiver_side().unwrap_or(Span::ZERO);
         let usual = self.trips.estimator().smoothed().unwrap_or(Span::ZERO) * 3 / 2;
@@ -193,8 +206,16 @@ impl Direction {
         }
     }
 
-    /// Tells the rate estimators what a sender would: ACKs of new data, and those that repeat the last one while data is outstanding.
-    fn estimate(&mut self, at: u64, number: u64, before: &Delivery, rtt: Option<Span>, repeats: bool) {
+    /// Tells the rate estimators what a sender would: ACKs of new data, and those that repeat the
+    /// last one while data is outstanding.
+    fn estimate(
+        &mut self,
+        at: u64,
+        number: u64,
+        before: &Delivery,
+        rtt: Option<Span>,
+        repeats: bool,
+    ) {
         let duplicate = number == before.acknowledged && repeats && before.outstanding > 0;
         if number <= before.acknowledged && !duplicate {
             return;
@@ -252,8 +273,9 @@ impl Direction {
         whole
     }
 
-    /// Takes the packets that are acknowledged from the flight. Returns the round-trip time of the oldest, as senders measure it, so that the
-    /// delay of an ACK for several counts, and that of the newest, in which it does not. None if anything was sent again (Karn).
+    /// Takes the packets that are acknowledged from the flight. Returns the round-trip time of the
+    /// oldest, as senders measure it, so that the delay of an ACK for several counts, and that of
+    /// the newest, in which it does not. None if anything was sent again (Karn).
     fn cover(&mut self, number: u64, ack: &Ack<'_>) -> (Option<Span>, Option<Span>) {
         let at = ack.seen.at;
         let first = self.numbers.acknowledged;
@@ -261,23 +283,29 @@ impl Direction {
         let least = self.trips.receiver_side();
         let (counts, resent) = (&mut self.counts, &mut self.scoreboard.resent);
         let covered = self.scoreboard.flight.acknowledge(number, |sent| {
-            // An ACK takes half the least time at least; less, and it was on its way before (the first transmission had arrived).
+            // An ACK takes half the least time at least; less, and it was on its way before (the
+            // first transmission had arrived).
             let waited = Span::from_nanos(at.saturating_sub(sent.last_at));
             let too_soon = least.is_some_and(|least| waited < least / 2);
             if too_soon || (sent.low == first && Self::answers_the_first(echo, sent)) {
                 counts.spurious += u64::from(resent.note_needless(sent.low));
             }
         });
-        let behind_loss = |newest: &FlightSegment| !newest.resent && covered.resent_at > newest.first_at;
+        let behind_loss =
+            |newest: &FlightSegment| !newest.resent && covered.resent_at > newest.first_at;
         if covered.resent && covered.newest.as_ref().is_some_and(behind_loss) {
             self.acks.post_loss += 1;
         }
-        // Three duplicates say that it was lost or late; if it was not seen again, the capture has missed that.
+        // Three duplicates say that it was lost or late; if it was not seen again, the capture has
+        // missed that.
         let clear = !covered.resent && self.recovery.duplicates < DUPLICATE_THRESHOLD;
         let passed = |sent: Option<FlightSegment>| {
             let sent = sent.filter(|_| clear)?;
             Some(Span::from_nanos(at.saturating_sub(sent.first_at)))
         };
-        (passed(covered.oldest), passed(covered.newest.or(covered.oldest)))
+        (
+            passed(covered.oldest),
+            passed(covered.newest.or(covered.oldest)),
+        )
     }
 }

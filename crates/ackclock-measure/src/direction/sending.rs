@@ -57,7 +57,8 @@ impl Direction {
         sequence::unwrap(number, self.numbers.highest)
     }
 
-    /// Whether `number` may be the SYN of what this side is known to have sent, or about to send, and not of another connection.
+    /// Whether `number` may be the SYN of what this side is known to have sent, or about to send,
+    /// and not of another connection.
     pub fn may_begin_with(&self, number: u32) -> bool {
         /// A SYN that the capture shows late is behind the first segments, not behind megabytes.
         const NEAR: u64 = 65_536;
@@ -80,9 +81,13 @@ impl Direction {
         let number = self.locate(seen.segment.sequence);
         if self.opening.is_some() {
             self.counts.syn_retransmissions += 1;
-            self.scoreboard
-                .flight
-                .resend(number, number + 1, seen.at, seen.stamp(), seen.identification);
+            self.scoreboard.flight.resend(
+                number,
+                number + 1,
+                seen.at,
+                seen.stamp(),
+                seen.identification,
+            );
             return true;
         }
         let options = &seen.segment.options;
@@ -103,7 +108,8 @@ impl Direction {
         false
     }
 
-    /// All but the SYN: payload, FIN, or neither. `echo` is the packet of the other side that its timestamp echoes.
+    /// All but the SYN: payload, FIN, or neither. `echo` is the packet of the other side that its
+    /// timestamp echoes.
     pub fn handle_segment(&mut self, seen: &Seen<'_>, echo: Option<Echo>) {
         self.settle(seen.at);
         let segment = seen.segment;
@@ -122,7 +128,8 @@ impl Direction {
         }
     }
 
-    /// Keep-alives repeat the last byte acknowledged; probes of a closed window do the same (Linux) or send one byte more.
+    /// Keep-alives repeat the last byte acknowledged; probes of a closed window do the same (Linux)
+    /// or send one byte more.
     fn is_probe(&mut self, low: u64, payload: u64, fin: bool) -> bool {
         let repeats = low + 1 == self.numbers.acknowledged
             && payload <= 1
@@ -161,9 +168,13 @@ impl Direction {
     }
 
     fn begin_data(&mut self, low: u64, at: u64) {
-        let first_at = self.milestones.first_data_at.map_or(at, |first| first.min(at));
+        let first_at = self
+            .milestones
+            .first_data_at
+            .map_or(at, |first| first.min(at));
         self.milestones.first_data_at = Some(first_at);
-        self.milestones.last_data_at = Some(self.milestones.last_data_at.map_or(at, |last| last.max(at)));
+        self.milestones.last_data_at =
+            Some(self.milestones.last_data_at.map_or(at, |last| last.max(at)));
         match self.numbers.origin {
             None => {
                 self.numbers.origin = Some(low);
@@ -232,7 +243,8 @@ impl Direction {
         if low > self.numbers.highest {
             self.pass_over(seen, low);
         }
-        // Else the application may have had nothing to send. At the receiver nothing is outstanding: there later ACKs tell, on their way still.
+        // Else the application may have had nothing to send. At the receiver nothing is
+        // outstanding: there later ACKs tell, on their way still.
         if let Some(echo) = echo.filter(|echo| echo.first && (busy || !echo.newest)) {
             self.learn_sender_side(Span::from_nanos(at.saturating_sub(echo.sent_at)));
         }
@@ -260,7 +272,11 @@ impl Direction {
             near,
             told,
             prompt: told && since <= soon,
-            late: told && since > soon && self.sent_at.is_none_or(|sent_at| at > sent_at + soon.as_nanos()),
+            late: told
+                && since > soon
+                && self
+                    .sent_at
+                    .is_none_or(|sent_at| at > sent_at + soon.as_nanos()),
         };
         self.sent_at = Some(at);
         self.rounds.depart(at, &departure, smoothed);
@@ -288,7 +304,13 @@ impl Direction {
             self.mark(at, "data", low, high);
         } else {
             let class = self.judge(seen, low, inside, hole.as_ref(), tail > 0);
-            self.note_again(at, low, inside, class, if again > 0 { again } else { missing });
+            self.note_again(
+                at,
+                low,
+                inside,
+                class,
+                if again > 0 { again } else { missing },
+            );
             self.scoreboard
                 .flight
                 .resend(low, inside, at, seen.stamp(), seen.identification);
@@ -306,8 +328,9 @@ impl Direction {
     }
 
     fn late(&self, seen: &Seen<'_>, hole: &Hole) -> Late {
-        let counts =
-            self.recent.identifications_count() && seen.identification != 0 && hole.identification != 0;
+        let counts = self.recent.identifications_count()
+            && seen.identification != 0
+            && hole.identification != 0;
         let ahead = seen
             .identification
             .wrapping_sub(hole.identification)
@@ -337,7 +360,14 @@ impl Direction {
     }
 
     /// Why it was sent again.
-    fn judge(&self, seen: &Seen<'_>, low: u64, high: u64, hole: Option<&Hole>, tail: bool) -> Class {
+    fn judge(
+        &self,
+        seen: &Seen<'_>,
+        low: u64,
+        high: u64,
+        hole: Option<&Hole>,
+        tail: bool,
+    ) -> Class {
         let at = seen.at;
         let before = self.scoreboard.flight.find(low);
         let sent_at = before.map_or(hole.map_or(0, |hole| hole.made_at), |sent| sent.last_at);
@@ -361,7 +391,8 @@ impl Direction {
 
     fn note_again(&mut self, at: u64, low: u64, high: u64, class: Class, bytes: u64) {
         let first = low <= self.numbers.acknowledged;
-        let needless = high <= self.numbers.acknowledged || self.scoreboard.sacked.contains(low, high);
+        let needless =
+            high <= self.numbers.acknowledged || self.scoreboard.sacked.contains(low, high);
         let counts = &mut self.counts;
         counts.retransmitted_packets += 1;
         counts.retransmitted_bytes += bytes;
@@ -376,11 +407,13 @@ impl Direction {
                 self.recovery.slow_start_again = None;
             }
             Class::Fast => {
-                // Reno leaves recovery at any ACK of new data, and may begin another one at once (RFC 5681 section 3.2).
-                let anew = first && !self.uses_sack() && self.recovery.duplicates >= DUPLICATE_THRESHOLD;
+                // Reno leaves recovery at any ACK of new data, and may begin another one at once
+                // (RFC 5681 section 3.2).
+                let anew =
+                    first && !self.uses_sack() && self.recovery.duplicates >= DUPLICATE_THRESHOLD;
                 // By SACK it may begin before the third duplicate ACK.
-                let early =
-                    self.recovery.phase == LossPhase::Open && self.recovery.duplicates < DUPLICATE_THRESHOLD;
+                let early = self.recovery.phase == LossPhase::Open
+                    && self.recovery.duplicates < DUPLICATE_THRESHOLD;
                 self.acks.lower += u64::from(early);
                 if self.recovery.phase != LossPhase::Recovery || anew {
                     self.counts.fast_recoveries += 1;
@@ -394,9 +427,13 @@ impl Direction {
 
     fn handle_fin(&mut self, seen: &Seen<'_>, number: u64) {
         if self.numbers.fin.is_some() {
-            self.scoreboard
-                .flight
-                .resend(number, number + 1, seen.at, seen.stamp(), seen.identification);
+            self.scoreboard.flight.resend(
+                number,
+                number + 1,
+                seen.at,
+                seen.stamp(),
+                seen.identification,
+            );
             return;
         }
         self.numbers.fin = Some(number);
@@ -414,7 +451,8 @@ impl Direction {
         }
     }
 
-    /// Whether a timestamp is older than that of what was sent again: the ACK with it answers the first transmission (RFC 3522).
+    /// Whether a timestamp is older than that of what was sent again: the ACK with it answers the
+    /// first transmission (RFC 3522).
     pub(super) fn answers_the_first(echo: Option<u32>, again: &FlightSegment) -> bool {
         echo.zip(again.stamp)
             .is_some_and(|(echo, stamp)| is_later(stamp, echo))

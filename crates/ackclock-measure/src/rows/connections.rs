@@ -42,7 +42,12 @@ pub fn row<'a>(connection: &'a Connection, side: Side, scale: &Scale) -> Connect
     row
 }
 
-fn fill_names<'a>(row: &mut ConnectionRow<'a>, connection: &'a Connection, side: Side, scale: &Scale) {
+fn fill_names<'a>(
+    row: &mut ConnectionRow<'a>,
+    connection: &'a Connection,
+    side: Side,
+    scale: &Scale,
+) {
     let direction = &connection.directions[side as usize];
     let name = &connection.names[side as usize];
     (row.point, row.replicate) = scale.labels;
@@ -117,9 +122,10 @@ fn fill_retransmissions(row: &mut ConnectionRow<'_>, direction: &Direction) {
     row.fast_recoveries = known(direction.acks.any > 0, counts.fast_recoveries);
 }
 
-/// Losses of what has been acknowledged. Each was sent again, so there are at most as many as packets sent again, less those that are known to have
-/// arrived beside another. A third duplicate ACK outside of a recovery tells of one at least, if the way keeps the order. Between the two: what was
-/// sent again needlessly was sent for no loss, though it may have been lost itself.
+/// Losses of what has been acknowledged. Each was sent again, so there are at most as many as
+/// packets sent again, less those that are known to have arrived beside another. A third duplicate
+/// ACK outside of a recovery tells of one at least, if the way keeps the order. Between the two:
+/// what was sent again needlessly was sent for no loss, though it may have been lost itself.
 fn fill_losses(row: &mut ConnectionRow<'_>, direction: &Direction) {
     let (counts, acks) = (&direction.counts, &direction.acks);
     if counts.packets == 0 || acks.any == 0 {
@@ -129,10 +135,12 @@ fn fill_losses(row: &mut ConnectionRow<'_>, direction: &Direction) {
         .retransmitted_packets
         .saturating_sub(counts.arrived_needlessly);
     let least = acks.lower.min(most);
-    // Slow start after a timeout sends again what had arrived. Without SACK only a duplicate ACK tells, one for each (Allman, Eddy, Ostermann
-    // 2003).
+    // Slow start after a timeout sends again what had arrived. Without SACK only a duplicate ACK
+    // tells, one for each (Allman, Eddy, Ostermann 2003).
     let by_duplicates = match acks.with_sack {
-        0 => acks.after_timeout.min(direction.resent_as(Class::AfterTimeout)),
+        0 => acks
+            .after_timeout
+            .min(direction.resent_as(Class::AfterTimeout)),
         _ => 0,
     };
     let needed = counts
@@ -202,7 +210,8 @@ fn fill_rates(row: &mut ConnectionRow<'_>, connection: &Connection, direction: &
         direction.milestones.first_data_at,
         direction.milestones.last_data_at,
     );
-    row.window_rate_bit_per_s = row.in_flight_mean_bytes * 8.0 / direction.trips.known().moments.mean();
+    row.window_rate_bit_per_s =
+        row.in_flight_mean_bytes * 8.0 / direction.trips.known().moments.mean();
     if let Some((limit, share)) = direction.rounds.dominant() {
         (row.limit, row.limit_share) = (limit.name(), share);
     }

@@ -54,7 +54,8 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux" }
 traffic = { kind = "bulk" }
 "#;
 
-/// What a run leaves: its own tables, captures at the senders and at the receivers with numbers that wrap early, and the data segments it lost.
+/// What a run leaves: its own tables, captures at the senders and at the receivers with numbers
+/// that wrap early, and the data segments it lost.
 pub struct Ran {
     pub tables: Vec<(&'static str, Table)>,
     pub at_senders: Vec<CapturedPacket>,
@@ -123,7 +124,14 @@ pub fn parameters(scenario: &Scenario, group: u32) -> &TcpParameters {
 }
 
 impl Trace for Tap {
-    fn record(&mut self, at: Time, step: Step, _: Option<usize>, packet: &Packet, sacks: &[SackBlock]) {
+    fn record(
+        &mut self,
+        at: Time,
+        step: Step,
+        _: Option<usize>,
+        packet: &Packet,
+        sacks: &[SackBlock],
+    ) {
         let flow = packet.flow.0 as usize;
         let labels = &mut self.labels[flow];
         let label = match step {
@@ -183,7 +191,8 @@ pub fn is_from_sender(packet: &CapturedPacket) -> bool {
     packet.destination.port() == FlowAddresses::of(FlowId(0)).receiver.port()
 }
 
-/// A capture half way: what passes a point that each packet from a sender reaches `delay_ns` after it left, and each ACK that much before it arrives.
+/// A capture half way: what passes a point that each packet from a sender reaches `delay_ns` after
+/// it left, and each ACK that much before it arrives.
 pub fn half_way(at_senders: &[CapturedPacket], delay_ns: u64) -> Vec<CapturedPacket> {
     let mut packets = at_senders.to_vec();
     for packet in &mut packets {
@@ -259,7 +268,11 @@ pub fn tables(mut measurement: Measurement, packets: &[CapturedPacket]) -> Table
 
 pub fn column<'a>(tables: &'a Tables, table: &str, column: &str) -> &'a Column {
     let (_, Table(columns)) = tables.iter().find(|(name, _)| *name == table).expect(table);
-    &columns.iter().find(|(name, _)| *name == column).expect(column).1
+    &columns
+        .iter()
+        .find(|(name, _)| *name == column)
+        .expect(column)
+        .1
 }
 
 pub fn numbers(tables: &Tables, table: &str, name: &str) -> Vec<f64> {

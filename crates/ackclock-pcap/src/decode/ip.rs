@@ -28,7 +28,8 @@ pub(super) struct IpPacket<'a> {
     pub first_fragment: bool,
 }
 
-/// Decodes the packet that begins with `bytes` and had `on_wire` bytes, perhaps with something behind it.
+/// Decodes the packet that begins with `bytes` and had `on_wire` bytes, perhaps with something
+/// behind it.
 pub(super) fn decode(bytes: &[u8], on_wire: u32) -> Result<IpPacket<'_>, Skip> {
     match bytes.first().ok_or(Skip::TooShort)? >> 4 {
         4 => ipv4(bytes, on_wire),
@@ -45,7 +46,8 @@ fn ipv4(bytes: &[u8], on_wire: u32) -> Result<IpPacket<'_>, Skip> {
     if header.fragments_offset().value() != 0 {
         return Err(Skip::Fragment);
     }
-    // A length of 0 is what a packet has that is larger than 16 bits can say, before the network card segments it.
+    // A length of 0 is what a packet has that is larger than 16 bits can say, before the network
+    // card segments it.
     let whole = match header.total_len() {
         0 => on_wire,
         length => u32::from(length),
@@ -67,7 +69,8 @@ fn ipv4(bytes: &[u8], on_wire: u32) -> Result<IpPacket<'_>, Skip> {
 fn ipv6(bytes: &[u8], on_wire: u32) -> Result<IpPacket<'_>, Skip> {
     let header = Ipv6HeaderSlice::from_slice(bytes).map_err(|_| Skip::TooShort)?;
     let fixed = header.slice().len();
-    // 0 as above, and in a jumbogram (RFC 2675), whose option says what the length on the wire says too.
+    // 0 as above, and in a jumbogram (RFC 2675), whose option says what the length on the wire says
+    // too.
     let whole = match header.payload_length() {
         0 => on_wire,
         length => fixed as u32 + u32::from(length),
@@ -97,9 +100,16 @@ struct Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
-    /// Goes over the extension headers (RFC 8200 section 4; IPv4 has the authentication header only) behind the first `fixed` bytes of a packet that has
-    /// `whole` ones. `protocol` is the first of them. Not etherparse's iterator over them, which reads beyond the end where one is cut.
-    fn behind(fixed: usize, mut protocol: IpNumber, bytes: &'a [u8], whole: u32) -> Result<Self, Skip> {
+    /// Goes over the extension headers (RFC 8200 section 4; IPv4 has the authentication header
+    /// only) behind the first `fixed` bytes of a packet that has `whole` ones. `protocol` is the
+    /// first of them. Not etherparse's iterator over them, which reads beyond the end where one is
+    /// cut.
+    fn behind(
+        fixed: usize,
+        mut protocol: IpNumber,
+        bytes: &'a [u8],
+        whole: u32,
+    ) -> Result<Self, Skip> {
         // What the link added behind the packet is not the packet's.
         let held = &bytes[..bytes.len().min(whole as usize)];
         let mut rest = held.get(fixed..).ok_or(Skip::Malformed)?;
@@ -157,7 +167,8 @@ const fn ecn_of(ecn: IpEcn) -> Ecn {
 mod tests {
     use super::*;
 
-    /// An IPv6 packet of 40 bytes whose payload is said to be 16 bytes long, behind an extension of this number.
+    /// An IPv6 packet of 40 bytes whose payload is said to be 16 bytes long, behind an extension of
+    /// this number.
     fn ipv6_behind(next: u8, payload: &[u8]) -> Vec<u8> {
         let mut packet = vec![0; 40];
         (packet[0], packet[5], packet[6]) = (0x60, 16, next);
@@ -167,7 +178,8 @@ mod tests {
 
     #[test]
     fn extensions_may_follow_each_other_and_be_cut_anywhere() {
-        // A whole fragment's header says that there is another, which is not there or is only begun.
+        // A whole fragment's header says that there is another, which is not there or is only
+        // begun.
         for next in [0, 43, 44, 51, 60] {
             let whole = ipv6_behind(44, &[next, 0, 0, 0, 0, 0, 0, 1, 6, 0, 0, 0, 0, 0, 0, 2]);
             for held in 40..whole.len() {
@@ -178,9 +190,18 @@ mod tests {
                 );
             }
             let payload = decode(&whole, 56);
-            // The authentication header is longer than what is left; the packet, not the capture, ends too early.
-            let expected = if next == 51 { Err(Skip::Malformed) } else { Ok(0) };
-            assert_eq!(payload.map(|packet| packet.payload_bytes), expected, "{next}");
+            // The authentication header is longer than what is left; the packet, not the capture,
+            // ends too early.
+            let expected = if next == 51 {
+                Err(Skip::Malformed)
+            } else {
+                Ok(0)
+            };
+            assert_eq!(
+                payload.map(|packet| packet.payload_bytes),
+                expected,
+                "{next}"
+            );
         }
     }
 
@@ -192,8 +213,15 @@ mod tests {
         packet.extend([17, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2]);
         packet.extend([0; 10]);
         let decoded = decode(&packet, 42).unwrap();
-        assert_eq!((decoded.protocol, decoded.payload_bytes), (IpNumber::UDP, 8));
-        assert_eq!(decoded.payload.len(), 8, "the last two bytes are the link's");
+        assert_eq!(
+            (decoded.protocol, decoded.payload_bytes),
+            (IpNumber::UDP, 8)
+        );
+        assert_eq!(
+            decoded.payload.len(),
+            8,
+            "the last two bytes are the link's"
+        );
     }
 
     #[test]

@@ -21,7 +21,8 @@ pub enum LinkType {
 /// EtherTypes (IEEE 802 numbers).
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
-/// Tags that stand before the EtherType proper: 802.1Q, 802.1ad, and what was used for the outer tag before 802.1ad.
+/// Tags that stand before the EtherType proper: 802.1Q, 802.1ad, and what was used for the outer
+/// tag before 802.1ad.
 const VLAN_TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 
 /// Address families: IPv4 on all systems, IPv6 on Linux, NetBSD and OpenBSD, FreeBSD, macOS.
@@ -47,9 +48,14 @@ impl LinkType {
             LinkType::Raw => Ok(bytes),
             LinkType::Loopback => {
                 let family = u32::from_le_bytes(*bytes.first_chunk().ok_or(Skip::TooShort)?);
-                // In the byte order of the machine that captured, or that of the network: 0 and 108 differ in that, but files do not keep to it.
+                // In the byte order of the machine that captured, or that of the network: 0 and 108
+                // differ in that, but files do not keep to it.
                 let is_ip = FAMILIES.contains(&family) || FAMILIES.contains(&family.swap_bytes());
-                if is_ip { Ok(&bytes[4..]) } else { Err(Skip::NotIp) }
+                if is_ip {
+                    Ok(&bytes[4..])
+                } else {
+                    Err(Skip::NotIp)
+                }
             }
             LinkType::Ethernet => behind_ether_type(bytes, 12, 14),
             LinkType::LinuxCooked => behind_ether_type(bytes, 14, 16),
@@ -58,8 +64,8 @@ impl LinkType {
     }
 }
 
-/// What follows a header of `length` bytes and the VLAN tags behind it, if the EtherType says IP. It stands at `at`, the next
-/// one at the end of each tag.
+/// What follows a header of `length` bytes and the VLAN tags behind it, if the EtherType says IP.
+/// It stands at `at`, the next one at the end of each tag.
 fn behind_ether_type(bytes: &[u8], at: usize, length: usize) -> Result<&[u8], Skip> {
     let (header, mut rest) = bytes.split_at_checked(length).ok_or(Skip::TooShort)?;
     let mut ether_type = u16::from_be_bytes(array(header, at));
@@ -102,10 +108,15 @@ mod tests {
     #[test]
     fn vlan_tags_may_be_stacked_and_cut() {
         let mut frame = vec![0; 12];
-        frame.extend([0x88, 0xa8, 0, 7, 0x81, 0, 0, 8, 0x91, 0, 0, 9, 0x86, 0xdd, 0x60]);
+        frame.extend([
+            0x88, 0xa8, 0, 7, 0x81, 0, 0, 8, 0x91, 0, 0, 9, 0x86, 0xdd, 0x60,
+        ]);
         assert_eq!(LinkType::Ethernet.packet(&frame), Ok(&[0x60][..]));
         for held in 14..26 {
-            assert_eq!(LinkType::Ethernet.packet(&frame[..held]), Err(Skip::TooShort));
+            assert_eq!(
+                LinkType::Ethernet.packet(&frame[..held]),
+                Err(Skip::TooShort)
+            );
         }
     }
 
@@ -132,6 +143,9 @@ mod tests {
                 Ok(&[0x45][..])
             );
         }
-        assert_eq!(LinkType::Loopback.packet(&[7, 0, 0, 0, 0x45]), Err(Skip::NotIp));
+        assert_eq!(
+            LinkType::Loopback.packet(&[7, 0, 0, 0, 0x45]),
+            Err(Skip::NotIp)
+        );
     }
 }

@@ -5,14 +5,15 @@ use crate::packet::{Flags, Options, Segment};
 use crate::skipped::Skip;
 use etherparse::TcpHeader;
 use etherparse::tcp_option::{
-    KIND_END, KIND_MAXIMUM_SEGMENT_SIZE, KIND_NOOP, KIND_SELECTIVE_ACK, KIND_SELECTIVE_ACK_PERMITTED,
-    KIND_TIMESTAMP, KIND_WINDOW_SCALE,
+    KIND_END, KIND_MAXIMUM_SEGMENT_SIZE, KIND_NOOP, KIND_SELECTIVE_ACK,
+    KIND_SELECTIVE_ACK_PERMITTED, KIND_TIMESTAMP, KIND_WINDOW_SCALE,
 };
 
 /// As far as the window; the checksum and the urgent pointer, which follow, are not needed.
 const NEEDED: usize = 16;
 
-/// Source port, destination port and the rest of the header of a segment of which the capture holds `bytes`, and whose length is `length`.
+/// Source port, destination port and the rest of the header of a segment of which the capture holds
+/// `bytes`, and whose length is `length`.
 pub(super) fn decode(bytes: &[u8], length: u32) -> Result<(u16, u16, Segment), Skip> {
     if length < TcpHeader::MIN_LEN as u32 {
         return Err(Skip::Malformed);
@@ -52,7 +53,8 @@ const fn flags(bits: u8) -> Flags {
     }
 }
 
-/// As far as they are there and make sense. Not etherparse's iterator, which ends at the first option that it does not know.
+/// As far as they are there and make sense. Not etherparse's iterator, which ends at the first
+/// option that it does not know.
 fn options(mut bytes: &[u8]) -> Options {
     let mut options = Options::default();
     while let Some(&kind) = bytes.first() {
@@ -99,7 +101,16 @@ mod tests {
         let words = 5 + options.len().div_ceil(4);
         let mut bytes = vec![0x12, 0x34, 0, 80];
         bytes.extend([0xff, 0xff, 0xff, 0xfe, 0, 0, 1, 0]);
-        bytes.extend([(words as u8) << 4, 0b1101_0010, 0x20, 0, 0xaa, 0xaa, 0xbb, 0xbb]);
+        bytes.extend([
+            (words as u8) << 4,
+            0b1101_0010,
+            0x20,
+            0,
+            0xaa,
+            0xaa,
+            0xbb,
+            0xbb,
+        ]);
         bytes.extend(options);
         bytes.resize(words * 4, 0);
         bytes
@@ -117,7 +128,10 @@ mod tests {
         let bytes = header(&[]);
         let (source, destination, segment) = decode(&bytes, 1480).unwrap();
         assert_eq!((source, destination), (0x1234, 80));
-        assert_eq!((segment.sequence, segment.acknowledgment), (u32::MAX - 1, 256));
+        assert_eq!(
+            (segment.sequence, segment.acknowledgment),
+            (u32::MAX - 1, 256)
+        );
         assert_eq!((segment.payload, segment.window), (1460, 0x2000));
         let set = Flags {
             syn: true,
@@ -131,7 +145,9 @@ mod tests {
 
     #[test]
     fn the_options_of_a_syn_are_read() {
-        let options = options_of(&[2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 1, 3, 3, 7]);
+        let options = options_of(&[
+            2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2, 1, 3, 3, 7,
+        ]);
         assert_eq!(options.maximum_segment, Some(1460));
         assert_eq!(options.window_scale, Some(7));
         assert!(options.sack_permitted);
@@ -154,7 +170,11 @@ mod tests {
 
     #[test]
     fn nonsense_ends_the_options_and_a_wrong_length_is_passed_over() {
-        assert_eq!(options_of(&[3, 0, 7, 3, 3, 7]), Options::default(), "no length");
+        assert_eq!(
+            options_of(&[3, 0, 7, 3, 3, 7]),
+            Options::default(),
+            "no length"
+        );
         assert_eq!(
             options_of(&[3, 1, 7, 3, 3, 7]),
             Options::default(),
@@ -165,8 +185,15 @@ mod tests {
             Options::default(),
             "beyond the header"
         );
-        assert_eq!(options_of(&[0, 0, 3, 3, 7]), Options::default(), "after the end");
-        assert_eq!(options_of(&[3, 4, 7, 7, 2, 4, 1, 0]).maximum_segment, Some(256));
+        assert_eq!(
+            options_of(&[0, 0, 3, 3, 7]),
+            Options::default(),
+            "after the end"
+        );
+        assert_eq!(
+            options_of(&[3, 4, 7, 7, 2, 4, 1, 0]).maximum_segment,
+            Some(256)
+        );
         assert_eq!(options_of(&[3, 4, 7, 7, 2, 4, 1, 0]).window_scale, None);
         assert!(options_of(&[5, 9, 0, 0, 0, 0, 0, 0, 0]).sacks().is_empty());
     }
@@ -185,7 +212,11 @@ mod tests {
             let (_, _, segment) = decoded.unwrap();
             assert_eq!(segment.payload, 100);
             assert_eq!(segment.cut, held < bytes.len());
-            assert_eq!(segment.options.maximum_segment.is_some(), held >= 24, "{held}");
+            assert_eq!(
+                segment.options.maximum_segment.is_some(),
+                held >= 24,
+                "{held}"
+            );
             assert_eq!(segment.options.window_scale.is_some(), held >= 28, "{held}");
         }
     }

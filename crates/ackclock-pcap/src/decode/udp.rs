@@ -5,9 +5,13 @@ use crate::skipped::Skip;
 
 const HEADER: u32 = 8;
 
-/// Source port, destination port and length of the payload of a datagram of which the capture holds `bytes`, and of which `length` bytes are in
-/// this IP packet.
-pub(super) fn decode(bytes: &[u8], length: u32, first_fragment: bool) -> Result<(u16, u16, u32), Skip> {
+/// Source port, destination port and length of the payload of a datagram of which the capture holds
+/// `bytes`, and of which `length` bytes are in this IP packet.
+pub(super) fn decode(
+    bytes: &[u8],
+    length: u32,
+    first_fragment: bool,
+) -> Result<(u16, u16, u32), Skip> {
     if length < HEADER {
         return Err(Skip::Malformed);
     }
@@ -45,8 +49,16 @@ mod tests {
             100,
             "what follows is not the datagram's (RFC 9868)"
         );
-        assert_eq!(payload(3008, 1480, true), 3000, "the rest is in later fragments");
-        assert_eq!(payload(3008, 1480, false), 1472, "more than the packet can hold");
+        assert_eq!(
+            payload(3008, 1480, true),
+            3000,
+            "the rest is in later fragments"
+        );
+        assert_eq!(
+            payload(3008, 1480, false),
+            1472,
+            "more than the packet can hold"
+        );
         assert_eq!(payload(0, 70_008, false), 70_000);
         assert_eq!(payload(7, 108, false), 100);
     }

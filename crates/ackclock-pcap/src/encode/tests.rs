@@ -70,10 +70,12 @@ fn an_ack_has_exactly_these_bytes() {
     let bytes = encode(&encoder, 0x0a0b_0c0d, &ack, &[]);
     #[rustfmt::skip]
     let expected = [
-        // version and length; DSCP and ECN; total length; identification; don't fragment; TTL, TCP, checksum
+        // version and length; DSCP and ECN; total length; identification; don't fragment; TTL, TCP,
+        // checksum
         0x45, 0, 0, 52, 0, 1, 0x40, 0, 64, 6, 0x26, 0x42,
         10, 128, 0, 1, 10, 0, 0, 1,
-        // ports 9 and 38000; sequence 1; acknowledges 2 · 1448 + 1; 32 bytes, ECE and ACK; window; checksum; urgent
+        // ports 9 and 38000; sequence 1; acknowledges 2 · 1448 + 1; 32 bytes, ECE and ACK; window;
+        // checksum; urgent
         0, 9, 0x94, 0x70, 0, 0, 0, 1, 0, 0, 0x0b, 0x51, 0x80, 0x50, 0xff, 0xff, 0xa8, 0x12, 0, 0,
         1, 1, 8, 10, 0x0a, 0x0b, 0x0c, 0x0d, 1, 2, 3, 4,
     ];
@@ -88,7 +90,12 @@ fn the_length_on_the_wire_is_the_simulated_size() {
         (Preset::Ns2Of2002, 40, 1000),
     ] {
         let encoder = encoder(&preset.parameters());
-        let bytes = encode(&encoder, 0, &packet(PacketKind::Data, 0, header + mss, 0), &[]);
+        let bytes = encode(
+            &encoder,
+            0,
+            &packet(PacketKind::Data, 0, header + mss, 0),
+            &[],
+        );
         assert_eq!(
             (bytes.len(), tcp(&bytes).1),
             (usize::from(header + mss), usize::from(mss))
@@ -105,7 +112,12 @@ fn headers_of_any_size_keep_the_payload() {
             let mut parameters = preset.parameters();
             parameters.header = Bytes(header.into());
             let encoder = encoder(&parameters);
-            let bytes = encode(&encoder, 0, &packet(PacketKind::Data, 3, header + 500, 0), &[]);
+            let bytes = encode(
+                &encoder,
+                0,
+                &packet(PacketKind::Data, 3, header + 500, 0),
+                &[],
+            );
             assert_eq!(tcp(&bytes).1, 500);
             let needed = if preset == Preset::Linux { 52 } else { 40 };
             if (needed..=80).contains(&header) && header % 4 == 0 {
@@ -119,7 +131,14 @@ fn headers_of_any_size_keep_the_payload() {
 fn sequence_numbers_count_bytes_modulo_32_bits() {
     let parameters = Preset::Rfc.parameters();
     let encoder = encoder(&parameters);
-    for segment in [0, 1, (1 << 32) / 1460, (1 << 32) / 1460 + 1, 1 << 40, u64::MAX] {
+    for segment in [
+        0,
+        1,
+        (1 << 32) / 1460,
+        (1 << 32) / 1460 + 1,
+        1 << 40,
+        u64::MAX,
+    ] {
         let expected = (u128::from(segment) * 1460).min(u64::MAX.into()) as u32;
         let expected = expected.wrapping_add(1);
         let (data, _) = tcp(&encode(
@@ -128,14 +147,20 @@ fn sequence_numbers_count_bytes_modulo_32_bits() {
             &packet(PacketKind::Data, segment, 1500, 0),
             &[],
         ));
-        assert_eq!((data.sequence_number, data.acknowledgment_number), (expected, 1));
+        assert_eq!(
+            (data.sequence_number, data.acknowledgment_number),
+            (expected, 1)
+        );
         let (ack, _) = tcp(&encode(
             &encoder,
             0,
             &packet(PacketKind::Ack, segment, 40, 0),
             &[],
         ));
-        assert_eq!((ack.sequence_number, ack.acknowledgment_number), (1, expected));
+        assert_eq!(
+            (ack.sequence_number, ack.acknowledgment_number),
+            (1, expected)
+        );
     }
     // One segment straddles the wrap: the next begins where its last byte leaves off.
     let straddling = (1_u64 << 32) / 1460;
@@ -143,7 +168,10 @@ fn sequence_numbers_count_bytes_modulo_32_bits() {
         let bytes = encode(encoder, 0, &packet(PacketKind::Data, segment, 1500, 0), &[]);
         tcp(&bytes).0.sequence_number
     };
-    let (before, after) = (sequence(&encoder, straddling), sequence(&encoder, straddling + 1));
+    let (before, after) = (
+        sequence(&encoder, straddling),
+        sequence(&encoder, straddling + 1),
+    );
     assert!(before > after);
     assert_eq!(before.wrapping_add(1460), after);
 }
@@ -155,13 +183,23 @@ fn the_end_of_a_transfer_is_pushed_and_acknowledged_to_the_byte() {
     let encoder = PacketEncoder::tcp(addresses, &parameters, Some(Bytes(2 * 1460 + 100)));
     let pushes: Vec<_> = [(0, 1500), (1, 1500), (2, 140)]
         .map(|(segment, size)| {
-            let bytes = encode(&encoder, 0, &packet(PacketKind::Data, segment, size, 0), &[]);
+            let bytes = encode(
+                &encoder,
+                0,
+                &packet(PacketKind::Data, segment, size, 0),
+                &[],
+            );
             (tcp(&bytes).0.sequence_number, tcp(&bytes).0.psh)
         })
         .into();
     assert_eq!(pushes, [(1, false), (1461, false), (2921, true)]);
     let sacks = [SackBlock { start: 2, end: 3 }];
-    let (ack, _) = tcp(&encode(&encoder, 0, &packet(PacketKind::Ack, 1, 40, 0), &sacks));
+    let (ack, _) = tcp(&encode(
+        &encoder,
+        0,
+        &packet(PacketKind::Ack, 1, 40, 0),
+        &sacks,
+    ));
     assert_eq!(
         elements(&ack),
         [TcpOptionElement::SelectiveAcknowledgement(
@@ -169,7 +207,12 @@ fn the_end_of_a_transfer_is_pushed_and_acknowledged_to_the_byte() {
             [None; 3]
         )]
     );
-    let (ack, _) = tcp(&encode(&encoder, 0, &packet(PacketKind::Ack, 3, 40, 0), &[]));
+    let (ack, _) = tcp(&encode(
+        &encoder,
+        0,
+        &packet(PacketKind::Ack, 3, 40, 0),
+        &[],
+    ));
     assert_eq!(ack.acknowledgment_number, 3021);
 }
 
@@ -196,9 +239,17 @@ fn a_handshake_agrees_on_options() {
         WindowScale(0),
     ];
     assert_eq!(elements(&syn), asked);
-    let (answer, _) = tcp(&encode(&encoder, 25, &packet(PacketKind::SynAck, 0, 52, 5), &[]));
+    let (answer, _) = tcp(&encode(
+        &encoder,
+        25,
+        &packet(PacketKind::SynAck, 0, 52, 5),
+        &[],
+    ));
     assert!(answer.syn && answer.ack && answer.ece && !answer.cwr);
-    assert_eq!((answer.sequence_number, answer.acknowledgment_number), (0, 1));
+    assert_eq!(
+        (answer.sequence_number, answer.acknowledgment_number),
+        (0, 1)
+    );
     assert_eq!(answer.window_size, u16::MAX);
     let agreed = [
         MaximumSegmentSize(1460),
@@ -207,7 +258,12 @@ fn a_handshake_agrees_on_options() {
         WindowScale(5),
     ];
     assert_eq!(elements(&answer), agreed);
-    let (ack, _) = tcp(&encode(&encoder, 46, &packet(PacketKind::Ack, 1, 52, 26), &[]));
+    let (ack, _) = tcp(&encode(
+        &encoder,
+        46,
+        &packet(PacketKind::Ack, 1, 52, 26),
+        &[],
+    ));
     assert_eq!(u64::from(ack.window_size) << 5, 1 << 20);
     assert_eq!(elements(&ack), [Timestamp(46, 26)]);
 }
@@ -254,12 +310,22 @@ fn the_advertised_window_is_the_largest_that_fits() {
         let mut parameters = Preset::Rfc.parameters();
         parameters.receive_window = OptionalWindow::Bytes(Bytes(window));
         let encoder = encoder(&parameters);
-        let (answer, _) = tcp(&encode(&encoder, 0, &packet(PacketKind::SynAck, 0, 40, 0), &[]));
+        let (answer, _) = tcp(&encode(
+            &encoder,
+            0,
+            &packet(PacketKind::SynAck, 0, 40, 0),
+            &[],
+        ));
         let shift = elements(&answer).iter().find_map(|element| match element {
             TcpOptionElement::WindowScale(shift) => Some(*shift),
             _ => None,
         });
-        let (ack, _) = tcp(&encode(&encoder, 0, &packet(PacketKind::Ack, 1, 40, 0), &[]));
+        let (ack, _) = tcp(&encode(
+            &encoder,
+            0,
+            &packet(PacketKind::Ack, 1, 40, 0),
+            &[],
+        ));
         assert_eq!(u64::from(ack.window_size) << shift.unwrap(), wire);
     }
 }
@@ -338,7 +404,10 @@ fn a_label_reaches_the_headers() {
         encoder.encode(&packet(kind, 0, 100, 9), &[], label, WHOLE, &mut bytes);
         check(&bytes);
         assert_eq!(bytes[4..6], [7, 8]);
-        assert_eq!(elements(&tcp(&bytes).0), [TcpOptionElement::Timestamp(26, 25)]);
+        assert_eq!(
+            elements(&tcp(&bytes).0),
+            [TcpOptionElement::Timestamp(26, 25)]
+        );
     }
 }
 

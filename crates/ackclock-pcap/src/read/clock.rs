@@ -4,7 +4,8 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// Digits of a second down to the nanosecond.
 const NANOSECOND_DIGITS: u32 = 9;
 
-/// From a timestamp to nanoseconds since the beginning of 1970 (draft-ietf-opsawg-pcapng section 4.2, options if_tsresol and if_tsoffset).
+/// From a timestamp to nanoseconds since the beginning of 1970 (draft-ietf-opsawg-pcapng section
+/// 4.2, options if_tsresol and if_tsoffset).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
     resolution: Resolution,
@@ -33,7 +34,8 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// Sets the resolution as the option says it: a negative power of 10, or of 2 if the highest bit is set.
+    /// Sets the resolution as the option says it: a negative power of 10, or of 2 if the highest
+    /// bit is set.
     pub fn set_resolution(&mut self, option: u8) {
         let power = u32::from(option & 0x7f);
         self.resolution = if option & 0x80 != 0 {
@@ -42,7 +44,9 @@ impl Clock {
             Resolution::Nanoseconds(10_u64.pow(NANOSECOND_DIGITS - power))
         } else {
             // So fine that 64 bits do not reach a nanosecond: all times are 0 then.
-            let ticks = 10_u64.checked_pow(power - NANOSECOND_DIGITS).unwrap_or(u64::MAX);
+            let ticks = 10_u64
+                .checked_pow(power - NANOSECOND_DIGITS)
+                .unwrap_or(u64::MAX);
             Resolution::PerNanosecond(ticks)
         };
     }
@@ -57,7 +61,10 @@ impl Clock {
                 u64::try_from(nanos).unwrap_or(u64::MAX)
             }
         };
-        let offset = self.offset_s.unsigned_abs().saturating_mul(NANOS_PER_SECOND);
+        let offset = self
+            .offset_s
+            .unsigned_abs()
+            .saturating_mul(NANOS_PER_SECOND);
         if self.offset_s < 0 {
             nanos.saturating_sub(offset)
         } else {

@@ -13,7 +13,8 @@ const REMEDY: &str = "not a pcap or pcapng capture; write one with tcpdump -w FI
 pub enum CaptureError {
     /// The device or pipe failed.
     Input(io::Error),
-    /// It is no capture, or one of a kind that cannot be read. What it is, and the remedy, in one line that goes on after the file's name and a colon.
+    /// It is no capture, or one of a kind that cannot be read. What it is, and the remedy, in one
+    /// line that goes on after the file's name and a colon.
     Format(String),
     /// It is a capture in a version or with packets that are not known; one line, as above.
     Unsupported(String),
@@ -30,7 +31,11 @@ impl CaptureError {
         } else if is_text(bytes) {
             "is a text file".into()
         } else {
-            let begin: Vec<_> = bytes.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+            let begin: Vec<_> = bytes
+                .iter()
+                .take(4)
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
             format!("begins with the bytes {}", begin.join(" "))
         };
         CaptureError::Format(format!("{what}, {REMEDY}"))
@@ -56,7 +61,9 @@ impl fmt::Display for CaptureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CaptureError::Input(error) => write!(f, "cannot be read: {error}"),
-            CaptureError::Format(message) | CaptureError::Unsupported(message) => f.write_str(message),
+            CaptureError::Format(message) | CaptureError::Unsupported(message) => {
+                f.write_str(message)
+            }
         }
     }
 }
@@ -79,7 +86,8 @@ impl From<io::Error> for CaptureError {
 /// Where a file is damaged or cut, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Where what is damaged begins, in bytes from the beginning of the file, unpacked if it was packed with gzip.
+    /// Where what is damaged begins, in bytes from the beginning of the file, unpacked if it was
+    /// packed with gzip.
     pub offset: u64,
     /// What is wrong, in words.
     pub what: String,
@@ -110,8 +118,16 @@ const KNOWN: [(&[u8], &str, &str); 5] = [
         "compressed with zstd",
         "unpack it with zstd -d FILE",
     ),
-    (b"\xfd7zXZ\0", "compressed with xz", "unpack it with xz -d FILE"),
-    (b"BZh", "compressed with bzip2", "unpack it with bzip2 -d FILE"),
+    (
+        b"\xfd7zXZ\0",
+        "compressed with xz",
+        "unpack it with xz -d FILE",
+    ),
+    (
+        b"BZh",
+        "compressed with bzip2",
+        "unpack it with bzip2 -d FILE",
+    ),
     (b"PK\x03\x04", "a zip archive", "unpack it with unzip FILE"),
     (
         b"snoop\0\0\0",

@@ -64,7 +64,8 @@ impl<R: Read> Input<R> {
         Ok(&self.buffer[self.start - length..self.start])
     }
 
-    /// Goes over `length` bytes, however many they are, without keeping them. Where the file ends before, `what` is cut.
+    /// Goes over `length` bytes, however many they are, without keeping them. Where the file ends
+    /// before, `what` is cut.
     pub fn skip(&mut self, length: u64, what: &str) -> Result<(), Stop> {
         let begin = self.offset;
         let mut left = length;
@@ -122,7 +123,9 @@ impl<R: Read> Input<R> {
                 Ok(0) => break,
                 Ok(read) => self.end += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if self.source.is_to_blame(&error) => self.broken = Some(error.to_string()),
+                Err(error) if self.source.is_to_blame(&error) => {
+                    self.broken = Some(error.to_string())
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -142,7 +145,10 @@ enum Source<R: Read> {
 impl<R: Read> Source<R> {
     fn new(mut input: R) -> io::Result<Self> {
         let mut first = Vec::new();
-        input.by_ref().take(GZIP.len() as u64).read_to_end(&mut first)?;
+        input
+            .by_ref()
+            .take(GZIP.len() as u64)
+            .read_to_end(&mut first)?;
         let packed = first == GZIP;
         let whole = Cursor::new(first).chain(input);
         Ok(if packed {
@@ -162,7 +168,8 @@ impl<R: Read> Source<R> {
     /// Whether an error speaks of the gzip data rather than of the device it is on.
     fn is_to_blame(&self, error: &io::Error) -> bool {
         use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
-        matches!(self, Source::Gzip(_)) && matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
+        matches!(self, Source::Gzip(_))
+            && matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
     }
 }
 

@@ -5,8 +5,8 @@ use crate::packet::CapturedPacket;
 use crate::skipped::Skipped;
 use std::io::Read;
 
-/// The packets of several captures in the order of time; of the same time in the order of the captures. A capture that cannot be
-/// read on ends there, the others go on.
+/// The packets of several captures in the order of time; of the same time in the order of the
+/// captures. A capture that cannot be read on ends there, the others go on.
 #[derive(Debug)]
 pub struct Merged<R: Read> {
     /// Each with the packet that comes next.
@@ -35,7 +35,8 @@ impl<R: Read> Merged<R> {
         sum
     }
 
-    /// What is wrong with the first that failed, or else with the first that is damaged, in one line.
+    /// What is wrong with the first that failed, or else with the first that is damaged, in one
+    /// line.
     pub fn damage(&self) -> Option<String> {
         let failure = self.failure.as_ref().map(ToString::to_string);
         let mut readers = self.captures.iter().map(|(reader, _)| reader);

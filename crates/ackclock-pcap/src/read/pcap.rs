@@ -1,4 +1,5 @@
-//! The pcap format (draft-ietf-opsawg-pcap), with microseconds or nanoseconds, and Alexey Kuznetsov's variant of it.
+//! The pcap format (draft-ietf-opsawg-pcap), with microseconds or nanoseconds, and Alexey
+//! Kuznetsov's variant of it.
 
 use super::error::Damage;
 use super::input::Input;
@@ -12,8 +13,9 @@ const RECORD_HEADER: usize = 16;
 const VERSION: u16 = 2;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// What the first four bytes say: nanoseconds in a unit of the timestamps' fraction, and length of a record's header. The third has the interface, the
-/// protocol and the direction behind it (the patched tcpdump of some Linux distributions around the year 2000; libpcap reads it still).
+/// What the first four bytes say: nanoseconds in a unit of the timestamps' fraction, and length of
+/// a record's header. The third has the interface, the protocol and the direction behind it (the
+/// patched tcpdump of some Linux distributions around the year 2000; libpcap reads it still).
 const MAGICS: [(u32, u64, usize); 3] = [
     (0xa1b2_c3d4, 1_000, RECORD_HEADER),
     (0xa1b2_3c4d, 1, RECORD_HEADER),
@@ -44,9 +46,12 @@ impl Pcap {
         let header = input.take(FILE_HEADER, "the header of a pcap file")?;
         let version = order.u16(header, 4);
         if version != VERSION {
-            return Err(CaptureError::version("pcap", version, order.u16(header, 6), VERSION).into());
+            return Err(
+                CaptureError::version("pcap", version, order.u16(header, 6), VERSION).into(),
+            );
         }
-        // The upper half says how long the frame check sequence is, which stands behind the packet and does not matter here.
+        // The upper half says how long the frame check sequence is, which stands behind the packet
+        // and does not matter here.
         let number = order.u32(header, 20) & 0xffff;
         let link = LinkType::from_number(number).ok_or_else(|| CaptureError::link_type(number))?;
         Ok(Some(Pcap {
@@ -62,14 +67,16 @@ impl Pcap {
         input.check_end()?;
         let begin = input.offset();
         let header = input.need(self.record_header, "the header of a packet")?;
-        let [seconds, fraction, held, original_length] = [0, 4, 8, 12].map(|at| self.order.u32(header, at));
+        let [seconds, fraction, held, original_length] =
+            [0, 4, 8, 12].map(|at| self.order.u32(header, at));
         if held > LARGEST_PACKET {
             let what = format!("a packet claims {held} bytes, which is more than any has");
             return Err(Stop::Damage(Damage::new(begin, what)));
         }
         let record = input.take(self.record_header + held as usize, "a packet")?;
         Ok(Found::Packet(Record {
-            at_ns: u64::from(seconds) * NANOS_PER_SECOND + u64::from(fraction) * self.nanos_per_unit,
+            at_ns: u64::from(seconds) * NANOS_PER_SECOND
+                + u64::from(fraction) * self.nanos_per_unit,
             link: self.link,
             bytes: &record[self.record_header..],
             original_length,

@@ -1,4 +1,5 @@
-//! The pcapng format (draft-ietf-opsawg-pcapng): sections of blocks, each with its own byte order and interfaces.
+//! The pcapng format (draft-ietf-opsawg-pcapng): sections of blocks, each with its own byte order
+//! and interfaces.
 
 use super::clock::Clock;
 use super::error::Damage;
@@ -30,7 +31,8 @@ const TIME_OFFSET: u16 = 14;
 
 /// Comments and the like beside the packet; guessed: a hundred times what writers add.
 const MOST_OPTIONS: u32 = 65_536;
-/// Guessed: a machine with a device for each of some thousand containers has fewer. What is more is a file made to fill the memory.
+/// Guessed: a machine with a device for each of some thousand containers has fewer. What is more is
+/// a file made to fill the memory.
 const MOST_INTERFACES: usize = 65_536;
 
 /// A pcapng file behind the header of its first section.
@@ -92,7 +94,8 @@ impl Pcapng {
         }
     }
 
-    /// Type and length of the block that begins here. The header of a section says the byte order of all that follows, itself included.
+    /// Type and length of the block that begins here. The header of a section says the byte order
+    /// of all that follows, itself included.
     fn front<R: Read>(&mut self, begin: u64, input: &mut Input<R>) -> Result<(u32, u32), Stop> {
         if input.need(FRONT, WITHIN)?[..4] == SECTION.to_be_bytes() {
             let section = input.need(FRONT + 4, WITHIN)?;
@@ -144,9 +147,12 @@ impl Pcapng {
             ));
         }
         let number = u32::from(self.order.u16(fixed, 0));
-        let clock = self
-            .clock(options)
-            .ok_or_else(|| damage(begin, "the options of an interface do not fit into its block"))?;
+        let clock = self.clock(options).ok_or_else(|| {
+            damage(
+                begin,
+                "the options of an interface do not fit into its block",
+            )
+        })?;
         self.interfaces.push(Interface {
             number,
             link: LinkType::from_number(number),
@@ -165,7 +171,9 @@ impl Pcapng {
             match code {
                 END_OF_OPTIONS => break,
                 TIME_RESOLUTION => clock.set_resolution(*value.first()?),
-                TIME_OFFSET if length == 8 => clock.offset_s = self.order.u64(value, 0).cast_signed(),
+                TIME_OFFSET if length == 8 => {
+                    clock.offset_s = self.order.u64(value, 0).cast_signed()
+                }
                 TIME_OFFSET => return None,
                 _ => {}
             }
@@ -174,7 +182,8 @@ impl Pcapng {
         Some(clock)
     }
 
-    /// An Enhanced Packet Block or an obsolete Packet Block. A flaw in it does not keep anybody from finding the next.
+    /// An Enhanced Packet Block or an obsolete Packet Block. A flaw in it does not keep anybody
+    /// from finding the next.
     fn packet<'a>(&self, begin: u64, kind: u32, content: &'a [u8]) -> Result<Found<'a>, Stop> {
         let flaw = |what| Ok(Found::Damaged(Damage::new(begin, what)));
         let Some((fixed, behind)) = content.split_at_checked(20) else {
@@ -198,14 +207,20 @@ impl Pcapng {
         };
         let Some(link) = interface.link else {
             // A capture of several interfaces is good for those that can be decoded.
-            return if self.interfaces.iter().any(|interface| interface.link.is_some()) {
+            return if self
+                .interfaces
+                .iter()
+                .any(|interface| interface.link.is_some())
+            {
                 Ok(Found::Skip(Skip::OtherLink))
             } else {
                 Err(CaptureError::link_type(interface.number).into())
             };
         };
         Ok(Found::Packet(Record {
-            at_ns: interface.clock.at_ns(u64::from(high) << 32 | u64::from(low)),
+            at_ns: interface
+                .clock
+                .at_ns(u64::from(high) << 32 | u64::from(low)),
             link,
             bytes,
             original_length,

@@ -1,4 +1,5 @@
-//! What must hold of any bytes: the fuzz targets try new ones, `tests/corpus.rs` those that were kept.
+//! What must hold of any bytes: the fuzz targets try new ones, `tests/corpus.rs` those that were
+//! kept.
 
 use ackclock_pcap::decode::{LinkType, decode};
 use ackclock_pcap::packet::{Options, Transport};
@@ -7,7 +8,8 @@ use std::io::{self, Read};
 
 /// Headers of IP and TCP or UDP are at least so long.
 const LEAST_HEADERS: u32 = 20 + 8;
-/// The shortest record of any format, a block without content. Packed data may hold a thousand times as many as its own length lets expect.
+/// The shortest record of any format, a block without content. Packed data may hold a thousand
+/// times as many as its own length lets expect.
 const LEAST_RECORD: usize = 12;
 const BEST_PACKING: usize = 1_032;
 
@@ -44,7 +46,8 @@ fn read(input: impl Read, most: usize) -> (Vec<CapturedPacket>, String) {
     (packets, format!("{said}{damage}{:?}", reader.skipped()))
 }
 
-/// Any bytes as a capture: reading them ends, in packets that make sense and at most one line of complaint, however the bytes come in.
+/// Any bytes as a capture: reading them ends, in packets that make sense and at most one line of
+/// complaint, however the bytes come in.
 pub fn capture(data: &[u8]) {
     let packing = if data.starts_with(&[0x1f, 0x8b]) {
         BEST_PACKING
@@ -65,7 +68,8 @@ pub fn capture(data: &[u8]) {
     if packing == 1 {
         assert_eq!((in_pieces, said_in_pieces), (packets, said));
     } else {
-        // Where gzip data is corrupt, what is unpacked before that depends on how much is unpacked at once.
+        // Where gzip data is corrupt, what is unpacked before that depends on how much is unpacked
+        // at once.
         let common = in_pieces.len().min(packets.len());
         assert_eq!(in_pieces[..common], packets[..common]);
     }
@@ -81,8 +85,8 @@ fn without_options(packet: &CapturedPacket) -> CapturedPacket {
     packet
 }
 
-/// Any bytes as a packet of any link type: it is decoded or skipped, and a shorter snap length only loses. The first two bytes are the link
-/// type's number, the next four the length on the wire.
+/// Any bytes as a packet of any link type: it is decoded or skipped, and a shorter snap length only
+/// loses. The first two bytes are the link type's number, the next four the length on the wire.
 pub fn packet(data: &[u8]) {
     let Some((&[l0, l1, o0, o1, o2, o3], bytes)) = data.split_first_chunk() else {
         return;
@@ -101,7 +105,9 @@ pub fn packet(data: &[u8]) {
     }
     for held in (0..bytes.len()).step_by(3) {
         if let Ok(cut) = decode(7, link, &bytes[..held], original_length) {
-            let whole = whole.as_ref().expect("what a part of it says, all of it says");
+            let whole = whole
+                .as_ref()
+                .expect("what a part of it says, all of it says");
             assert_eq!(without_options(&cut), without_options(whole));
         }
     }

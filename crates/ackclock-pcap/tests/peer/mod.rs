@@ -31,7 +31,8 @@ impl Drop for Scratch {
     }
 }
 
-/// One row per packet with these fields, empty for a field that a packet does not have. `preferences` are tshark's, as `name:value`.
+/// One row per packet with these fields, empty for a field that a packet does not have.
+/// `preferences` are tshark's, as `name:value`.
 pub fn tshark(file: &Path, preferences: &[&str], fields: &str) -> Vec<String> {
     let mut command = Command::new("tshark");
     command.args(["-n", "-r"]).arg(file);

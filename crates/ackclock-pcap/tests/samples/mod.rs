@@ -1,10 +1,12 @@
-//! Captures made by hand, byte for byte: each format, byte order and link type, and what real captures hold beside TCP.
+//! Captures made by hand, byte for byte: each format, byte order and link type, and what real
+//! captures hold beside TCP.
 
 #![allow(dead_code, reason = "each test program needs some of it")]
 
 use std::io::Write;
 
-/// When the packets of a sample were seen: the first at this time, each of the others so much later. Whole microseconds, so that every format can say it.
+/// When the packets of a sample were seen: the first at this time, each of the others so much
+/// later. Whole microseconds, so that every format can say it.
 pub const FIRST_NS: u64 = 1_700_000_000_123_456_000;
 pub const STEP_NS: u64 = 1_001_000;
 
@@ -52,7 +54,13 @@ pub const NANOSECONDS: u32 = 0xa1b2_3c4d;
 pub const KUZNETSOV: u32 = 0xa1b2_cd34;
 
 /// A packet in a pcap file of that magic. `original_length` is what it had on the wire.
-pub fn pcap_record(order: Order, magic: u32, at_ns: u64, packet: &[u8], original_length: u32) -> Vec<u8> {
+pub fn pcap_record(
+    order: Order,
+    magic: u32,
+    at_ns: u64,
+    packet: &[u8],
+    original_length: u32,
+) -> Vec<u8> {
     let unit = if magic == NANOSECONDS { 1 } else { 1_000 };
     let mut record = order.u32((at_ns / 1_000_000_000) as u32).to_vec();
     record.extend(order.u32((at_ns % 1_000_000_000 / unit) as u32));
@@ -73,12 +81,24 @@ pub fn pcap(order: Order, magic: u32, link: u32, packets: &[Vec<u8>]) -> Vec<u8>
 }
 
 /// The same with the first `held` bytes of each packet.
-pub fn snapped_pcap(order: Order, magic: u32, link: u32, packets: &[Vec<u8>], held: usize) -> Vec<u8> {
+pub fn snapped_pcap(
+    order: Order,
+    magic: u32,
+    link: u32,
+    packets: &[Vec<u8>],
+    held: usize,
+) -> Vec<u8> {
     let mut file = pcap_header(order, magic, link);
     for (number, packet) in (0..).zip(packets) {
         let at_ns = FIRST_NS + number * STEP_NS;
         let beginning = &packet[..packet.len().min(held)];
-        file.extend(pcap_record(order, magic, at_ns, beginning, packet.len() as u32));
+        file.extend(pcap_record(
+            order,
+            magic,
+            at_ns,
+            beginning,
+            packet.len() as u32,
+        ));
     }
     file
 }
@@ -87,7 +107,14 @@ pub fn snapped_pcap(order: Order, magic: u32, link: u32, packets: &[Vec<u8>], he
 pub fn block(order: Order, kind: u32, content: &[u8]) -> Vec<u8> {
     let padding = content.len().next_multiple_of(4) - content.len();
     let length = order.u32((content.len() + padding + 12) as u32);
-    [&order.u32(kind), &length, content, &vec![0; padding], &length].concat()
+    [
+        &order.u32(kind),
+        &length,
+        content,
+        &vec![0; padding],
+        &length,
+    ]
+    .concat()
 }
 
 /// The header of a section.
@@ -118,11 +145,21 @@ pub fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
 /// An interface with these options.
 pub fn interface(order: Order, link: u16, options: &[u8]) -> Vec<u8> {
     let fixed = [order.u16(link), order.u16(0)].concat();
-    block(order, 1, &[&fixed, &order.u32(262_144)[..], options].concat())
+    block(
+        order,
+        1,
+        &[&fixed, &order.u32(262_144)[..], options].concat(),
+    )
 }
 
 /// An Enhanced Packet Block: `ticks` in the unit of the interface.
-pub fn enhanced_packet(order: Order, interface: u32, ticks: u64, packet: &[u8], options: &[u8]) -> Vec<u8> {
+pub fn enhanced_packet(
+    order: Order,
+    interface: u32,
+    ticks: u64,
+    packet: &[u8],
+    options: &[u8],
+) -> Vec<u8> {
     let numbers = [
         interface,
         (ticks >> 32) as u32,
@@ -139,7 +176,11 @@ pub fn enhanced_packet(order: Order, interface: u32, ticks: u64, packet: &[u8], 
 
 /// A Simple Packet Block.
 pub fn simple_packet(order: Order, packet: &[u8]) -> Vec<u8> {
-    block(order, 3, &[&order.u32(packet.len() as u32), packet].concat())
+    block(
+        order,
+        3,
+        &[&order.u32(packet.len() as u32), packet].concat(),
+    )
 }
 
 /// An obsolete Packet Block.
@@ -171,7 +212,8 @@ pub fn gzip(file: &[u8]) -> Vec<u8> {
     packed.finish().unwrap()
 }
 
-/// An IPv4 packet. `fragment` is the field of flags and offset, `options` of the header has whole words.
+/// An IPv4 packet. `fragment` is the field of flags and offset, `options` of the header has whole
+/// words.
 pub fn ipv4(protocol: u8, options: &[u8], fragment: u16, payload: &[u8]) -> Vec<u8> {
     let header = 20 + options.len();
     let mut packet = vec![0x40 | (header / 4) as u8, 0b0000_0010];
@@ -184,7 +226,8 @@ pub fn ipv4(protocol: u8, options: &[u8], fragment: u16, payload: &[u8]) -> Vec<
     packet
 }
 
-/// An IPv6 packet. `extensions` stand before the payload; `next` is the first of them, or what the payload is.
+/// An IPv6 packet. `extensions` stand before the payload; `next` is the first of them, or what the
+/// payload is.
 pub fn ipv6(next: u8, extensions: &[u8], payload: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x60, 0x30, 0, 0];
     packet.extend(((extensions.len() + payload.len()) as u16).to_be_bytes());
@@ -204,20 +247,30 @@ pub fn tcp(flags: u8, sequence: u32, options: &[u8], payload: usize) -> Vec<u8> 
     let mut segment = vec![0x9c, 0x40, 0x01, 0xbb];
     segment.extend(sequence.to_be_bytes());
     segment.extend(7_000_u32.to_be_bytes());
-    segment.extend([((20 + options.len()) * 4) as u8, flags, 0x02, 0x00, 0, 0, 0, 0]);
+    segment.extend([
+        ((20 + options.len()) * 4) as u8,
+        flags,
+        0x02,
+        0x00,
+        0,
+        0,
+        0,
+        0,
+    ]);
     segment.extend(options);
     segment.resize(segment.len() + payload, 0x55);
     segment
 }
 
-/// The options of a SYN: largest segment 1460, SACK permitted, timestamps 100 and 0, no-operation, window scale 7.
+/// The options of a SYN: largest segment 1460, SACK permitted, timestamps 100 and 0, no-operation,
+/// window scale 7.
 pub const SYN_OPTIONS: [u8; 20] = [
     2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 100, 0, 0, 0, 0, 1, 3, 3, 7,
 ];
 /// Those of an ACK with two SACK blocks: timestamps 200 and 100, 3000 to 4000, 1000 to 2000.
 pub const SACK_OPTIONS: [u8; 32] = [
-    1, 1, 8, 10, 0, 0, 0, 200, 0, 0, 0, 100, 1, 1, 5, 18, 0, 0, 0x0b, 0xb8, 0, 0, 0x0f, 0xa0, 0, 0, 0x03,
-    0xe8, 0, 0, 0x07, 0xd0,
+    1, 1, 8, 10, 0, 0, 0, 200, 0, 0, 0, 100, 1, 1, 5, 18, 0, 0, 0x0b, 0xb8, 0, 0, 0x0f, 0xa0, 0, 0,
+    0x03, 0xe8, 0, 0, 0x07, 0xd0,
 ];
 
 pub const SYN: u8 = 0x02;
@@ -232,7 +285,8 @@ pub fn udp(payload: usize) -> Vec<u8> {
     datagram
 }
 
-/// Five packets: a SYN, data over IPv6, an ACK with SACK blocks, a datagram behind IPv4 options, a datagram behind IPv6 extensions.
+/// Five packets: a SYN, data over IPv6, an ACK with SACK blocks, a datagram behind IPv4 options, a
+/// datagram behind IPv6 extensions.
 pub fn packets() -> Vec<Vec<u8>> {
     // Hop-by-hop, then destination options, both filled with padding.
     let extensions = [60, 0, 1, 4, 0, 0, 0, 0, UDP, 0, 1, 4, 0, 0, 0, 0];
@@ -266,10 +320,14 @@ pub fn on_link(link: u32, packet: &[u8]) -> Vec<u8> {
 
 /// The five packets on that link.
 pub fn packets_on(link: u32) -> Vec<Vec<u8>> {
-    packets().iter().map(|packet| on_link(link, packet)).collect()
+    packets()
+        .iter()
+        .map(|packet| on_link(link, packet))
+        .collect()
 }
 
-/// What captures of Ethernet hold beside: tags, padding, fragments, ARP, ICMP, a packet to be segmented by the card.
+/// What captures of Ethernet hold beside: tags, padding, fragments, ARP, ICMP, a packet to be
+/// segmented by the card.
 pub fn odd_frames() -> Vec<Vec<u8>> {
     let arp = [&[0xff; 12], &[0x08, 0x06][..], &[0; 28]].concat();
     let mut tagged = on_link(1, &packets()[0]);
@@ -306,7 +364,8 @@ pub fn odd_frames() -> Vec<Vec<u8>> {
 /// The numbers of the links that can be decoded and can hold both versions of IP.
 pub const LINKS: [u32; 8] = [0, 1, 12, 14, 101, 108, 113, 276];
 
-/// How much of each packet is in `snapped.pcap`: an Ethernet, an IPv4 and a TCP header, and twelve bytes of options.
+/// How much of each packet is in `snapped.pcap`: an Ethernet, an IPv4 and a TCP header, and twelve
+/// bytes of options.
 pub const SNAPPED: usize = 66;
 
 /// Files by name: what tests read, tshark is asked about, and fuzzing starts from.
@@ -346,13 +405,18 @@ pub fn files() -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Two sections of different byte order. The first has interfaces with clocks of their own and blocks that are not for us; the second an
-/// obsolete block and one without a time.
+/// Two sections of different byte order. The first has interfaces with clocks of their own and
+/// blocks that are not for us; the second an obsolete block and one without a time.
 pub fn sections() -> Vec<u8> {
     let packets = packets();
     let (one, two) = (Order::Little, Order::Big);
     let mut file = section(one);
-    let nanoseconds = [option(one, 2, b"eth0"), option(one, 9, &[9]), option(one, 0, &[])].concat();
+    let nanoseconds = [
+        option(one, 2, b"eth0"),
+        option(one, 9, &[9]),
+        option(one, 0, &[]),
+    ]
+    .concat();
     file.extend(interface(one, 1, &nanoseconds));
     // Ticks of 2^-20 s, counted from 1.6 billion seconds on.
     let binary = [

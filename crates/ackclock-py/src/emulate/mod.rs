@@ -1,4 +1,5 @@
-//! What the emulator needs of Python: a program that becomes a host, a look at this machine, and runs in real time.
+//! What the emulator needs of Python: a program that becomes a host, a look at this machine, and
+//! runs in real time.
 
 #[cfg(target_os = "linux")]
 pub mod runs;

@@ -21,7 +21,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 fn scenarios_of(points: &[String], folder: &str) -> PyResult<Vec<Scenario>> {
-    points.iter().map(|tree| scenario_of(tree, folder)).collect()
+    points
+        .iter()
+        .map(|tree| scenario_of(tree, folder))
+        .collect()
 }
 
 fn device_of(name: &str) -> PyResult<DeviceChoice> {
@@ -61,15 +64,21 @@ pub fn prepare_emulation(
         captures: false,
     };
     // Hosts end with the thread that has started them.
-    let checked = py
-        .detach(|| std::thread::scope(|scope| scope.spawn(|| emulation::check(&scenarios, &options)).join()));
+    let checked = py.detach(|| {
+        std::thread::scope(|scope| {
+            scope
+                .spawn(|| emulation::check(&scenarios, &options))
+                .join()
+        })
+    });
     let machine = checked
         .map_err(|_| PyRuntimeError::new_err("the emulator has panicked"))?
         .map_err(raised)?;
     serde_json::to_string(&machine).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// Runs every replicate of every point, so many `side_by_side`. Ctrl-C stops and returns what there is, `complete` false.
+/// Runs every replicate of every point, so many `side_by_side`. Ctrl-C stops and returns what there
+/// is, `complete` false.
 #[pyfunction]
 #[pyo3(signature = (points, folder, output, host_command, *, device, pcap, side_by_side, progress, take))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -105,7 +114,9 @@ pub fn emulate<'py>(
         }
     };
     let stop = || state.stop.store(true, Ordering::Relaxed);
-    let done = watch(py, stop, tell, || run_all(&jobs, &options, side_by_side, &state))?;
+    let done = watch(py, stop, tell, || {
+        run_all(&jobs, &options, side_by_side, &state)
+    })?;
     let result = PyDict::new(py);
     result.set_item("complete", done.complete)?;
     result.set_item("failure", done.failure)?;
@@ -117,7 +128,8 @@ pub fn emulate<'py>(
 /// What the threads that run and the one that watches share.
 struct State {
     shared: Mutex<Shared>,
-    /// Held while hosts are started: that takes the processors from runs that are under way, and from their first probes.
+    /// Held while hosts are started: that takes the processors from runs that are under way, and
+    /// from their first probes.
     starting: Mutex<()>,
     /// All runs are to end soon.
     stop: AtomicBool,
@@ -150,7 +162,10 @@ impl State {
             }),
             starting: Mutex::new(()),
             stop: AtomicBool::new(false),
-            total_s: jobs.iter().map(|job| job.scenario.duration.as_seconds()).sum(),
+            total_s: jobs
+                .iter()
+                .map(|job| job.scenario.duration.as_seconds())
+                .sum(),
         }
     }
 
@@ -213,11 +228,22 @@ fn run_all(jobs: &[Job<'_>], options: &Options, side_by_side: NonZeroUsize, stat
             scope.spawn(|| run_some(jobs, options, state, &next, &outcomes));
         }
     });
-    gathered(outcomes.into_inner().unwrap_or_else(PoisonError::into_inner))
+    gathered(
+        outcomes
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner),
+    )
 }
 
-/// Carries out runs that nobody has begun, until there is none or one has failed. Others that are under way come to their end.
-fn run_some(jobs: &[Job<'_>], options: &Options, state: &State, next: &AtomicUsize, outcomes: &Outcomes) {
+/// Carries out runs that nobody has begun, until there is none or one has failed. Others that are
+/// under way come to their end.
+fn run_some(
+    jobs: &[Job<'_>],
+    options: &Options,
+    state: &State,
+    next: &AtomicUsize,
+    outcomes: &Outcomes,
+) {
     loop {
         let number = next.fetch_add(1, Ordering::Relaxed);
         if number >= jobs.len() || state.stop.load(Ordering::Relaxed) {
@@ -232,7 +258,8 @@ fn run_some(jobs: &[Job<'_>], options: &Options, state: &State, next: &AtomicUsi
             }
             emulation::start(job, options)
         };
-        let outcome = started.and_then(|hosts| hosts.run(job, options, &mut Watching { state, number }));
+        let outcome =
+            started.and_then(|hosts| hosts.run(job, options, &mut Watching { state, number }));
         let run = &mut state.shared().runs[number];
         run.rate_bit_per_s = 0.0;
         if outcome.is_err() {

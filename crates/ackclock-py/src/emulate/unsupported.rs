@@ -20,6 +20,9 @@ pub fn prepare_emulation(
 
 #[pyfunction]
 #[pyo3(signature = (*_arguments, **_options))]
-pub fn emulate(_arguments: &Bound<'_, PyTuple>, _options: Option<&Bound<'_, PyDict>>) -> PyResult<()> {
+pub fn emulate(
+    _arguments: &Bound<'_, PyTuple>,
+    _options: Option<&Bound<'_, PyDict>>,
+) -> PyResult<()> {
     Err(lacking())
 }

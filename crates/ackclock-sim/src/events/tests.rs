@@ -7,12 +7,18 @@ fn agrees_with_a_sorted_set(aheads: &[(u64, bool)], scale: u64) {
     let (mut queue, mut model) = (EventQueue::default(), BTreeSet::new());
     let mut now = 0;
     for (serial, &(ahead, pop)) in aheads.iter().enumerate() {
-        let event = (now + ahead % scale, serial as u32 % 7 * 1000 + serial as u32);
+        let event = (
+            now + ahead % scale,
+            serial as u32 % 7 * 1000 + serial as u32,
+        );
         queue.push(Time::from_nanos(event.0), event.1);
         model.insert(event);
         if pop {
             let expected = model.pop_first().unwrap();
-            assert_eq!(queue.pop(), Some((Time::from_nanos(expected.0), expected.1)));
+            assert_eq!(
+                queue.pop(),
+                Some((Time::from_nanos(expected.0), expected.1))
+            );
             now = expected.0;
         }
         assert_eq!(queue.len(), model.len());

@@ -6,8 +6,8 @@ use ackclock_core::packet::{Ecn, FlowId, Options, Packet, PacketId, PacketKind, 
 use ackclock_core::rate_control::Arrived;
 use ackclock_core::units::{Bytes, Time};
 
-/// The endpoints. Which they are is asked several times for each packet, so it is a number of its own to
-/// compare with zero, where the compiler would hide it in the spare values of a field.
+/// The endpoints. Which they are is asked several times for each packet, so it is a number of its
+/// own to compare with zero, where the compiler would hide it in the spare values of a field.
 #[derive(Debug)]
 #[repr(u8)]
 pub enum Protocol {
@@ -80,8 +80,8 @@ impl Datagrams {
     }
 }
 
-/// A UDP sender and receiver under rate control. Its methods are kept out of line and marked as rare, so
-/// that they do not lengthen the path of a TCP segment.
+/// A UDP sender and receiver under rate control. Its methods are kept out of line and marked as
+/// rare, so that they do not lengthen the path of a TCP segment.
 #[derive(Debug)]
 pub struct Controlled {
     /// Sends datagrams.

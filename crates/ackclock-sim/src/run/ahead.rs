@@ -2,9 +2,9 @@
 //!
 //! A hop after which only one flow's own hops or endpoint follow, and that endpoint, can be seen by
 //! nobody else until the next sampling time, the *horizon*. What happens there up to the horizon is
-//! carried out at once, each step at its own scheduled time. So a dumbbell with access links costs two
-//! events per data packet, one at each shared hop, and the tables are the same to the bit. A traced
-//! run, which must report steps in order, does not work ahead.
+//! carried out at once, each step at its own scheduled time. So a dumbbell with access links costs
+//! two events per data packet, one at each shared hop, and the tables are the same to the bit. A
+//! traced run, which must report steps in order, does not work ahead.
 
 use super::Run;
 use crate::trace::Trace;
@@ -44,7 +44,11 @@ impl Clock {
     /// Up to when packets may be taken out of a hop.
     #[inline(always)]
     pub(super) const fn until(&self, hop: &Hop) -> Time {
-        if hop.is_private() { self.ahead } else { self.now }
+        if hop.is_private() {
+            self.ahead
+        } else {
+            self.now
+        }
     }
 }
 

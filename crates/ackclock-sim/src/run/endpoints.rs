@@ -1,5 +1,5 @@
-//! The endpoints' part of the event loop: packets delivered to them, packets they send, and when they
-//! want to be woken.
+//! The endpoints' part of the event loop: packets delivered to them, packets they send, and when
+//! they want to be woken.
 
 use super::Run;
 use super::leg::Leg;
@@ -81,7 +81,8 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// [`Run::pump_sender`], but if there is only one packet, it is returned and yet to begin its route.
+    /// [`Run::pump_sender`], but if there is only one packet, it is returned and yet to begin its
+    /// route.
     #[inline(always)]
     fn send(&mut self, flow: usize, at: Time) -> Option<PacketId> {
         let (mut last, mut several) = (None, false);
@@ -98,8 +99,8 @@ impl<T: Trace> Run<T> {
         last
     }
 
-    /// Puts a packet sent at `at` into its first hop, where it waits for [`Run::work`]: those sent with
-    /// it enter the hop before it leaves.
+    /// Puts a packet sent at `at` into its first hop, where it waits for [`Run::work`]: those sent
+    /// with it enter the hop before it leaves.
     #[inline(never)]
     fn begin_route(&mut self, flow: usize, at: Time, id: PacketId) {
         self.record_endpoint(at, Step::Send, id);

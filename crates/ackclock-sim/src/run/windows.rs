@@ -1,15 +1,16 @@
 //! Windows of time: with many flows, work is done flow by flow and not event by event.
 //!
-//! With ten thousand flows the next event is nearly always another flow's, whose state is in no cache
-//! of the processor. But what leaves the last hop that others can see concerns its flow alone until it
-//! comes to the next such hop, and that is never sooner than the propagation delay it has just begun.
-//! So time is cut into windows no longer than the least such delay (conservative lookahead: Chandy and
-//! Misra, IEEE TSE 5(5), 1979). At a window's beginning most packets that will come to a shared hop in
-//! it are known: they are taken out of private hops, put in order, and pass the shared hops one after
-//! the other. What follows is deferred to the window's end, and then done flow by flow.
+//! With ten thousand flows the next event is nearly always another flow's, whose state is in no
+//! cache of the processor. But what leaves the last hop that others can see concerns its flow alone
+//! until it comes to the next such hop, and that is never sooner than the propagation delay it has
+//! just begun. So time is cut into windows no longer than the least such delay (conservative
+//! lookahead: Chandy and Misra, IEEE TSE 5(5), 1979). At a window's beginning most packets that
+//! will come to a shared hop in it are known: they are taken out of private hops, put in order, and
+//! pass the shared hops one after the other. What follows is deferred to the window's end, and then
+//! done flow by flow.
 //!
-//! The order at shared hops, and of what happens to one flow, is that of a run without windows. Only
-//! what two flows do out of each other's sight changes places.
+//! The order at shared hops, and of what happens to one flow, is that of a run without windows.
+//! Only what two flows do out of each other's sight changes places.
 
 use super::leg::Leg;
 use super::{QUESTION_EVERY, Run, Supervisor};
@@ -85,7 +86,8 @@ impl Windows {
         let shared = slots[..first_private].iter();
         let followed = shared.filter(|slot| slot.hop.is_private());
         let longest = followed.map(|slot| slot.hop.delay()).min();
-        let longest = longest.filter(|delay| *delay > Span::ZERO && routes.flows() >= MANY_FLOWS && !traced);
+        let longest =
+            longest.filter(|delay| *delay > Span::ZERO && routes.flows() >= MANY_FLOWS && !traced);
         Windows {
             longest: longest.unwrap_or_default(),
             length: longest.unwrap_or_default(),
@@ -216,11 +218,16 @@ impl<T: Trace> Run<T> {
     fn take_turns(&mut self) {
         let mut waiting = std::mem::take(&mut self.windows.waiting);
         let flow = |one: &Waiting| one.leg.flow();
-        self.windows.by_flow.sort(&mut waiting, self.flows.len(), flow);
+        self.windows
+            .by_flow
+            .sort(&mut waiting, self.flows.len(), flow);
         for (number, one) in waiting.iter().enumerate() {
-            self.windows
-                .prefetch
-                .fetch(&waiting[number..], &self.slots, &self.flows, &self.packets);
+            self.windows.prefetch.fetch(
+                &waiting[number..],
+                &self.slots,
+                &self.flows,
+                &self.packets,
+            );
             self.travel(one.at, one.id, one.leg.next());
             self.work();
         }
@@ -271,8 +278,8 @@ impl<T: Trace> Run<T> {
         slot.wake.take(time).then_some(hop)
     }
 
-    /// Takes the next packet that leaves a hop within the window; `false` if there is none. Not beyond
-    /// the horizon: the sampler wants to find it in its hop.
+    /// Takes the next packet that leaves a hop within the window; `false` if there is none. Not
+    /// beyond the horizon: the sampler wants to find it in its hop.
     fn take_coming(&mut self, hop: Target) -> bool {
         let last = Time::from_nanos(self.clock.window_end.as_nanos() - 1).min(self.clock.horizon);
         let slot = &mut self.slots[hop as usize];

@@ -47,7 +47,8 @@ start = ["0 s", "1 s"]
 access_delay = ["0 ms", "18 ms"]
 "#;
 
-/// A download and three uploads in a cell of 802.11e; the acknowledgements have a class of their own.
+/// A download and three uploads in a cell of 802.11e; the acknowledgements have a class of their
+/// own.
 pub const CELL: &str = r#"
 schema = 1
 name = "cell"

@@ -3,7 +3,8 @@
 use std::fs::File;
 use std::io::{self, Write};
 
-/// A file or a pipe, if anybody wants the data. A file keeps what is in it until something arrives: perhaps nobody answers.
+/// A file or a pipe, if anybody wants the data. A file keeps what is in it until something arrives:
+/// perhaps nobody answers.
 #[derive(Debug)]
 pub(super) struct Output {
     data: Option<File>,

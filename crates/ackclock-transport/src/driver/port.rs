@@ -1,4 +1,5 @@
-//! A UDP socket that takes and gives many datagrams at once (GSO, GRO, recvmmsg), never cut by IP, with their ECN bits.
+//! A UDP socket that takes and gives many datagrams at once (GSO, GRO, recvmmsg), never cut by IP,
+//! with their ECN bits.
 
 use crate::background::Background;
 use ackclock_core::packet::Ecn;
@@ -11,7 +12,8 @@ use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Asked for, so that what arrives while something else runs is kept; the system gives less if it must (`net.core.rmem_max`).
+/// Asked for, so that what arrives while something else runs is kept; the system gives less if it
+/// must (`net.core.rmem_max`).
 const BUFFER: usize = 1 << 22;
 /// The largest datagram there is, and so what the system may put together (GRO).
 const LARGEST: usize = 1 << 16;
@@ -47,7 +49,8 @@ impl fmt::Debug for Port {
 }
 
 impl Port {
-    /// A socket at that address; port 0 for any. Keeps a capture of all that is sent and received there, if `capture` is a file.
+    /// A socket at that address; port 0 for any. Keeps a capture of all that is sent and received
+    /// there, if `capture` is a file.
     ///
     /// # Errors
     /// Those of making the socket and writing to the file.
@@ -89,7 +92,8 @@ impl Port {
         self.send_batch(now, ecn)
     }
 
-    /// As [`Port::send_all`], but the last of it may wait for what comes next, or for [`Port::send_all`], to leave in one call with it.
+    /// As [`Port::send_all`], but the last of it may wait for what comes next, or for
+    /// [`Port::send_all`], to leave in one call with it.
     pub fn gather(
         &mut self,
         now: Time,
@@ -130,12 +134,25 @@ impl Port {
     }
 
     /// Sends one datagram.
-    pub fn send(&mut self, now: Time, to: SocketAddr, ecn: bool, datagram: &[u8]) -> io::Result<()> {
+    pub fn send(
+        &mut self,
+        now: Time,
+        to: SocketAddr,
+        ecn: bool,
+        datagram: &[u8],
+    ) -> io::Result<()> {
         self.put(now, to, ecn, datagram, datagram.len())
     }
 
     /// What the system does not take is lost, as if on the way: only a count tells.
-    fn put(&mut self, now: Time, to: SocketAddr, ecn: bool, bytes: &[u8], segment: usize) -> io::Result<()> {
+    fn put(
+        &mut self,
+        now: Time,
+        to: SocketAddr,
+        ecn: bool,
+        bytes: &[u8],
+        segment: usize,
+    ) -> io::Result<()> {
         let source = Some(self.local.ip()).filter(|ip| !ip.is_unspecified());
         let transmit = Transmit {
             destination: to,
@@ -162,7 +179,8 @@ impl Port {
             .try_for_each(|datagram| self.keep(now, local, to, ecn, datagram))
     }
 
-    /// Hands on all datagrams that are there: where each came from, whether it is marked (CE), its bytes.
+    /// Hands on all datagrams that are there: where each came from, whether it is marked (CE), its
+    /// bytes.
     pub fn receive(
         &mut self,
         now: impl Fn() -> Time,
@@ -183,7 +201,10 @@ impl Port {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let count = {
             let mut slices = buffers.each_mut().map(|buffer| IoSliceMut::new(buffer));
-            match self.state.recv((&self.socket).into(), &mut slices, &mut metas) {
+            match self
+                .state
+                .recv((&self.socket).into(), &mut slices, &mut metas)
+            {
                 Ok(count) => count,
                 // Nothing is there; or an ICMP message has come, which anybody can send.
                 Err(_) => return Ok(()),
@@ -227,7 +248,8 @@ impl Port {
         Ok(())
     }
 
-    /// Closes the capture. What could not be sent: how many datagrams, and the system's last word on them.
+    /// Closes the capture. What could not be sent: how many datagrams, and the system's last word
+    /// on them.
     ///
     /// # Errors
     /// Those of writing the capture.

@@ -1,4 +1,5 @@
-//! What sessions come to, in the laboratory's tables. Times count from the start of the program that waits or asks.
+//! What sessions come to, in the laboratory's tables. Times count from the start of the program
+//! that waits or asks.
 
 use crate::bursts::Bursts;
 use crate::session::{Receiver, ReceiverReport, Sender, SenderReport};
@@ -22,7 +23,8 @@ pub struct SessionStatus {
     pub allowed_bit_per_s: f64,
     /// The smoothed round-trip time; not a number if not known.
     pub rtt_s: f64,
-    /// Of the packets sent so far, the share that is held lost, or of a receiver that has not arrived.
+    /// Of the packets sent so far, the share that is held lost, or of a receiver that has not
+    /// arrived.
     pub loss: f64,
     /// Payload so far, bytes.
     pub payload: u64,
@@ -130,7 +132,13 @@ pub fn sender_tables(report: Option<&SenderReport>, ended: Time) -> Vec<(&'stati
     };
     let (state, counts) = (&report.state, &report.statistics);
     let measured = ended.since(report.opened);
-    let rtt = |value: f64| if counts.rtt_samples > 0 { value } else { f64::NAN };
+    let rtt = |value: f64| {
+        if counts.rtt_samples > 0 {
+            value
+        } else {
+            f64::NAN
+        }
+    };
     let row = FlowRow {
         flow: FLOW,
         control: report.control,
@@ -173,7 +181,11 @@ fn bursts(counted: &Bursts) -> Table {
 }
 
 /// Table `flows` of a receiver.
-pub fn receiver_tables(report: &ReceiverReport, control: &str, is_ipv6: bool) -> Vec<(&'static str, Table)> {
+pub fn receiver_tables(
+    report: &ReceiverReport,
+    control: &str,
+    is_ipv6: bool,
+) -> Vec<(&'static str, Table)> {
     let arrived = &report.arrived;
     let headers = if is_ipv6 { 48 } else { 28 } * arrived.packets;
     let mut flows = FlowRow::table();

@@ -5,8 +5,8 @@ use crate::keys::{SessionKeys, SharedKey};
 use crate::log::ArrivedNonces;
 use crate::replay::ReplayWindow;
 use crate::wire::{
-    self, Acknowledgement, ControlName, Cookie, Data, Envelope, FIRST_OF_OTHERS, Hello, Kind, Message, Nonce,
-    Report, Start, Stop, StopReason,
+    self, Acknowledgement, ControlName, Cookie, Data, Envelope, FIRST_OF_OTHERS, Hello, Kind,
+    Message, Nonce, Report, Start, Stop, StopReason,
 };
 use ackclock_core::datagram::{DatagramReceiver, DatagramReceiverStatistics};
 use ackclock_core::rate_control::{Arrived, Feedback, RateContext, RateControlKind};
@@ -15,7 +15,8 @@ use ackclock_core::streams::Streams;
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use std::net::SocketAddr;
 
-/// Without data for so long, the receiver asks again: its address may have changed on the way, and the sender has to hear from the new one.
+/// Without data for so long, the receiver asks again: its address may have changed on the way, and
+/// the sender has to hear from the new one.
 const ASK_AGAIN: Span = Span::from_millis(3_000);
 
 /// What a receiver is told before it opens a session.
@@ -27,16 +28,19 @@ pub struct ReceiverSettings {
     pub sender: SocketAddr,
     /// The rate control it asks for.
     pub control: Selection<RateControlKind>,
-    /// Payload of a full packet, as far as the receiver knows: what its half of the control reckons with.
+    /// Payload of a full packet, as far as the receiver knows: what its half of the control reckons
+    /// with.
     pub payload: Bytes,
-    /// No faster, all headers counted; by default [`MOST`](super::MOST) from anywhere but this host.
+    /// No faster, all headers counted; by default [`MOST`](super::MOST) from anywhere but this
+    /// host.
     pub most: Option<BitRate>,
     /// How long it tries to open the session.
     pub wait: Span,
 }
 
-/// The receiving side. [`Receiver::handle_datagram`] takes what comes, [`Receiver::poll_transmit`] gives what is to be sent,
-/// [`Receiver::poll_timeout`] says when to ask it again. All that is sent goes to the sender's address.
+/// The receiving side. [`Receiver::handle_datagram`] takes what comes, [`Receiver::poll_transmit`]
+/// gives what is to be sent, [`Receiver::poll_timeout`] says when to ask it again. All that is sent
+/// goes to the sender's address.
 #[derive(Debug)]
 pub struct Receiver {
     key: SharedKey,
@@ -67,7 +71,8 @@ struct Session {
     other_numbers: ReplayWindow,
     nonces: ArrivedNonces,
     next_feedback: u64,
-    /// When the first packet arrived and the last one did, and the longest of the last two gaps between packets.
+    /// When the first packet arrived and the last one did, and the longest of the last two gaps
+    /// between packets.
     begun: Option<Time>,
     last: Time,
     gaps: [Span; 2],
@@ -141,8 +146,15 @@ impl Receiver {
         }
     }
 
-    /// A datagram has come; `marked` says whether with Congestion Experienced. Its payload is appended to `payload`, if it brings any.
-    pub fn handle_datagram(&mut self, now: Time, datagram: &[u8], marked: bool, payload: &mut Vec<u8>) {
+    /// A datagram has come; `marked` says whether with Congestion Experienced. Its payload is
+    /// appended to `payload`, if it brings any.
+    pub fn handle_datagram(
+        &mut self,
+        now: Time,
+        datagram: &[u8],
+        marked: bool,
+        payload: &mut Vec<u8>,
+    ) {
         let Ok(envelope) = Envelope::open(datagram) else {
             self.ignored.malformed += 1;
             return;
@@ -213,12 +225,20 @@ impl Receiver {
         marked: bool,
         payload: &mut Vec<u8>,
     ) {
-        let Some(session) = &mut self.session else { return };
+        let Some(session) = &mut self.session else {
+            return;
+        };
         match envelope.message() {
-            Ok(Message::Data(_)) if self.stopping.is_some_and(|stopping| stopping.repeated.is_some()) => {
+            Ok(Message::Data(_))
+                if self
+                    .stopping
+                    .is_some_and(|stopping| stopping.repeated.is_some()) =>
+            {
                 self.ignored.unexpected += 1; // nobody wants it any more
             }
-            Ok(Message::Data(data)) => self.handle_data(now, envelope.number, &data, length, marked, payload),
+            Ok(Message::Data(data)) => {
+                self.handle_data(now, envelope.number, &data, length, marked, payload)
+            }
             Ok(Message::Challenge(challenge)) => {
                 session.cookie = challenge.cookie;
                 self.asking = Repeated::from(now);
@@ -239,7 +259,9 @@ impl Receiver {
         marked: bool,
         payload: &mut Vec<u8>,
     ) {
-        let Some(session) = &mut self.session else { return };
+        let Some(session) = &mut self.session else {
+            return;
+        };
         session.nonces.insert(sequence, data.nonce);
         if session.begun.is_some() {
             session.gaps = [session.gaps[1], now - session.last];
@@ -254,7 +276,8 @@ impl Receiver {
         payload.extend_from_slice(data.payload);
         let arrived = Arrived {
             sequence,
-            // Of no use but as differences and to be sent back; one that is out of range is the last there is.
+            // Of no use but as differences and to be sent back; one that is out of range is the
+            // last there is.
             sent_at: Time::from_nanos(data.sent_us.saturating_mul(1000)),
             length: Bytes(data.payload.len() as u64),
             rtt: Some(Span::from_micros(u64::from(data.rtt_us)))
@@ -265,7 +288,9 @@ impl Receiver {
     }
 
     fn handle_stop(&mut self, now: Time, stop: &Stop) {
-        let asked = self.stopping.is_some_and(|stopping| stopping.repeated.is_some());
+        let asked = self
+            .stopping
+            .is_some_and(|stopping| stopping.repeated.is_some());
         if stop.reason == StopReason::Confirmed {
             if asked {
                 self.ending = self.stopping.map(|stopping| stopping.ending);
@@ -295,7 +320,8 @@ impl Receiver {
         });
     }
 
-    /// Appends the next datagram that is due to `output`, and says where it goes; `None` if none is.
+    /// Appends the next datagram that is due to `output`, and says where it goes; `None` if none
+    /// is.
     pub fn poll_transmit(&mut self, now: Time, output: &mut Vec<u8>) -> Option<SocketAddr> {
         if self.ending.is_some() {
             return None;
@@ -333,7 +359,9 @@ impl Receiver {
         let Some(session) = &mut self.session else {
             let is_due = self.stopping.is_none() && self.asking.take(now);
             if is_due {
-                let hello = Message::Hello(Hello { client: self.client });
+                let hello = Message::Hello(Hello {
+                    client: self.client,
+                });
                 wire::write(&hello, 0, FIRST_OF_OTHERS, self.key.opening(), output);
             }
             return is_due;
@@ -346,10 +374,16 @@ impl Receiver {
         let stops = repeated.is_some_and(|stop| stop.said < STOPS && stop.take(now));
         let (message, key) = if std::mem::take(&mut session.confirm) {
             let reason = StopReason::Confirmed;
-            (Message::Stop(Stop { reason, packets: 0 }), &session.keys.feedback)
+            (
+                Message::Stop(Stop { reason, packets: 0 }),
+                &session.keys.feedback,
+            )
         } else if stops {
             let reason = StopReason::Asked;
-            (Message::Stop(Stop { reason, packets: 0 }), &session.keys.feedback)
+            (
+                Message::Stop(Stop { reason, packets: 0 }),
+                &session.keys.feedback,
+            )
         } else if !is_stopping && self.stopping.is_none() && self.asking.take(now) {
             let start = Start {
                 client: self.client,
@@ -426,7 +460,10 @@ impl Receiver {
     pub fn report(&self) -> ReceiverReport {
         ReceiverReport {
             begun: self.session.as_ref().and_then(|session| session.begun),
-            last: self.session.as_ref().map_or(Time::ZERO, |session| session.last),
+            last: self
+                .session
+                .as_ref()
+                .map_or(Time::ZERO, |session| session.last),
             arrived: self.arrived,
             statistics: *self.datagrams.statistics(),
         }
@@ -439,14 +476,17 @@ impl Receiver {
 }
 
 impl Session {
-    /// How long there may be no data: three of the longest gap there was of late, but not less than [`SILENCE`].
+    /// How long there may be no data: three of the longest gap there was of late, but not less than
+    /// [`SILENCE`].
     fn patience(&self) -> Span {
         SILENCE.max(self.gaps[0].max(self.gaps[1]) * 3)
     }
 
     /// Feedback as it is written: claiming what can be shown.
     fn told(&self, feedback: &Feedback, Bytes(delivered): Bytes) -> Message<'static> {
-        let (vector, nonces) = self.nonces.claim(feedback.sequence, feedback.received.bits | 1);
+        let (vector, nonces) = self
+            .nonces
+            .claim(feedback.sequence, feedback.received.bits | 1);
         let arrived = Acknowledgement {
             sequence: feedback.sequence,
             echo_us: super::micros(feedback.echo),

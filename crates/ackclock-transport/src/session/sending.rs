@@ -26,25 +26,30 @@ pub struct SenderSettings {
     pub key: SharedKey,
     /// The rate controls that are offered; the receiver names one.
     pub controls: Vec<Selection<RateControlKind>>,
-    /// Never faster, all headers counted; by default [`MOST`](super::MOST) to anywhere but this host.
+    /// Never faster, all headers counted; by default [`MOST`](super::MOST) to anywhere but this
+    /// host.
     pub most: Option<BitRate>,
-    /// Payload of a full packet, at most [`wire::LONGEST_PAYLOAD`]; timers, bursts and chance delays. Sizes of headers and answers are those of the format.
+    /// Payload of a full packet, at most [`wire::LONGEST_PAYLOAD`]; timers, bursts and chance
+    /// delays. Sizes of headers and answers are those of the format.
     pub datagrams: DatagramParameters,
-    /// How late a packet may leave without losing its turn, beyond a tick: how long the system may keep the sender from running.
+    /// How late a packet may leave without losing its turn, beyond a tick: how long the system may
+    /// keep the sender from running.
     pub catch_up: Span,
-    /// Whether the tick is a choice, and is halved until two fit into a round trip where a control keeps bursts within one; not where it stands for the timer
-    /// of another system.
+    /// Whether the tick is a choice, and is halved until two fit into a round trip where a control
+    /// keeps bursts within one; not where it stands for the timer of another system.
     pub finer_ticks: bool,
     /// All randomness but that of secrets.
     pub streams: Streams,
     /// What the names of its streams begin with: `flow/NAME/INSTANCE` of a scenario's flow.
     pub place: String,
-    /// Whether receivers with any address are served; otherwise those of this host and of private networks.
+    /// Whether receivers with any address are served; otherwise those of this host and of private
+    /// networks.
     pub anywhere: bool,
 }
 
-/// The sending side. [`Sender::handle_datagram`] takes what comes, [`Sender::poll_transmit`] gives what is to be sent,
-/// [`Sender::poll_timeout`] says when to ask it again. It has one session in its life.
+/// The sending side. [`Sender::handle_datagram`] takes what comes, [`Sender::poll_transmit`] gives
+/// what is to be sent, [`Sender::poll_timeout`] says when to ask it again. It has one session in
+/// its life.
 #[derive(Debug)]
 pub struct Sender {
     settings: SenderSettings,
@@ -100,9 +105,15 @@ impl Sender {
         }
     }
 
-    /// A datagram has come from that address. If there is an answer to it, puts that into `answer`, whose content is replaced: it goes to where
-    /// the datagram came from.
-    pub fn handle_datagram(&mut self, now: Time, from: SocketAddr, datagram: &[u8], answer: &mut Vec<u8>) {
+    /// A datagram has come from that address. If there is an answer to it, puts that into `answer`,
+    /// whose content is replaced: it goes to where the datagram came from.
+    pub fn handle_datagram(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        datagram: &[u8],
+        answer: &mut Vec<u8>,
+    ) {
         answer.clear();
         let Ok(envelope) = Envelope::open(datagram) else {
             self.ignored.malformed += 1;
@@ -118,7 +129,14 @@ impl Sender {
             .as_mut()
             .filter(|session| session.connection == envelope.connection)
         {
-            session.handle_datagram(now, from, &envelope, &self.cookies, &mut self.ignored, answer);
+            session.handle_datagram(
+                now,
+                from,
+                &envelope,
+                &self.cookies,
+                &mut self.ignored,
+                answer,
+            );
             self.ending = session.ending();
         } else {
             self.ignored.foreign += 1;
@@ -126,7 +144,13 @@ impl Sender {
     }
 
     /// HELLO and START, of which nobody need have heard before.
-    fn handle_opening(&mut self, now: Time, from: SocketAddr, envelope: &Envelope<'_>, answer: &mut Vec<u8>) {
+    fn handle_opening(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        envelope: &Envelope<'_>,
+        answer: &mut Vec<u8>,
+    ) {
         if !envelope.is_sealed_with(self.settings.key.opening()) {
             self.ignored.unauthenticated += 1;
             return;
@@ -135,7 +159,13 @@ impl Sender {
             Ok(Message::Hello(hello)) => {
                 let (connection, cookie) = self.cookies.offer(now, from, &hello.client);
                 let key = self.settings.key.opening();
-                wire::write(&Message::Cookie(cookie), connection, FIRST_OF_OTHERS, key, answer);
+                wire::write(
+                    &Message::Cookie(cookie),
+                    connection,
+                    FIRST_OF_OTHERS,
+                    key,
+                    answer,
+                );
             }
             Ok(Message::Start(start)) => self.handle_start(now, from, envelope, &start, answer),
             _ => self.ignored.malformed += 1,
@@ -179,8 +209,15 @@ impl Sender {
                 .find(|control| control.name == start.control.as_str())
             {
                 Some(control) => {
-                    let session =
-                        OpenSession::open(now, from, envelope, start, &self.settings, control, &self.source);
+                    let session = OpenSession::open(
+                        now,
+                        from,
+                        envelope,
+                        start,
+                        &self.settings,
+                        control,
+                        &self.source,
+                    );
                     self.session = Some(Box::new(session));
                     return;
                 }
@@ -197,8 +234,8 @@ impl Sender {
         );
     }
 
-    /// Appends the next datagram that is due to `output`, and says where it goes; `None` if none is. All that is given for one `now` leaves
-    /// together.
+    /// Appends the next datagram that is due to `output`, and says where it goes; `None` if none
+    /// is. All that is given for one `now` leaves together.
     pub fn poll_transmit(&mut self, now: Time, output: &mut Vec<u8>) -> Option<SocketAddr> {
         let session = self.session.as_mut()?;
         let is_sent = session.poll_transmit(now, &mut self.source, &mut self.nonces, output);

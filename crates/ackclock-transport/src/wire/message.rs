@@ -1,6 +1,8 @@
 //! What each type of datagram says behind its prefix.
 
-use super::{ErrorCode, Fields, Kind, LONGEST, Malformed, Nonce, PREFIX, SHORTEST_DATA, StopReason, TAG};
+use super::{
+    ErrorCode, Fields, Kind, LONGEST, Malformed, Nonce, PREFIX, SHORTEST_DATA, StopReason, TAG,
+};
 
 /// Lengths of the headers, prefix included. Those of DATA may be longer, by padding.
 const HELLO_HEADER: usize = PREFIX + 16;
@@ -36,7 +38,8 @@ pub enum Message<'a> {
     Error(ErrorCode),
 }
 
-/// The receiver asks whether a sender is there. As long as a datagram may be, so that the answer is no amplification.
+/// The receiver asks whether a sender is there. As long as a datagram may be, so that the answer is
+/// no amplification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
     /// The receiver's half of what the keys of the session are made of.
@@ -54,8 +57,8 @@ pub struct Cookie {
     pub cookie: [u8; 16],
 }
 
-/// A cookie within a session, to an address that an authentic datagram came from and that is not the session's. Shorter than any such
-/// datagram.
+/// A cookie within a session, to an address that an authentic datagram came from and that is not
+/// the session's. Shorter than any such datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Challenge {
     /// To be sent back from that address.
@@ -85,12 +88,17 @@ impl ControlName {
     /// `None` if it is longer than 16 bytes or not of lower-case letters, digits and underscores.
     pub fn new(name: &str) -> Option<Self> {
         let mut bytes = [0; 16];
-        bytes.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
+        bytes
+            .get_mut(..name.len())?
+            .copy_from_slice(name.as_bytes());
         Self::from_bytes(bytes)
     }
 
     fn from_bytes(bytes: [u8; 16]) -> Option<Self> {
-        let length = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+        let length = bytes
+            .iter()
+            .position(|byte| *byte == 0)
+            .unwrap_or(bytes.len());
         let known = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_';
         let is_name = length > 0 && bytes[..length].iter().all(known);
         (is_name && bytes[length..].iter().all(|byte| *byte == 0)).then_some(ControlName(bytes))
@@ -98,7 +106,11 @@ impl ControlName {
 
     /// The name.
     pub fn as_str(&self) -> &str {
-        let length = self.0.iter().position(|byte| *byte == 0).unwrap_or(self.0.len());
+        let length = self
+            .0
+            .iter()
+            .position(|byte| *byte == 0)
+            .unwrap_or(self.0.len());
         std::str::from_utf8(&self.0[..length]).unwrap_or("")
     }
 }
@@ -112,11 +124,13 @@ impl std::fmt::Debug for ControlName {
 /// Payload. The number in the prefix is the packet's sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data<'a> {
-    /// When it left, in microseconds of the sender's clock. Means nothing to the receiver but as a difference, and to be sent back.
+    /// When it left, in microseconds of the sender's clock. Means nothing to the receiver but as a
+    /// difference, and to be sent back.
     pub sent_us: u64,
     /// Only who got the packet knows it.
     pub nonce: u32,
-    /// The sender's estimate of the round-trip time in microseconds, 0 for none yet (RFC 5348 section 3.2.1).
+    /// The sender's estimate of the round-trip time in microseconds, 0 for none yet (RFC 5348
+    /// section 3.2.1).
     pub rtt_us: u32,
     /// What the application wrote; none in a packet that only keeps the session alive.
     pub payload: &'a [u8],
@@ -125,7 +139,8 @@ pub struct Data<'a> {
 /// What has arrived, as of the packet that `largest` names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// The packet answered: the one of the largest number that has arrived, or the one that just has.
+    /// The packet answered: the one of the largest number that has arrived, or the one that just
+    /// has.
     pub sequence: u64,
     /// Its `sent_us`.
     pub echo_us: u64,
@@ -135,11 +150,13 @@ pub struct Acknowledgement {
     pub nonces: u32,
     /// Packets that arrived marked (CE) so far, modulo 2^32.
     pub marked: u32,
-    /// How many bits of the vector the sender may go by, at most 64; none if the receiver does the reckoning.
+    /// How many bits of the vector the sender may go by, at most 64; none if the receiver does the
+    /// reckoning.
     pub width: u8,
     /// Bit i: packet `sequence` − i has arrived. Bit 0 is always set, beyond the width no other is.
     pub vector: u64,
-    /// Payload that has arrived so far, in bytes, each packet once. For the sender's tables; its rate does not depend on it.
+    /// Payload that has arrived so far, in bytes, each packet once. For the sender's tables; its
+    /// rate does not depend on it.
     pub delivered: u64,
 }
 
@@ -177,7 +194,8 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Appends the fields to a datagram that begins at `begin`, with padding and payload; the length of its header.
+    /// Appends the fields to a datagram that begins at `begin`, with padding and payload; the
+    /// length of its header.
     pub(super) fn write(&self, begin: usize, output: &mut Vec<u8>) -> usize {
         match self {
             Message::Hello(hello) => {
@@ -259,9 +277,11 @@ impl<'a> Message<'a> {
                 reason: numbered(&StopReason::ALL, |reason| *reason as u32, fields.u32())?,
                 packets: fields.u64(),
             }),
-            Kind::Error | Kind::Data => {
-                Message::Error(numbered(&ErrorCode::ALL, |code| *code as u32, fields.u32())?)
-            }
+            Kind::Error | Kind::Data => Message::Error(numbered(
+                &ErrorCode::ALL,
+                |code| *code as u32,
+                fields.u32(),
+            )?),
         })
     }
 }
@@ -365,7 +385,11 @@ impl Acknowledgement {
         let beyond_width = ack.width < 64 && ack.vector >> ack.width.max(1) != 0;
         let before_first = ack.sequence < 63 && ack.vector >> (ack.sequence + 1) != 0;
         let plausible = ack.vector & 1 == 1 && !beyond_width && !before_first;
-        if plausible { Ok(ack) } else { Err(Malformed::Value) }
+        if plausible {
+            Ok(ack)
+        } else {
+            Err(Malformed::Value)
+        }
     }
 }
 

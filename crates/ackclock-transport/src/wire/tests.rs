@@ -50,14 +50,14 @@ fn message(payload: &[u8]) -> impl Strategy<Value = Message<'_>> {
                 })
             }
         ),
-        (any::<u64>(), any::<u32>(), any::<u32>()).prop_map(move |(sent_us, nonce, rtt_us)| Message::Data(
-            Data {
+        (any::<u64>(), any::<u32>(), any::<u32>()).prop_map(move |(sent_us, nonce, rtt_us)| {
+            Message::Data(Data {
                 sent_us,
                 nonce,
                 rtt_us,
-                payload
-            }
-        )),
+                payload,
+            })
+        }),
         acknowledgement().prop_map(Message::Ack),
         (acknowledgement(), any::<u64>(), any::<u32>()).prop_map(
             |(arrived, receive_byte_per_s, loss_event_rate)| {
@@ -121,7 +121,8 @@ proptest! {
         prop_assert!(written(&Message::Report(report), 1, 0).len() <= length);
     }
 
-    /// A datagram cut off, made longer, or with one bit changed is refused, whatever the bit, before or at its tag.
+    /// A datagram cut off, made longer, or with one bit changed is refused, whatever the bit,
+    /// before or at its tag.
     #[test]
     fn nothing_but_what_was_written_is_authentic(
         message in (0_usize..64).prop_flat_map(|length| message(&PAYLOAD[..length])),
@@ -169,7 +170,9 @@ fn stop() -> Vec<u8> {
 }
 
 fn read(datagram: &[u8]) -> Result<Kind, Malformed> {
-    Envelope::open(datagram)?.message().map(|message| message.kind())
+    Envelope::open(datagram)?
+        .message()
+        .map(|message| message.kind())
 }
 
 /// The bytes, so that nobody changes the format without meaning to.
@@ -211,7 +214,11 @@ fn each_part_of_the_prefix_must_be_right() {
         assert_eq!(with(5, words), Err(Malformed::Header), "{words}");
     }
     assert_eq!(with(16, 0), Err(Malformed::Value), "a number of the stream");
-    assert_eq!(with(PREFIX + 3, 9), Err(Malformed::Unknown), "no such reason");
+    assert_eq!(
+        with(PREFIX + 3, 9),
+        Err(Malformed::Unknown),
+        "no such reason"
+    );
     assert_eq!(read(&stop()[..PREFIX + TAG - 1]), Err(Malformed::Length));
     assert_eq!(read(&[b'A'; LONGEST + 1]), Err(Malformed::Length));
 }

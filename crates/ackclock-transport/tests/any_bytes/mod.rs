@@ -1,4 +1,5 @@
-//! What must hold of any bytes: the fuzz targets try new ones, `tests/corpus.rs` those that were kept.
+//! What must hold of any bytes: the fuzz targets try new ones, `tests/corpus.rs` those that were
+//! kept.
 
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::rate_control::RateControlKind;
@@ -7,20 +8,25 @@ use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::streams::Streams;
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use ackclock_transport::keys::{SessionKeys, SharedKey};
-use ackclock_transport::session::{Receiver, ReceiverSettings, Sender, SenderSettings, Source, Written};
+use ackclock_transport::session::{
+    Receiver, ReceiverSettings, Sender, SenderSettings, Source, Written,
+};
 use ackclock_transport::wire::{self, Envelope, Message, PREFIX, TAG};
 use std::net::SocketAddr;
 
 /// More datagrams than that do not leave at one moment, whatever has come.
 const MOST_AT_ONCE: usize = 10_000;
 
-/// Any bytes as a datagram: they are read or refused, and what is read is what would have been written.
+/// Any bytes as a datagram: they are read or refused, and what is read is what would have been
+/// written.
 pub fn datagram(data: &[u8]) {
     let Ok(envelope) = Envelope::open(data) else {
         return;
     };
     assert!(!envelope.is_sealed_with(SharedKey::public().opening()) || data.len() >= PREFIX + TAG);
-    let Ok(message) = envelope.message() else { return };
+    let Ok(message) = envelope.message() else {
+        return;
+    };
     let mut again = Vec::new();
     let key = SharedKey::public();
     wire::write(
@@ -120,7 +126,8 @@ impl Pair {
 
     fn tell_sender(&mut self, from: SocketAddr, datagram: &[u8]) {
         let mut answer = Vec::new();
-        self.sender.handle_datagram(self.now, from, datagram, &mut answer);
+        self.sender
+            .handle_datagram(self.now, from, datagram, &mut answer);
         assert!(
             answer.len() <= datagram.len(),
             "an answer longer than what it answers"
@@ -138,7 +145,8 @@ impl Pair {
         self.payload.clear();
     }
 
-    /// The bytes with a prefix of that type and a tag that is right: what only somebody with the key can say.
+    /// The bytes with a prefix of that type and a tag that is right: what only somebody with the
+    /// key can say.
     fn sealed(&self, kind: u8, number: u64, body: &[u8]) -> Vec<u8> {
         let (connection, keys) = match &self.keys {
             Some((connection, keys)) => (*connection, Some(keys)),
@@ -196,8 +204,9 @@ fn byte(data: &mut &[u8]) -> u8 {
     take(data, 1).first().copied().unwrap_or(0)
 }
 
-/// Any bytes as the story of a session: time passes, datagrams come, are lost, changed, made up with and without the key. Nothing breaks, nothing is
-/// answered by more than it was, and nothing is sent without end.
+/// Any bytes as the story of a session: time passes, datagrams come, are lost, changed, made up
+/// with and without the key. Nothing breaks, nothing is answered by more than it was, and nothing
+/// is sent without end.
 pub fn session(mut data: &[u8]) {
     let mut pair = Pair::new(byte(&mut data));
     while !data.is_empty() {

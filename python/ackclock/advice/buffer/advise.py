@@ -11,11 +11,25 @@ from typing import Any
 from ackclock import units
 from ackclock.advice.buffer import aqm, effort, models
 from ackclock.advice.buffer.bottleneck import Bottleneck, Rule, bottleneck, rules
-from ackclock.advice.buffer.measures import FEWEST_SAMPLES, MEASURES, MET, MISSED, UNDECIDED, Target, finite_flows
+from ackclock.advice.buffer.measures import (
+    FEWEST_SAMPLES,
+    MEASURES,
+    MET,
+    MISSED,
+    UNDECIDED,
+    Target,
+    finite_flows,
+)
 from ackclock.advice.buffer.search import Stretch, crossing, stretch
 from ackclock.advice.buffer.trials import Outcome, Runs, Setting, Trials, droptail
 from ackclock.errors import InputError, ScenarioError
-from ackclock.folder import RESULT, Contents, refuse_foreign_folder, refuse_unwritable_folder, write_whole
+from ackclock.folder import (
+    RESULT,
+    Contents,
+    refuse_foreign_folder,
+    refuse_unwritable_folder,
+    write_whole,
+)
 from ackclock.result import Result
 from ackclock.run import address
 from ackclock.scenario import Scenario
@@ -33,28 +47,33 @@ RUNS = "runs"
 ADVICE = Contents(
     "buffer recommendation",
     "advice.json",
-    re.compile(rf"advice\.json|trade-off\.(svg|png)|{RUNS}(/[0-9a-f]+(/({RESULT.names.pattern}))?)?"),
+    re.compile(
+        rf"advice\.json|trade-off\.(svg|png)|{RUNS}(/[0-9a-f]+(/({RESULT.names.pattern}))?)?"
+    ),
 )
 
 #: Of the time for which the link is busy, unless told otherwise, where a long flow crosses it.
 UTILISATION = 0.98
 
-# The curve begins at so small a part of the bandwidth-delay product, or where all that wants a larger buffer is met
-# already, and ends at so many of it: rules and saw-tooths lie between. Chosen here.
+# The curve begins at so small a part of the bandwidth-delay product, or where all that wants a
+# larger buffer is met already, and ends at so many of it: rules and saw-tooths lie between. Chosen
+# here.
 _LEAST_PART, _MOST_PRODUCTS = 1 / 64, 2.0
 
-# Where a target is not met even there, it goes on to so many products at most. Chosen here: far beyond every rule.
+# Where a target is not met even there, it goes on to so many products at most. Chosen here: far
+# beyond every rule.
 _FARTHEST_PRODUCTS = 32.0
 
-# What is advised has room up to twice the smallest buffer that does: more adds delay, and hardly any room for traffic
-# that was not described. Chosen here.
+# What is advised has room up to twice the smallest buffer that does: more adds delay, and hardly
+# any room for traffic that was not described. Chosen here.
 _MOST_ROOM = 2.0
 
 # So far beyond the delay that is allowed the curve shows what a larger buffer costs.
 _BEYOND_DELAY = 1.5
 
-# A run that sees fewer of a long flow's saw-teeth than this may begin and end anywhere in one, and replicates, which
-# begin alike, do so at the same place: the interval over them knows nothing of it. Chosen here.
+# A run that sees fewer of a long flow's saw-teeth than this may begin and end anywhere in one, and
+# replicates, which begin alike, do so at the same place: the interval over them knows nothing of
+# it. Chosen here.
 _FEW_SAW_TEETH = 5
 
 # Without any flow under a control there is no product: packets. Chosen here.
@@ -97,25 +116,28 @@ class BufferAdvice:
         hop: Whose buffer it is.
         targets: What was asked for.
         question: The address of what was asked, see `question`.
-        recommended: The buffer that is advised, within those that meet all targets: the geometric middle between the
-            smallest and the largest of them, or twice the smallest, whichever is less. So the same factor is left to
-            either end, up to two; at an end any traffic but the one described would miss a target. None if there is
-            no answer.
+        recommended: The buffer that is advised, within those that meet all targets: the geometric
+            middle between the smallest and the largest of them, or twice the smallest, whichever is
+            less. So the same factor is left to either end, up to two; at an end any traffic but the
+            one described would miss a target. None if there is no answer.
         answer: The smallest buffer that was shown to meet all targets; None if none was.
         below: The next smaller buffer that was tried, which was not shown to.
-        known_from: At least one target is missed for certain up to the packet before; with the answer's size the
-            interval in which the smallest buffer lies.
-        largest: The largest buffer that meets all targets; None if there is no answer, or no end was found.
+        known_from: At least one target is missed for certain up to the packet before; with the
+            answer's size the interval in which the smallest buffer lies.
+        largest: The largest buffer that meets all targets; None if there is no answer, or no end
+            was found.
         binding: The target that the next smaller buffer does not meet.
-        status: `found`; `infeasible` if no drop-tail buffer can meet all targets; `undecided` if some may.
+        status: `found`; `infeasible` if no drop-tail buffer can meet all targets; `undecided` if
+            some may.
         alone: Each target by itself.
-        curve: Drop-tail buffers of the trade-off curve, ascending: its grid, the answer and the next smaller one.
+        curve: Drop-tail buffers of the trade-off curve, ascending: its grid, the answer and the
+            next smaller one.
         every: All that was simulated, drop-tail buffers by size first.
         rules: Of thumb.
         present: The queue as the scenario has it.
         models: What models say.
-        alternatives: Of active queue management, if it was looked for: of each kind the setting that meets all targets,
-            or comes nearest.
+        alternatives: Of active queue management, if it was looked for: of each kind the setting
+            that meets all targets, or comes nearest.
         replicates: In a batch.
         name: The scenario's.
         warnings: What is to be known, a line each.
@@ -160,17 +182,19 @@ def advise_buffer(
     """Says how small a drop-tail buffer may be, and which one to configure.
 
     Args:
-        scenario: Link, flows and round trips; without a sweep. Its replicates are a batch, of which up to four decide.
+        scenario: Link, flows and round trips; without a sweep. Its replicates are a batch, of which
+            up to four decide.
         hop: Whose buffer is searched; by default that of the shared hop whose link is used most.
-        utilisation: The least share of time for which its link is to be busy, `"98 %"`; by default that if a long flow
-            crosses the hop, and none otherwise.
+        utilisation: The least share of time for which its link is to be busy, `"98 %"`; by default
+            that if a long flow crosses the hop, and none otherwise.
         p99_delay: The most that waiting may take for 99 % of the time, `"20 ms"`.
         loss: The largest share of packets that the queue may drop, `"0.1 %"`.
         completion_p95: The most that 95 % of finite transfers may take, `"2 s"`.
-        folder: Where runs are kept, in `RUNS`, so that an interrupted search goes on; by default nowhere.
+        folder: Where runs are kept, in `RUNS`, so that an interrupted search goes on; by default
+            nowhere.
         progress: Is told what is being run, about ten times a second.
-        announce: Is told in a line, before the search begins, how many runs, how much time and disk it will take, from
-            a short trial; or how many runs are kept already.
+        announce: Is told in a line, before the search begins, how many runs, how much time and disk
+            it will take, from a short trial; or how many runs are kept already.
 
     Returns:
         The advice.
@@ -182,12 +206,19 @@ def advise_buffer(
     """
     targets = _targets(utilisation, p99_delay, loss, completion_p95)
     asked_for = question(
-        scenario, hop=hop, utilisation=utilisation, p99_delay=p99_delay, loss=loss, completion_p95=completion_p95
+        scenario,
+        hop=hop,
+        utilisation=utilisation,
+        p99_delay=p99_delay,
+        loss=loss,
+        completion_p95=completion_p95,
     )
     points = scenario.expand()
     if len(points) != 1:
         raise ScenarioError(
-            "unsupported", "sweep", f"has {len(points)} points, and a buffer is sized for one; give a scenario without"
+            "unsupported",
+            "sweep",
+            f"has {len(points)} points, and a buffer is sized for one; give a scenario without",
         )
     scenario = points[0].scenario
     tree = scenario.resolve().tree
@@ -221,7 +252,10 @@ def question(
 
 
 def _targets(
-    utilisation: str | float | None, p99_delay: str | None, loss: str | float | None, completion_p95: str | None
+    utilisation: str | float | None,
+    p99_delay: str | None,
+    loss: str | float | None,
+    completion_p95: str | None,
 ) -> dict[str, Target]:
     """Those that are given, by measure."""
     given = {
@@ -231,7 +265,11 @@ def _targets(
 
 
 def _announce(
-    announce: Callable[[str], None], scenario: Scenario, hop: str | None, targets: int, folder: Path | None
+    announce: Callable[[str], None],
+    scenario: Scenario,
+    hop: str | None,
+    targets: int,
+    folder: Path | None,
 ) -> None:
     """Says how much is going to be done, or what of it is done already."""
     kept = [] if folder is None else list((folder / RUNS).glob(f"*/{RESULT.mark}"))
@@ -272,14 +310,26 @@ def _target(name: str, written: str | float) -> Target:
     try:
         bound = read(written)
     except ValueError:
-        raise InputError("wrong-type", option, f'"{written}" will not do; write for example "{example}"') from None
+        raise InputError(
+            "wrong-type", option, f'"{written}" will not do; write for example "{example}"'
+        ) from None
     if name == "utilisation" and bound > 1:
-        raise InputError("out-of-range", option, f'"{written}" is more than a link can be used; write 100 % at most')
+        raise InputError(
+            "out-of-range",
+            option,
+            f'"{written}" is more than a link can be used; write 100 % at most',
+        )
     if name == "loss" and not 0 <= bound < 1:
-        raise InputError("out-of-range", option, f'"{written}" is no share to be lost; write for example "{example}"')
+        raise InputError(
+            "out-of-range",
+            option,
+            f'"{written}" is no share to be lost; write for example "{example}"',
+        )
     if name != "loss" and bound <= 0:
         raise InputError(
-            "out-of-range", option, f'"{written}" must be more than nothing; write for example "{example}"'
+            "out-of-range",
+            option,
+            f'"{written}" must be more than nothing; write for example "{example}"',
         )
     return Target(measure, bound)
 
@@ -289,14 +339,18 @@ def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> No
     if not targets:
         options = ", ".join(one.option for one in MEASURES.values())
         raise ScenarioError(
-            "missing", "targets", f"there is none, as no long flow crosses {hop.name}; give one of {options}"
+            "missing",
+            "targets",
+            f"there is none, as no long flow crosses {hop.name}; give one of {options}",
         )
     bounds = {target.measure.name: target.bound for target in targets}
     scenario = present.points[0]["scenario"]
     if bounds.get("delay_p99_s", hop.packet_s) < hop.packet_s:
         takes = units.shown(hop.packet_s, "s")
         raise InputError(
-            "contradiction", "p99-delay", f"is less than the {takes} that one packet takes at {hop.name}; allow more"
+            "contradiction",
+            "p99-delay",
+            f"is less than the {takes} that one packet takes at {hop.name}; allow more",
         )
     measured = units.seconds(scenario["duration"]) - units.seconds(scenario["warmup"])
     samples = measured / units.seconds(scenario["sample_interval"])
@@ -307,22 +361,35 @@ def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> No
         names = finite_flows(scenario, hop.name)
         if not names:
             raise InputError(
-                "contradiction", "completion-p95", f"no finite transfer crosses {hop.name}; leave it out, or add one"
+                "contradiction",
+                "completion-p95",
+                f"no finite transfer crosses {hop.name}; leave it out, or add one",
             )
-        least = min((path.round_trip.propagation_s / 2 for path in hop.paths if path.flow in names), default=0.0)
+        least = min(
+            (path.round_trip.propagation_s / 2 for path in hop.paths if path.flow in names),
+            default=0.0,
+        )
         if bounds["completion_p95_s"] <= least:
             half = units.shown(least, "s")
             raise InputError(
-                "contradiction", "completion-p95", f"is no more than the {half} of the way to the receiver; allow more"
+                "contradiction",
+                "completion-p95",
+                f"is no more than the {half} of the way to the receiver; allow more",
             )
 
 
-def _advised(trials: Trials, targets: tuple[Target, ...], tree: dict[str, object], asked_for: str) -> BufferAdvice:
+def _advised(
+    trials: Trials, targets: tuple[Target, ...], tree: dict[str, object], asked_for: str
+) -> BufferAdvice:
     hop, of = trials.hop, droptail(trials.hop)
     present = trials.outcome(Setting("the queue as it is", None))
     thumb = rules(hop)
     said = models.asked(hop, targets)
-    sizes = _sizes(trials, targets, [rule.packets for rule in thumb] + [one.packets for one in said if one.packets])
+    sizes = _sizes(
+        trials,
+        targets,
+        [rule.packets for rule in thumb] + [one.packets for one in said if one.packets],
+    )
     alone = tuple(_alone(trials, target, sizes) for target in targets)
     together = _together(trials, targets, sizes, alone)
     answer = None if together is None else trials.outcome(of(together.low.met))
@@ -335,8 +402,13 @@ def _advised(trials: Trials, targets: tuple[Target, ...], tree: dict[str, object
     tails = sorted(_droptails(trials), key=lambda one: one.setting.size)
     below = None
     if answer is not None:
-        below = next((one for one in reversed(tails) if one.setting.size < answer.setting.size), None)
-    wanted = {*sizes, *(one.setting.size for one in (recommended, answer, below) if one is not None)}
+        below = next(
+            (one for one in reversed(tails) if one.setting.size < answer.setting.size), None
+        )
+    wanted = {
+        *sizes,
+        *(one.setting.size for one in (recommended, answer, below) if one is not None),
+    }
     curve = tuple(one for one in tails if one.setting.size in wanted)
     warnings = _warnings(present, hop, answer or alone[0].best, tree)
     alternatives: tuple[Outcome, ...] = ()
@@ -353,17 +425,23 @@ def _advised(trials: Trials, targets: tuple[Target, ...], tree: dict[str, object
     )  # fmt: skip
 
 
-def _recommended(trials: Trials, targets: tuple[Target, ...], smallest: int, largest: int) -> Outcome:
+def _recommended(
+    trials: Trials, targets: tuple[Target, ...], smallest: int, largest: int
+) -> Outcome:
     """A buffer within those that meet all targets, as `BufferAdvice.recommended` says.
 
-    Where that very one was not shown to, as targets are met nearly, not strictly, from one end to the other, the one
-    that comes nearest of those that were.
+    Where that very one was not shown to, as targets are met nearly, not strictly, from one end to
+    the other, the one that comes nearest of those that were.
     """
     wanted = middle(smallest, largest)
     setting = droptail(trials.hop)(wanted)
     if trials.judge(setting, *targets) == MET:
         return trials.outcome(setting)
-    meets = [one for one in _droptails(trials) if smallest <= one.setting.size <= largest and one.meets_all(targets)]
+    meets = [
+        one
+        for one in _droptails(trials)
+        if smallest <= one.setting.size <= largest and one.meets_all(targets)
+    ]
     return min(meets, key=lambda one: abs(log(one.setting.size / wanted)))
 
 
@@ -372,10 +450,14 @@ def middle(smallest: int, largest: int) -> int:
     return max(smallest, min(round(sqrt(smallest * largest)), int(_MOST_ROOM * smallest), largest))
 
 
-def _warnings(present: Outcome, hop: Bottleneck, shown: Outcome, tree: dict[str, object]) -> list[str]:
+def _warnings(
+    present: Outcome, hop: Bottleneck, shown: Outcome, tree: dict[str, object]
+) -> list[str]:
     warnings = []
     if present.replicates == 1:
-        warnings.append("one replicate: means decide, without an interval; set replicates = 5 or more")
+        warnings.append(
+            "one replicate: means decide, without an interval; set replicates = 5 or more"
+        )
     elif all(len(set(by_replicate.values())) == 1 for by_replicate in present.values.values()):
         warnings.append(
             'all replicates are alike: nothing is drawn; give flows a range, for example start = ["0 s", "1 s"]'
@@ -393,7 +475,9 @@ def _warnings(present: Outcome, hop: Bottleneck, shown: Outcome, tree: dict[str,
             "more than its interval; give a longer one"
         )
     if not hop.is_droptail:
-        warnings.append(f"hops.{hop.name}.queue: is {hop.queue_name}; drop-tail is tried in its place, AQM after it")
+        warnings.append(
+            f"hops.{hop.name}.queue: is {hop.queue_name}; drop-tail is tried in its place, AQM after it"
+        )
     return warnings
 
 
@@ -404,7 +488,11 @@ def _sizes(trials: Trials, targets: tuple[Target, ...], named: list[int]) -> lis
     farthest = ceil(_FARTHEST_PRODUCTS * product)
     delay = next((one.bound for one in targets if one.measure.name == "delay_p99_s"), 0.0)
     named = [one for one in named if one <= farthest]
-    top = ceil(max(_MOST_PRODUCTS * product, min(_BEYOND_DELAY * delay / hop.packet_s, farthest), *named, 4))
+    top = ceil(
+        max(
+            _MOST_PRODUCTS * product, min(_BEYOND_DELAY * delay / hop.packet_s, farthest), *named, 4
+        )
+    )
     bottom = max(1, int(_LEAST_PART * product))
     sizes = [bottom]
     while sizes[-1] * 2 < top:
@@ -417,7 +505,9 @@ def _sizes(trials: Trials, targets: tuple[Target, ...], named: list[int]) -> lis
 
     while sizes[0] > 1 and growing and not open_at(sizes[0], met=False):
         sizes.insert(0, max(1, sizes[0] // 2))
-    while sizes[-1] < farthest and open_at(sizes[-1], met=False) and _overflows(trials, of(sizes[-1])):
+    while (
+        sizes[-1] < farthest and open_at(sizes[-1], met=False) and _overflows(trials, of(sizes[-1]))
+    ):
         sizes.append(min(sizes[-1] * 2, farthest))
     return sorted({*sizes, *(one for one in named if sizes[0] < one < sizes[-1])})
 
@@ -468,7 +558,9 @@ def _status(trials: Trials, targets: tuple[Target, ...], found: Stretch | None) 
     """Whether there is an answer, or might be: no target is missed for certain by some buffer that was tried."""
     if found is not None:
         return "found"
-    perhaps = any(all(one.judge(target) != MISSED for target in targets) for one in _droptails(trials))
+    perhaps = any(
+        all(one.judge(target) != MISSED for target in targets) for one in _droptails(trials)
+    )
     return "undecided" if perhaps else "infeasible"
 
 

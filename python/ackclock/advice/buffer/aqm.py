@@ -1,7 +1,8 @@
 """Active queue management that meets what no drop-tail buffer does: Adaptive RED, the same with ECN, RED.
 
-Each is searched over what it aims at, in packets, by doublings and between the two of them where one side wants more
-and the other less. The limit only bounds bursts, and is that of the largest drop-tail buffer tried.
+Each is searched over what it aims at, in packets, by doublings and between the two of them where
+one side wants more and the other less. The limit only bounds bursts, and is that of the largest
+drop-tail buffer tried.
 """
 
 from itertools import pairwise
@@ -65,7 +66,10 @@ def _best(trials: Trials, kind: Discipline, targets: tuple[Target, ...], limit: 
             met = crossing(low, high, fails, _LOOKS)
             if met is not None:
                 return trials.outcome(tried[met])
-    return min((trials.outcome(setting) for setting in tried.values()), key=lambda one: _distance(one, targets))
+    return min(
+        (trials.outcome(setting) for setting in tried.values()),
+        key=lambda one: _distance(one, targets),
+    )
 
 
 def _distance(one: Outcome, targets: tuple[Target, ...]) -> float:

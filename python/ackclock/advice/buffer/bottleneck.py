@@ -70,8 +70,14 @@ class Bottleneck:
     @property
     def saw_teeth(self) -> tuple[FlowPath, ...]:
         """Long flows whose window grows until a loss cuts it to a known share."""
-        cut = (path for path in self.paths if not isnan(_kept_share(path)) and path.control.reacts_to_delay is False)
-        return tuple(path for path in cut if path.transfer.is_greedy and path.sender.transport == "tcp")
+        cut = (
+            path
+            for path in self.paths
+            if not isnan(_kept_share(path)) and path.control.reacts_to_delay is False
+        )
+        return tuple(
+            path for path in cut if path.transfer.is_greedy and path.sender.transport == "tcp"
+        )
 
     @property
     def round_trip_s(self) -> float:
@@ -127,35 +133,53 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
         name: Of the hop; None for that.
 
     Raises:
-        ScenarioError: There is no such hop, none whose queue is shared, or its link has no mean rate.
+        ScenarioError: There is no such hop, none whose queue is shared, or its link has no mean
+        rate.
     """
     scenario = present.points[0]["scenario"]
     shared = [hop["name"] for hop in scenario["hops"] if hop["scope"] == "shared"]
     crossed = [hop for hop in shared if any(hop in flow["route"] for flow in scenario["flows"])]
     if not crossed:
         raise ScenarioError(
-            "no-data", "hops", "no queue is shared by what crosses it; give a hop on a way of data scope = shared"
+            "no-data",
+            "hops",
+            "no queue is shared by what crosses it; give a hop on a way of data scope = shared",
         )
     if name is not None and name not in crossed:
         raise ScenarioError(
-            "unknown-name", "--hop", f'"{name}" is no shared hop on a way of data; write one of {", ".join(crossed)}'
+            "unknown-name",
+            "--hop",
+            f'"{name}" is no shared hop on a way of data; write one of {", ".join(crossed)}',
         )
-    contending = [one["name"] for one in scenario["hops"] if facts.link(one)[1]["contends"] is not None]
+    contending = [
+        one["name"] for one in scenario["hops"] if facts.link(one)[1]["contends"] is not None
+    ]
     if name is None and (unknown := next((hop for hop in crossed if hop in contending), None)):
         raise ScenarioError(
-            "no-data", f"hops.{unknown}.link", "contends, and how much it is used is not known; name a hop by --hop"
+            "no-data",
+            f"hops.{unknown}.link",
+            "contends, and how much it is used is not known; name a hop by --hop",
         )
-    used = {hop: float(np.mean(list(values(present, hop)["utilisation"].values()))) for hop in crossed}
+    used = {
+        hop: float(np.mean(list(values(present, hop)["utilisation"].values()))) for hop in crossed
+    }
     chosen = name or max(crossed, key=lambda hop: -1.0 if isnan(used[hop]) else used[hop])
     rate = mean_rate(present, chosen)
     if isnan(rate) or rate <= 0:
         raise ScenarioError(
-            "no-data", f"hops.{chosen}.link", "has no mean rate to size a buffer by; name another hop with --hop"
+            "no-data",
+            f"hops.{chosen}.link",
+            "has no mean rate to size a buffer by; name another hop with --hop",
         )
     crossing = [flow for flow in scenario["flows"] if chosen in flow["route"]]
     hop = next(one for one in scenario["hops"] if one["name"] == chosen)
-    sizes = [sum(units.data_bytes(flow["transport"][part]) for part in ("mss", "header")) for flow in crossing]
-    paths = tuple(path for path in (flow_path(scenario, flow) for flow in crossing) if path.control.name)
+    sizes = [
+        sum(units.data_bytes(flow["transport"][part]) for part in ("mss", "header"))
+        for flow in crossing
+    ]
+    paths = tuple(
+        path for path in (flow_path(scenario, flow) for flow in crossing) if path.control.name
+    )
     is_steady = facts.link(hop)[1]["varies"] is False
     return Bottleneck(chosen, facts.whole(hop, "queue"), rate, is_steady, max(sizes), paths)
 

@@ -24,8 +24,8 @@ class Confirmation:
     """What emulation says of the advice.
 
     Attributes:
-        outcomes: Of the advised buffer and of the smallest that does, or, where that is the same, of the next smaller
-            one; without runs that are unreliable.
+        outcomes: Of the advised buffer and of the smallest that does, or, where that is the same,
+            of the next smaller one; without runs that are unreliable.
         unreliable: How many runs those are.
         why: Why there is no outcome; empty if there is one.
     """
@@ -51,11 +51,16 @@ def confirm(
     """
     if advice.answer is None:
         return Confirmation((), 0, "there is no buffer to confirm")
-    both = (advice.recommended, advice.answer if advice.answer is not advice.recommended else advice.below)
+    both = (
+        advice.recommended,
+        advice.answer if advice.answer is not advice.recommended else advice.below,
+    )
     settings = [one.setting for one in both if one is not None]
     runs = [(setting, advice.trials.with_queue(setting)) for setting in settings]
     words = " and ".join(setting.label for setting in settings)
-    announce(f"emulate: {words}, {sum(duration_s(scenario) for _, scenario in runs):g} s of real time and some more")
+    announce(
+        f"emulate: {words}, {sum(duration_s(scenario) for _, scenario in runs):g} s of real time and some more"
+    )
     with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
         place = Path(scratch) if folder is None else Path(folder)
         outcomes, unreliable = [], 0
@@ -80,7 +85,9 @@ def _emulated(scenario: Scenario, place: Path, tell: Tell) -> tuple[Result, str]
         return known, made_of
     result = cache.emulate(scenario, place / made_of, tell, captures=False)
     if result.run.get("failed"):
-        raise LackingError("failed", "", next(line for line in result.run["warnings"] if "failed" in line))
+        raise LackingError(
+            "failed", "", next(line for line in result.run["warnings"] if "failed" in line)
+        )
     if result.partial:
         raise KeyboardInterrupt("interrupted: the same command goes on")
     return result, made_of

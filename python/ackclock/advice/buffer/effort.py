@@ -19,18 +19,19 @@ from ackclock.scenario import Scenario
 
 __all__ = ["Effort", "Grid", "expected"]
 
-# The trial lasts such a share of a run; where that takes less than so long of a processor, a whole run. Chosen here: a
-# result of so little is mostly what every result has, whatever its length.
+# The trial lasts such a share of a run; where that takes less than so long of a processor, a whole
+# run. Chosen here: a result of so little is mostly what every result has, whatever its length.
 _SHARE, _SHORT_S = 0.05, 0.25
 
 # Between two neighbours of the grid, a doubling apart, so many looks find an edge.
 _LOOKS = ceil(log2(log2(2) / log2(RESOLUTION)))
 
-# What may be tried besides: what models say, the present queue, the buffer within the range that is advised.
+# What may be tried besides: what models say, the present queue, the buffer within the range that is
+# advised.
 _BESIDES = 5
 
-# Batches that a search usually takes, and more for each target. Measured: searches for one to three targets took 14 to
-# 44, each within a factor of two of this.
+# Batches that a search usually takes, and more for each target. Measured: searches for one to three
+# targets took 14 to 44, each within a factor of two of this.
 _USUALLY, _PER_TARGET = 12, 10
 
 
@@ -58,7 +59,8 @@ class Effort:
 
     Attributes:
         batches: How many batches of replicates it usually takes.
-        most_batches: And at most, unless no drop-tail buffer does and active queue management is tried.
+        most_batches: And at most, unless no drop-tail buffer does and active queue management is
+            tried.
         replicates: Runs in a batch.
         batch_s: How long a batch takes.
         batch_bytes: What it takes on disk; 0 if nothing is kept.
@@ -80,11 +82,17 @@ class Effort:
         )
 
     def _costs(self, batches: int) -> str:
-        disk = f" and {_shown(batches * self.batch_bytes, 'bytes')} on disk" if self.batch_bytes else ""
+        disk = (
+            f" and {_shown(batches * self.batch_bytes, 'bytes')} on disk"
+            if self.batch_bytes
+            else ""
+        )
         return f"about {_duration(batches * self.batch_s)}{disk}"
 
 
-def expected(scenario: Scenario, hop: str | None, targets: int, grid: Grid, *, kept: bool) -> Effort | None:
+def expected(
+    scenario: Scenario, hop: str | None, targets: int, grid: Grid, *, kept: bool
+) -> Effort | None:
     """What a search will do, from a trial that lasts a twentieth of one run, or one run where that is quick.
 
     Args:
@@ -121,8 +129,8 @@ def expected(scenario: Scenario, hop: str | None, targets: int, grid: Grid, *, k
         at_once = ceil(replicates / simulation.cores())
         found = bottleneck(result, hop)
         doublings = grid.doublings(found.bdp_packets)
-        # What is met and what is missed, at both ends, for each target and for all together; the latter may be looked
-        # for between two sizes packet by packet.
+        # What is met and what is missed, at both ends, for each target and for all together; the
+        # latter may be looked for between two sizes packet by packet.
         edges = 2 * (_LOOKS + ceil(log2(doublings)) + _LOOKS)
         queues = doublings + 2 + len(rules(found)) + edges * (targets + 1) + doublings + _BESIDES
         return Effort(

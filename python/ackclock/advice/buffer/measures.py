@@ -2,15 +2,17 @@
 
 All are of the time after the warm-up.
 
-- **Utilisation**: Share of time for which a link of constant rate is busy; of a link that moves, what it sent over what
-  it could have sent.
-- **Queueing delay**: Results have no delay of each packet, but the backlog at the sampling times. A packet that came
-  then would wait until the link has sent that much, which of a link that moves is seen from its capacity later on. The
-  99 % quantile is so one over time, not over packets, and its own transmission is not in it.
+- **Utilisation**: Share of time for which a link of constant rate is busy; of a link that moves,
+  what it sent over what it could have sent.
+- **Queueing delay**: Results have no delay of each packet, but the backlog at the sampling times. A
+  packet that came then would wait until the link has sent that much, which of a link that moves is
+  seen from its capacity later on. The 99 % quantile is so one over time, not over packets, and its
+  own transmission is not in it.
 - **Loss**: What the queue dropped, full or by its discipline, of the packets that arrived at it.
-- **Completion time**: The 95 % quantile over the finite transfers through the hop; of arrivals, those after the
-  warm-up. One that has not ended is known to take longer than it was there, which the estimator of Kaplan and Meier
-  (1958) takes in; where too few have ended to tell, it is infinite.
+- **Completion time**: The 95 % quantile over the finite transfers through the hop; of arrivals,
+  those after the warm-up. One that has not ended is known to take longer than it was there, which
+  the estimator of Kaplan and Meier (1958) takes in; where too few have ended to tell, it is
+  infinite.
 """
 
 from collections.abc import Callable, Sequence
@@ -80,11 +82,30 @@ class Measure:
 MEASURES = {
     one.name: one
     for one in (
-        Measure("utilisation", "utilisation", "--utilisation", at_least=True, shown_unit="%", shown_per_unit=100),
-        Measure("delay_p99_s", "p99 delay", "--p99-delay", at_least=False, shown_unit="ms", shown_per_unit=1e3),
+        Measure(
+            "utilisation",
+            "utilisation",
+            "--utilisation",
+            at_least=True,
+            shown_unit="%",
+            shown_per_unit=100,
+        ),
+        Measure(
+            "delay_p99_s",
+            "p99 delay",
+            "--p99-delay",
+            at_least=False,
+            shown_unit="ms",
+            shown_per_unit=1e3,
+        ),
         Measure("loss", "loss", "--loss", at_least=False, shown_unit="%", shown_per_unit=100),
         Measure(
-            "completion_p95_s", "p95 completion", "--completion-p95", at_least=False, shown_unit="s", shown_per_unit=1
+            "completion_p95_s",
+            "p95 completion",
+            "--completion-p95",
+            at_least=False,
+            shown_unit="s",
+            shown_per_unit=1,
         ),
     )
 }
@@ -131,7 +152,9 @@ def values(result: Result, hop: str) -> Values:
     Emulated runs that are unreliable are left out.
     """
     scenario = result.points[0]["scenario"]
-    steady = next(facts.link(one)[1]["varies"] is False for one in scenario["hops"] if one["name"] == hop)
+    steady = next(
+        facts.link(one)[1]["varies"] is False for one in scenario["hops"] if one["name"] == hop
+    )
     found: Values = {
         "utilisation": _of_hop(result, hop, metric("utilisation") if steady else _USED),
         "delay_p99_s": _of_hop(result, hop, _DELAY),
@@ -141,7 +164,8 @@ def values(result: Result, hop: str) -> Values:
     if transfers:
         durations = _durations(result, transfers, *measured_time(result, 0))
         found["completion_p95_s"] = {
-            one: quantile_of_censored(*durations[one], _COMPLETION_QUANTILE) for one in found["utilisation"]
+            one: quantile_of_censored(*durations[one], _COMPLETION_QUANTILE)
+            for one in found["utilisation"]
         }
     return found
 
@@ -161,7 +185,11 @@ def reductions(result: Result, flows: Sequence[str]) -> float:
 
 def finite_flows(scenario: dict[str, Any], hop: str) -> list[str]:
     """Names of the flows of a resolved scenario that are finite transfers through a hop."""
-    return [flow["name"] for flow in scenario["flows"] if facts.traffic(flow)["finite"] and hop in flow["route"]]
+    return [
+        flow["name"]
+        for flow in scenario["flows"]
+        if facts.traffic(flow)["finite"] and hop in flow["route"]
+    ]
 
 
 def quantile_of_censored(times_s: Array, ended: NDArray[np.bool_], quantile: float) -> float:
@@ -173,7 +201,8 @@ def quantile_of_censored(times_s: Array, ended: NDArray[np.bool_], quantile: flo
         quantile: Between 0 and 1.
 
     Returns:
-        The time by which that share has ended; infinite if too few have ended to say, not a number of none.
+        The time by which that share has ended; infinite if too few have ended to say, not a number
+        of none.
     """
     if times_s.size == 0:
         return nan
@@ -196,7 +225,9 @@ def _used_share(rows: Columns, warmup_s: float) -> float:
 
 def _delay_quantile(rows: Columns, warmup_s: float) -> float:
     """Samples whose backlog had not been sent when the run ended are left out; too few of them tell nothing."""
-    time_s, capacity, backlog = (rows[name].astype(float) for name in ("time_s", "capacity_bytes", "backlog_bytes"))
+    time_s, capacity, backlog = (
+        rows[name].astype(float) for name in ("time_s", "capacity_bytes", "backlog_bytes")
+    )
     sent_s = np.interp(capacity + backlog, capacity, time_s, right=nan)
     waits = np.where(backlog > 0, np.maximum(sent_s - time_s, 0.0), 0.0)
     known = waits[(time_s > warmup_s) & ~np.isnan(waits)]
@@ -211,7 +242,9 @@ def _metric(measure: str, values: Callable[[Result], list[Value]]) -> Metric:
 _USED = _metric("utilisation", hops.per_hop(("served_bytes", "capacity_bytes"), _used_share))
 _DELAY = _metric("delay_p99_s", hops.per_hop(("capacity_bytes", "backlog_bytes"), _delay_quantile))
 _QUEUE_DROPS = ("drops_queue", "drops_aqm")
-_LOST = _metric("loss", hops.per_hop(("arrivals", *_QUEUE_DROPS), hops.share_of_arrivals(_QUEUE_DROPS)))
+_LOST = _metric(
+    "loss", hops.per_hop(("arrivals", *_QUEUE_DROPS), hops.share_of_arrivals(_QUEUE_DROPS))
+)
 
 
 def _durations(

@@ -1,7 +1,7 @@
 """What models say of a buffer: the utilisation they predict, and the smallest buffer that they think enough.
 
-Asked are the saw-tooth and those of HighSpeed TCP at a router, of the first flow to which each applies, over this hop
-with a drop-tail queue.
+Asked are the saw-tooth and those of HighSpeed TCP at a router, of the first flow to which each
+applies, over this hop with a drop-tail queue.
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +26,8 @@ class Says:
         label: The model's.
         flow: The flow it was asked about; empty if it applies to none.
         note: Which of its assumptions that violates, or why it applies to none.
-        packets: The smallest buffer that gives the utilisation asked for; None if none was, or none does.
+        packets: The smallest buffer that gives the utilisation asked for; None if none was, or none
+            does.
         utilisation: What it predicts with the buffer that is advised; None if none is.
     """
 
@@ -40,15 +41,23 @@ class Says:
         """The same with what it predicts for a buffer."""
         path = next((one for one in hop.paths if one.flow == self.flow), None)
         which = next(model(name) for name in _MODELS if model(name).label == self.label)
-        return self if path is None else replace(self, utilisation=_utilisation(which, path, packets))
+        return (
+            self if path is None else replace(self, utilisation=_utilisation(which, path, packets))
+        )
 
 
 def asked(hop: Bottleneck, targets: tuple[Target, ...]) -> list[Says]:
     """What each model says; those of a control that no flow has say nothing."""
-    wanted = next((target.bound for target in targets if target.measure.name == "utilisation"), None)
+    wanted = next(
+        (target.bound for target in targets if target.measure.name == "utilisation"), None
+    )
     found = []
     for which in (model(name) for name in _MODELS):
-        verdicts = [(path, which.applies(_with(path, _places(path)))) for path in hop.paths if _crosses(hop, path)]
+        verdicts = [
+            (path, which.applies(_with(path, _places(path))))
+            for path in hop.paths
+            if _crosses(hop, path)
+        ]
         applying = [(path, verdict) for path, verdict in verdicts if verdict.applies]
         if applying:
             path, verdict = applying[0]

@@ -1,10 +1,11 @@
 """Where a target begins and ceases to be met, among sizes that are whole numbers: brackets, then bisection.
 
-Sizes are tried on a logarithmic grid and between its members by geometric means, until two neighbours differ by one or
-by less than `RESOLUTION`. A size is judged by a function that says `met`, `missed` or `undecided`; what is undecided is
-neither taken for met nor for missed, so that both ends of what is not known are found. What is sought is nearly, not
-strictly, monotone in the size: so the first stretch of sizes that meet is taken, and what is between two neighbours of
-the grid is taken to change once.
+Sizes are tried on a logarithmic grid and between its members by geometric means, until two
+neighbours differ by one or by less than `RESOLUTION`. A size is judged by a function that says
+`met`, `missed` or `undecided`; what is undecided is neither taken for met nor for missed, so that
+both ends of what is not known are found. What is sought is nearly, not strictly, monotone in the
+size: so the first stretch of sizes that meet is taken, and what is between two neighbours of the
+grid is taken to change once.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,8 +16,8 @@ from ackclock.advice.buffer.measures import MET, MISSED
 
 __all__ = ["RESOLUTION", "Edge", "Stretch", "between", "crossing", "stretch"]
 
-#: Neighbouring sizes differ by a sixteenth of a doubling at most, unless they differ by one. Chosen here: noise over
-#: replicates is seldom less.
+#: Neighbouring sizes differ by a sixteenth of a doubling at most, unless they differ by one. Chosen
+#: here: noise over replicates is seldom less.
 RESOLUTION = 2 ** (1 / 16)
 
 Judge = Callable[[int], str]
@@ -97,7 +98,9 @@ def between(no: int, yes: int, holds: Callable[[int], bool]) -> tuple[int, int]:
     return no, yes
 
 
-def crossing(low: int, high: int, fails: Callable[[int], set[str]], looks: int | None = None) -> int | None:
+def crossing(
+    low: int, high: int, fails: Callable[[int], set[str]], looks: int | None = None
+) -> int | None:
     """A size that fails nothing, between two of which each meets what the other fails; None if none was found.
 
     Args:

@@ -1,9 +1,10 @@
 """What is run: one queue at the bottleneck, the rest of the scenario as it is, the same seeds for every queue.
 
-Replicates come in batches as large as the scenario's: the first has its seed, each further one the seed after. So every
-queue meets the same starts, arrivals and rates of links (common random numbers), and more of them can be added without
-repeating any. With a folder each run is kept there under its address, so that a search that was interrupted, or is
-asked again, goes on from what there is.
+Replicates come in batches as large as the scenario's: the first has its seed, each further one the
+seed after. So every queue meets the same starts, arrivals and rates of links (common random
+numbers), and more of them can be added without repeating any. With a folder each run is kept there
+under its address, so that a search that was interrupted, or is asked again, goes on from what there
+is.
 """
 
 import copy
@@ -15,16 +16,35 @@ from pathlib import Path
 from typing import Any
 
 from ackclock.advice.buffer.bottleneck import Bottleneck
-from ackclock.advice.buffer.measures import MET, MISSED, UNDECIDED, Target, Values, intervals, reductions, values
+from ackclock.advice.buffer.measures import (
+    MET,
+    MISSED,
+    UNDECIDED,
+    Target,
+    Values,
+    intervals,
+    reductions,
+    values,
+)
 from ackclock.metrics import Interval
 from ackclock.result import Result
 from ackclock.run import address, cache, simulation
 from ackclock.scenario import Scenario
 
-__all__ = ["BATCHES", "Discipline", "Outcome", "Runs", "Setting", "Trials", "adaptive_red", "droptail", "red"]
+__all__ = [
+    "BATCHES",
+    "Discipline",
+    "Outcome",
+    "Runs",
+    "Setting",
+    "Trials",
+    "adaptive_red",
+    "droptail",
+    "red",
+]
 
-#: So many batches of replicates at most decide whether a target is met. Chosen here: the interval is half as wide as
-#: that of the first.
+#: So many batches of replicates at most decide whether a target is met. Chosen here: the interval
+#: is half as wide as that of the first.
 BATCHES = 4
 
 _SEEDS = 2**64
@@ -70,8 +90,8 @@ class Outcome:
         values: By measure and replicate.
         found: Their means and intervals by measure.
         folders: Names of the folders of its runs.
-        reductions: How often all flows of `Bottleneck.saw_teeth` together cut their windows in the measured time of a
-            replicate of the first batch; not a number if that was not counted.
+        reductions: How often all flows of `Bottleneck.saw_teeth` together cut their windows in the
+            measured time of a replicate of the first batch; not a number if that was not counted.
     """
 
     setting: Setting
@@ -121,7 +141,9 @@ class Runs:
         if result is None:
             result = self._simulated(scenario, words)
         self._last = made_of, result
-        return (cache.keep(result, place, made_of) if keep and place is not None else result), made_of
+        return (
+            cache.keep(result, place, made_of) if keep and place is not None else result
+        ), made_of
 
     def _simulated(self, scenario: Scenario, words: str) -> Result:
         self._tell(words)
@@ -164,7 +186,8 @@ class Trials:
     def judge(self, setting: Setting, *targets: Target) -> str:
         """Whether a queue meets all of these targets, of as many batches as it takes to say, or as there may be.
 
-        All are judged of the same replicates: what fewer of them said of one does not count beside more.
+        All are judged of the same replicates: what fewer of them said of one does not count beside
+        more.
         """
         for batches in range(1, self.batches + 1):
             outcome = self.outcome(setting, batches)
@@ -187,7 +210,9 @@ class Trials:
         """The scenario of a batch."""
         tree = copy.deepcopy(self.scenario.tree)
         if setting.queue is not None:
-            next(hop for hop in tree["hops"] if hop["name"] == self.hop.name)["queue"] = setting.queue
+            next(hop for hop in tree["hops"] if hop["name"] == self.hop.name)["queue"] = (
+                setting.queue
+            )
         if setting.ecn:
             for flow in tree["flows"]:
                 if self.hop.name in flow["route"] and flow["transport"]["kind"] == "tcp":
@@ -205,8 +230,14 @@ class Trials:
         }
         if before is not None:
             new = {name: before.values[name] | by_replicate for name, by_replicate in new.items()}
-        cut = before.reductions if before else reductions(result, [path.flow for path in self.hop.saw_teeth])
-        return Outcome(setting, new, intervals(new), (*(before.folders if before else ()), folder), cut)
+        cut = (
+            before.reductions
+            if before
+            else reductions(result, [path.flow for path in self.hop.saw_teeth])
+        )
+        return Outcome(
+            setting, new, intervals(new), (*(before.folders if before else ()), folder), cut
+        )
 
 
 def droptail(hop: Bottleneck) -> Discipline:

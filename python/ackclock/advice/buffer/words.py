@@ -22,7 +22,11 @@ def title(advice: BufferAdvice) -> str:
     """What was asked about."""
     hop = advice.hop
     mean = "" if hop.is_steady else " on the mean"
-    flows = f", {hop.long_flows} long flow{'' if hop.long_flows == 1 else 's'}" if hop.long_flows else ""
+    flows = (
+        f", {hop.long_flows} long flow{'' if hop.long_flows == 1 else 's'}"
+        if hop.long_flows
+        else ""
+    )
     trip = f", {shown(hop.round_trip_s, 's')} mean round trip without queues" if hop.paths else ""
     return (
         f"{advice.name}: buffer at {hop.name}, {shown(hop.rate_bit_per_s, 'bit/s')}{mean}, "
@@ -46,7 +50,10 @@ def paragraphs(advice: BufferAdvice, confirmation: Confirmation | None = None) -
 def buffer_table(advice: BufferAdvice) -> Table:
     """The table of buffers: the curve, rules of thumb, the present queue, active queue management."""
     measures = _measures(advice)
-    columns = [*map(Column, ("packets", "kB", "ms")), *(Column(one.label, one.shown_unit) for one in measures)]
+    columns = [
+        *map(Column, ("packets", "kB", "ms")),
+        *(Column(one.label, one.shown_unit) for one in measures),
+    ]
     columns += map(Column, ("runs", "all met", ""))
     remarks = marks(advice)
     rows = []
@@ -59,7 +66,10 @@ def buffer_table(advice: BufferAdvice) -> Table:
     now = [unlimited, "", ""] if places is None else _size(advice.hop, places)
     kind = "" if advice.hop.is_droptail else f" ({advice.hop.queue_name})"
     rows.append([*now, *_numbers(advice, advice.present, measures), f"as it is{kind}"])
-    rows += [["", "", "", *_numbers(advice, one, measures), one.setting.label] for one in advice.alternatives]
+    rows += [
+        ["", "", "", *_numbers(advice, one, measures), one.setting.label]
+        for one in advice.alternatives
+    ]
     return table(title(advice), columns, rows)
 
 
@@ -82,9 +92,13 @@ def marks(advice: BufferAdvice) -> dict[int, list[str]]:
         said.setdefault(tried.rule.packets, []).append(tried.rule.name)
     for one in advice.alone if advice.answer is None else ():
         if one.sizes is not None and one.sizes.low.missed is not None:
-            said.setdefault(one.sizes.low.met, []).append(f"smallest for {one.target.measure.label}")
+            said.setdefault(one.sizes.low.met, []).append(
+                f"smallest for {one.target.measure.label}"
+            )
         if one.sizes is not None and one.sizes.high is not None:
-            said.setdefault(one.sizes.high.met, []).append(f"largest for {one.target.measure.label}")
+            said.setdefault(one.sizes.high.met, []).append(
+                f"largest for {one.target.measure.label}"
+            )
     return said
 
 
@@ -182,7 +196,10 @@ def _answer(advice: BufferAdvice) -> list[str]:
     if advice.answer is None or advice.recommended is None:
         return _no_answer(advice)
     size, hop = advice.answer.setting.size, advice.hop
-    said = [_recommended(advice, advice.recommended, size), f"queue = {_toml(advice.recommended.setting.queue)}"]
+    said = [
+        _recommended(advice, advice.recommended, size),
+        f"queue = {_toml(advice.recommended.setting.queue)}",
+    ]
     said.append(
         f"{size_words(hop, size)} is the smallest drop-tail buffer that was shown to meet {_all(advice.targets)}."
     )
@@ -194,14 +211,20 @@ def _answer(advice: BufferAdvice) -> list[str]:
     if advice.binding is not None and advice.below is not None:
         name = advice.binding.measure.name
         found = f"{shown_number(advice.binding.measure, advice.below.found[name])} {advice.binding.measure.shown_unit}"
-        how = "misses it" if advice.below.judge(advice.binding) == "missed" else "cannot be told from it"
+        how = (
+            "misses it"
+            if advice.below.judge(advice.binding) == "missed"
+            else "cannot be told from it"
+        )
         said.append(
             f"The target that binds is {advice.binding.words}: {found} with {advice.below.setting.size} packets {how}."
         )
     if advice.largest is not None and advice.largest >= size:
         said.append(f"All targets are met from {size} up to {size_words(hop, advice.largest)}.")
     else:
-        said.append(f"No larger buffer that was tried misses one, up to {size_words(hop, _most(advice))}.")
+        said.append(
+            f"No larger buffer that was tried misses one, up to {size_words(hop, _most(advice))}."
+        )
     return said
 
 
@@ -219,7 +242,10 @@ def _recommended(advice: BufferAdvice, one: Outcome, smallest: int) -> str:
     else:
         why = f"the geometric middle of {those}"
     found = _list(
-        [f"{each.label} {shown_number(each, one.found[each.name])} {each.shown_unit}" for each in _measures(advice)]
+        [
+            f"{each.label} {shown_number(each, one.found[each.name])} {each.shown_unit}"
+            for each in _measures(advice)
+        ]
     )
     runs = f"{one.replicates} run{'' if one.replicates == 1 else 's'}"
     return f"Advised: {size_words(advice.hop, size)}, {why}. With it {found} ({runs})."
@@ -262,13 +288,20 @@ def _alternatives(advice: BufferAdvice) -> list[str]:
         ecn = "; its senders negotiate ECN" if last.setting.ecn else ""
         meets = f"{last.setting.label} meets all of it: {_found_words(advice, last)}{ecn}."
         return [meets, f"queue = {_toml(last.setting.queue)}"]
-    nearest = [f"{one.setting.label} has {_found_words(advice, one)}" for one in advice.alternatives]
-    return [f"Nor does any active queue management that was tried; nearest come: {'; '.join(nearest)}."]
+    nearest = [
+        f"{one.setting.label} has {_found_words(advice, one)}" for one in advice.alternatives
+    ]
+    return [
+        f"Nor does any active queue management that was tried; nearest come: {'; '.join(nearest)}."
+    ]
 
 
 def _found_words(advice: BufferAdvice, one: Outcome) -> str:
     measures = [target.measure for target in advice.targets]
-    return ", ".join(f"{each.label} {shown_number(each, one.found[each.name])} {each.shown_unit}" for each in measures)
+    return ", ".join(
+        f"{each.label} {shown_number(each, one.found[each.name])} {each.shown_unit}"
+        for each in measures
+    )
 
 
 def _models(advice: BufferAdvice) -> list[str]:
@@ -282,7 +315,9 @@ def _models(advice: BufferAdvice) -> list[str]:
             parts.append(f"{one.packets} packets would do for the utilisation")
         if one.utilisation is not None and advice.answer is not None:
             parts.append(f"{one.utilisation * 100:.4g} % with {advice.answer.setting.size}")
-        said.append(f"{one.label} (of {one.flow}): {', '.join(parts)}{f'; {one.note}' if one.note else ''}")
+        said.append(
+            f"{one.label} (of {one.flow}): {', '.join(parts)}{f'; {one.note}' if one.note else ''}"
+        )
     return [f"Models: {'. '.join(said)}."] if said else []
 
 
@@ -293,7 +328,11 @@ def _confirmed(advice: BufferAdvice, confirmation: Confirmation) -> str:
         f"{one.setting.label}: {_found_words(advice, one)} ({one.replicates} run{'' if one.replicates == 1 else 's'})"
         for one in confirmation.outcomes
     ]
-    doubt = f"; {confirmation.unreliable} runs are unreliable and left out" if confirmation.unreliable else ""
+    doubt = (
+        f"; {confirmation.unreliable} runs are unreliable and left out"
+        if confirmation.unreliable
+        else ""
+    )
     return f"Emulated with the kernel's TCP: {'; '.join(each)}{doubt}."
 
 
@@ -331,7 +370,9 @@ def _plain_interval(found: Interval) -> dict[str, float]:
 
 
 def _found(one: Outcome) -> dict[str, Any]:
-    return {name: _plain_interval(found) for name, found in one.found.items()} | {"replicates": one.replicates}
+    return {name: _plain_interval(found) for name, found in one.found.items()} | {
+        "replicates": one.replicates
+    }
 
 
 def _verdicts(advice: BufferAdvice, one: Outcome) -> dict[str, str]:
@@ -342,11 +383,20 @@ def _plain(advice: BufferAdvice, one: Outcome) -> dict[str, Any]:
     size, hop = one.setting.size, advice.hop
     sized = {"packets": size, "bytes": size * hop.packet_bytes, "ms": size * hop.packet_s * 1e3}
     queue = {"queue": one.setting.queue, "senders_use_ecn": one.setting.ecn}
-    return sized | queue | _found(one) | {"verdicts": _verdicts(advice, one), "runs": list(one.folders)}
+    return (
+        sized
+        | queue
+        | _found(one)
+        | {"verdicts": _verdicts(advice, one), "runs": list(one.folders)}
+    )
 
 
 def _plain_target(target: Target) -> dict[str, Any]:
-    return {"measure": target.measure.name, "at_least": target.measure.at_least, "bound": target.bound}
+    return {
+        "measure": target.measure.name,
+        "at_least": target.measure.at_least,
+        "bound": target.bound,
+    }
 
 
 def _plain_alone(one: Alone) -> dict[str, Any]:

@@ -14,7 +14,8 @@ __all__ = ["NOTICEABLE", "OF_THE_WINDOW", "Cause", "Evidence", "percent"]
 # What grows and falls with the window.
 OF_THE_WINDOW = ("goodput", "cwnd")
 
-# An effect of less than a hundredth is not named as a cause: guessed, as what a reader would not stop at.
+# An effect of less than a hundredth is not named as a cause: guessed, as what a reader would not
+# stop at.
 NOTICEABLE = 0.01
 # Nor is one of less than a tenth of the residual, which has another cause then: guessed.
 _SHARE_OF_RESIDUAL = 0.1
@@ -31,15 +32,17 @@ class Evidence:
         difference: The residual and its 95 % interval, in the metric's unit.
         reference_mean: The reference's number, in the metric's unit.
         replicates: How many there are of the one and of the other.
-        flow: The flow it is about, of a hop the only one that crosses it, as in a resolved scenario; None if there are
-            several.
+        flow: The flow it is about, of a hop the only one that crosses it, as in a resolved
+            scenario; None if there are several.
         path: That flow's, in the terms of the models.
         duration_s: How long a run lasts.
         prediction: What a model says, if the way is `predict`.
-        saw: Other metrics' means of the same runs and flow, by name. What is not known is not there.
+        saw: Other metrics' means of the same runs and flow, by name. What is not known is not
+            there.
         reference_saw: The same of the reference.
         settings: Rows of the table `settings` of the emulated one of both, as dicts.
-        late_s: How much longer than its hops a packet of the emulated one took, half of the packets at most.
+        late_s: How much longer than its hops a packet of the emulated one took, half of the packets
+            at most.
         unreliable: Runs that are unreliable and are in a mean all the same.
     """
 
@@ -83,11 +86,17 @@ class Evidence:
 
         A larger one than the residual fits, too: another cause may work against it.
         """
-        return effect * self.relative > 0 and abs(effect) >= max(NOTICEABLE, _SHARE_OF_RESIDUAL * abs(self.relative))
+        return effect * self.relative > 0 and abs(effect) >= max(
+            NOTICEABLE, _SHARE_OF_RESIDUAL * abs(self.relative)
+        )
 
     def share_of_timeouts(self, timeouts: float) -> float:
         """The least share of a run that so many timeouts, of all instances of the flow, take."""
-        if self.path is None or self.path.instances is None or not 0 < self.path.sender.first_timeout_s < math.inf:
+        if (
+            self.path is None
+            or self.path.instances is None
+            or not 0 < self.path.sender.first_timeout_s < math.inf
+        ):
             return 0.0
         return timeouts * self.path.sender.first_timeout_s / (self.path.instances * self.duration_s)
 
@@ -96,8 +105,8 @@ class Evidence:
 class Cause:
     """The record of one cause.
 
-    A cause is named where its evidence is in the results and where its direction, and its size if that is known, fit
-    the residual. That does not prove it.
+    A cause is named where its evidence is in the results and where its direction, and its size if
+    that is known, fit the residual. That does not prove it.
 
     Attributes:
         name: As in tables.

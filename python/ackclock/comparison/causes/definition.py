@@ -4,7 +4,8 @@ from ackclock.comparison.causes.cause import Cause, Evidence
 
 __all__ = ["LAST_ACK", "ONE_END", "SMOOTHED_ROUND_TRIPS"]
 
-# What a capture knows of a metric, and what the run itself means by it; the others mean the same, or are not known.
+# What a capture knows of a metric, and what the run itself means by it; the others mean the same,
+# or are not known.
 _OF_CAPTURES = {
     "goodput": "what the sender's side saw acknowledged; the run counts what the application got",
     "rtt": "from a packet's passing to its ACK's, those sent again left out; the run has the sender's own measurements",
@@ -22,7 +23,9 @@ def _smoothed(evidence: Evidence) -> str:
     if not {"smoothed_rtt", "rtt"} <= engines.keys():
         return ""
     effect = engines["smoothed_rtt"] - engines["rtt"]  # of the other's way of telling it
-    if not evidence.fits((-effect if evidence.method == "simulate" else effect) / evidence.reference_mean):
+    if not evidence.fits(
+        (-effect if evidence.method == "simulate" else effect) / evidence.reference_mean
+    ):
         return ""
     more = "more" if effect > 0 else "less"
     return f"in simulate the smoothed one's mean over time is {abs(effect) * 1e3:.2g} ms {more} than all measurements'"
@@ -33,8 +36,16 @@ def _one_end(evidence: Evidence) -> str:
 
 
 def _last_ack(evidence: Evidence) -> str:
-    told = evidence.method == "predict" and evidence.metric == "completion_time" and evidence.path is not None
-    if not told or evidence.path is None or not 0 < evidence.difference.mean <= evidence.path.round_trip.base_s:
+    told = (
+        evidence.method == "predict"
+        and evidence.metric == "completion_time"
+        and evidence.path is not None
+    )
+    if (
+        not told
+        or evidence.path is None
+        or not 0 < evidence.difference.mean <= evidence.path.round_trip.base_s
+    ):
         return ""
     return f"the last ACK takes up to {evidence.path.round_trip.base_s * 1e3:.4g} ms more than the last byte"
 
@@ -46,8 +57,12 @@ SMOOTHED_ROUND_TRIPS = Cause(
     _smoothed,
 )
 ONE_END = Cause(
-    "measured_at_one_end", "A capture is taken at one place and knows what passes there, not what hosts do.", _one_end
+    "measured_at_one_end",
+    "A capture is taken at one place and knows what passes there, not what hosts do.",
+    _one_end,
 )
 LAST_ACK = Cause(
-    "last_ack", "The model's transfer ends with its last ACK, a simulated one with the last byte's arrival.", _last_ack
+    "last_ack",
+    "The model's transfer ends with its last ACK, a simulated one with the last byte's arrival.",
+    _last_ack,
 )

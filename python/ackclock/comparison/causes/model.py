@@ -25,7 +25,11 @@ def _violated(evidence: Evidence) -> str:
 def _timeouts(evidence: Evidence) -> str:
     said, seen = evidence.prediction, evidence.reference_saw.get("timeouts", 0.0)
     share = evidence.share_of_timeouts(seen)
-    applies = said is not None and _assumes(said.model, "few_timeouts") and "few_timeouts" not in said.violated
+    applies = (
+        said is not None
+        and _assumes(said.model, "few_timeouts")
+        and "few_timeouts" not in said.violated
+    )
     if not (applies and evidence.metric in OF_THE_WINDOW and evidence.fits(share)):
         return ""
     return f"{evidence.reference} had {seen:.2g} timeouts a run, which take {percent(share)} of its time at least"
@@ -76,24 +80,36 @@ def _sending_rate(evidence: Evidence) -> str:
     if said is None or evidence.metric != "goodput" or not evidence.fits(again):
         return ""
     tells_sent = "sending rate" in said.model.output(said.model.goodput).meaning
-    return f"{said.model.label} tells what is sent, {percent(again)} of which was sent again" if tells_sent else ""
+    return (
+        f"{said.model.label} tells what is sent, {percent(again)} of which was sent again"
+        if tells_sent
+        else ""
+    )
 
 
 VIOLATED_ASSUMPTION = Cause(
-    "violated_assumption", "The flow violates what the model assumes; the scenario tells so beforehand.", _violated
+    "violated_assumption",
+    "The flow violates what the model assumes; the scenario tells so beforehand.",
+    _violated,
 )
-TIMEOUTS_SEEN = Cause("timeouts_seen", "The model leaves timeouts out, and there were some.", _timeouts)
+TIMEOUTS_SEEN = Cause(
+    "timeouts_seen", "The model leaves timeouts out, and there were some.", _timeouts
+)
 NOT_SETTLED = Cause(
     "not_settled",
     "The model is about a long run past its slow start; a short one still shows how it began.",
     _not_settled,
 )
 OTHER_ROUND_TRIPS = Cause(
-    "other_round_trips", "The model is given the round-trip time without queues and waiting.", _round_trips
+    "other_round_trips",
+    "The model is given the round-trip time without queues and waiting.",
+    _round_trips,
 )
 OTHER_LOSS = Cause(
     "other_loss",
     "The model is given the random loss alone; queues overflow besides, and a run is hit by chance more or less often.",
     _loss,
 )
-SENDING_RATE = Cause("sending_rate", "The model tells what is sent, goodput is what arrives once.", _sending_rate)
+SENDING_RATE = Cause(
+    "sending_rate", "The model tells what is sent, goodput is what arrives once.", _sending_rate
+)

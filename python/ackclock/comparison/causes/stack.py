@@ -49,7 +49,9 @@ def _matters(evidence: Evidence, parameter: str) -> bool:
         return any(seen > 0 for seen in evidence.both("retransmissions"))
     if parameter == "idle_restart":
         return evidence.path is not None and not evidence.path.transfer.is_greedy
-    return parameter != "rto_initial" or (evidence.path is not None and evidence.path.transfer.has_handshake)
+    return parameter != "rto_initial" or (
+        evidence.path is not None and evidence.path.transfer.has_handshake
+    )
 
 
 def _settings(evidence: Evidence) -> str:
@@ -70,8 +72,13 @@ def _friendly_growth(evidence: Evidence) -> str:
         _control(evidence)["reno_friendly_speedup"] is True
         and _in_linux(evidence).get("reno_friendly_speedup") is False
     )
-    smaller = evidence.metric in (*OF_THE_WINDOW, "rtt", "rtt_p99", "queueing_delay") and not evidence.more
-    if not (evidence.is_kernel_beside_engine and concerns and smaller and _loses_at_random(evidence)):
+    smaller = (
+        evidence.metric in (*OF_THE_WINDOW, "rtt", "rtt_p99", "queueing_delay")
+        and not evidence.more
+    )
+    if not (
+        evidence.is_kernel_beside_engine and concerns and smaller and _loses_at_random(evidence)
+    ):
         return ""
     return "the engine's CUBIC has friendly_speedup, Linux's has not"
 
@@ -79,13 +86,19 @@ def _friendly_growth(evidence: Evidence) -> str:
 def _hystart(evidence: Evidence) -> str:
     """What a slow start cost that went too far: what was sent again early beyond what a settled flow sends again."""
     early, again = evidence.both("early_retransmissions"), evidence.both("retransmissions")
-    ours, engines = (max(0.0, 2 * part - 1) * share for part, share in zip(early, again, strict=True))
+    ours, engines = (
+        max(0.0, 2 * part - 1) * share for part, share in zip(early, again, strict=True)
+    )
     has_hystart = _in_linux(evidence).get("slow_start_ends_on_delay") is True
     if not (evidence.is_kernel_beside_engine and has_hystart and engines - ours > 0):
         return ""
-    if evidence.metric in ("retransmissions", "loss_rate") and not evidence.fits((ours - engines) / again[1]):
+    if evidence.metric in ("retransmissions", "loss_rate") and not evidence.fits(
+        (ours - engines) / again[1]
+    ):
         return ""
-    return f"beginning cost {percent(engines)} of the segments in simulate, {percent(ours)} in emulate"
+    return (
+        f"beginning cost {percent(engines)} of the segments in simulate, {percent(ours)} in emulate"
+    )
 
 
 def _bursts(evidence: Evidence) -> str:
@@ -103,7 +116,10 @@ def _whole_segments(evidence: Evidence) -> str:
         return ""
     transport = evidence.flow["transport"]
     window = evidence.reference_saw.get("cwnd", 0.0) / evidence.path.sender.mss_bytes
-    reduced = min(evidence.both("retransmissions")) > 0 and transport.get("ssthresh_in_whole_segments") is False
+    reduced = (
+        min(evidence.both("retransmissions")) > 0
+        and transport.get("ssthresh_in_whole_segments") is False
+    )
     fits = window > 0 and 0 < -evidence.relative <= 1 / window
     if not (reduced and fits and evidence.metric in OF_THE_WINDOW):
         return ""
@@ -111,13 +127,19 @@ def _whole_segments(evidence: Evidence) -> str:
 
 
 def _delayed_acks(evidence: Evidence) -> str:
-    if not evidence.is_kernel_beside_engine or evidence.flow is None or evidence.flow["transport"]["kind"] != "tcp":
+    if (
+        not evidence.is_kernel_beside_engine
+        or evidence.flow is None
+        or evidence.flow["transport"]["kind"] != "tcp"
+    ):
         return ""
     delayed = evidence.flow["transport"]["delayed_ack"]
     longest = units.seconds(delayed["timeout"])
     ours, engines = evidence.both("rtt")
     shorter = 1 - ours / engines
-    if units.packets(delayed["every"]) <= 1 or not (_loses_at_random(evidence) and 0 < engines - ours <= longest):
+    if units.packets(delayed["every"]) <= 1 or not (
+        _loses_at_random(evidence) and 0 < engines - ours <= longest
+    ):
         return ""
     effect = {"rtt": -shorter, "goodput": shorter}.get(evidence.metric, 0.0)
     if not evidence.fits(effect):
@@ -128,15 +150,30 @@ def _delayed_acks(evidence: Evidence) -> str:
 def _recovery(evidence: Evidence) -> str:
     ours, engines = evidence.both("timeouts")
     effect = evidence.share_of_timeouts(engines - ours)
-    if not (evidence.is_kernel_beside_engine and evidence.metric in OF_THE_WINDOW and evidence.fits(effect)):
+    if not (
+        evidence.is_kernel_beside_engine
+        and evidence.metric in OF_THE_WINDOW
+        and evidence.fits(effect)
+    ):
         return ""
-    rack = next((row["has"] for row in evidence.settings if row["name"] == "net.ipv4.tcp_recovery"), "1") != "0"
-    how = "by time (RACK, tail-loss probes) and spreads reductions (PRR)" if rack else "with PRR, RACK being off"
+    rack = (
+        next(
+            (row["has"] for row in evidence.settings if row["name"] == "net.ipv4.tcp_recovery"), "1"
+        )
+        != "0"
+    )
+    how = (
+        "by time (RACK, tail-loss probes) and spreads reductions (PRR)"
+        if rack
+        else "with PRR, RACK being off"
+    )
     return f"{ours:.2g} timeouts a run in emulate, {engines:.2g} in simulate; Linux recovers {how}"
 
 
 KERNEL_SETTINGS = Cause(
-    "kernel_settings", "The kernel has parameters of the scenario's TCP in its own way (table settings).", _settings
+    "kernel_settings",
+    "The kernel has parameters of the scenario's TCP in its own way (table settings).",
+    _settings,
 )
 FRIENDLY_GROWTH = Cause(
     "friendly_growth",
@@ -166,5 +203,7 @@ DELAYED_ACKS = Cause(
     _delayed_acks,
 )
 RECOVERY = Cause(
-    "recovery", "Linux detects and repairs losses in another way than RFC 6675, and so has other timeouts.", _recovery
+    "recovery",
+    "Linux detects and repairs losses in another way than RFC 6675, and so has other timeouts.",
+    _recovery,
 )

@@ -17,19 +17,35 @@ def _too_few(evidence: Evidence) -> str:
     if abs(evidence.difference.mean) > evidence.difference.half_width:
         return ""
     counts = " and ".join(f"{count} of {name}" for name, count in sizes.items())
-    wide = evidence.difference.half_width / abs(evidence.reference_mean) if evidence.reference_mean else 0.0
-    return f"the interval, ± {percent(wide)}, is wider than the residual, with {counts}" if wide > 0 else ""
+    wide = (
+        evidence.difference.half_width / abs(evidence.reference_mean)
+        if evidence.reference_mean
+        else 0.0
+    )
+    return (
+        f"the interval, ± {percent(wide)}, is wider than the residual, with {counts}"
+        if wide > 0
+        else ""
+    )
 
 
 def _unreliable(evidence: Evidence) -> str:
     runs = f"{evidence.unreliable} run{'' if evidence.unreliable == 1 else 's'}"
-    return f"{runs} that this machine was too busy for, taken in all the same" if evidence.unreliable else ""
+    return (
+        f"{runs} that this machine was too busy for, taken in all the same"
+        if evidence.unreliable
+        else ""
+    )
 
 
 def _late(evidence: Evidence) -> str:
     """Both ways are longer by what half of the packets were late at most; under random loss a rate falls with that."""
     path, late_s = evidence.path, 2 * evidence.late_s
-    if evidence.method != "emulate" or path is None or not (late_s > 0 and path.round_trip.base_s > 0):
+    if (
+        evidence.method != "emulate"
+        or path is None
+        or not (late_s > 0 and path.round_trip.base_s > 0)
+    ):
         return ""
     longer = evidence.metric in ("rtt", "rtt_p99") and 0 < evidence.difference.mean <= late_s
     share = late_s / path.round_trip.base_s
@@ -45,7 +61,9 @@ TOO_FEW_REPLICATES = Cause(
     _too_few,
 )
 UNRELIABLE_RUNS = Cause(
-    "unreliable_runs", "Runs that are unreliable are in the mean, as was asked for (--unreliable).", _unreliable
+    "unreliable_runs",
+    "Runs that are unreliable are in the mean, as was asked for (--unreliable).",
+    _unreliable,
 )
 LATE_PACKETS = Cause(
     "late_packets",

@@ -3,10 +3,12 @@
     chain = aimd_chain.solve(aimd_chain.Bernoulli(0.001), w_max=64)
     aimd_chain.renewal_rate(chain, aimd_chain.rtt.constant(0.1), rate=500)
 
-`loss` and `rtt` hold the laws that go in, `chain` the window, `throughput` what comes out. Extensions, one module
-each: other ways to grow and fall (`general_aimd` with delayed ACKs, `highspeed`; `cubic` with a `solve` of its own),
-losses in bursts (`gilbert_elliott.solve`), timeouts (`timeouts.renewal_rate`), a buffer that the window fills itself
-(`drop_tail.solve`). See each for its source.
+`loss` and `rtt` hold the laws that go in, `chain` the window, `throughput` what comes out.
+Extensions, one module
+each: other ways to grow and fall (`general_aimd` with delayed ACKs, `highspeed`; `cubic` with a
+    `solve` of its own),
+losses in bursts (`gilbert_elliott.solve`), timeouts (`timeouts.renewal_rate`), a buffer that the
+window fills itself (`drop_tail.solve`). See each for its source.
 """
 
 from ackclock.models.aimd_chain import cubic, drop_tail, gilbert_elliott, rtt, timeouts

@@ -1,11 +1,12 @@
 """Windows between those of a path: a chain without a grid, to within a few thousandths of a percent.
 
-A window that keeps 0.9 of itself visits any number of segments. On the path, a step per round apart, a fall is shared
-between two windows; that keeps its mean right and makes it a little more random, which moves means by up to 0.6 % where
-windows are a few steps. So short paths are solved on windows a quarter of a step apart. From `_LONG` steps on the path
-itself will do; over a stretch before it falls go over from the one to the other little by little, so that no answer
-jumps. Still longer paths make several rounds at once; what a loss leaves and what rounds carry is taken from the middle
-of them.
+A window that keeps 0.9 of itself visits any number of segments. On the path, a step per round
+apart, a fall is shared between two windows; that keeps its mean right and makes it a little more
+random, which moves means by up to 0.6 % where windows are a few steps. So short paths are solved on
+windows a quarter of a step apart. From `_LONG` steps on the path itself will do; over a stretch
+before it falls go over from the one to the other little by little, so that no answer jumps. Still
+longer paths make several rounds at once; what a loss leaves and what rounds carry is taken from the
+middle of them.
 """
 
 from dataclasses import dataclass, replace
@@ -39,7 +40,12 @@ def solve(p: float, limit: float, alpha: float, beta: float) -> WindowChain:
     """
     steps = (limit - SMALLEST) / alpha
     if steps < _LONG:
-        return _finer(Bernoulli(p), limit, GeneralAimd(alpha, beta), min((_LONG - steps) / (_LONG - _SHORT), 1.0))
+        return _finer(
+            Bernoulli(p),
+            limit,
+            GeneralAimd(alpha, beta),
+            min((_LONG - steps) / (_LONG - _SHORT), 1.0),
+        )
     if steps <= _MOST_STEPS:
         return window_chain.solve(Bernoulli(p), limit, GeneralAimd(alpha, beta))
     return _several_rounds(Bernoulli(p), limit, _Several(alpha, beta, steps / _MOST_STEPS))
@@ -48,8 +54,9 @@ def solve(p: float, limit: float, alpha: float, beta: float) -> WindowChain:
 def rounded_down(p: float, limit: float, alpha: float, beta: float) -> WindowChain:
     """The same where a fall ends on the window of the path below; the arguments are as for `solve`.
 
-    What several rounds at once move is where a fall ends, by about (1 + beta)/2 steps of the path, and that weighs
-    against the fall of (1 - beta) w: so the path's length goes with the ratio of the two, up to beta = 0.95.
+    What several rounds at once move is where a fall ends, by about (1 + beta)/2 steps of the path,
+    and that weighs against the fall of (1 - beta) w: so the path's length goes with the ratio of
+    the two, up to beta = 0.95.
     """
     loss, k = Bernoulli(p), max(1.0, (limit - SMALLEST) / alpha / _most_rounded(beta))
     if k == 1:
@@ -81,11 +88,16 @@ def _finer(loss: Bernoulli, limit: float, aimd: GeneralAimd, share: float) -> Wi
     far_down, far_up = of_path[far.down], of_path[np.minimum(far.down + 1, coarse.size - 1)]
     # From between two windows of the path a fall may not end above where it began.
     fits = far_up <= states
-    far_down, far_up = np.where(fits, far_down, near.down), np.where(fits, far_up, np.minimum(near.down + 1, states))
+    far_down, far_up = (
+        np.where(fits, far_down, near.down),
+        np.where(fits, far_up, np.minimum(near.down + 1, states)),
+    )
     far_above = np.where(fits, far.above, near.above)
     climbed = np.minimum(states + _FINER, fine.size - 1)
     survive, lose = loss.survive(fine), loss.lose(fine)
-    targets = np.stack([climbed, near.down, np.minimum(near.down + 1, states), far_down, far_up], axis=1)
+    targets = np.stack(
+        [climbed, near.down, np.minimum(near.down + 1, states), far_down, far_up], axis=1
+    )
     chances = np.stack(
         [
             survive, lose * share * (1 - near.above), lose * share * near.above, lose * (1 - share) * (1 - far_above),
@@ -108,8 +120,11 @@ class _Several:
 
     def path(self, w_max: float) -> tuple[Array, Falls]:
         windows, _ = GeneralAimd(self.alpha * self.rounds, self.beta).path(w_max)
-        # A loss meets the window of one of the rounds, the middle one on the mean; it keeps a share of that.
-        return windows, Falls.between(windows, np.minimum(self.beta * self.middle(windows), windows))
+        # A loss meets the window of one of the rounds, the middle one on the mean; it keeps a share
+        # of that.
+        return windows, Falls.between(
+            windows, np.minimum(self.beta * self.middle(windows), windows)
+        )
 
     def middle(self, windows: Array) -> Array:
         """The mean window of the rounds that begin with each."""
@@ -121,4 +136,6 @@ def _several_rounds(loss: Bernoulli, limit: float, several: _Several) -> WindowC
     carried = several.middle(windows)
     logarithm = several.rounds * carried * log1p(-float(loss.p))
     law = compiled.stationary(np.exp(logarithm), -np.expm1(logarithm), falls.down, falls.above)
-    return WindowChain(carried, law, loss.segments(carried), loss.survive(carried), loss.lose(carried))
+    return WindowChain(
+        carried, law, loss.segments(carried), loss.survive(carried), loss.lose(carried)
+    )

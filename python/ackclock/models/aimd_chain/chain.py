@@ -1,14 +1,14 @@
 """The window chain: the congestion window from round to round, and what it looks like from elsewhere.
 
-Bogoiavlenskaia, Kojo, Mutka and Alanko, "Analytical Markovian model of TCP congestion avoidance algorithm
-performance", University of Helsinki, Report C-2002-13, 2002.
+Bogoiavlenskaia, Kojo, Mutka and Alanko, "Analytical Markovian model of TCP congestion avoidance
+algorithm performance", University of Helsinki, Report C-2002-13, 2002.
 
-Congestion avoidance alone: a round without loss adds a step, one with losses takes the window down once. No slow
-start, no timeouts.
+Congestion avoidance alone: a round without loss adds a step, one with losses takes the window down
+once. No slow start, no timeouts.
 
-Letters: w window (segments), pi_w its law by rounds (`round`), s_w and f_w = 1 - s_w the chance that a round
-survives or not (`survive`, `lose`), M_w mean segments sent under w before the window changes (`segments`), L rate of
-the link (segments/s, `rate`), t0 = 1/L.
+Letters: w window (segments), pi_w its law by rounds (`round`), s_w and f_w = 1 - s_w the chance
+that a round survives or not (`survive`, `lose`), M_w mean segments sent under w before the window
+changes (`segments`), L rate of the link (segments/s, `rate`), t0 = 1/L.
 """
 
 from collections.abc import Sequence
@@ -52,10 +52,11 @@ class WindowChain:
         """The law of the window, seen from somewhere.
 
         Args:
-            mode: `round`: a round picked at random. `segment`: a segment picked at random if a round ends at its
-                first loss, pi_w M_w (the paper's examples). `segment_full`: the same with whole rounds, pi_w w.
-                `time`: a moment picked at random, pi_w E max(RTT, w/L) (Theorem 2). `time1`: a moment of the chain of
-                segments, pi_w M_w E max(RTT, w/L)/w (Theorem 1).
+            mode: `round`: a round picked at random. `segment`: a segment picked at random if a
+                round ends at its first loss, pi_w M_w (the paper's examples). `segment_full`: the
+                same with whole rounds, pi_w w. `time`: a moment picked at random, pi_w E max(RTT,
+                w/L) (Theorem 2). `time1`: a moment of the chain of segments, pi_w M_w E max(RTT,
+                w/L)/w (Theorem 1).
             rtt: Round-trip time; the two laws of time need it.
             rate: L in segments/s.
 
@@ -65,7 +66,9 @@ class WindowChain:
         weights = self._weights(mode, rtt, rate)
         total = weights.sum()
         if not 0 < total < inf:
-            refuse("rtt", total, "on the mean, in s: it must be positive and finite for a law of time")
+            refuse(
+                "rtt", total, "on the mean, in s: it must be positive and finite for a law of time"
+            )
         return np.asarray(weights / total)
 
     def mean(self, mode: str, rtt: RoundTrip | None = None, rate: float = inf) -> float:
@@ -87,16 +90,24 @@ class WindowChain:
         if mode not in MODES:
             refuse("mode", mode, f"is unknown; write one of {', '.join(MODES)}", "unknown-name")
         if rtt is None:
-            refuse("rtt", rtt, f"will not do for mode {mode}; give a round-trip time, for example rtt.constant(0.1)")
+            refuse(
+                "rtt",
+                rtt,
+                f"will not do for mode {mode}; give a round-trip time, for example rtt.constant(0.1)",
+            )
         lasts = round_lasts(self, rtt, rate)
-        return self.round * lasts if mode == "time" else self.round * self.segments * lasts / self.windows
+        return (
+            self.round * lasts
+            if mode == "time"
+            else self.round * self.segments * lasts / self.windows
+        )
 
 
 def weighted_sum(weights: Array, values: Array) -> float:
     """Sum of weights times values.
 
-    Not `weights @ values`: from 10 000 windows on BLAS shares that out to threads, which takes longer than the sum, on
-    a busy machine a hundred times as long.
+    Not `weights @ values`: from 10 000 windows on BLAS shares that out to threads, which takes
+    longer than the sum, on a busy machine a hundred times as long.
     """
     return float((weights * values).sum())
 
@@ -113,7 +124,11 @@ def round_lasts(chain: WindowChain, rtt: RoundTrip, rate: float = inf) -> Array:
 def check_rate(rate: float) -> None:
     """Refuses what is no link rate in segments/s."""
     if not rate > 0:
-        refuse("rate", rate, "must be positive, in segments/s; write for example 1000, or inf for no limit")
+        refuse(
+            "rate",
+            rate,
+            "must be positive, in segments/s; write for example 1000, or inf for no limit",
+        )
 
 
 def check_largest_window(w_max: float) -> None:
@@ -136,7 +151,9 @@ def solve(loss: Loss, w_max: float, response: Response = HALVING) -> WindowChain
     return solve_many([loss], w_max, response)[0]
 
 
-def solve_many(losses: Sequence[Loss], w_max: float, response: Response = HALVING) -> list[WindowChain]:
+def solve_many(
+    losses: Sequence[Loss], w_max: float, response: Response = HALVING
+) -> list[WindowChain]:
     """Solves a chain for each loss law in one go; arguments as for `solve`."""
     check_largest_window(w_max)
     if not losses:

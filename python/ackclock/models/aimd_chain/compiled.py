@@ -13,15 +13,20 @@ def stationary(survive: Array, lose: Array, down: Indices, above: Array) -> Arra
     """The stationary laws of chains that climb one state per step.
 
     Args:
-        survive: Probability to climb from each state; shape (..., states). At the top it is the one to stay.
+        survive: Probability to climb from each state; shape (..., states). At the top it is the one
+            to stay.
         lose: Probability to fall, same shape.
-        down: Index of the state each one falls to, never higher and non-decreasing; shape (states,).
+        down: Index of the state each one falls to, never higher and non-decreasing; shape
+            (states,).
         above: Share of its falls that end one state higher; shape (states,), or empty if none do.
 
     Returns:
-        Shape of `survive`, each law sums to one. Every component above about 1e-300 is accurate to some 1e-13.
+        Shape of `survive`, each law sums to one. Every component above about 1e-300 is accurate to
+        some 1e-13.
     """
-    law = climbing_chains(_float(survive), _float(lose), np.ascontiguousarray(down, np.int64), _float(above))
+    law = climbing_chains(
+        _float(survive), _float(lose), np.ascontiguousarray(down, np.int64), _float(above)
+    )
     return np.frombuffer(law).reshape(survive.shape)
 
 
@@ -36,7 +41,9 @@ def stationary_with_channel(survive: Array, lose: Array, down: Indices) -> Array
     Returns:
         Mass of (level, channel state), shape (levels, 2).
     """
-    law = climbing_chain_with_channel(_float(survive), _float(lose), np.ascontiguousarray(down, np.int64))
+    law = climbing_chain_with_channel(
+        _float(survive), _float(lose), np.ascontiguousarray(down, np.int64)
+    )
     return np.frombuffer(law).reshape(-1, 2)
 
 
@@ -45,13 +52,19 @@ def stationary_of_jumps(offsets: Indices, targets: Indices, probabilities: Array
 
     It takes time with the square of the number of states.
     """
-    offsets, targets = np.ascontiguousarray(offsets, np.int64), np.ascontiguousarray(targets, np.int64)
+    offsets, targets = (
+        np.ascontiguousarray(offsets, np.int64),
+        np.ascontiguousarray(targets, np.int64),
+    )
     return np.frombuffer(jumping_chain(offsets, targets, _float(probabilities)))
 
 
 def stationary_of_epochs(offsets: Indices, targets: Indices, probabilities: Array) -> Array:
     """The stationary law of a chain with sparse rows: row k is `offsets[k]` to `offsets[k + 1]`."""
-    offsets, targets = np.ascontiguousarray(offsets, np.int64), np.ascontiguousarray(targets, np.int64)
+    offsets, targets = (
+        np.ascontiguousarray(offsets, np.int64),
+        np.ascontiguousarray(targets, np.int64),
+    )
     return np.frombuffer(epoch_chain(offsets, targets, _float(probabilities)))
 
 

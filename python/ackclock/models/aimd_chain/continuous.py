@@ -5,9 +5,9 @@ With F the distribution function, by parts,
     E(R; R >= r)      = r (1 - F(r)) + integral from r of 1 - F
     E min(w/R, L)^m   = w^m integral from w/L of m r^(-m-1) F(r)
 
-Both integrands are bounded, whatever the density does. They are integrated by Gauss and Legendre's rule of 16 points
-on panels that end at every limit asked for, at quantiles, and where r has grown by half; relative error about 1e-12
-for smooth F.
+Both integrands are bounded, whatever the density does. They are integrated by Gauss and Legendre's
+rule of 16 points on panels that end at every limit asked for, at quantiles, and where r has grown
+by half; relative error about 1e-12 for smooth F.
 """
 
 import warnings
@@ -37,20 +37,30 @@ class Continuous:
 
     Attributes:
         distribution: It has `cdf`, `sf`, `ppf`, `isf`, `pdf` and `mean`, in s.
-        negative: What becomes of mass at or below zero: "cap" counts it as rounds that the link alone limits,
-            "truncate" leaves it out.
+        negative: What becomes of mass at or below zero: "cap" counts it as rounds that the link
+            alone limits, "truncate" leaves it out.
     """
 
     distribution: Any
     negative: str = "cap"
 
     def __post_init__(self) -> None:
-        missing = [name for name in ("cdf", "sf", "ppf", "isf", "pdf", "mean") if not hasattr(self.distribution, name)]
+        missing = [
+            name
+            for name in ("cdf", "sf", "ppf", "isf", "pdf", "mean")
+            if not hasattr(self.distribution, name)
+        ]
         if missing:
-            refuse("law", repr(self.distribution), "is no frozen continuous distribution of scipy.stats")
+            refuse(
+                "law",
+                repr(self.distribution),
+                "is no frozen continuous distribution of scipy.stats",
+            )
         if self.negative not in ("cap", "truncate"):
             refuse("negative", self.negative, "is unknown; write cap or truncate", "unknown-name")
-        if not self.distribution.sf(0.0) > 0:  # also for parameters out of the distribution's domain
+        if (
+            not self.distribution.sf(0.0) > 0
+        ):  # also for parameters out of the distribution's domain
             refuse("law", repr(self.distribution), "has no mass above zero")
 
     def cdf(self, r: Array, windows: Array) -> Array:  # noqa: ARG002 (the same for all windows)
@@ -90,14 +100,17 @@ class Continuous:
     @cached_property
     def _quantiles(self) -> Array:
         """Positive quantiles in rising order, from the far left to the far right."""
-        tails = _TAILS if self._left_out == 0 else _TAILS[_TAILS >= 1e-12]  # F - F(0) has no more digits
+        tails = (
+            _TAILS if self._left_out == 0 else _TAILS[_TAILS >= 1e-12]
+        )  # F - F(0) has no more digits
         middle = np.arange(0.01, 1, 0.01)
         left = self._left_out + (1 - self._left_out) * np.concatenate([tails, middle])
         ends = np.array([float(end) for end in self.distribution.support()])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             right = self.distribution.isf((1 - self._left_out) * _TAILS)
-            # Some distributions of scipy are lost far out; what has nothing beyond it is no quantile.
+            # Some distributions of scipy are lost far out; what has nothing beyond it is no
+            # quantile.
             right = right[self.distribution.sf(right) > 0]
             found = np.concatenate([ends, self.distribution.ppf(left), right])
         return np.unique(found[(found > 0) & (found < _LONGEST)])
@@ -144,4 +157,7 @@ class Continuous:
 
     def _inverse_from(self, m: float, a: Array) -> Array:
         """Integral of m r^(-m-1) F(r) from a; beyond the panels F is one."""
-        return self._integral(lambda r: m * r ** (-m - 1) * self._cdf(r), a) + np.maximum(a, self._end) ** -m
+        return (
+            self._integral(lambda r: m * r ** (-m - 1) * self._cdf(r), a)
+            + np.maximum(a, self._end) ** -m
+        )

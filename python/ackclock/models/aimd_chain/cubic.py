@@ -1,13 +1,14 @@
 """CUBIC: a chain from loss to loss, since the window depends on the time since the last one.
 
-RFC 9438. Letters: W window at a loss and W_max the window aimed at (segments), C in segments/s^3, beta share kept,
-K = cbrt((W_max - beta W)/C) the time (s) until W_max is reached again, R round-trip time (s), p loss rate.
+RFC 9438. Letters: W window at a loss and W_max the window aimed at (segments), C in segments/s^3,
+beta share kept, K = cbrt((W_max - beta W)/C) the time (s) until W_max is reached again, R
+round-trip time (s), p loss rate.
 
-Between losses the window of round j, at t = jR after the loss, is the larger of C (t - K)^3 + W_max and the
-Reno-friendly line beta W + alpha t/R, rounded to whole segments. Each round is survived as in the window chain; a loss
-starts the next epoch. What rounds carry and last is counted over epochs, so that all laws of the window follow.
-Bao, Wong and Leung, "A model for steady state throughput of TCP CUBIC", GLOBECOM 2010; Poojary and Sharma,
-arXiv 1510.08496.
+Between losses the window of round j, at t = jR after the loss, is the larger of C (t - K)^3 + W_max
+and the Reno-friendly line beta W + alpha t/R, rounded to whole segments. Each round is survived as
+in the window chain; a loss starts the next epoch. What rounds carry and last is counted over
+epochs, so that all laws of the window follow. Bao, Wong and Leung, "A model for steady state
+throughput of TCP CUBIC", GLOBECOM 2010; Poojary and Sharma, arXiv 1510.08496.
 """
 
 from dataclasses import dataclass
@@ -35,8 +36,9 @@ class Cubic:
         C: Segments/s^3.
         beta: Share kept after a loss.
         reno_friendly: Whether the window follows the Reno-friendly line where that is higher.
-        alpha_reaches_one: Whether that line rises by a whole segment per round once it is at the window before the
-            loss (RFC 9438, section 4.3); by 3 (1-beta)/(1+beta) throughout otherwise.
+        alpha_reaches_one: Whether that line rises by a whole segment per round once it is at the
+            window before the loss (RFC 9438, section 4.3); by 3 (1-beta)/(1+beta) throughout
+            otherwise.
         fast_convergence: Whether a loss below the last W_max aims lower, at W (1+beta)/2.
     """
 
@@ -87,10 +89,16 @@ def solve(loss: Loss, w_max: int, R: float, cubic: Cubic | None = None) -> Windo
     if not 0 < R < np.inf:
         refuse("R", R, "must be positive, in s; write for example 0.1")
     if w_max > _LARGEST_WINDOW:
-        refuse("w_max", w_max, f"is too large for a chain of losses; take at most {_LARGEST_WINDOW}")
+        refuse(
+            "w_max", w_max, f"is too large for a chain of losses; take at most {_LARGEST_WINDOW}"
+        )
     cubic = cubic or Cubic()
     if cubic.longest_climb(R, w_max) > _MOST_ROUNDS:
-        refuse("R", R, f"is so short that a window climbs for more than {_MOST_ROUNDS} rounds; take a longer one")
+        refuse(
+            "R",
+            R,
+            f"is so short that a window climbs for more than {_MOST_ROUNDS} rounds; take a longer one",
+        )
     windows = np.arange(SMALLEST, np.floor(w_max) + 1)
     survive, lose, segments = loss.survive(windows), loss.lose(windows), loss.segments(windows)
     if lose[-1] == 0:
@@ -105,14 +113,18 @@ def solve(loss: Loss, w_max: int, R: float, cubic: Cubic | None = None) -> Windo
     return WindowChain(windows, np.asarray(rounds / rounds.sum()), segments, survive, lose)
 
 
-def _visits(cubic: Cubic, R: float, W: Array, aim: Array, windows: Array, survive: Array, lose: Array) -> Array:
+def _visits(
+    cubic: Cubic, R: float, W: Array, aim: Array, windows: Array, survive: Array, lose: Array
+) -> Array:
     """Mean number of rounds under each window (column) until the next loss, from each state (row)."""
     visits = np.zeros((W.size, windows.size))
     states, alive = np.arange(W.size), np.ones(W.size)
     top = windows.size - 1
     j = 0
     while alive.max() >= _UNLIKELY:
-        reached = np.rint(np.clip(cubic.window(j * R, R, W, aim), windows[0], windows[-1])) - windows[0]
+        reached = (
+            np.rint(np.clip(cubic.window(j * R, R, W, aim), windows[0], windows[-1])) - windows[0]
+        )
         column = reached.astype(np.int64)
         if (column == top).all():
             visits[:, top] += alive / lose[top]  # alive (1 + s + s^2 + ...)

@@ -1,9 +1,10 @@
 """A window that fills its own buffer: round-trip time and overflow follow from the window.
 
-Behind a link of rate L (segments/s) with a buffer of B segments and a base round-trip time r (s), a window above the
-pipe L r queues: RTT(w) = max(r, w/L). Above L r + B a segment is lost for certain, s_w = 0. Saw-tooth and random loss
-are then one chain. Lakshman and Madhow, "The performance of TCP/IP for networks with high bandwidth-delay products and
-random loss", IEEE/ACM Transactions on Networking 5(3), 1997.
+Behind a link of rate L (segments/s) with a buffer of B segments and a base round-trip time r (s), a
+window above the pipe L r queues: RTT(w) = max(r, w/L). Above L r + B a segment is lost for certain,
+s_w = 0. Saw-tooth and random loss are then one chain. Lakshman and Madhow, "The performance of
+TCP/IP for networks with high bandwidth-delay products and random loss", IEEE/ACM Transactions on
+Networking 5(3), 1997.
 """
 
 from dataclasses import dataclass
@@ -78,7 +79,9 @@ class Bottleneck:
         return np.clip(windows - self.rate * self.base_rtt, 0, self.buffer)
 
 
-def solve(loss: Loss, bottleneck: Bottleneck, response: Response = HALVING, w_max: float = inf) -> WindowChain:
+def solve(
+    loss: Loss, bottleneck: Bottleneck, response: Response = HALVING, w_max: float = inf
+) -> WindowChain:
     """Solves the chain whose windows end where the buffer overflows, or at `w_max` if that is less."""
     check_largest_window(min(w_max, 2.0))
     reach = max(bottleneck.room, 2.0)

@@ -1,8 +1,9 @@
 """General additive increase and multiplicative decrease: by alpha segments a round up, to beta w down.
 
-Delayed ACKs are alpha = 1/b: a window grows by a segment in b rounds if one ACK answers b segments and each ACK counts
-once. Yang and Lam, "General AIMD congestion control", ICNP 2000; Floyd, Handley and Padhye, "A comparison of
-equation-based and AIMD congestion control", 2000; RFC 5681 on ACKs; RFC 8511 (beta = 0.8 after a mark).
+Delayed ACKs are alpha = 1/b: a window grows by a segment in b rounds if one ACK answers b segments
+and each ACK counts once. Yang and Lam, "General AIMD congestion control", ICNP 2000; Floyd, Handley
+and Padhye, "A comparison of equation-based and AIMD congestion control", 2000; RFC 5681 on ACKs;
+RFC 8511 (beta = 0.8 after a mark).
 """
 
 from dataclasses import dataclass
@@ -20,9 +21,9 @@ class GeneralAimd:
     Attributes:
         alpha: Growth in segments per round.
         beta: Share of the window kept after a loss.
-        whole_steps: Whether a fall ends on the window of the path at or below beta w, as in the paper, which halves
-            whole windows. Otherwise it is shared between the windows of the path next to beta w, and the largest
-            window is the last of the path.
+        whole_steps: Whether a fall ends on the window of the path at or below beta w, as in the
+            paper, which halves whole windows. Otherwise it is shared between the windows of the
+            path next to beta w, and the largest window is the last of the path.
     """
 
     alpha: float = 1.0

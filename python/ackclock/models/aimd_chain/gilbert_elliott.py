@@ -1,12 +1,13 @@
 """Losses that come in bursts: the window chain beside a channel of two states.
 
-The channel takes a step with each segment sent: a segment is lost with the chance of the state it meets, then the
-channel moves. Gilbert, Bell System Technical Journal 39, 1960; Elliott, ibid. 42, 1963; for AIMD: Altman, Avrachenkov
-and Barakat, "A stochastic model of TCP/IP with stationary random losses", SIGCOMM 2000.
+The channel takes a step with each segment sent: a segment is lost with the chance of the state it
+meets, then the channel moves. Gilbert, Bell System Technical Journal 39, 1960; Elliott, ibid. 42,
+1963; for AIMD: Altman, Avrachenkov and Barakat, "A stochastic model of TCP/IP with stationary
+random losses", SIGCOMM 2000.
 
-Letters: D = diag(delivered) P one segment's step that it survives, P the channel's step. A round of w segments survives
-with the matrix D^w G, G = P^idle for the channel's steps between rounds; what it loses is summed up loss by loss,
-without subtraction: F_{w+1} = F_w P + D^w diag(lost) P.
+Letters: D = diag(delivered) P one segment's step that it survives, P the channel's step. A round of
+w segments survives with the matrix D^w G, G = P^idle for the channel's steps between rounds; what
+it loses is summed up loss by loss, without subtraction: F_{w+1} = F_w P + D^w diag(lost) P.
 """
 
 from dataclasses import dataclass
@@ -41,14 +42,22 @@ class GilbertElliott:
         for name in ("good_to_bad", "bad_to_good", "loss_in_good", "loss_in_bad"):
             check_probability(name, getattr(self, name))
         if self.good_to_bad == self.bad_to_good == 0:
-            refuse("good_to_bad", self.good_to_bad, "and bad_to_good are both zero: the channel must be able to change")
+            refuse(
+                "good_to_bad",
+                self.good_to_bad,
+                "and bad_to_good are both zero: the channel must be able to change",
+            )
         if self.good_to_bad == self.bad_to_good == 1:
             refuse(
-                "good_to_bad", self.good_to_bad, "and bad_to_good are both one: take less, so that the channel mixes"
+                "good_to_bad",
+                self.good_to_bad,
+                "and bad_to_good are both one: take less, so that the channel mixes",
             )
 
     @classmethod
-    def of_bursts(cls, mean_loss: float, loss_in_bad: float, bad_sojourn: float) -> "GilbertElliott":
+    def of_bursts(
+        cls, mean_loss: float, loss_in_bad: float, bad_sojourn: float
+    ) -> "GilbertElliott":
         """A channel without loss in its good state.
 
         Args:
@@ -57,7 +66,9 @@ class GilbertElliott:
             bad_sojourn: Mean number of segments in a row that meet the bad state, at least 1.
         """
         if not 0 < mean_loss < loss_in_bad <= 1:
-            refuse("mean_loss", mean_loss, "must be positive and below loss_in_bad, which is at most 1")
+            refuse(
+                "mean_loss", mean_loss, "must be positive and below loss_in_bad, which is at most 1"
+            )
         if not bad_sojourn >= 1:
             refuse("bad_sojourn", bad_sojourn, "must be at least 1, in segments")
         bad = mean_loss / loss_in_bad
@@ -79,10 +90,13 @@ class GilbertElliott:
         return np.array([[1 - leave, leave], [back, 1 - back]])
 
 
-def solve(channel: GilbertElliott, w_max: float, response: Response = HALVING, idle: int = 0) -> WindowChain:
+def solve(
+    channel: GilbertElliott, w_max: float, response: Response = HALVING, idle: int = 0
+) -> WindowChain:
     """Solves the chain of (window, channel), and sums over the channel.
 
-    It takes O(w_max) steps where falls end on windows of the path, and as many squared where they are shared.
+    It takes O(w_max) steps where falls end on windows of the path, and as many squared where they
+    are shared.
 
     Args:
         channel: The channel.
@@ -91,8 +105,8 @@ def solve(channel: GilbertElliott, w_max: float, response: Response = HALVING, i
         idle: Steps of the channel between rounds; none means it stands still while nothing is sent.
 
     Returns:
-        The chain. `survive`, `lose` and `segments` are means over the channel's state at the start of a round; where
-        the window is never reached they are zero.
+        The chain. `survive`, `lose` and `segments` are means over the channel's state at the start
+        of a round; where the window is never reached they are zero.
     """
     check_largest_window(w_max)
     if idle < 0 or idle != int(idle):
@@ -121,11 +135,14 @@ def _shared(survive: Array, lose: Array, falls: Falls) -> Array:
     above = falls.above[:, None, None]
     down = falls.down[level]
     targets = (
-        np.stack([np.minimum(level + 1, levels - 1), down, np.minimum(down + 1, level)], axis=2) * 2 + there[:, :, None]
+        np.stack([np.minimum(level + 1, levels - 1), down, np.minimum(down + 1, level)], axis=2) * 2
+        + there[:, :, None]
     )
     chances = np.stack([survive, lose * (1 - above), lose * above], axis=2)
     offsets = np.arange(2 * levels + 1) * targets[0, 0].size
-    return compiled.stationary_of_jumps(offsets, targets.ravel(), chances.ravel()).reshape(levels, 2)
+    return compiled.stationary_of_jumps(offsets, targets.ravel(), chances.ravel()).reshape(
+        levels, 2
+    )
 
 
 def _rounds(channel: GilbertElliott, counts: Indices, idle: int) -> tuple[Array, Array, Array]:

@@ -1,8 +1,9 @@
 """Growth paths: the windows a chain visits on its way up, and where it falls from each.
 
-A window grows from two segments on along w_0, w_1, …, one of them per round. A loss takes it to what the control keeps.
-That seldom is a window of the path, so the fall is shared between the two next to it, such that its mean is right. The
-paper's windows are whole instead: there a fall ends on the window at or below what is kept (`Falls.onto`).
+A window grows from two segments on along w_0, w_1, …, one of them per round. A loss takes it to
+what the control keeps. That seldom is a window of the path, so the fall is shared between the two
+next to it, such that its mean is right. The paper's windows are whole instead: there a fall ends on
+the window at or below what is kept (`Falls.onto`).
 """
 
 from dataclasses import dataclass

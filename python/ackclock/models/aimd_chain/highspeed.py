@@ -1,8 +1,9 @@
 """HighSpeed TCP in the chain: growth and decrease depend on the window.
 
-RFC 3649, section 5. Letters: w window (segments), p(w) = 0.078/w^1.2 the loss rate at which it stands, b(w) the share
-given up at a loss, falling with log w from 0.5 at 38 to 0.1 at 83 000 segments, a(w) = 2 w^2 p(w) b(w)/(2 - b(w)) the
-growth in segments per round, at least one. Up to 38 segments it is Reno.
+RFC 3649, section 5. Letters: w window (segments), p(w) = 0.078/w^1.2 the loss rate at which it
+stands, b(w) the share given up at a loss, falling with log w from 0.5 at 38 to 0.1 at 83 000
+segments, a(w) = 2 w^2 p(w) b(w)/(2 - b(w)) the growth in segments per round, at least one. Up to 38
+segments it is Reno.
 """
 
 from dataclasses import dataclass
@@ -37,4 +38,6 @@ class HighSpeed:
             visited.append(following)
         windows = np.array(visited)
         kept = (1 - decrease(windows)) * windows
-        return windows, Falls.onto(windows, kept) if self.whole_steps else Falls.between(windows, kept)
+        return windows, Falls.onto(windows, kept) if self.whole_steps else Falls.between(
+            windows, kept
+        )

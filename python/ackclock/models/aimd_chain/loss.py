@@ -1,10 +1,10 @@
 """Loss laws: how likely a round of w segments is delivered whole.
 
-Memoryless in the sense of the paper: the chance that the next n segments are all delivered may depend on the window,
-not on how many have been delivered since the last loss.
+Memoryless in the sense of the paper: the chance that the next n segments are all delivered may
+depend on the window, not on how many have been delivered since the last loss.
 
-Letters: w window (segments), s_w = P(all w delivered), f_w = 1 - s_w, M_w = E(segments sent until the window
-changes) = sum over n < w of P(first n delivered). Arrays have the shape of `windows`.
+Letters: w window (segments), s_w = P(all w delivered), f_w = 1 - s_w, M_w = E(segments sent until
+the window changes) = sum over n < w of P(first n delivered). Arrays have the shape of `windows`.
 """
 
 from abc import ABC, abstractmethod
@@ -106,8 +106,10 @@ class Memoryless:
     """Any law: G(w, n) is the probability that the first n segments under window w are all delivered.
 
     Attributes:
-        G: Takes a window and an array of counts 0 … w, gives as many probabilities, from one downwards.
-        lost: 1 - G(w, w) for those who can say it without cancellation; f_w is otherwise accurate to 1e-16 absolutely.
+        G: Takes a window and an array of counts 0 … w, gives as many probabilities, from one
+        downwards.
+        lost: 1 - G(w, w) for those who can say it without cancellation; f_w is otherwise accurate
+            to 1e-16 absolutely.
     """
 
     G: Callable[[float, Array], Array]

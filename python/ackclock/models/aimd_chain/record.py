@@ -1,19 +1,22 @@
 """The record of the chain: Bernoulli losses, a constant round-trip time, any AIMD.
 
-A round without loss adds alpha/b segments to the window, one with losses takes it to beta w; rounds last as long as the
-round-trip time, or as long as the link needs for the window. The law of the window by rounds, by segments and over time
-follows, and with it the law of the throughput.
+A round without loss adds alpha/b segments to the window, one with losses takes it to beta w; rounds
+last as long as the round-trip time, or as long as the link needs for the window. The law of the
+window by rounds, by segments and over time follows, and with it the law of the throughput.
 
-The paper halves whole windows, and what is left is rounded down; of a decrease by one half that is the default here.
-Of others the same would take up to a third of the window away (7 % at a loss rate of 1 % and beta = 0.9), which no
-sender does that counts bytes: there windows need not be whole, and a fall ends at beta w (see `between`).
+The paper halves whole windows, and what is left is rounded down; of a decrease by one half that is
+the default here. Of others the same would take up to a third of the window away (7 % at a loss rate
+of 1 % and beta = 0.9), which no sender does that counts bytes: there windows need not be whole, and
+a fall ends at beta w (see `between`).
 
-Every input may be an array, and questions backwards go through many orders of magnitude, so two things are done that
-`solve` does not do. Without a limit on the window the chain ends where it hardly ever gets: surviving from beta w to w
-has a probability of about exp(-(1 - beta^2) p w^2/(2 alpha)), e^-40 there. And long chains make several rounds at once;
-for Reno without a limit that begins below p = 5e-7. It moves means by less than 0.1 % for beta up to 0.95.
+Every input may be an array, and questions backwards go through many orders of magnitude, so two
+things are done that `solve` does not do. Without a limit on the window the chain ends where it
+hardly ever gets: surviving from beta w to w has a probability of about exp(-(1 - beta^2) p w^2/(2
+alpha)), e^-40 there. And long chains make several rounds at once; for Reno without a limit that
+begins below p = 5e-7. It moves means by less than 0.1 % for beta up to 0.95.
 
-Asked about a capture, it takes the whole law of the measured round-trip times in place of their mean.
+Asked about a capture, it takes the whole law of the measured round-trip times in place of their
+mean.
 """
 
 from math import frexp, inf, sqrt
@@ -54,7 +57,11 @@ def _limit(p: float, w_max: float, alpha: float, beta: float) -> float:
 
 def _solved(p: float, w_max: float, alpha: float, beta: float, rounded: float) -> WindowChain:
     limit = _limit(p, w_max, alpha, beta)
-    return between.rounded_down(p, limit, alpha, beta) if rounded else between.solve(p, limit, alpha, beta)
+    return (
+        between.rounded_down(p, limit, alpha, beta)
+        if rounded
+        else between.solve(p, limit, alpha, beta)
+    )
 
 
 def _answer(chain: WindowChain, p: float, R: float, L: float, T0: float) -> list[Any]:
@@ -81,15 +88,26 @@ def _evaluate(
     decrease_factor: Array, rounded_down: Array,
 ) -> dict[str, Array]:  # fmt: skip
     p, R, w_max, L, T0, alpha, beta, rounded = np.broadcast_arrays(
-        loss, rtt, window, link_rate, timeout, additive_increase / segments_per_ack, decrease_factor, rounded_down
+        loss,
+        rtt,
+        window,
+        link_rate,
+        timeout,
+        additive_increase / segments_per_ack,
+        decrease_factor,
+        rounded_down,
     )
     answers = np.empty((len(OUTPUTS), *p.shape))
     solved: dict[tuple[float, ...], WindowChain] = {}
     for index in np.ndindex(p.shape):
         chain_of = tuple(float(one[index]) for one in (p, w_max, alpha, beta, rounded))
         if chain_of not in solved:
-            solved = {chain_of: _solved(*chain_of)}  # neighbours share a chain, the others need not be kept
-        given = _answer(solved[chain_of], chain_of[0], float(R[index]), float(L[index]), float(T0[index]))
+            solved = {
+                chain_of: _solved(*chain_of)
+            }  # neighbours share a chain, the others need not be kept
+        given = _answer(
+            solved[chain_of], chain_of[0], float(R[index]), float(L[index]), float(T0[index])
+        )
         answers[(slice(None), *index)] = given
     return {one.name: answer for one, answer in zip(OUTPUTS, answers, strict=True)}
 
@@ -101,7 +119,13 @@ def _evaluate_goodput(
 ) -> Array:  # fmt: skip
     """X alone: chains that end at about the same window are solved together, on the path of the longest of them."""
     given = np.broadcast_arrays(
-        loss, rtt, window, link_rate, additive_increase / segments_per_ack, decrease_factor, rounded_down
+        loss,
+        rtt,
+        window,
+        link_rate,
+        additive_increase / segments_per_ack,
+        decrease_factor,
+        rounded_down,
     )
     p, R, w_max, L, alpha, beta, rounded = (np.ravel(one) for one in given)
     limits = np.empty(p.size)
@@ -109,12 +133,18 @@ def _evaluate_goodput(
     for number in range(p.size):
         chain_of = float(w_max[number]), float(alpha[number]), float(beta[number])
         limits[number] = _limit(float(p[number]), *chain_of)
-        together.setdefault((*chain_of, float(rounded[number]), frexp(limits[number])[1]), []).append(number)
+        together.setdefault(
+            (*chain_of, float(rounded[number]), frexp(limits[number])[1]), []
+        ).append(number)
     X = np.empty(p.size)
     for (most, growth, keeps, down, _), which in together.items():
         longest, shortest = float(limits[which].max()), float(limits[which].min())
         if between.on_path(shortest, longest, growth, keeps, rounded=down == 1):
-            chain = solve(Bernoulli(p[which, None]), longest, GeneralAimd(growth, keeps, whole_steps=down == 1))
+            chain = solve(
+                Bernoulli(p[which, None]),
+                longest,
+                GeneralAimd(growth, keeps, whole_steps=down == 1),
+            )
             X[which] = _throughput(chain, R[which, None], L[which, None])
         else:
             for number in which:
@@ -126,7 +156,9 @@ def _evaluate_goodput(
 def _throughput(chain: WindowChain, R: float | Array, L: float | Array) -> Array:
     """X, for each of the chains that were solved together."""
     lasts = np.maximum(R, chain.windows / L)
-    return np.asarray((chain.round * chain.windows).sum(axis=-1) / (chain.round * lasts).sum(axis=-1))
+    return np.asarray(
+        (chain.round * chain.windows).sum(axis=-1) / (chain.round * lasts).sum(axis=-1)
+    )
 
 
 def _evaluate_law(
@@ -135,7 +167,9 @@ def _evaluate_law(
     decrease_factor: float, rounded_down: float,
 ) -> dict[str, float]:  # fmt: skip
     """The same as `_answer` with round-trip times that vary."""
-    chain = _solved(loss, window, additive_increase / segments_per_ack, decrease_factor, rounded_down)
+    chain = _solved(
+        loss, window, additive_increase / segments_per_ack, decrease_factor, rounded_down
+    )
     R, w = round_trip.empirical(law.times_s, law.weights), chain.windows
     over_time = Throughput(chain, R, link_rate, TIME_WEIGHTED)
     low, high = over_time.interval(0.9)
@@ -156,7 +190,11 @@ def _evaluate_law(
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
-    link = path.bottleneck.link_bit_per_s / (path.sender.mss_bytes * 8) if path.sender.mss_bytes > 0 else inf
+    link = (
+        path.bottleneck.link_bit_per_s / (path.sender.mss_bytes * 8)
+        if path.sender.mss_bytes > 0
+        else inf
+    )
     limits = {
         "window": max(path.sender.receive_window_segments, 2.0),
         "link_rate": link,
@@ -166,18 +204,30 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 
 
 def _refusal(path: FlowPath) -> str:
-    return needs_aimd(path) or unless(path.bottleneck.link_bit_per_s > 0, "the bottleneck sends nothing")
+    return needs_aimd(path) or unless(
+        path.bottleneck.link_bit_per_s > 0, "the bottleneck sends nothing"
+    )
 
 
 OUTPUTS = (
     Output("throughput", "X", "segments/s", "sending rate over a long time, without timeouts"),
-    Output("with_timeouts", "", "segments/s", "the same with timeouts and a round trip of recovery after other losses"),
+    Output(
+        "with_timeouts",
+        "",
+        "segments/s",
+        "the same with timeouts and a round trip of recovery after other losses",
+    ),
     Output("low", "", "segments/s", "the rate that w/R falls below in 5 % of the time"),
     Output("high", "", "segments/s", "the rate that w/R exceeds in 5 % of the time"),
     Output("mean_window", "", "segments", "mean window over time", "cwnd"),
     Output("window_sd", "", "segments", "standard deviation of the window over time"),
     Output("round_window", "", "segments", "mean window by rounds"),
-    Output("segment_rate", "ET", "segments/s", "mean of min(w/R, L) by segments, the paper's throughput"),
+    Output(
+        "segment_rate",
+        "ET",
+        "segments/s",
+        "mean of min(w/R, L) by segments, the paper's throughput",
+    ),
     Output("busy", "", "", "share of time in which the window keeps the link busy"),
 )
 

@@ -1,11 +1,12 @@
 """Laws of the round-trip time, and the few means of them that the throughput law needs.
 
-Letters: R round-trip time (s), w window (segments), L rate of the link (segments/s), a = w/L. All methods take arrays
-that are broadcast, with the windows beside them, since the law may depend on the window.
+Letters: R round-trip time (s), w window (segments), L rate of the link (segments/s), a = w/L. All
+methods take arrays that are broadcast, with the windows beside them, since the law may depend on
+the window.
 
-A round-trip time is positive. Of a law with mass at or below zero (the paper's normal one) that mass is either taken
-as it stands ("cap": such a round is as fast as the link lets it be, the paper's formula (5.3) verbatim) or left out
-("truncate").
+A round-trip time is positive. Of a law with mass at or below zero (the paper's normal one) that
+mass is either taken as it stands ("cap": such a round is as fast as the link lets it be, the
+paper's formula (5.3) verbatim) or left out ("truncate").
 """
 
 from collections.abc import Callable
@@ -66,11 +67,27 @@ class Empirical:
         samples = np.atleast_1d(np.asarray(self.samples, float)).ravel()
         if samples.size == 0:
             refuse("samples", "()", "is empty; give at least one round-trip time in s")
-        _all("samples", samples, (samples > 0) & (samples < np.inf), "must be positive and finite, in s")
-        weights = np.ones_like(samples) if self.weights is None else np.atleast_1d(np.asarray(self.weights, float))
+        _all(
+            "samples",
+            samples,
+            (samples > 0) & (samples < np.inf),
+            "must be positive and finite, in s",
+        )
+        weights = (
+            np.ones_like(samples)
+            if self.weights is None
+            else np.atleast_1d(np.asarray(self.weights, float))
+        )
         if weights.shape != samples.shape:
-            refuse("weights", f"{weights.size} values", f"must be as many as samples, {samples.size}")
-        _all("weights", weights, (weights >= 0) & (weights < np.inf), "must not be negative, and finite")
+            refuse(
+                "weights", f"{weights.size} values", f"must be as many as samples, {samples.size}"
+            )
+        _all(
+            "weights",
+            weights,
+            (weights >= 0) & (weights < np.inf),
+            "must not be negative, and finite",
+        )
         if not weights.sum() > 0:
             refuse("weights", 0.0, "on the whole; at least one must be positive")
         order = np.argsort(samples, kind="stable")

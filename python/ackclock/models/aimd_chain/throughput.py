@@ -1,7 +1,8 @@
 """The throughput law: windows over round-trip times, clipped at the rate of the link.
 
-Letters: omega_w law of the window (see `WindowChain.law`), R round-trip time (s), L rate of the link (segments/s).
-T = min(w/R, L) is a mixture over windows, with an atom at L. All rates are in segments per second.
+Letters: omega_w law of the window (see `WindowChain.law`), R round-trip time (s), L rate of the
+link (segments/s). T = min(w/R, L) is a mixture over windows, with an atom at L. All rates are in
+segments per second.
 """
 
 from dataclasses import dataclass
@@ -11,13 +12,20 @@ from math import inf
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ackclock.models.aimd_chain.chain import MODES, WindowChain, check_rate, round_lasts, weighted_sum
+from ackclock.models.aimd_chain.chain import (
+    MODES,
+    WindowChain,
+    check_rate,
+    round_lasts,
+    weighted_sum,
+)
 from ackclock.models.aimd_chain.rtt import RoundTrip
 from ackclock.models.refusal import refuse
 
 Array = NDArray[np.float64]
 
-#: The throughput's own law of time: a moment picked at random, which falls into a long round rather than a short one.
+#: The throughput's own law of time: a moment picked at random, which falls into a long round rather
+#: than a short one.
 TIME_WEIGHTED = "time_weighted"
 #: w/R and w/x may be rounded apart where they are equal.
 _ROUNDING = 4 * np.finfo(float).eps
@@ -27,8 +35,9 @@ _BLOCK = 1 << 20
 def renewal_rate(chain: WindowChain, rtt: RoundTrip, rate: float = inf) -> float:
     """The rate over a long time in segments/s: what a round carries over what it lasts, both on the mean.
 
-    X = sum pi_w w / sum pi_w E max(R, w/L). Unlike the mean of a throughput law by rounds or segments it is not biased
-    by picking long windows or short rounds too often. Zero if the mean round-trip time is infinite.
+    X = sum pi_w w / sum pi_w E max(R, w/L). Unlike the mean of a throughput law by rounds or
+    segments it is not biased by picking long windows or short rounds too often. Zero if the mean
+    round-trip time is infinite.
     """
     lasts = weighted_sum(chain.round, round_lasts(chain, rtt, rate))
     if not lasts > 0:
@@ -44,8 +53,9 @@ class Throughput:
         chain: The window.
         rtt: Law of the round-trip time.
         rate: L, infinite for no limit.
-        mode: How the window is picked: one of `WindowChain.law`'s; or "time_weighted", which picks window and
-            round-trip time together at a random moment, so that the mean is `renewal_rate`.
+        mode: How the window is picked: one of `WindowChain.law`'s; or "time_weighted", which picks
+            window and round-trip time together at a random moment, so that the mean is
+            `renewal_rate`.
     """
 
     chain: WindowChain
@@ -56,7 +66,12 @@ class Throughput:
     def __post_init__(self) -> None:
         check_rate(self.rate)
         if self.mode not in (*MODES, TIME_WEIGHTED):
-            refuse("mode", self.mode, f"is unknown; write one of {', '.join((*MODES, TIME_WEIGHTED))}", "unknown-name")
+            refuse(
+                "mode",
+                self.mode,
+                f"is unknown; write one of {', '.join((*MODES, TIME_WEIGHTED))}",
+                "unknown-name",
+            )
 
     @property
     def renewal_rate(self) -> float:
@@ -68,7 +83,9 @@ class Throughput:
         """omega; by moments, rounds over the mean length of a round."""
         if self.mode != TIME_WEIGHTED:
             return self.chain.law(self.mode, self.rtt, self.rate)
-        return self.chain.round / weighted_sum(self.chain.round, round_lasts(self.chain, self.rtt, self.rate))
+        return self.chain.round / weighted_sum(
+            self.chain.round, round_lasts(self.chain, self.rtt, self.rate)
+        )
 
     def cdf(self, x: ArrayLike) -> Array:
         """P(T <= x); one from L on."""
@@ -86,7 +103,9 @@ class Throughput:
         windows = self.chain.windows
         a = windows / self.rate * (1 + _ROUNDING)
         inside = self.rtt.cdf(a, windows)
-        return weighted_sum(self._weights, inside * windows / self.rate if self.mode == TIME_WEIGHTED else inside)
+        return weighted_sum(
+            self._weights, inside * windows / self.rate if self.mode == TIME_WEIGHTED else inside
+        )
 
     def moment(self, m: float) -> float:
         """E T^m for m > 0, in (segments/s)^m; infinite if it does not exist."""
@@ -118,9 +137,14 @@ class Throughput:
         """x_q, the smallest x with P(T <= x) >= q, for 0 < q <= 1, to 1e-14 relatively."""
         q = np.asarray(q, float)
         if not ((q > 0) & (q <= 1)).all():
-            refuse("q", float(q[~((q > 0) & (q <= 1))][0]), "must be above 0 and at most 1; write for example 0.5")
+            refuse(
+                "q",
+                float(q[~((q > 0) & (q <= 1))][0]),
+                "must be above 0 and at most 1; write for example 0.5",
+            )
         low, high = self._bracket(q.ravel())
-        # Half way on a logarithmic scale while the ends are far apart: rates span many orders of magnitude.
+        # Half way on a logarithmic scale while the ends are far apart: rates span many orders of
+        # magnitude.
         for _ in range(200):
             middle = np.where(high > 2 * low, np.sqrt(low) * np.sqrt(high), low + (high - low) / 2)
             if ((high - low <= 1e-15 * high) | (middle <= low) | (middle >= high)).all():

@@ -1,19 +1,22 @@
 """Timeouts beside the chain: what a round carries and lasts if its loss leads to a timeout.
 
-The window's law by rounds stays as it is, since the window falls to a half either way: after a timeout slow start
-brings it there. What changes is the account, a semi-Markov reward:
+The window's law by rounds stays as it is, since the window falls to a half either way: after a
+timeout slow start brings it there. What changes is the account, a semi-Markov reward:
 
-- A loss under w is a timeout with probability Q(p, w), and duplicate ACKs reveal it otherwise (Padhye, Firoiu, Towsley
-  and Kurose, 2000).
-- Revealed by duplicate ACKs, it costs `recovery_rounds` round trips that carry nothing new. One is what recovery takes
-  (RFC 6582); how much new data is sent meanwhile the formula does not say, here it is none.
-- A timeout costs f(p) T0/(1-p) of silence, the backed-off series of PFTK, and then log2(w/2) rounds of slow start that
-  carry w/2 - 1 segments, the retransmitted one included.
+- A loss under w is a timeout with probability Q(p, w), and duplicate ACKs reveal it otherwise
+  (Padhye, Firoiu, Towsley and Kurose, 2000).
+- Revealed by duplicate ACKs, it costs `recovery_rounds` round trips that carry nothing new. One is
+  what recovery takes (RFC 6582); how much new data is sent meanwhile the formula does not say, here
+  it is none.
+- A timeout costs f(p) T0/(1-p) of silence, the backed-off series of PFTK, and then log2(w/2) rounds
+  of slow start that carry w/2 - 1 segments, the retransmitted one included.
 
-For the three sets of measurements with windows up to 64 segments (the source's tables 8.6 to 8.8) the rates are within
-1 % of an independent evaluation whose account of recovery and slow start is not known.
+For the three sets of measurements with windows up to 64 segments (the source's tables 8.6 to 8.8)
+the rates are within 1 % of an independent evaluation whose account of recovery and slow start is
+not known.
 
-Letters: p loss rate, T0 first timeout (s), R round-trip time (s), Q and f as in `pftk`, f_w chance that a round loses.
+Letters: p loss rate, T0 first timeout (s), R round-trip time (s), Q and f as in `pftk`, f_w chance
+that a round loses.
 """
 
 from math import inf
@@ -27,7 +30,12 @@ from ackclock.models.refusal import refuse
 
 
 def renewal_rate(
-    chain: WindowChain, p: float, rtt: RoundTrip, T0: float, rate: float = inf, recovery_rounds: float = 1.0
+    chain: WindowChain,
+    p: float,
+    rtt: RoundTrip,
+    T0: float,
+    rate: float = inf,
+    recovery_rounds: float = 1.0,
 ) -> float:
     """The long-run rate of new segments per second, with timeouts.
 

@@ -4,9 +4,9 @@
     every = edca.saturation.with_aifs(edca.ERP_OFDM, times, aifsn=6)
     edca.saturation.solve(11, edca.Backoff(31, 1023, 11), **every).rate
 
-`phy` says how long frames last, `backoff` how often alike stations attempt, `saturation` what they get; `classes` is
-for stations that are not alike (`access_class`), whose `counters` it follows. The records are `dcf` and `edca`;
-what a flow of a scenario means to them is in `on_a_path`.
+`phy` says how long frames last, `backoff` how often alike stations attempt, `saturation` what they
+get; `classes` is for stations that are not alike (`access_class`), whose `counters` it follows. The
+records are `dcf` and `edca`; what a flow of a scenario means to them is in `on_a_path`.
 """
 
 from ackclock.models.edca import classes, record, saturation

@@ -52,5 +52,7 @@ class AccessClass:
         """The law of a draw in each stage that is reached, up to the first with the largest window."""
         growing = ceil(log2((self.cw_max + 1) / (self.cw_min + 1)))
         stages = 1 + int(min(growing, self.retries))
-        windows = np.minimum((self.cw_min + 1) * 2.0 ** np.arange(stages), self.cw_max + 1)[:, np.newaxis]
+        windows = np.minimum((self.cw_min + 1) * 2.0 ** np.arange(stages), self.cw_max + 1)[
+            :, np.newaxis
+        ]
         return np.asarray((np.arange(self.cw_max + 1) < windows) / windows)

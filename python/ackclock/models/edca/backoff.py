@@ -1,13 +1,15 @@
 """How often a station attempts that always has something to send: exponential backoff, and attempts that collide.
 
-A frame is sent at the end of a number of slots drawn from 0 to W_k - 1, W_k = min((CWmin + 1) 2^k, CWmax + 1) after k
-collisions, and given up after m retries. Each attempt collides with the same probability p, whatever the station has
-behind it (the decoupling of Bianchi 2000), so that in each slot, its own transmission counted as one, it attempts with
+A frame is sent at the end of a number of slots drawn from 0 to W_k - 1, W_k = min((CWmin + 1) 2^k,
+CWmax + 1) after k collisions, and given up after m retries. Each attempt collides with the same
+probability p, whatever the station has behind it (the decoupling of Bianchi 2000), so that in each
+slot, its own transmission counted as one, it attempts with
 
     tau(p) = sum_{k<=m} p^k / sum_{k<=m} p^k ((W_k - 1)/2 + 1).
 
-With n stations p = 1 - (1 - tau)^(n-1). tau falls with p where windows grow, and p rises with tau: what one makes of
-the other meets at one place, found by bisection. With m infinite this is Bianchi's, whatever way it is written there.
+With n stations p = 1 - (1 - tau)^(n-1). tau falls with p where windows grow, and p rises with tau:
+what one makes of the other meets at one place, found by bisection. With m infinite this is
+Bianchi's, whatever way it is written there.
 """
 
 from dataclasses import dataclass

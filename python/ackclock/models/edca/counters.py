@@ -1,9 +1,10 @@
 """What stations of one class have left to count when a busy period ends, given when the others send.
 
-f(i) is the probability that the others are first in slot i of those in which the class may send, b what a station has
-left. With freezing it goes on to b - i where the others were first in slot i < b, and stays where they were first at
-the end of its AIFS (i = 0). Without, the busy slot counts too, and it goes on to b - i - 1. Sums over what follows from
-where are convolutions with f, so both what becomes of a draw and how often each b is visited are recursive filters.
+f(i) is the probability that the others are first in slot i of those in which the class may send, b
+what a station has left. With freezing it goes on to b - i where the others were first in slot i <
+b, and stays where they were first at the end of its AIFS (i = 0). Without, the busy slot counts
+too, and it goes on to b - i - 1. Sums over what follows from where are convolutions with f, so both
+what becomes of a draw and how often each b is visited are recursive filters.
 """
 
 from dataclasses import dataclass, replace
@@ -29,7 +30,8 @@ class Counters:
         of: The class.
         left: g(b).
         attempts: tau, of use from slot `common` on.
-        common: The slot from which attempts are alike in each; None with freezing, where counters say it to the end.
+        common: The slot from which attempts are alike in each; None with freezing, where counters
+            say it to the end.
         waiting: Probability that a station has not sent before slot m, for m from 0 on.
         collided: p_k by stage, the last for all later ones.
     """
@@ -53,7 +55,9 @@ class Counters:
         """
         draws, tau = of.draws, 2 / (of.cw_min + 2)
         left = draws[-1 if patient else 0]
-        return Counters(of, left, tau, common, _waiting(of, left, tau, slots, common), np.zeros(len(draws)))
+        return Counters(
+            of, left, tau, common, _waiting(of, left, tau, slots, common), np.zeros(len(draws))
+        )
 
     @property
     def stages(self) -> Array:
@@ -65,7 +69,9 @@ class Counters:
         elif isfinite(more):
             visits[-1] *= more + 1
         else:
-            visits = np.where(np.arange(len(p)) < len(p) - 1, 0.0, 1.0)  # it never gets through, and never gives up
+            visits = np.where(
+                np.arange(len(p)) < len(p) - 1, 0.0, 1.0
+            )  # it never gets through, and never gives up
         return visits
 
     @property
@@ -83,12 +89,19 @@ class Counters:
         """The law that follows from when the others send; `others` is as `waiting`, that none of them has."""
         freezing, draws = self.common is None, self.of.draws
         first = _first(others, self.of)
-        after = replace(self, collided=np.minimum(draws @ _collided(first, self.of.cw_max + 1, freezing), 1.0))
+        after = replace(
+            self, collided=np.minimum(draws @ _collided(first, self.of.cw_max + 1, freezing), 1.0)
+        )
         left = _visits(after.stages @ draws, first, freezing)
         left = _KEPT * self.left + (1 - _KEPT) * left / left.sum()
-        tau = self.attempts if self.common is None else _attempt_rate(self, left, others, self.common)
+        tau = (
+            self.attempts if self.common is None else _attempt_rate(self, left, others, self.common)
+        )
         return replace(
-            after, left=left, attempts=tau, waiting=_waiting(self.of, left, tau, len(others) - 1, self.common)
+            after,
+            left=left,
+            attempts=tau,
+            waiting=_waiting(self.of, left, tau, len(others) - 1, self.common),
         )
 
 
@@ -133,7 +146,9 @@ def _filtered(given: Array, first: Array, freezing: bool) -> Array:
 
     if not given.size:
         return given
-    steps = np.concatenate([[max(1 - first[0], _LEAST)], -first[1:]] if freezing else [[1.0], -first])
+    steps = np.concatenate(
+        [[max(1 - first[0], _LEAST)], -first[1:]] if freezing else [[1.0], -first]
+    )
     return np.asarray(lfilter([1.0], steps, given))
 
 

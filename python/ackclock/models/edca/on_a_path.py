@@ -1,8 +1,8 @@
 """What a scenario's flow that contends in a cell means to the models, and what they take for granted of it.
 
-Queues are of one class if they contend in the same way, and their exchanges and what ACKs add to them last the same.
-TCP's ACKs are no class: either they have absolute priority, and add to each success of the data they answer, or there
-is no answer.
+Queues are of one class if they contend in the same way, and their exchanges and what ACKs add to
+them last the same. TCP's ACKs are no class: either they have absolute priority, and add to each
+success of the data they answer, or there is no answer.
 """
 
 from functools import lru_cache
@@ -19,12 +19,12 @@ from ackclock.models.edca.phy import Exchange, Phy, exchange
 from ackclock.models.model import Assumption
 from ackclock.models.path import FlowPath
 
-# A saw-tooth over a buffer of 0.8 BDP (1 - beta)/beta still takes 0.995 of a steady link (Reno, fluid): of one whose
-# queue contends alone.
+# A saw-tooth over a buffer of 0.8 BDP (1 - beta)/beta still takes 0.995 of a steady link (Reno,
+# fluid): of one whose queue contends alone.
 _ENOUGH_ALONE = 0.8
 
-# What a buffer must hold beyond that product where others contend, as waits are long and short: the a of eBDP (Li,
-# Leith 2008).
+# What a buffer must hold beyond that product where others contend, as waits are long and short: the
+# a of eBDP (Li, Leith 2008).
 _FOR_UNEVEN_WAITS = 40
 
 # Times that differ by less are equal.
@@ -71,7 +71,11 @@ def edca_inputs_of(path: FlowPath) -> dict[str, float]:
     else:
         other = next(kind for kind in kinds if kind != own)
         each = (("", own, kinds[own]), ("other_", other, kinds[other]))
-    timing = {"slot": cell.timing.slot, "sifs": cell.timing.sifs, "retries": float(cell.timing.retries)}
+    timing = {
+        "slot": cell.timing.slot,
+        "sifs": cell.timing.sifs,
+        "retries": float(cell.timing.retries),
+    }
     return timing | _of_the_path(path) | {
         of + name: float(value)
         for of, kind, queues in each
@@ -160,7 +164,9 @@ def _kind(cell: Cell, one: Contender) -> _Kind:
         for sender in one.senders
         for answers in sender.answers
     )
-    digits = (round(time / _SAME_TIME) * _SAME_TIME for time in (times.success, times.collision, added))
+    digits = (
+        round(time / _SAME_TIME) * _SAME_TIME for time in (times.success, times.collision, added)
+    )
     return _Kind(one.access.aifsn, one.access.cw_min, one.access.cw_max, *digits)
 
 
@@ -186,10 +192,18 @@ def _rates(cell: Cell) -> dict[_Kind, float]:
         ((kind, queues),) = kinds.items()
         times = saturation.with_aifs(_phy(cell), Exchange(kind.success, kind.collision), kind.aifsn)
         backoff = Backoff(kind.cw_min, kind.cw_max, timing.retries)
-        return {kind: float(saturation.solve(queues, backoff, priority=kind.priority, **times).rate)}
+        return {
+            kind: float(saturation.solve(queues, backoff, priority=kind.priority, **times).rate)
+        }
     every = [
         AccessClass(
-            queues, kind.aifsn, kind.cw_min, kind.cw_max, timing.retries, kind.success + kind.priority, kind.collision
+            queues,
+            kind.aifsn,
+            kind.cw_min,
+            kind.cw_max,
+            timing.retries,
+            kind.success + kind.priority,
+            kind.collision,
         )
         for kind, queues in kinds.items()
     ]
@@ -222,13 +236,16 @@ def _empties(one: Contender, rate: float, *, alone: bool) -> str:
         return f"it is not known whether the queue of {one.hop} runs empty: {unclear}"
     # How much a queue must hold to last through its flows' reductions, which come one by one.
     dips = [
-        sender.instances * sender.round_trip_s * (1 - sender.kept_share) / sender.kept_share for sender in one.senders
+        sender.instances * sender.round_trip_s * (1 - sender.kept_share) / sender.kept_share
+        for sender in one.senders
     ]
     needed = rate * sum(dips) / one.flows / sqrt(one.flows)
     if needed > 0:
         needed = _ENOUGH_ALONE * needed if alone else needed + _FOR_UNEVEN_WAITS
     if isnan(one.places):
-        return f"it is not known whether the queue of {one.hop} runs empty: its capacity is not stated"
+        return (
+            f"it is not known whether the queue of {one.hop} runs empty: its capacity is not stated"
+        )
     return unless(
         one.places + 1 >= needed,
         f"the queue of {one.hop} runs empty after losses: about {needed:.0f} packets would do, it holds "
@@ -248,7 +265,9 @@ def _unlike(path: FlowPath) -> str:
     if path.cell is None:
         return ""
     senders = path.cell.contenders[path.cell.own].senders
-    alike = len({(sender.control, sender.round_trip_s, sender.most_per_s) for sender in senders}) == 1
+    alike = (
+        len({(sender.control, sender.round_trip_s, sender.most_per_s) for sender in senders}) == 1
+    )
     return unless(alike, "flows behind its queue differ in control, round-trip time or rate")
 
 
@@ -258,5 +277,6 @@ NO_INTERNAL_COLLISIONS = Assumption(
 )
 EVEN_SHARES = Assumption("even_shares", "flows behind one queue share it evenly", _unlike)
 ACKS_DO_NOT_COLLIDE = Assumption(
-    "acks_do_not_collide", "TCP's ACKs of absolute priority collide with nothing, each other included"
+    "acks_do_not_collide",
+    "TCP's ACKs of absolute priority collide with nothing, each other included",
 )

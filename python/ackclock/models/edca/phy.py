@@ -1,13 +1,15 @@
 """How long frames last on the air, and the spaces between them: timing profiles of 802.11 as data.
 
-A frame is a preamble, then its bits at its rate in whole symbols, then perhaps a silence (the signal extension of
-802.11g, which makes its SIFS of 10 us look like the 16 us of 802.11a). Frames of control may have a preamble of their
-own. Between them are SIFS and AIFS = SIFS + AIFSN slots; DIFS is that for AIFSN 2.
+A frame is a preamble, then its bits at its rate in whole symbols, then perhaps a silence (the
+signal extension of 802.11g, which makes its SIFS of 10 us look like the 16 us of 802.11a). Frames
+of control may have a preamble of their own. Between them are SIFS and AIFS = SIFS + AIFSN slots;
+DIFS is that for AIFSN 2.
 
-Where numbers are from: clauses 15 to 19 of IEEE 802.11-2016 by way of public simulators, whose frames of 802.11a, b and
-g last as long to the microsecond (see the tests); those of `HT` from memory of clause 19. That is 802.11n with one
-stream and without what made it faster, aggregation and block ACKs. `ERP_OFDM_BITS` counts bits and no symbols,
-as ns-2 does. `FHSS` is the set of parameters of Bianchi 2000.
+Where numbers are from: clauses 15 to 19 of IEEE 802.11-2016 by way of public simulators, whose
+frames of 802.11a, b and g last as long to the microsecond (see the tests); those of `HT` from
+memory of clause 19. That is 802.11n with one stream and without what made it faster, aggregation
+and block ACKs. `ERP_OFDM_BITS` counts bits and no symbols, as ns-2 does. `FHSS` is the set of
+parameters of Bianchi 2000.
 """
 
 from dataclasses import dataclass
@@ -36,7 +38,8 @@ class Phy:
         sifs: Between a frame and its answer.
         preamble: With the header of the physical layer, of a frame of data.
         control_preamble: The same of RTS, CTS and MAC acknowledgement.
-        symbol: What follows the preamble lasts a whole number of these; zero for any number of bits.
+        symbol: What follows the preamble lasts a whole number of these; zero for any number of
+            bits.
         more_bits: Bits before and after those of the frame (service and tail).
         extension: Silence after each frame.
         delay: Propagation.
@@ -99,8 +102,8 @@ def exchange(
         rate: Of data, in bit/s.
         basic_rate: Of RTS, CTS and MAC acknowledgement, in bit/s.
         rts: Whether RTS and CTS come first.
-        eifs: Whether stations wait EIFS after a collision: as long as if an acknowledgement had come. Bianchi's
-            analysis has none.
+        eifs: Whether stations wait EIFS after a collision: as long as if an acknowledgement had
+            come. Bianchi's analysis has none.
         ack_size: Bytes of the MAC acknowledgement.
 
     Raises:
@@ -111,7 +114,13 @@ def exchange(
     success, lost = data + answer, data
     if rts:
         lost = phy.airtime(RTS_BYTES, basic_rate, control=True) + phy.delay
-        success += lost + phy.sifs + phy.airtime(CTS_BYTES, basic_rate, control=True) + phy.delay + phy.sifs
+        success += (
+            lost
+            + phy.sifs
+            + phy.airtime(CTS_BYTES, basic_rate, control=True)
+            + phy.delay
+            + phy.sifs
+        )
     return Exchange(success, lost + answer if eifs else lost)
 
 

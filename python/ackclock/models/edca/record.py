@@ -1,14 +1,15 @@
 """The records of 802.11 in saturation: alike stations, and stations of two classes.
 
-Both are about one cell whose stations all have something to send all the time. `dcf` is Bianchi's analysis with
-retries that end, in closed form but for one equation (`ackclock.models.edca.saturation`). `edca` follows what stations
-of two classes have left to count (`ackclock.models.edca.classes`, which says how right it is): other windows, other
-AIFSN, or both. With freezing it is the nearer to what 802.11 does; without, classes that are alike get just what `dcf`
-says.
+Both are about one cell whose stations all have something to send all the time. `dcf` is Bianchi's
+analysis with retries that end, in closed form but for one equation
+(`ackclock.models.edca.saturation`). `edca` follows what stations of two classes have left to count
+(`ackclock.models.edca.classes`, which says how right it is): other windows, other AIFSN, or both.
+With freezing it is the nearer to what 802.11 does; without, classes that are alike get just what
+`dcf` says.
 
-Times are of exchanges, so that any physical layer, rate, RTS/CTS and EIFS can be put in; Python reckons them from
-profiles (`ackclock.models.edca.exchange`). The defaults are of 802.11g: 1500 bytes of payload at 54 Mbit/s, MAC
-acknowledgements at 24 Mbit/s, EIFS after a collision.
+Times are of exchanges, so that any physical layer, rate, RTS/CTS and EIFS can be put in; Python
+reckons them from profiles (`ackclock.models.edca.exchange`). The defaults are of 802.11g: 1500
+bytes of payload at 54 Mbit/s, MAC acknowledgements at 24 Mbit/s, EIFS after a collision.
 """
 
 from dataclasses import replace
@@ -40,7 +41,9 @@ FLOWS = Input("flows", "F", "", "flows that share the queue of a station", 1, AT
 EACH_FLOW = Output("flow_goodput", "", "segments/s", "what each flow of such a station gets")
 SLOT = Input("slot", "sigma", "s", "slot of the backoff", ERP_OFDM.slot)
 AS_SUCCESS = Rule("success", lambda known: known["success"])
-RETRY_LIMIT = Input("retries", "m", "", "retries before a frame is given up, unlimited for never", _RETRIES, RETRIES)
+RETRY_LIMIT = Input(
+    "retries", "m", "", "retries before a frame is given up, unlimited for never", _RETRIES, RETRIES
+)
 
 OF_A_CELL = (
     on_a_path.SATURATED,
@@ -49,7 +52,9 @@ OF_A_CELL = (
     on_a_path.ACKS_DO_NOT_COLLIDE,
     Assumption("ideal_channel", "everybody hears everybody, and nothing is lost but by collisions"),
     Assumption("no_rate_adaptation", "an exchange of a station always lasts as long"),
-    Assumption("one_frame_at_a_time", "there is neither aggregation nor a burst in one opportunity"),
+    Assumption(
+        "one_frame_at_a_time", "there is neither aggregation nor a burst in one opportunity"
+    ),
 )
 
 
@@ -58,7 +63,9 @@ def _not_below(known: dict[str, Array], of: str = "") -> None:
     low, high = np.broadcast_arrays(known[f"{of}cw_min"], known[f"{of}cw_max"])
     if (bad := high < low).any():
         raise InputError(
-            "contradiction", f"{of}cw_max", f"{high[bad][0]:g} is below {of}cw_min; give at least {low[bad][0]:g}"
+            "contradiction",
+            f"{of}cw_max",
+            f"{high[bad][0]:g} is below {of}cw_min; give at least {low[bad][0]:g}",
         )
 
 
@@ -100,9 +107,22 @@ goodput = P_s/(n E),  service_time = 1/goodput,  bdp = T goodput,  flow_goodput 
         STATIONS,
         RTT,
         SLOT,
-        Input("success", "T_s", "s", "an exchange that succeeds and the AIFS after it", _WITH_DIFS["success"]),
+        Input(
+            "success",
+            "T_s",
+            "s",
+            "an exchange that succeeds and the AIFS after it",
+            _WITH_DIFS["success"],
+        ),
         Input("collision", "T_c", "s", "a collision and the AIFS after it", AS_SUCCESS),
-        Input("priority", "T_a", "s", "what a class of absolute priority adds to each success", 0, NOT_NEGATIVE),
+        Input(
+            "priority",
+            "T_a",
+            "s",
+            "what a class of absolute priority adds to each success",
+            0,
+            NOT_NEGATIVE,
+        ),
         Input("cw_min", "CWmin", "", "largest draw at first", 15, WINDOW),
         Input("cw_max", "CWmax", "", "largest draw at all, not below CWmin", 1023, WINDOW),
         RETRY_LIMIT,
@@ -124,7 +144,9 @@ goodput = P_s/(n E),  service_time = 1/goodput,  bdp = T goodput,  flow_goodput 
     goodput="flow_goodput",
     assumptions=(
         Assumption("alike", "all stations have the same windows, AIFSN and times"),
-        Assumption("decoupled", "an attempt collides with the same probability, whatever was before it"),
+        Assumption(
+            "decoupled", "an attempt collides with the same probability, whatever was before it"
+        ),
         Assumption("every_slot_alike", "the slot after a busy period is one like any other"),
         *OF_A_CELL,
     ),
@@ -145,7 +167,9 @@ def _evaluate_edca(rtt: Array, flows: Array, **known: Array) -> dict[str, Array]
     *given, T, F = np.broadcast_arrays(*known.values(), rtt, flows)
     answers = {one.name: np.empty(T.shape) for one in EDCA.outputs}
     for index in np.ndindex(T.shape):
-        found = _contention(tuple((name, float(values[index])) for name, values in zip(known, given, strict=True)))
+        found = _contention(
+            tuple((name, float(values[index])) for name, values in zip(known, given, strict=True))
+        )
         for name, value in _told(found, float(T[index]), float(F[index])).items():
             answers[name][index] = value
     return answers
@@ -159,10 +183,16 @@ def _contention(given: tuple[tuple[str, float], ...]) -> Contention:
         for of in _CLASSES:
             if numbers[of + name] % 1 != 0:
                 raise InputError(
-                    "out-of-range", of + name, f"{numbers[of + name]:g} is out of its domain; give a whole number"
+                    "out-of-range",
+                    of + name,
+                    f"{numbers[of + name]:g} is out of its domain; give a whole number",
                 )
     if numbers["retries"] < inf and numbers["retries"] % 1 != 0:
-        raise InputError("out-of-range", "retries", f"{numbers['retries']:g} is out of its domain; give a whole number")
+        raise InputError(
+            "out-of-range",
+            "retries",
+            f"{numbers['retries']:g} is out of its domain; give a whole number",
+        )
     every = [
         AccessClass(
             stations=int(numbers[f"{of}stations"]), aifsn=int(numbers[f"{of}aifsn"]),
@@ -184,7 +214,11 @@ def _told(found: Contention, rtt: float, flows: float) -> dict[str, float]:
             f"{of}retry_drop_rate": found.retry_drop_rate[place],
             f"{of}succeeding": found.airtime[1 + place],
         }
-    return told | {"idle": found.airtime[0], "colliding": found.airtime[-1], "idle_slots": found.idle_slots}
+    return told | {
+        "idle": found.airtime[0],
+        "colliding": found.airtime[-1],
+        "idle_slots": found.idle_slots,
+    }
 
 
 def _of_a_class(of: str, whose: str, success: float | Rule) -> tuple[Input, ...]:
@@ -214,7 +248,12 @@ def _of_a_class(of: str, whose: str, success: float | Rule) -> tuple[Input, ...]
 def _outputs_of_a_class(of: str, whose: str) -> tuple[Output, ...]:
     return (
         Output(f"{of}goodput", "", "segments/s", f"what each station of {whose} gets"),
-        Output(f"{of}bdp", "", "segments", f"the bandwidth-delay product of such a station, T {of}goodput"),
+        Output(
+            f"{of}bdp",
+            "",
+            "segments",
+            f"the bandwidth-delay product of such a station, T {of}goodput",
+        ),
         Output(f"{of}collision_probability", "", "", "that its attempt collides"),
         Output(f"{of}retry_drop_rate", "", "", "share of its frames that are given up"),
         Output(f"{of}succeeding", "", "", f"share of time in successes of {whose}"),

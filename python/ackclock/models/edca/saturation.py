@@ -1,19 +1,19 @@
 """What alike stations get of 802.11 that always have something to send: DCF, or one class of EDCA.
 
-In each slot nobody attempts (P_i), one does (P_s) or several (P_c). Slots in which nobody does last sigma, the others
-as long as an exchange and the AIFS after it:
+In each slot nobody attempts (P_i), one does (P_s) or several (P_c). Slots in which nobody does last
+sigma, the others as long as an exchange and the AIFS after it:
 
     E = P_i sigma + P_s (T_s + a T_a) + P_c T_c,   rate of a station P_s/(n E),   T_serv = n E/P_s.
 
-a T_a is what a class of absolute priority adds: TCP's ACKs in a class of their own, whose CWmin is less than what its
-AIFSN is smaller by, go before any data's counter can move. They do not contend with data, and take T_a for each of a
-ACKs per data packet. Left out is that ACKs may collide with each other. Times of exchanges are those of `phy`; where
-tau is from is said in `backoff`.
+a T_a is what a class of absolute priority adds: TCP's ACKs in a class of their own, whose CWmin is
+less than what its AIFSN is smaller by, go before any data's counter can move. They do not contend
+with data, and take T_a for each of a ACKs per data packet. Left out is that ACKs may collide with
+each other. Times of exchanges are those of `phy`; where tau is from is said in `backoff`.
 
-How right it is: this counts the slot after a busy period like any other. In 802.11 counters stand still while others
-send, so that in the slot after it only those may attempt who have just sent (Bianchi and Tinnirello 2005). Beside a
-count that knows this (`classes`, with freezing) a station gets up to 2 % too much with windows of 32 and more, and
-further off with small ones.
+How right it is: this counts the slot after a busy period like any other. In 802.11 counters stand
+still while others send, so that in the slot after it only those may attempt who have just sent
+(Bianchi and Tinnirello 2005). Beside a count that knows this (`classes`, with freezing) a station
+gets up to 2 % too much with windows of 32 and more, and further off with small ones.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,8 @@ class Saturation:
         collision: P_c.
         slot_mean: E in s.
         rate: Frames per second of each station, that come through.
-        airtime: Shares of time: idle slots, successes with what follows them, collisions. They add up to one.
+        airtime: Shares of time: idle slots, successes with what follows them, collisions. They add
+            up to one.
     """
 
     attempt_rate: Array
@@ -77,7 +78,12 @@ def solve(
     """
     given = (stations, slot, success, collision, priority)
     n, sigma, T_s, T_c, T_a = (np.asarray(one, float) for one in given)
-    check(slot=(sigma, POSITIVE), success=(T_s, POSITIVE), collision=(T_c, POSITIVE), priority=(T_a, NOT_NEGATIVE))
+    check(
+        slot=(sigma, POSITIVE),
+        success=(T_s, POSITIVE),
+        collision=(T_c, POSITIVE),
+        priority=(T_a, NOT_NEGATIVE),
+    )
     tau, p = backoff.coupled(n)
     P_i = (1 - tau) ** n
     P_s = n * tau * (1 - p)
@@ -91,7 +97,11 @@ def solve(
 def with_aifs(phy: Phy, times: Exchange, aifsn: int) -> dict[str, float]:
     """T_s, T_c and the slot, as `solve` takes them."""
     space = phy.aifs(aifsn)
-    return {"slot": phy.slot, "success": times.success + space, "collision": times.collision + space}
+    return {
+        "slot": phy.slot,
+        "success": times.success + space,
+        "collision": times.collision + space,
+    }
 
 
 def priority_time(phy: Phy, times: Exchange, aifsn: int, cw_min: int) -> float:
@@ -102,7 +112,8 @@ def priority_time(phy: Phy, times: Exchange, aifsn: int, cw_min: int) -> float:
 def most(exchange: Exchange, phy: Phy, aifsn: int) -> float:
     """The most exchanges in a second that many stations can have, if their attempt rate is the best one.
 
-    Bianchi 2000, equations 28 and 29, for n to infinity: tau about 1/(n K) with K = sqrt(T_c/(2 sigma)).
+    Bianchi 2000, equations 28 and 29, for n to infinity: tau about 1/(n K) with K = sqrt(T_c/(2
+    sigma)).
     """
     times = with_aifs(phy, exchange, aifsn)
     K = np.sqrt(times["collision"] / (2 * times["slot"]))

@@ -1,9 +1,10 @@
 """The best constant rate for TCP over a link of two rates, and the effective capacity that it amounts to.
 
-The publication (see `loop`) lets a source send at one rate, looks for the rate at which TCP gets most, and asks at
-which delta the link's effective capacity is that rate. It finds nearly the same delta, 60 to 70 in a unit that is not
-known, for many links. Per packet the delta is about 0.5 here (with B_max = 10) for psi from 1.5 to 20. Above, the best
-constant rate is the link's high one, with delta 0: no constant rate is any good.
+The publication (see `loop`) lets a source send at one rate, looks for the rate at which TCP gets
+most, and asks at which delta the link's effective capacity is that rate. It finds nearly the same
+delta, 60 to 70 in a unit that is not known, for many links. Per packet the delta is about 0.5 here
+(with B_max = 10) for psi from 1.5 to 20. Above, the best constant rate is the link's high one, with
+delta 0: no constant rate is any good.
 """
 
 from collections.abc import Sequence
@@ -17,8 +18,8 @@ from ackclock.models.explicit_rate.sources import ConstantRate
 from ackclock.models.explicit_rate.states import enumerate_states
 from ackclock.models.refusal import refuse
 
-#: Where between the low rate and the high one is looked: closely above the low one, where a buffer still lasts long.
-#: Chosen here.
+#: Where between the low rate and the high one is looked: closely above the low one, where a buffer
+#: still lasts long. Chosen here.
 LOOKED_AT = (
     0, 0.005, 0.01, 0.0175, 0.025, 0.0375, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1,
 )  # fmt: skip
@@ -39,14 +40,18 @@ class BestRate(NamedTuple):
 
 
 def best_constant_rate(
-    loop: Loop, link: TwoRateLink, rates: Sequence[float] | None = None, reward: str = "conservative"
+    loop: Loop,
+    link: TwoRateLink,
+    rates: Sequence[float] | None = None,
+    reward: str = "conservative",
 ) -> BestRate:
     """The rate at which a constant source serves TCP best.
 
     Args:
         loop: The loop.
         link: How the link moves.
-        rates: Among which is looked, packets per round trip; by default `LOOKED_AT` between the link's two.
+        rates: Among which is looked, packets per round trip; by default `LOOKED_AT` between the
+            link's two.
         reward: One of `REWARDS`.
     """
     high, low = (float(one) for one in loop.capacities)
@@ -55,7 +60,10 @@ def best_constant_rate(
     if not len(rates):
         refuse("rates", "none", "leaves nothing to look at; give some, in packets per round trip")
     found = [
-        (solve(enumerate_states(loop, ConstantRate(float(rate))), link).efficiency(reward), float(rate))
+        (
+            solve(enumerate_states(loop, ConstantRate(float(rate))), link).efficiency(reward),
+            float(rate),
+        )
         for rate in rates
     ]
     efficiency, rate = max(found)

@@ -1,17 +1,21 @@
 """Effective capacity: the largest constant rate that a varying server carries with a queue that seldom grows long.
 
-The server carries C_1, C_2, ... packets in successive slots, gamma packets arrive in each. The queue X of an infinite
-buffer has log P(X > x) <= -delta x in the limit of large x if and only if gamma < gamma_eff(delta), so that a buffer B
-overflows with a probability of about e^(-delta B), where
+The server carries C_1, C_2, ... packets in successive slots, gamma packets arrive in each. The
+queue X of an infinite buffer has log P(X > x) <= -delta x in the limit of large x if and only if
+gamma < gamma_eff(delta), so that a buffer B overflows with a probability of about e^(-delta B),
+where
 
     gamma_eff(delta) = lim -1/(n delta) log E exp(-delta (C_1 + ... + C_n))
-                     = -1/delta log rho(diag(e^(-delta c_i)) P),    rho the Perron root, for a Markov server
+                     = -1/delta log rho(diag(e^(-delta c_i)) P),    rho the Perron root, for a
+                     Markov server
 
-It falls from the mean capacity at delta = 0 to the smallest mean that the server can keep to for ever.
+It falls from the mean capacity at delta = 0 to the smallest mean that the server can keep to for
+ever.
 
-G. Kesidis, J. Walrand, C.-S. Chang, "Effective bandwidths for multiclass Markov fluids and other ATM sources",
-IEEE/ACM Transactions on Networking 1(4), 1993, for arrivals; S. Shakkottai, A. Kumar, A. Karnik, A. Anvekar, "TCP
-performance over end-to-end rate control and stochastic available capacity", ibid. 9(4), 2001, for servers.
+G. Kesidis, J. Walrand, C.-S. Chang, "Effective bandwidths for multiclass Markov fluids and other
+ATM sources", IEEE/ACM Transactions on Networking 1(4), 1993, for arrivals; S. Shakkottai, A. Kumar,
+A. Karnik, A. Anvekar, "TCP performance over end-to-end rate control and stochastic available
+capacity", ibid. 9(4), 2001, for servers.
 """
 
 from dataclasses import replace
@@ -32,7 +36,9 @@ Array = NDArray[np.float64]
 _SUM = 1e-9
 
 
-def of_two_rates(high: ArrayLike, low: ArrayLike, fall: ArrayLike, rise: ArrayLike, decay: ArrayLike) -> Array:
+def of_two_rates(
+    high: ArrayLike, low: ArrayLike, fall: ArrayLike, rise: ArrayLike, decay: ArrayLike
+) -> Array:
     """Of a server of two rates, in closed form; the arguments are broadcast.
 
     Args:
@@ -43,19 +49,31 @@ def of_two_rates(high: ArrayLike, low: ArrayLike, fall: ArrayLike, rise: ArrayLi
         decay: delta, per packet.
     """
     c0, c1, p01, p10, delta = (np.asarray(one, float) for one in (high, low, fall, rise, decay))
-    check(low=(c1, NOT_NEGATIVE), fall=(p01, UP_TO_ONE), rise=(p10, UP_TO_ONE), decay=(delta, NOT_NEGATIVE))
+    check(
+        low=(c1, NOT_NEGATIVE),
+        fall=(p01, UP_TO_ONE),
+        rise=(p10, UP_TO_ONE),
+        decay=(delta, NOT_NEGATIVE),
+    )
     check(high_minus_low=(c0 - c1, NOT_NEGATIVE))
     c0, c1, p01, p10, delta = np.broadcast_arrays(c0, c1, p01, p10, delta)
     above = delta * (c0 - c1)
     e = np.exp(-above)
-    # rho = 1 - x of the chain with c1 taken out; x solves x^2 - s x + t = 0. So nothing cancels for small delta.
+    # rho = 1 - x of the chain with c1 taken out; x solves x^2 - s x + t = 0. So nothing cancels for
+    # small delta.
     t = -p10 * np.expm1(-above)
     s = -np.expm1(-above) + p01 * e + p10
     x = 2 * t / (s + np.sqrt(np.maximum(s * s - 4 * t, 0)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Where little is left of rho because the low state is left at once: rho in logarithms, so that e may underflow.
+        # Where little is left of rho because the low state is left at once: rho in logarithms, so
+        # that e may underflow.
         stays = np.log1p(-p10)
-        root = np.logaddexp(2 * np.log(np.abs((1 - p01) * e - (1 - p10))), np.log(4 * p01 * p10) - above) / 2
+        root = (
+            np.logaddexp(
+                2 * np.log(np.abs((1 - p01) * e - (1 - p10))), np.log(4 * p01 * p10) - above
+            )
+            / 2
+        )
         small = np.logaddexp(np.logaddexp(np.log1p(-p01) - above, stays), root) - np.log(2)
         gained = -np.where(x < 0.5, np.log1p(-x), small) / delta
     mean = (c0 * p10 + c1 * p01) / (p01 + p10)
@@ -67,7 +85,8 @@ def of_server(capacities: ArrayLike, transitions: ArrayLike, decay: float) -> fl
 
     Args:
         capacities: c_i, what each state carries in a slot, packets.
-        transitions: P: rows of the probabilities of the next slot's state. Every state leads to every other in the end.
+        transitions: P: rows of the probabilities of the next slot's state. Every state leads to
+            every other in the end.
         decay: delta, per packet.
     """
     c, P = _checked(capacities, transitions)
@@ -75,8 +94,9 @@ def of_server(capacities: ArrayLike, transitions: ArrayLike, decay: float) -> fl
     mean, least = float((stationary(P) * c).sum()), least_mean(c, P)
     if decay == 0:
         return mean
-    # The smallest mean comes out before anything is exponentiated, and a similarity with the cheapest ways makes every
-    # exponent that counts positive: whatever delta, no entry overflows, and a cycle of that mean does not underflow.
+    # The smallest mean comes out before anything is exponentiated, and a similarity with the
+    # cheapest ways makes every exponent that counts positive: whatever delta, no entry overflows,
+    # and a cycle of that mean does not underflow.
     cost = np.where(P > 0, (c - least)[:, None], inf)
     ways = _cheapest_ways(cost)
     exponents = np.where(P > 0, np.maximum(cost + ways[:, None] - ways[None, :], 0), inf)
@@ -118,8 +138,8 @@ def decay_of(rate: float, capacities: ArrayLike, transitions: ArrayLike) -> floa
 def least_mean(capacities: ArrayLike, transitions: ArrayLike) -> float:
     """The smallest mean capacity that the server can keep to for ever: that of its worst cycle of states.
 
-    It is the smallest capacity, unless a server must leave that state. R. Karp, "A characterization of the minimum
-    cycle mean in a digraph", Discrete Mathematics 23, 1978.
+    It is the smallest capacity, unless a server must leave that state. R. Karp, "A characterization
+    of the minimum cycle mean in a digraph", Discrete Mathematics 23, 1978.
     """
     c, P = _checked(capacities, transitions)
     n = c.size
@@ -155,10 +175,17 @@ def _cheapest_ways(cost: Array) -> Array:
 def _checked(capacities: ArrayLike, transitions: ArrayLike) -> tuple[Array, Array]:
     from scipy.sparse.csgraph import connected_components
 
-    c, P = np.atleast_1d(np.asarray(capacities, float)), np.atleast_2d(np.asarray(transitions, float))
+    c, P = (
+        np.atleast_1d(np.asarray(capacities, float)),
+        np.atleast_2d(np.asarray(transitions, float)),
+    )
     check(capacities=(c, NOT_NEGATIVE))
     if P.shape != (c.size, c.size):
-        refuse("transitions", f"of shape {P.shape}", f"must have a row and a column for each of {c.size} capacities")
+        refuse(
+            "transitions",
+            f"of shape {P.shape}",
+            f"must have a row and a column for each of {c.size} capacities",
+        )
     if (P < 0).any() or not np.allclose(P.sum(axis=1), 1, rtol=0, atol=_SUM):
         refuse("transitions", P.tolist(), "must have rows of probabilities that add up to 1")
     if connected_components(P > 0, connection="strong")[0] > 1:
@@ -166,7 +193,9 @@ def _checked(capacities: ArrayLike, transitions: ArrayLike) -> tuple[Array, Arra
     return c, P
 
 
-def _evaluate(rate: Array, low_rate: Array, rtt: Array, psi: Array, low_psi: Array, decay: Array) -> dict[str, Array]:
+def _evaluate(
+    rate: Array, low_rate: Array, rtt: Array, psi: Array, low_psi: Array, decay: Array
+) -> dict[str, Array]:
     if (low_rate > rate).any():
         raise not_below(float(np.max(low_rate)), float(np.min(rate)))
     fall, rise = 1 / psi, 1 / low_psi

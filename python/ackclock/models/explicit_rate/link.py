@@ -1,7 +1,8 @@
 """A link of two rates, and what a source a round trip away knows of it.
 
-Time goes in intervals of one round trip, at whose beginnings alone the link changes. The source's rate in an interval
-is the link's of the interval before: the pair of both, (link, source), is a chain of four states.
+Time goes in intervals of one round trip, at whose beginnings alone the link changes. The source's
+rate in an interval is the link's of the interval before: the pair of both, (link, source), is a
+chain of four states.
 """
 
 from dataclasses import dataclass

@@ -1,11 +1,13 @@
 """The closed loop of sender, source, bottleneck and propagation, and what is assumed of TCP around a loss.
 
-S. Shakkottai, A. Kumar, A. Karnik, A. Anvekar, "TCP performance over end-to-end rate control and stochastic available
-capacity", IEEE/ACM Transactions on Networking 9(4), 2001. The model is reconstructed from the paper's prose: what the
-prose leaves open is a field here, and says how sure its default is.
+S. Shakkottai, A. Kumar, A. Karnik, A. Anvekar, "TCP performance over end-to-end rate control and
+stochastic available capacity", IEEE/ACM Transactions on Networking 9(4), 2001. The model is
+reconstructed from the paper's prose: what the prose leaves open is a field here, and says how sure
+its default is.
 
-A sender's window is a + b + d packets: a wait in the host for the source's rate, b at the bottleneck, d are in
-propagation, packets or their ACKs. Time goes in round trips; the time unit is one packet at the link's high rate.
+A sender's window is a + b + d packets: a wait in the host for the source's rate, b at the
+bottleneck, d are in propagation, packets or their ACKs. Time goes in round trips; the time unit is
+one packet at the link's high rate.
 """
 
 from collections.abc import Hashable
@@ -23,10 +25,12 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-#: How the window grows by the packets that are accepted before the first loss: by chance, by one, or not at all.
+#: How the window grows by the packets that are accepted before the first loss: by chance, by one,
+#: or not at all.
 GROWTHS = ("by_chance", "by_one", "none")
 
-# Products like n (1 - 1/r) are compared with whole numbers: what they are off by rounding counts as equal.
+# Products like n (1 - 1/r) are compared with whole numbers: what they are off by rounding counts as
+# equal.
 ROUNDING = 1e-9
 
 
@@ -38,14 +42,15 @@ class Loop:
         round_trip: Delta, the propagation delay there and back in packets of the high rate.
         buffer: B_max, packets that the bottleneck holds.
         slowdown: r, the high rate over the low one.
-        window: W_max, the largest window in packets. That growth stops there is 70 % sure; immaterial where it is well
-            above what the loop holds.
-        recovery: Intervals from the one with the loss to the beginning of slow start, the former included. 85 % sure;
-            2 raises the efficiency by 0.005 to 0.03.
-        growth: How much the window grows by packets accepted in the interval of the loss, before it; one of `GROWTHS`.
-            Moves the efficiency by less than 0.004.
-        restart_in_flight: Whether all packets of the first window after recovery are in propagation, even more than a
-            link can have sent in a round trip. Not likely; moves the efficiency by less than 0.005.
+        window: W_max, the largest window in packets. That growth stops there is 70 % sure;
+            immaterial where it is well above what the loop holds.
+        recovery: Intervals from the one with the loss to the beginning of slow start, the former
+            included. 85 % sure; 2 raises the efficiency by 0.005 to 0.03.
+        growth: How much the window grows by packets accepted in the interval of the loss, before
+            it; one of `GROWTHS`. Moves the efficiency by less than 0.004.
+        restart_in_flight: Whether all packets of the first window after recovery are in
+            propagation, even more than a link can have sent in a round trip. Not likely; moves the
+            efficiency by less than 0.005.
     """
 
     round_trip: float
@@ -67,9 +72,18 @@ class Loop:
         if self.buffer != int(self.buffer):
             refuse("buffer", self.buffer, "must be a whole number of packets")
         if self.growth not in GROWTHS:
-            refuse("growth", self.growth, f"is unknown; write one of {', '.join(GROWTHS)}", "unknown-name")
+            refuse(
+                "growth",
+                self.growth,
+                f"is unknown; write one of {', '.join(GROWTHS)}",
+                "unknown-name",
+            )
         if self.low_capacity < 1:
-            refuse("slowdown", self.slowdown, f"leaves no packet per round trip; take up to {self.round_trip:g}")
+            refuse(
+                "slowdown",
+                self.slowdown,
+                f"leaves no packet per round trip; take up to {self.round_trip:g}",
+            )
 
     @property
     def high_capacity(self) -> int:
@@ -128,7 +142,8 @@ class Interval(NamedTuple):
         b: At the bottleneck afterwards.
         d: In propagation afterwards: what the bottleneck sent.
         lost: Whether a packet is.
-        accepted: q, packets that the bottleneck accepts before the first that is lost; of meaning only with a loss.
+        accepted: q, packets that the bottleneck accepts before the first that is lost; of meaning
+            only with a loss.
     """
 
     a: Indices

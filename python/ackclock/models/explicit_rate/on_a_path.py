@@ -27,7 +27,11 @@ def inputs_of(path: FlowPath) -> dict[str, float]:
     high, low = (states.segments_per_s.index(one(states.segments_per_s)) for one in (max, min))
     trip = path.round_trip.propagation_s
     psi = [sojourn / trip for sojourn in states.sojourns_s]
-    window = {} if path.sender.receive_window_segments == inf else {"window": path.sender.receive_window_segments}
+    window = (
+        {}
+        if path.sender.receive_window_segments == inf
+        else {"window": path.sender.receive_window_segments}
+    )
     return window | {
         "rate": states.segments_per_s[high], "low_rate": states.segments_per_s[low], "rtt": trip,
         "buffer": path.bottleneck.buffer_segments, "psi": psi[high], "low_psi": psi[low],
@@ -51,19 +55,25 @@ def refusal_with_feedback(path: FlowPath) -> str:
     feedback = path.bottleneck.feedback
     if feedback is None:
         return needs_tcp(path) or "nothing feeds the link's rate back to the sender's host"
-    return unless(feedback.algorithm == "instcap", f"the feedback is {feedback.algorithm}, not INSTCAP") or _refusal(
-        path
-    )
+    return unless(
+        feedback.algorithm == "instcap", f"the feedback is {feedback.algorithm}, not INSTCAP"
+    ) or _refusal(path)
 
 
 def refusal_of_constant_source(path: FlowPath) -> str:
     """Why the model of a constant source has no answer."""
-    return needs_tcp(path) or "no source of constant rate is before the link; ask it with plain numbers"
+    return (
+        needs_tcp(path)
+        or "no source of constant rate is before the link; ask it with plain numbers"
+    )
 
 
 def refusal_of_effective_capacity(path: FlowPath) -> str:
     """Why effective capacity is no answer."""
-    return needs_tcp(path) or "it is a rate that a source may be told, no flow's goodput; ask it with plain numbers"
+    return (
+        needs_tcp(path)
+        or "it is a rate that a source may be told, no flow's goodput; ask it with plain numbers"
+    )
 
 
 def _refusal(path: FlowPath) -> str:
@@ -88,11 +98,16 @@ def _refusal(path: FlowPath) -> str:
 
 def _psi_refusal(path: FlowPath, states: LinkStates) -> str:
     psi = min(states.sojourns_s) / path.round_trip.propagation_s
-    return unless(psi >= 1, f"the link changes every {psi:.3g} round trips, the analysis needs 1 at least (psi ≥ 1)")
+    return unless(
+        psi >= 1,
+        f"the link changes every {psi:.3g} round trips, the analysis needs 1 at least (psi ≥ 1)",
+    )
 
 
 def _other_recovery(path: FlowPath) -> str:
-    return unless(path.sender.recovery == "timeout_only", f"loss recovery is {path.sender.recovery}")
+    return unless(
+        path.sender.recovery == "timeout_only", f"loss recovery is {path.sender.recovery}"
+    )
 
 
 def _other_epochs(path: FlowPath) -> str:
@@ -116,8 +131,12 @@ FOLLOWS_A_ROUND_TRIP_LATER = Assumption(
     "the source has the link's rate of a round trip ago, at once and all of it",
     _other_lag,
 )
-BACK_TO_BACK = Assumption("back_to_back", "packets of a round trip leave the host back to back at its beginning")
-SPREAD = Assumption("spread", "packets of a round trip reach the link evenly spread, as the ACKs before them")
+BACK_TO_BACK = Assumption(
+    "back_to_back", "packets of a round trip leave the host back to back at its beginning"
+)
+SPREAD = Assumption(
+    "spread", "packets of a round trip reach the link evenly spread, as the ACKs before them"
+)
 OF_THE_LOOP = (
     Assumption("timeouts_only", "every loss ends in a timeout, which falls in the third round trip", _other_recovery),
     Assumption("epochs", "the link changes at multiples of the round trip alone", _other_epochs),

@@ -1,24 +1,27 @@
 """The records of TCP over a link of two rates: with INSTCAP, alone, behind a source of constant rate.
 
-A sender without fast retransmit is a round trip away from a link that changes, at multiples of the round trip, between
-a high and a low rate. What it does in a round trip depends on where its packets are and on the link's rate, now and a
-round trip ago: a Markov chain. A round trip without loss leads to the next; one with a loss to a timeout (in the third
-round trip), slow start and the state in which that ends. Packets over time in the long run are the throughput.
+A sender without fast retransmit is a round trip away from a link that changes, at multiples of the
+round trip, between a high and a low rate. What it does in a round trip depends on where its packets
+are and on the link's rate, now and a round trip ago: a Markov chain. A round trip without loss
+leads to the next; one with a loss to a timeout (in the third round trip), slow start and the state
+in which that ends. Packets over time in the long run are the throughput.
 
-Rates and times become packets and round trips: c_R = floor(R Delta) packets per round trip. What that takes from a link
-is put back by answering in shares of what whole packets carry.
+Rates and times become packets and round trips: c_R = floor(R Delta) packets per round trip. What
+that takes from a link is put back by answering in shares of what whole packets carry.
 
-How sure it is: The publication was at hand without its equations. The recursion and where packets are lost fit its
-prose word for word, the rest was inferred: the window's growth is 90 % sure, three round trips of recovery 85 %,
-changes with probability 1/psi 80 %, evenly spread arrivals without feedback 70 %; what is credited to a round trip
-with a loss 85 % (optimistic) and 55 % (conservative). What can be otherwise is a parameter in Python
-(`ackclock.models.explicit_rate`). At small psi the time of recovery matters, at large psi nothing does.
+How sure it is: The publication was at hand without its equations. The recursion and where packets
+are lost fit its prose word for word, the rest was inferred: the window's growth is 90 % sure, three
+round trips of recovery 85 %, changes with probability 1/psi 80 %, evenly spread arrivals without
+feedback 70 %; what is credited to a round trip with a loss 85 % (optimistic) and 55 %
+(conservative). What can be otherwise is a parameter in Python (`ackclock.models.explicit_rate`). At
+small psi the time of recovery matters, at large psi nothing does.
 
-How right it is: Beside an independent simulation of that loop (40 packets in a round trip, buffers of 10 and 12) the
-conservative efficiency with INSTCAP is within 0.013 for psi from 20 on. At psi = 2 and 5 it is 37 and 25 % too low, the
-optimistic one 18 and 8 %: packets do not come back to back, and losses are overstated by half. Without feedback the
-conservative one is between 8 % too low and 3 % too high, the optimistic one 6 to 19 % too high. The optimistic one is a
-bound and not cut at one.
+How right it is: Beside an independent simulation of that loop (40 packets in a round trip, buffers
+of 10 and 12) the conservative efficiency with INSTCAP is within 0.013 for psi from 20 on. At psi =
+2 and 5 it is 37 and 25 % too low, the optimistic one 18 and 8 %: packets do not come back to back,
+and losses are overstated by half. Without feedback the conservative one is between 8 % too low and
+3 % too high, the optimistic one 6 to 19 % too high. The optimistic one is a bound and not cut at
+one.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,18 +41,23 @@ from ackclock.models.model import Array, Input, Model, Output, Rule
 
 REFERENCE = "Shakkottai, Kumar, Karnik, Anvekar 2001, reconstructed from its prose"
 
-# The publication's 65 packets over the 40 + 10 of its loop: enough to keep the link busy while the queue is empty.
+# The publication's 65 packets over the 40 + 10 of its loop: enough to keep the link busy while the
+# queue is empty.
 _AMPLE = 1.3
 
 
 def not_below(low: float, rate: float) -> InputError:
     """What is wrong with a low rate."""
     return InputError(
-        "contradiction", "low_rate", f"{low:g} segments/s is not below the high rate; give less than {rate:g}"
+        "contradiction",
+        "low_rate",
+        f"{low:g} segments/s is not below the high rate; give less than {rate:g}",
     )
 
 
-def _evaluating(source_of: Callable[[Mapping[str, float]], Source]) -> Callable[..., dict[str, Array]]:
+def _evaluating(
+    source_of: Callable[[Mapping[str, float]], Source],
+) -> Callable[..., dict[str, Array]]:
     """The formula, for a source that follows from the inputs."""
 
     def evaluate(**inputs: Array) -> dict[str, Array]:
@@ -77,12 +85,20 @@ def _renewal(numbers: Mapping[str, float], source: Source) -> Renewal:
         )
     window = numbers.get("ample_window", numbers.get("window", inf))
     buffer = floor(numbers["buffer"] + ROUNDING)
-    loop = Loop(rate * rtt, buffer, rate / low, floor(window) if window < inf else inf, int(numbers["recovery_rounds"]))
+    loop = Loop(
+        rate * rtt,
+        buffer,
+        rate / low,
+        floor(window) if window < inf else inf,
+        int(numbers["recovery_rounds"]),
+    )
     try:
         states = enumerate_states(loop, source)
     except TooManyStatesError as error:
         raise InputError(
-            "out-of-range", "rate", f"{rate:g} segments/s are {rate * rtt:g} in a round trip; {error}"
+            "out-of-range",
+            "rate",
+            f"{rate:g} segments/s are {rate * rtt:g} in a round trip; {error}",
         ) from None
     return solve(states, TwoRateLink.of_sojourns(numbers["psi"], numbers["low_psi"]))
 
@@ -112,13 +128,36 @@ LOW_RATE = Input(
     "low_rate", "C/r", "segments/s", "the link's low rate", Rule("half the high one", lambda known: known["rate"] / 2),
     on_wire=True, backwards=False,
 )  # fmt: skip
-RTT = Input("rtt", "Delta", "s", "propagation delay there and back, without any packet's service", backwards=False)
-PSI = Input("psi", "psi", "", "mean time that the link stays at its high rate, in round trips", domain=AT_LEAST_ONE)
+RTT = Input(
+    "rtt",
+    "Delta",
+    "s",
+    "propagation delay there and back, without any packet's service",
+    backwards=False,
+)
+PSI = Input(
+    "psi",
+    "psi",
+    "",
+    "mean time that the link stays at its high rate, in round trips",
+    domain=AT_LEAST_ONE,
+)
 LOW_PSI = Input(
-    "low_psi", "psi1", "", "the same at its low rate", Rule("psi", lambda known: known["psi"]), AT_LEAST_ONE
+    "low_psi",
+    "psi1",
+    "",
+    "the same at its low rate",
+    Rule("psi", lambda known: known["psi"]),
+    AT_LEAST_ONE,
 )
 BUFFER = Input(
-    "buffer", "B", "segments", "what may wait at the link", domain=NOT_NEGATIVE, on_wire=True, backwards=False
+    "buffer",
+    "B",
+    "segments",
+    "what may wait at the link",
+    domain=NOT_NEGATIVE,
+    on_wire=True,
+    backwards=False,
 )
 _WINDOW = "largest window, unlimited for none"
 WINDOW = Input("window", "Wm", "segments", _WINDOW, inf, Domain(1, inf, "[]"), backwards=False)
@@ -132,9 +171,21 @@ AMPLE_WINDOW = Input(
     backwards=False,
 )
 RECOVERY = Input(
-    "recovery_rounds", "k", "", "round trips from a loss to slow start; 85 % sure", 3, Domain(values=(2, 3))
+    "recovery_rounds",
+    "k",
+    "",
+    "round trips from a loss to slow start; 85 % sure",
+    3,
+    Domain(values=(2, 3)),
 )
-CELL_SHARE = Input("cell_share", "h", "", "share of what is sent that is no cell header; 48/53 with ATM", 1, UP_TO_ONE)
+CELL_SHARE = Input(
+    "cell_share",
+    "h",
+    "",
+    "share of what is sent that is no cell header; 48/53 with ATM",
+    1,
+    UP_TO_ONE,
+)
 
 OUTPUTS = (
     Output("conservative", "", "segments/s", "goodput if all of a round trip with a loss is sent again"),
@@ -196,7 +247,9 @@ CONSTANT_SOURCE = Model(
     label="constant source",
     summary="TCP without fast retransmit on a link of two rates, from a host that sends at one rate.",
     reference=REFERENCE,
-    formula=_FORMULA.format(share="", sent="n = min(a + d + N, g)", loss="g > c_R and b + n (1 - c_R/g) > B"),
+    formula=_FORMULA.format(
+        share="", sent="n = min(a + d + N, g)", loss="g > c_R and b + n (1 - c_R/g) > B"
+    ),
     inputs=(
         RATE,
         LOW_RATE,
@@ -206,7 +259,14 @@ CONSTANT_SOURCE = Model(
         PSI,
         LOW_PSI,
         RECOVERY,
-        Input("source_rate", "g/Delta", "segments/s", "the source's rate", on_wire=True, backwards=False),
+        Input(
+            "source_rate",
+            "g/Delta",
+            "segments/s",
+            "the source's rate",
+            on_wire=True,
+            backwards=False,
+        ),
     ),
     outputs=OUTPUTS,
     goodput="conservative",

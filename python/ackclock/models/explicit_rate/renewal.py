@@ -1,7 +1,8 @@
 """Throughput as a Markov renewal process: a cycle is an interval without loss, or one with a loss and its recovery.
 
-Letters: pi stationary law of the state at the beginning of a cycle, P its transition matrix, U(x) and V(x) mean length
-of a cycle and packets credited to it. By the renewal-reward theorem the throughput is E V / E U.
+Letters: pi stationary law of the state at the beginning of a cycle, P its transition matrix, U(x)
+and V(x) mean length of a cycle and packets credited to it. By the renewal-reward theorem the
+throughput is E V / E U.
 """
 
 from dataclasses import dataclass
@@ -40,17 +41,21 @@ class Renewal:
             reward: What is credited to an interval with a loss; one of `REWARDS`, see `States`.
         """
         if reward not in REWARDS:
-            refuse("reward", reward, f"is unknown; write one of {', '.join(REWARDS)}", "unknown-name")
+            refuse(
+                "reward", reward, f"is unknown; write one of {', '.join(REWARDS)}", "unknown-name"
+            )
         return self._mean(self.states.rewards[reward]) / self._mean(self.states.intervals)
 
     def efficiency(self, reward: str = "conservative") -> float:
         """The throughput over the mean number of whole packets that the link can send in a round trip.
 
-        By the optimistic rule it may be above one: it is a bound, and is not cut. By the conservative one it may be, by
-        some per cent, where more waits at a loss than the link sends before slow start: a buffer of many slow round
-        trips.
+        By the optimistic rule it may be above one: it is a bound, and is not cut. By the
+        conservative one it may be, by some per cent, where more waits at a loss than the link sends
+        before slow start: a buffer of many slow round trips.
         """
-        return self.throughput(reward) / float((self.link.shares * self.states.loop.capacities).sum())
+        return self.throughput(reward) / float(
+            (self.link.shares * self.states.loop.capacities).sum()
+        )
 
     @property
     def losses(self) -> float:

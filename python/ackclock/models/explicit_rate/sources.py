@@ -7,15 +7,23 @@ import numpy as np
 
 from ackclock.models.domain import POSITIVE, check
 from ackclock.models.explicit_rate.link import HIGH, LOW
-from ackclock.models.explicit_rate.loop import ROUNDING, Array, Flags, Indices, Interval, Loop, State
+from ackclock.models.explicit_rate.loop import (
+    ROUNDING,
+    Array,
+    Flags,
+    Indices,
+    Interval,
+    Loop,
+    State,
+)
 
 
 @dataclass(frozen=True)
 class InstantaneousCapacity:
     """INSTCAP: the source sends at the rate that the link had a round trip ago, S(t) = R(t - Delta).
 
-    Packets reach the bottleneck back to back at the source's rate (A4), so that it can overflow only in an interval in
-    which the link has just fallen.
+    Packets reach the bottleneck back to back at the source's rate (A4), so that it can overflow
+    only in an interval in which the link has just fallen.
     """
 
     def quotas(self, loop: Loop) -> tuple[tuple[float, float], ...]:  # noqa: ARG002
@@ -38,11 +46,13 @@ class InstantaneousCapacity:
 class Unregulated:
     """TCP alone: nothing stands between the sender and the bottleneck.
 
-    Each ACK releases its packets at once, so arrivals are spread over the interval as the ACKs of the round trip before
-    are (70 % sure: it makes the model optimistic, as the publication says of it).
+    Each ACK releases its packets at once, so arrivals are spread over the interval as the ACKs of
+    the round trip before are (70 % sure: it makes the model optimistic, as the publication says of
+    it).
 
     Attributes:
-        peak: Whether in an interval in which the link has just fallen packets come back to back, as with feedback.
+        peak: Whether in an interval in which the link has just fallen packets come back to back, as
+            with feedback.
     """
 
     peak: bool = False
@@ -76,8 +86,8 @@ class ConstantRate:
     """A source that sends at one rate, whatever the link does.
 
     Attributes:
-        rate: g, packets per round trip. Of a rate that is no whole number an interval has the whole number below or
-            above, at random.
+        rate: g, packets per round trip. Of a rate that is no whole number an interval has the whole
+            number below or above, at random.
     """
 
     rate: float

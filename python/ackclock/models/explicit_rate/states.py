@@ -1,12 +1,14 @@
 """The states that a loop can reach, enumerated once, with all that does not depend on how often the link changes.
 
-From each state an interval either leads without loss to another state, as the window grows by N, or loses a packet;
-then the window reached says how long recovery and slow start last and where they end (see `loop` for the source). Only
-where the link is by then depends on its chain, and that is left to `renewal`.
+From each state an interval either leads without loss to another state, as the window grows by N, or
+loses a packet; then the window reached says how long recovery and slow start last and where they
+end (see `loop` for the source). Only where the link is by then depends on its chain, and that is
+left to `renewal`.
 
-Letters: p(x) probability of a loss in the interval that begins in state x, N growth of the window in it, w window
-reached at the loss, m = floor(w/2) threshold of slow start after it, u_x(m) probability of a loss that leaves m, L(m)
-intervals of slow start, V(x) packets credited to the interval and the recovery it may begin, U(x) length of both.
+Letters: p(x) probability of a loss in the interval that begins in state x, N growth of the window
+in it, w window reached at the loss, m = floor(w/2) threshold of slow start after it, u_x(m)
+probability of a loss that leaves m, L(m) intervals of slow start, V(x) packets credited to the
+interval and the recovery it may begin, U(x) length of both.
 """
 
 from dataclasses import dataclass
@@ -17,7 +19,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ackclock.models.explicit_rate.link import HIGH, LOW
-from ackclock.models.explicit_rate.loop import Array, Indices, Interval, Loop, Source, State, slow_start
+from ackclock.models.explicit_rate.loop import (
+    Array,
+    Indices,
+    Interval,
+    Loop,
+    Source,
+    State,
+    slow_start,
+)
 
 #: More are refused: they take minutes. Chosen here.
 MOST_STATES = 20_000
@@ -25,7 +35,8 @@ MOST_STATES = 20_000
 #: What is credited to an interval with a loss, see `_credits`.
 REWARDS = ("zero", "conservative", "sequence", "optimistic")
 
-# Probabilities below are left out: less than the rounding of a sum of probabilities, and most of a wide law's outcomes.
+# Probabilities below are left out: less than the rounding of a sum of probabilities, and most of a
+# wide law's outcomes.
 _NEGLIGIBLE = 1e-16
 
 # The binary digits of each of a, b and d in a state's key.
@@ -40,7 +51,8 @@ class States:
         loop: The loop.
         source: The source.
         state: All states.
-        moves: Rows: of lossless moves where they begin, and where they end if the link is high, or low, then.
+        moves: Rows: of lossless moves where they begin, and where they end if the link is high, or
+            low, then.
         move_chance: Their probabilities, without the link's part.
         losses: Rows: a state and a threshold after a loss in it.
         loss_chance: u_x(m) of each.
@@ -95,7 +107,10 @@ def enumerate_states(loop: Loop, source: Source) -> States:
     while book.has_new:
         first, state = book.new()
         level = _level(loop, source, state)
-        ends = [book.numbers(level.ends._replace(link=np.full_like(level.row, link))) for link in (HIGH, LOW)]
+        ends = [
+            book.numbers(level.ends._replace(link=np.full_like(level.row, link)))
+            for link in (HIGH, LOW)
+        ]
         moves = np.column_stack([first + level.row, *ends])
         losses = np.column_stack([first + level.lossy_row, level.threshold])
         for m in np.unique(level.threshold).tolist():
@@ -115,7 +130,10 @@ def enumerate_states(loop: Loop, source: Source) -> States:
         restarts=table,
         loss=np.concatenate([level.loss for level, _, _ in levels]),
         window_at_loss=np.concatenate([level.window_at_loss for level, _, _ in levels]),
-        rewards={rule: np.concatenate([level.rewards[rule] for level, _, _ in levels]) for rule in REWARDS},
+        rewards={
+            rule: np.concatenate([level.rewards[rule] for level, _, _ in levels])
+            for rule in REWARDS
+        },
         intervals=np.concatenate([level.intervals for level, _, _ in levels]),
     )
 
@@ -138,10 +156,14 @@ class _Level(NamedTuple):
 def _level(loop: Loop, source: Source, state: State) -> _Level:
     row, growth, chance, interval = _outcomes(loop, source, state)
     kept, lost = np.flatnonzero(~interval.lost), np.flatnonzero(interval.lost)
-    ends = State(interval.a[kept], interval.b[kept], interval.d[kept], row[kept], state.link[row[kept]])
+    ends = State(
+        interval.a[kept], interval.b[kept], interval.d[kept], row[kept], state.link[row[kept]]
+    )
 
     accepted = interval.accepted[lost]
-    which, w, lost_chance = _windows_at_loss(loop, _at(state, row[lost]), growth[lost], accepted, chance[lost])
+    which, w, lost_chance = _windows_at_loss(
+        loop, _at(state, row[lost]), growth[lost], accepted, chance[lost]
+    )
     lossy, m = row[lost][which], np.maximum(w // 2, 1)
     size, width = state.a.size, int(m.max(initial=0)) + 1
     by_threshold = np.asarray(np.bincount(lossy * width + m, lost_chance, size * width), float)
@@ -161,7 +183,10 @@ def _level(loop: Loop, source: Source, state: State) -> _Level:
         loss_chance=by_threshold[some],
         loss=total(lossy, lost_chance),
         window_at_loss=total(lossy, lost_chance * w),
-        rewards={rule: unlost * state.d + total(lossy, lost_chance * credit) for rule, credit in credited.items()},
+        rewards={
+            rule: unlost * state.d + total(lossy, lost_chance * credit)
+            for rule, credit in credited.items()
+        },
         intervals=unlost + total(lossy, lost_chance * (loop.recovery + slow_start(m))),
     )
 
@@ -183,11 +208,13 @@ def _credits(before: State, accepted: Array, m: Indices) -> dict[str, Array]:
     """Packets credited to an interval with a loss and the recovery after it, by rule.
 
     - `zero`: none, a lower bound;
-    - `conservative`: d + b, what was sent in earlier intervals; all of this one is sent again later. The least certain
-      reading of the publication (55 % sure), and the one that agrees best with simulation;
+    - `conservative`: d + b, what was sent in earlier intervals; all of this one is sent again
+      later. The least certain reading of the publication (55 % sure), and the one that agrees best
+      with simulation;
     - `sequence`: d + b + q, the unbroken sequence before the lost packet;
-    - `optimistic`: besides that W, at most so many were sent after the lost packet, and slow start's 2^L - 1. It is a
-      bound: an efficiency above one is possible where the window is far above what the loop holds.
+    - `optimistic`: besides that W, at most so many were sent after the lost packet, and slow
+      start's 2^L - 1. It is a bound: an efficiency above one is possible where the window is far
+      above what the loop holds.
     """
     earlier = (before.d + before.b).astype(float)
     return {
@@ -203,13 +230,15 @@ def _windows_at_loss(
 ) -> tuple[Indices, Indices, Array]:
     """The window w reached at a loss: indices of the outcomes, w, probabilities.
 
-    The ACKs of what is in propagation, and of what the bottleneck accepts before the loss, are an unbroken sequence, so
-    they all enlarge the window.
+    The ACKs of what is in propagation, and of what the bottleneck accepts before the loss, are an
+    unbroken sequence, so they all enlarge the window.
     """
     window = before.window + growth
     which = np.arange(window.size)
     if loop.growth == "by_chance":
-        which, further, share = _binomials(np.floor(before.b + accepted + 0.5).astype(np.int64), 1 / window)
+        which, further, share = _binomials(
+            np.floor(before.b + accepted + 0.5).astype(np.int64), 1 / window
+        )
         chance = chance[which] * share
     else:
         further = np.full_like(window, loop.growth == "by_one")
@@ -219,8 +248,8 @@ def _windows_at_loss(
 def _growths(state: State, largest: float) -> tuple[Indices, Indices, Array]:
     """By how much the window grows: indices of the states, N, probabilities.
 
-    Each of the d ACKs of an interval enlarges the window by one with probability 1/W, W as it is at the beginning (A5,
-    90 % sure).
+    Each of the d ACKs of an interval enlarges the window by one with probability 1/W, W as it is at
+    the beginning (A5, 90 % sure).
     """
     row, growth, chance = _binomials(state.d, 1 / state.window)
     return row, _limited(state.window[row] + growth, largest) - state.window[row], chance
@@ -232,7 +261,11 @@ def _limited(windows: Indices, largest: float) -> Indices:
 
 def _binomials(trials: Indices, share: Array) -> tuple[Indices, Indices, Array]:
     """All outcomes of binomial laws: indices of the laws, outcomes, probabilities. Without what is negligible."""
-    from scipy.special import gammaln, xlog1py, xlogy  # slow to import, and not every use of models needs it
+    from scipy.special import (
+        gammaln,
+        xlog1py,
+        xlogy,
+    )  # slow to import, and not every use of models needs it
 
     # Chernoff: P(K >= k) <= (e np/k)^k, below 1e-19 there.
     outcomes = np.minimum(trials, (8 * trials * share).astype(np.int64) + 40) + 1
@@ -266,7 +299,9 @@ class _Book:
 
     def numbers(self, state: State) -> Indices:
         """Of these states; those that are new get one."""
-        key = (((state.a << _BITS | state.b) << _BITS | state.d) << 1 | state.link) << 1 | state.source
+        key = (
+            ((state.a << _BITS | state.b) << _BITS | state.d) << 1 | state.link
+        ) << 1 | state.source
         keys, places = np.unique(key, return_inverse=True)
         for one in keys.tolist():
             if one not in self._numbers:
@@ -292,4 +327,6 @@ class _Book:
 
     def _states(self, first: int) -> State:
         key, mask = np.array(self._keys[first:], np.int64), (1 << _BITS) - 1
-        return State(key >> 2 * _BITS + 2, key >> _BITS + 2 & mask, key >> 2 & mask, key >> 1 & 1, key & 1)
+        return State(
+            key >> 2 * _BITS + 2, key >> _BITS + 2 & mask, key >> 2 & mask, key >> 1 & 1, key & 1
+        )

@@ -1,17 +1,18 @@
 """Where windows, round-trip times and loss at a router agree.
 
-N flows under HighSpeed TCP with round-trip times r_i without queueing share a router of C packets/s. What they offer,
+N flows under HighSpeed TCP with round-trip times r_i without queueing share a router of C
+packets/s. What they offer,
 
     F(rho) = (1/C) sum_i w(p(rho))/R_i(rho),   R_i = r_i + N(rho)/C,
 
-is rho itself. w(p) is RFC 3649's response function, p and N are the router's (`occupancy`), and N counts customers
-of g packets where packets come in bursts.
+is rho itself. w(p) is RFC 3649's response function, p and N are the router's (`occupancy`), and N
+counts customers of g packets where packets come in bursts.
 
-It has one solution, whatever K and the r_i are: p and N rise with rho and w falls with p, so that F falls, from
-infinity at rho = 0 (p falls to zero) to a bound at large rho (p rises to one). What the buffer decides is not
-whether there is one, but the slope F'(rho) there: plain substitution rho <- F(rho) converges only where it is above -1,
-and it is -46 with 62 places and -8000 with 12,500 (1 Gbit/s, ten flows of 120 ms). Here ln rho - ln F(rho),
-which only rises, is bisected.
+It has one solution, whatever K and the r_i are: p and N rise with rho and w falls with p, so that F
+falls, from infinity at rho = 0 (p falls to zero) to a bound at large rho (p rises to one). What the
+buffer decides is not whether there is one, but the slope F'(rho) there: plain substitution rho <-
+F(rho) converges only where it is above -1, and it is -46 with 62 places and -8000 with 12,500 (1
+Gbit/s, ten flows of 120 ms). Here ln rho - ln F(rho), which only rises, is bisected.
 """
 
 from dataclasses import dataclass
@@ -26,8 +27,8 @@ from ackclock.models.hstcp_response import log_slope, log_window
 from ackclock.models.hstcp_router.occupancy import Occupancy
 from ackclock.models.model import Array
 
-# Where the solution is looked for first. With a few packets in the pipe of many flows, or many in that of a few, it is
-# beyond; the ends are moved then.
+# Where the solution is looked for first. With a few packets in the pipe of many flows, or many in
+# that of a few, it is beyond; the ends are moved then.
 SEARCHED = (1e-6, 50.0)
 
 # How close ln rho is bisected: a few steps of numbers of the order of one.
@@ -70,7 +71,9 @@ class FixedPoint:
         return np.asarray(np.abs(self.slope) < 1)
 
 
-def solve(router: Router, rate: ArrayLike, round_trips: ArrayLike, burst: ArrayLike = 1) -> FixedPoint:
+def solve(
+    router: Router, rate: ArrayLike, round_trips: ArrayLike, burst: ArrayLike = 1
+) -> FixedPoint:
     """The solution for one router and its flows, or for arrays of them.
 
     Args:
@@ -82,7 +85,9 @@ def solve(router: Router, rate: ArrayLike, round_trips: ArrayLike, burst: ArrayL
     Raises:
         ValueError: An argument is out of its domain.
     """
-    offered = Offered(router, np.asarray(rate, float), np.asarray(round_trips, float), np.asarray(burst, float))
+    offered = Offered(
+        router, np.asarray(rate, float), np.asarray(round_trips, float), np.asarray(burst, float)
+    )
     low, high = (np.full(offered.shape, log(end)) for end in SEARCHED)
     while (moved := offered.excess(low) > 0).any():
         low = np.where(moved, 2 * low, low)
@@ -112,7 +117,11 @@ class Offered:
     burst: Array
 
     def __post_init__(self) -> None:
-        check(rate=(self.rate, POSITIVE), round_trips=(self.round_trips, POSITIVE), burst=(self.burst, AT_LEAST_ONE))
+        check(
+            rate=(self.rate, POSITIVE),
+            round_trips=(self.round_trips, POSITIVE),
+            burst=(self.burst, AT_LEAST_ONE),
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:

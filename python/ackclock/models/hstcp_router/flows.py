@@ -11,8 +11,18 @@ from ackclock.models.model import Array, Bound, Input, Rule
 REFERENCE = "Barman, Smaragdakis, Matta 2004, re-derived from a later account of it"
 
 RATE = Input("rate", "C", "segments/s", "the link's rate", on_wire=True)
-RTT = Input("rtt", "r", "s", "this flow's round-trip time without queueing, one segment's service included")
-FLOWS = Input("flows", "n", "", "flows that share the link, this one included", 1, AT_LEAST_ONE, backwards=False)
+RTT = Input(
+    "rtt", "r", "s", "this flow's round-trip time without queueing, one segment's service included"
+)
+FLOWS = Input(
+    "flows",
+    "n",
+    "",
+    "flows that share the link, this one included",
+    1,
+    AT_LEAST_ONE,
+    backwards=False,
+)
 SHORTEST = Input(
     "shortest", "r1", "s", "the shortest round-trip time among them", Rule("r", lambda known: known["rtt"]),
     backwards=False,
@@ -30,7 +40,12 @@ OF_THE_FLOWS = (RATE, RTT, FLOWS, SHORTEST, LONGEST)
 
 
 #: Each flow's round-trip time is a number of its own.
-MOST_FLOWS = Bound("flows", "flows", 1e6, lambda known: np.broadcast_arrays(*known.values())[0] * 0 + known["flows"])
+MOST_FLOWS = Bound(
+    "flows",
+    "flows",
+    1e6,
+    lambda known: np.broadcast_arrays(*known.values())[0] * 0 + known["flows"],
+)
 
 
 def check(numbers: Mapping[str, Array]) -> None:
@@ -43,8 +58,18 @@ def check(numbers: Mapping[str, Array]) -> None:
     shortest, longest = numbers["shortest"], numbers["longest"]
     for name, code, wrong, problem in (
         ("flows", "out-of-range", flows % 1 != 0, "is no whole number of flows"),
-        ("shortest", "contradiction", shortest > rtt, "s is longer than this flow's own; give at most the input rtt"),
-        ("longest", "contradiction", longest < rtt, "s is shorter than this flow's own; give at least the input rtt"),
+        (
+            "shortest",
+            "contradiction",
+            shortest > rtt,
+            "s is longer than this flow's own; give at most the input rtt",
+        ),
+        (
+            "longest",
+            "contradiction",
+            longest < rtt,
+            "s is shorter than this flow's own; give at least the input rtt",
+        ),
         (
             "flows",
             "contradiction",

@@ -1,19 +1,20 @@
 """HighSpeed TCP at a drop-tail router taken for M/M/1/K: windows, round trips and loss that agree.
 
 Packets come at random times at a steady rate (Poisson) and take exponential times to send; see
-`ackclock.models.hstcp_router.fixed_point` for why there is one solution and how it is found. Every letter is of that
-solution. All flows have the window w(p) of RFC 3649 (beyond p = 10^-7 its straight line goes on), so that rates go with
-1/R.
+`ackclock.models.hstcp_router.fixed_point` for why there is one solution and how it is found. Every
+letter is of that solution. All flows have the window w(p) of RFC 3649 (beyond p = 10^-7 its
+straight line goes on), so that rates go with 1/R.
 
-What it says of small buffers is far too good: at 1 Gbit/s and ten flows of about 120 ms a router of 88 packets (0.7 %
-of 12,500) is said to carry 90 %. The publication's claim, more than 90 % with 10 % of that buffer and about 98 % with
-20 %, is the level of its simulated curve, to which the saw-tooth's 90.7 % and 95.0 % are nearer (`hstcp_sawtooth`).
-Poisson arrivals know neither bursts nor the saw-tooth. With bursts of g packets for one customer, K becomes
-floor(K/g), and nothing else changes but that N customers are g N packets. g = 8 (89 %, 95 %, 98 % and 99 % with 5, 10,
-20 and 40 %) is nearest to the published shape; it is fitted to that, and no value of the publication.
+What it says of small buffers is far too good: at 1 Gbit/s and ten flows of about 120 ms a router of
+88 packets (0.7 % of 12,500) is said to carry 90 %. The publication's claim, more than 90 % with 10
+% of that buffer and about 98 % with 20 %, is the level of its simulated curve, to which the
+saw-tooth's 90.7 % and 95.0 % are nearer (`hstcp_sawtooth`). Poisson arrivals know neither bursts
+nor the saw-tooth. With bursts of g packets for one customer, K becomes floor(K/g), and nothing else
+changes but that N customers are g N packets. g = 8 (89 %, 95 %, 98 % and 99 % with 5, 10, 20 and 40
+%) is nearest to the published shape; it is fitted to that, and no value of the publication.
 
-The slope F'(rho) says what plain substitution, rho <- F(rho), would do: it goes astray where the slope is below -1, as
-it is for every router of more than a few places.
+The slope F'(rho) says what plain substitution, rho <- F(rho), would do: it goes astray where the
+slope is below -1, as it is for every router of more than a few places.
 """
 
 from collections.abc import Mapping
@@ -40,7 +41,12 @@ OUTPUTS = (
     Output("queue", "N", "segments", "mean number at the router, the one being sent included"),
     Output("mean_rtt", "R", "s", "this flow's mean round-trip time", "rtt"),
     Output("window", "w", "segments", "mean window", "cwnd"),
-    Output("slope", "F'", "", "of F at the solution; plain substitution converges only between -1 and 1"),
+    Output(
+        "slope",
+        "F'",
+        "",
+        "of F at the solution; plain substitution converges only between -1 and 1",
+    ),
 )
 
 
@@ -65,7 +71,9 @@ def _evaluate(**inputs: Array) -> dict[str, Array]:
     burst = given.get("burst", np.ones_like(given["rate"]))
     if (too_large := burst > given["places"]).any():
         raise InputError(
-            "contradiction", "burst", f"{burst[too_large][0]:g} segments are more than the router holds; give at most K"
+            "contradiction",
+            "burst",
+            f"{burst[too_large][0]:g} segments are more than the router holds; give at most K",
         )
     answer = {one.name: np.empty(given["rate"].shape) for one in OUTPUTS}
     for count in np.unique(given["flows"]):

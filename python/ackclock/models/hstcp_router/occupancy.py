@@ -1,7 +1,8 @@
 """How many packets a router holds that are offered rho times what it can send: drop-tail and RED.
 
-Arrivals are Poisson and services exponential, so that the number n at the router (the packet being sent included)
-goes up and down by one, and an arrival finds what there is on average over time. Drop-tail with K places is M/M/1/K:
+Arrivals are Poisson and services exponential, so that the number n at the router (the packet being
+sent included) goes up and down by one, and an arrival finds what there is on average over time.
+Drop-tail with K places is M/M/1/K:
 
     pi(n) = rho^n (1 - rho)/(1 - rho^(K+1)),   p = pi(K)
     N = rho/(1 - rho) - (K + 1) rho^(K+1)/(1 - rho^(K+1))
@@ -10,11 +11,11 @@ RED drops an arrival with probability d(n). What it drops does not enter, and th
 
     pi(n) ~ rho^n prod_{j<n} (1 - d(j)),   p = sum pi(n) d(n)
 
-Both are families of laws with weights exp(n ln rho), which gives the slopes: d N/d ln rho is the variance of n,
-d p/d ln rho the covariance of n and d(n).
+Both are families of laws with weights exp(n ln rho), which gives the slopes: d N/d ln rho is the
+variance of n, d p/d ln rho the covariance of n and d(n).
 
-Numbers are ln rho and ln p: K goes up to a million, where rho^K is no number. Where rho > 1 the law of drop-tail is
-that of the free places at 1/rho.
+Numbers are ln rho and ln p: K goes up to a million, where rho^K is no number. Where rho > 1 the law
+of drop-tail is that of the free places at 1/rho.
 """
 
 from dataclasses import dataclass
@@ -65,11 +66,16 @@ class DropTail:
         K, y = np.asarray(self.places, float), np.abs(log_rho)
         m = (K + 1) * y
         fewer = np.asarray(log_rho) <= 0
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of branches not taken, near rho = 1
-            # pi of the end that is the more likely: of an empty router below rho = 1, of a full one above.
+        with np.errstate(
+            divide="ignore", invalid="ignore", over="ignore"
+        ):  # of branches not taken, near rho = 1
+            # pi of the end that is the more likely: of an empty router below rho = 1, of a full one
+            # above.
             log_end = np.where(y > 0, np.log(-np.expm1(-y)) - np.log(-np.expm1(-m)), -np.log1p(K))
             apart = m >= 1
-            mean = np.where(apart, _odds(y) - (K + 1) * _odds(m), K / 2 + _rest(y) - (K + 1) * _rest(m))
+            mean = np.where(
+                apart, _odds(y) - (K + 1) * _odds(m), K / 2 + _rest(y) - (K + 1) * _rest(m)
+            )
             variance = np.where(apart, _spread(y) - (K + 1) ** 2 * _spread(m), _near_even(y, m, K))
         mean, other = np.where(fewer, mean, K - mean), np.where(fewer, K - mean, mean)
         return Occupancy(log_end - np.where(fewer, K * y, 0), mean, variance, other)
@@ -89,7 +95,11 @@ def _rest(y: Array) -> Array:
     """1/(e^y - 1) - 1/y + 1/2 up to y = 1, by its series: what is left where the terms 1/y of two `_odds` cancel."""
     square = y * y
     return np.asarray(
-        y * (1 / 12 - square * (1 / 720 - square * (1 / 30240 - square * (1 / 1209600 - square / 47900160))))
+        y
+        * (
+            1 / 12
+            - square * (1 / 720 - square * (1 / 30240 - square * (1 / 1209600 - square / 47900160)))
+        )
     )
 
 
@@ -98,7 +108,10 @@ def _near_even(y: Array, m: Array, K: Array) -> Array:
 
     def rest(x: Array) -> Array:
         square = x * x
-        return np.asarray(-1 / 12 + square * (1 / 240 - square * (1 / 6048 - square * (1 / 172800 - square / 5322240))))
+        return np.asarray(
+            -1 / 12
+            + square * (1 / 240 - square * (1 / 6048 - square * (1 / 172800 - square / 5322240)))
+        )
 
     return np.asarray(rest(y) - (K + 1) ** 2 * rest(m))
 
@@ -107,14 +120,17 @@ def _near_even(y: Array, m: Array, K: Array) -> Array:
 class Red:
     """RED without averaging: an arrival that finds n packets is dropped with probability d(n).
 
-    d(n) is 0 up to `low`, rises linearly to `p_max` at `high` and is 1 above, and where the router is full.
+    d(n) is 0 up to `low`, rises linearly to `p_max` at `high` and is 1 above, and where the router
+    is full.
 
     Attributes:
         places: K, a whole number from one on.
         low: min_th in packets.
         high: max_th in packets, above `low`.
-        p_max: Drop probability at `high`. Not given in the publication; Adaptive RED keeps it from 0.01 to 0.5.
-        shortcut: Whether n has the law of M/M/1/K, as in the publication, as if all that is dropped had entered.
+        p_max: Drop probability at `high`. Not given in the publication; Adaptive RED keeps it from
+            0.01 to 0.5.
+        shortcut: Whether n has the law of M/M/1/K, as in the publication, as if all that is dropped
+            had entered.
     """
 
     places: int
@@ -147,7 +163,9 @@ class Red:
         n, d = np.arange(self.places + 1.0), self.drops
         with np.errstate(divide="ignore"):  # ln 0 of what never happens
             log_d, log_entering = np.log(d), np.log1p(-d[:-1])
-        entered = np.zeros_like(n) if self.shortcut else np.concatenate([[0.0], np.cumsum(log_entering)])
+        entered = (
+            np.zeros_like(n) if self.shortcut else np.concatenate([[0.0], np.cumsum(log_entering)])
+        )
         weights = np.asarray(log_rho, float)[..., np.newaxis] * n + entered
         weights = weights - _log_sum(weights)[..., np.newaxis]
         log_loss = _log_sum(weights + log_d)

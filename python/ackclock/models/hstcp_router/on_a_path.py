@@ -19,8 +19,8 @@ from ackclock.models.hstcp_response import loss_rate
 from ackclock.models.model import Assumption
 from ackclock.models.path import Competitor, FlowPath
 
-# How far a round-trip time may be from evenly spread ones, over the mean, before it is said: the difference that the
-# serialisation of segments of other sizes makes is less.
+# How far a round-trip time may be from evenly spread ones, over the mean, before it is said: the
+# difference that the serialisation of segments of other sizes makes is less.
 _SAME_SPREAD = 0.01
 
 
@@ -67,7 +67,9 @@ def refusal_at_drop_tail(path: FlowPath) -> str:
 def refusal_at_red(path: FlowPath) -> str:
     """Why the model of RED has none."""
     has_thresholds = path.bottleneck.thresholds is not None
-    return _refusal(path, unless(has_thresholds, "the bottleneck's queue is no RED with fixed thresholds"))
+    return _refusal(
+        path, unless(has_thresholds, "the bottleneck's queue is no RED with fixed thresholds")
+    )
 
 
 def _refusal(path: FlowPath, of_queue: str) -> str:
@@ -78,20 +80,31 @@ def _refusal(path: FlowPath, of_queue: str) -> str:
     if other := next((one.name for one in _others(path)), ""):
         return f"the bottleneck is shared with {other}"
     if bottleneck.varies is not False or not 0 < bottleneck.segments_per_s < inf:
-        return "the bottleneck has no constant rate" if bottleneck.varies is not None else rate_varies(bottleneck)
+        return (
+            "the bottleneck has no constant rate"
+            if bottleneck.varies is not None
+            else rate_varies(bottleneck)
+        )
     if isnan(bottleneck.buffer_segments):
         of_queue = of_queue or f"{bottleneck.queue} does not state how much it holds"
-    if reason := of_queue or unless(bottleneck.buffer_segments < inf, "the bottleneck's queue has no limit"):
+    if reason := of_queue or unless(
+        bottleneck.buffer_segments < inf, "the bottleneck's queue has no limit"
+    ):
         return reason
     share = max(path.share_segments, 1.0)
     if path.sender.receive_window_segments <= share + bottleneck.buffer_segments / bottleneck.flows:
         return "the receiver's window keeps the queue from overflowing"
-    return unless(path.loss.rate < float(loss_rate(share)), "random loss keeps windows below what the link takes")
+    return unless(
+        path.loss.rate < float(loss_rate(share)),
+        "random loss keeps windows below what the link takes",
+    )
 
 
 def _others(path: FlowPath) -> list[Competitor]:
     """Returns who else is at the bottleneck, not known to be HighSpeed TCP all the time, by name."""
-    others = (one for one in path.bottleneck.competitors if not_highspeed(one.control) or one.arrive)
+    others = (
+        one for one in path.bottleneck.competitors if not_highspeed(one.control) or one.arrive
+    )
     return sorted(others, key=lambda one: one.name)
 
 
@@ -100,7 +113,8 @@ def _uneven(path: FlowPath) -> str:
     times = np.repeat([time for time, _ in every], [count for _, count in every])
     off = np.abs(times - np.linspace(times[0], times[-1], len(times))).max()
     return unless(
-        off <= _SAME_SPREAD * times.mean(), f"they are up to {off * 1e3:.4g} ms from even steps between the ends"
+        off <= _SAME_SPREAD * times.mean(),
+        f"they are up to {off * 1e3:.4g} ms from even steps between the ends",
     )
 
 
@@ -147,13 +161,18 @@ NOT_GENTLE = Assumption(
         "above max_th the share dropped rises gently",
     ),
 )
-NO_AVERAGE = Assumption("no_average", "RED drops by the queue that an arrival finds, not by an average of it")
+NO_AVERAGE = Assumption(
+    "no_average", "RED drops by the queue that an arrival finds, not by an average of it"
+)
 
 
 def _unlike(path: FlowPath) -> str:
     every = round_trips(path)
     if every[0][0] == every[-1][0]:
-        return unless(path.bottleneck.flows == 1, f"{path.bottleneck.flows} flows need not lose at the same time")
+        return unless(
+            path.bottleneck.flows == 1,
+            f"{path.bottleneck.flows} flows need not lose at the same time",
+        )
     return "round-trip times differ: those with short ones get more than an even share"
 
 
@@ -161,4 +180,7 @@ IN_STEP = Assumption("in_step", "all flows have the same window and lose at the 
 ONE_LOSS_AT_AN_OVERFLOW = Assumption(
     "one_loss_at_an_overflow", "an overflow costs a flow one reduction, and recovery takes no time"
 )
-FLUID = Assumption("fluid", "windows and queue move smoothly between overflows: there are no bursts and no timeouts")
+FLUID = Assumption(
+    "fluid",
+    "windows and queue move smoothly between overflows: there are no bursts and no timeouts",
+)

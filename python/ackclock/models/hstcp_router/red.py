@@ -1,16 +1,18 @@
 """HighSpeed TCP at a RED router with Poisson arrivals: windows, round trips and loss that agree.
 
-As `mm1k`, but an arrival that finds j packets is dropped with probability d(j), with j itself in place of RED's
-average. What is dropped does not enter, so that the law of j is not that of M/M/1/K; the publication takes it for
-that, and `shortcut_utilisation` and `shortcut_loss_rate` are what comes out then (lower by up to 0.3 % of the link's
-rate at 1 Gbit/s and ten flows of 120 ms). The solution is unique for the same reason as there.
+As `mm1k`, but an arrival that finds j packets is dropped with probability d(j), with j itself in
+place of RED's average. What is dropped does not enter, so that the law of j is not that of M/M/1/K;
+the publication takes it for that, and `shortcut_utilisation` and `shortcut_loss_rate` are what
+comes out then (lower by up to 0.3 % of the link's rate at 1 Gbit/s and ten flows of 120 ms). The
+solution is unique for the same reason as there.
 
-The publication's thresholds are 0.4 and 1 times the smaller of the bandwidth-delay product, at the mean round-trip
-time, and the buffer. Its p_max is not known; Adaptive RED, which it used, keeps it between 0.01 and 0.5.
+The publication's thresholds are 0.4 and 1 times the smaller of the bandwidth-delay product, at the
+mean round-trip time, and the buffer. Its p_max is not known; Adaptive RED, which it used, keeps it
+between 0.01 and 0.5.
 
-It is for trends, not for levels: a simulation of windows with these thresholds, which averages the queue and lets
-windows overshoot, is said to give 78 % to 94 % for buffers of 1 to 40 % of 12,500 packets, where this gives 88 % to
-99.8 %, and to be below drop-tail, not close to it.
+It is for trends, not for levels: a simulation of windows with these thresholds, which averages the
+queue and lets windows overshoot, is said to give 78 % to 94 % for buffers of 1 to 40 % of 12,500
+packets, where this gives 88 % to 99.8 %, and to be below drop-tail, not close to it.
 """
 
 from collections.abc import Mapping
@@ -41,9 +43,13 @@ def _evaluate(**inputs: Array) -> dict[str, Array]:
     flow_inputs.check(given)
     if (wrong := given["min_th"] >= given["max_th"]).any():
         low, high = given["min_th"][wrong][0], given["max_th"][wrong][0]
-        raise InputError("contradiction", "min_th", f"{low:g} is not below max_th; give less than {high:g}")
+        raise InputError(
+            "contradiction", "min_th", f"{low:g} is not below max_th; give less than {high:g}"
+        )
     shape = given["rate"].shape
-    rows = [_answer({name: float(v[index]) for name, v in given.items()}) for index in np.ndindex(shape)]
+    rows = [
+        _answer({name: float(v[index]) for name, v in given.items()}) for index in np.ndindex(shape)
+    ]
     return {one.name: np.reshape([row[one.name] for row in rows], shape) for one in RED.outputs}
 
 
@@ -61,7 +67,10 @@ def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
 
 # Each is weighed some two hundred times.
 _MOST_PLACES = Bound(
-    "places", "places", 1e6, lambda known: np.broadcast_arrays(*known.values())[0] * 0 + known["places"]
+    "places",
+    "places",
+    1e6,
+    lambda known: np.broadcast_arrays(*known.values())[0] * 0 + known["places"],
 )
 
 _LAW = """\

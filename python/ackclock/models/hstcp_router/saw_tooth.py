@@ -1,10 +1,10 @@
 """The saw-tooth of HighSpeed TCP: all flows in step, growing and falling as they do at their share of the pipe.
 
-As `sawtooth`, with the increase a(w) and the decrease b(w) of RFC 3649 held at w = C T/n segments, where T is the mean
-round-trip time: what a flow's window is when all together just fill the link. The window falls to
-beta = 1 - b(w) of what it was, so that utilisation is one from a buffer of C T b/(1 - b) on, 0.45 of the
-bandwidth-delay product at 1500 segments a flow. At 1 Gbit/s and ten flows of 120 ms it is 90.7 % with 1250 packets and
-95.0 % with 2500.
+As `sawtooth`, with the increase a(w) and the decrease b(w) of RFC 3649 held at w = C T/n segments,
+where T is the mean round-trip time: what a flow's window is when all together just fill the link.
+The window falls to beta = 1 - b(w) of what it was, so that utilisation is one from a buffer of C T
+b/(1 - b) on, 0.45 of the bandwidth-delay product at 1500 segments a flow. At 1 Gbit/s and ten flows
+of 120 ms it is 90.7 % with 1250 packets and 95.0 % with 2500.
 """
 
 import numpy as np
@@ -26,11 +26,21 @@ def _evaluate(
     w = np.maximum(rate * T / flows, 1.0)
     of_all = sawtooth.cycle(rate, T, buffer, flows, increase(w), 1 - decrease(w), np.asarray(1.0))
     waiting = of_all["mean_queue"] / rate
-    return of_all | {"mean_rtt": rtt + waiting, "largest_rtt": rtt + buffer / rate, "share": w, "decrease": decrease(w)}
+    return of_all | {
+        "mean_rtt": rtt + waiting,
+        "largest_rtt": rtt + buffer / rate,
+        "share": w,
+        "decrease": decrease(w),
+    }
 
 
 _BUFFER = Input(
-    "buffer", "B", "segments", "what may wait, without the segment being sent", domain=NOT_NEGATIVE, on_wire=True
+    "buffer",
+    "B",
+    "segments",
+    "what may wait, without the segment being sent",
+    domain=NOT_NEGATIVE,
+    on_wire=True,
 )
 
 MODEL = Model(

@@ -1,15 +1,17 @@
 """Windows of HighSpeed TCP at one drop-tail queue, simulated: fluid while nothing is lost, chance where it is.
 
-See `ackclock.models.hstcp_router.window_simulation` for what happens in a step. The answer is the mean of several runs
-with the seeds 1, 2 and so on; of flows that differ it is for the one whose round-trip time is nearest to this flow's.
+See `ackclock.models.hstcp_router.window_simulation` for what happens in a step. The answer is the
+mean of several runs with the seeds 1, 2 and so on; of flows that differ it is for the one whose
+round-trip time is nearest to this flow's.
 
-It stands between the saw-tooth, with which it agrees where round-trip times are alike (91 to 92 % at 1 Gbit/s and ten
-flows of about 120 ms with a buffer of 1250 packets, 96 % with 2500), and a simulation of packets. Its loss rate is ten
-times that of `mm1k`, since an overflow drops many packets of a window at once; the rate of loss events is alike. Where
-round-trip times differ it is far from fair: one flow gets most of the link, where the rates of `mm1k` go with 1/R.
+It stands between the saw-tooth, with which it agrees where round-trip times are alike (91 to 92 %
+at 1 Gbit/s and ten flows of about 120 ms with a buffer of 1250 packets, 96 % with 2500), and a
+simulation of packets. Its loss rate is ten times that of `mm1k`, since an overflow drops many
+packets of a window at once; the rate of loss events is alike. Where round-trip times differ it is
+far from fair: one flow gets most of the link, where the rates of `mm1k` go with 1/R.
 
-What it costs is its steps, some tens of microseconds each, of which it makes up to 200,000. It is asked about a
-scenario's flows once for all that share the router.
+What it costs is its steps, some tens of microseconds each, of which it makes up to 200,000. It is
+asked about a scenario's flows once for all that share the router.
 """
 
 from collections.abc import Mapping
@@ -26,7 +28,8 @@ from ackclock.models.hstcp_router.flows import OF_THE_FLOWS
 from ackclock.models.hstcp_router.window_simulation import Simulated, Timing, simulate
 from ackclock.models.model import Array, Bound, Input, Model, Output, Rule
 
-# Of the longest round trip. A saw-tooth takes about fifty at 1500 segments, and what is measured is some twenty.
+# Of the longest round trip. A saw-tooth takes about fifty at 1500 segments, and what is measured is
+# some twenty.
 _WARMUP, _DURATION = 300, 1300
 # Of the shortest. With ten and with a hundred, utilisations are within 0.003 of each other.
 _STEPS = 10
@@ -47,7 +50,9 @@ def _evaluate(**inputs: Array) -> dict[str, Array]:
     given = dict(zip(inputs, np.broadcast_arrays(*inputs.values()), strict=True))
     flow_inputs.check(given)
     shape = given["rate"].shape
-    rows = [_answer({name: float(v[index]) for name, v in given.items()}) for index in np.ndindex(shape)]
+    rows = [
+        _answer({name: float(v[index]) for name, v in given.items()}) for index in np.ndindex(shape)
+    ]
     return {one.name: np.reshape([row[one.name] for row in rows], shape) for one in MODEL.outputs}
 
 
@@ -56,17 +61,27 @@ def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
     steps = numbers["duration"] / numbers["step"]
     if steps > _MOST_STEPS:
         raise InputError(
-            "out-of-range", "step", f"{numbers['step']:g} s makes {steps:.3g} steps; allow for at most {_MOST_STEPS:,}"
+            "out-of-range",
+            "step",
+            f"{numbers['step']:g} s makes {steps:.3g} steps; allow for at most {_MOST_STEPS:,}",
         )
     if numbers["step"] > numbers["shortest"] / 2:
-        raise InputError("contradiction", "step", f"{numbers['step']:g} s is more than half a round trip; give less")
+        raise InputError(
+            "contradiction",
+            "step",
+            f"{numbers['step']:g} s is more than half a round trip; give less",
+        )
     if numbers["duration"] - numbers["warmup"] < numbers["step"]:
         raise InputError(
-            "contradiction", "warmup", f"{numbers['warmup']:g} s leaves nothing of {numbers['duration']:g} s; give less"
+            "contradiction",
+            "warmup",
+            f"{numbers['warmup']:g} s leaves nothing of {numbers['duration']:g} s; give less",
         )
     ends = numbers["shortest"], numbers["longest"]
     timing = Timing(numbers["duration"], numbers["warmup"], numbers["step"])
-    made = _simulated(rate, *ends, flows, numbers["buffer"], int(numbers["runs"]), numbers["sync"] == 1, timing)
+    made = _simulated(
+        rate, *ends, flows, numbers["buffer"], int(numbers["runs"]), numbers["sync"] == 1, timing
+    )
     mine = int(np.abs(np.linspace(*ends, flows) - rtt).argmin())
     queue = float(made.queue.mean())
     return {
@@ -82,7 +97,14 @@ def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
 
 @lru_cache(maxsize=64)
 def _simulated(
-    rate: float, shortest: float, longest: float, flows: int, buffer: float, runs: int, sync: bool, timing: Timing
+    rate: float,
+    shortest: float,
+    longest: float,
+    flows: int,
+    buffer: float,
+    runs: int,
+    sync: bool,
+    timing: Timing,
 ) -> Simulated:
     """Kept, since all flows at a router ask for the same."""
     times = np.linspace(shortest, longest, flows)

@@ -1,12 +1,13 @@
 """Windows of HighSpeed TCP at one drop-tail queue, step by step: fluid while nothing is lost, chance where it is.
 
-A flow's window w_i grows by a(w_i)/R_i per second, and by w_i/R_i in slow start; R_i = r_i + q/C. It sends w_i/R_i.
-What overflows the queue is split among the flows in proportion to what they send. A flow of which x packets are
-dropped in a step is hit with probability 1 - exp(-x) (so that steps of any length come to the same), falls to
-(1 - b(w_i)) w_i one round trip later, and is not hit again before it has.
+A flow's window w_i grows by a(w_i)/R_i per second, and by w_i/R_i in slow start; R_i = r_i + q/C.
+It sends w_i/R_i. What overflows the queue is split among the flows in proportion to what they send.
+A flow of which x packets are dropped in a step is hit with probability 1 - exp(-x) (so that steps
+of any length come to the same), falls to (1 - b(w_i)) w_i one round trip later, and is not hit
+again before it has.
 
-This stands between the saw-tooth, which has all flows in step, and a simulation of packets: it has neither bursts nor
-time-outs. Who is hit is its only chance.
+This stands between the saw-tooth, which has all flows in step, and a simulation of packets: it has
+neither bursts nor time-outs. Who is hit is its only chance.
 """
 
 from dataclasses import dataclass
@@ -38,7 +39,11 @@ class Timing:
     step_s: float = 1e-3
 
     def __post_init__(self) -> None:
-        check(step=(self.step_s, POSITIVE), warmup=(self.warmup_s, NOT_NEGATIVE), duration=(self.duration_s, POSITIVE))
+        check(
+            step=(self.step_s, POSITIVE),
+            warmup=(self.warmup_s, NOT_NEGATIVE),
+            duration=(self.duration_s, POSITIVE),
+        )
         if self.duration_s - self.warmup_s < self.step_s:
             refuse("warmup", self.warmup_s, f"leaves nothing of {self.duration_s:g} s; give less")
 
@@ -84,11 +89,19 @@ def simulate(
         ValueError: An argument is out of its domain.
     """
     r, timing = np.atleast_1d(np.asarray(round_trips, float)), timing or Timing()
-    B, chances = (np.ravel(one) for one in np.broadcast_arrays(np.asarray(buffers, float), np.asarray(seeds)))
+    B, chances = (
+        np.ravel(one) for one in np.broadcast_arrays(np.asarray(buffers, float), np.asarray(seeds))
+    )
     check(rate=(rate, POSITIVE), round_trips=(r, POSITIVE), buffers=(B, NOT_NEGATIVE))
     if timing.step_s >= r.min():
-        refuse("step", timing.step_s, f"s is no small part of the shortest round trip; give less than {r.min():g}")
-    runs = _Runs(rate, r, B, [np.random.default_rng(int(seed)) for seed in chances], sync, timing.step_s)
+        refuse(
+            "step",
+            timing.step_s,
+            f"s is no small part of the shortest round trip; give less than {r.min():g}",
+        )
+    runs = _Runs(
+        rate, r, B, [np.random.default_rng(int(seed)) for seed in chances], sync, timing.step_s
+    )
     warm, steps = round(timing.warmup_s / timing.step_s), round(timing.duration_s / timing.step_s)
     for step in range(steps):
         if step == warm:
@@ -97,7 +110,8 @@ def simulate(
     return runs.over(steps - warm)
 
 
-# Windows at which a(w) is looked up; between them it is a straight line, off by less than a millionth.
+# Windows at which a(w) is looked up; between them it is a straight line, off by less than a
+# millionth.
 _WINDOWS = np.geomspace(1.0, 1e8, 20_000)
 _INCREASES = increase(_WINDOWS)
 
@@ -122,7 +136,12 @@ class _Runs:
     def forget(self) -> None:
         """Begins the sums anew, of packets sent and dropped, windows, falls; of queues and of packets not sent."""
         flows, runs = np.zeros_like(self._windows), np.zeros_like(self._queue)
-        self._sent, self._dropped, self._window_sum, self._falls = flows, flows.copy(), flows.copy(), flows.copy()
+        self._sent, self._dropped, self._window_sum, self._falls = (
+            flows,
+            flows.copy(),
+            flows.copy(),
+            flows.copy(),
+        )
         self._queue_sum, self._idle = runs, runs.copy()
 
     def step(self, now: float) -> None:

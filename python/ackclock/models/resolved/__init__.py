@@ -16,7 +16,9 @@ def flow_paths(scenario: dict[str, Any]) -> list[FlowPath]:
     """Returns the paths of all flows of a resolved scenario without a sweep."""
     crossing = crowds(scenario)
     paths = [_flow_path(scenario, flow, crossing) for flow in scenario.get("flows", [])]
-    return [replace(path, cell=cell) for path, cell in zip(paths, cells(scenario, paths), strict=True)]
+    return [
+        replace(path, cell=cell) for path, cell in zip(paths, cells(scenario, paths), strict=True)
+    ]
 
 
 def flow_path(scenario: dict[str, Any], flow: dict[str, Any]) -> FlowPath:
@@ -39,7 +41,9 @@ def _flow_path(scenario: dict[str, Any], flow: dict[str, Any], crossing: Crowds)
         instances=flow.get("count"),
         round_trip=round_trip,
         loss=hops.loss(route, measured_s),
-        sender=senders.sender(flow["transport"], round_trip.base_s, round_trip.base_s + bottleneck.drain_s),
+        sender=senders.sender(
+            flow["transport"], round_trip.base_s, round_trip.base_s + bottleneck.drain_s
+        ),
         transfer=senders.transfer(flow, measured_s[0]),
         bottleneck=bottleneck,
     )

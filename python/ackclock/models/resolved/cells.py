@@ -32,7 +32,9 @@ def cells(scenario: Tree, paths: list[FlowPath]) -> list[Cell | None]:
     return found
 
 
-def _of_medium(scenario: Tree, paths: list[FlowPath], medium: str, timing: Tree | None) -> Iterable[tuple[int, Cell]]:
+def _of_medium(
+    scenario: Tree, paths: list[FlowPath], medium: str, timing: Tree | None
+) -> Iterable[tuple[int, Cell]]:
     """Yields the cell of a medium for the index of each flow whose data contend for it."""
     if timing is None:
         why = f"{medium} does not state its timing"
@@ -51,12 +53,16 @@ def _of_medium(scenario: Tree, paths: list[FlowPath], medium: str, timing: Tree 
             yield number, Cell(_timing(timing), contenders, own, unclear)
 
 
-def _gathered(scenario: Tree, paths: list[FlowPath], medium: str, timing: Tree) -> tuple[str, Gathered]:
+def _gathered(
+    scenario: Tree, paths: list[FlowPath], medium: str, timing: Tree
+) -> tuple[str, Gathered]:
     """Returns why a medium's queues do not describe the cell, and who sends through each."""
     unclear = ""
     gathered: Gathered = {}
     for number, (flow, path) in enumerate(zip(scenario["flows"], paths, strict=True)):
-        data, acks = (_contending(scenario, medium, flow.get(method, [])) for method in ("route", "return"))
+        data, acks = (
+            _contending(scenario, medium, flow.get(method, [])) for method in ("route", "return")
+        )
         if data or acks:
             unclear = unclear or _unclear(scenario, flow, path, data, acks)
         if data:
@@ -88,22 +94,30 @@ def _unclear(scenario: Tree, flow: Tree, path: FlowPath, data: list[Tree], acks:
         "contends with nothing but its ACKs": not data,
         "contends more than once on its way": contends > 1,
         "has packets that are not full": size is not None and size != path.sender.mss_bytes,
-        "is answered over the medium, but not by TCP": bool(acks) and path.sender.transport != "tcp",
+        "is answered over the medium, but not by TCP": bool(acks)
+        and path.sender.transport != "tcp",
         f"has a loss rate that is not known: {path.loss.unknown}": bool(path.loss.unknown),
     }
     return next((f"{flow['name']} {reason}" for reason, holds in reasons.items() if holds), "")
 
 
-def _contender(timing: Tree, hop: Tree, whose: str, queues: int, senders: list[CellSender]) -> Contender:
+def _contender(
+    timing: Tree, hop: Tree, whose: str, queues: int, senders: list[CellSender]
+) -> Contender:
     station = _contention(hop)["station"]
-    # Of hops of scope `per_flow` those of one instance belong together, and none to the station of a shared hop.
+    # Of hops of scope `per_flow` those of one instance belong together, and none to the station of
+    # a shared hop.
     named = f"{whose}: {station or hop['name']}" if whose else station or hop["name"]
     places = waiting_places(facts.queue(hop)[1], inf, senders[0].packet_bytes)
     return Contender(hop["name"], named, queues, _access(timing, hop), places, tuple(senders))
 
 
 def _sender(flow: Tree, path: FlowPath, instances: int, answers: list[Answers]) -> CellSender:
-    steady, mss, round_trip_s = facts.traffic(flow)["steady_bit_per_s"], path.sender.mss_bytes, path.round_trip.base_s
+    steady, mss, round_trip_s = (
+        facts.traffic(flow)["steady_bit_per_s"],
+        path.sender.mss_bytes,
+        path.round_trip.base_s,
+    )
     most = min(path.bottleneck.link_bit_per_s, path.window_bit_per_s) / 8 / mss if mss else inf
     if path.sender.transport == "tcp" and path.loss.rate > 0 and round_trip_s > 0:
         most = min(most, sqrt(1.5 / path.loss.rate) / round_trip_s)

@@ -8,7 +8,14 @@ from ackclock import facts
 from ackclock.models.path import Bottleneck, Competitor, Feedback, LinkStates, Loss, RoundTrip
 from ackclock.models.resolved.controls import control_of
 from ackclock.models.resolved.queues import thresholds, waiting_places
-from ackclock.models.resolved.topology import Crowds, Hop, Route, base_round_trip, link_bit_per_s, propagation
+from ackclock.models.resolved.topology import (
+    Crowds,
+    Hop,
+    Route,
+    base_round_trip,
+    link_bit_per_s,
+    propagation,
+)
 
 __all__ = ["bottleneck", "loss", "round_trip"]
 
@@ -55,10 +62,17 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
         if hop.get("scope", "shared") == "shared":
             return crossing[hop["name"]]
         transport, crosses = flow["transport"], sum(other is hop for other in route.data)
-        return (Competitor(transport["kind"], control_of(transport), crosses, base_round_trip(flow, route)),)
+        return (
+            Competitor(
+                transport["kind"], control_of(transport), crosses, base_round_trip(flow, route)
+            ),
+        )
 
     links = [facts.link(hop)[1] for hop in route.data]
-    shares = [(link_bit_per_s(hop) / sum(one.instances for one in competitors(hop)), hop) for hop in route.data]
+    shares = [
+        (link_bit_per_s(hop) / sum(one.instances for one in competitors(hop)), hop)
+        for hop in route.data
+    ]
     share, hop = min(shares, key=lambda one: one[0], default=(inf, {}))
     varies, packet = _any(link["varies"] for link in links), route.packet_bytes
     capped = share * route.mss_bytes / packet if route.mss_bytes else 0.0

@@ -49,20 +49,26 @@ def transfer(flow: dict[str, Any], warmup_s: float) -> Transfer:
     mss = units.data_bytes(transport["mss"])
     known = Transfer(
         is_greedy=traffic["greedy"],
-        is_always_active="arrivals" not in flow and flow["stop"] == "end" and latest(flow["start"]) <= warmup_s,
+        is_always_active="arrivals" not in flow
+        and flow["stop"] == "end"
+        and latest(flow["start"]) <= warmup_s,
         size_segments=_size(traffic["size_bytes"], mss),
     )
     if transport["kind"] != "tcp":
         return known
     delayed = transport["delayed_ack"]
     initial_window = units.window_packets(transport["initial_window"], mss)
-    at_once = units.packets(delayed["every"]) <= 1 or units.packets(delayed["quickack_segments"]) >= 1
+    at_once = (
+        units.packets(delayed["every"]) <= 1 or units.packets(delayed["quickack_segments"]) >= 1
+    )
     return replace(
         known,
         has_handshake=transport["handshake"],
         syn_timer_s=units.seconds(transport["rto_initial"]),
         initial_window_segments=initial_window,
-        first_delayed_ack_s=units.seconds(delayed["timeout"]) / 2 if initial_window <= 1 and not at_once else 0.0,
+        first_delayed_ack_s=units.seconds(delayed["timeout"]) / 2
+        if initial_window <= 1 and not at_once
+        else 0.0,
     )
 
 
@@ -95,7 +101,10 @@ def _segments_per_ack(transport: Transport) -> float:
 
 def _first_timeout(transport: Transport, round_trip_s: float) -> float:
     """Returns the retransmission timeout at a steady round-trip time."""
-    minimum, tick = units.seconds(transport["rto_minimum"]), units.seconds(transport["clock_granularity"])
+    minimum, tick = (
+        units.seconds(transport["rto_minimum"]),
+        units.seconds(transport["clock_granularity"]),
+    )
     if transport["rto_floor"] == "variance":
         timeout = round_trip_s + max(minimum, tick)
     else:

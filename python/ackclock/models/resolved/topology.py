@@ -9,7 +9,17 @@ from ackclock import facts, units
 from ackclock.models.path import Competitor
 from ackclock.models.resolved.controls import control_of
 
-__all__ = ["Crowds", "Hop", "Route", "base_round_trip", "crowds", "latest", "link_bit_per_s", "propagation", "route_of"]
+__all__ = [
+    "Crowds",
+    "Hop",
+    "Route",
+    "base_round_trip",
+    "crowds",
+    "latest",
+    "link_bit_per_s",
+    "propagation",
+    "route_of",
+]
 
 Hop = dict[str, Any]
 
@@ -71,7 +81,11 @@ def crowds(scenario: dict[str, Any]) -> Crowds:
 def base_round_trip(flow: dict[str, Any], route: Route) -> float:
     """Returns a flow's round-trip time without queueing, in seconds."""
     transport = flow["transport"]
-    answer = units.data_bytes(transport["feedback_size"]) if "feedback_size" in transport else route.header_bytes
+    answer = (
+        units.data_bytes(transport["feedback_size"])
+        if "feedback_size" in transport
+        else route.header_bytes
+    )
     serialisation = sum(
         size * 8 / link_bit_per_s(hop)
         for method, size in ((route.data, route.packet_bytes), (route.acks, answer))

@@ -37,7 +37,8 @@ BESIDE, OTHER = "beside", "other"
 SCALE_S = 1.0
 F = "F over Reno"
 
-#: What the guide says: the coefficient of variation over these time scales in seconds, and F over Reno.
+#: What the guide says: the coefficient of variation over these time scales in seconds, and F over
+#: Reno.
 SAID_SCALES_S = (0.2, 1.0, 10.0)
 SAID = {
     "TFRCP": ("0.52", "0.48", "0.23", "0.84"),
@@ -71,7 +72,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         for label, result in results.items()
     }
     rows: Rows = {
-        (label,): {f"{scale:g} s": interval(values) for scale, values in of.items()} for label, of in variations.items()
+        (label,): {f"{scale:g} s": interval(values) for scale, values in of.items()}
+        for label, of in variations.items()
     }
     shares: Rows = {
         (label,): {
@@ -87,19 +89,33 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )
     cells = tuple(_cells(rows, shares))
     comparison = Comparison("Smoothness and shares", Origin.STATED, ("sender",), cells, WITHIN)
-    own = {"buffer": f"{BUFFER_PACKETS} packets", "senders": f"{EACH} of a kind beside {EACH} Reno senders"}
-    return Outcome(Basis(), (comparison,), partial(_draw, variations), _claims(variations), settings(own), tables)
+    own = {
+        "buffer": f"{BUFFER_PACKETS} packets",
+        "senders": f"{EACH} of a kind beside {EACH} Reno senders",
+    }
+    return Outcome(
+        Basis(),
+        (comparison,),
+        partial(_draw, variations),
+        _claims(variations),
+        settings(own),
+        tables,
+    )
 
 
 def _cells(rows: Rows, shares: Rows) -> Iterator[Cell]:
     for label, texts in SAID.items():
-        ours = {f"{scale:g} s": rows[label,][f"{scale:g} s"] for scale in SAID_SCALES_S} | {F: shares[label,][F]}
+        ours = {f"{scale:g} s": rows[label,][f"{scale:g} s"] for scale in SAID_SCALES_S} | {
+            F: shares[label,][F]
+        }
         for (name, value), text in zip(ours.items(), texts, strict=True):
             yield Cell.within_interval((label,), name, text, value)
 
 
 def _equivalence(result: Result, beside: str) -> Interval:
-    return interval(of_replicates(result, equivalence_of(OTHER, beside, SCALE_S), f"{OTHER} and {beside}"))
+    return interval(
+        of_replicates(result, equivalence_of(OTHER, beside, SCALE_S), f"{OTHER} and {beside}")
+    )
 
 
 def _claims(variations: Variations) -> tuple[Claim, ...]:
@@ -118,9 +134,14 @@ def _claims(variations: Variations) -> tuple[Claim, ...]:
 
 
 def _draw(variations: Variations) -> Figure:
-    curves = [curve(label, list(of), [interval(values) for values in of.values()]) for label, of in variations.items()]
+    curves = [
+        curve(label, list(of), [interval(values) for values in of.values()])
+        for label, of in variations.items()
+    ]
     title = f"{EACH} of a kind beside {EACH} Reno senders, 10 Mbit/s, 100 ms"
-    return plot.curves(curves, "time scale (s)", "coefficient of variation (ratio)", title, log_x=True)
+    return plot.curves(
+        curves, "time scale (s)", "coefficient of variation (ratio)", title, log_x=True
+    )
 
 
 EXPERIMENT = entry(

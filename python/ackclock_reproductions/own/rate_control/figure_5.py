@@ -40,7 +40,10 @@ NEAR = Band(0.6, 1.6)
 #: As in the figures of the paper: an ACK for each packet, timeouts of a second at least.
 PRESET = "ns2-2002"
 RENO = tcp("Reno", preset=PRESET, recovery="reno")
-OTHER_TCPS = (tcp("NewReno", preset=PRESET, recovery="newreno"), tcp("SACK", preset=PRESET, recovery="sack"))
+OTHER_TCPS = (
+    tcp("NewReno", preset=PRESET, recovery="newreno"),
+    tcp("SACK", preset=PRESET, recovery="sack"),
+)
 FOLLOWERS = (
     controlled("TFRCP sends", "tfrcp"),
     controlled("TFRC sends", "tfrc"),
@@ -84,9 +87,15 @@ def _scenario(sender: Sender) -> Scenario:
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
     """Rates over Reno's, by loss."""
-    sent = {label: [_sent(result, point) for point in range(len(LOSSES))] for label, result in results.items()}
+    sent = {
+        label: [_sent(result, point) for point in range(len(LOSSES))]
+        for label, result in results.items()
+    }
     promised = {
-        name: [np.full_like(of, rate(percent / 100)) for percent, of in zip(PERCENT, sent[RENO.label], strict=True)]
+        name: [
+            np.full_like(of, rate(percent / 100))
+            for percent, of in zip(PERCENT, sent[RENO.label], strict=True)
+        ]
         for name, rate in EQUATIONS.items()
     }
     others = promised | {label: of for label, of in sent.items() if label != RENO.label}
@@ -105,14 +114,18 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         for loss, texts in SAID.items()
         for name, text in zip(SAID_OF, texts, strict=True)
     )
-    comparison = Comparison("Over what Reno sends", Origin.STATED, ("loss",), cells, f"within {100 * SHARE:g} %")
+    comparison = Comparison(
+        "Over what Reno sends", Origin.STATED, ("loss",), cells, f"within {100 * SHARE:g} %"
+    )
     own = {
         "path": "1 Gbit/s, 100 ms there and back, independent loss of data and nothing else",
         "TCP": "preset ns2-2002 with Reno's recovery, an ACK for each packet, timeouts of 1 s at least",
         "equation": f"b = 1, R = {ROUND_TRIP_S:g} s, T0 = {TIMEOUT_S:g} s",
         "runs": f"{DURATION_S:g} s; what is sent in all of it",
     }
-    return Outcome(Basis(), (comparison,), partial(_draw, ratios), _claims(ratios), settings(own), tables)
+    return Outcome(
+        Basis(), (comparison,), partial(_draw, ratios), _claims(ratios), settings(own), tables
+    )
 
 
 def _sent(result: Result, point: int) -> Array:
@@ -137,7 +150,9 @@ def _draw(ratios: Mapping[str, list[Interval]]) -> Figure:
     curves += [curve(name, PERCENT, of) for name, of in ratios.items() if name not in others]
     curves += [curve(name, PERCENT, ratios[name], "points") for name in sorted(others)]
     title = "Beside Reno on a path that does nothing but lose, 100 ms"
-    return plot.curves(curves, "loss probability (%)", "packets sent over Reno's (ratio)", title, log_x=True)
+    return plot.curves(
+        curves, "loss probability (%)", "packets sent over Reno's (ratio)", title, log_x=True
+    )
 
 
 EXPERIMENT = entry(

@@ -46,14 +46,20 @@ def _lossy(*steps: tuple[float, str]) -> Tree:
 
 
 def _link(*steps: tuple[float, str]) -> Tree:
-    return {"kind": "scheduled", "steps": [{"from": f"{from_s:g} s", "rate": rate} for from_s, rate in steps]}
+    return {
+        "kind": "scheduled",
+        "steps": [{"from": f"{from_s:g} s", "rate": rate} for from_s, rate in steps],
+    }
 
 
-LOSS = Change(hops(AMPLE_PACKETS, impairments=[_lossy((0, RARE), (FROM_S, FREQUENT), (UNTIL_S, RARE))]))
+LOSS = Change(
+    hops(AMPLE_PACKETS, impairments=[_lossy((0, RARE), (FROM_S, FREQUENT), (UNTIL_S, RARE))])
+)
 BANDWIDTH = Change(hops(BUFFER_PACKETS, link=_link((0, FAST), (FROM_S, SLOW), (UNTIL_S, FAST))))
 BLACKOUT_END_S = FROM_S + OUTAGE_S
 BLACKOUT = Change(
-    hops(AMPLE_PACKETS, impairments=[_lossy((0, RARE), (FROM_S, "100 %"), (BLACKOUT_END_S, RARE))]), BLACKOUT_END_S
+    hops(AMPLE_PACKETS, impairments=[_lossy((0, RARE), (FROM_S, "100 %"), (BLACKOUT_END_S, RARE))]),
+    BLACKOUT_END_S,
 )
 
 #: Of every sender, by what is measured.
@@ -89,8 +95,8 @@ OUTAGES = {
     BACK: _blackout("recovered_s"),
 }
 
-#: What the guide says, by sender: seconds until the rate is halved after ten times the loss, and until it is back after
-#: that, after a quarter of the bandwidth, and after the blackout.
+#: What the guide says, by sender: seconds until the rate is halved after ten times the loss, and
+#: until it is back after that, after a quarter of the bandwidth, and after the blackout.
 SAID = {
     "TFRCP": ("2.8", "6.4", "9.4", "21"),
     "TFRC": ("2.4", "6.8", "5.0", "17"),
@@ -112,7 +118,9 @@ def _comparison(columns: Columns, said: Mapping[str, int]) -> Comparison:
 
 def _columns(results: Mapping[str, Result], metrics: Mapping[str, Metric]) -> Columns:
     return {
-        label: {name: interval(of_replicates(result, what, label)) for name, what in metrics.items()}
+        label: {
+            name: interval(of_replicates(result, what, label)) for name, what in metrics.items()
+        }
         for label, result in results.items()
     }
 
@@ -137,9 +145,9 @@ def _outcome(
     )
 
 
-# What these claims accept was chosen when the numbers had been seen, with room for chance: they are the guide's tables
-# in words, and tell when something changes. Of the blackout two were said before: no faster than before, and
-# five rounds.
+# What these claims accept was chosen when the numbers had been seen, with room for chance: they are
+# the guide's tables in words, and tell when something changes. Of the blackout two were said
+# before: no faster than before, and five rounds.
 def _stated(
     said: str, columns: Columns, column: str, of: Sequence[Sender], accepted: Band, unit: str = "s"
 ) -> list[Claim]:
@@ -154,26 +162,57 @@ def conclude_loss(results: Mapping[str, Result]) -> Outcome:
     columns = _columns(results, RESPONSES)
     claims = (
         *_stated("has halved its rate within four seconds", columns, HALVED, SENDERS, Band(most=4)),
-        *_stated("is at the new rate within seven seconds", columns, REACHED, SENDERS, Band(most=7)),
+        *_stated(
+            "is at the new rate within seven seconds", columns, REACHED, SENDERS, Band(most=7)
+        ),
         *_stated("is back within five seconds", columns, BACK, (AIMD, RENO, CUBIC), Band(most=5)),
         *_stated("takes four to ten seconds to be back", columns, BACK, (TFRCP, TFRC), Band(4, 10)),
     )
     own = f"independent loss of {RARE}, of {FREQUENT} from {FROM_S:g} to {UNTIL_S:g} s; the buffer never fills"
-    return _outcome("Ten times the loss for a minute", LOSS, results, columns, claims, own, {HALVED: 0, BACK: 1})
+    return _outcome(
+        "Ten times the loss for a minute", LOSS, results, columns, claims, own, {HALVED: 0, BACK: 1}
+    )
 
 
 def conclude_bandwidth(results: Mapping[str, Result]) -> Outcome:
     """A quarter of the bandwidth, and back."""
     columns = _columns(results, RESPONSES)
     claims = (
-        *_stated("has halved its rate within three seconds", columns, HALVED, SENDERS, Band(most=3)),
-        *_stated("uses the link alone", columns, BEFORE, (TFRC, AIMD, RENO, CUBIC), Band(8), "Mbit/s"),
-        *_stated("leaves more than half of the link unused", columns, BEFORE, (TFRCP,), Band(most=5), "Mbit/s"),
+        *_stated(
+            "has halved its rate within three seconds", columns, HALVED, SENDERS, Band(most=3)
+        ),
+        *_stated(
+            "uses the link alone", columns, BEFORE, (TFRC, AIMD, RENO, CUBIC), Band(8), "Mbit/s"
+        ),
+        *_stated(
+            "leaves more than half of the link unused",
+            columns,
+            BEFORE,
+            (TFRCP,),
+            Band(most=5),
+            "Mbit/s",
+        ),
         *_stated("is back within three seconds", columns, BACK, (RENO, CUBIC), Band(most=3)),
-        *_stated("takes four to twelve seconds to be back", columns, BACK, (TFRCP, TFRC, AIMD), Band(4, 12)),
+        *_stated(
+            "takes four to twelve seconds to be back",
+            columns,
+            BACK,
+            (TFRCP, TFRC, AIMD),
+            Band(4, 12),
+        ),
     )
-    own = f"{FAST}, but {SLOW} from {FROM_S:g} to {UNTIL_S:g} s; a buffer of {BUFFER_PACKETS} packets"
-    return _outcome("A quarter of the bandwidth for a minute", BANDWIDTH, results, columns, claims, own, {BACK: 2})
+    own = (
+        f"{FAST}, but {SLOW} from {FROM_S:g} to {UNTIL_S:g} s; a buffer of {BUFFER_PACKETS} packets"
+    )
+    return _outcome(
+        "A quarter of the bandwidth for a minute",
+        BANDWIDTH,
+        results,
+        columns,
+        claims,
+        own,
+        {BACK: 2},
+    )
 
 
 def conclude_blackout(results: Mapping[str, Result]) -> Outcome:

@@ -57,7 +57,8 @@ class Change:
 def rates(results: Mapping[str, Result], of: str = "sent") -> Rates:
     """Of every sender."""
     return {
-        label: np.array([one.rates(EDGES_S) for one in series(result, of)]) / 1e6 for label, result in results.items()
+        label: np.array([one.rates(EDGES_S) for one in series(result, of)]) / 1e6
+        for label, result in results.items()
     }
 
 

@@ -37,7 +37,9 @@ class Sender(NamedTuple):
 
 def tcp(label: str, control: str = "reno", preset: str = "linux", **more: Any) -> Sender:
     """A TCP."""
-    return Sender(label, {"kind": "tcp", "preset": preset, "control": {"kind": control}} | SIZES | more)
+    return Sender(
+        label, {"kind": "tcp", "preset": preset, "control": {"kind": control}} | SIZES | more
+    )
 
 
 def controlled(label: str, kind: str, **more: Any) -> Sender:
@@ -45,7 +47,8 @@ def controlled(label: str, kind: str, **more: Any) -> Sender:
     return Sender(label, {"kind": "udp", "control": {"kind": kind} | more} | SIZES)
 
 
-#: Timeouts as short as those of the TCPs beside them. Linux delays ACKs but counts bytes, so b is 1.
+#: Timeouts as short as those of the TCPs beside them. Linux delays ACKs but counts bytes, so b is
+#: 1.
 TFRCP = controlled("TFRCP", "tfrcp", rto_minimum="200 ms")
 TFRC = controlled("TFRC", "tfrc")
 AIMD = controlled("AIMD on a rate", "rap")
@@ -53,7 +56,9 @@ RENO, CUBIC = tcp("Reno"), tcp("CUBIC", "cubic")
 SENDERS = (TFRCP, TFRC, AIMD, RENO, CUBIC)
 
 
-def hops(buffer_packets: int, *, link: Tree | None = None, impairments: Sequence[Tree] = ()) -> list[Tree]:
+def hops(
+    buffer_packets: int, *, link: Tree | None = None, impairments: Sequence[Tree] = ()
+) -> list[Tree]:
     """There and back."""
     there = link or constant(RATE_MBIT_PER_S)
     return [

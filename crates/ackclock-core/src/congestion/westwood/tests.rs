@@ -26,14 +26,18 @@ fn linux() -> Value {
     json!({ "kind": "westwood_plus", "estimator": { "kind": "westwood_linux" }, "cut": "at_recovery_end" })
 }
 
-/// Where a loss should leave the window: what the estimate says the path holds, in segments. The clock's path has no queue.
+/// Where a loss should leave the window: what the estimate says the path holds, in segments. The
+/// clock's path has no queue.
 fn held(clock: &AckClock) -> f64 {
     clock.control.state().rate_estimate.unwrap().as_byte_per_s() * RTT.as_seconds() / MSS as f64
 }
 
 #[test]
 fn the_family_is_registered_in_the_order_of_its_papers() {
-    let names: Vec<&str> = ControlKind::entries().iter().map(|entry| entry.name).collect();
+    let names: Vec<&str> = ControlKind::entries()
+        .iter()
+        .map(|entry| entry.name)
+        .collect();
     assert!(names.ends_with(&FAMILY));
 }
 
@@ -45,13 +49,18 @@ fn a_loss_without_a_queue_costs_nothing_but_what_the_estimate_lags() {
         let (before, held) = (clock.cwnd(), held(&clock));
         clock.congestion(CongestionKind::Loss);
         assert!((clock.cwnd() - held.min(before)).abs() < 0.01, "{kind}");
-        // The window grows by a segment a round; the slowest filter has a time constant of eleven rounds.
+        // The window grows by a segment a round; the slowest filter has a time constant of eleven
+        // rounds.
         assert!(
             clock.cwnd() > before - 12.0,
             "{kind}: {} of {before}",
             clock.cwnd()
         );
-        assert_eq!(clock.ssthresh().map(f64::floor), Some(held.floor()), "{kind}");
+        assert_eq!(
+            clock.ssthresh().map(f64::floor),
+            Some(held.floor()),
+            "{kind}"
+        );
     }
 }
 
@@ -68,7 +77,8 @@ fn with_a_queue_a_loss_leaves_what_the_path_holds() {
         }
         assert!(clock.cwnd() > 1.7 * pipe);
         clock.congestion(CongestionKind::Loss);
-        // The clock keeps its rate to a segment per window, an estimate counts to an ACK per round trip.
+        // The clock keeps its rate to a segment per window, an estimate counts to an ACK per round
+        // trip.
         assert!(
             (clock.cwnd() / pipe - 1.0).abs() < 2.0 / pipe,
             "{kind}: {} {pipe}",
@@ -116,7 +126,14 @@ fn two_segments_are_kept_whatever_the_estimate_says() {
                 );
             }
             clock.control.on_recovery_end(clock.now);
-            assert!(clock.cwnd() >= if kind == CongestionKind::Loss { 2.0 } else { 1.0 });
+            assert!(
+                clock.cwnd()
+                    >= if kind == CongestionKind::Loss {
+                        2.0
+                    } else {
+                        1.0
+                    }
+            );
         }
     }
 }
@@ -132,7 +149,11 @@ fn without_a_round_trip_time_half_is_kept() {
         };
         clock.control.on_ack(clock.now, &blind);
         clock.congestion(CongestionKind::Loss);
-        assert!((clock.cwnd() - 10.0).abs() < 0.1, "{kind}: {}", clock.cwnd());
+        assert!(
+            (clock.cwnd() - 10.0).abs() < 0.1,
+            "{kind}: {}",
+            clock.cwnd()
+        );
     }
 }
 
@@ -159,7 +180,8 @@ fn linux_halves_at_the_loss_and_may_raise_at_the_end_of_recovery() {
     assert_eq!(clock.cwnd(), 1.0);
 }
 
-/// What a sender tells a control, the estimator alone would have said of the trace, to the bit; the third duplicate ACK included.
+/// What a sender tells a control, the estimator alone would have said of the trace, to the bit; the
+/// third duplicate ACK included.
 #[test]
 fn the_estimate_of_a_control_is_that_of_the_trace() {
     for (control, estimator) in [
@@ -219,6 +241,9 @@ fn the_estimate_of_a_control_is_that_of_the_trace() {
             "{control}"
         );
         let third_counts = clock.control.state().rate_estimate != without_the_third;
-        assert!(third_counts || control == "westwood_plus", "{control}: fed first");
+        assert!(
+            third_counts || control == "westwood_plus",
+            "{control}: fed first"
+        );
     }
 }

@@ -11,8 +11,8 @@ use crate::congestion::{Ack, AckKind, Congestion, CongestionKind, RecoveryPhase,
 use crate::units::{Bytes, Span, Time};
 
 impl Sender {
-    /// An ACK has arrived. What acknowledges data never sent, or less than was acknowledged before, is ignored (RFC 9293
-    /// section 3.10.7.4).
+    /// An ACK has arrived. What acknowledges data never sent, or less than was acknowledged before,
+    /// is ignored (RFC 9293 section 3.10.7.4).
     pub fn handle_acknowledgement(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         if ack.kind == AcknowledgementKind::SynAck {
             return self.establish(now, ack);
@@ -23,7 +23,8 @@ impl Sender {
             return;
         }
         self.burst_left = self.max_burst;
-        let plain = ack.cumulative > first && ack.sacks.is_none() && !ack.ecn_echo && self.rate.is_none();
+        let plain =
+            ack.cumulative > first && ack.sacks.is_none() && !ack.ecn_echo && self.rate.is_none();
         if plain {
             self.take::<true>(now, ack);
         } else {
@@ -37,8 +38,9 @@ impl Sender {
         self.take::<false>(now, ack);
     }
 
-    /// What to do at an ACK. A `PLAIN` one acknowledges new data, carries neither SACK blocks nor an ECN echo, and nobody asks for the
-    /// delivery rate: nearly all are, and what they have no need of the compiler leaves out of a copy of their own.
+    /// What to do at an ACK. A `PLAIN` one acknowledges new data, carries neither SACK blocks nor
+    /// an ECN echo, and nobody asks for the delivery rate: nearly all are, and what they have no
+    /// need of the compiler leaves out of a copy of their own.
     #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn take<const PLAIN: bool>(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         let new = PLAIN || ack.cumulative > self.scoreboard.first();
@@ -66,9 +68,10 @@ impl Sender {
         }
     }
 
-    /// The SYN is answered (RFC 9293 section 3.10.7.3). Its round trip is the first sample, unless it was sent more than once without
-    /// timestamps (Karn); and if it was, the window starts at one segment (RFC 5681 section 3.1) and a timeout without sample is three seconds
-    /// (RFC 6298 (5.7)).
+    /// The SYN is answered (RFC 9293 section 3.10.7.3). Its round trip is the first sample, unless
+    /// it was sent more than once without timestamps (Karn); and if it was, the window starts at
+    /// one segment (RFC 5681 section 3.1) and a timeout without sample is three seconds (RFC 6298
+    /// (5.7)).
     fn establish(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         let State::Opening { tries, sent_at, .. } = self.state else {
             return;
@@ -90,7 +93,8 @@ impl Sender {
         }
     }
 
-    /// Brings the scoreboard up to date. Returns what the cumulative acknowledgement covered, and how many bytes SACK blocks added.
+    /// Brings the scoreboard up to date. Returns what the cumulative acknowledgement covered, and
+    /// how many bytes SACK blocks added.
     fn learn(&mut self, ack: &Acknowledgement<'_>) -> (Advance, u64) {
         let first = self.scoreboard.first();
         let rate = &mut self.rate;
@@ -120,14 +124,16 @@ impl Sender {
         (advance, sacked)
     }
 
-    /// How much this ACK says to have been delivered, each byte once. Without SACK a duplicate ACK stands for one segment,
-    /// taken off again from the cumulative ACK that follows.
+    /// How much this ACK says to have been delivered, each byte once. Without SACK a duplicate ACK
+    /// stands for one segment, taken off again from the cumulative ACK that follows.
     fn count_delivered(&mut self, advance: &Advance, sacked: u64, new: bool) -> u64 {
         let mut news = advance.delivered + sacked;
         if !new && !self.sack {
             let first = self.scoreboard.first();
             let beyond_first = self.scoreboard.bytes(first + 1, self.highest);
-            news = self.mss.min(beyond_first.saturating_sub(self.counted_ahead));
+            news = self
+                .mss
+                .min(beyond_first.saturating_sub(self.counted_ahead));
             self.counted_ahead += news;
         } else if self.counted_ahead > 0 {
             let known = news.min(self.counted_ahead);
@@ -142,10 +148,11 @@ impl Sender {
     #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn measure(&mut self, now: Time, ack: &Acknowledgement<'_>, advance: &Advance) -> Option<Span> {
         let rtt = match self.parameters.rtt_sampling {
-            RttSampling::Timestamps => (!ack.echo.is_never() && ack.echo <= now).then(|| now.since(ack.echo)),
-            RttSampling::EveryAck => {
-                (!advance.ambiguous && !advance.oldest.is_never()).then(|| now.since(advance.oldest))
+            RttSampling::Timestamps => {
+                (!ack.echo.is_never() && ack.echo <= now).then(|| now.since(ack.echo))
             }
+            RttSampling::EveryAck => (!advance.ambiguous && !advance.oldest.is_never())
+                .then(|| now.since(advance.oldest)),
             RttSampling::OncePerRoundTrip => {
                 let (sequence, sent_at) = self.timed?;
                 if sequence >= ack.cumulative {
@@ -198,8 +205,9 @@ impl Sender {
                 return 0;
             }
         }
-        // After a timeout what was SACKed before counts no more. Without SACK all does, even what arrived long ago: so does Linux, which forgets
-        // the duplicate ACKs then (tcp_timeout_mark_lost, tcp_remove_reno_sacks).
+        // After a timeout what was SACKed before counts no more. Without SACK all does, even what
+        // arrived long ago: so does Linux, which forgets the duplicate ACKs then
+        // (tcp_timeout_mark_lost, tcp_remove_reno_sacks).
         let news = if phase == RecoveryPhase::Loss {
             advance.delivered
         } else {
@@ -262,12 +270,16 @@ impl Sender {
         self.control.on_ack(now, &signal);
     }
 
-    /// New data is acknowledged: recovery goes on or ends, the timer starts anew (RFC 6298 section 5.2 and 5.3).
+    /// New data is acknowledged: recovery goes on or ends, the timer starts anew (RFC 6298 section
+    /// 5.2 and 5.3).
     #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn progress(&mut self, now: Time, acked: u64) {
         let first = self.scoreboard.first();
         let mut restart_timer = true;
-        match self.recovery.on_new(&self.parameters, first, acked, self.mss) {
+        match self
+            .recovery
+            .on_new(&self.parameters, first, acked, self.mss)
+        {
             AckEffect::Plain => {}
             AckEffect::Partial {
                 restart_timer: restart,
@@ -314,7 +326,8 @@ impl Sender {
             self.recovery.restart(self.highest);
             self.go_back();
         } else {
-            // A window already reduced for an ECN echo is not reduced again (RFC 3168 section 6.1.2).
+            // A window already reduced for an ECN echo is not reduced again (RFC 3168 section
+            // 6.1.2).
             if self.scoreboard.first() >= self.marked {
                 self.reduce(now, CongestionKind::Loss, self.ssthresh_base(0));
             }
@@ -341,13 +354,15 @@ impl Sender {
     /// (`tcp_fastretrans_alert` leaves the state CWR when something above `high_seq` is
     /// acknowledged).
     fn react_to_mark(&mut self, now: Time, acked: u64) {
-        let news = self.recovery.phase() == RecoveryPhase::Open && self.scoreboard.first() > self.reacted;
+        let news =
+            self.recovery.phase() == RecoveryPhase::Open && self.scoreboard.first() > self.reacted;
         if !self.parameters.ecn || !news {
             return;
         }
         self.statistics.ecn_reactions += 1;
         let before = self.before();
-        // What this very ACK acknowledges has made room that is not filled yet: FlightSize is what was outstanding before.
+        // What this very ACK acknowledges has made room that is not filled yet: FlightSize is what
+        // was outstanding before.
         self.reduce(now, CongestionKind::Mark, self.ssthresh_base(acked));
         self.marked = self.highest;
         self.note(now, SenderEventKind::EcnEcho, before);
@@ -370,13 +385,17 @@ impl Sender {
     fn ssthresh_base(&self, acked: u64) -> u64 {
         match self.parameters.ssthresh_from {
             SsthreshFrom::Window => self.control.cwnd().0.min(self.receive_window),
-            // While a scoreboard is being resent after a timeout, what it holds as lost is not outstanding any more.
-            SsthreshFrom::FlightSize if self.recovery.phase() == RecoveryPhase::Loss => self.in_flight().0,
+            // While a scoreboard is being resent after a timeout, what it holds as lost is not
+            // outstanding any more.
+            SsthreshFrom::FlightSize if self.recovery.phase() == RecoveryPhase::Loss => {
+                self.in_flight().0
+            }
             SsthreshFrom::FlightSize => {
                 let flight = self.scoreboard.flight() + acked;
                 let flight = flight.saturating_sub(self.recovery.limited_transmitted);
-                // Behind a lost retransmission SACKed data piles up; RFC 5681's FlightSize counts it though it has left the network.
-                // A timeout in the middle of a recovery starts from the window in use (docs/deviations.md).
+                // Behind a lost retransmission SACKed data piles up; RFC 5681's FlightSize counts
+                // it though it has left the network. A timeout in the middle of a recovery starts
+                // from the window in use (docs/deviations.md).
                 match self.recovery.phase() {
                     RecoveryPhase::Recovery => flight.min(self.control.cwnd().0),
                     _ => flight,

@@ -3,8 +3,9 @@
 use crate::congestion::{Ack, Congestion, CongestionControl, SegmentSent};
 use crate::units::{Bytes, Time};
 
-/// A congestion control, and at hand what is asked of it several times per ACK: a call through the trait costs more than the rest of
-/// a decision to send. Its window can change only when it is told something, which happens here.
+/// A congestion control, and at hand what is asked of it several times per ACK: a call through the
+/// trait costs more than the rest of a decision to send. Its window can change only when it is told
+/// something, which happens here.
 #[derive(Debug)]
 pub(super) struct Control {
     control: Box<dyn CongestionControl>,

@@ -1,4 +1,5 @@
-//! Dialogues with a sender: what it sends in answer to scripted ACKs, and what it does with anything at all.
+//! Dialogues with a sender: what it sends in answer to scripted ACKs, and what it does with
+//! anything at all.
 
 mod connection;
 mod ecn;
@@ -94,7 +95,8 @@ impl CongestionControl for Halving {
     }
 }
 
-/// NewReno without delayed-ACK, burst or validation subtleties; ten segments in congestion avoidance.
+/// NewReno without delayed-ACK, burst or validation subtleties; ten segments in congestion
+/// avoidance.
 fn plain(recovery: LossRecovery) -> TcpParameters {
     TcpParameters {
         mss: Bytes(MSS),

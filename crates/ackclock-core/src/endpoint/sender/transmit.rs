@@ -19,12 +19,13 @@ enum Choice {
 }
 
 impl Sender {
-    /// The next segment to leave now; `None` if there is none or it has to wait, for an event or for [`Sender::poll_timeout`].
+    /// The next segment to leave now; `None` if there is none or it has to wait, for an event or
+    /// for [`Sender::poll_timeout`].
     #[inline(always)] // so that the driver makes its packet without a segment in memory between
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         self.release_at = Time::NEVER;
-        // First, because it is the answer to every other call. What is outstanding says that the connection is established
-        // and not idle.
+        // First, because it is the answer to every other call. What is outstanding says that the
+        // connection is established and not idle.
         if self.window_is_full() && !self.recovery.resend_first {
             self.wait_for_window();
             return None;
@@ -51,7 +52,10 @@ impl Sender {
 
     #[cold]
     fn poll_syn(&mut self, now: Time) -> Option<Segment> {
-        let State::Opening { due: true, tries, .. } = self.state else {
+        let State::Opening {
+            due: true, tries, ..
+        } = self.state
+        else {
             return None;
         };
         self.state = State::Opening {
@@ -70,7 +74,8 @@ impl Sender {
         })
     }
 
-    /// Before sending when nothing is outstanding: the window may have to shrink (RFC 5681 section 4.1).
+    /// Before sending when nothing is outstanding: the window may have to shrink (RFC 5681 section
+    /// 4.1).
     #[inline(never)] // rare, and would be in the way of every packet
     fn restart_after_idling(&mut self, now: Time) {
         let rule = self.parameters.idle_restart;
@@ -93,12 +98,14 @@ impl Sender {
             initial
         };
         if limit < cwnd {
-            self.control.on_idle_restart(now, Bytes(limit.max(self.mss)));
+            self.control
+                .on_idle_restart(now, Bytes(limit.max(self.mss)));
             self.note(now, SenderEventKind::IdleRestart, before);
         }
     }
 
-    /// Whether the congestion window has no room for another segment. One may always be outstanding.
+    /// Whether the congestion window has no room for another segment. One may always be
+    /// outstanding.
     #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn window_is_full(&self) -> bool {
         let used = self.used();
@@ -108,7 +115,9 @@ impl Sender {
     /// Only an ACK can let the next segment go.
     #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn wait_for_window(&mut self) {
-        if self.burst_left != 0 && (self.scoreboard.next() < self.available || self.scoreboard.due() > 0) {
+        if self.burst_left != 0
+            && (self.scoreboard.next() < self.available || self.scoreboard.due() > 0)
+        {
             self.round.limited = SendLimit::CongestionWindow;
         }
         if let Some(jitter) = &mut self.jitter {
@@ -116,7 +125,8 @@ impl Sender {
         }
     }
 
-    /// What is to be sent next, with room in the congestion window, by the other windows and the rules of recovery; with SACK this is NextSeg (RFC 6675 section 4).
+    /// What is to be sent next, with room in the congestion window, by the other windows and the
+    /// rules of recovery; with SACK this is NextSeg (RFC 6675 section 4).
     #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn choose(&mut self) -> Option<Choice> {
         if self.burst_left == 0 {
@@ -172,11 +182,12 @@ impl Sender {
         self.scoreboard.highest_unsacked().map(Choice::Rescue)
     }
 
-    /// What counts against the congestion window: with SACK the pipe, else all that is not acknowledged. Before recovery the pipe is
-    /// limited transmit (RFC 6675 section 5 step 3).
+    /// What counts against the congestion window: with SACK the pipe, else all that is not
+    /// acknowledged. Before recovery the pipe is limited transmit (RFC 6675 section 5 step 3).
     fn used(&self) -> u64 {
         let phase = self.recovery.phase();
-        let limited_transmit = self.sack && self.parameters.limited_transmit && phase == RecoveryPhase::Open;
+        let limited_transmit =
+            self.sack && self.parameters.limited_transmit && phase == RecoveryPhase::Open;
         if self.counts_pipe() {
             self.recovery.counted_pipe.saturating_mul(self.mss)
         } else if limited_transmit || self.follows_scoreboard(phase) {
@@ -194,8 +205,9 @@ impl Sender {
             && self.parameters.sack_pipe == SackPipe::Counted
     }
 
-    /// Whether the scoreboard says what is outstanding and what is to be sent again. Go-back-N sends as if nothing were known of what was
-    /// outstanding at the timeout, and waits for the timer if that is lost again.
+    /// Whether the scoreboard says what is outstanding and what is to be sent again. Go-back-N
+    /// sends as if nothing were known of what was outstanding at the timeout, and waits for the
+    /// timer if that is lost again.
     fn follows_scoreboard(&self, phase: RecoveryPhase) -> bool {
         self.sack
             && match phase {
@@ -244,7 +256,10 @@ impl Sender {
     #[inline(always)] // on the way of every packet, where a call costs more than the work
     fn send(&mut self, now: Time, choice: Choice) -> Segment {
         let (sequence, retransmission) = match choice {
-            Choice::Next => (self.scoreboard.next(), self.scoreboard.next() < self.highest),
+            Choice::Next => (
+                self.scoreboard.next(),
+                self.scoreboard.next() < self.highest,
+            ),
             Choice::Again(sequence) | Choice::Rescue(sequence) => (sequence, true),
         };
         let length = self.scoreboard.length(sequence);
@@ -270,7 +285,8 @@ impl Sender {
             self.timed = None;
         } else {
             window_reduced = std::mem::take(&mut self.window_reduced);
-            if self.parameters.rtt_sampling == RttSampling::OncePerRoundTrip && self.timed.is_none() {
+            if self.parameters.rtt_sampling == RttSampling::OncePerRoundTrip && self.timed.is_none()
+            {
                 self.timed = Some((sequence, now));
             }
         }
@@ -300,7 +316,11 @@ impl Sender {
             self.tell_control_of_sent(now, length, in_flight);
         }
         if self.parameters.pacing != Pacing::Off {
-            let rate = pacing::rate(self.parameters.pacing, self.control.get(), self.rtt.smoothed());
+            let rate = pacing::rate(
+                self.parameters.pacing,
+                self.control.get(),
+                self.rtt.smoothed(),
+            );
             if let Some(rate) = rate {
                 self.pacer.on_sent(now, length, rate, self.rtt.rto());
             }
@@ -355,11 +375,13 @@ impl Sender {
         }
     }
 
-    /// A segment beyond the window, owed to the first duplicate ACKs, is no part of FlightSize (RFC 5681 section 3.2 step 2).
+    /// A segment beyond the window, owed to the first duplicate ACKs, is no part of FlightSize (RFC
+    /// 5681 section 3.2 step 2).
     #[inline(never)] // rare, and would be in the way of every packet
     fn note_limited_transmit(&mut self, length: u64) {
         let flight = self.scoreboard.flight();
-        if self.recovery.phase() == RecoveryPhase::Open && flight + self.mss > self.control.cwnd().0 {
+        if self.recovery.phase() == RecoveryPhase::Open && flight + self.mss > self.control.cwnd().0
+        {
             self.recovery.limited_transmitted += length;
         }
     }

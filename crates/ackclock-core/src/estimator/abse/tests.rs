@@ -22,11 +22,16 @@ fn steady(parameters: &Abse, queued: Span) -> f64 {
 #[test]
 fn a_steady_rate_is_found() {
     for queued in [0, 16, 70] {
-        assert_near(steady(&Abse::default(), Span::from_millis(queued)), 1.0, 1e-6);
+        assert_near(
+            steady(&Abse::default(), Span::from_millis(queued)),
+            1.0,
+            1e-6,
+        );
     }
 }
 
-/// Equation 2 with the true rate, and a window that is rate times round-trip time: T is the queueing delay.
+/// Equation 2 with the true rate, and a window that is rate times round-trip time: T is the
+/// queueing delay.
 #[test]
 fn the_sampling_interval_is_the_queueing_delay() {
     for queued_ms in [10, 35, 70, 140] {
@@ -45,7 +50,11 @@ fn the_sampling_interval_is_the_queueing_delay() {
         assert!(near(interval), "{interval} {queued_ms}");
         // By the printed reading it is the estimate before this ACK that is compared.
         estimate.parameters.compared = Compared::Estimate;
-        assert_eq!(estimate.sampling_interval(&sample, GAP, rtt), rtt, "it has none");
+        assert_eq!(
+            estimate.sampling_interval(&sample, GAP, rtt),
+            rtt,
+            "it has none"
+        );
         estimate.before.estimate = rate;
         let interval = estimate.sampling_interval(&sample, GAP, rtt).as_seconds();
         assert!(near(interval));
@@ -65,10 +74,18 @@ fn the_sampling_interval_stays_between_two_acks_and_a_round_trip() {
         RTT_MIN,
         "nothing is known to fit the path"
     );
-    assert_eq!(interval(1e9, 20, GAP), GAP, "more fits the path than the window");
+    assert_eq!(
+        interval(1e9, 20, GAP),
+        GAP,
+        "more fits the path than the window"
+    );
     assert_eq!(interval(1e9, 0, GAP), GAP, "no window");
     let slow = Span::from_millis(300);
-    assert_eq!(interval(0.0, 20, slow), slow, "the last pair is there at least");
+    assert_eq!(
+        interval(0.0, 20, slow),
+        slow,
+        "the last pair is there at least"
+    );
     estimate.parameters.sampling = Sampling::AckPair;
     assert_eq!(
         estimate.sampling_interval(&ack(1, RTT_MIN, 20), GAP, RTT_MIN),
@@ -84,7 +101,11 @@ fn samples_that_never_vary_leave_the_shortest_time_constant() {
     assert_eq!(estimate.time_constant(0.07), 0.07, "U_max = 0");
     estimate.variations.extend([4.0, 1.0]);
     estimate.now.variation = 1.0;
-    assert_near(estimate.time_constant(0.07), 0.07 + 10.0 * 0.07 / 4.0, 1e-12);
+    assert_near(
+        estimate.time_constant(0.07),
+        0.07 + 10.0 * 0.07 / 4.0,
+        1e-12,
+    );
     estimate.now.variation = 4.0;
     assert_near(estimate.time_constant(0.07), 11.0 * 0.07, 1e-12);
 }
@@ -96,12 +117,19 @@ fn after_a_long_silence_nothing_is_kept() {
     stream.steady(GAP, 1000);
     let silence = Span::from_millis(10_000); // far more than twice 11 round trips
     stream.ack(silence, 1);
-    assert_near(stream.estimator.rate(), MSS as f64 / silence.as_seconds(), 1e-12);
+    assert_near(
+        stream.estimator.rate(),
+        MSS as f64 / silence.as_seconds(),
+        1e-12,
+    );
 }
 
 #[test]
 fn acks_of_one_moment_are_one_sample() {
-    let (mut pairs, mut doubles) = (Abse::default().start(&CONTEXT), Abse::default().start(&CONTEXT));
+    let (mut pairs, mut doubles) = (
+        Abse::default().start(&CONTEXT),
+        Abse::default().start(&CONTEXT),
+    );
     let mut of_pairs = stream(&mut pairs, Span::from_millis(35));
     let mut of_doubles = stream(&mut doubles, Span::from_millis(35));
     for n in 0..500 {
@@ -109,7 +137,11 @@ fn acks_of_one_moment_are_one_sample() {
         of_pairs.ack(gap, 1);
         of_pairs.ack(Span::ZERO, 1);
         of_doubles.ack(gap, 2);
-        assert_near(of_pairs.estimator.rate(), of_doubles.estimator.rate(), 1e-12);
+        assert_near(
+            of_pairs.estimator.rate(),
+            of_doubles.estimator.rate(),
+            1e-12,
+        );
     }
 }
 
@@ -149,7 +181,11 @@ fn in_trains(parameters: &Abse, queued: Span) -> f64 {
                 GAP / 26
             };
             stream.ack(gap, 1);
-            sum += if n < 500 { 0.0 } else { stream.estimator.rate() };
+            sum += if n < 500 {
+                0.0
+            } else {
+                stream.estimator.rate()
+            };
         }
     }
     sum / 5000.0 / rate_at(GAP)
@@ -207,7 +243,8 @@ fn the_round_trip_may_be_the_last_one() {
     assert!((of(RoundTrip::Latest) / of(RoundTrip::Smoothed) - 1.0).abs() > 1e-3);
 }
 
-/// The estimate itself compared (reading A as printed): once it says that the window fits the path, T is the last pair and stays so.
+/// The estimate itself compared (reading A as printed): once it says that the window fits the path,
+/// T is the last pair and stays so.
 #[test]
 fn the_printed_comparison_stays_where_it_is() {
     let read = |first: f64| {

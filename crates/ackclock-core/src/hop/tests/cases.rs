@@ -15,7 +15,9 @@ fn many_packets_past_an_idle_link_are_all_counted() {
     };
     for ahead in [None, Some(Span::from_millis(1))] {
         let n = 70_000;
-        let arrivals: Arrivals = (0..n).map(|n| (Time::from_nanos(2_000_000 * n), 1500)).collect();
+        let arrivals: Arrivals = (0..n)
+            .map(|n| (Time::from_nanos(2_000_000 * n), 1500))
+            .collect();
         let mut bench = Bench::new(hop().build());
         (bench.every, bench.ahead) = (u64::MAX, ahead);
         let bench = drive_bench(bench, &arrivals, &[], |_, _| {});
@@ -24,7 +26,8 @@ fn many_packets_past_an_idle_link_are_all_counted() {
     }
 }
 
-/// A packet of 1500 bytes at 7 Mbit/s takes 1714285 nanoseconds and 5/7; each comes as the one before it has been sent.
+/// A packet of 1500 bytes at 7 Mbit/s takes 1714285 nanoseconds and 5/7; each comes as the one
+/// before it has been sent.
 #[test]
 fn fractions_of_a_nanosecond_are_carried_past_an_idle_link() {
     let hop = Description::new(
@@ -46,12 +49,16 @@ fn fractions_of_a_nanosecond_are_carried_past_an_idle_link() {
     bench.every = u64::MAX;
     let bench = drive_bench(bench, &arrivals, &[], |_, _| {});
     assert_eq!(bench.hop.busy(Time::NEVER), Span::from_millis(1200));
-    assert_eq!(bench.departures[699].0, Time::ZERO + Span::from_millis(1200));
+    assert_eq!(
+        bench.departures[699].0,
+        Time::ZERO + Span::from_millis(1200)
+    );
 }
 
 #[test]
 fn a_link_that_goes_down_for_good_has_been_busy_until_then() {
-    let steps = json!([{ "from": "0 s", "rate": "12 Mbit/s" }, { "from": "10 ms", "rate": "0 bit/s" }]);
+    let steps =
+        json!([{ "from": "0 s", "rate": "12 Mbit/s" }, { "from": "10 ms", "rate": "0 bit/s" }]);
     let codel = json!({ "kind": "codel", "limit": "100 packets" });
     for queue in [droptail("unlimited", false), codel] {
         let link = json!({ "kind": "scheduled", "steps": steps });
@@ -62,7 +69,11 @@ fn a_link_that_goes_down_for_good_has_been_busy_until_then() {
             bench.take(now);
             let mut context = Bench::context(&mut bench.pool, &mut bench.drops);
             bench.hop.catch_up(now, &mut context);
-            assert_eq!(bench.hop.busy(now), Span::from_millis(busy_ms), "after {ms} ms");
+            assert_eq!(
+                bench.hop.busy(now),
+                Span::from_millis(busy_ms),
+                "after {ms} ms"
+            );
         }
         assert_eq!(bench.hop.counters().served, 10);
     }
@@ -118,7 +129,11 @@ fn without_delay_a_packet_leaves_when_it_has_been_sent() {
     let bench = jump(&hop, &burst(3));
     let expected = [1, 2, 3].map(|ms| Time::ZERO + Span::from_millis(ms));
     assert_eq!(
-        bench.departures.iter().map(|(at, _)| *at).collect::<Vec<_>>(),
+        bench
+            .departures
+            .iter()
+            .map(|(at, _)| *at)
+            .collect::<Vec<_>>(),
         expected
     );
 }
@@ -134,7 +149,10 @@ fn what_is_lost_behind_the_link_has_used_it_and_before_the_queue_not() {
             Span::ZERO,
         );
         let bench = jump(&hop, &burst(3));
-        assert_eq!((bench.departures.len(), bench.hop.counters().served), (0, served));
+        assert_eq!(
+            (bench.departures.len(), bench.hop.counters().served),
+            (0, served)
+        );
         assert_eq!(bench.hop.busy(Time::NEVER), Span::from_millis(served));
         let reasons: Vec<DropReason> = bench.drops.0.iter().map(|(.., reason)| *reason).collect();
         assert_eq!(reasons, [DropReason::Impairment; 3]);
@@ -167,7 +185,12 @@ fn jitter_reorders_only_where_it_may() {
         let jitter = json!({ "kind": "jitter", "reordering": reordering,
             "distribution": { "kind": "exponential", "mean": "20 ms" } });
         let queue = droptail("unlimited", false);
-        let hop = Description::new(constant("12 Mbit/s"), queue, vec![jitter], Span::from_millis(5));
+        let hop = Description::new(
+            constant("12 Mbit/s"),
+            queue,
+            vec![jitter],
+            Span::from_millis(5),
+        );
         let bench = jump(&hop, &burst(100));
         assert!(bench.departures.is_sorted_by_key(|(at, _)| *at));
         bench.departures.iter().map(|(_, n)| *n).collect::<Vec<_>>()
@@ -182,11 +205,13 @@ fn jitter_reorders_only_where_it_may() {
 /// Sizes of 1000 bytes at 8 Mbit/s take 1 ms; from 3 s on the link has half the rate.
 #[test]
 fn the_limit_by_service_times_follows_a_link_that_slows_down_and_not_the_queue() {
-    let steps = json!([{ "from": "0 s", "rate": "8 Mbit/s" }, { "from": "3 s", "rate": "4 Mbit/s" }]);
+    let steps =
+        json!([{ "from": "0 s", "rate": "8 Mbit/s" }, { "from": "3 s", "rate": "4 Mbit/s" }]);
     let link = json!({ "kind": "scheduled", "steps": steps });
     let queue = json!({ "kind": "ebdp", "over_provision": "0 packets" });
     let hop = Description::new(link, queue, vec![], Span::ZERO);
-    // Three packets for each that can be sent: the queue is always full, so that each waits 200 ms and more for a service of 1 or 2 ms.
+    // Three packets for each that can be sent: the queue is always full, so that each waits 200 ms
+    // and more for a service of 1 or 2 ms.
     let arrivals: Arrivals = (0..45_000_u64)
         .map(|n| (Time::from_nanos(n * 333_333), 1000))
         .collect();
@@ -200,7 +225,10 @@ fn the_limit_by_service_times_follows_a_link_that_slows_down_and_not_the_queue()
         } else {
             200.0 / average
         };
-        assert!((limit / expected - 1.0).abs() < 1e-9, "{limit} after {slow}");
+        assert!(
+            (limit / expected - 1.0).abs() < 1e-9,
+            "{limit} after {slow}"
+        );
     });
     assert!(bench.hop.limit(Time::from_seconds(15.0)).unwrap() < 101.0);
     assert!(bench.drops.0.len() > 20_000, "the queue was full");

@@ -1,4 +1,5 @@
-//! Hops that contend: with a medium that serves like a link they are like any other hop, and what it gives up is dropped.
+//! Hops that contend: with a medium that serves like a link they are like any other hop, and what
+//! it gives up is dropped.
 
 use super::*;
 
@@ -35,7 +36,8 @@ fn contending(description: &Description, discipline: Discipline) -> Hop {
     )
 }
 
-/// Drives a contending hop until nothing more will happen; `sent` says of each packet in turn whether the medium sends it, or gives it up after as long a time.
+/// Drives a contending hop until nothing more will happen; `sent` says of each packet in turn
+/// whether the medium sends it, or gives it up after as long a time.
 fn drive_contending(hop: Hop, arrivals: &Arrivals, sent: &[bool]) -> Bench {
     let mut bench = Bench::new(hop);
     let mut coming = (0..).zip(arrivals).peekable();
@@ -49,12 +51,16 @@ fn drive_contending(hop: Hop, arrivals: &Arrivals, sent: &[bool]) -> Bench {
         }
         if over == now {
             let mut context = Bench::context(&mut bench.pool, &mut bench.drops);
-            let (wake, following) = bench
-                .hop
-                .complete_exchange(now, sent.next().unwrap(), &mut context);
+            let (wake, following) =
+                bench
+                    .hop
+                    .complete_exchange(now, sent.next().unwrap(), &mut context);
             bench.alarm = wake;
             over = following.map_or(Time::NEVER, |size| now + service(size));
-            assert!(bench.hop.request_access().is_none(), "it has been told already");
+            assert!(
+                bench.hop.request_access().is_none(),
+                "it has been told already"
+            );
             bench.check(now);
         } else if next == now {
             if let Some((sequence, (at, size))) = coming.next() {
@@ -76,8 +82,10 @@ fn drive_contending(hop: Hop, arrivals: &Arrivals, sent: &[bool]) -> Bench {
 /// Limits in time are refused at a medium.
 fn untimed_queues() -> impl Strategy<Value = Value> {
     prop_oneof![
-        ((0..20_u32), any::<bool>()).prop_map(|(n, counts)| droptail(&format!("{n} packets"), counts)),
-        ((0..30_000_u32), any::<bool>()).prop_map(|(n, counts)| droptail(&format!("{n} bytes"), counts)),
+        ((0..20_u32), any::<bool>())
+            .prop_map(|(n, counts)| droptail(&format!("{n} packets"), counts)),
+        ((0..30_000_u32), any::<bool>())
+            .prop_map(|(n, counts)| droptail(&format!("{n} bytes"), counts)),
         Just(
             json!({ "kind": "red", "limit": "9 packets", "minimum_threshold": "1 packet", "maximum_threshold": "4 packets",
             "weight": 0.3, "typical_packet": "800 bytes" })
@@ -93,7 +101,13 @@ struct Noting {
     noted: Arc<Mutex<Vec<(Time, Time)>>>,
 }
 impl Admission for Noting {
-    fn admit(&mut self, now: Time, id: PacketId, found: &Occupancy, context: &mut Context<'_>) -> bool {
+    fn admit(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        found: &Occupancy,
+        context: &mut Context<'_>,
+    ) -> bool {
         let fits = found.waiting.packets < self.room;
         if !fits {
             context.drop_packet(now, id, DropReason::QueueFull);
@@ -134,7 +148,8 @@ proptest! {
         prop_assert_eq!(in_order.hop.counters(), scheduled.hop.counters());
     }
 
-    /// What is given up has used the medium, but is not sent, is not noted as a service, and meets no impairment behind the link.
+    /// What is given up has used the medium, but is not sent, is not noted as a service, and meets
+    /// no impairment behind the link.
     #[test]
     fn what_is_given_up_is_dropped(room in 0_u64..20, arrivals in arrivals(), sent in prop::collection::vec(any::<bool>(), 1..9)) {
         let hop = Description::new(constant(RATE), droptail("9 packets", false), Vec::new(), Span::ZERO);

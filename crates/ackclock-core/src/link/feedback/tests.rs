@@ -147,7 +147,8 @@ proptest! {
         }
     }
 
-    /// Nothing that happens later is known: the rate is that of measurements whose end lies the delay back, and each is within what the link did.
+    /// Nothing that happens later is known: the rate is that of measurements whose end lies the
+    /// delay back, and each is within what the link did.
     #[test]
     fn causality(seed: u64, delay_ms in 0..300_u64, period_ms in 1..100_u64, times in prop::collection::vec(0..60_000_u64, 1..30)) {
         let tree = json!({ "kind": "markov", "rates": ["800 kbit/s", "500 kbit/s", "100 kbit/s"], "mean_sojourn": "90 ms" });
@@ -208,12 +209,18 @@ fn who_cannot_be_measured_is_refused_with_one_line() {
             "hops.host.link.from=botleneck",
             "unknown-name hops.host.link.from",
         ),
-        ("hops.host.link.from=host", "contradiction hops.host.link.from"),
+        (
+            "hops.host.link.from=host",
+            "contradiction hops.host.link.from",
+        ),
         (
             "hops.bottleneck.scope=per_flow",
             "contradiction hops.host.link.from",
         ),
-        ("hops.host.link.period=0 s", "out-of-range hops.host.link.period"),
+        (
+            "hops.host.link.period=0 s",
+            "out-of-range hops.host.link.period",
+        ),
         (
             "hops.host.link.sessions=0",
             "out-of-range hops.host.link.sessions",

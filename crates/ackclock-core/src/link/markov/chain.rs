@@ -1,4 +1,5 @@
-//! The chain of a Markov link: checked, with everything worked out that does not depend on the draws.
+//! The chain of a Markov link: checked, with everything worked out that does not depend on the
+//! draws.
 
 use super::{Markov, Sojourns};
 use crate::scenario::error::{Error, Result};
@@ -20,13 +21,15 @@ const ROW_TOLERANCE: f64 = 1e-9;
 #[derive(Debug, Default)]
 pub(super) struct Chain {
     pub rates: Vec<BitRate>,
-    /// Per state: 1/ln(probability to stay one step), or minus the mean sojourn in nanoseconds. Minus infinity if it is never left.
+    /// Per state: 1/ln(probability to stay one step), or minus the mean sojourn in nanoseconds.
+    /// Minus infinity if it is never left.
     pub scale: Vec<f64>,
     /// Per state, a row: the probability that the next state is this one or one before it.
     pub next: Vec<f64>,
     /// Long-run shares of time.
     pub stationary: Vec<f64>,
-    /// Per state: its cyclic class if it recurs (all the same unless every return takes a multiple of some number of steps).
+    /// Per state: its cyclic class if it recurs (all the same unless every return takes a multiple
+    /// of some number of steps).
     pub class: Vec<Option<u64>>,
     /// The number of cyclic classes.
     pub period: u64,
@@ -129,7 +132,8 @@ fn step(parameters: &Markov) -> Result<u64> {
     }
 }
 
-/// Off the diagonal the probability to go from one state to another in `unit` nanoseconds, row after row.
+/// Off the diagonal the probability to go from one state to another in `unit` nanoseconds, row
+/// after row.
 fn flow(parameters: &Markov, n: usize, unit: f64) -> Result<Vec<f64>> {
     let mut flow = rows(parameters, n)?;
     let means = means(parameters, n)?;
@@ -149,7 +153,8 @@ fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
         return Ok(vec![each; n * n]);
     };
     if parameters.mean_sojourn.is_none() && parameters.step.is_none() {
-        let remedy = "with a transition_matrix alone, say how long a step is, for example step = \"30 ms\"";
+        let remedy =
+            "with a transition_matrix alone, say how long a step is, for example step = \"30 ms\"";
         return Err(Error::missing("step", remedy));
     }
     if matrix.len() != n || matrix.iter().any(|row| row.len() != n) {
@@ -164,11 +169,14 @@ fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
         let field = format!("transition_matrix.{i}");
         if (sum - 1.0).abs() > ROW_TOLERANCE {
             let remedy = "as the sum of a row; the probabilities of a row add up to 1";
-            return Err(Error::new(&field, &json!(sum), &format!("is wrong {remedy}")));
+            return Err(Error::new(
+                &field,
+                &json!(sum),
+                &format!("is wrong {remedy}"),
+            ));
         }
         if parameters.mean_sojourn.is_some() && row[i] != Probability::ZERO {
-            let remedy =
-                "on the diagonal; with mean_sojourn the matrix says where a state is left for, so write 0";
+            let remedy = "on the diagonal; with mean_sojourn the matrix says where a state is left for, so write 0";
             return Err(Error::new(
                 &field,
                 &json!(row[i].get()),
@@ -180,7 +188,8 @@ fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
     Ok(rows)
 }
 
-/// The mean sojourn of each state in nanoseconds; the length of a step if the matrix is one of single steps.
+/// The mean sojourn of each state in nanoseconds; the length of a step if the matrix is one of
+/// single steps.
 fn means(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
     let shortest = parameters.step.unwrap_or(Span::from_nanos(SHORTEST));
     let checked = |field: &str, mean: Span| {
@@ -204,7 +213,9 @@ fn means(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
             );
             Err(Error::message("mean_sojourn", remedy))
         }
-        (None, Some(step)) if parameters.transition_matrix.is_some() => Ok(vec![step.as_nanos() as f64; n]),
+        (None, Some(step)) if parameters.transition_matrix.is_some() => {
+            Ok(vec![step.as_nanos() as f64; n])
+        }
         _ if n == 1 => Ok(vec![SHORTEST as f64]),
         _ => {
             let remedy = "say how long the states last, for example mean_sojourn = \"2 s\"";
@@ -234,11 +245,15 @@ fn reach(flow: &[f64], n: usize, start: usize, forwards: bool) -> Vec<bool> {
     reached
 }
 
-/// The states to which the chain returns for ever. There must be one such class, or the long run would depend on the beginning.
+/// The states to which the chain returns for ever. There must be one such class, or the long run
+/// would depend on the beginning.
 fn recurrent(flow: &[f64], n: usize) -> Result<Vec<bool>> {
     let mut candidate = 0;
     loop {
-        let (to, from) = (reach(flow, n, candidate, true), reach(flow, n, candidate, false));
+        let (to, from) = (
+            reach(flow, n, candidate, true),
+            reach(flow, n, candidate, false),
+        );
         if let Some(below) = (0..n).find(|&j| to[j] && !from[j]) {
             candidate = below; // it leads there and not back: go down
             continue;
@@ -253,8 +268,9 @@ fn recurrent(flow: &[f64], n: usize) -> Result<Vec<bool>> {
     }
 }
 
-/// Long-run shares of time by the elimination of Grassmann, Taksar and Heyman (1985, Operations Research 33): no subtraction, hence
-/// every share to nearly full precision however far apart the sojourns are.
+/// Long-run shares of time by the elimination of Grassmann, Taksar and Heyman (1985, Operations
+/// Research 33): no subtraction, hence every share to nearly full precision however far apart the
+/// sojourns are.
 fn stationary(flow: &[f64], n: usize, recurs: &[bool]) -> Vec<f64> {
     let states: Vec<usize> = (0..n).filter(|&i| recurs[i]).collect();
     let m = states.len();
@@ -284,7 +300,8 @@ fn stationary(flow: &[f64], n: usize, recurs: &[bool]) -> Vec<f64> {
     all
 }
 
-/// The cyclic class of each recurrent state, and how many there are: the greatest common divisor of all ways back.
+/// The cyclic class of each recurrent state, and how many there are: the greatest common divisor of
+/// all ways back.
 fn cyclic_classes(flow: &[f64], leave: &[f64], recurs: &[bool]) -> (Vec<Option<u64>>, u64) {
     let n = leave.len();
     let mut distance: Vec<Option<u64>> = vec![None; n];
@@ -304,7 +321,9 @@ fn cyclic_classes(flow: &[f64], leave: &[f64], recurs: &[bool]) -> (Vec<Option<u
                     distance[j] = Some(steps + 1);
                     open.push_back((j, steps + 1));
                 }
-                Some(other) => period = greatest_common_divisor(period, (steps + 1).abs_diff(other)),
+                Some(other) => {
+                    period = greatest_common_divisor(period, (steps + 1).abs_diff(other))
+                }
             }
         }
     }
@@ -327,8 +346,14 @@ fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
 
 /// Refuses a chain so restless for its rate that sending one packet would take millions of draws.
 fn check_changes(parameters: &Markov, stationary: &[f64], changes_per_nano: f64) -> Result<()> {
-    let rates = parameters.rates.iter().map(|rate| rate.as_bit_per_s() as f64);
-    let mean: f64 = rates.zip(stationary).map(|(rate, share)| rate * share).sum();
+    let rates = parameters
+        .rates
+        .iter()
+        .map(|rate| rate.as_bit_per_s() as f64);
+    let mean: f64 = rates
+        .zip(stationary)
+        .map(|(rate, share)| rate * share)
+        .sum();
     let per_packet = changes_per_nano * 1e9 * 12_000.0 / mean;
     if per_packet > MOST_CHANGES_PER_PACKET {
         let problem = format!(
@@ -339,7 +364,8 @@ fn check_changes(parameters: &Markov, stationary: &[f64], changes_per_nano: f64)
     Ok(())
 }
 
-/// The length of a block in nanoseconds: a whole number of rounds through the cyclic classes, so that all blocks begin in one class.
+/// The length of a block in nanoseconds: a whole number of rounds through the cyclic classes, so
+/// that all blocks begin in one class.
 fn block_length(changes_per_nano: f64, step: u64, period: u64) -> u64 {
     let length = CHANGES_PER_BLOCK / changes_per_nano; // infinite if nothing ever changes
     let round = step.saturating_mul(period).max(1);
@@ -347,7 +373,8 @@ fn block_length(changes_per_nano: f64, step: u64, period: u64) -> u64 {
     rounds.max(1).saturating_mul(round)
 }
 
-/// Each row as running sums of the probabilities of the next state; exactly 1 from the last possible state on.
+/// Each row as running sums of the probabilities of the next state; exactly 1 from the last
+/// possible state on.
 fn cumulative(flow: &[f64], leave: &[f64]) -> Vec<f64> {
     let n = leave.len();
     let mut all = Vec::with_capacity(n * n);

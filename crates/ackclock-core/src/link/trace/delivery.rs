@@ -1,17 +1,20 @@
-//! Delivery at the opportunities of a Mahimahi trace. What it means exactly is said in the module above.
+//! Delivery at the opportunities of a Mahimahi trace. What it means exactly is said in the module
+//! above.
 
 use crate::link::Link;
 use crate::units::{BitRate, Bytes, Span, Time};
 use std::sync::Arc;
 
-/// What one opportunity carries: `PACKET_SIZE` in Mahimahi's `link_queue.hh`; and the header each packet takes of it.
+/// What one opportunity carries: `PACKET_SIZE` in Mahimahi's `link_queue.hh`; and the header each
+/// packet takes of it.
 pub(super) const OPPORTUNITY: u64 = 1504;
 pub(super) const TUN_HEADER: u64 = 4;
 /// The span over which opportunities are averaged to a rate, and its half.
 const AROUND: Span = Span::from_millis(1000);
 const HALF_AROUND: Span = Span::from_millis(500);
 
-/// Opportunities at the given times (ns, never decreasing, at least one; the last is above zero and is also the period).
+/// Opportunities at the given times (ns, never decreasing, at least one; the last is above zero and
+/// is also the period).
 #[derive(Clone, Debug)]
 pub(super) struct Deliveries {
     pub at: Arc<[u64]>,
@@ -37,7 +40,8 @@ impl Deliveries {
 #[derive(Debug)]
 pub(super) struct DeliveryLink {
     deliveries: Deliveries,
-    /// The opportunity after the last one used: its place in the trace, when that round of the trace began, and its time.
+    /// The opportunity after the last one used: its place in the trace, when that round of the
+    /// trace began, and its time.
     index: usize,
     round: Time,
     next: Time,

@@ -27,10 +27,12 @@ fn choose(text: &str, tree: Value) -> Result<registry::Selection<LinkKind>> {
     registry::choose::<LinkKind>(&full, &Text(text))
 }
 fn link(text: &str, tree: Value) -> Box<dyn Link> {
-    choose(text, tree).unwrap().build(LinkContext::alone(StreamScope {
-        streams: &Streams::new(1, 0),
-        name: "hop/test/link",
-    }))
+    choose(text, tree)
+        .unwrap()
+        .build(LinkContext::alone(StreamScope {
+            streams: &Streams::new(1, 0),
+            name: "hop/test/link",
+        }))
 }
 fn mahimahi(text: &str) -> Box<dyn Link> {
     link(text, json!({ "format": "mahimahi" }))
@@ -112,7 +114,10 @@ fn rows_hold_until_the_next_and_repeat() {
         (at(0.0), at(1.499), at(1.5), at(1.999)),
         (12_000_000, 12_000_000, 3_000_000, 3_000_000)
     );
-    assert_eq!((at(2.0), at(3.5), at(2e9)), (12_000_000, 3_000_000, 12_000_000));
+    assert_eq!(
+        (at(2.0), at(3.5), at(2e9)),
+        (12_000_000, 3_000_000, 12_000_000)
+    );
     // A round carries 19.5 Mbit.
     let finish = link.finish(Time::ZERO, Bytes(1000 * 19_500_000 / 8));
     assert_eq!(finish, Time::from_seconds(2000.0));
@@ -130,7 +135,9 @@ fn both_headers_say_the_same() {
     let mut links = [with_units, closed].map(|text| link(text, json!({})));
     let mut now = Time::ZERO;
     for size in 1..2000 {
-        let [a, b] = links.each_mut().map(|link| link.finish(now, Bytes(size * 10)));
+        let [a, b] = links
+            .each_mut()
+            .map(|link| link.finish(now, Bytes(size * 10)));
         assert_eq!(a, b);
         now = a;
     }
@@ -162,8 +169,12 @@ fn a_trace_tells_its_length_and_its_rates_in_successive_intervals() {
                 .collect::<Vec<_>>(),
         )
     };
-    // 1500 bytes in 2 ms are 6 Mbit/s; one at the end of an interval counts. What is left of the trace has no interval.
-    let deliveries = read("1\n2\n2\n3\n5\n", json!({ "file": "a", "format": "mahimahi" }));
+    // 1500 bytes in 2 ms are 6 Mbit/s; one at the end of an interval counts. What is left of the
+    // trace has no interval.
+    let deliveries = read(
+        "1\n2\n2\n3\n5\n",
+        json!({ "file": "a", "format": "mahimahi" }),
+    );
     assert_eq!(deliveries, (5, vec![18.0, 6.0]));
     let rows = "time,rate\n0 ms,8 Mbit/s\n3 ms,4 Mbit/s\n6 ms,8 Mbit/s\n";
     for repeat in [true, false] {
@@ -232,7 +243,11 @@ fn parameters_that_do_not_fit_are_refused() {
             "contradiction period",
         ),
         (rows, json!({ "file": "missing" }), "file file"),
-        (rows, json!({ "digest": "0", "repeat": false }), "file digest"),
+        (
+            rows,
+            json!({ "digest": "0", "repeat": false }),
+            "file digest",
+        ),
         (
             "time,rate\n0 s,1 Mbit/s\n1 s,\n",
             json!({ "repeat": false }),
@@ -254,13 +269,16 @@ fn the_digest_pins_the_file() {
     assert_eq!(error.field(), "digest");
 }
 
-/// Mahimahi's own loop: each opportunity in turn is given to what waits. Returns when each packet leaves.
+/// Mahimahi's own loop: each opportunity in turn is given to what waits. Returns when each packet
+/// leaves.
 fn reference(trace: &[u64], arrivals: &[(u64, u64)]) -> Vec<u64> {
     let mut done = Vec::new();
     let mut waiting = std::collections::VecDeque::new();
     let mut coming = arrivals.iter().peekable();
     let period = trace[trace.len() - 1];
-    for opportunity in (0..).map(|k| k / trace.len() as u64 * period + trace[k as usize % trace.len()]) {
+    for opportunity in
+        (0..).map(|k| k / trace.len() as u64 * period + trace[k as usize % trace.len()])
+    {
         while let Some((at, size)) = coming.next_if(|(at, _)| *at < opportunity) {
             waiting.push_back((*at, size + TUN_HEADER));
         }
@@ -282,7 +300,8 @@ fn reference(trace: &[u64], arrivals: &[(u64, u64)]) -> Vec<u64> {
 }
 
 proptest! {
-    /// The link and the loop of `mm-link` agree on every packet. Arrivals are half a millisecond off the opportunities.
+    /// The link and the loop of `mm-link` agree on every packet. Arrivals are half a millisecond
+    /// off the opportunities.
     #[test]
     fn deliveries_are_those_of_mahimahi(
         mut trace in prop::collection::vec(0_u64..30, 1..20),

@@ -1,4 +1,5 @@
-//! The rules one by one on cells whose backoffs are put where they matter, then cells left to themselves: conservation, and what theory says of saturation.
+//! The rules one by one on cells whose backoffs are put where they matter, then cells left to
+//! themselves: conservation, and what theory says of saturation.
 
 use super::*;
 use crate::link::edca_queue::EdcaQueue;
@@ -69,7 +70,8 @@ fn saturate(cell: &mut EdcaCell, end: Time) {
     }
 }
 
-/// One contender that always has something: SIFS, AIFSN slots and the backoff, the frame, SIFS and the acknowledgement, and so on.
+/// One contender that always has something: SIFS, AIFSN slots and the backoff, the frame, SIFS and
+/// the acknowledgement, and so on.
 #[test]
 fn alone_all_is_known_by_hand() {
     let mut cell = default_cell(&[(0, 6, 31, 1023)]);
@@ -95,8 +97,13 @@ fn alone_all_is_known_by_hand() {
 
 #[test]
 fn who_comes_when_the_countdown_is_over_transmits_at_the_next_slot() {
-    // Slot 110 begins at 1000 us, so that 1001 us is too late for it; before the end of AIFS it is AIFSN.
-    for (comes, begins) in [(1001, SIFS + 111 * SLOT), (20, SIFS + 6 * SLOT), (1009, 1009)] {
+    // Slot 110 begins at 1000 us, so that 1001 us is too late for it; before the end of AIFS it is
+    // AIFSN.
+    for (comes, begins) in [
+        (1001, SIFS + 111 * SLOT),
+        (20, SIFS + 6 * SLOT),
+        (1009, 1009),
+    ] {
         let mut cell = default_cell(&[(0, 6, 31, 1023)]);
         cell.join(at(comes), 0, SIZE);
         assert_eq!(cell.next(), at(begins), "{comes}");
@@ -125,7 +132,11 @@ fn backoffs_freeze_and_go_on_and_aifs_is_paid_again() {
     assert_eq!((idle, over), (at(first + DATA + ANSWER), sent(0)));
     assert_eq!(cell.next(), idle + Span::from_micros(SIFS + 10 * SLOT));
     act(&mut cell);
-    assert_eq!(backoffs(&cell), [4, 0], "its own is drawn anew when it is over");
+    assert_eq!(
+        backoffs(&cell),
+        [4, 0],
+        "its own is drawn anew when it is over"
+    );
 }
 
 #[test]
@@ -147,7 +158,8 @@ fn an_arrival_to_an_idle_line_draws_only_while_the_medium_is_busy() {
 
 #[test]
 fn within_a_station_the_higher_class_goes_first_and_the_other_backs_off() {
-    // The same slot for all: AIFSN 2 with backoff 4, and AIFSN 6 with none. Video and voice differ in their windows only.
+    // The same slot for all: AIFSN 2 with backoff 4, and AIFSN 6 with none. Video and voice differ
+    // in their windows only.
     for (classes, winner) in [
         ([(0, 6, 31, 1023), (0, 2, 3, 7)], 1),
         ([(0, 2, 31, 63), (0, 2, 3, 7)], 1),
@@ -169,7 +181,10 @@ fn within_a_station_the_higher_class_goes_first_and_the_other_backs_off() {
             ),
             (1, 0, 1)
         );
-        assert_eq!(loser.cw, (2 * loser.access.cw_min + 1).min(loser.access.cw_max));
+        assert_eq!(
+            loser.cw,
+            (2 * loser.access.cw_min + 1).min(loser.access.cw_max)
+        );
         let usage = cell.usage(cell.idle_since);
         assert_eq!(
             (usage.successes, usage.collisions, usage.collision),
@@ -180,7 +195,10 @@ fn within_a_station_the_higher_class_goes_first_and_the_other_backs_off() {
 
 #[test]
 fn windows_double_up_to_the_largest_and_packets_are_given_up() {
-    let mut cell = cell(&json!({ "retry_limit": 7 }), &[(0, 6, 31, 1023), (1, 6, 31, 255)]);
+    let mut cell = cell(
+        &json!({ "retry_limit": 7 }),
+        &[(0, 6, 31, 1023), (1, 6, 31, 255)],
+    );
     for contender in [0, 1] {
         cell.join(at(1), contender, SIZE);
     }
@@ -198,7 +216,14 @@ fn windows_double_up_to_the_largest_and_packets_are_given_up() {
             contender,
             sent: false,
         });
-        assert_eq!(over, if attempt < 7 { vec![] } else { retry_drops.to_vec() });
+        assert_eq!(
+            over,
+            if attempt < 7 {
+                vec![]
+            } else {
+                retry_drops.to_vec()
+            }
+        );
     }
     let expected = [63, 127, 255, 511, 1023, 1023, 1023, 31].map(|cw: u32| [cw, cw.min(255)]);
     assert_eq!(windows, expected);
@@ -264,15 +289,19 @@ fn a_profile_is_written_out_and_its_fields_may_be_others() {
     );
     for (bad, key) in [
         (json!({ "slot": "0 s" }), "out-of-range slot"),
-        (json!({ "basic_rate": "0 bit/s" }), "out-of-range basic_rate"),
+        (
+            json!({ "basic_rate": "0 bit/s" }),
+            "out-of-range basic_rate",
+        ),
     ] {
         let mut parameters: Edca = serde_json::from_value(bad).unwrap();
         assert_eq!(parameters.check(&NoFiles).unwrap_err().key(), key);
     }
 }
 
-/// Payload of each of `n` contenders in saturation, by the fixed point of Bianchi (IEEE JSAC 18(3), 2000) with a limit of retries: the chance p that a
-/// transmission collides and the chance tau to transmit in a slot, with the class and the times of `DATA_CLASS`.
+/// Payload of each of `n` contenders in saturation, by the fixed point of Bianchi (IEEE JSAC 18(3),
+/// 2000) with a limit of retries: the chance p that a transmission collides and the chance tau to
+/// transmit in a slot, with the class and the times of `DATA_CLASS`.
 fn predicted_bit_per_s(n: i32) -> f64 {
     let (retries, slot) = (11, 9e-6);
     let tau = |p: f64| {
@@ -302,14 +331,18 @@ fn predicted_bit_per_s(n: i32) -> f64 {
 
 fn saturated_bit_per_s(n: u32, seconds: u64) -> f64 {
     let (aifsn, cw_min, cw_max) = DATA_CLASS;
-    let classes: Vec<Class> = (0..n).map(|station| (station, aifsn, cw_min, cw_max)).collect();
+    let classes: Vec<Class> = (0..n)
+        .map(|station| (station, aifsn, cw_min, cw_max))
+        .collect();
     let mut cell = cell(&json!({ "retry_limit": 11 }), &classes);
     saturate(&mut cell, at(seconds * 1_000_000));
     cell.used.successes as f64 * 8000.0 / seconds as f64 / f64::from(n)
 }
 
-/// Alone there is nothing to approximate. Among others the theory takes collisions of one packet for independent, and lets every counter run down by one
-/// over a busy time; here they freeze, and the first slot after AIFS is for who has just transmitted. Found: 1.5 to 2.1 % less than it says.
+/// Alone there is nothing to approximate. Among others the theory takes collisions of one packet
+/// for independent, and lets every counter run down by one over a busy time; here they freeze, and
+/// the first slot after AIFS is for who has just transmitted. Found: 1.5 to 2.1 % less than it
+/// says.
 #[test]
 fn saturation_is_what_theory_says() {
     for (n, bound) in [(1, 0.002), (3, 0.03), (6, 0.03), (11, 0.03), (40, 0.03)] {
@@ -320,7 +353,8 @@ fn saturation_is_what_theory_says() {
     }
 }
 
-/// Each station gets less the more there are; all together too, once there are more than leave no slot unused.
+/// Each station gets less the more there are; all together too, once there are more than leave no
+/// slot unused.
 #[test]
 fn saturation_throughput_falls_with_the_number_of_stations() {
     let numbers = [1, 2, 5, 10, 20, 50, 100];
@@ -343,7 +377,8 @@ fn load() -> impl Strategy<Value = (Class, u64, u64)> {
 }
 
 proptest! {
-    /// Idle, success and collision make up all of the time, at every moment and to the nanosecond; and the same packets come out that went in.
+    /// Idle, success and collision make up all of the time, at every moment and to the nanosecond;
+    /// and the same packets come out that went in.
     #[test]
     fn time_is_conserved(loads in prop::collection::vec(load(), 1..12), eifs in any::<bool>(), retry_limit in 0..4_u32) {
         let classes: Vec<Class> = loads.iter().map(|one| one.0).collect();

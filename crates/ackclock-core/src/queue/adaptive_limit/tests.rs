@@ -34,10 +34,16 @@ fn built(tree: &Value) -> Box<dyn Admission> {
     }
 }
 
-/// Whether a packet is admitted that comes at that moment and finds so many waiting behind the one in service.
+/// Whether a packet is admitted that comes at that moment and finds so many waiting behind the one
+/// in service.
 fn admits(queue: &mut dyn Admission, now: Time, found: u64) -> bool {
     let mut fates = Fates::default();
-    let admitted = offer(queue, (now, 0, Ecn::NotCapable), &waiting(found), &mut fates);
+    let admitted = offer(
+        queue,
+        (now, 0, Ecn::NotCapable),
+        &waiting(found),
+        &mut fates,
+    );
     let expected = if admitted {
         vec![]
     } else {
@@ -53,7 +59,11 @@ fn the_average_of_service_times_is_the_recursion() {
     assert_eq!(law.limit(), 400.0, "nothing has been served");
     let mut average = 0.004;
     law.note(ms(4));
-    assert_eq!(law.limit(), 0.2 / average + 40.0, "the first is the average");
+    assert_eq!(
+        law.limit(),
+        0.2 / average + 40.0,
+        "the first is the average"
+    );
     for n in 0..3000_u64 {
         let service = Span::from_micros(500 + n * 7919 % 5000);
         average = 0.999 * average + 0.001 * service.as_seconds();
@@ -86,7 +96,12 @@ fn when_services_take_twice_as_long_the_limit_halves_within_a_few_thousand_packe
 
 fn tuned(initial: u32) -> IdleTimeLimit {
     let rates = [PacketRate(10.0), PacketRate(1.0)];
-    IdleTimeLimit::new(ms(1000), rates, [Segments(5), Segments(1600)], Segments(initial))
+    IdleTimeLimit::new(
+        ms(1000),
+        rates,
+        [Segments(5), Segments(1600)],
+        Segments(initial),
+    )
 }
 
 #[test]
@@ -106,7 +121,8 @@ fn the_limit_moves_once_an_interval_by_how_long_the_queue_was_empty() {
 
 #[test]
 fn what_was_known_already_is_not_counted_again() {
-    // Somebody came to an empty queue and was not admitted: it stays empty, and is said to have been for longer than since then.
+    // Somebody came to an empty queue and was not admitted: it stays empty, and is said to have
+    // been for longer than since then.
     let mut law = tuned(50);
     law.go_on(at(0.5), ms(500));
     law.go_on(at(0.75), ms(750));
@@ -144,7 +160,8 @@ fn timeline() -> impl Strategy<Value = Vec<(u64, u64)>> {
 }
 
 proptest! {
-    /// The limit is that of somebody who looks at every millisecond and reckons every second, wherever packets come.
+    /// The limit is that of somebody who looks at every millisecond and reckons every second,
+    /// wherever packets come.
     #[test]
     fn looking_at_arrivals_alone_is_as_good_as_looking_always(periods in timeline(), looks in prop::collection::vec(1..300_u64, 1..20)) {
         let mut law = tuned(50);
@@ -234,7 +251,11 @@ fn the_smaller_of_both_counts() {
     let mut which = [0, 0];
     for second in 0..200_u64 {
         let now = Time::ZERO + ms(1000) * second;
-        let idle = if second % 70 < 20 { ms(200) } else { Span::ZERO };
+        let idle = if second % 70 < 20 {
+            ms(200)
+        } else {
+            Span::ZERO
+        };
         for queue in &mut queues {
             queue.note_service(now, now + ms(2 + second * 37 % 20));
         }
@@ -268,7 +289,11 @@ fn the_defaults_are_those_of_the_publications_or_marked_as_ours() {
         queue.note_service(Time::ZERO, at(0.02));
         (before, queue.limit(at(0.02), Span::ZERO))
     });
-    assert_eq!(limits[0], (Some(400.0), Some(50.0)), "200 ms of 20 ms and 40");
+    assert_eq!(
+        limits[0],
+        (Some(400.0), Some(50.0)),
+        "200 ms of 20 ms and 40"
+    );
     assert_eq!(limits[1], (Some(50.0), Some(50.0)));
     assert_eq!(limits[2], (Some(50.0), Some(15.0)), "200 ms of 20 ms and 5");
 }

@@ -1,8 +1,10 @@
 //! PFTK in full: what TCP Reno sends with timeouts and a window limit.
 //!
-//! Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Reno performance: a simple model and its empirical validation", IEEE/ACM Transactions on
-//! Networking 8(2), 2000. Letters: p loss rate, R round-trip time, b packets acknowledged by one ACK, T0 (B in the papers on rate control) first
-//! retransmission timeout, Wm (Wmax) largest window. The Python side has the same as `ackclock.models.pftk`.
+//! Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Reno performance: a simple model and its
+//! empirical validation", IEEE/ACM Transactions on Networking 8(2), 2000. Letters: p loss rate, R
+//! round-trip time, b packets acknowledged by one ACK, T0 (B in the papers on rate control) first
+//! retransmission timeout, Wm (Wmax) largest window. The Python side has the same as
+//! `ackclock.models.pftk`.
 
 use libm::{expm1, log1p, sqrt};
 
@@ -20,8 +22,9 @@ pub struct Pftk {
 }
 
 impl Pftk {
-    /// f(Wmax, R, p, B): what is sent. Of p = 0 and p = 1 it is the limit: a window in a round trip, and one packet in 64 T0, the longest series
-    /// of timeouts. The two branches do not quite meet where W(p) = Wm: with p it falls within each.
+    /// f(Wmax, R, p, B): what is sent. Of p = 0 and p = 1 it is the limit: a window in a round
+    /// trip, and one packet in 64 T0, the longest series of timeouts. The two branches do not quite
+    /// meet where W(p) = Wm: with p it falls within each.
     pub fn full(&self, p: f64) -> f64 {
         if p <= 0.0 {
             return self.window / self.rtt;
@@ -50,7 +53,8 @@ impl Pftk {
         (self.window / self.rtt).min(1.0 / (self.rtt * sqrt(2.0 * b * p / 3.0) + timeouts))
     }
 
-    /// What is left of it without timeouts and window limit where few packets are lost: sqrt(3/(2bp))/R.
+    /// What is left of it without timeouts and window limit where few packets are lost:
+    /// sqrt(3/(2bp))/R.
     pub fn square_root(&self, p: f64) -> f64 {
         sqrt(3.0 / (2.0 * self.packets_per_ack * p)) / self.rtt
     }
@@ -63,13 +67,14 @@ impl Pftk {
     }
 }
 
-/// Q(p, w): the share of loss indications that are timeouts when the window is w packets; about min(1, 3/w).
+/// Q(p, w): the share of loss indications that are timeouts when the window is w packets; about
+/// min(1, 3/w).
 fn timeout_share(p: f64, w: f64) -> f64 {
     if w <= 3.0 {
         return 1.0;
     }
-    // Sums of positive terms, so that nothing cancels where p is small: 1 − (1−p)³ = p (3 − p (3 − p)), and
-    // 1 − (1−p)^w = 1 − (1−p)³ + (1−p)³ (1 − (1−p)^(w−3)).
+    // Sums of positive terms, so that nothing cancels where p is small: 1 − (1−p)³ = p (3 − p (3 −
+    // p)), and 1 − (1−p)^w = 1 − (1−p)³ + (1−p)³ (1 − (1−p)^(w−3)).
     let of_three = p * (3.0 - p * (3.0 - p));
     let kept = 1.0 - p;
     let of_others = kept * kept * kept * -expm1((w - 3.0) * log1p(-p));

@@ -29,7 +29,8 @@ pub struct Equation {
 const PRECISION: f64 = 1e-12;
 
 impl Equation {
-    /// X in packets per second, from the round-trip time R in seconds and the loss event rate p; infinite where p is zero.
+    /// X in packets per second, from the round-trip time R in seconds and the loss event rate p;
+    /// infinite where p is zero.
     pub fn packets_per_s(&self, rtt: f64, p: f64) -> f64 {
         let timeout = match self.timeout {
             TimeoutRule::FourRtt => 4.0 * rtt,
@@ -40,13 +41,15 @@ impl Equation {
         1.0 / (rtt * libm::sqrt(2.0 * b * p / 3.0) + timeouts)
     }
 
-    /// The p in (0, 1] at which the equation gives `packets_per_s`: 1 for rates below what it gives there, the smallest number for infinite ones.
+    /// The p in (0, 1] at which the equation gives `packets_per_s`: 1 for rates below what it gives
+    /// there, the smallest number for infinite ones.
     pub fn loss_event_rate(&self, rtt: f64, packets_per_s: f64) -> f64 {
         let exceeds = |p: f64| self.packets_per_s(rtt, p) > packets_per_s;
         if exceeds(1.0) || packets_per_s.is_nan() {
             return 1.0;
         }
-        // The rate falls from infinity as p grows from zero, so the solution is below any p whose rate is no larger.
+        // The rate falls from infinity as p grows from zero, so the solution is below any p whose
+        // rate is no larger.
         let window = rtt * packets_per_s;
         let of_square_root_law = 3.0 / (2.0 * self.b * window * window);
         let mut high = of_square_root_law.clamp(f64::MIN_POSITIVE, 1.0);
@@ -77,7 +80,8 @@ mod tests {
         timeout: TimeoutRule::FourRtt,
     };
 
-    /// R = 0.1 s; the values are those of `ackclock.models.tfrc.rate`, an independent reading of the same section.
+    /// R = 0.1 s; the values are those of `ackclock.models.tfrc.rate`, an independent reading of
+    /// the same section.
     #[test]
     fn rates_are_those_of_the_python_model() {
         let table = [
@@ -102,7 +106,8 @@ mod tests {
     #[test]
     fn the_simplified_form_is_the_same() {
         for p in [1e-6, 1e-3, 0.1, 1.0] {
-            let f = libm::sqrt(2.0 * p / 3.0) + 12.0 * libm::sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p * p);
+            let f = libm::sqrt(2.0 * p / 3.0)
+                + 12.0 * libm::sqrt(3.0 * p / 8.0) * p * (1.0 + 32.0 * p * p);
             assert!((RFC.packets_per_s(0.2, p) * 0.2 * f - 1.0).abs() < 1e-12);
         }
     }

@@ -1,10 +1,12 @@
-//! Whether the application, not the control, has limited the rate (RFC 5348 sections 4.3 and 8.2.1).
+//! Whether the application, not the control, has limited the rate (RFC 5348 sections 4.3 and
+//! 8.2.1).
 
 use crate::units::{Span, Time};
 use std::collections::VecDeque;
 
-/// The times in which the sender sent all that it was allowed to: each from one such packet to another, with no other packet between them. Section 8.2.1
-/// saves two moments, and says that more are more accurate.
+/// The times in which the sender sent all that it was allowed to: each from one such packet to
+/// another, with no other packet between them. Section 8.2.1 saves two moments, and says that more
+/// are more accurate.
 #[derive(Debug, Default)]
 pub struct NotLimited {
     times: VecDeque<(Time, Time)>,
@@ -23,10 +25,15 @@ impl NotLimited {
         self.open = !data_limited;
     }
 
-    /// Whether a feedback packet that answers one sent at `sent_at` covers nothing but data-limited time: the round trip up to then.
+    /// Whether a feedback packet that answers one sent at `sent_at` covers nothing but data-limited
+    /// time: the round trip up to then.
     pub fn covers_only_limited(&mut self, sent_at: Time, rtt: Span) -> bool {
         // The next feedback packet covers what comes later.
-        while self.times.front().is_some_and(|(_, end)| *end + rtt <= sent_at) {
+        while self
+            .times
+            .front()
+            .is_some_and(|(_, end)| *end + rtt <= sent_at)
+        {
             self.times.pop_front();
             self.open &= !self.times.is_empty();
         }
@@ -46,7 +53,10 @@ mod tests {
         let mut limited = NotLimited::default();
         limited.on_sent(MS(0), false);
         limited.on_sent(MS(1000), false);
-        assert!(!limited.covers_only_limited(MS(500), RTT), "as slow as it must");
+        assert!(
+            !limited.covers_only_limited(MS(500), RTT),
+            "as slow as it must"
+        );
         limited.on_sent(MS(1100), true);
         assert!(!limited.covers_only_limited(MS(1099), RTT));
         assert!(limited.covers_only_limited(MS(1100), RTT));

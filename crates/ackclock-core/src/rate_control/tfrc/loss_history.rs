@@ -4,12 +4,14 @@ use super::loss_intervals::{LossIntervals, Weighing};
 use crate::units::{Span, Time};
 use std::collections::VecDeque;
 
-/// Packets with consecutive numbers that have not arrived between two that have; or a single one that has arrived marked.
+/// Packets with consecutive numbers that have not arrived between two that have; or a single one
+/// that has arrived marked.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     first: u64,
     last: u64,
-    /// S_before and T_before, S_after and T_after, of all the packets that were missing when S_after arrived.
+    /// S_before and T_before, S_after and T_after, of all the packets that were missing when
+    /// S_after arrived.
     before: (u64, Time),
     after: (u64, Time),
     /// How many packets behind them have arrived.
@@ -58,7 +60,9 @@ impl Run {
             ..self
         };
         let below = (self.first < number).then_some(below);
-        below.into_iter().chain((number < self.last).then_some(above))
+        below
+            .into_iter()
+            .chain((number < self.last).then_some(above))
     }
 
     const fn length(&self) -> u64 {
@@ -75,11 +79,13 @@ pub struct Change {
     pub removed: bool,
 }
 
-/// The loss interval, in packets, before the first loss event (section 6.3.1); told whether the very first packet is lost or marked.
+/// The loss interval, in packets, before the first loss event (section 6.3.1); told whether the
+/// very first packet is lost or marked.
 pub type FirstInterval<'a> = &'a dyn Fn(bool) -> f64;
 
-/// How many runs of lost packets, and marked packets, are remembered in case they arrive late: those of eight intervals at a hundred thousand packets
-/// per second and a round trip of 100 ms. Whatever R a sender says, there are no more.
+/// How many runs of lost packets, and marked packets, are remembered in case they arrive late:
+/// those of eight intervals at a hundred thousand packets per second and a round trip of 100 ms.
+/// Whatever R a sender says, there are no more.
 const MOST_RUNS: usize = 1 << 16;
 
 /// Which packets have arrived, and what that says of loss.
@@ -162,7 +168,8 @@ impl LossHistory {
         change
     }
 
-    /// A packet beyond all others: those between are missing. Before the very first arrival nothing can be interpolated.
+    /// A packet beyond all others: those between are missing. Before the very first arrival nothing
+    /// can be interpolated.
     fn extend(&mut self, number: u64, at: Time) {
         let (expected, before) = match self.highest {
             Some(highest) => (highest + 1, self.last),
@@ -202,7 +209,8 @@ impl LossHistory {
         self.congested.push_back(run);
         let begun = self.begin_events(&run);
         let oldest = self.intervals.oldest().map_or(0, |start| start.number);
-        while self.congested.len() > MOST_RUNS || self.congested.front().is_some_and(|run| run.last < oldest)
+        while self.congested.len() > MOST_RUNS
+            || self.congested.front().is_some_and(|run| run.last < oldest)
         {
             self.congested.pop_front();
         }
@@ -216,9 +224,10 @@ impl LossHistory {
         loop {
             let next = match self.intervals.latest() {
                 None => Some(run.first),
-                Some(start) => {
-                    run.first_later(start.number.saturating_add(1), (start.at + run.rtt).max(earliest))
-                }
+                Some(start) => run.first_later(
+                    start.number.saturating_add(1),
+                    (start.at + run.rtt).max(earliest),
+                ),
             };
             let Some(number) = next else { return begun };
             self.intervals.begin(number, run.at(number));
@@ -226,8 +235,8 @@ impl LossHistory {
         }
     }
 
-    /// Of a very long gap only the last events are looked for: those before would be forgotten again. Events are at most two round trips, or two packets,
-    /// apart.
+    /// Of a very long gap only the last events are looked for: those before would be forgotten
+    /// again. Events are at most two round trips, or two packets, apart.
     fn earliest_to_count(&self, run: &Run) -> Time {
         let gap = run.after.1.since(run.before.1) / (run.after.0 - run.before.0).max(1);
         let apart = run.rtt.max(gap + Span::from_nanos(1)) * 2;
@@ -236,7 +245,8 @@ impl LossHistory {
         Time::from_nanos(end.saturating_sub(enough.as_nanos()))
     }
 
-    /// The packet that began a loss event has arrived after all. Whether there are fewer events now.
+    /// The packet that began a loss event has arrived after all. Whether there are fewer events
+    /// now.
     fn begin_anew(&mut self, number: u64) -> bool {
         let before = self.intervals.count();
         let Some(forgotten) = self.intervals.forget_from(number) else {
@@ -277,7 +287,8 @@ impl LossHistory {
 
     #[cfg(test)]
     pub fn lengths_and_discounts(&self) -> Vec<(f64, f64)> {
-        self.intervals.lengths_and_discounts(self.highest.unwrap_or(0))
+        self.intervals
+            .lengths_and_discounts(self.highest.unwrap_or(0))
     }
 }
 

@@ -29,11 +29,13 @@ pub struct LossIntervals {
     weighing: Weighing,
     /// The latest first, at most n + 1.
     starts: VecDeque<Start>,
-    /// The made-up interval before the first loss event, in packets, and its DF_i (section 6.3.1); none once it is forgotten.
+    /// The made-up interval before the first loss event, in packets, and its DF_i (section 6.3.1);
+    /// none once it is forgotten.
     first: Option<(f64, f64)>,
     /// DF, as of the last arrival.
     discount: f64,
-    /// Twice the mean of the intervals before the current one, beyond which DF is less than one. It changes with loss events only; packets are many more.
+    /// Twice the mean of the intervals before the current one, beyond which DF is less than one. It
+    /// changes with loss events only; packets are many more.
     twice_mean: f64,
 }
 
@@ -70,7 +72,8 @@ impl LossIntervals {
 
     /// A loss event has begun.
     pub fn begin(&mut self, number: u64, at: Time) {
-        // DF enters the factors of the intervals before the current one (section 5.5); then all move by one.
+        // DF enters the factors of the intervals before the current one (section 5.5); then all
+        // move by one.
         for start in self.starts.iter_mut().skip(1) {
             start.discount *= self.discount;
         }
@@ -90,10 +93,13 @@ impl LossIntervals {
         self.weigh();
     }
 
-    /// The event that began there is no event, because the packet has arrived after all: forgets it and those after it, so that they can be begun anew.
-    /// Nothing if none began there.
+    /// The event that began there is no event, because the packet has arrived after all: forgets it
+    /// and those after it, so that they can be begun anew. Nothing if none began there.
     pub fn forget_from(&mut self, number: u64) -> Option<Forgotten> {
-        let index = self.starts.iter().position(|start| start.number == number)?;
+        let index = self
+            .starts
+            .iter()
+            .position(|start| start.number == number)?;
         let forgotten = self.starts.drain(..=index).rev();
         let discounts = forgotten.map(|start| start.discount).collect();
         let before = self.first.map(|(_, discount)| discount);
@@ -106,8 +112,9 @@ impl LossIntervals {
         })
     }
 
-    /// The events after what was forgotten have been begun anew: they take the factors of those in whose place they stand. RFC 5348 does not say
-    /// which factor two intervals have that become one.
+    /// The events after what was forgotten have been begun anew: they take the factors of those in
+    /// whose place they stand. RFC 5348 does not say which factor two intervals have that become
+    /// one.
     pub fn restore(&mut self, forgotten: &Forgotten) {
         let anew = self.starts.len() - forgotten.kept;
         let discounts = forgotten.discounts.iter();
@@ -197,11 +204,13 @@ impl LossIntervals {
         // The last one has left the window when the current one has entered it.
         let others = self.past().count().saturating_sub(1);
         let with_current = self.past().take(others).enumerate();
-        let (length, weight) =
-            with_current.fold((current, 1.0), |(length, weight), (i, (interval, discount))| {
+        let (length, weight) = with_current.fold(
+            (current, 1.0),
+            |(length, weight), (i, (interval, discount))| {
                 let w = self.weight(i + 1) * discount * self.discount;
                 (length + interval * w, weight + w)
-            });
+            },
+        );
         let p = if past_weight > 0.0 {
             (weight / length).min(past_weight / past_length)
         } else {

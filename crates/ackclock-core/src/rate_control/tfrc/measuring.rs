@@ -1,4 +1,5 @@
-//! The sender-based variant (RFC 5348 section 7): the receiver's reckoning, done by the sender from acknowledgements.
+//! The sender-based variant (RFC 5348 section 7): the receiver's reckoning, done by the sender from
+//! acknowledgements.
 
 use super::Tfrc;
 use super::receiver::TfrcReceiver;
@@ -7,8 +8,8 @@ use crate::rate_control::{Arrived, DatagramSent, Feedback, RateReceiver, Receive
 use crate::units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// How many packets, the highest one that has been answered and those before it, are remembered: as many as a vector speaks of, and as many again
-/// that are late.
+/// How many packets, the highest one that has been answered and those before it, are remembered: as
+/// many as a vector speaks of, and as many again that are late.
 const REMEMBERED: u64 = u128::BITS as u64;
 
 /// When a packet left.
@@ -18,7 +19,8 @@ struct Entry {
     length: Bytes,
 }
 
-/// The receiver's half at the sender, and what is needed to feed it. Losses are told apart by when packets were sent: acknowledgements may be lost or late.
+/// The receiver's half at the sender, and what is needed to feed it. Losses are told apart by when
+/// packets were sent: acknowledgements may be lost or late.
 #[derive(Debug)]
 pub struct Measuring {
     receiver: TfrcReceiver,
@@ -75,7 +77,8 @@ impl Measuring {
                 sent_at: entry.at,
                 length: entry.length,
                 rtt,
-                // The answer does not say which packet was marked: most often the one that it answers.
+                // The answer does not say which packet was marked: most often the one that it
+                // answers.
                 marked: marked && number == feedback.sequence,
             };
             self.receiver.take(arrived, data.sent_at, &data);
@@ -85,7 +88,8 @@ impl Measuring {
         }
     }
 
-    /// Which packets have arrived of which no answer had said so, as bits from the highest number on.
+    /// Which packets have arrived of which no answer had said so, as bits from the highest number
+    /// on.
     fn news(&mut self, feedback: &Feedback) -> u128 {
         let ahead = feedback.sequence.saturating_sub(self.highest);
         self.highest += ahead;

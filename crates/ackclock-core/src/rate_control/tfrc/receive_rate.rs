@@ -28,21 +28,26 @@ impl ReceiveRate {
         self.since += 1;
         // Twice, because the round-trip time may have grown when it is asked.
         while self.arrivals.len() > self.since
-            && self.arrivals.front().is_some_and(|(at, _)| *at + rtt * 2 < now)
+            && self
+                .arrivals
+                .front()
+                .is_some_and(|(at, _)| *at + rtt * 2 < now)
         {
             self.arrivals.pop_front();
         }
     }
 
-    /// The feedback timer expires: what has arrived in the last `rtt`, or since it expired last if that is longer ago, as where a timer is late.
+    /// The feedback timer expires: what has arrived in the last `rtt`, or since it expired last if
+    /// that is longer ago, as where a timer is late.
     pub fn expire(&mut self, now: Time, rtt: Span) -> Measured {
         let span = rtt.max(now.since(self.expired));
         // What has arrived since counts even if it came at the very moment of the last expiry.
         let recent = self.arrivals.iter().rev().enumerate();
         let recent = recent.take_while(|(i, (at, _))| *i < self.since || now.since(*at) < span);
-        let (packets, bytes) = recent.fold((0_u64, Bytes::ZERO), |(packets, bytes), (_, (_, length))| {
-            (packets + 1, bytes + *length)
-        });
+        let (packets, bytes) = recent.fold(
+            (0_u64, Bytes::ZERO),
+            |(packets, bytes), (_, (_, length))| (packets + 1, bytes + *length),
+        );
         self.restart(now);
         let seconds = span.as_seconds();
         Measured {
@@ -63,7 +68,8 @@ impl ReceiveRate {
     }
 }
 
-/// X_recv_set: what the receiver has reported in the last two round trips, in bytes per second (section 4.3).
+/// X_recv_set: what the receiver has reported in the last two round trips, in bytes per second
+/// (section 4.3).
 #[derive(Debug)]
 pub struct ReceiveRateSet {
     rates: Vec<(Time, f64)>,

@@ -7,8 +7,9 @@ use crate::rate_control::equation::tfrc::Equation;
 use crate::rate_control::{Arrived, Feedback, RateReceiver, Received, Report, SHORTEST_RTT};
 use crate::units::{Span, Time};
 
-/// Measures loss and what arrives, and answers once per round trip; at once when a new loss event raises p. The sender-based variant has one at the
-/// sender, behind the receiver's acknowledgements.
+/// Measures loss and what arrives, and answers once per round trip; at once when a new loss event
+/// raises p. The sender-based variant has one at the sender, behind the receiver's
+/// acknowledgements.
 #[derive(Debug)]
 pub struct TfrcReceiver {
     equation: Equation,
@@ -16,7 +17,8 @@ pub struct TfrcReceiver {
     receive_rate: ReceiveRate,
     /// X_target: the largest X_recv so far, in packets per second, so that s need not be known.
     target: f64,
-    /// R_m: what the packet with the highest number says of those that say something, and that number.
+    /// R_m: what the packet with the highest number says of those that say something, and that
+    /// number.
     rtt: Option<(Span, u64)>,
     /// R_(m−1): R_m when the timer expired last.
     measured_over: Span,
@@ -34,10 +36,12 @@ pub struct TfrcReceiver {
     due: Option<Feedback>,
 }
 
-/// What R is taken for when losses are found before any packet says R: the sender sends one packet per second then.
+/// What R is taken for when losses are found before any packet says R: the sender sends one packet
+/// per second then.
 const UNKNOWN_RTT: Span = Span::from_millis(1000);
 
-/// What a sender is allowed whose very first packet is lost, in packets per round trip; also the least that X_target is (section 6.3.1).
+/// What a sender is allowed whose very first packet is lost, in packets per round trip; also the
+/// least that X_target is (section 6.3.1).
 const AFTER_NULL_INTERVAL: f64 = 0.5;
 
 impl TfrcReceiver {
@@ -60,12 +64,13 @@ impl TfrcReceiver {
         }
     }
 
-    /// A packet has arrived, or its acknowledgement has at a sender that measures. `at` is the moment by which losses are told apart: that of arrival, or that
-    /// of sending.
+    /// A packet has arrived, or its acknowledgement has at a sender that measures. `at` is the
+    /// moment by which losses are told apart: that of arrival, or that of sending.
     pub fn take(&mut self, now: Time, at: Time, data: &Arrived) {
         let is_first = self.last.is_none();
         if self.silent {
-            // X_recv is no less than a packet in a round trip, however long there was none (section 6.2).
+            // X_recv is no less than a packet in a round trip, however long there was none (section
+            // 6.2).
             self.receive_rate.restart(now);
         }
         self.last = Some((data.sequence, data.sent_at, now));
@@ -112,8 +117,8 @@ impl TfrcReceiver {
         self.p = p;
     }
 
-    /// Section 6.2. It starts the timer anew without news, too; but until there are some, nothing comes of that, and the next packet is answered
-    /// at once (section 6.1 step 4).
+    /// Section 6.2. It starts the timer anew without news, too; but until there are some, nothing
+    /// comes of that, and the next packet is answered at once (section 6.1 step 4).
     fn expire(&mut self, now: Time) {
         self.silent = !self.news;
         if self.silent {
@@ -158,7 +163,8 @@ impl TfrcReceiver {
     }
 }
 
-/// Section 6.3.1: the interval, in packets, at which the equation gives the rate that has arrived, in packets per second.
+/// Section 6.3.1: the interval, in packets, at which the equation gives the rate that has arrived,
+/// in packets per second.
 fn first_interval(equation: Equation, rtt: Span, target: f64) -> f64 {
     let seconds = rtt.as_seconds();
     1.0 / equation.loss_event_rate(seconds, target.max(AFTER_NULL_INTERVAL / seconds))
@@ -193,7 +199,8 @@ mod tests {
     use super::*;
     use crate::units::Bytes;
 
-    /// RFC 5348 section 6.3 has each packet answered as long as none says R. A sender that never does must not be remembered in full.
+    /// RFC 5348 section 6.3 has each packet answered as long as none says R. A sender that never
+    /// does must not be remembered in full.
     #[test]
     fn without_a_round_trip_time_little_is_remembered() {
         let mut receiver = TfrcReceiver::new(&Tfrc::default());

@@ -5,7 +5,9 @@ use super::measuring::Measuring;
 use super::receive_rate::ReceiveRateSet;
 use super::{LossMeasured, SegmentSize, Tfrc};
 use crate::rate_control::equation::tfrc::Equation;
-use crate::rate_control::{Clocking, DatagramSent, Feedback, RateControl, RateState, Report, SLOWEST};
+use crate::rate_control::{
+    Clocking, DatagramSent, Feedback, RateControl, RateState, Report, SLOWEST,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// The nofeedback timer before the first round-trip time (section 4.2, appendix B).
@@ -157,7 +159,13 @@ impl TfrcSender {
     }
 
     /// recv_limit (section 4.3 step 4).
-    fn receive_limit(&mut self, now: Time, sent_at: Time, receive_rate: f64, increased: bool) -> f64 {
+    fn receive_limit(
+        &mut self,
+        now: Time,
+        sent_at: Time,
+        receive_rate: f64,
+        increased: bool,
+    ) -> f64 {
         let rtt = self.carried_rtt().unwrap_or_default();
         let only_limited = self.not_limited.covers_only_limited(sent_at, rtt);
         if !only_limited || receive_rate == 0.0 {
@@ -178,7 +186,8 @@ impl TfrcSender {
     fn allow(&mut self, now: Time, limit: f64, round_trip: RoundTrip) {
         let rtt = round_trip.mean;
         if self.loss_event_rate > 0.0 {
-            self.equation_rate = self.segment * self.equation.packets_per_s(rtt, self.loss_event_rate);
+            self.equation_rate =
+                self.segment * self.equation.packets_per_s(rtt, self.loss_event_rate);
             self.rate = self.equation_rate.min(limit).max(self.slowest());
         } else if now.since(self.last_doubled) >= Span::from_seconds(rtt) {
             self.rate = (2.0 * self.rate).min(limit).max(round_trip.initial_rate);
@@ -190,7 +199,9 @@ impl TfrcSender {
     fn expire(&mut self, now: Time) {
         self.timeouts += 1;
         match self.round_trip {
-            Some(round_trip) if !self.is_slow_and_idle(round_trip) => self.back_off(now, round_trip),
+            Some(round_trip) if !self.is_slow_and_idle(round_trip) => {
+                self.back_off(now, round_trip)
+            }
             Some(_) => {}
             // No answer could come to what has not been sent, and there is no rate to recover yet.
             None if self.idle => {}
@@ -271,7 +282,8 @@ impl RateControl for TfrcSender {
         self.idle = false;
         self.packets += 1;
         if self.parameters.segment_size == SegmentSize::Mean {
-            // The mean of all packets at first, later of about the last four loss intervals (section 4.1).
+            // The mean of all packets at first, later of about the last four loss intervals
+            // (section 4.1).
             let weight = (self.loss_event_rate / 4.0).max(1.0 / self.packets as f64);
             self.segment += weight * (sent.length.as_f64() - self.segment);
             self.segment = self.segment.max(1.0);
@@ -292,13 +304,18 @@ impl RateControl for TfrcSender {
                 own.on_feedback(now, feedback, rtt);
                 self.take_own(now);
             }
-            (None, Some(report)) if !report.loss_event_rate.is_nan() => self.take(now, feedback, report),
+            (None, Some(report)) if !report.loss_event_rate.is_nan() => {
+                self.take(now, feedback, report)
+            }
             (None, _) => {}
         }
     }
 
     fn poll_timeout(&self) -> Time {
-        let own = self.measuring.as_ref().map_or(Time::NEVER, Measuring::timer);
+        let own = self
+            .measuring
+            .as_ref()
+            .map_or(Time::NEVER, Measuring::timer);
         self.nofeedback.min(own)
     }
 

@@ -1,4 +1,5 @@
-//! RFC 5348, section by section. What is demanded and does not apply here is in `docs/notes/tfrc-rfc5348.md`.
+//! RFC 5348, section by section. What is demanded and does not apply here is in
+//! `docs/notes/tfrc-rfc5348.md`.
 
 use crate::units::{Bytes, Span, Time};
 

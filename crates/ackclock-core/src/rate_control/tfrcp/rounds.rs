@@ -24,7 +24,8 @@ pub(super) enum Rounds {
 }
 
 impl Rounds {
-    /// As the parameters say, which have been checked; chance is drawn from the stream of the place.
+    /// As the parameters say, which have been checked; chance is drawn from the stream of the
+    /// place.
     pub fn new(parameters: &Tfrcp, place: StreamScope<'_>) -> Self {
         match parameters.strategy {
             Strategy::Constant => Rounds::Constant(parameters.round.unwrap_or(SHORTEST)),
@@ -37,7 +38,8 @@ impl Rounds {
         }
     }
 
-    /// The length of the round that begins now; `None` if it takes a round-trip time to say and there is none yet.
+    /// The length of the round that begins now; `None` if it takes a round-trip time to say and
+    /// there is none yet.
     pub fn length(&mut self, rtt: Option<Span>) -> Option<Span> {
         let length = match self {
             Rounds::Constant(length) => *length,

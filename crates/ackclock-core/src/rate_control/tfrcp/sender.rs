@@ -1,7 +1,8 @@
 //! The sender: rounds, the log, and the rate of the next round.
 //!
-//! The paper's letters: r rate, M length of a round, x packets that turned out to have arrived in it, y those that turned out lost, p = y/(x + y),
-//! B timeout without back-off, j the smallest number of which nothing is known, l the last number sent, a the highest acknowledged.
+//! The paper's letters: r rate, M length of a round, x packets that turned out to have arrived in
+//! it, y those that turned out lost, p = y/(x + y), B timeout without back-off, j the smallest
+//! number of which nothing is known, l the last number sent, a the highest acknowledged.
 
 use super::rounds::Rounds;
 use super::{GrowthLimit, RttSamples, Tfrcp};
@@ -14,8 +15,9 @@ use crate::units::{Bytes, Span, Time};
 /// The largest rate, in packets per second: one in a nanosecond, since clocks have nothing finer.
 const FASTEST: f64 = 1e9;
 
-/// What has happened in a round. A packet is counted in the round in which it is settled, and only then: that is when the log says so, so neither a
-/// timeout that shrinks nor a packet that stays unknown below settled ones counts one twice.
+/// What has happened in a round. A packet is counted in the round in which it is settled, and only
+/// then: that is when the log says so, so neither a timeout that shrinks nor a packet that stays
+/// unknown below settled ones counts one twice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Round {
     /// 0, 1, 2, …
@@ -56,7 +58,8 @@ impl Round {
         self.end.since(self.start).as_seconds()
     }
 
-    /// p, if there is any news. A mark counts as a loss (RFC 3168 section 5), and as a packet that has arrived with the rate that is acknowledged.
+    /// p, if there is any news. A mark counts as a loss (RFC 3168 section 5), and as a packet that
+    /// has arrived with the rate that is acknowledged.
     pub fn loss_rate(&self) -> Option<f64> {
         let (settled, bad) = (self.received + self.lost, self.lost + self.marked);
         (settled + bad > 0).then(|| (bad as f64 / settled.max(bad) as f64).min(1.0))
@@ -111,7 +114,9 @@ impl TfrcpSender {
             growth_limit: parameters.growth_limit,
             rtt_samples: parameters.rtt_samples,
             packets_per_ack: parameters.packets_per_ack,
-            window: window.map_or(f64::INFINITY, |bytes| (bytes.as_f64() / mss.as_f64()).max(1.0)),
+            window: window.map_or(f64::INFINITY, |bytes| {
+                (bytes.as_f64() / mss.as_f64()).max(1.0)
+            }),
             mss,
             rtt: RttEstimator::with(timeouts),
             next_rtt_sample: Time::ZERO,
@@ -119,7 +124,12 @@ impl TfrcpSender {
             arrived: 0,
             marked: 0,
             origin: Time::NEVER,
-            round: Round::new(0, Time::NEVER, Span::ZERO, parameters.initial_rate.0.min(FASTEST)),
+            round: Round::new(
+                0,
+                Time::NEVER,
+                Span::ZERO,
+                parameters.initial_rate.0.min(FASTEST),
+            ),
             length_is_open: false,
             last: None,
             mode: "initial",
@@ -130,7 +140,8 @@ impl TfrcpSender {
         }
     }
 
-    /// A round begins. It is long enough for one packet, since without any there would never be news; but where rounds are short, the timeout is as long as it needs to be.
+    /// A round begins. It is long enough for one packet, since without any there would never be
+    /// news; but where rounds are short, the timeout is as long as it needs to be.
     fn begin(&mut self, number: u64, start: Time, rate: f64) {
         let length = self.rounds.length(self.rtt.smoothed());
         self.length_is_open = length.is_none();
@@ -147,8 +158,9 @@ impl TfrcpSender {
         news
     }
 
-    /// Packets of which there should have been news are lost: j..a, since there is news of a later one, and j..l as far as their time is over. The
-    /// second matters where nothing comes back any more, and the first range is empty.
+    /// Packets of which there should have been news are lost: j..a, since there is news of a later
+    /// one, and j..l as far as their time is over. The second matters where nothing comes back any
+    /// more, and the first range is empty.
     fn settle(&mut self) {
         let (first, next, end) = (self.log.unknown(), self.log.next(), self.round.end);
         for number in first..self.arrived.min(next) {

@@ -68,7 +68,11 @@ impl Script {
     fn answer_marked(&mut self, at: f64, sequence: u64, bits: u64, marked: u64) {
         let feedback = Feedback {
             sequence,
-            echo: self.sent.get(sequence as usize).copied().unwrap_or_default(),
+            echo: self
+                .sent
+                .get(sequence as usize)
+                .copied()
+                .unwrap_or_default(),
             received: Received { bits, width: 8 },
             marked,
             ..Feedback::default()
@@ -131,7 +135,11 @@ mod log {
         assert_eq!(counted(script.end()), (5, 0));
         script.answer(2.1, 6, &[]);
         script.answer(2.1, 7, &[]);
-        assert_eq!(counted(script.end()), (2, 1), "5 is lost: 6 and 7 have arrived");
+        assert_eq!(
+            counted(script.end()),
+            (2, 1),
+            "5 is lost: 6 and 7 have arrived"
+        );
     }
 
     /// (iv): after the timeout a packet is lost, though nothing later has been acknowledged.
@@ -156,14 +164,16 @@ mod log {
         );
     }
 
-    /// The timeout is that of the moment at which the packet is sent: here 3 s, before there is a sample, then 1 s.
+    /// The timeout is that of the moment at which the packet is sent: here 3 s, before there is a
+    /// sample, then 1 s.
     #[test]
     fn a_packet_keeps_the_timeout_it_was_sent_with() {
         let mut script = published();
         script.send(0.0, 2);
         script.answer(RTT, 0, &[]);
         script.send(0.5, 1);
-        // Number 2 times out below an end at 2 s; number 1, sent before, does not, and is settled when its own time is over.
+        // Number 2 times out below an end at 2 s; number 1, sent before, does not, and is settled
+        // when its own time is over.
         assert_eq!(counted(script.end()), (1, 1));
         assert_eq!(counted(script.end()), (0, 1));
         assert_eq!(counted(script.end()), (0, 0), "each is counted once");
@@ -184,7 +194,8 @@ mod log {
         assert_eq!((script.rate(), counted(script.end())), (rate, (0, 0)));
     }
 
-    /// Trap 8: there is no tolerance of reordering but what the vector brings before the round ends.
+    /// Trap 8: there is no tolerance of reordering but what the vector brings before the round
+    /// ends.
     #[test]
     fn reordering_at_the_end_of_a_round_is_a_loss_unless_the_vector_tells() {
         let mut script = published();
@@ -225,7 +236,10 @@ mod rate {
         script.send(0.0, 8);
         script.answer_all(0..8);
         assert_eq!((script.rate(), script.end().loss_rate()), (40.0, Some(0.0)));
-        assert_eq!((script.rate(), script.sender.state().mode), (80.0, "doubling"));
+        assert_eq!(
+            (script.rate(), script.sender.state().mode),
+            (80.0, "doubling")
+        );
         script.send(2.0, 10);
         script.answer_all(8..13);
         script.answer_all(14..18);
@@ -296,7 +310,8 @@ mod rate {
         assert_eq!(counted(script.end()), (0, 4), "3 s are over");
     }
 
-    /// Trap 3: rounds that are shorter than a packet takes are lengthened, but to no more than the timeout.
+    /// Trap 3: rounds that are shorter than a packet takes are lengthened, but to no more than the
+    /// timeout.
     #[test]
     fn every_round_has_a_packet() {
         for (tree, expected) in [
@@ -346,7 +361,8 @@ mod rate {
     #[test]
     fn the_equation_is_bounded_likewise() {
         let rate_after = |limit: &str| {
-            let mut script = Script::new(json!({ "growth_limit": limit, "initial_rate": "5 packets/s" }));
+            let mut script =
+                Script::new(json!({ "growth_limit": limit, "initial_rate": "5 packets/s" }));
             script.send(0.0, 10);
             script.answer_all(0..5);
             script.answer_all(6..10);
@@ -357,7 +373,8 @@ mod rate {
         assert_eq!(rate_after("acknowledged"), 9.0);
     }
 
-    /// Trap 4: nor does it grow beyond what a window in a round trip allows, or an application that has no more.
+    /// Trap 4: nor does it grow beyond what a window in a round trip allows, or an application that
+    /// has no more.
     #[test]
     fn window_and_application_bound_the_doubling() {
         let mut script = Script::new(json!({ "receive_window": "6 packets" }));
@@ -503,7 +520,10 @@ fn what_belongs_to_another_strategy_is_refused() {
         ),
         (json!({ "round": "0 s" }), "out-of-range round"),
         (json!({ "initial_rate": 40 }), "no-unit initial_rate"),
-        (json!({ "packets_per_ack": 0.5 }), "out-of-range packets_per_ack"),
+        (
+            json!({ "packets_per_ack": 0.5 }),
+            "out-of-range packets_per_ack",
+        ),
         (
             json!({ "receive_window": "0 packets" }),
             "out-of-range receive_window",
@@ -516,14 +536,17 @@ fn what_belongs_to_another_strategy_is_refused() {
     }
 }
 
-/// Traps 9 and 10: numbers are 64 bits, packets are clocked evenly by reckoned moments, which neither drift nor suffer from the ends of rounds.
+/// Traps 9 and 10: numbers are 64 bits, packets are clocked evenly by reckoned moments, which
+/// neither drift nor suffer from the ends of rounds.
 #[test]
 fn packets_are_evenly_clocked_through_all_rounds() {
     let tree = json!({ "kind": "tfrcp", "round": "300 ms", "initial_rate": "7 packets/s", "receive_window": "7 packets" });
     for milliseconds in [0, 1, 10, 20] {
         let granularity = Span::from_millis(milliseconds);
         // A window of seven in a round trip of a second: the rate stays, 2.1 packets in a round.
-        let mut dialogue = Dialogue::new(&tree, Span::from_millis(1000), granularity, |_, _| Way::Arrives);
+        let mut dialogue = Dialogue::new(&tree, Span::from_millis(1000), granularity, |_, _| {
+            Way::Arrives
+        });
         dialogue.run_until(1000.0);
         assert!(
             dialogue.left.len().abs_diff(7001) <= 1,
@@ -558,14 +581,17 @@ fn a_blackout_slows_it_down_and_it_recovers_within_five_rounds() {
         let rates = |from: f64, to: f64| {
             let within = |at: &Time| (from..to).contains(&at.as_seconds());
             let states = dialogue.states.iter().filter(move |(at, _)| within(at));
-            states.map(|(_, state)| state.rate / 1000.0).collect::<Vec<f64>>()
+            states
+                .map(|(_, state)| state.rate / 1000.0)
+                .collect::<Vec<f64>>()
         };
         let dark = rates(60.1, 91.0);
         assert!(dark.iter().all(|rate| *rate < before), "{before}: {dark:?}");
         assert!(dialogue.count(64.5, 90.0) <= 14, "one packet in 2 s");
         // Its ordinary rates, without the doubling at the start.
         let least = rates(10.0, 60.0).into_iter().fold(f64::INFINITY, f64::min);
-        // The first round that begins in the light does at 92 s, and after five of them it is 102 s.
+        // The first round that begins in the light does at 92 s, and after five of them it is 102
+        // s.
         let after = rates(90.1, 102.5);
         assert!(
             after.last().is_some_and(|rate| *rate >= least),
@@ -591,7 +617,8 @@ fn happening() -> impl Generate<Value = Happening> {
 }
 
 proptest! {
-    /// (v): whatever is lost, reordered, late or repeated on the way back, each packet is settled once, or unknown.
+    /// (v): whatever is lost, reordered, late or repeated on the way back, each packet is settled
+    /// once, or unknown.
     #[test]
     fn every_packet_is_counted_once(happenings in prop::collection::vec((0..700_u64, happening()), 1..300)) {
         let mut script = published();

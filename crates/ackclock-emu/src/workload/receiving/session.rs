@@ -1,4 +1,5 @@
-//! A UDP flow under rate control at its receiver: a session of the laboratory's transport, which it opens.
+//! A UDP flow under rate control at its receiver: a session of the laboratory's transport, which it
+//! opens.
 
 use super::Counting;
 use crate::workload::event_loop::Waiting;
@@ -93,7 +94,8 @@ impl SessionSink {
 
     /// Takes what has come, and answers each datagram as of its own moment.
     pub(super) fn handle_ready(&mut self, waiting: &Waiting) -> io::Result<()> {
-        let (receiver, payload, counting) = (&mut self.receiver, &mut self.payload, &mut self.counting);
+        let (receiver, payload, counting) =
+            (&mut self.receiver, &mut self.payload, &mut self.counting);
         self.port.receive(
             || waiting.now(),
             |port, _from, marked, datagram| {

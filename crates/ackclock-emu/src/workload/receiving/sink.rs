@@ -71,7 +71,8 @@ impl DatagramSink {
     pub(super) fn handle_ready(&mut self, waiting: &Waiting) -> io::Result<()> {
         for _ in 0..MOST_AT_ONCE {
             let mut begin = [0; STAMP_BYTES];
-            // With MSG_TRUNC the length is that of the datagram, however little of it is wanted (udp(7)).
+            // With MSG_TRUNC the length is that of the datagram, however little of it is wanted
+            // (udp(7)).
             match recv(&self.socket, &mut begin[..], RecvFlags::TRUNC) {
                 Ok((_, length)) => self.count(&begin[..length.min(STAMP_BYTES)], length, waiting),
                 Err(Errno::AGAIN) => return Ok(()),

@@ -135,8 +135,9 @@ impl Stream {
         }
     }
 
-    /// Renews what the kernel forgets by itself: quick ACKs after a few segments (tcp(7), TCP_QUICKACK), and the clamp of the window as often
-    /// as it finds another ratio of payload to memory in what arrives (tcp_measure_rcv_mss in net/ipv4/tcp_input.c).
+    /// Renews what the kernel forgets by itself: quick ACKs after a few segments (tcp(7),
+    /// TCP_QUICKACK), and the clamp of the window as often as it finds another ratio of payload to
+    /// memory in what arrives (tcp_measure_rcv_mss in net/ipv4/tcp_input.c).
     fn renew_settings(&self) {
         let StreamPhase::Open(socket) = &self.phase else {
             return;

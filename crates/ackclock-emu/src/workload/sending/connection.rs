@@ -53,7 +53,11 @@ impl Connection {
         schedule: Schedule,
     ) -> Result<Self, Refused> {
         let refused = |error: io::Error| {
-            socket_refused(flow.number, &format!("cannot send from {}", flow.sender), &error)
+            socket_refused(
+                flow.number,
+                &format!("cannot send from {}", flow.sender),
+                &error,
+            )
         };
         let socket = tcp_socket().map_err(refused)?;
         let bound = || -> io::Result<()> {
@@ -174,7 +178,11 @@ impl Connection {
                 self.waits_for = EventFlags::OUT | EventFlags::RDHUP;
                 context.waiting.add(socket, self.index, self.waits_for)
             }
-            Err(error) => self.fail(&format!("cannot connect to {}", self.receiver), error, context),
+            Err(error) => self.fail(
+                &format!("cannot connect to {}", self.receiver),
+                error,
+                context,
+            ),
         }
     }
 
@@ -190,7 +198,11 @@ impl Connection {
         let mut left = MOST_AT_ONCE;
         while left > 0 && self.offered.ready() > 0 {
             let ready = usize::try_from(self.offered.ready()).unwrap_or(usize::MAX);
-            match send(socket, &ZEROS[..ready.min(ZEROS.len())], SendFlags::NOSIGNAL) {
+            match send(
+                socket,
+                &ZEROS[..ready.min(ZEROS.len())],
+                SendFlags::NOSIGNAL,
+            ) {
                 Ok(taken) => {
                     self.offered.take(taken as u64);
                     left = left.saturating_sub(taken);
@@ -225,14 +237,17 @@ impl Connection {
         self.end(Ending::Failed(reason), context)
     }
 
-    /// Takes the last sample and closes. Unless all was received, the connection is reset: what was not sent is dropped and nothing is sent
-    /// again, as when the engine's sender stops. A close without that would go on sending the whole send buffer.
+    /// Takes the last sample and closes. Unless all was received, the connection is reset: what was
+    /// not sent is dropped and nothing is sent again, as when the engine's sender stops. A close
+    /// without that would go on sending the whole send buffer.
     pub(super) fn end(&mut self, ending: Ending, context: &mut Context<'_, '_>) -> io::Result<()> {
         if self.phase == ConnectionPhase::Ended {
             return Ok(());
         }
         if let Some(info) = self.read_info() {
-            context.samples.push(context.now, self.report.number, &info)?;
+            context
+                .samples
+                .push(context.now, self.report.number, &info)?;
             // The kernel counts the SYN, and the FIN when all else is acknowledged.
             let counted = info.acknowledged_bytes.map(|bytes| bytes.saturating_sub(1));
             self.report.acknowledged_bytes = counted.map(|bytes| bytes.min(self.offered.taken()));

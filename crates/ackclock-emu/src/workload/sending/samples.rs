@@ -47,7 +47,8 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// Reads one flow after the other, one a turn: a datagram that falls due meanwhile waits for one reading, not for all.
+/// Reads one flow after the other, one a turn: a datagram that falls due meanwhile waits for one
+/// reading, not for all.
 #[derive(Debug)]
 pub(super) struct Sampler {
     interval: Span,
@@ -61,7 +62,11 @@ impl Sampler {
     pub(super) fn new(interval_ns: u64) -> Self {
         Sampler {
             interval: Span::from_nanos(interval_ns),
-            due: if interval_ns == 0 { Time::NEVER } else { Time::ZERO },
+            due: if interval_ns == 0 {
+                Time::NEVER
+            } else {
+                Time::ZERO
+            },
             next_flow: 0,
             missed: 0,
         }
@@ -72,7 +77,12 @@ impl Sampler {
     }
 
     /// Reads the next flow if that is due, and says when to come again.
-    pub(super) fn poll(&mut self, now: Time, flows: &[Flow], samples: &mut Samples<'_>) -> io::Result<Time> {
+    pub(super) fn poll(
+        &mut self,
+        now: Time,
+        flows: &[Flow],
+        samples: &mut Samples<'_>,
+    ) -> io::Result<Time> {
         if now < self.due {
             return Ok(self.due);
         }

@@ -1,4 +1,5 @@
-//! A UDP flow under rate control at its sender: a session of the laboratory's transport, for which it waits.
+//! A UDP flow under rate control at its sender: a session of the laboratory's transport, for which
+//! it waits.
 
 use super::{Context, ZEROS};
 use crate::workload::event_loop::Waiting;
@@ -46,7 +47,11 @@ impl SessionSource {
         schedule: Schedule,
     ) -> Result<Self, Refused> {
         let refused = |error: io::Error| {
-            socket_refused(flow.number, &format!("cannot send from {}", flow.sender), &error)
+            socket_refused(
+                flow.number,
+                &format!("cannot send from {}", flow.sender),
+                &error,
+            )
         };
         let port = Port::bind(SocketAddr::V4(flow.sender), None).map_err(refused)?;
         let streams = Streams::new(plan.seed, plan.replicate);
@@ -80,7 +85,9 @@ impl SessionSource {
     }
 
     pub(super) fn watch(&self, waiting: &Waiting) -> io::Result<()> {
-        let Some(port) = &self.port else { return Ok(()) };
+        let Some(port) = &self.port else {
+            return Ok(());
+        };
         waiting.add(port, self.index, EventFlags::IN)
     }
     pub(super) const fn has_ended(&self) -> bool {
@@ -170,7 +177,8 @@ impl SessionSource {
         }
     }
 
-    /// Keeps some data ready in the session, as a socket's buffer would, of what the application has written.
+    /// Keeps some data ready in the session, as a socket's buffer would, of what the application
+    /// has written.
     fn hand_over(&mut self, now: Time) {
         if self.is_stopped {
             return;

@@ -15,7 +15,8 @@ use std::os::fd::OwnedFd;
 
 /// The longest payload of a datagram: what IPv4 can say without its header and that of UDP.
 const LONGEST: usize = 65_535 - 28;
-/// Datagrams sent in one turn at most, so that a flow that is behind does not keep the others waiting.
+/// Datagrams sent in one turn at most, so that a flow that is behind does not keep the others
+/// waiting.
 const MOST_AT_ONCE: usize = 64;
 
 /// Sends datagrams, numbered and stamped.
@@ -116,7 +117,8 @@ impl DatagramSource {
         let instant_ns = monotonic_ns();
         let begin = stamp(number, instant_ns);
         self.payload[..begin.len()].copy_from_slice(&begin);
-        // A socket whose buffer is full says so at once: a datagram that waited would be another traffic.
+        // A socket whose buffer is full says so at once: a datagram that waited would be another
+        // traffic.
         match send(socket, &self.payload[..length], SendFlags::NOSIGNAL) {
             Ok(_) => {
                 self.datagrams.sent += 1;

@@ -143,8 +143,8 @@ impl OpenSession {
         source: &Source,
     ) -> Self {
         let payload = (settings.datagrams.mss.0 as usize).clamp(1, wire::LONGEST_PAYLOAD);
-        let most =
-            crate::session::most_to(peer, settings.most).min(BitRate::from_bit_per_s(start.most_bit_per_s));
+        let most = crate::session::most_to(peer, settings.most)
+            .min(BitRate::from_bit_per_s(start.most_bit_per_s));
         let mut datagrams = datagram_sender(payload, most, settings, control);
         datagrams.open(now);
         let (write, is_all) = source.opening();
@@ -185,8 +185,12 @@ impl OpenSession {
         self.closing.ending
     }
 
-    /// START, again: because the first answer was lost, or from an address that may be the receiver's new one.
-    #[expect(clippy::too_many_arguments, reason = "all of it is what the sender knows")]
+    /// START, again: because the first answer was lost, or from an address that may be the
+    /// receiver's new one.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "all of it is what the sender knows"
+    )]
     pub fn handle_start(
         &mut self,
         now: Time,
@@ -200,7 +204,8 @@ impl OpenSession {
         if start.client != self.client || !self.numbers.others.take(envelope.number) {
             ignored.replayed += 1;
         } else if from == self.peer {
-        } else if cookies.is_met(now, from, start) && from.ip().is_loopback() == self.peer.ip().is_loopback()
+        } else if cookies.is_met(now, from, start)
+            && from.ip().is_loopback() == self.peer.ip().is_loopback()
         {
             // Not from this host to another: the cap may be another one.
             self.peer = from;
@@ -310,13 +315,18 @@ impl OpenSession {
             return true;
         }
         if self.datagrams.is_finished() {
-            self.begin_stop(now, StopReason::Finished, Ending::Finished { confirmed: false });
+            self.begin_stop(
+                now,
+                StopReason::Finished,
+                Ending::Finished { confirmed: false },
+            );
         }
         self.poll_stop(now, output)
     }
 
-    /// The next packet that is due. What should have left a while ago, while the system let somebody else run, is told to the control as
-    /// of when it should have left, so that the rate is kept; what should have left longer ago has lost its turn.
+    /// The next packet that is due. What should have left a while ago, while the system let
+    /// somebody else run, is told to the control as of when it should have left, so that the rate
+    /// is kept; what should have left longer ago has lost its turn.
     fn poll_datagram(&mut self, now: Time) -> Option<Datagram> {
         let earliest = Time::from_nanos(now.as_nanos().saturating_sub(self.catch_up.as_nanos()));
         loop {
@@ -351,7 +361,13 @@ impl OpenSession {
             payload: source.next(length),
         });
         let begin = output.len();
-        wire::write(&data, self.connection, datagram.sequence, &self.keys.data, output);
+        wire::write(
+            &data,
+            self.connection,
+            datagram.sequence,
+            &self.keys.data,
+            output,
+        );
         self.log.push(now, nonce, length as u32);
         source.advance(length);
         self.departures.add(now, output.len() - begin);
@@ -366,7 +382,9 @@ impl OpenSession {
     fn push_due(&self, source: &Source) -> Time {
         let waits = source.waiting().is_some_and(|bytes| bytes < self.payload);
         match self.idle {
-            Idle::Since(since) if waits => (since + PUSH_AFTER).min(self.departures.last + KEEP_ALIVE),
+            Idle::Since(since) if waits => {
+                (since + PUSH_AFTER).min(self.departures.last + KEEP_ALIVE)
+            }
             Idle::Empty if waits => self.departures.last + KEEP_ALIVE,
             _ => Time::NEVER,
         }

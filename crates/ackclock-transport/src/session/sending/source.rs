@@ -30,7 +30,10 @@ impl Source {
         match self {
             Source::Synthetic(None) => (Write::Unlimited, false),
             Source::Synthetic(Some(bytes)) => (Write::Bytes(*bytes), true),
-            Source::Written(written) => (Write::Bytes(Bytes(written.waiting() as u64)), written.is_closed),
+            Source::Written(written) => (
+                Write::Bytes(Bytes(written.waiting() as u64)),
+                written.is_closed,
+            ),
         }
     }
 

@@ -1,5 +1,6 @@
-//! What others may send: it moves nothing. Each attack is run beside the same session without it, and the two must not differ in what the sender
-//! sends, at which moments, to whom; but for answers that are a cookie.
+//! What others may send: it moves nothing. Each attack is run beside the same session without it,
+//! and the two must not differ in what the sender sends, at which moments, to whom; but for answers
+//! that are a cookie.
 
 use super::path::{CLIENT, Passed, Path, SECRET, To, address, controls, key, sender_address};
 use crate::keys::{SharedKey, TagKey};
@@ -29,14 +30,16 @@ fn undisturbed(name: &str) -> Vec<Passed> {
     path.passed
 }
 
-/// Runs a session in which `attack` puts datagrams on the path before each tenth of a second, and demands that nothing but cookies to strangers comes of it.
+/// Runs a session in which `attack` puts datagrams on the path before each tenth of a second, and
+/// demands that nothing but cookies to strangers comes of it.
 fn changes_nothing(name: &str, mut attack: impl FnMut(&mut Path)) -> Path {
     let mut path = session(name);
     while path.now < END {
         attack(&mut path);
         path.run_for(0.1);
     }
-    let to_strangers = |passed: &&Passed| passed.from_sender && passed.other != path.receiver_address;
+    let to_strangers =
+        |passed: &&Passed| passed.from_sender && passed.other != path.receiver_address;
     for answer in path.passed.iter().filter(to_strangers) {
         assert_eq!(
             answer.bytes[3],
@@ -44,7 +47,8 @@ fn changes_nothing(name: &str, mut attack: impl FnMut(&mut Path)) -> Path {
             "strangers get nothing but cookies"
         );
     }
-    // A HELLO that is repeated is answered again, as if it had been lost: with a cookie of which nobody takes notice.
+    // A HELLO that is repeated is answered again, as if it had been lost: with a cookie of which
+    // nobody takes notice.
     let is_cookie = |passed: &&Passed| passed.from_sender && passed.bytes[3] == Kind::Cookie as u8;
     let relevant = |passed: &&Passed| !to_strangers(passed) && !is_cookie(passed);
     let between: Vec<&Passed> = path.passed.iter().filter(relevant).collect();
@@ -91,7 +95,8 @@ fn the_same_session_is_the_same() {
 fn spoofed_datagrams_change_nothing() {
     for name in controls() {
         let path = changes_nothing(name, |path| {
-            // Feedback, the end, a refusal, data: with the right connection and a number to come, and without the key.
+            // Feedback, the end, a refusal, data: with the right connection and a number to come,
+            // and without the key.
             let forger = TagKey::new(&[9; 32]);
             let connection = Envelope::open(&feedback(path)).unwrap().connection;
             let genuine = [
@@ -112,9 +117,18 @@ fn spoofed_datagrams_change_nothing() {
                 reason: wire::StopReason::Asked,
                 packets: 0,
             };
-            for message in [Message::Stop(stop), Message::Error(wire::ErrorCode::Silence)] {
+            for message in [
+                Message::Stop(stop),
+                Message::Error(wire::ErrorCode::Silence),
+            ] {
                 let mut bytes = Vec::new();
-                wire::write(&message, connection, FIRST_OF_OTHERS + 77, &forger, &mut bytes);
+                wire::write(
+                    &message,
+                    connection,
+                    FIRST_OF_OTHERS + 77,
+                    &forger,
+                    &mut bytes,
+                );
                 put_everywhere(path, &bytes);
             }
         });
@@ -136,7 +150,8 @@ fn replayed_datagrams_change_nothing() {
     for name in controls() {
         let mut seen = 0;
         let path = changes_nothing(name, |path| {
-            // All that has passed since the last time, in both directions and back again; and from the very beginning.
+            // All that has passed since the last time, in both directions and back again; and from
+            // the very beginning.
             let again: Vec<Vec<u8>> = path.passed[seen..]
                 .iter()
                 .map(|passed| passed.bytes.clone())
@@ -144,7 +159,8 @@ fn replayed_datagrams_change_nothing() {
             seen = path.passed.len();
             let first = path.passed[..6].iter().map(|passed| passed.bytes.clone());
             for bytes in first.chain(again).collect::<Vec<_>>() {
-                // What is under way may arrive before the genuine one does: from the same address that is the same.
+                // What is under way may arrive before the genuine one does: from the same address
+                // that is the same.
                 path.put(
                     path.now + Span::from_millis(40),
                     To::Sender(path.receiver_address),
@@ -204,7 +220,11 @@ fn cut_long_and_bent_datagrams_change_nothing() {
 fn another_version_changes_nothing_and_is_answered_to_friends_alone() {
     for name in controls() {
         changes_nothing(name, |path| {
-            for bytes in [feedback(path), last(path, Kind::Hello), last(path, Kind::Start)] {
+            for bytes in [
+                feedback(path),
+                last(path, Kind::Hello),
+                last(path, Kind::Start),
+            ] {
                 let mut bytes = bytes.clone();
                 bytes[2] = 2;
                 put_everywhere(path, &bytes);
@@ -222,10 +242,14 @@ fn another_version_changes_nothing_and_is_answered_to_friends_alone() {
     bytes[end..].copy_from_slice(&tag);
     let from = path.receiver_address;
     let mut answer = Vec::new();
-    path.sender.handle_datagram(path.now, from, &bytes, &mut answer);
+    path.sender
+        .handle_datagram(path.now, from, &bytes, &mut answer);
     let envelope = Envelope::open(&answer).unwrap();
     assert!(envelope.is_sealed_with(&keys.data));
-    assert_eq!(envelope.message(), Ok(Message::Error(wire::ErrorCode::Version)));
+    assert_eq!(
+        envelope.message(),
+        Ok(Message::Error(wire::ErrorCode::Version))
+    );
     let mut hello = last(&path, Kind::Hello);
     hello[2] = 2;
     let end = hello.len() - TAG;
@@ -246,7 +270,8 @@ pub(super) fn keys_of(path: &Path) -> crate::keys::SessionKeys {
     key().session(&start.client, &start.server)
 }
 
-/// Somebody with the key says HELLO from everywhere: what he gets is shorter than what he sends, and nothing is remembered of it.
+/// Somebody with the key says HELLO from everywhere: what he gets is shorter than what he sends,
+/// and nothing is remembered of it.
 #[test]
 fn a_flood_of_hellos_changes_nothing() {
     for name in controls() {
@@ -296,7 +321,11 @@ fn nothing_is_sent_to_who_has_not_shown_his_address() {
         &start,
         &mut answer,
     );
-    assert_eq!((answer.len(), other.sender.ignored().foreign), (0, 2), "too late");
+    assert_eq!(
+        (answer.len(), other.sender.ignored().foreign),
+        (0, 2),
+        "too late"
+    );
     assert!(other.sender.report().is_none());
     // The very same is good at its time and place.
     other.sender.handle_datagram(
@@ -335,7 +364,10 @@ fn a_new_address_is_believed_after_a_cookie() {
         assert_eq!(path.endings(), (None, None), "{name}");
         let kinds = to_new(&path);
         assert_eq!(kinds[0], Kind::Cookie as u8, "{name}");
-        assert!(kinds.contains(&(Kind::Data as u8)), "{name}: data goes there now");
+        assert!(
+            kinds.contains(&(Kind::Data as u8)),
+            "{name}: data goes there now"
+        );
         assert_eq!(path.sender.report().unwrap().peer, new);
         // Somebody who only repeats what he saw does not get the data.
         let seen: Vec<Vec<u8>> = path
@@ -441,6 +473,11 @@ fn the_secret_is_of_one_process() {
     assert!(!other.accepts(path.now, path.receiver_address, envelope.connection, &start));
     let own = crate::cookie::Cookies::new(&TagKey::new(&SECRET).digest(&[b"cookies"]));
     assert!(own.accepts(path.now, path.receiver_address, envelope.connection, &start));
-    assert!(!own.accepts(path.now, path.receiver_address, envelope.connection ^ 2, &start));
+    assert!(!own.accepts(
+        path.now,
+        path.receiver_address,
+        envelope.connection ^ 2,
+        &start
+    ));
     assert!(SharedKey::new(b"short").is_err() && sender_address().port() == 7000);
 }

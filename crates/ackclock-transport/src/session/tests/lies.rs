@@ -87,7 +87,11 @@ fn who_acknowledges_what_has_not_arrived_is_found_out() {
             path.run_for(1.0);
             assert_eq!(path.data().len(), sent, "{name}: nothing more is sent");
             let told = Some(Ending::Refused(wire::ErrorCode::Dishonest));
-            assert_eq!(path.receiver.ending(), told, "{name}: and the receiver knows why");
+            assert_eq!(
+                path.receiver.ending(),
+                told,
+                "{name}: and the receiver knows why"
+            );
         }
     }
 }
@@ -97,7 +101,10 @@ fn the_senders_own_record_counts_not_the_echo() {
     for name in controls() {
         let honest = acknowledge(name, |_| {});
         let lied = acknowledge(name, |ack| ack.echo_us = ack.echo_us.wrapping_add(40_000));
-        let (honest, lied) = (honest.sender.report().unwrap(), lied.sender.report().unwrap());
+        let (honest, lied) = (
+            honest.sender.report().unwrap(),
+            lied.sender.report().unwrap(),
+        );
         assert_eq!(lied.wrong_echoes, 1, "{name}");
         assert_eq!(shown(&lied.state), shown(&honest.state), "{name}");
     }
@@ -109,7 +116,10 @@ fn a_time_held_longer_than_there_was_is_none() {
         let honest = acknowledge(name, |ack| ack.held_us = 0);
         let lied = acknowledge(name, |ack| ack.held_us = u32::MAX);
         assert_eq!(lied.sender.report().unwrap().unusable_rtts, 1, "{name}");
-        let (honest, lied) = (honest.sender.report().unwrap(), lied.sender.report().unwrap());
+        let (honest, lied) = (
+            honest.sender.report().unwrap(),
+            lied.sender.report().unwrap(),
+        );
         assert_eq!(shown(&lied.state), shown(&honest.state), "{name}");
     }
 }
@@ -130,7 +140,8 @@ fn nobody_receives_faster_than_is_sent() {
         say(&mut path, &Message::Report(greedy));
         let told = path.sender.report().unwrap();
         assert_eq!((told.clamped, path.sender.ending()), (1, None), "{name}");
-        // TFRC doubles at most what was received, and that is at most what was sent in all that time.
+        // TFRC doubles at most what was received, and that is at most what was sent in all that
+        // time.
         assert!(
             told.state.rate <= 2.0 * sent as f64 / 0.04,
             "{name}: {}",
@@ -148,7 +159,8 @@ fn what_is_delivered_is_no_more_than_what_was_sent() {
     }
 }
 
-/// A receiver remembers what has arrived for as long as a round trip or two, and answers once in one.
+/// A receiver remembers what has arrived for as long as a round trip or two, and answers once in
+/// one.
 #[test]
 fn a_round_trip_time_that_cannot_be_is_none() {
     let mut path = session("tfrc");
@@ -156,7 +168,12 @@ fn a_round_trip_time_that_cannot_be_is_none() {
     path.run_for(1.0);
     let connection = connection(&path);
     let (data, next) = (keys_of(&path).data, path.data().len() as u64);
-    let answered = |path: &Path| path.passed.iter().filter(|passed| !passed.from_sender).count();
+    let answered = |path: &Path| {
+        path.passed
+            .iter()
+            .filter(|passed| !passed.from_sender)
+            .count()
+    };
     for number in next..next + 5 {
         let message = Message::Data(wire::Data {
             sent_us: 0,

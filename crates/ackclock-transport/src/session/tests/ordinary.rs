@@ -106,13 +106,19 @@ fn either_side_stops_the_other() {
         path.run_for(3.0);
         path.sender.stop(path.now);
         path.run_for(1.0);
-        assert_eq!(path.endings(), (Some(Ending::Stopped), Some(Ending::PeerStopped)));
+        assert_eq!(
+            path.endings(),
+            (Some(Ending::Stopped), Some(Ending::PeerStopped))
+        );
         let mut path = Path::new(name, Source::Synthetic(None));
         path.run_for(3.0);
         path.receiver.stop(path.now);
         let sent = path.data().len();
         path.run_for(1.0);
-        assert_eq!(path.endings(), (Some(Ending::PeerStopped), Some(Ending::Stopped)));
+        assert_eq!(
+            path.endings(),
+            (Some(Ending::PeerStopped), Some(Ending::Stopped))
+        );
         assert!(
             path.data().last().unwrap().0 <= Time::from_seconds(3.02),
             "{sent}"
@@ -171,7 +177,10 @@ fn who_finds_nobody_says_so() {
     path.run_for(11.0);
     assert_eq!(path.receiver.ending(), Some(Ending::NoAnswer));
     assert!(path.passed.iter().all(|passed| !passed.from_sender));
-    assert_eq!(path.sender.ignored().unauthenticated, path.passed.len() as u64);
+    assert_eq!(
+        path.sender.ignored().unauthenticated,
+        path.passed.len() as u64
+    );
 }
 
 #[test]
@@ -181,13 +190,22 @@ fn a_second_receiver_is_refused_and_so_is_a_control_not_offered() {
     path.receiver = Path::receiver(path.now, "rap", key());
     path.receiver_address = super::path::address(7002);
     path.run_for(3.0);
-    assert_eq!(path.receiver.ending(), Some(Ending::Refused(ErrorCode::Busy)));
-    assert_eq!(path.sender.report().unwrap().peer, super::path::address(7001));
+    assert_eq!(
+        path.receiver.ending(),
+        Some(Ending::Refused(ErrorCode::Busy))
+    );
+    assert_eq!(
+        path.sender.report().unwrap().peer,
+        super::path::address(7001)
+    );
     for other in controls().filter(|name| *name != "rap") {
         let mut path = Path::new("rap", Source::Synthetic(None));
         path.receiver = Path::receiver(path.now, other, key());
         path.run_for(3.0);
-        assert_eq!(path.endings(), (None, Some(Ending::Refused(ErrorCode::Control))));
+        assert_eq!(
+            path.endings(),
+            (None, Some(Ending::Refused(ErrorCode::Control)))
+        );
     }
 }
 
@@ -214,7 +232,8 @@ fn no_rate_is_above_the_cap() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
-    /// Whatever a path does, each byte arrives at most once, the sender's count and the receiver's fit, and both sides come to an end.
+    /// Whatever a path does, each byte arrives at most once, the sender's count and the receiver's
+    /// fit, and both sides come to an end.
     #[test]
     fn whatever_the_path_does_sessions_end(
         loss in 0.0..0.4_f64, duplication in 0.0..0.3_f64, jitter in 0_u64..200, delay in 0_u64..500, length in 0_usize..40 * FULL,

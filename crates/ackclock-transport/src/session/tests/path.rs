@@ -161,7 +161,11 @@ impl Path {
         for _ in 0..copies {
             let late = self.chance.uniform_span(self.weather.jitter);
             if is_for_us {
-                self.put(self.now + self.weather.delay + late, to.clone(), bytes.clone());
+                self.put(
+                    self.now + self.weather.delay + late,
+                    to.clone(),
+                    bytes.clone(),
+                );
             }
         }
     }
@@ -194,7 +198,11 @@ impl Path {
         } else {
             Time::NEVER
         };
-        let arrival = self.under_way.keys().next().map_or(Time::NEVER, |(at, _)| *at);
+        let arrival = self
+            .under_way
+            .keys()
+            .next()
+            .map_or(Time::NEVER, |(at, _)| *at);
         sender.min(receiver).min(arrival)
     }
 
@@ -226,7 +234,8 @@ impl Path {
                     .handle_datagram(self.now, bytes, false, &mut self.delivered);
             }
             To::Sender(from) if self.sender_lives => {
-                self.sender.handle_datagram(self.now, from, bytes, &mut answer);
+                self.sender
+                    .handle_datagram(self.now, from, bytes, &mut answer);
                 if !answer.is_empty() {
                     assert!(
                         answer.len() <= bytes.len(),

@@ -1,4 +1,5 @@
-//! Real timers are late. The rate is kept all the same, and bursts are no larger than the lateness explains.
+//! Real timers are late. The rate is kept all the same, and bursts are no larger than the lateness
+//! explains.
 
 use super::path::{Path, address, key};
 use crate::bursts::Bursts;
@@ -12,7 +13,8 @@ use serde_json::json;
 
 const CATCH_UP: Span = Span::from_millis(10);
 
-/// A sender with a session, that has the rate of its cap for a long time: nobody answers, which is noticed later.
+/// A sender with a session, that has the rate of its cap for a long time: nobody answers, which is
+/// noticed later.
 fn opened(most: BitRate, tick: Span) -> Sender {
     let settings = SenderSettings {
         key: key(),
@@ -48,7 +50,8 @@ fn opened(most: BitRate, tick: Span) -> Sender {
     sender
 }
 
-/// What leaves within nine seconds, before the silence is noticed, from a program that is woken as late as `late` says.
+/// What leaves within nine seconds, before the silence is noticed, from a program that is woken as
+/// late as `late` says.
 fn leaving(sender: &mut Sender, mut late: impl FnMut() -> Span) -> (u64, Bursts) {
     let mut output = Vec::new();
     let mut now = Time::ZERO;
@@ -126,8 +129,9 @@ fn a_long_pause_is_not_made_up_for() {
     assert!(sender.report().unwrap().statistics.sent_bytes == Bytes(sent * 1000));
 }
 
-/// TFRC lets no more than a round trip's worth leave together (RFC 5348 section 4.6): on a path much shorter than a tick, that would be a packet
-/// or a few per tick, and less and less, since twice what arrives is all that it allows.
+/// TFRC lets no more than a round trip's worth leave together (RFC 5348 section 4.6): on a path
+/// much shorter than a tick, that would be a packet or a few per tick, and less and less, since
+/// twice what arrives is all that it allows.
 #[test]
 fn a_tick_longer_than_the_round_trip_neither_slows_down_nor_makes_bursts() {
     for micros in [50, 100, 200, 700] {

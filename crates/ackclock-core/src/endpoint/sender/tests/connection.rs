@@ -32,7 +32,8 @@ fn the_handshake_opens_the_connection_and_is_the_first_sample() {
     d.sender.handle_acknowledgement(d.now, &syn_ack);
     assert_eq!(d.send(), NONE);
 
-    // The SYN is lost twice: back-off, no sample, a window of one segment, a timeout of three seconds.
+    // The SYN is lost twice: back-off, no sample, a window of one segment, a timeout of three
+    // seconds.
     let mut d = Dialogue::with(parameters, 10, None, false);
     d.sender.write(Write::Unlimited);
     d.send();

@@ -21,7 +21,10 @@ fn an_ecn_echo_reduces_once_per_window_and_is_answered() {
     for cumulative in 2..=9 {
         d.tell(cumulative, &[], true);
     }
-    assert_eq!((d.sender.statistics().ecn_reactions, d.last_base()), (1, 10));
+    assert_eq!(
+        (d.sender.statistics().ecn_reactions, d.last_base()),
+        (1, 10)
+    );
     let answered: Vec<u64> = d
         .segments
         .iter()

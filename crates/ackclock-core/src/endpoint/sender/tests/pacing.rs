@@ -18,7 +18,10 @@ fn pacing_spreads_segments_at_the_controls_rate() {
         }
     }
     // The window is full: only the retransmission timer is left.
-    assert_eq!(d.sender.poll_timeout(), Time::ZERO + Span::from_millis(1000));
+    assert_eq!(
+        d.sender.poll_timeout(),
+        Time::ZERO + Span::from_millis(1000)
+    );
 }
 
 #[test]
@@ -61,14 +64,16 @@ fn jitter_delays_within_its_bound_and_keeps_order() {
             d.sender.handle_timeout(d.now);
         }
     }
-    assert!(d.segments.is_sorted_by_key(|s| s.sequence) && d.segments.is_sorted_by_key(|s| s.stamp));
+    assert!(
+        d.segments.is_sorted_by_key(|s| s.sequence) && d.segments.is_sorted_by_key(|s| s.stamp)
+    );
     assert!(d.segments[0].stamp > Time::ZERO);
     assert!(d.segments[49].stamp <= Time::ZERO + most);
     assert_eq!(d.sender.statistics().timeouts, 0);
 }
 
-/// Whichever window is the smaller one, no time is drawn for segments that it keeps back: behind a receive window the congestion window
-/// grows without end, and so would the work.
+/// Whichever window is the smaller one, no time is drawn for segments that it keeps back: behind a
+/// receive window the congestion window grows without end, and so would the work.
 #[test]
 fn jitter_does_not_ask_which_window_keeps_segments_back() {
     let sent = |cwnd| {
@@ -87,7 +92,10 @@ fn jitter_does_not_ask_which_window_keeps_segments_back() {
             }
             d.wait(10).ack(4 * round as u64);
         }
-        d.segments.iter().map(|segment| segment.stamp).collect::<Vec<_>>()
+        d.segments
+            .iter()
+            .map(|segment| segment.stamp)
+            .collect::<Vec<_>>()
     };
     assert_eq!(sent(1000), sent(4));
 }

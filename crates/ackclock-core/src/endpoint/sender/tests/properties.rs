@@ -67,7 +67,8 @@ fn steps() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Sends all that may leave, and checks that sequences are covered once and that the sender knows when to be called.
+/// Sends all that may leave, and checks that sequences are covered once and that the sender knows
+/// when to be called.
 fn send_and_check(d: &mut Dialogue, next: &mut u64) {
     let sent = d.send();
     for sequence in sent {
@@ -76,7 +77,10 @@ fn send_and_check(d: &mut Dialogue, next: &mut u64) {
     }
     assert_eq!(*next, d.sender.highest);
     assert!(d.cwnd() >= 1);
-    assert!(d.sender.poll_timeout() > d.now, "a wake-up call in the past");
+    assert!(
+        d.sender.poll_timeout() > d.now,
+        "a wake-up call in the past"
+    );
     let waiting = d.sender.scoreboard.first() < d.sender.highest;
     assert!(
         !waiting || !d.sender.poll_timeout().is_never(),
@@ -153,7 +157,8 @@ proptest! {
     }
 }
 
-/// Sender and receiver over `delay` each way that loses data and ACKs, in order. Returns what arrived.
+/// Sender and receiver over `delay` each way that loses data and ACKs, in order. Returns what
+/// arrived.
 fn closed_loop(parameters: TcpParameters, bytes: u64, loss: f64, seed: u64, delay: Span) -> u64 {
     let mut draws = Streams::new(seed, 0).stream("loss");
     let mut d = Dialogue::with(parameters, 4, None, false);
@@ -225,7 +230,8 @@ fn segments_of_one_byte_over_no_distance_arrive() {
     }
 }
 
-/// An ACK without blocks goes through a copy of the code of its own: it must lead to where the other one does.
+/// An ACK without blocks goes through a copy of the code of its own: it must lead to where the
+/// other one does.
 #[test]
 fn no_blocks_and_an_empty_list_of_them_are_the_same() {
     for recovery in RECOVERIES {
@@ -234,13 +240,19 @@ fn no_blocks_and_an_empty_list_of_them_are_the_same() {
                 rtt_sampling,
                 ..plain(recovery)
             };
-            let mut dialogues = [Dialogue::bulk(parameters, 20), Dialogue::bulk(parameters, 20)];
+            let mut dialogues = [
+                Dialogue::bulk(parameters, 20),
+                Dialogue::bulk(parameters, 20),
+            ];
             // In order, a loss and its recovery, a jump, and after the eleventh a timeout.
             for (n, cumulative) in [1, 2, 4, 4, 4, 4, 4, 6, 9, 20, 21, 22, 23, 30]
                 .into_iter()
                 .enumerate()
             {
-                for (dialogue, sacks) in dialogues.iter_mut().zip([None, Some(&SackBlocks::default())]) {
+                for (dialogue, sacks) in dialogues
+                    .iter_mut()
+                    .zip([None, Some(&SackBlocks::default())])
+                {
                     let ack = Acknowledgement {
                         kind: AcknowledgementKind::Ack,
                         cumulative,

@@ -4,7 +4,8 @@ use super::*;
 use crate::congestion::{AckKind, RecoveryPhase};
 use crate::endpoint::parameters::{AvoidMultipleFastRetransmits, PartialAck, SsthreshFrom};
 
-/// Segment 0 is missing, those up to `end` are there: what a receiver answers that knows SACK, or one that does not.
+/// Segment 0 is missing, those up to `end` are there: what a receiver answers that knows SACK, or
+/// one that does not.
 fn duplicate(d: &mut Dialogue, recovery: LossRecovery, end: u64) {
     match recovery {
         LossRecovery::Sack => d.sack(0, &[(1, end)]),
@@ -33,7 +34,10 @@ fn three_duplicates_resend_the_first_segment() {
         assert_eq!(d.cwnd(), 5);
         assert_eq!(
             d.events(),
-            [SenderEventKind::FastRetransmit, SenderEventKind::RecoveryEnd]
+            [
+                SenderEventKind::FastRetransmit,
+                SenderEventKind::RecoveryEnd
+            ]
         );
     }
 }
@@ -58,13 +62,19 @@ fn tahoe_starts_again_from_one_segment() {
     d.wait(100);
     assert_eq!(d.duplicates(3, 0), [0]);
     assert_eq!(d.cwnd(), 1);
-    assert_eq!(d.log.lock().unwrap().congestions[0].kind, CongestionKind::Timeout);
+    assert_eq!(
+        d.log.lock().unwrap().congestions[0].kind,
+        CongestionKind::Timeout
+    );
     assert_eq!(d.duplicates(6, 0), NONE);
     // All the rest had arrived: new data in slow start.
     assert_eq!(d.wait(100).ack(10), [10, 11]);
     assert_eq!(
         d.events(),
-        [SenderEventKind::FastRetransmit, SenderEventKind::RecoveryEnd]
+        [
+            SenderEventKind::FastRetransmit,
+            SenderEventKind::RecoveryEnd
+        ]
     );
 }
 
@@ -129,7 +139,10 @@ fn newreno_resends_one_hole_per_partial_ack() {
 
 #[test]
 fn the_impatient_timer_runs_on_through_partial_acks_and_the_steady_one_does_not() {
-    for (partial_ack, late) in [(PartialAck::Impatient, false), (PartialAck::SlowButSteady, true)] {
+    for (partial_ack, late) in [
+        (PartialAck::Impatient, false),
+        (PartialAck::SlowButSteady, true),
+    ] {
         let parameters = TcpParameters {
             partial_ack,
             ..plain(LossRecovery::Newreno)
@@ -330,7 +343,8 @@ fn a_timeout_in_a_recovery_starts_from_the_window_in_use() {
     for recovery in [LossRecovery::Newreno, LossRecovery::Sack] {
         let mut d = Dialogue::bulk(plain(recovery), 10);
         d.wait(100);
-        // The retransmission of segment 0 is lost, too; what is sent meanwhile arrives and piles up behind the hole.
+        // The retransmission of segment 0 is lost, too; what is sent meanwhile arrives and piles up
+        // behind the hole.
         let mut end = 2;
         for _ in 0..20 {
             duplicate(&mut d, recovery, end);

@@ -19,7 +19,10 @@ fn karn_takes_no_sample_of_a_segment_sent_twice() {
 
 #[test]
 fn one_segment_per_round_trip_is_timed_or_all_are() {
-    for (rtt_sampling, samples) in [(RttSampling::EveryAck, 8), (RttSampling::OncePerRoundTrip, 2)] {
+    for (rtt_sampling, samples) in [
+        (RttSampling::EveryAck, 8),
+        (RttSampling::OncePerRoundTrip, 2),
+    ] {
         let parameters = TcpParameters {
             rtt_sampling,
             ..plain(LossRecovery::Newreno)
@@ -68,8 +71,8 @@ fn timestamps_measure_retransmissions_too() {
 
 #[test]
 fn the_back_off_lasts_until_a_segment_sent_once_is_acknowledged() {
-    // Karn, RFC 6298 section 5.7 and section 3: however the round trip is measured, only a segment that was never retransmitted
-    // gives a sample, and only a sample ends the back-off.
+    // Karn, RFC 6298 section 5.7 and section 3: however the round trip is measured, only a segment
+    // that was never retransmitted gives a sample, and only a sample ends the back-off.
     let (plain_rto, doubled) = (Span::from_millis(1000), Span::from_millis(2000));
     for rtt_sampling in [RttSampling::EveryAck, RttSampling::OncePerRoundTrip] {
         let parameters = TcpParameters {
@@ -99,8 +102,8 @@ fn once_per_round_trip_the_first_new_segment_after_a_retransmission_is_timed() {
         ..plain(LossRecovery::Newreno)
     };
     let mut d = Dialogue::bulk(parameters, 8);
-    // 0 is lost and sent again; what was being timed is given up, and the next new segment is timed at once: it need not wait
-    // for the ACK of what was given up.
+    // 0 is lost and sent again; what was being timed is given up, and the next new segment is timed
+    // at once: it need not wait for the ACK of what was given up.
     d.wait(100).duplicates(7, 0);
     let next = d.segments.last().unwrap().sequence;
     assert!(next >= 8, "new data in recovery");

@@ -43,7 +43,8 @@ fn duplicates_of_go_back_n_mean_nothing_to_the_careful() {
 
 #[test]
 fn go_back_n_with_sack_leaves_what_is_lost_again_to_the_timer() {
-    // As if new: the scoreboard begins empty, and blocks that come meanwhile neither make room in the window nor name a hole.
+    // As if new: the scoreboard begins empty, and blocks that come meanwhile neither make room in
+    // the window nor name a hole.
     let mut d = Dialogue::bulk(plain(LossRecovery::Sack), 8);
     assert_eq!(d.timeout(), [0]);
     assert_eq!(d.wait(100).ack(1), [1, 2]);
@@ -100,7 +101,14 @@ fn a_repeated_timeout_keeps_or_reduces_the_threshold() {
         let mut d = Dialogue::bulk(parameters, 10);
         d.timeout();
         d.timeout();
-        let kinds: Vec<_> = d.log.lock().unwrap().congestions.iter().map(|c| c.kind).collect();
+        let kinds: Vec<_> = d
+            .log
+            .lock()
+            .unwrap()
+            .congestions
+            .iter()
+            .map(|c| c.kind)
+            .collect();
         assert_eq!(kinds, [CongestionKind::Timeout, kind]);
         // Another segment: not repeated.
         d.wait(100).ack(1);

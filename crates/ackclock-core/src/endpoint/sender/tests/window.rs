@@ -62,7 +62,8 @@ fn an_ack_counts_by_the_rule() {
     for (byte_counting, plain_credit, loss_credit) in [
         (ByteCounting::PerAck, MSS, MSS),
         (ByteCounting::AbcL2, 2 * MSS, MSS),
-        // Of the four acknowledged after the timeout just one had been resent; Linux counts them all.
+        // Of the four acknowledged after the timeout just one had been resent; Linux counts them
+        // all.
         (ByteCounting::All, 3 * MSS, 4 * MSS),
     ] {
         let parameters = TcpParameters {

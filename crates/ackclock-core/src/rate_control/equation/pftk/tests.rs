@@ -15,14 +15,20 @@ fn close(ours: f64, exact: f64) {
     );
 }
 
-/// Evaluated from the printed formulas with 60 decimal digits (Python's `decimal`), without the rearrangements here: full and approximate for b = 2,
-/// full and square root for b = 1; R = 0.1 s, T0 = 0.4 s, Wm = 64.
+/// Evaluated from the printed formulas with 60 decimal digits (Python's `decimal`), without the
+/// rearrangements here: full and approximate for b = 2, full and square root for b = 1; R = 0.1 s,
+/// T0 = 0.4 s, Wm = 64.
 #[test]
 fn the_equation_has_the_values_of_an_exact_evaluation() {
     for (p, [full_2, approximate_2, full_1, square_root_1]) in [
         (
             0.0001,
-            [576.9314272162299, 640.0, 604.664576960727, 1224.744871391589],
+            [
+                576.9314272162299,
+                640.0,
+                604.664576960727,
+                1224.744871391589,
+            ],
         ),
         (
             0.001,
@@ -142,7 +148,10 @@ fn and_at_the_ends_of_its_domain() {
 #[test]
 fn nothing_lost_is_a_window_in_a_round_trip_and_all_lost_a_packet_in_64_timeouts() {
     for window in [1.0, 64.0] {
-        let connection = Pftk { window, ..UNLIMITED };
+        let connection = Pftk {
+            window,
+            ..UNLIMITED
+        };
         assert_eq!(connection.full(0.0), window / 0.1);
         assert!((connection.full(1e-12) / connection.full(0.0) - 1.0).abs() < 1e-6);
         assert_eq!(connection.full(1.0), 1.0 / (64.0 * 0.4));
@@ -182,7 +191,10 @@ fn a_larger_window_never_sends_less() {
                     ..UNLIMITED
                 };
                 let rate = connection.full(p);
-                assert!(rate >= before, "p = {p}, Wm = {window}: {rate} after {before}");
+                assert!(
+                    rate >= before,
+                    "p = {p}, Wm = {window}: {rate} after {before}"
+                );
                 assert!(rate <= (connection.window + 1.0) / connection.rtt);
                 before = rate;
             }
@@ -191,7 +203,8 @@ fn a_larger_window_never_sends_less() {
 }
 
 proptest! {
-    /// With p it does where a timeout is at least a round-trip time, as every timeout is; with the others always.
+    /// With p it does where a timeout is at least a round-trip time, as every timeout is; with the
+    /// others always.
     #[test]
     fn it_falls_with_loss_round_trip_and_timeout(
         p in 1e-6..0.98_f64, rtt in 0.001..3.0_f64, longer in 1.0..60.0_f64, window in 1.0..1e4_f64, b in 1.0..4.0_f64,

@@ -87,7 +87,8 @@ fn section_4_3_step_4_after_a_loss_the_equation_or_twice_the_larger_of_two_round
         sending.answer(at, receive_rate, 0.001);
     }
     // 384 by the equation; 70 is remembered for two round trips.
-    for (at, receive_rate, expected) in [(400, 50.0, 140.0), (500, 50.0, 140.0), (600, 50.0, 100.0)] {
+    for (at, receive_rate, expected) in [(400, 50.0, 140.0), (500, 50.0, 140.0), (600, 50.0, 100.0)]
+    {
         sending.send(at - 100, false);
         sending.answer(at, receive_rate, 0.001);
         assert_eq!(sending.rate(), expected, "at {at} ms");
@@ -106,7 +107,8 @@ fn section_4_3_step_4_never_below_a_packet_in_64_seconds() {
     assert_eq!(sending.rate(), 1.0 / 64.0);
 }
 
-/// 100 segments per round trip, then as given by `limited`: when it was sent, whether data-limited, the answer, what is allowed then; per round trip.
+/// 100 segments per round trip, then as given by `limited`: when it was sent, whether data-limited,
+/// the answer, what is allowed then; per round trip.
 fn after_a_hundred_per_round_trip(limited: &[(bool, f64, f64, f64)]) {
     let p = 1e-5; // 3873 segments per second by the equation
     let mut sending = Sending::started();
@@ -183,13 +185,18 @@ fn section_4_5_the_rate_falls_as_the_round_trip_time_rises_above_its_mean() {
     assert!((0.70..0.75).contains(&(sending.rate() / equation_rate(0.11, 0.01))));
 }
 
-/// Section 4.6 forbids bursts of more than a round trip's worth. The clock gathers no credit at all.
+/// Section 4.6 forbids bursts of more than a round trip's worth. The clock gathers no credit at
+/// all.
 #[test]
 fn section_4_6_no_burst_after_idleness() {
     let mut sending = Sending::started();
     sending.answer(200, 1000.0, 0.0);
     let jitter = Streams::new(1, 0).stream("jitter");
-    let mut sender = DatagramSender::new(Box::new(sending.sender), &DatagramParameters::default(), jitter);
+    let mut sender = DatagramSender::new(
+        Box::new(sending.sender),
+        &DatagramParameters::default(),
+        jitter,
+    );
     sender.open(ms(200));
     sender.write(Write::Bytes(Bytes(1_000_000)));
     let mut left = Vec::new();
@@ -222,7 +229,10 @@ fn section_4_6_a_tick_longer_than_a_round_trip_lets_no_more_than_a_round_trip_s_
     sender.write(Write::Unlimited);
     for tick in 1..5 {
         let left = (0..100).filter(|_| sender.poll_transmit(ms(1000 * tick)).is_some());
-        assert!(left.count() <= 8, "80 packets in a second, 8 in a round trip");
+        assert!(
+            left.count() <= 8,
+            "80 packets in a second, 8 in a round trip"
+        );
     }
     assert!(sender.statistics().sent >= 25);
 }

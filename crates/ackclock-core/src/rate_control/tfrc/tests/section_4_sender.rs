@@ -16,7 +16,10 @@ impl Sending {
     pub fn with(parameters: Tfrc, mss: Bytes) -> Self {
         let mut sender = TfrcSender::new(parameters, mss);
         sender.start(ms(0));
-        Sending { sender, sequence: 0 }
+        Sending {
+            sender,
+            sequence: 0,
+        }
     }
 
     /// Without damping, so that the rate is X.
@@ -88,7 +91,13 @@ fn section_4_2_one_packet_per_second_before_the_first_round_trip_time() {
 
 #[test]
 fn section_4_2_then_the_initial_window_of_rfc_3390_in_a_round_trip() {
-    for (mss, window) in [(100, 400), (1000, 4000), (1460, 4380), (2000, 4380), (2200, 4400)] {
+    for (mss, window) in [
+        (100, 400),
+        (1000, 4000),
+        (1460, 4380),
+        (2000, 4380),
+        (2200, 4400),
+    ] {
         let mut sending = Sending::with(Tfrc::default(), Bytes(mss));
         sending.send(0, false);
         // A receive rate of one packet in it, as some receivers report, says nothing.
@@ -139,7 +148,10 @@ fn section_4_4_without_any_feedback_the_rate_is_halved_down_to_a_packet_in_64_se
     }
     sending.send(at as u64, false);
     sending.expire();
-    assert_eq!((sending.rate(), sending.sender.state().timeouts), (1.0 / 64.0, 7));
+    assert_eq!(
+        (sending.rate(), sending.sender.state().timeouts),
+        (1.0 / 64.0, 7)
+    );
 }
 
 #[test]
@@ -213,5 +225,8 @@ fn section_4_4_no_lower_than_a_packet_in_64_seconds() {
         sending.expire();
     }
     assert_eq!(sending.rate(), 1.0 / 64.0);
-    assert_eq!(sending.sender.state().timeout, Some(Span::from_millis(128_000)));
+    assert_eq!(
+        sending.sender.state().timeout,
+        Some(Span::from_millis(128_000))
+    );
 }

@@ -54,7 +54,10 @@ fn section_5_1_a_packet_is_lost_when_three_later_ones_have_arrived() {
 #[test]
 fn section_5_1_reordering_by_two_packets_is_no_loss() {
     let mut history = history();
-    for (at, number) in [0, 3, 4, 1, 2, 5, 8, 9, 6, 7, 10, 11, 12].into_iter().enumerate() {
+    for (at, number) in [0, 3, 4, 1, 2, 5, 8, 9, 6, 7, 10, 11, 12]
+        .into_iter()
+        .enumerate()
+    {
         arrive(&mut history, at as u64 * 10, number, false);
     }
     assert_eq!((history.lost(), history.loss_event_rate()), (0, 0.0));
@@ -64,7 +67,10 @@ fn section_5_1_reordering_by_two_packets_is_no_loss() {
 fn section_5_1_a_late_packet_fills_the_hole() {
     let mut history = all_but(&[2, 3], 6);
     assert!(history.loss_event_rate() > 0.0);
-    assert!(!arrive(&mut history, 70, 3, false).removed, "2 is still lost");
+    assert!(
+        !arrive(&mut history, 70, 3, false).removed,
+        "2 is still lost"
+    );
     assert!(arrive(&mut history, 75, 2, false).removed);
     assert_eq!(history.loss_event_rate(), 0.0);
     assert_eq!((history.lost(), history.spurious()), (2, 2));
@@ -114,7 +120,8 @@ fn section_5_2_losses_within_a_round_trip_are_one_event() {
 #[test]
 fn section_5_2_arrival_times_of_lost_packets_are_interpolated() {
     let mut history = all_but(&[], 9);
-    // 10 to 18 would have arrived at 120, 150, ... 360 ms: 14 is the first after 220 ms, 18 the first after 340 ms.
+    // 10 to 18 would have arrived at 120, 150, ... 360 ms: 14 is the first after 220 ms, 18 the
+    // first after 340 ms.
     for (at, number) in [(390, 19), (400, 20), (410, 21)] {
         arrive(&mut history, at, number, false);
     }
@@ -156,7 +163,8 @@ fn section_5_4_weights_of_eight_intervals() {
     let history = all_but(&lost, 199);
     assert_eq!(lengths(&history), [20.0; 9]);
     close(history.loss_event_rate(), 0.05, 1e-12);
-    // One interval that is longer by 60 raises the mean by 60 w / 6: here that of w_7 = 0.2, when the current one does not count.
+    // One interval that is longer by 60 raises the mean by 60 w / 6: here that of w_7 = 0.2, when
+    // the current one does not count.
     let longer: Vec<u64> = std::iter::once(20)
         .chain(lost[1..].iter().map(|number| number + 60))
         .collect();
@@ -174,12 +182,16 @@ fn section_5_4_the_current_interval_counts_only_where_it_lowers_the_rate() {
     let mut before = 1.0;
     for last in 183..400 {
         let p = all_but(&lost, last).loss_event_rate();
-        assert!(p <= before && (last > 199) == (p < 0.05 - 1e-12), "{last}: {p}");
+        assert!(
+            p <= before && (last > 199) == (p < 0.05 - 1e-12),
+            "{last}: {p}"
+        );
         before = p;
     }
 }
 
-/// Sections 5.4 and 5.5, transcribed from the pseudo-code: arrays, one packet at a time. Where fewer than n intervals have been seen, k stands for n.
+/// Sections 5.4 and 5.5, transcribed from the pseudo-code: arrays, one packet at a time. Where
+/// fewer than n intervals have been seen, k stands for n.
 struct Transcribed {
     n: usize,
     threshold: f64,
@@ -306,7 +318,8 @@ proptest! {
         }
     }
 
-    /// What is left of a history after late packets is what it would have been without the loss, but for discounts.
+    /// What is left of a history after late packets is what it would have been without the loss,
+    /// but for discounts.
     #[test]
     fn section_5_1_a_filled_hole_leaves_no_trace(lost in prop::collection::btree_set(1..300_u64, 1..12), filled in any::<prop::sample::Index>()) {
         let lost: Vec<u64> = lost.into_iter().collect();

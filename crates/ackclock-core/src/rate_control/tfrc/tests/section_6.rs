@@ -55,7 +55,8 @@ impl Receiving {
 
     /// Then so many 20 ms apart.
     fn slower(&mut self, first: u64, count: u64) {
-        (first..first + count).for_each(|number| self.data(20 * number - 510, number, Some(RTT), false));
+        (first..first + count)
+            .for_each(|number| self.data(20 * number - 510, number, Some(RTT), false));
     }
 
     fn times(&self) -> Vec<u64> {
@@ -94,7 +95,10 @@ fn section_6_3_until_a_packet_says_the_round_trip_time_each_is_answered() {
 fn section_6_feedback_once_per_round_trip() {
     let mut receiving = Receiving::new();
     receiving.steady(0..100);
-    assert_eq!(receiving.times(), (0..10).map(|k| 100 * k).collect::<Vec<_>>());
+    assert_eq!(
+        receiving.times(),
+        (0..10).map(|k| 100 * k).collect::<Vec<_>>()
+    );
 }
 
 #[test]
@@ -131,7 +135,10 @@ fn section_3_2_2_a_report_says_how_long_its_packet_was_held() {
     receiving.steady(0..5);
     receiving.until(ms(100));
     let (_, feedback) = receiving.answers[1];
-    assert_eq!((feedback.sequence, feedback.held), (4, Span::from_millis(60)));
+    assert_eq!(
+        (feedback.sequence, feedback.held),
+        (4, Span::from_millis(60))
+    );
     assert_eq!(
         feedback.rtt(ms(150)),
         Span::from_millis(100 - 10),
@@ -143,7 +150,8 @@ fn section_3_2_2_a_report_says_how_long_its_packet_was_held() {
 fn section_6_1_a_new_loss_event_is_reported_at_once_over_a_whole_round_trip() {
     let mut receiving = Receiving::new();
     receiving.steady((0..50).filter(|number| *number != 42));
-    // 42 is missed when 45 arrives, 50 ms after the timer expired; it expires a round trip later again.
+    // 42 is missed when 45 arrives, 50 ms after the timer expired; it expires a round trip later
+    // again.
     assert_eq!(receiving.times()[4..], [400, 450]);
     let (receive_rate, p) = receiving.last();
     assert!(p > 0.0);

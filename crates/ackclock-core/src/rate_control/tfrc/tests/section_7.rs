@@ -74,7 +74,11 @@ fn section_7_the_sender_finds_the_same_losses() {
 fn section_7_a_mark_is_one_loss_event() {
     for side in BOTH {
         let fate = |_, number| {
-            if number == 100 { Way::Marked } else { Way::Arrives }
+            if number == 100 {
+                Way::Marked
+            } else {
+                Way::Arrives
+            }
         };
         let mut flow = flow(side, fate);
         flow.run_until(1.5);
@@ -86,7 +90,8 @@ fn section_7_a_mark_is_one_loss_event() {
     }
 }
 
-/// Section 7 asks for reliable delivery of what the sender must know. A vector of 64 bits bears the loss of 63 answers in a row.
+/// Section 7 asks for reliable delivery of what the sender must know. A vector of 64 bits bears the
+/// loss of 63 answers in a row.
 #[test]
 fn section_7_lost_answers_are_no_losses_as_long_as_one_in_a_vector_comes_through() {
     for (one_in, is_borne) in [(64, true), (65, false)] {
@@ -119,7 +124,8 @@ fn section_4_4_a_blackout_of_30_seconds() {
         }
         // 4 R = 0.4 s: halved until two packets take longer.
         assert!(last < 2.0, "{side}: {last}");
-        // It goes on as fast as the equation lets it, from a history in which the blackout is many loss events.
+        // It goes on as fast as the equation lets it, from a history in which the blackout is many
+        // loss events.
         let after = flow.count(240.0, 300.0) as f64 / 60.0;
         assert!(
             (0.7..1.4).contains(&(after / before)),
@@ -128,12 +134,18 @@ fn section_4_4_a_blackout_of_30_seconds() {
     }
 }
 
-/// The report that appendix C.4 cites (Floyd, Handley, Padhye, Widmer 2000, appendix A.2): about five round trips of loss halve the rate.
+/// The report that appendix C.4 cites (Floyd, Handley, Padhye, Widmer 2000, appendix A.2): about
+/// five round trips of loss halve the rate.
 #[test]
 fn appendix_c_4_the_rate_is_halved_after_about_five_round_trips_of_loss() {
-    // Every hundredth packet is lost; later every second one, so that there is a loss event in each round trip.
+    // Every hundredth packet is lost; later every second one, so that there is a loss event in each
+    // round trip.
     let fate = |now: Time, number: u64| {
-        let each = if now < Time::from_seconds(120.0) { 100 } else { 2 };
+        let each = if now < Time::from_seconds(120.0) {
+            100
+        } else {
+            2
+        };
         if number.is_multiple_of(each) && number > 0 {
             Way::Lost
         } else {
@@ -151,8 +163,10 @@ fn appendix_c_4_the_rate_is_halved_after_about_five_round_trips_of_loss() {
     );
 }
 
-/// After the last loss the current interval I_0 alone grows, by X R packets per round trip. Its weight in the mean is 1 of 1 + 5 DF (w_1 to w_7 make 5), and X R is the
-/// square root of 3/2 times the mean: d(X R) = 3/4 / (1 + 5 DF), which is 1/8 without discounting, and 1/3 where DF is as small as section 5.5 lets it be.
+/// After the last loss the current interval I_0 alone grows, by X R packets per round trip. Its
+/// weight in the mean is 1 of 1 + 5 DF (w_1 to w_7 make 5), and X R is the square root of 3/2 times
+/// the mean: d(X R) = 3/4 / (1 + 5 DF), which is 1/8 without discounting, and 1/3 where DF is as
+/// small as section 5.5 lets it be.
 #[test]
 fn section_5_5_without_loss_the_rate_grows_by_a_fraction_of_a_packet_per_round_trip() {
     for (discounting, floor) in [(false, 1.0), (true, 0.5), (true, 0.25)] {

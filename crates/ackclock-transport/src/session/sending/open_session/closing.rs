@@ -82,7 +82,10 @@ impl OpenSession {
             self.end(stopping.ending);
             return false;
         }
-        let is_due = stopping.repeated.as_mut().is_some_and(|stop| stop.take(now));
+        let is_due = stopping
+            .repeated
+            .as_mut()
+            .is_some_and(|stop| stop.take(now));
         self.closing.stopping = Some(stopping);
         if is_due {
             let packets = self.log.next();

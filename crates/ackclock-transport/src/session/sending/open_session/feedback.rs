@@ -115,8 +115,8 @@ impl OpenSession {
         }
     }
 
-    /// How long there may be no feedback: three rounds of the control, or three gaps between packets
-    /// where these are long, but not less than [`SILENCE`].
+    /// How long there may be no feedback: three rounds of the control, or three gaps between
+    /// packets where these are long, but not less than [`SILENCE`].
     fn patience_now(&self) -> Span {
         let gap = self.payload as f64 / self.datagrams.state().rate;
         let gap = if gap.is_finite() {

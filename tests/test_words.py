@@ -1,0 +1,173 @@
+"""The rules of STYLE.md that a program can check: line lengths, first words, banned words, sentences.
+
+`tests/words.json` lists how often each file still breaks each rule. The list only shrinks: a file
+may break a rule no more often, and if it breaks it less often, the list has to say so
+(`pytest tests/test_words.py --write-words`).
+"""
+
+import ast
+import io
+import json
+import re
+import subprocess
+import tokenize
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXCEPTIONS = Path(__file__).with_name("words.json")
+
+COLUMNS = 100
+WORDS_IN_A_SENTENCE = 35
+
+#: A docstring begins with a verb or with what the thing is.
+OPENERS = re.compile(r"(What|Of|As|That|So|How|Whether|Who|Why|Where)\b")
+#: Not the field's words, or a negation in the wrong place.
+BANNED = re.compile(
+    r"\b(nought|dearer|dearest|dear|reckons?|reckoned|reckoning|anew|likewise|thereby|goes without"
+    r"|so much at a time|[Ss]ee the module|the like|(is|are) no (?!longer|more|less|fewer|larger"
+    r"|smaller|faster|slower|higher|lower|later|earlier|better|worse)\w+)\b"
+    r"|\b(a|one|two|every|each) (of )?(ours|theirs|its own ways?)\b"
+)
+NEGATION = re.compile(r"\b[Tt]here (is|are) no\b")
+
+#: What is generated, recorded or data, and this file with its list of words.
+LEFT_OUT = re.compile(
+    r"docs/gallery\.md|tests/messages/.*|tests/test_words\.py|STYLE\.md|.*VERDICTS.*"
+)
+GENERATED = "docs/reference/"
+
+Prose = Iterator[tuple[str, str]]
+
+
+def tracked(*patterns: str) -> list[str]:
+    """Returns the files of the repository that match; none outside a repository."""
+    listed = subprocess.run(
+        ["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return [name for name in listed.stdout.splitlines() if not LEFT_OUT.fullmatch(name)]
+
+
+def python_prose(text: str) -> Prose:
+    """Yields ("docstring" or "comment", text) of a Python file."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            found = ast.get_docstring(node)
+            if found is not None:
+                yield "docstring", found
+    comment: list[str] = []
+    last = 0
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type != tokenize.COMMENT:
+            continue
+        if token.start[0] != last + 1 and comment:
+            yield "comment", " ".join(comment)
+            comment = []
+        comment.append(token.string.lstrip("#: "))
+        last = token.start[0]
+    if comment:
+        yield "comment", " ".join(comment)
+
+
+def rust_prose(text: str) -> Prose:
+    """Yields ("docstring" or "comment", text) of a Rust file."""
+    kind, block = "", []
+    for line in [*text.splitlines(), ""]:
+        found = re.match(r"\s*//([/!]?)(?!/)\s?(.*)", line)
+        if found and found[1] == kind and block:
+            block.append(found[2])
+            continue
+        if block:
+            yield ("docstring" if kind else "comment"), "\n".join(block)
+        kind, block = (found[1], [found[2]]) if found else ("", [])
+
+
+def page_prose(text: str) -> Prose:
+    """Yields ("page", text) for the paragraphs, items and cells of a Markdown page."""
+    text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*|]|\d+\.) ?)", text):
+        cells = block.split("|") if block.lstrip().startswith("|") else [block]
+        yield from (("page", cell.strip()) for cell in cells if re.search(r"[a-z]", cell))
+
+
+def long_lines(name: str, text: str) -> int:
+    """Returns how many lines are too long; tables and lines with a link of that length may be."""
+    return sum(
+        len(line) > COLUMNS
+        and not (name.endswith(".md") and line.lstrip().startswith("|"))
+        and not re.search(r"\S{80}", line)
+        for line in text.splitlines()
+    )
+
+
+def sentences(text: str) -> Iterable[str]:
+    """Splits prose into sentences, without code."""
+    plain = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "code", text))
+    return re.split(r"(?<=[.!?:;])\s+(?=[A-Z*\[(`])", " ".join(plain.split()))
+
+
+def broken(name: str, text: str) -> Counter[str]:
+    """Returns how often a file breaks each rule."""
+    found = Counter[str]()
+    if not name.startswith(GENERATED):
+        found["long lines"] = long_lines(name, text)
+    prose = {".py": python_prose, ".rs": rust_prose, ".md": page_prose}.get(Path(name).suffix)
+    for kind, words in prose(text) if prose else ():
+        found["banned words"] += len(BANNED.findall(NEGATION.sub("", words)))
+        if kind == "docstring" and not name.startswith("tests/"):
+            found["first words"] += bool(OPENERS.match(words.strip()))
+        if kind != "comment":
+            found["long sentences"] += sum(
+                len(one.split()) > WORDS_IN_A_SENTENCE for one in sentences(words)
+            )
+    return +found
+
+
+def test_only_what_is_listed_breaks_a_rule(request: pytest.FixtureRequest) -> None:
+    names = tracked("*.py", "*.rs", "*.md", "*.toml", "*.pyi", "Makefile", ".ci/run")
+    if not names:
+        pytest.skip("not in a repository: what belongs to it is not known")
+    found = {name: dict(broken(name, (ROOT / name).read_text("utf-8"))) for name in names}
+    found = {name: counts for name, counts in found.items() if counts}
+    allowed = json.loads(EXCEPTIONS.read_text("utf-8"))
+    worse = [
+        f"{name}: {rule}: {count}, {allowed.get(name, {}).get(rule, 0)} allowed"
+        for name, counts in found.items()
+        for rule, count in counts.items()
+        if count > allowed.get(name, {}).get(rule, 0)
+    ]
+    assert not worse, "see STYLE.md:\n" + "\n".join(worse)
+    if request.config.getoption("--write-words"):
+        EXCEPTIONS.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", "utf-8")
+    assert found == allowed or request.config.getoption("--write-words"), "run with --write-words"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "rule"),
+    [
+        ("a.py", '"""What is left."""\n', "first words"),
+        ("a.rs", "/// Of packets, those that were lost.\nfn f() {}\n", "first words"),
+        ("a.py", "# That is no queue.\n", "banned words"),
+        ("a.rs", "// Reckoned anew.\n", "banned words"),
+        ("a.md", "There is " + "very " * 40 + "much.\n", "long sentences"),
+        ("a.toml", "# " + "long " * 30 + "\n", "long lines"),
+    ],
+)
+def test_a_broken_rule_is_seen(name: str, text: str, rule: str) -> None:
+    assert broken(name, text)[rule] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.py", '"""Returns the queue\'s length."""\n'),
+        ("a.py", '"""There is no queue that is no longer than this."""\n'),
+        ("a.md", "| " + "a long cell " * 12 + "|\n"),
+        ("a.md", "```text\n" + "word " * 19 + "\n```\n"),
+    ],
+)
+def test_what_keeps_the_rules_breaks_none(name: str, text: str) -> None:
+    assert not broken(name, text)
