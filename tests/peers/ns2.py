@@ -49,6 +49,12 @@ RED = (
     "thresh_ 50 maxthresh_ 150 linterm_ 10 q_weight_ 0.002 mean_pktsize_ 1040 gentle_ false adaptive_ 0 "
     "bytes_ false queue_in_bytes_ false wait_ false setbit_ false drop_tail_ true"
 )
+# The same with what `scenarios/adaptive-red.toml` says. The weight is that of Adaptive RED: 1 - exp(-1/C).
+ADAPTIVE_RED = (
+    "thresh_ 5 maxthresh_ 15 linterm_ 10 q_weight_ 0.00083156 mean_pktsize_ 1040 gentle_ true "
+    "adaptive_ 1 interval_ 0.5 alpha_ 0.01 beta_ 0.9 bottom_ 0.01 top_ 0.5 "
+    "bytes_ false queue_in_bytes_ false wait_ false setbit_ false drop_tail_ true"
+)
 
 
 def cases() -> dict[str, list[Options]]:
@@ -81,20 +87,24 @@ def cases() -> dict[str, list[Options]]:
         for limit in (84, 42)
     }
     red = {
-        "red newreno": [
+        f"{name} newreno": [
             {
-                "flows": 20,
+                "flows": flows,
                 "rate": 10e6,
                 "limit": 400,
-                "red": RED,
+                "red": parameters,
                 "start": 1,
                 "overhead": 0.0001,
                 "settings": TIMESTAMPS,
                 "seed": seed,
                 "windows": 0,
             }
-            for seed in range(1, 21)
+            for seed in range(1, runs + 1)
         ]
+        for name, flows, parameters, runs in (
+            ("red", 20, RED, 20),
+            ("adaptive-red", 60, ADAPTIVE_RED, 8),
+        )
     }
     on_off = {
         f"on-off sack {limit}": [

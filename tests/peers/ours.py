@@ -18,7 +18,12 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 def simulate(case: str, **transport: str) -> list[Outcome]:
     """The outcome of each replicate of a case, named as in `ns2.cases`, with other parameters of its transport."""
     changes = {f"flows.bulk.transport.{name}": value for name, value in transport.items()}
-    result = ackclock.simulate(load(case).replace(changes))
+    return outcomes(load(case).replace(changes))
+
+
+def outcomes(scenario: ackclock.Scenario) -> list[Outcome]:
+    """Simulates a scenario; returns the outcome of each replicate."""
+    result = ackclock.simulate(scenario)
     return [read(result, replicate) for replicate in range(result.run["replicates"])]
 
 

@@ -184,3 +184,14 @@ def test_red_drops_as_much(case: str, quantity: str, band: float) -> None:
     )
     assert mine.half_width < band * mine.mean, "too wide to say anything"
     assert mine.mean == pytest.approx(theirs.mean, rel=band)
+
+
+@over("adaptive-red")
+def test_sparing_a_short_queue_makes_the_difference_of_adaptive_red(case: str) -> None:
+    theirs, mine = (
+        Interval.of([one.utilisation(10e6) for one in runs]) for runs in (peer(case), engine(case))
+    )
+    assert mine.mean == pytest.approx(theirs.mean, rel=RED_UTILISATION)
+    changed = ours.load(case).replace({"hops.bottleneck.queue.early_from": "0 packets"})
+    without = ours.outcomes(changed)
+    assert Interval.of([one.utilisation(10e6) for one in without]).mean < 0.9 * theirs.mean

@@ -2,9 +2,9 @@
 //! link and a target delay, and whose highest share moves until the average queue is half way
 //! between the thresholds.
 
-use super::early_detection::{Average, Curve, EarlyDetection, Measure, Spacing};
+use super::early_detection::{Average, Curve, EarlyDetection, Level, Measure, Spacing};
 use super::facts::QueueFacts;
-use super::red::{check_probability, check_room, check_typical, typical_packet};
+use super::red::{check_early_from, check_probability, check_room, check_typical, typical_packet};
 use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
 use crate::observe::Context;
 use crate::packet::PacketId;
@@ -32,6 +32,11 @@ pub struct AdaptiveRed {
     /// they are dropped, too.
     #[serde(default)]
     pub ecn: bool,
+    /// The queue drops and marks early only packets that find at least this much waiting. The
+    /// default is ns-2's, where the paper's results come from; its text has no such rule. Without
+    /// it, the slow average goes on dropping after the queue has emptied.
+    #[serde(default = "early_from")]
+    pub early_from: QueueLimit,
     /// The share dropped at the upper threshold before it moves, from 1 % to 50 %. A choice of ours
     /// within what it may become.
     #[serde(default = "initial_probability")]
@@ -47,6 +52,9 @@ pub struct AdaptiveRed {
 /// The paper's simulations.
 const fn target_delay() -> Span {
     Span::from_millis(5)
+}
+const fn early_from() -> QueueLimit {
+    QueueLimit::Packets(2)
 }
 fn initial_probability() -> Probability {
     Probability::new(0.1).unwrap_or(Probability::ONE)
@@ -99,6 +107,7 @@ impl Element<QueueKind> for AdaptiveRed {
                 remedy,
             ));
         }
+        check_early_from(self.early_from)?;
         check_typical(self.typical_packet, self.rate)
     }
 
@@ -135,6 +144,10 @@ impl AdaptiveRed {
                 },
                 spacing: Spacing::new(context.place.stream()),
                 ecn: self.ecn,
+                early_from: Level::of(self.early_from).unwrap_or(Level {
+                    measure: Measure::Packets,
+                    value: 0.0,
+                }),
             },
             adapted: Time::ZERO,
         }
@@ -211,6 +224,7 @@ mod tests {
             limit: QueueLimit::Packets(1000),
             target_delay: Span::from_millis(target_ms),
             ecn: false,
+            early_from: early_from(),
             initial_probability: initial_probability(),
             typical_packet: typical_packet(),
             rate: None,

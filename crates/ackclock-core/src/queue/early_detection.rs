@@ -5,6 +5,7 @@ use super::droptail::DropTail;
 use super::{Admission, Occupancy};
 use crate::observe::{Context, DropReason};
 use crate::packet::PacketId;
+use crate::scenario::quantity::QueueLimit;
 use crate::streams::Stream;
 use crate::units::{Span, Time};
 
@@ -20,6 +21,8 @@ pub(super) struct EarlyDetection {
     pub spacing: Spacing,
     /// Whether chance marks what is capable.
     pub ecn: bool,
+    /// The shortest queue that drops or marks early.
+    pub early_from: Level,
 }
 
 /// In what a queue is reckoned; the packet in service does not count.
@@ -38,6 +41,29 @@ impl Measure {
             Measure::Bytes => occupancy.waiting.bytes.as_f64(),
             Measure::Seconds => (occupancy.wait - occupancy.residual_service).as_seconds(),
         }
+    }
+}
+
+/// A length of a queue.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Level {
+    pub measure: Measure,
+    pub value: f64,
+}
+
+impl Level {
+    /// That length; none if it is unlimited.
+    pub fn of(limit: QueueLimit) -> Option<Self> {
+        let (measure, value) = match limit {
+            QueueLimit::Packets(packets) => (Measure::Packets, packets as f64),
+            QueueLimit::Bytes(bytes) => (Measure::Bytes, bytes.as_f64()),
+            QueueLimit::Time(span) => (Measure::Seconds, span.as_seconds()),
+            QueueLimit::Unlimited => return None,
+        };
+        Some(Level { measure, value })
+    }
+    fn is_reached(self, occupancy: &Occupancy) -> bool {
+        self.measure.of(occupancy) >= self.value
     }
 }
 
@@ -162,7 +188,11 @@ impl Admission for EarlyDetection {
     ) -> bool {
         let idle = occupancy.is_idle().then_some(occupancy.idle);
         self.average.update(self.measure.of(occupancy), idle);
-        let share = self.curve.at(self.average.value);
+        let share = if self.early_from.is_reached(occupancy) {
+            self.curve.at(self.average.value)
+        } else {
+            Share::Nothing
+        };
         if share == Share::Nothing {
             self.spacing.restart();
         }
@@ -262,6 +292,10 @@ pub(super) mod tests {
             },
             spacing: Spacing::new(Streams::new(7, 0).stream("hop/test/queue")),
             ecn,
+            early_from: Level {
+                measure: Measure::Packets,
+                value: 0.0,
+            },
         }
     }
 
@@ -442,6 +476,18 @@ pub(super) mod tests {
                 .collect::<Vec<_>>()
         );
         assert!(queue.average.value > 0.9, "they count in the average");
+    }
+
+    #[test]
+    fn a_queue_shorter_than_that_drops_nothing_early() {
+        let mut queue = detection(0.002, false, false);
+        queue.average.value = 100.0;
+        queue.early_from.value = 2.0;
+        let dropped = |queue: &mut EarlyDetection, found| {
+            fates(queue, found, 10, Ecn::NotCapable).drops.len()
+        };
+        assert_eq!(dropped(&mut queue, 1), 0);
+        assert_eq!(dropped(&mut queue, 2), 10);
     }
 
     #[test]

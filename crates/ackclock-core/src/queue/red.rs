@@ -1,7 +1,7 @@
 //! Random Early Detection (Floyd and Jacobson 1993): drops, or marks, at random before the buffer
 //! is full, the more the longer its average queue.
 
-use super::early_detection::{Average, Curve, EarlyDetection, Measure, Spacing};
+use super::early_detection::{Average, Curve, EarlyDetection, Level, Spacing};
 use super::facts::{QueueFacts, Thresholds};
 use super::{Discipline, QueueContext, QueueKind};
 use crate::registry::{Element, Factory};
@@ -44,6 +44,10 @@ pub struct Red {
     /// they are dropped, too.
     #[serde(default)]
     pub ecn: bool,
+    /// RED drops and marks early only packets that find at least this much waiting. The paper has no
+    /// such rule; ns-2 spares a packet that finds fewer than 2.
+    #[serde(default = "always")]
+    pub early_from: QueueLimit,
     /// A packet that might have come while the link was idle: so many of them as it would have sent
     /// meanwhile find the queue empty. The paper says "a small packet"; a larger one makes the
     /// average fall more slowly.
@@ -57,6 +61,9 @@ pub struct Red {
 
 fn maximum_probability() -> Probability {
     Probability::new(0.1).unwrap_or(Probability::ONE)
+}
+const fn always() -> QueueLimit {
+    QueueLimit::Packets(0)
 }
 /// Floyd and Jacobson 1993, section 6.
 const fn weight() -> f64 {
@@ -134,6 +141,7 @@ impl Element<QueueKind> for Red {
                 "is not above 0 and at most 1; write for example 0.002",
             ));
         }
+        check_early_from(self.early_from)?;
         check_typical(self.typical_packet, self.rate)
     }
 
@@ -172,6 +180,18 @@ pub(super) fn check_probability(field: &str, probability: Probability) -> Result
     Ok(())
 }
 
+/// Refuses a length that no queue reaches.
+pub(super) fn check_early_from(early_from: QueueLimit) -> Result<()> {
+    if Level::of(early_from).is_none() {
+        return Err(Error::new(
+            "early_from",
+            &json!(early_from),
+            "is never reached; for example \"2 packets\"",
+        ));
+    }
+    Ok(())
+}
+
 /// Refuses a packet of nothing, and a link that sends nothing.
 pub(super) fn check_typical(packet: Bytes, rate: Option<BitRate>) -> Result<()> {
     if packet == Bytes::ZERO {
@@ -191,30 +211,12 @@ pub(super) fn check_typical(packet: Bytes, rate: Option<BitRate>) -> Result<()> 
     Ok(())
 }
 
-/// A length of a queue.
-#[derive(Clone, Copy, Debug)]
-struct Level {
-    measure: Measure,
-    value: f64,
-}
-
-impl Level {
-    fn of(limit: QueueLimit) -> Option<Self> {
-        let (measure, value) = match limit {
-            QueueLimit::Packets(packets) => (Measure::Packets, packets as f64),
-            QueueLimit::Bytes(bytes) => (Measure::Bytes, bytes.as_f64()),
-            QueueLimit::Time(span) => (Measure::Seconds, span.as_seconds()),
-            QueueLimit::Unlimited => return None,
-        };
-        Some(Level { measure, value })
-    }
-}
-
 impl Factory<QueueKind> for Red {
     fn build(&self, context: QueueContext<'_>) -> Discipline {
-        let (Some(low), Some(high)) = (
+        let (Some(low), Some(high), Some(early_from)) = (
             Level::of(self.minimum_threshold),
             Level::of(self.maximum_threshold),
+            Level::of(self.early_from),
         ) else {
             unreachable!("checked");
         };
@@ -234,6 +236,7 @@ impl Factory<QueueKind> for Red {
             },
             spacing: Spacing::new(context.place.stream()),
             ecn: self.ecn,
+            early_from,
         }))
     }
 }
@@ -294,6 +297,10 @@ mod tests {
                 "out-of-range typical_packet",
             ),
             (json!({ "rate": "0 bit/s" }), "out-of-range rate"),
+            (
+                json!({ "early_from": "unlimited" }),
+                "out-of-range early_from",
+            ),
         ] {
             let error = choose::<QueueKind>(&red(&changes), &NoFiles).unwrap_err();
             assert_eq!(error.key(), key, "{error}");
