@@ -64,6 +64,7 @@ def cases() -> dict[str, list[Options]]:
         for name, control in CONTROLS.items()
         for limit in (4, 10, 20, 40, 84)
     }
+    long_path = {"long-path sack 20": [{"control": "Sack1", "limit": 20, "delay": 0.15}]}
     random_loss = {
         f"random-loss {name}": [
             {"control": control, "loss": 0.01, "seed": seed, "windows": 0} for seed in range(1, 101)
@@ -120,7 +121,7 @@ def cases() -> dict[str, list[Options]]:
         ]
         for limit in (20, 84)
     }
-    return one_flow | random_loss | ten_flows | red | on_off
+    return one_flow | long_path | random_loss | ten_flows | red | on_off
 
 
 def simulate(case: str) -> list[Outcome]:

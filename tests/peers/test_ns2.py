@@ -195,3 +195,15 @@ def test_sparing_a_short_queue_makes_the_difference_of_adaptive_red(case: str) -
     changed = ours.load(case).replace({"hops.bottleneck.queue.early_from": "0 packets"})
     without = ours.outcomes(changed)
     assert Interval.of([one.utilisation(10e6) for one in without]).mean < 0.9 * theirs.mean
+
+
+@over("long-path")
+def test_on_a_long_path_the_pipe_makes_the_difference(case: str) -> None:
+    (theirs,), (mine,), (counted,) = (
+        peer(case),
+        engine(case),
+        engine(case, sack_pipe="counted"),
+    )
+    goodput = theirs.goodput_bit_per_s[0]
+    assert mine.goodput_bit_per_s[0] > (1 + 2 * GOODPUT) * goodput, "there is a difference"
+    assert counted.goodput_bit_per_s[0] == pytest.approx(goodput, rel=PAIRED)
