@@ -10,7 +10,7 @@
 //! A [`scenario`] is text that has been parsed, checked and resolved. A [`job`] is one run of it:
 //! one replicate of one point of its sweep. [`network`] builds the hops of the run, each element
 //! with its own random stream ([`streams`]), and the [`routes`] of each flow instance through them.
-//! [`arrivals`] sets when instances start that are not there from the beginning.
+//! [`arrivals`] sets when later instances start.
 //!
 //! An application ([`traffic`]) writes data into a sender: without end, at its own pace, or a fixed
 //! or random amount ([`size`]). A TCP sender ([`endpoint`]) asks its congestion control

@@ -26,7 +26,7 @@ pub struct Cubic {
     /// True if a flow with a loss below its last maximum lowers the maximum further, to make room
     /// for others.
     pub fast_convergence: bool,
-    /// True if the Reno-friendly window grows as fast as Reno's once it exceeds the window before
+    /// True if the Reno-friendly window grows as fast as Reno's once it reaches the window before
     /// the last loss (RFC 9438). Otherwise its slower growth continues (RFC 8312, Linux).
     pub friendly_speedup: bool,
     /// True if the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
@@ -82,7 +82,7 @@ impl Factory<ControlKind> for Cubic {
 /// The control, with windows in bytes. Symbols of RFC 9438:
 ///
 /// * C, in bytes per cubic second, is `c`; β_cubic is `beta`.
-/// * α_cubic is `friendly_alpha` below cwnd_prior and `regained_alpha` above it.
+/// * α_cubic is `friendly_alpha` below cwnd_prior and `regained_alpha` from there on.
 /// * cwnd_prior is `curve.cwnd_prior`, W_max is `curve.w_max`.
 /// * t_epoch is `Epoch::start`, K is `Epoch::k`, W_est is `Epoch::w_est`.
 #[derive(Debug)]
@@ -245,7 +245,7 @@ impl CongestionControl for CubicControl {
     #[inline]
     fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
         if sent.in_flight <= sent.bytes {
-            self.exclude_time_until(now); // nothing was outstanding: the flow was idle
+            self.exclude_time_until(now); // nothing was in flight: the flow was idle
             self.last_event = now;
         }
     }

@@ -99,9 +99,8 @@ pub struct Ack {
     /// cumulative ACK.
     pub newly_delivered: Bytes,
     /// Acknowledged data that may open the congestion window, by the transport's rule
-    /// ([`ByteCounting`](crate::endpoint::parameters::ByteCounting)). Zero outside
-    /// [`RecoveryPhase::Open`], except in slow start after a timeout, and zero if the window was
-    /// not used.
+    /// ([`ByteCounting`](crate::endpoint::parameters::ByteCounting)). Zero in fast recovery, except
+    /// for its last ACK if the transport allows that, and zero if the window was not used.
     pub credit: Bytes,
     /// All data delivered so far.
     pub delivered: Bytes,

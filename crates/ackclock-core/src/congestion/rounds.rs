@@ -24,7 +24,7 @@ impl RoundCounter {
         true
     }
 
-    /// The number of rounds that have begun.
+    /// Returns the number of rounds that have begun.
     pub const fn count(&self) -> u64 {
         self.rounds
     }

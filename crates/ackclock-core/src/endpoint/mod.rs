@@ -55,7 +55,7 @@ pub enum SegmentKind {
 pub struct Acknowledgement<'a> {
     /// Answer to a SYN or to data.
     pub kind: AcknowledgementKind,
-    /// The next segment expected.
+    /// Next segment expected.
     pub cumulative: u64,
     /// Echoed timestamp (RFC 7323 section 4.3); [`Time::NEVER`] for none.
     pub echo: Time,

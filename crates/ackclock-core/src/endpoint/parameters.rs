@@ -107,9 +107,9 @@ pub enum AfterTimeout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RepeatedTimeout {
-    /// It is kept (RFC 5681 section 3.1).
+    /// ssthresh is kept (RFC 5681 section 3.1).
     Keep,
-    /// It is halved again (ns-2).
+    /// ssthresh is halved again (ns-2).
     Reduce,
 }
 
@@ -117,11 +117,12 @@ pub enum RepeatedTimeout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IdleRestart {
-    /// It is kept.
+    /// The window is kept.
     Off,
-    /// It is at most the initial window (RFC 5681 section 4.1, ns-2).
+    /// The window is at most the initial window (RFC 5681 section 4.1, ns-2).
     InitialWindow,
-    /// It is halved for each timeout that passed, to at least the initial window (Linux; RFC 2861).
+    /// The window is halved for each timeout that passed, to at least the initial window (Linux;
+    /// RFC 2861).
     Decay,
 }
 

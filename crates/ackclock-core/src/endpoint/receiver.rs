@@ -18,7 +18,7 @@ pub struct Receiver {
     last_sent: u64,
     /// TS.Recent of RFC 7323; `Time::NEVER` before the first segment.
     recent_stamp: Time,
-    /// When a delayed ACK is due.
+    /// Time at which a delayed ACK is due.
     deadline: Time,
     mss: u32,
     /// In-order segments since the last ACK.

@@ -240,9 +240,9 @@ struct Level {
     estimate: f64,
     /// The previous sample.
     sample: f64,
-    /// U.
+    /// U: variation of the samples.
     variation: f64,
-    /// Th.
+    /// Th: smoothed throughput.
     throughput: f64,
 }
 

@@ -94,12 +94,12 @@ impl LowPass {
 struct Smoothed {
     filter: Filter,
     tau: f64,
-    /// τ/m.
+    /// τ/m: step of a virtual sample.
     longest_step: f64,
     shortest_step: f64,
-    /// b̂.
+    /// b̂: estimate.
     value: f64,
-    /// b⁻.
+    /// b⁻: previous sample.
     last: f64,
 }
 

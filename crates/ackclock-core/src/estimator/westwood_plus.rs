@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub struct WestwoodPlus {
     /// Share of the estimate that each sample keeps.
     pub kept: f64,
-    /// Shortest interval of a sample; otherwise it is the last round-trip time. Linux has 50 ms;
+    /// Minimum interval of a sample, which is otherwise the last round-trip time. Linux has 50 ms;
     /// the papers have no such limit.
     pub shortest: Span,
     /// Quantities taken from each ACK.

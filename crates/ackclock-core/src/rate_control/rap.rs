@@ -203,8 +203,8 @@ impl RateControl for GaimdSender {
             self.marked = feedback.marked;
             self.react(now, feedback.sequence);
         }
-        // At least this many higher numbers exist. With reordering, fewer of them may have arrived:
-        // this is RAP's own approximation.
+        // A packet is lost once a number higher by the threshold has arrived. With reordering,
+        // fewer later packets than that may have arrived: RAP's own approximation.
         if let Some(before) = self
             .arrived
             .checked_sub(u64::from(self.parameters.duplicate_threshold) + 1)

@@ -52,8 +52,8 @@ pub struct Tfrc {
     pub discount_floor: f64,
     /// True if the rate falls as the round-trip time rises above its mean (section 4.5).
     pub damping: bool,
-    /// q and q2: share that one sample keeps of the mean round-trip time, and of the mean of its
-    /// square root.
+    /// q and q2: share of the mean round-trip time, and of the mean of its square root, that
+    /// remains after a sample.
     pub rtt_filter: f64,
     /// W_init: data that may be sent in the first measured round trip. By default that of RFC 3390,
     /// two to four segments.

@@ -91,7 +91,7 @@ const MOST_RUNS: usize = 1 << 16;
 /// The arrivals and the loss events derived from them.
 #[derive(Debug)]
 pub struct LossHistory {
-    /// NDUPACK.
+    /// NDUPACK: number of later arrivals that make a missing packet lost.
     duplicate_threshold: u8,
     weighing: Weighing,
     intervals: LossIntervals,
@@ -246,8 +246,8 @@ impl LossHistory {
         Time::from_nanos(end.saturating_sub(enough.as_nanos()))
     }
 
-    /// The packet that began a loss event has arrived after all. Whether there are fewer events
-    /// now.
+    /// Rebuilds the loss events after the packet that began one has arrived after all. Returns true
+    /// if there are fewer events now.
     fn begin_anew(&mut self, number: u64) -> bool {
         let before = self.intervals.count();
         let Some(forgotten) = self.intervals.forget_from(number) else {
@@ -267,16 +267,16 @@ impl LossHistory {
         self.intervals.count() < before
     }
 
-    /// p: zero before the first loss event.
+    /// Returns p: zero before the first loss event.
     pub fn loss_event_rate(&self) -> f64 {
         self.highest
             .map_or(0.0, |highest| self.intervals.loss_event_rate(highest))
     }
-    /// Packets that were held lost.
+    /// Returns the number of packets deemed lost.
     pub const fn lost(&self) -> u64 {
         self.lost
     }
-    /// Those of them that arrived.
+    /// Returns the number of packets deemed lost that arrived later.
     pub const fn spurious(&self) -> u64 {
         self.spurious
     }
@@ -293,7 +293,7 @@ impl LossHistory {
     }
 }
 
-/// Takes a packet that has arrived out of what is missing. Whether it was there.
+/// Removes a packet that has arrived from the runs. Returns true if it was in one.
 fn take(runs: &mut VecDeque<Run>, number: u64) -> bool {
     let index = runs.partition_point(|run| run.last < number);
     let Some(run) = runs

@@ -30,7 +30,7 @@ pub struct TfrcReceiver {
     news: bool,
     /// True if the timer expired last without feedback.
     silent: bool,
-    /// p_prev.
+    /// p_prev: the last computed p.
     p: f64,
     marked: u64,
     due: Option<Feedback>,

@@ -22,11 +22,11 @@ const LOST_WHILE_LIMITED: f64 = 0.85;
 /// Quantities known after the first feedback.
 #[derive(Clone, Copy, Debug)]
 struct RoundTrip {
-    /// R, in seconds.
+    /// R: mean round-trip time, in seconds.
     mean: f64,
-    /// R_sample.
+    /// R_sample: last round-trip time, in seconds.
     sample: f64,
-    /// R_sqmean.
+    /// R_sqmean: mean of the square root of the round-trip time.
     root_mean: f64,
     /// initial_rate = W_init / R at the first sample, in bytes per second.
     initial_rate: f64,
@@ -39,18 +39,18 @@ pub struct TfrcSender {
     equation: Equation,
     mss: Bytes,
     origin: Time,
-    /// s.
+    /// s: segment size, in bytes.
     segment: f64,
     packets: u64,
-    /// X.
+    /// X: allowed rate.
     rate: f64,
-    /// X_Bps; infinite before a loss.
+    /// X_Bps: rate of the equation; infinite before a loss.
     equation_rate: f64,
-    /// tld.
+    /// tld: time of the last doubling.
     last_doubled: Time,
     round_trip: Option<RoundTrip>,
     receive_rates: ReceiveRateSet,
-    /// p.
+    /// p: loss event rate.
     loss_event_rate: f64,
     /// RTO, and the expiry of the nofeedback timer.
     timeout: Span,

@@ -25,12 +25,12 @@ pub(super) struct Round {
     pub start: Time,
     /// t_i: end of the round.
     pub end: Time,
-    /// r, in packets per second.
+    /// r: rate, in packets per second.
     pub rate: f64,
     pub sent: u64,
-    /// x.
+    /// x: packets found to have arrived.
     pub received: u64,
-    /// y.
+    /// y: packets found lost.
     pub lost: u64,
     /// Packets found to have arrived with Congestion Experienced.
     pub marked: u64,
@@ -79,7 +79,7 @@ pub(super) struct TfrcpSender {
     rtt: RttEstimator,
     next_rtt_sample: Time,
     log: Log,
-    /// One more than a.
+    /// One more than a, the highest acknowledged number.
     arrived: u64,
     marked: u64,
     origin: Time,
