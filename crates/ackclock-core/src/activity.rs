@@ -1,41 +1,41 @@
-//! When a flow was active, and averages over that time.
+//! The time in which a flow was active, and averages over that time.
 
 use crate::units::{Bytes, Span, Time};
 
-/// From when to when a flow sends.
+/// The interval in which a flow sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity {
-    /// When it starts.
+    /// Start of the flow.
     pub start: Time,
-    /// When it stops sending; [`Time::NEVER`] if nothing stops it.
+    /// Time at which the flow stops sending; [`Time::NEVER`] if nothing stops it.
     pub stop: Time,
-    /// When its last byte arrived, for a finite transfer.
+    /// Arrival of the last byte, for a finite transfer.
     pub completed: Option<Time>,
 }
 
 impl Activity {
-    /// The part of `warmup`..`end` in which the flow could send.
+    /// Returns the time within `warmup`..`end` during which the flow could send.
     pub fn measured(&self, warmup: Time, end: Time) -> Span {
         end.min(self.last()).since(warmup.max(self.start))
     }
 
-    /// Until when it could send, as far as is known.
+    /// Returns the last moment at which the flow could send, as far as is known.
     pub fn last(&self) -> Time {
         self.stop.min(self.completed.unwrap_or(Time::NEVER))
     }
 
-    /// When it ended, if it did by `end`.
+    /// Returns when the flow ended, if it ended by `end`.
     pub fn ended(&self, end: Time) -> Option<Time> {
         self.completed.or((self.stop <= end).then_some(self.stop))
     }
 
-    /// From its start until its last byte arrived, for a finite transfer.
+    /// Returns the time from the start to the arrival of the last byte, for a finite transfer.
     pub fn completion_time(&self) -> Option<Span> {
         self.completed.map(|at| at.since(self.start))
     }
 }
 
-/// What that many bytes in that time are in bit/s; NaN of no time.
+/// Returns the average rate in bit/s; NaN if `measured` is zero.
 pub fn bit_per_s(bytes: Bytes, measured: Span) -> f64 {
     match measured {
         Span::ZERO => f64::NAN,

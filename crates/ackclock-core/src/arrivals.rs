@@ -1,6 +1,6 @@
-//! Arrivals: instances of a flow that come one after the other, at random or on the beat, whatever
-//! becomes of those before them. When each arrives is decided before the run begins, by a stream of
-//! the flow's own, so that whatever drives the run has the same arrivals.
+//! Arrivals: instances of a flow start one after another, at random or at fixed intervals,
+//! independent of the progress of earlier instances. A random stream of the flow fixes all arrival
+//! times before the run, so every method has the same arrivals.
 
 use crate::scenario::error::{Error, Result};
 use crate::streams::Stream;
@@ -9,32 +9,32 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// How instances arrive. How many are active at a time is not set but follows: by Little's law, the
-/// mean number is the mean time that an instance takes over the mean interval.
+/// Arrival process of instances. The number active at a time is not set but follows from Little's
+/// law: the mean number is the mean duration of an instance over the mean interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "kind": "poisson", "mean_interval": "200 ms" }))]
 pub struct Arrivals {
-    /// How intervals vary.
+    /// Distribution of the intervals between arrivals.
     pub kind: Intervals,
-    /// The mean interval between two arrivals.
+    /// Mean interval between two arrivals.
     #[schemars(extend("examples" = ["200 ms"]))]
     pub mean_interval: Span,
 }
 
-/// How intervals between arrivals vary.
+/// Distribution of the intervals between arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Intervals {
-    /// Exponential: arrivals are a Poisson process, and the first comes an interval after the
+    /// Exponential: arrivals are a Poisson process, and the first comes one interval after the
     /// start.
     Poisson,
-    /// All the same; the first comes at the start.
+    /// Constant; the first arrival is at the start.
     Fixed,
 }
 
 impl Arrivals {
-    /// Refuses what would be endless.
+    /// Returns an error if the mean interval is zero, which would give infinitely many arrivals.
     pub(crate) fn check(&self) -> Result<()> {
         if self.mean_interval == Span::ZERO {
             let remedy = "is no time; write for example \"200 ms\"";
@@ -47,12 +47,12 @@ impl Arrivals {
         Ok(())
     }
 
-    /// How many come in that time, on average.
+    /// Returns the mean number of arrivals in `time`.
     pub fn expected(&self, time: Span) -> f64 {
         time.as_seconds() / self.mean_interval.as_seconds()
     }
 
-    /// When instances arrive from `start` on and before `end`.
+    /// Returns the arrival times, from `start` to before `end`.
     pub fn times(self, start: Time, end: Time, stream: &mut Stream) -> impl Iterator<Item = Time> {
         let mut interval = move || match self.kind {
             Intervals::Poisson => {
@@ -102,8 +102,8 @@ mod tests {
     fn a_poisson_process_has_its_rate_its_variance_and_no_memory() {
         let all = times(Intervals::Poisson, 2.0, 1002.0, 1);
         assert!(all.is_sorted() && all.iter().all(|at| (2.0..1002.0).contains(at)));
-        // Counts of 100 arrivals a second: mean and variance 100. Over 1000 s the mean deviates by
-        // 0.3, the variance by about 100·√(2/1000).
+        // 100 arrivals per second on average: the counts have mean and variance 100. Over 1000 s,
+        // the standard error of the mean is 0.3 and that of the variance about 100·√(2/1000).
         let mut counts = vec![0.0_f64; 1000];
         all.iter().for_each(|at| counts[(at - 2.0) as usize] += 1.0);
         let mean = counts.iter().sum::<f64>() / 1000.0;
@@ -116,7 +116,7 @@ mod tests {
         assert!((variance - 100.0).abs() < 4.0 * 4.5, "{variance}");
         let gaps: Vec<f64> = all.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let longer = |than: f64| gaps.iter().filter(|gap| **gap > than).count() as f64;
-        // P(gap > 20 ms | gap > 10 ms) = 1/e, of some 37 000 gaps.
+        // P(gap > 20 ms | gap > 10 ms) = 1/e, from about 37 000 gaps.
         assert!((longer(0.02) / longer(0.01) - (-1.0_f64).exp()).abs() < 4.0 * 0.0026);
     }
 

@@ -1,49 +1,54 @@
-//! The physics of the laboratory: everything that decides what happens to a packet, and when.
+//! The physics of the laboratory: everything that decides when a packet moves and what happens to
+//! it.
 //!
-//! Nothing here reads a clock, a file, an environment variable or a global. Whoever drives these
-//! elements (the simulator in virtual time, the emulator and the transport in real time) passes the
-//! time and gets the same decisions. Times, rates and amounts are the types of [`units`].
+//! Nothing here reads a clock, a file, an environment variable or a global. The driver (the
+//! simulator in virtual time, the emulator and the transport in real time) passes the time in and
+//! gets the same decisions. Times, rates and amounts have the types of [`units`].
 //!
 //! # The life of a packet
 //!
-//! A [`scenario`] is text that has been parsed, checked and resolved. A [`job`] is one run of it: a
-//! replicate of a point of its sweep. [`network`] builds the run's hops, with a random stream of
-//! its own for each element ([`streams`]), and [`routes`] through them for each instance of a flow.
-//! [`arrivals`] says when instances come that are not there from the beginning.
+//! A [`scenario`] is text that has been parsed, checked and resolved. A [`job`] is one run of it:
+//! one replicate of one point of its sweep. [`network`] builds the hops of the run, each element
+//! with its own random stream ([`streams`]), and the [`routes`] of each flow instance through them.
+//! [`arrivals`] sets when later instances start.
 //!
-//! An application ([`traffic`]) writes data into a sender: without end, at its own pace, or an
-//! amount that may be drawn ([`size`]). A TCP sender ([`endpoint`]) asks its congestion control
-//! ([`congestion`]) how much may be in flight, and some controls ask a bandwidth [`estimator`]. A
-//! sender of UDP ([`datagram`]) sends as written, or at the pace of a rate control
+//! An application ([`traffic`]) writes data into a sender: without end, at its own pace, or a fixed
+//! or random amount ([`size`]). A TCP sender ([`endpoint`]) asks its congestion control
+//! ([`congestion`]) how much may be in flight, and some controls use a bandwidth [`estimator`]. A
+//! UDP sender ([`datagram`]) sends data as it is written, or at the rate of a rate control
 //! ([`rate_control`]).
 //!
-//! The [`packet`] is put into a pool and stays in its slot to the end: queues and links pass on its
-//! number. So a packet is in one place at a time, and conservation is structural.
+//! The [`packet`] is stored in a slot of a pool until it leaves the network. Queues and links pass
+//! only its number on. A packet is therefore in one place at a time, and packets are conserved by
+//! construction.
 //!
-//! It enters the first [`hop`] of its route. Impairments in front of the queue may drop, copy or
-//! delay it ([`impairment`]). A discipline lets it wait, marks it or drops it ([`queue`]). The link
-//! ([`link`]) sends it, perhaps at the rate that another hop reports as its capacity
-//! ([`feedback`]); or the hop contends for a shared medium ([`medium`]), which says when. Then
-//! impairments behind the link have their turn, and the propagation delay begins. Drops and marks
-//! are reported to an observer ([`observe`]).
+//! The packet enters the first [`hop`] of its route:
 //!
-//! At the end of the route the receiver ([`endpoint`], [`datagram`]) takes the packet and may
-//! answer. The answer travels the return route in the same manner, and what it says about delay and
-//! loss lets the sender send again: the ACK clock.
+//! * Impairments before the queue may drop, copy or delay it ([`impairment`]).
+//! * A queue discipline lets it wait, marks it or drops it ([`queue`]).
+//! * The link ([`link`]) sends it, perhaps at the rate that another hop reports as its capacity
+//!   ([`feedback`]). A hop on a shared medium ([`medium`]) contends for it instead.
+//! * Impairments after the link follow, then the propagation delay.
+//!
+//! Drops and marks are reported to an observer ([`observe`]).
+//!
+//! At the end of the route, the receiver ([`endpoint`], [`datagram`]) takes the packet and may
+//! answer. The answer travels the return route in the same manner. The delay and the losses that it
+//! reveals let the sender send again: the ACK clock.
 //!
 //! # The results
 //!
-//! Every method fills the same tables ([`result`]). [`sampling`] writes time series of hops,
-//! [`activity`] derives goodput and completion times, [`histogram`] counts spans of time.
+//! Every method fills the same tables ([`result`]). [`sampling`] writes time series of hops.
+//! [`activity`] derives goodput and completion times. [`histogram`] counts durations.
 //!
 //! # Adding an element
 //!
-//! Each kind of element is a folder with one file per element and one list, its [`registry`];
-//! [`kinds`] is the list of these lists. Names on the command line, the schema, the reference and
-//! the contract tests derive from it. An element states facts about itself, and nobody else reads
+//! Each kind of element is a folder with one file per element and one list, its [`registry`].
+//! [`kinds`] lists these registries. Names on the command line, the schema, the reference and the
+//! contract tests derive from them. An element states facts about itself, and no other code reads
 //! its parameters.
 
-// Test benches name the crate, so that unit tests and integration tests share their files.
+// Test benches refer to the crate by name, so that unit and integration tests can share them.
 #[cfg(test)]
 extern crate self as ackclock_core;
 

@@ -1,5 +1,5 @@
 //! Controls that open the window as Reno does: slow start, then α segments per round trip. They
-//! differ in what they keep of the window at a loss, and some in an α that depends on the window.
+//! differ in the window that they keep after a loss, and some have an α that depends on the window.
 
 use super::slow_start::SlowStart;
 use super::window::Window;
@@ -9,65 +9,66 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
-/// When congestion avoidance opens the window.
+/// The moment at which congestion avoidance opens the congestion window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Growth {
-    /// At each ACK, by α MSS/cwnd of what it counts: a little less than α segments in a round trip
-    /// (RFC 5681 equation 3).
+    /// At each ACK, by α MSS/cwnd of the acknowledged data: slightly less than α segments per round
+    /// trip (RFC 5681 equation 3).
     #[default]
     PerAck,
-    /// By α segments whenever a whole window has been acknowledged (what RFC 5681 recommends;
-    /// Linux's `snd_cwnd_cnt`).
+    /// By α segments once a whole window has been acknowledged (recommended by RFC 5681; Linux's
+    /// `snd_cwnd_cnt`).
     PerWindow,
 }
 
-/// How the window opens.
+/// Growth of the window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AdditiveGrowth {
-    /// Segments per round trip.
+    /// α: segments per round trip.
     pub alpha: f64,
-    /// When.
+    /// Per ACK or per window.
     pub growth: Growth,
-    /// Whether the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
+    /// True if the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
     pub hystart: bool,
 }
 
-/// How the window falls, and how it opens where that is not the same always.
+/// Decrease of the window, and its growth if α is not constant.
 pub(super) trait Decrease: Debug + Send {
-    /// An ACK has arrived, before the window opens by it. `cwnd` in bytes.
+    /// Reports an ACK, before it opens the window. `cwnd` is in bytes.
     #[inline(always)]
     fn on_ack(&mut self, now: Time, ack: &Ack, cwnd: Bytes) {
         let _ = (now, ack, cwnd);
     }
-    /// By how many segments a round trip opens a window of `cwnd` bytes; `alpha` is that of
-    /// [`AdditiveGrowth`].
+    /// Returns the growth of a window of `cwnd` bytes, in segments per round trip. `alpha` is
+    /// [`AdditiveGrowth::alpha`].
     #[inline(always)]
     fn alpha(&mut self, alpha: f64, cwnd: f64) -> f64 {
         let _ = cwnd;
         alpha
     }
-    /// At a loss, a mark or a first timeout: ssthresh, in bytes. Two segments are kept anyway.
+    /// Returns ssthresh in bytes after a loss, a mark or a first timeout. The caller keeps at least
+    /// two segments.
     fn kept(&mut self, now: Time, congestion: &Congestion) -> f64;
-    /// At the end of fast recovery: what the window is set to, in bytes, larger or smaller. `None`
-    /// leaves it alone.
+    /// Returns the window to set at the end of fast recovery, in bytes; it may be larger or
+    /// smaller. `None` leaves the window unchanged.
     fn at_recovery_end(&mut self) -> Option<f64> {
         None
     }
-    /// Rate that the decrease would come from, in bytes per second.
+    /// Returns the rate that determines the decrease, in bytes per second.
     fn rate_estimate(&self) -> Option<f64> {
         None
     }
 }
 
-/// Such a control.
+/// A control with additive increase and the decrease `R`.
 #[derive(Debug)]
 pub(super) struct AdditiveIncrease<R> {
     alpha: f64,
     decrease: R,
     window: Window,
     slow_start: SlowStart,
-    /// For growth per window: what has been acknowledged of the present one, in bytes.
+    /// Bytes acknowledged of the present window, if growth is per window.
     counted: Option<f64>,
     /// The window before the last reduction for a loss.
     undo: Option<Window>,
@@ -85,13 +86,13 @@ impl<R: Decrease> AdditiveIncrease<R> {
         }
     }
 
-    /// RFC 5681 section 3.1: once a window has been acknowledged, it opens by a segment; here by α.
-    /// A window is the whole segments that cwnd holds, since no more than them is sent in a round.
-    /// What was acknowledged beyond it counts for the next one, but an ACK never opens the window
-    /// twice.
+    /// Growth per window (RFC 5681 section 3.1): a fully acknowledged window opens by one segment,
+    /// here by α. A window is the number of whole segments in cwnd, since a round sends no more.
+    /// Data acknowledged beyond it counts towards the next window, but one ACK never opens the
+    /// window twice.
     fn grow_per_window(&mut self, mut counted: f64) {
         let mss = self.window.mss();
-        // With less than that there is nothing to divide.
+        // Below this threshold the window cannot be complete, so the division is skipped.
         if counted > self.window.cwnd() - mss {
             let whole = libm::floor(self.window.cwnd() / mss) * mss;
             if counted >= whole {
@@ -103,7 +104,7 @@ impl<R: Decrease> AdditiveIncrease<R> {
         self.counted = Some(counted);
     }
 
-    /// The window has been lowered: a new one begins to be counted.
+    /// Starts to count a new window after a reduction.
     fn count_anew(&mut self) {
         self.counted = self.counted.map(|_| 0.0);
     }
@@ -116,7 +117,7 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
         let credit = self.slow_start.grow(&mut self.window, ack);
         if credit > 0.0 {
             match self.counted {
-                // RFC 5681 equation 3, and α of it: cwnd += α SMSS SMSS/cwnd for a credit of one
+                // RFC 5681 equation 3, times α: cwnd += α SMSS SMSS/cwnd for a credit of one
                 // segment.
                 None => {
                     let cwnd = self.window.cwnd();
@@ -142,7 +143,8 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
                 .reduce_after_timeout(self.decrease.kept(now, congestion)),
             CongestionKind::RepeatedTimeout => self.window.restart(),
             CongestionKind::SpuriousLoss => {
-                // RFC 4015 section 3.2: back to what it was, unless it has grown beyond that since.
+                // RFC 4015 section 3.2: restore the earlier window, unless the present one has
+                // outgrown it.
                 if let Some(undo) = self.undo.take().filter(|undo| undo.cwnd() > before.cwnd()) {
                     self.window = undo;
                 }
@@ -152,7 +154,7 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
         self.slow_start.end();
         self.count_anew();
         match congestion.kind {
-            CongestionKind::Mark => self.undo = None, // a mark is no mistake
+            CongestionKind::Mark => self.undo = None, // a mark is never spurious
             CongestionKind::RepeatedTimeout => {}
             _ => self.undo = Some(before),
         }

@@ -19,16 +19,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cubic {
-    /// C: how steeply the window grows, in segments per cubic second. Larger than 0.
+    /// C: steepness of the window growth, in segments per cubic second. Larger than 0.
     pub c: f64,
-    /// β: the factor by which the window is multiplied at a loss. Between 0 and 1.
+    /// β: factor by which the congestion window is multiplied after a loss. Between 0 and 1.
     pub beta: f64,
-    /// Whether a flow that lost below its last maximum aims lower still, to make room for others.
+    /// True if a flow with a loss below its last maximum lowers the maximum further, to make room
+    /// for others.
     pub fast_convergence: bool,
-    /// Whether the Reno-friendly window grows as Reno's own once it is as large as before the last
-    /// loss (RFC 9438); else as slowly as before (RFC 8312, Linux).
+    /// True if the Reno-friendly window grows as fast as Reno's once it reaches the window before
+    /// the last loss (RFC 9438). Otherwise its slower growth continues (RFC 8312, Linux).
     pub friendly_speedup: bool,
-    /// Whether the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
+    /// True if the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
     pub hystart: bool,
 }
 
@@ -47,7 +48,8 @@ impl Default for Cubic {
 impl Element<ControlKind> for Cubic {
     const NAME: &'static str = "cubic";
     const LABEL: &'static str = "CUBIC";
-    const SUMMARY: &'static str = "The window is a cubic function of the time since the last loss, and never below what Reno would have.";
+    const SUMMARY: &'static str = "The window is a cubic function of the time since the last \
+        loss, and never below what Reno would have.";
     const REFERENCE: &'static str = "RFC 9438";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
@@ -77,10 +79,12 @@ impl Factory<ControlKind> for Cubic {
     }
 }
 
-/// Letters of RFC 9438, windows in bytes: C in bytes per cubic second is `c`, β_cubic `beta`,
-/// α_cubic `friendly_alpha` below cwnd_prior and `regained_alpha` from there on, cwnd_prior
-/// `curve.cwnd_prior`, W_max `curve.w_max`, t_epoch `Epoch::start`, K `Epoch::k`, W_est
-/// `Epoch::w_est`.
+/// The control, with windows in bytes. Symbols of RFC 9438:
+///
+/// * C, in bytes per cubic second, is `c`; β_cubic is `beta`.
+/// * α_cubic is `friendly_alpha` below cwnd_prior and `regained_alpha` from there on.
+/// * cwnd_prior is `curve.cwnd_prior`, W_max is `curve.w_max`.
+/// * t_epoch is `Epoch::start`, K is `Epoch::k`, W_est is `Epoch::w_est`.
 #[derive(Debug)]
 struct CubicControl {
     c: f64,
@@ -91,7 +95,8 @@ struct CubicControl {
     window: Window,
     slow_start: SlowStart,
     curve: Curve,
-    /// The last sign of life of the flow: what is limited or idle after it does not count as time.
+    /// Time of the flow's last event. Time that is application-limited or idle after it does not
+    /// count.
     last_event: Time,
     /// Window and curve before the last reduction for a loss (section 4.9.2).
     undo: Option<Box<(Window, Curve)>>,
@@ -99,19 +104,18 @@ struct CubicControl {
 
 #[derive(Clone, Copy, Debug)]
 struct Curve {
-    /// cwnd before the last reduction, or where slow start ended without one; zero before either.
+    /// cwnd before the last reduction, or where slow start ended without one; zero before both.
     cwnd_prior: f64,
-    /// Where the last reduction was, perhaps lowered by fast convergence; zero before the first
+    /// cwnd at the last reduction, perhaps lowered by fast convergence. Zero before the first
     /// reduction and after a timeout: the curve then starts on its plateau (sections 4.8 and 4.10).
     w_max: f64,
-    /// The congestion avoidance stage: from its first growth to the next congestion or idle
-    /// restart.
+    /// Congestion avoidance stage: from its first growth to the next congestion or idle restart.
     epoch: Option<Epoch>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// Moved by the time that must not count.
+    /// Start of the stage, moved forward by the time that must not count.
     start: Time,
     k: f64,
     w_est: f64,
@@ -125,7 +129,7 @@ enum Region {
     Convex,
 }
 
-/// In seconds, by a multiplication: this is the hot path.
+/// Converts to seconds with a multiplication, since this is the hot path.
 fn seconds(span: Span) -> f64 {
     span.as_nanos() as f64 * 1e-9
 }
@@ -157,7 +161,7 @@ impl CubicControl {
         }
     }
 
-    /// Leaves the time since the last event out of the curve (section 5.8).
+    /// Excludes the time since the last event from the curve (section 5.8).
     fn exclude_time_until(&mut self, now: Time) {
         if let Some(epoch) = &mut self.curve.epoch {
             epoch.start = epoch.start + now.since(self.last_event);
@@ -172,7 +176,8 @@ impl CubicControl {
         if curve.cwnd_prior == 0.0 {
             curve.cwnd_prior = cwnd; // section 4.10: slow start ended without congestion
         }
-        curve.w_max = curve.w_max.max(cwnd); // sections 4.8, 4.10: no maximum to return to, so K = 0
+        // Sections 4.8 and 4.10: there is no maximum to return to, so K = 0.
+        curve.w_max = curve.w_max.max(cwnd);
         curve.epoch = Some(Epoch {
             start: now,
             k: libm::cbrt((curve.w_max - cwnd) / self.c),
@@ -181,7 +186,8 @@ impl CubicControl {
         });
     }
 
-    /// Congestion avoidance: sections 4.2 to 4.5, for `credit` acknowledged bytes.
+    /// Opens the window in congestion avoidance (sections 4.2 to 4.5), for `credit` acknowledged
+    /// bytes.
     #[inline]
     fn grow(&mut self, now: Time, credit: f64, smoothed_rtt: Option<Span>) {
         if self.curve.epoch.is_none() {
@@ -218,11 +224,11 @@ impl CubicControl {
             let target = w_cubic(t_less_k + rtt).max(cwnd).min(1.5 * cwnd);
             self.window.grow((target - cwnd) * share);
         }
-        // The larger of the two, in each region: the window does not shrink at an ACK.
+        // The larger of the two, in each region: an ACK never shrinks the window.
         self.window.raise(epoch.w_est);
     }
 
-    /// What a reduction remembers (sections 4.6 and 4.7).
+    /// Records the window at a reduction (sections 4.6 and 4.7).
     fn remember_maximum(&mut self) {
         let cwnd = self.window.cwnd();
         self.curve.cwnd_prior = cwnd;
@@ -239,7 +245,7 @@ impl CongestionControl for CubicControl {
     #[inline]
     fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
         if sent.in_flight <= sent.bytes {
-            self.exclude_time_until(now); // nothing was outstanding: the flow was idle
+            self.exclude_time_until(now); // nothing was in flight: the flow was idle
             self.last_event = now;
         }
     }
@@ -269,7 +275,7 @@ impl CongestionControl for CubicControl {
                 self.remember_maximum();
                 self.window
                     .reduce_after_mark(congestion.base.as_f64() * self.beta);
-                self.undo = None; // a mark is no mistake
+                self.undo = None; // a mark is never spurious
             }
             CongestionKind::Timeout => {
                 self.remember_maximum();
@@ -283,7 +289,7 @@ impl CongestionControl for CubicControl {
                 self.curve.epoch = None;
             }
             CongestionKind::SpuriousLoss => {
-                // Section 4.9.2: only if the window is still below what it was.
+                // Section 4.9.2: only if the window is still below its earlier value.
                 if let Some(undo) = self.undo.take()
                     && self.window.cwnd() < undo.0.cwnd()
                 {
@@ -299,7 +305,7 @@ impl CongestionControl for CubicControl {
         let before = self.window.cwnd();
         self.window.lower(limit.as_f64());
         if self.window.cwnd() < before {
-            self.curve.epoch = None; // the curve starts anew where slow start ends
+            self.curve.epoch = None; // a new curve starts where slow start ends
         }
     }
 
@@ -344,7 +350,7 @@ mod tests {
     fn clock(window: u64) -> AckClock {
         AckClock::new(&tree(true), RTT, window, Some(1))
     }
-    /// A control to look into, in congestion avoidance.
+    /// A control in congestion avoidance whose state a test can inspect.
     fn control(window: u64) -> CubicControl {
         CubicControl::new(
             &Cubic::default(),
@@ -436,12 +442,12 @@ mod tests {
         assert!((first - 100.0).abs() < 1e-9 && (second - 70.0).abs() < 1e-9);
     }
 
-    /// RFC 9438 tables 1 and 2, columns C = 0.04, 0.4, 4: the larger of equation 6 and of Reno's
-    /// 1.2/sqrt(p). The control takes the larger of the two at each moment, which on the average is
-    /// a little more where they are near each other, and Reno's saw-tooth is sqrt(1.5/p).
+    /// RFC 9438 tables 1 and 2, columns C = 0.04, 0.4, 4: the larger of equation 6 and Reno's
+    /// 1.2/sqrt(p). The control takes the larger at each moment, which is slightly more on average
+    /// where the two are close. Reno's exact sawtooth gives sqrt(1.5/p).
     ///
-    /// It starts in the steady state (W_max = 4/(3 + β) of the average): a deviation from it dies
-    /// out only as 1/sqrt(losses), since the curve is flat at t = K.
+    /// The test starts in the steady state (W_max = 4/(3 + β) of the average). A deviation from it
+    /// decays only as 1/sqrt(losses), since the curve is flat at t = K.
     #[test]
     fn average_windows_are_those_of_the_tables() {
         const TABLES: [(f64, [[f64; 3]; 7]); 2] = [
@@ -517,7 +523,7 @@ mod tests {
                         clock.ack(MSS);
                     }
                 }
-                let one_ack = alpha / reno.cwnd(); // their ACKs do not come at the same moments
+                let one_ack = alpha / reno.cwnd(); // the two clocks' ACKs differ in time
                 assert!(
                     cubic.cwnd() + one_ack >= reno.cwnd(),
                     "{} {}",

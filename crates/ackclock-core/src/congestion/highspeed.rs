@@ -1,4 +1,4 @@
-//! HighSpeed TCP (RFC 3649): where the window is large it grows faster and falls less than Reno's.
+//! HighSpeed TCP (RFC 3649): grows faster and decreases less than Reno if the window is large.
 
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
@@ -12,29 +12,30 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HighSpeed {
-    /// Where growth and decrease come from.
+    /// Response function that determines growth and decrease.
     pub response: ResponseFunction,
-    /// Whether the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
+    /// True if the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
     pub hystart: bool,
 }
 
-/// The response function that a(w) and b(w) come from.
+/// The response function that determines a(w) and b(w).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseFunction {
     /// The equations of RFC 3649 section 5.
     #[default]
     Formula,
-    /// The table of RFC 3649 appendix B, with the decrease in parts of 256, as Linux has it: growth
-    /// is rounded up to the next row. Linux also counts ACKs in congestion avoidance and not what
-    /// they acknowledge; for that there is the transport's `byte_counting = "per_ack"`.
+    /// The table of RFC 3649 appendix B with the decrease in 256ths, as in Linux: growth is rounded
+    /// up to the next row. Linux also counts ACKs in congestion avoidance instead of the
+    /// acknowledged data; set `byte_counting = "per_ack"` of the transport for that.
     Table,
 }
 
 impl Element<ControlKind> for HighSpeed {
     const NAME: &'static str = "highspeed";
     const LABEL: &'static str = "HighSpeed";
-    const SUMMARY: &'static str = "Reno up to 38 segments; from there growth and the share kept at a loss rise with the window.";
+    const SUMMARY: &'static str = "Reno up to 38 segments; from there growth and the share kept at \
+        a loss rise with the window.";
     const REFERENCE: &'static str = "RFC 3649";
 
     fn facts(&self) -> ControlFacts {
@@ -75,7 +76,7 @@ const LOW_P: f64 = 1e-3;
 const HIGH_P: f64 = 1e-7;
 const HIGH_DECREASE: f64 = 0.1;
 
-/// Up to which window each row of appendix B holds; its growth is its number, counted from 1.
+/// Largest window of each row of appendix B. The growth of a row is its number, counted from 1.
 const ROWS: [u32; 72] = [
     38, 118, 221, 347, 495, 663, 851, 1058, 1284, 1529, 1793, 2076, 2378, 2699, 3039, 3399, 3778,
     4177, 4596, 5036, 5497, 5979, 6483, 7009, 7558, 8130, 8726, 9346, 9991, 10_661, 11_358, 12_082,
@@ -85,33 +86,33 @@ const ROWS: [u32; 72] = [
     75_401, 79_517, 84_035, 89_053,
 ];
 
-/// The row of a window of whole segments, counted from 0: the first that reaches so far, or the
+/// Returns the row of a window in whole segments, counted from 0: the first that covers it, or the
 /// last.
 fn row(segments: u64) -> usize {
     ROWS.partition_point(|&most| u64::from(most) < segments)
         .min(ROWS.len() - 1)
 }
 
-/// b(w), not below High_Decrease: the RFC does not say what holds beyond High_Window, where the
-/// line would lead below zero.
+/// Returns b(w), at least High_Decrease. The RFC does not say what holds beyond High_Window, where
+/// the line would fall below zero.
 fn decrease(w: f64) -> f64 {
     line(w).max(HIGH_DECREASE)
 }
 
-/// The line of b(w): a half up to Low_Window, from there linear in log w, through High_Decrease at
+/// Returns the line of b(w): 0.5 up to Low_Window, then linear in log w, through High_Decrease at
 /// High_Window.
 fn line(w: f64) -> f64 {
     let along = libm::log(w.max(LOW_WINDOW) / LOW_WINDOW) / libm::log(HIGH_WINDOW / LOW_WINDOW);
     0.5 + (HIGH_DECREASE - 0.5) * along
 }
 
-/// a(w) = w² p(w) 2 b(w)/(2 − b(w)), in segments a round; not below Reno's one, which it would be
-/// by 4 % right above Low_Window.
+/// Returns a(w) = w² p(w) 2 b(w)/(2 − b(w)), in segments per round trip, at least Reno's one. Just
+/// above Low_Window the formula gives 4 % less than one.
 fn increase(w: f64) -> f64 {
     if w <= LOW_WINDOW {
         return 1.0;
     }
-    // S, the slope of the response function on logarithmic axes; the RFC rounds it to -0.835, and
+    // S is the slope of the response function on logarithmic axes. The RFC rounds it to -0.835, and
     // p(w) to 0.078/w^1.2.
     let slope = libm::log(HIGH_WINDOW / LOW_WINDOW) / libm::log(HIGH_P / LOW_P);
     let p = LOW_P * libm::pow(w / LOW_WINDOW, 1.0 / slope);
@@ -119,18 +120,18 @@ fn increase(w: f64) -> f64 {
     (w * w * p * 2.0 * b / (2.0 - b)).max(1.0)
 }
 
-/// b of a row in parts of 256, rounded down: what Linux's module has.
+/// Returns b of a row in 256ths, rounded down, as in Linux's module.
 fn decrease_of_row(row: usize) -> f64 {
     libm::floor(256.0 * line(ROWS[row].into()))
 }
 
-/// a(w) and b(w) for a window in bytes.
+/// a(w) and b(w) of a window in bytes.
 #[derive(Debug)]
 struct HighSpeedResponse {
     source: ResponseFunction,
     mss: f64,
-    /// The window for which `increase` holds, in whole segments: its logarithms are not taken at
-    /// each ACK.
+    /// Window for which `increase` is valid, in whole segments. It saves the logarithms at each
+    /// ACK.
     segments: u64,
     increase: f64,
 }
@@ -178,7 +179,7 @@ mod tests {
     fn clock(response: &str, window: u64) -> AckClock {
         AckClock::new(&tree(response), RTT, window, Some(1))
     }
-    /// By how many segments the window grows per window acknowledged, at that window.
+    /// Returns the growth of `window` per acknowledged window, in segments.
     fn growth(response: &str, window: u64) -> f64 {
         let mut clock = clock(response, window);
         clock.ack(MSS);
@@ -190,7 +191,7 @@ mod tests {
         1.0 - clock.cwnd() / window as f64
     }
 
-    /// a(w), b(w) and p(w) to the digits computed from the RFC's section 5 elsewhere.
+    /// Compares a(w), b(w) and p(w) with values computed elsewhere from section 5 of the RFC.
     #[test]
     fn growth_and_decrease_are_those_of_section_5() {
         for (w, a, b) in [
@@ -210,8 +211,8 @@ mod tests {
                 "a({w})"
             );
             assert!((decrease(w as f64) - b).abs() <= 0.001, "b({w})");
-            // What the control does; its window is known to a byte, of which the ACK's growth has a
-            // few.
+            // The control's growth. Its window is known to a byte, and the growth per ACK is only a
+            // few bytes.
             let grown = growth("formula", w);
             assert!(
                 (grown - a).abs() <= w as f64 / MSS as f64 + 0.06,
@@ -249,8 +250,8 @@ mod tests {
         assert!((1..2000).all(|w| increase(f64::from(w)) >= 1.0));
     }
 
-    /// The windows of appendix B are those at which a(w), with p(w) rounded to 0.078/w^1.2, is a
-    /// whole number.
+    /// Checks that a(w), with p(w) rounded to 0.078/w^1.2, is a whole number at the windows of
+    /// appendix B.
     #[test]
     fn rows_are_where_growth_is_a_whole_number() {
         for (number, &w) in (1..).zip(&ROWS) {
@@ -285,7 +286,7 @@ mod tests {
         for (w, parts) in listed {
             assert_eq!(decrease_of_row(row(w)), parts, "{w}");
         }
-        // In whole segments: of 118, 51 are given up (51.6); one more stands in the next row.
+        // In whole segments: 118 loses 51 (51.6); 119 is in the next row.
         assert_eq!(clock_after_loss(118), 67.0);
         assert_eq!(clock_after_loss(119), 119.0 - 48.0);
         assert_eq!(clock_after_loss(1000), 1000.0 - 324.0);
@@ -322,10 +323,10 @@ mod tests {
         }
     }
 
-    /// With one loss in 1/p segments the mean window is w(p) = 38 (p/10⁻³)^S. That is the RFC's
-    /// approximation, with a and b taken at the mean window and not along the saw-tooth: the truth
-    /// is 2 to 3 % more. The table's growth is rounded up, so that its windows are larger by as
-    /// much as a step is of them.
+    /// With one loss in 1/p segments, the mean window is w(p) = 38 (p/10⁻³)^S. This is the RFC's
+    /// approximation, which takes a and b at the mean window instead of along the sawtooth: the
+    /// exact value is 2 to 3 % more. The table rounds growth up, so its windows are larger by the
+    /// relative size of a step.
     #[test]
     fn evenly_spaced_losses_lead_to_the_response_function() {
         let slope = libm::log(HIGH_WINDOW / LOW_WINDOW) / libm::log(HIGH_P / LOW_P);

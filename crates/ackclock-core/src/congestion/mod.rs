@@ -1,9 +1,9 @@
 //! Congestion controls: one algorithm, one file, one entry in the list below.
 //!
-//! A control is told of what happened through structs with named fields, so that a new signal
-//! breaks nobody, and answers with a window and perhaps a pacing rate. It does no loss recovery:
-//! [`endpoint`](crate::endpoint) decides what is lost, what is retransmitted, and how the window is
-//! inflated meanwhile.
+//! The transport reports events to a control through structs with named fields, so that a new field
+//! breaks no control. A control answers with a congestion window and optionally a pacing rate. It
+//! does no loss recovery: [`endpoint`](crate::endpoint) decides what is lost, what is
+//! retransmitted, and how the window is inflated during recovery.
 
 use self::facts::ControlFacts;
 use crate::registry::{Entry, Kind, StreamScope};
@@ -29,127 +29,127 @@ pub mod westwood_plus;
 pub mod westwood_re;
 mod window;
 
-/// A segment has been sent.
+/// Event: a segment has been sent.
 #[derive(Clone, Copy, Debug)]
 pub struct SegmentSent {
-    /// Its payload.
+    /// Payload of the segment.
     pub bytes: Bytes,
-    /// Outstanding data, this segment included.
+    /// Data in flight, this segment included.
     pub in_flight: Bytes,
-    /// What kept the sender from having more in flight when it sent this.
+    /// Limit that kept the sender from having more in flight when it sent this segment.
     pub limited: SendLimit,
 }
 
-/// What kept the sender from sending more.
+/// The limit that kept the sender from sending more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendLimit {
     /// The congestion window.
     CongestionWindow,
-    /// The receiver's window.
+    /// The receive window.
     ReceiveWindow,
     /// The application had nothing to send.
     Application,
 }
 
-/// What the sender is doing about losses.
+/// State of the sender's loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryPhase {
-    /// Nothing is known to be lost.
+    /// No loss is known.
     Open,
     /// Fast recovery.
     Recovery,
-    /// After a retransmission timeout, until what was outstanding then is acknowledged.
+    /// After a retransmission timeout, until all data in flight at the timeout is acknowledged.
     Loss,
 }
 
-/// What an ACK says about the order of arrival.
+/// The two kinds of ACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckKind {
     /// It acknowledges new data.
     New,
-    /// It acknowledges nothing new while data is outstanding (RFC 5681 section 2).
+    /// It acknowledges nothing new while data is in flight (RFC 5681 section 2).
     Duplicate,
 }
 
 /// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
-    /// Delivered per time.
+    /// Delivery rate: `delivered` over `interval`.
     pub rate: BitRate,
     /// Data delivered over the sampling interval.
     pub delivered: Bytes,
-    /// The longer of the send and the ACK interval.
+    /// The longer of the send interval and the ACK interval.
     pub interval: Span,
-    /// All data delivered when the sampled segment was sent.
+    /// All data that was delivered when the sampled segment was sent.
     pub prior_delivered: Bytes,
-    /// Whether the application limited the sampled flight ([`SendLimit::Application`]) rather than
-    /// the path.
+    /// [`SendLimit::Application`] if the application, not the path, limited the sampled flight.
     pub limited: SendLimit,
 }
 
-/// An ACK has arrived; every one, duplicates too. The scoreboard has been brought up to date
-/// before, and the estimate of the round-trip time.
+/// Event: an ACK, new or duplicate, has arrived. The scoreboard and the estimate of the round-trip
+/// time are already up to date.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
-    /// Duplicate or not.
+    /// New or duplicate.
     pub kind: AckKind,
-    /// Cumulatively acknowledged for the first time.
+    /// Data cumulatively acknowledged for the first time.
     pub newly_acked: Bytes,
-    /// Learnt to have been delivered: newly acked or newly SACKed, each byte once. Without SACK a
-    /// duplicate ACK counts one segment, and the cumulative ACK that follows is reduced by what was
-    /// counted.
+    /// Data newly known to be delivered: newly acknowledged or newly SACKed, each byte once.
+    /// Without SACK, a duplicate ACK counts as one segment, which is deducted from the next
+    /// cumulative ACK.
     pub newly_delivered: Bytes,
-    /// How much the window may count for growth by the transport's rule
-    /// ([`ByteCounting`](crate::endpoint::parameters::ByteCounting)); zero outside
-    /// [`RecoveryPhase::Open`] unless slow start after a timeout, and zero when the window was not
-    /// used.
+    /// Acknowledged data that may open the congestion window, by the transport's rule
+    /// ([`ByteCounting`](crate::endpoint::parameters::ByteCounting)). Zero in fast recovery, except
+    /// for its last ACK if the transport allows that, and zero if the window was not used.
     pub credit: Bytes,
-    /// Everything delivered so far.
+    /// All data delivered so far.
     pub delivered: Bytes,
-    /// Round-trip time measured by this ACK.
+    /// Round-trip time measured with this ACK.
     pub rtt: Option<Span>,
     /// Smoothed round-trip time (RFC 6298).
     pub smoothed_rtt: Option<Span>,
     /// Smallest round-trip time so far.
     pub min_rtt: Option<Span>,
-    /// Outstanding data after this ACK.
+    /// Data in flight after this ACK.
     pub in_flight: Bytes,
-    /// Delivery-rate sample, for controls that ask ([`CongestionControl::wants_delivery_rate`]).
+    /// Delivery-rate sample, for controls that want it
+    /// ([`CongestionControl::wants_delivery_rate`]).
     pub rate_sample: Option<RateSample>,
-    /// What limited the sender over the last round trip.
+    /// Limit of the sender over the last round trip.
     pub limited: SendLimit,
-    /// What the sender is doing.
+    /// State of the loss recovery.
     pub phase: RecoveryPhase,
     /// Data whose ACK carried an ECN echo.
     pub marked: Bytes,
 }
 
-/// Why the window should shrink (or was shrunk in error).
+/// Reason to reduce the congestion window, or to undo a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionKind {
-    /// Loss learnt from duplicate ACKs or SACK: once per window of data.
+    /// Loss inferred from duplicate ACKs or SACK; at most once per window of data.
     Loss,
-    /// ECN echo: once per window of data.
+    /// ECN echo; at most once per window of data.
     Mark,
-    /// The retransmission timer went off, or Tahoe's reaction to duplicate ACKs: back to one
+    /// Expiry of the retransmission timer, or Tahoe's reaction to duplicate ACKs: cwnd becomes one
     /// segment.
     Timeout,
-    /// The timer went off again for the same segment: the window is one segment already, ssthresh
+    /// Repeated expiry of the timer for the same segment. cwnd is one segment already, and ssthresh
     /// may be kept (RFC 5681 section 3.1).
     RepeatedTimeout,
-    /// The last reduction was for nothing: restore what was there before.
+    /// The last reduction was unnecessary: restore cwnd and ssthresh.
     SpuriousLoss,
 }
 
-/// Congestion, reported once per window of data.
+/// Event: congestion, reported at most once per window of data.
 #[derive(Clone, Copy, Debug)]
 pub struct Congestion {
-    /// Why.
+    /// Reason.
     pub kind: CongestionKind,
-    /// What a multiplicative decrease starts from: FlightSize (RFC 5681 equation 4) or the window,
-    /// by the transport's rule ([`SsthreshFrom`](crate::endpoint::parameters::SsthreshFrom)).
+    /// Base of a multiplicative decrease: FlightSize (RFC 5681 equation 4) or the congestion
+    /// window, by the transport's rule
+    /// ([`SsthreshFrom`](crate::endpoint::parameters::SsthreshFrom)).
     pub base: Bytes,
-    /// Outstanding data.
+    /// Data in flight.
     pub in_flight: Bytes,
     /// Smallest round-trip time so far.
     pub min_rtt: Option<Span>,
@@ -157,68 +157,68 @@ pub struct Congestion {
     pub smoothed_rtt: Option<Span>,
 }
 
-/// What a control shows of itself, for time series.
+/// The visible state of a control, for time series.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ControlState {
-    /// Slow-start threshold, if it has one and it has been set.
+    /// Slow-start threshold, if the control has one and it has been set.
     pub ssthresh: Option<Bytes>,
-    /// What it thinks it is doing: `"slow_start"`, `"congestion_avoidance"`, `"probe_bw"`.
+    /// Name of the control's phase: `"slow_start"`, `"congestion_avoidance"`, `"probe_bw"`.
     pub mode: &'static str,
-    /// Rate that it believes the path gives, if it estimates one.
+    /// Estimated rate of the path, if the control estimates one.
     pub rate_estimate: Option<BitRate>,
 }
 
-/// One congestion control of one connection. `now` never runs backwards.
+/// The congestion control of one connection. `now` never decreases.
 pub trait CongestionControl: Debug + Send {
-    /// A segment has been sent. Not called if [`CongestionControl::wants_sent`] says so.
+    /// Reports a sent segment. Not called if [`CongestionControl::wants_sent`] returns false.
     fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
         let _ = (now, sent);
     }
-    /// An ACK has arrived.
+    /// Reports an ACK.
     fn on_ack(&mut self, now: Time, ack: &Ack);
-    /// Congestion, before any retransmission. The ACK that revealed it has been given to
-    /// [`CongestionControl::on_ack`] first.
+    /// Reports congestion, before any retransmission. [`CongestionControl::on_ack`] has already
+    /// been called for the ACK that revealed it.
     fn on_congestion(&mut self, now: Time, congestion: &Congestion);
-    /// Everything outstanding at the last [`CongestionKind::Loss`] or [`CongestionKind::Timeout`]
-    /// is acknowledged.
+    /// Reports that all data in flight at the last [`CongestionKind::Loss`] or
+    /// [`CongestionKind::Timeout`] is acknowledged.
     fn on_recovery_end(&mut self, now: Time) {
         let _ = now;
     }
-    /// The sender was idle and its transport asks for a window no larger than `limit` (RFC 5681
-    /// section 4.1).
+    /// Reports that the sender was idle. The transport asks for a congestion window no larger than
+    /// `limit` (RFC 5681 section 4.1).
     fn on_idle_restart(&mut self, now: Time, limit: Bytes);
-    /// The congestion window: at least one segment, fractions of a segment included. It changes
-    /// only in the calls that take `&mut self`; the sender asks after each of them.
+    /// Returns the congestion window: at least one segment, including fractions of a segment. It
+    /// changes only in calls that take `&mut self`; the sender reads it after each of them.
     fn cwnd(&self) -> Bytes;
-    /// At what rate to send; `None` leaves it to the transport.
+    /// Returns the pacing rate; `None` leaves pacing to the transport.
     fn pacing_rate(&self) -> Option<BitRate> {
         None
     }
-    /// Whether [`Ack::rate_sample`] is to be filled in (it costs memory per segment in flight).
+    /// True if [`Ack::rate_sample`] is to be filled in. Costs memory for each segment in flight.
     fn wants_delivery_rate(&self) -> bool {
         false
     }
-    /// Whether [`CongestionControl::on_sent`] is to be called, asked once. A control that does
-    /// nothing there may say no: it saves a call per segment.
+    /// True if [`CongestionControl::on_sent`] is to be called; read once. A control that ignores
+    /// sent segments returns false, which saves a call per segment.
     fn wants_sent(&self) -> bool {
         true
     }
-    /// For time series.
+    /// Returns the state for time series.
     fn state(&self) -> ControlState;
 }
 
-/// What a control is built with.
+/// The context in which a control is built.
 #[derive(Clone, Copy, Debug)]
 pub struct ControlContext<'a> {
-    /// Where it stands (`flow/3/control`).
+    /// Location in the scenario, for random streams (`flow/3/control`).
     pub place: StreamScope<'a>,
     /// Payload of a full segment.
     pub mss: Bytes,
-    /// The transport's initial window.
+    /// The transport's initial congestion window.
     pub initial_window: Bytes,
-    /// The transport's initial slow-start threshold, `None` for arbitrarily high.
+    /// The transport's initial slow-start threshold; `None` for arbitrarily high.
     pub initial_ssthresh: Option<Bytes>,
-    /// Whether the transport wants ssthresh cut to whole segments at a reduction.
+    /// True if a reduction cuts ssthresh to whole segments.
     pub ssthresh_in_whole_segments: bool,
 }
 

@@ -1,8 +1,8 @@
-//! Range checks that controls share.
+//! Range checks that several controls use.
 
 use crate::scenario::error::{Error, Result};
 
-/// Refuses what is not larger than zero.
+/// Returns an error unless `value` is positive and finite.
 pub(super) fn check_positive(field: &str, value: f64, example: &str) -> Result<()> {
     if value > 0.0 && value.is_finite() {
         return Ok(());
@@ -11,7 +11,7 @@ pub(super) fn check_positive(field: &str, value: f64, example: &str) -> Result<(
     Err(Error::new(field, &value.into(), &remedy))
 }
 
-/// Refuses a decrease factor that is none.
+/// Returns an error unless `value` is a decrease factor, between 0 and 1.
 pub(super) fn check_factor(field: &str, value: f64, example: &str) -> Result<()> {
     if value > 0.0 && value < 1.0 {
         return Ok(());

@@ -1,26 +1,26 @@
 //! Reno (RFC 5681): additive increase, multiplicative decrease, with α and β as parameters.
 //!
-//! The window, cwnd, bounds what may be outstanding; ssthresh divides slow start from congestion
-//! avoidance. The whole algorithm, and the functions that it stands in:
+//! The congestion window, cwnd, limits the data in flight. ssthresh separates slow start from
+//! congestion avoidance. The whole algorithm, and the functions that implement it:
 //!
-//! - Start: cwnd and ssthresh are what the transport says (`Window::new`).
-//! - ACK, cwnd < ssthresh, slow start: cwnd grows by what is acknowledged, and so doubles every
-//!   round trip (`SlowStart::grow`). With `hystart` the first slow start ends when round trips grow
-//!   longer.
-//! - ACK, cwnd ≥ ssthresh, congestion avoidance: cwnd grows by α segments a round trip, a little
-//!   with each ACK (equation 3) or at once with a whole window (`Growth`,
+//! * Start: the transport sets cwnd and ssthresh (`Window::new`).
+//! * Slow start, an ACK with cwnd < ssthresh: cwnd grows by the acknowledged data, and so doubles
+//!   every round trip (`SlowStart::grow`). With `hystart`, the first slow start ends when the
+//!   round-trip time grows.
+//! * Congestion avoidance, an ACK with cwnd ≥ ssthresh: cwnd grows by α segments per round trip. It
+//!   grows a little with each ACK (equation 3) or once per window (`Growth`,
 //!   `AdditiveIncrease::on_ack`).
-//! - Loss: ssthresh = β of what is outstanding, two segments at least (equation 4), and
-//!   cwnd = ssthresh (`Window::reduce_after_loss`).
-//! - ECN echo: the same, but cwnd may fall to one segment (RFC 3168, `Window::reduce_after_mark`).
-//! - Timeout: ssthresh as after a loss, cwnd = one segment (`Window::reduce_after_timeout`); when
-//!   the same segment times out again, ssthresh stays (`Window::restart`).
-//! - A loss that was none: both are what they were (RFC 4015, `AdditiveIncrease::on_congestion`).
-//! - Idle: cwnd falls to what the transport says (section 4.1, `Window::lower`).
+//! * Loss: ssthresh = β times the data in flight, at least two segments (equation 4), and cwnd =
+//!   ssthresh (`Window::reduce_after_loss`).
+//! * ECN echo: the same, but cwnd may fall to one segment (RFC 3168, `Window::reduce_after_mark`).
+//! * Timeout: ssthresh as after a loss, cwnd = one segment (`Window::reduce_after_timeout`). If the
+//!   same segment times out again, ssthresh stays (`Window::restart`).
+//! * Spurious loss: cwnd and ssthresh are restored (RFC 4015, `AdditiveIncrease::on_congestion`).
+//! * Idle: cwnd falls to the limit of the transport (section 4.1, `Window::lower`).
 //!
 //! `Window` is in `window.rs`, `SlowStart` in `slow_start.rs`, `AdditiveIncrease` in
-//! `additive_increase.rs`. The [transport](crate::endpoint) decides what is lost, what an ACK
-//! counts, and that a window is reduced once. Reno's own are its parameters and β.
+//! `additive_increase.rs`. The [transport](crate::endpoint) decides what is lost, how much an ACK
+//! counts, and that a window is reduced only once. Specific to Reno are its parameters and β.
 
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, KeptShare, LinuxControl};
@@ -37,14 +37,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Reno {
-    /// α: by how many segments congestion avoidance opens the window per round trip. Larger than 0.
+    /// α: growth of the congestion window in congestion avoidance, in segments per round trip.
+    /// Larger than 0.
     pub alpha: f64,
-    /// β: the factor by which the window is multiplied at a loss (0.5 keeps half of it; some papers
-    /// write 1 − β for this). Between 0 and 1.
+    /// β: factor by which the congestion window is multiplied after a loss (0.5 keeps half of it;
+    /// some papers call this 1 − β). Between 0 and 1.
     pub beta: f64,
-    /// When congestion avoidance opens the window (RFC 5681 section 3.1).
+    /// Moment at which congestion avoidance opens the congestion window (RFC 5681 section 3.1).
     pub growth: Growth,
-    /// Whether the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
+    /// True if the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
     pub hystart: bool,
 }
 
@@ -62,8 +63,10 @@ impl Default for Reno {
 impl Element<ControlKind> for Reno {
     const NAME: &'static str = "reno";
     const LABEL: &'static str = "Reno";
-    const SUMMARY: &'static str = "AIMD(α, β): slow start, then α segments more per round trip, and β of the window kept at a loss.";
-    const REFERENCE: &'static str = "RFC 5681; Floyd, Handley, Padhye (2000), A Comparison of Equation-Based and AIMD Congestion Control";
+    const SUMMARY: &'static str = "AIMD(α, β): slow start, then α segments more per round trip, \
+        and β of the window kept at a loss.";
+    const REFERENCE: &'static str = "RFC 5681; Floyd, Handley, Padhye (2000), A Comparison of \
+        Equation-Based and AIMD Congestion Control";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_positive("alpha", self.alpha, "1")?;
@@ -91,7 +94,7 @@ impl Factory<ControlKind> for Reno {
     }
 }
 
-/// Keeps a share of the window.
+/// Keeps a constant share of the window.
 #[derive(Debug)]
 struct Share(f64);
 
@@ -138,7 +141,7 @@ mod tests {
     fn slow_start_ends_at_the_threshold() {
         let mut clock = clock(&reno(), 8, Some(12));
         clock.round();
-        // 4 segments of credit to reach 12, the other 4 count 1/12 each.
+        // 4 segments of credit reach 12, the other 4 count 1/12 each.
         assert!(
             (clock.cwnd() - (12.0 + 4.0 / 12.0)).abs() < 0.01,
             "{}",
@@ -173,7 +176,8 @@ mod tests {
         for (alpha, halves) in [(1.0, 20), (1.0, 21), (0.5, 20), (2.0, 21)] {
             let tree = json!({ "kind": "reno", "growth": "per_window", "alpha": alpha });
             let mut clock = clock(&tree, halves, Some(1));
-            clock.congestion(CongestionKind::Loss); // of 21 segments ten and a half are left, of which ten can be sent
+            // Ten and a half of 21 segments are left, of which ten can be sent.
+            clock.congestion(CongestionKind::Loss);
             let start = clock.cwnd();
             assert_eq!(start, halves as f64 / 2.0);
             for n in 1..50 {
@@ -199,8 +203,8 @@ mod tests {
             clock.ack(segments * MSS);
             assert_eq!(clock.cwnd(), cwnd);
         }
-        // An ACK that jumps over three windows and a half opens one, and of the rest only the half
-        // is carried.
+        // An ACK of three and a half windows opens the window once, and only half a window carries
+        // over.
         clock.ack(28 * MSS);
         assert_eq!(clock.cwnd(), 9.0);
         clock.ack(5 * MSS);
@@ -269,7 +273,7 @@ mod tests {
     #[test]
     fn a_whole_threshold_is_cut_and_the_window_keeps_its_fraction() {
         use CongestionKind::{Loss, Timeout};
-        // Half of 7 is 3.5; half of 3 is less than the smallest threshold.
+        // Half of 7 is 3.5; half of 3 is below the smallest threshold.
         for (kind, whole, cwnd, ssthresh) in [
             (Loss, false, 3.5, 3.5),
             (Loss, true, 3.5, 3.0),

@@ -1,19 +1,20 @@
-//! Round trips, counted by what is delivered.
+//! Round trips, counted by delivered data.
 
 use super::Ack;
 use crate::units::Bytes;
 
 /// Counts round trips. A round ends with the ACK that delivers the first segment sent since the
-/// round began; that ACK's round-trip time is the one which the round before has brought about.
+/// round began. The round-trip time of that ACK is the effect of the round before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RoundCounter {
-    /// All that was delivered or outstanding when the round began.
+    /// Data delivered plus data in flight when the round began.
     end: Bytes,
     rounds: u64,
 }
 
 impl RoundCounter {
-    /// Takes in an ACK. Returns whether a new round begins with it; the first one always does.
+    /// Processes an ACK. Returns true if a new round begins with it; the first ACK always begins
+    /// one.
     pub fn begins(&mut self, ack: &Ack) -> bool {
         if ack.delivered <= self.end {
             return false;
@@ -23,7 +24,7 @@ impl RoundCounter {
         true
     }
 
-    /// The number of rounds that have begun.
+    /// Returns the number of rounds that have begun.
     pub const fn count(&self) -> u64 {
         self.rounds
     }
@@ -36,7 +37,7 @@ mod tests {
     use crate::units::Span;
     use serde_json::json;
 
-    /// The ACK, counted by hand, with which each round of a window of four segments begins.
+    /// Checks, against a count by hand, which ACKs begin the rounds of a window of four segments.
     #[test]
     fn a_round_ends_when_its_first_segment_is_delivered() {
         let tree = json!({ "kind": "reno" });

@@ -1,23 +1,23 @@
-//! Slow start (RFC 5681), with HyStart++ (RFC 9406) on request.
+//! Slow start (RFC 5681), optionally with HyStart++ (RFC 9406).
 
 use super::Ack;
 use super::rounds::RoundCounter;
 use super::window::Window;
 use crate::units::Span;
 
-/// Slow start as part of a control.
+/// The slow start of a control.
 #[derive(Clone, Debug)]
 pub(super) struct SlowStart {
-    /// Until the first slow start ends.
+    /// Present until the first slow start ends.
     hystart: Option<HyStart>,
 }
 
-/// HyStart++: leaves slow start when the round-trip time grows, by way of conservative slow start
+/// HyStart++: leaves slow start when the round-trip time grows, after conservative slow start
 /// (CSS).
 ///
-/// With the letters of RFC 9406 section 4.2: windowEnd is in `rounds`, lastRoundMinRTT
-/// `last_minimum`, currentRoundMinRTT `current_minimum`, rttSampleCount `samples`,
-/// cssBaselineMinRtt `Conservative::baseline`. Infinity is `Span::FOREVER`.
+/// Symbols of RFC 9406 section 4.2: windowEnd is in `rounds`, lastRoundMinRTT is `last_minimum`,
+/// currentRoundMinRTT is `current_minimum`, rttSampleCount is `samples`, and cssBaselineMinRtt is
+/// `Conservative::baseline`. Infinity is `Span::FOREVER`.
 #[derive(Clone, Debug)]
 struct HyStart {
     rounds: RoundCounter,
@@ -40,20 +40,20 @@ const MIN_RTT_DIVISOR: u64 = 8;
 const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
 const CSS_ROUNDS: u32 = 5;
-/// In segments, without pacing.
+/// L of RFC 9406 without pacing, in segments.
 const L: f64 = 8.0;
 
 impl SlowStart {
-    /// `hystart` is for the first slow start only (RFC 9406 section 4.2).
+    /// Creates it. `hystart` applies to the first slow start only (RFC 9406 section 4.2).
     pub fn new(hystart: bool) -> Self {
         SlowStart {
             hystart: hystart.then(HyStart::new),
         }
     }
 
-    /// Grows the window below ssthresh; what is left of the ACK's credit, in bytes, for congestion
-    /// avoidance.
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    /// Opens the window below ssthresh. Returns the unused credit of the ACK, in bytes, for
+    /// congestion avoidance.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     pub fn grow(&mut self, window: &mut Window, ack: &Ack) -> f64 {
         let credit = ack.credit.as_f64();
         if !window.in_slow_start() {
@@ -74,12 +74,12 @@ impl SlowStart {
         }
     }
 
-    /// Congestion: any later slow start is the standard one.
+    /// Handles congestion: any later slow start is the standard one.
     pub fn end(&mut self) {
         self.hystart = None;
     }
 
-    /// As in [`ControlState::mode`](super::ControlState::mode).
+    /// Returns the phase for [`ControlState::mode`](super::ControlState::mode).
     pub fn mode(&self) -> &'static str {
         match &self.hystart {
             Some(hystart) if hystart.conservative.is_some() => "conservative_slow_start",
@@ -99,8 +99,8 @@ impl HyStart {
         }
     }
 
-    /// cwnd += min(N, L SMSS), in CSS divided by CSS_GROWTH_DIVISOR. N is the credit; what L cuts
-    /// off is lost.
+    /// cwnd += min(N, L SMSS), in CSS divided by CSS_GROWTH_DIVISOR. N is the credit; the part of
+    /// it above L SMSS is discarded.
     fn grow(&self, window: &mut Window, credit: f64) -> f64 {
         let divisor = if self.conservative.is_some() {
             CSS_GROWTH_DIVISOR
@@ -110,7 +110,7 @@ impl HyStart {
         window.grow_in_slow_start(credit.min(L * window.mss()), divisor)
     }
 
-    /// Takes in the ACK's round-trip time; whether slow start is over.
+    /// Processes the round-trip time of an ACK. Returns true if slow start is over.
     fn observe(&mut self, ack: &Ack) -> bool {
         if self.rounds.begins(ack) {
             self.last_minimum = std::mem::replace(&mut self.current_minimum, Span::FOREVER);
@@ -147,7 +147,7 @@ impl HyStart {
         false
     }
 
-    /// lastRoundMinRTT + RttThresh.
+    /// Returns lastRoundMinRTT + RttThresh.
     fn threshold(&self) -> Span {
         let growth = (self.last_minimum / MIN_RTT_DIVISOR)
             .min(MAX_RTT_THRESH)
@@ -165,7 +165,7 @@ mod tests {
 
     const CSS: &str = "conservative_slow_start";
 
-    /// A HyStart++ flow at 32 segments after two rounds of 100 ms.
+    /// A HyStart++ flow with 32 segments, after two rounds of 100 ms.
     fn clock(kind: &str) -> AckClock {
         let tree = json!({ "kind": kind, "hystart": true });
         let mut clock = AckClock::new(&tree, Span::from_millis(100), 8, None);
@@ -197,7 +197,8 @@ mod tests {
             clock.rtt = Span::from_millis(112 + 14); // 112/8 = 14 ms
             clock.round();
             assert_eq!(clock.control.state().mode, CSS);
-            // Eight samples in slow start, the other 56 ACKs a quarter of a segment each.
+            // Eight samples in slow start, then a quarter of a segment for each of the other 56
+            // ACKs.
             assert_eq!(clock.cwnd(), 64.0 + 8.0 + 56.0 / 4.0);
             for _ in 0..4 {
                 let before = clock.cwnd();
@@ -233,7 +234,7 @@ mod tests {
                 clock.round();
                 clock.control.state().mode
             };
-            // From 100 ms to a second is itself a growth: CSS has begun by then.
+            // The step from 100 ms to one second is itself growth: CSS has begun by then.
             if rtt < 100 {
                 assert_eq!(grown(growth * 1_000_000 - 1), "slow_start", "{rtt}");
             }

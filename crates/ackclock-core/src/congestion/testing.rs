@@ -1,5 +1,5 @@
 //! A test bench of congestion controls: an ideal ACK clock over one bottleneck. The unit tests of
-//! controls use it, and the contract tests in `tests/controls.rs`.
+//! controls and the contract tests in `tests/controls.rs` use it.
 
 use ackclock_core::congestion::{
     Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext,
@@ -13,38 +13,38 @@ use serde_json::Value;
 
 pub const MSS: u64 = 1000;
 
-/// A control whose sender keeps the window full, and the path that it sends over.
+/// A control whose sender keeps the window full, and its path.
 ///
-/// The path knows no lag: the queue holds what is in flight beyond the bandwidth-delay product, and
-/// the next ACK has the round-trip time of the present window. Without a [`Bottleneck`] nothing
-/// queues and nothing is lost.
+/// The path has no lag: the queue holds the data in flight beyond the bandwidth-delay product, and
+/// the next ACK has the round-trip time of the present window. Without a [`Bottleneck`] there is no
+/// queue and no loss.
 pub struct AckClock {
     pub control: Box<dyn CongestionControl>,
     pub now: Time,
-    /// The round-trip time of an empty queue.
+    /// Round-trip time with an empty queue.
     pub rtt: Span,
     pub bottleneck: Option<Bottleneck>,
-    /// The most that the application keeps outstanding.
+    /// Most data that the application keeps in flight.
     pub application: Bytes,
     pub delivered: Bytes,
-    /// How often the buffer has overflowed, once per window of data.
+    /// Number of buffer overflows, at most one per window of data.
     pub overflows: u32,
     min_rtt: Span,
-    /// What the sender does about the last loss, and until that much is delivered.
+    /// State of the recovery from the last loss, which lasts until `recovered_at` is delivered.
     phase: RecoveryPhase,
     recovered_at: Bytes,
 }
 
-/// A link and the buffer in front of it.
+/// A link with a buffer before it.
 #[derive(Clone, Copy, Debug)]
 pub struct Bottleneck {
     pub rate: BitRate,
     pub buffer: Bytes,
-    /// What becomes of a packet that does not fit: [`CongestionKind::Loss`], or a mark.
+    /// Reaction to a packet that does not fit: [`CongestionKind::Loss`] or a mark.
     pub overflow: CongestionKind,
 }
 
-/// A context without randomness.
+/// A context with fixed random streams.
 pub fn context(streams: &Streams, window: u64, ssthresh: Option<u64>) -> ControlContext<'_> {
     ControlContext {
         place: StreamScope {
@@ -59,7 +59,7 @@ pub fn context(streams: &Streams, window: u64, ssthresh: Option<u64>) -> Control
 }
 
 impl AckClock {
-    /// Windows in segments.
+    /// Creates a clock; the windows are in segments.
     pub fn new(tree: &Value, rtt: Span, window: u64, ssthresh: Option<u64>) -> Self {
         let chosen = choose::<ControlKind>(tree, &NoFiles).unwrap();
         let control = chosen.build(context(&Streams::new(1, 0), window, ssthresh));
@@ -89,21 +89,22 @@ impl AckClock {
             .ssthresh
             .map(|bytes| bytes.as_f64() / MSS as f64)
     }
-    /// What waits at the bottleneck, in segments.
+    /// Returns the queue at the bottleneck, in segments.
     pub fn queue(&self) -> f64 {
         self.waiting().as_f64() / MSS as f64
     }
-    /// The round-trip time that the next ACK has.
+    /// Returns the round-trip time of the next ACK.
     pub fn round_trip(&self) -> Span {
         let queueing = |bottleneck: Bottleneck| bottleneck.rate.serialization(self.waiting());
         self.rtt + self.bottleneck.map_or(Span::ZERO, queueing)
     }
 
-    /// What is in flight before an ACK.
+    /// Returns the data in flight before an ACK.
     fn flight(&self) -> Bytes {
         self.control.cwnd().min(self.application)
     }
-    /// What does not fit the path itself, whether the buffer holds it or not.
+    /// Returns the data in flight beyond the bandwidth-delay product, whether it fits the buffer or
+    /// not.
     fn excess(&self) -> Bytes {
         self.bottleneck.map_or(Bytes::ZERO, |bottleneck| {
             let product = bottleneck.rate.as_byte_per_s() * self.rtt.as_seconds();
@@ -116,7 +117,7 @@ impl AckClock {
             .map_or(Bytes::ZERO, |bottleneck| bottleneck.buffer);
         self.excess().min(buffer)
     }
-    /// What becomes of the packet sent last if the buffer has no room for it.
+    /// Returns the reaction to the last packet, if the buffer had no room for it.
     fn overflow(&self) -> Option<CongestionKind> {
         self.bottleneck
             .filter(|bottleneck| self.excess() > bottleneck.buffer)
@@ -129,7 +130,7 @@ impl AckClock {
             SendLimit::CongestionWindow
         }
     }
-    /// What the transport lets an ACK count for growth: nothing in fast recovery, and nothing while
+    /// Returns the data of an ACK that may open the window: none in fast recovery, and none while
     /// less than half the window is used (RFC 7661 section 4.3).
     fn credit(&self, bytes: u64) -> Bytes {
         let unused = self.flight().0.saturating_mul(2) < self.control.cwnd().0;
@@ -140,7 +141,7 @@ impl AckClock {
         })
     }
 
-    /// An ACK for that much of what is in flight, now.
+    /// Returns an ACK of `bytes` of the data in flight, now.
     pub fn ack_of(&self, bytes: u64) -> Ack {
         let rtt = self.round_trip();
         let is_marked = self.overflow() == Some(CongestionKind::Mark);
@@ -161,8 +162,9 @@ impl AckClock {
         }
     }
 
-    /// An ACK for that much, as much later as the ACKs of what is in flight are apart, and what the
-    /// buffer does about the segments that it lets go.
+    /// Delivers an ACK of `bytes`. The ACKs of a round are spread evenly over it, so time advances
+    /// by the share of the data in flight. Then handles the overflow of the segments that this ACK
+    /// releases.
     pub fn ack(&mut self, bytes: u64) {
         let share = bytes as f64 / self.flight().as_f64();
         self.now = self.now + Span::from_seconds(self.round_trip().as_seconds() * share);
@@ -190,15 +192,14 @@ impl AckClock {
         }
     }
 
-    /// One round trip: as many ACKs of one segment as are in flight when it begins.
+    /// Runs one round trip: one ACK for each segment in flight when it begins.
     pub fn round(&mut self) {
         for _ in 0..self.flight().0 / MSS {
             self.ack(MSS);
         }
     }
 
-    /// Tells the control of congestion and nothing else; the next ACK counts as if nothing had
-    /// happened.
+    /// Reports congestion to the control alone; the next ACK counts as if nothing had happened.
     pub fn congestion(&mut self, kind: CongestionKind) {
         let rtt = self.round_trip();
         let congestion = Congestion {
@@ -211,7 +212,8 @@ impl AckClock {
         self.control.on_congestion(self.now, &congestion);
     }
 
-    /// Congestion as a sender has it: nothing more until what is in flight now is delivered.
+    /// Reports congestion as a sender does: no further report until the data now in flight is
+    /// delivered.
     pub fn react(&mut self, kind: CongestionKind) {
         self.recovered_at = self.delivered + self.flight();
         self.phase = match kind {
@@ -222,9 +224,9 @@ impl AckClock {
         self.congestion(kind);
     }
 
-    /// Loses one segment in 1/p exactly, and returns the average window in segments (over time) of
-    /// the last of `losses` saw-teeth. ACKs cover up to a fiftieth of the window, which changes
-    /// nothing since growth is linear in the credit.
+    /// Loses exactly one segment in 1/p. Returns the time average of the window, in segments, over
+    /// the last of `losses` congestion epochs. An ACK covers up to a fiftieth of the window, which
+    /// changes nothing since growth is linear in the credit.
     pub fn periodic_loss(&mut self, p: f64, losses: u32) -> f64 {
         let period = libm::round(MSS as f64 / p) as u64;
         let mut average = 0.0;

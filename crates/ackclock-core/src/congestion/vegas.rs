@@ -1,25 +1,31 @@
-//! TCP Vegas (Brakmo and Peterson 1995): keeps a few segments queued at the bottleneck, which the
-//! growth of the round-trip time shows long before a loss does.
+//! TCP Vegas (Brakmo and Peterson 1995): keeps a few segments queued at the bottleneck. The growth
+//! of the round-trip time reveals the queue long before a loss does.
 //!
-//! Once per round trip the control compares the rate that the window would have on an empty path
-//! with the rate that it has. With the paper's names, BaseRTT being the smallest round-trip time of
-//! data so far (that of the SYN is shorter by the time that a full segment takes to send):
+//! Once per round trip the control compares the rate of its window on an empty path with the actual
+//! rate. In the paper's terms:
 //!
 //! ```text
 //! Expected = cwnd / BaseRTT     Actual = cwnd / RTT
 //! Diff     = (Expected − Actual) · BaseRTT = cwnd · (1 − BaseRTT / RTT)
 //! ```
 //!
-//! Diff is what the flow has queued, in segments. Below α the window grows by a segment, above β it
-//! shrinks by one. Slow start doubles the window every other round trip, holds it in between so
-//! that the comparison is valid, and ends when Diff exceeds γ.
+//! BaseRTT is the smallest round-trip time of data so far. That of the SYN does not count: it is
+//! shorter by the serialization time of a full segment.
 //!
-//! What the paper leaves open is done as in Linux's `tcp_vegas`: RTT is the smallest of the round,
-//! which no delayed ACK has lengthened; slow start ends with the window that the path carried
-//! without a queue, and one segment; and a loss halves the window as Reno's does. Linux differs in
-//! three things: its slow start doubles every round trip, it takes Diff relative to BaseRTT instead
-//! of RTT, and it forgets BaseRTT after idling. The paper's retransmissions before the third
-//! duplicate ACK belong to the transport, which does not have them.
+//! Diff is the number of segments that the flow has queued. Below α the window grows by one
+//! segment, above β it shrinks by one. Slow start doubles the window every other round trip, and
+//! keeps it constant in between so that the comparison is valid. It ends when Diff exceeds γ.
+//!
+//! Where the paper leaves a choice, this follows Linux's `tcp_vegas`:
+//!
+//! * RTT is the smallest of the round, which no delayed ACK has lengthened.
+//! * Slow start ends with the window that the path carried without a queue, plus one segment.
+//! * A loss halves the window, as in Reno.
+//!
+//! It differs from Linux in three respects. Linux's slow start doubles the window every round trip.
+//! Linux takes Diff relative to BaseRTT instead of RTT. Linux forgets BaseRTT after idle time. The
+//! paper's retransmissions before the third duplicate ACK belong to the transport, which does not
+//! have them.
 
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::parameters::check_positive;
@@ -34,13 +40,15 @@ use crate::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Parameters. Defaults are Linux's, which the paper calls Vegas-2,4; its other setting is 1 and 3.
+/// Parameters. The defaults are Linux's, which the paper calls Vegas-2,4; its other setting is 1
+/// and 3.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Vegas {
-    /// α: with fewer segments than this queued at the bottleneck the window grows. Larger than 0.
+    /// α: the congestion window grows while fewer segments than this are queued at the bottleneck.
+    /// Larger than 0.
     pub alpha: f64,
-    /// β: with more segments than this queued the window shrinks. At least α.
+    /// β: the congestion window shrinks while more segments than this are queued. At least α.
     pub beta: f64,
     /// γ: slow start ends once more segments than this are queued. Larger than 0.
     pub gamma: f64,
@@ -59,8 +67,10 @@ impl Default for Vegas {
 impl Element<ControlKind> for Vegas {
     const NAME: &'static str = "vegas";
     const LABEL: &'static str = "Vegas";
-    const SUMMARY: &'static str = "Keeps between α and β segments queued, by the growth of the round-trip time; a loss halves the window.";
-    const REFERENCE: &'static str = "Brakmo and Peterson (1995), TCP Vegas: End to End Congestion Avoidance on a Global Internet";
+    const SUMMARY: &'static str = "Keeps between α and β segments queued, by the growth of the \
+        round-trip time; a loss halves the window.";
+    const REFERENCE: &'static str = "Brakmo and Peterson (1995), TCP Vegas: End to End Congestion \
+        Avoidance on a Global Internet";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_positive("alpha", self.alpha, "2")?;
@@ -100,9 +110,9 @@ impl Factory<ControlKind> for Vegas {
     }
 }
 
-/// What is kept of the window after a loss, as by Reno (RFC 5681 equation 4).
+/// Share of the window that is kept after a loss, as in Reno (RFC 5681 equation 4).
 const KEPT: f64 = 0.5;
-/// No delay makes the window smaller than this, in segments (Linux).
+/// Smallest window after a decrease due to delay, in segments (Linux).
 const FLOOR: f64 = 2.0;
 
 #[derive(Debug)]
@@ -110,7 +120,7 @@ struct VegasControl {
     parameters: Vegas,
     window: Window,
     rounds: RoundCounter,
-    /// BaseRTT and the smallest round-trip time of this round, [`Span::FOREVER`] if there is none.
+    /// BaseRTT, and the smallest round-trip time of this round; [`Span::FOREVER`] if there is none.
     base: Span,
     smallest: Span,
     /// The window before the last reduction for a loss.
@@ -118,7 +128,7 @@ struct VegasControl {
 }
 
 impl VegasControl {
-    /// Compares the rates at the end of a round. `rtt` is that of the round.
+    /// Compares the rates at the end of a round with the round-trip time `rtt`.
     fn compare(&mut self, rtt: Span, may_grow: bool) {
         let Vegas { alpha, beta, gamma } = self.parameters;
         let mss = self.window.mss();
@@ -135,7 +145,7 @@ impl VegasControl {
         }
     }
 
-    /// Lowers the window to `cwnd` bytes and stays in congestion avoidance.
+    /// Lowers the window to `cwnd` bytes and enters congestion avoidance.
     fn lower(&mut self, cwnd: f64) {
         self.window.lower(cwnd.max(FLOOR * self.window.mss()));
         self.window.end_slow_start();
@@ -150,8 +160,8 @@ impl CongestionControl for VegasControl {
         }
         if self.rounds.begins(ack) {
             let smallest = std::mem::replace(&mut self.smallest, Span::FOREVER);
-            // In slow start the round's first segment, which this ACK is for, has met all that the
-            // round before has queued: the paper's distinguished segment.
+            // In slow start, this ACK is for the first segment of the round, which has waited
+            // behind all that the previous round queued: the paper's distinguished segment.
             let first = ack.rtt.filter(|_| self.window.in_slow_start());
             let rtt = first.unwrap_or(smallest).max(self.base);
             if rtt != Span::FOREVER && ack.phase != RecoveryPhase::Recovery {
@@ -173,7 +183,8 @@ impl CongestionControl for VegasControl {
             CongestionKind::Timeout => self.window.reduce_after_timeout(kept),
             CongestionKind::RepeatedTimeout => return self.window.restart(),
             CongestionKind::SpuriousLoss => {
-                // RFC 4015 section 3.2: back to what it was, unless it has grown beyond that since.
+                // RFC 4015 section 3.2: restore the earlier window, unless the present one has
+                // outgrown it.
                 if let Some(undo) = self.undo.take().filter(|undo| undo.cwnd() > before.cwnd()) {
                     self.window = undo;
                 }
@@ -183,7 +194,8 @@ impl CongestionControl for VegasControl {
         self.undo = (congestion.kind != CongestionKind::Mark).then_some(before);
     }
 
-    /// The round trips of a recovery say nothing about the window after it.
+    /// Discards the round-trip times of the recovery, which do not show the effect of the new
+    /// window.
     fn on_recovery_end(&mut self, _now: Time) {
         self.smallest = Span::FOREVER;
     }
@@ -224,7 +236,7 @@ mod tests {
     use crate::units::BitRate;
     use serde_json::{Value, json};
 
-    /// A path that carries `product` segments in 100 ms, with room for as many more.
+    /// A path that carries `product` segments in 100 ms, with a buffer for as many.
     fn clock(tree: &Value, product: u64, window: u64, ssthresh: Option<u64>) -> AckClock {
         let mut clock = AckClock::new(tree, Span::from_millis(100), window, ssthresh);
         clock.bottleneck = Some(Bottleneck {
@@ -238,14 +250,14 @@ mod tests {
         json!({ "kind": "vegas", "alpha": alpha, "beta": beta })
     }
 
-    /// From below and from above, and whatever the path carries.
+    /// Checks that the queue ends between α and β, from below and from above, on any path.
     #[test]
     fn between_alpha_and_beta_segments_wait_at_the_bottleneck() {
         for (alpha, beta) in [(1.0, 3.0), (2.0, 4.0), (5.0, 10.0)] {
             for product in [20, 50, 500] {
                 for (window, ssthresh) in [(10, None), (10, Some(1)), (2 * product, Some(1))] {
                     let mut clock = clock(&vegas(alpha, beta), product, window, ssthresh);
-                    // The first segment finds an empty path: BaseRTT.
+                    // The first segment finds an empty path and measures BaseRTT.
                     clock.application = Bytes(MSS);
                     clock.ack(MSS);
                     clock.application = Bytes(u64::MAX);
@@ -253,7 +265,7 @@ mod tests {
                     for _ in 0..50 {
                         clock.round();
                         let queue = clock.queue();
-                        // Diff is of the round before: a segment more or less.
+                        // Diff is that of the previous round: it may differ by one segment.
                         assert!(
                             alpha - 1.0 <= queue && queue <= beta + 1.0,
                             "{alpha} to {beta} on {product} from {window}: {queue}"
@@ -269,19 +281,19 @@ mod tests {
     fn within_the_bounds_the_window_rests() {
         let mut clock = clock(&vegas(2.0, 4.0), 50, 53, Some(1));
         clock.control.on_idle_restart(clock.now, Bytes(50 * MSS));
-        clock.ack(MSS); // BaseRTT
+        clock.ack(MSS); // measures BaseRTT
         (0..20).for_each(|_| clock.round());
         let rest = clock.cwnd();
         (0..200).for_each(|_| clock.round());
         assert_eq!(clock.cwnd(), rest);
     }
 
-    /// Linear increase and decrease: a segment per round trip.
+    /// Checks that the window grows and shrinks by one segment per round trip.
     #[test]
     fn congestion_avoidance_moves_by_a_segment_per_round_trip() {
         let mut growing = clock(&vegas(2.0, 4.0), 100, 20, Some(1));
         let mut shrinking = clock(&vegas(2.0, 4.0), 100, 100, Some(1));
-        shrinking.ack(MSS); // BaseRTT, which has no queue in it
+        shrinking.ack(MSS); // measures BaseRTT, without a queue
         shrinking.rtt = Span::from_millis(150);
         (0..3).for_each(|_| shrinking.round());
         for _ in 0..20 {
@@ -302,7 +314,7 @@ mod tests {
             clock.round();
         }
         assert_eq!(windows[..7], [4.0, 8.0, 8.0, 16.0, 16.0, 32.0, 32.0]);
-        // From at most twice what the path carries to that and a segment.
+        // From at most twice the capacity of the path to the capacity plus one segment.
         assert!(windows.iter().all(|window| *window <= 400.0));
         assert!((clock.cwnd() - 201.0).abs() < 3.0, "{}", clock.cwnd());
         assert_eq!(clock.overflows, 0);
@@ -338,7 +350,7 @@ mod tests {
         assert_eq!((clock.cwnd(), clock.ssthresh()), (1.0, Some(20.0)));
     }
 
-    /// Round trips that are longer for another reason than this flow's queue.
+    /// Checks the effect of longer round trips that this flow's queue does not cause.
     #[test]
     fn no_delay_takes_the_window_below_two_segments() {
         let mut clock = clock(&vegas(2.0, 4.0), 50, 10, Some(1));

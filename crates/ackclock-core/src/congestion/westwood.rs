@@ -1,5 +1,5 @@
-//! What the Westwood family does at a loss: ssthresh becomes what the path is estimated to hold,
-//! instead of half the window.
+//! The decrease of the Westwood family: a loss sets ssthresh to the amount of data that the path
+//! holds by an estimate, instead of half the window.
 
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, KeptShare};
@@ -12,25 +12,25 @@ use crate::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-// Of those of the family that have no others than their estimator's. What more is said below than
-// "Parameters." stands on the reference page.
+// Parameters of the controls that add none to those of their estimator. The reference page shows
+// any text after "Parameters." in the docs below.
 /// Parameters.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, bound = "")]
 pub struct Westwood<E: Named> {
-    /// The estimate.
+    /// Estimator of the rate.
     pub estimator: E,
-    /// When congestion avoidance opens the window (RFC 5681 section 3.1).
+    /// Moment at which congestion avoidance opens the congestion window (RFC 5681 section 3.1).
     pub growth: Growth,
 }
 
-/// An estimator with such a control, and what that one is called.
+/// An estimator that such a control uses, with the names of the control.
 pub trait Named: Element<EstimatorKind> + Default {
-    /// As written in a scenario's `kind`.
+    /// Name in a scenario's `kind`.
     const NAME: &'static str;
-    /// As written in a figure.
+    /// Name in figures.
     const LABEL: &'static str;
-    /// One sentence.
+    /// One sentence that summarizes the control.
     const SUMMARY: &'static str;
 }
 
@@ -58,19 +58,20 @@ impl<E: Named> Factory<ControlKind> for Westwood<E> {
     }
 }
 
-/// When the window is set to what the path holds, after a loss learnt from duplicate ACKs.
+/// The moment at which a loss inferred from duplicate ACKs sets the window to the estimated amount
+/// that the path holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cut {
-    /// At the loss, if the window is larger: cwnd and ssthresh (the papers).
+    /// At the loss, if the window is larger: sets cwnd and ssthresh (the papers).
     #[default]
     AtLoss,
-    /// At the end of fast recovery, whether that is less or more than the window; at the loss as
-    /// Reno (Linux). An ECN mark, which has no recovery, is answered at once.
+    /// At the end of fast recovery, which may raise or lower the window; at the loss as Reno does
+    /// (Linux). An ECN mark, which has no recovery, takes effect at once.
     AtRecoveryEnd,
 }
 
-/// A control of the family: Reno's growth, an estimator's decrease.
+/// Builds a control of the family: Reno's growth with an estimator's decrease.
 pub(super) fn control(
     context: &ControlContext<'_>,
     growth: Growth,
@@ -90,17 +91,17 @@ pub(super) fn control(
     Box::new(AdditiveIncrease::new(context, growth, decrease))
 }
 
-/// What a control's estimator is made with.
+/// Returns the context of a control's estimator.
 pub(super) const fn estimator_context(context: &ControlContext<'_>) -> EstimatorContext {
     EstimatorContext { mss: context.mss }
 }
 
-/// What an estimator says that the path holds.
+/// The amount of data that the path holds, by an estimator.
 #[derive(Debug)]
 struct EligibleWindow {
     estimator: Box<dyn RateEstimator>,
     cut: Cut,
-    /// Whether a fast recovery is under way at whose end the window is set.
+    /// True during a fast recovery at whose end the window is set.
     recovers: bool,
 }
 
@@ -116,7 +117,7 @@ impl Decrease for EligibleWindow {
         self.estimator.on_ack(now, &sample);
     }
 
-    /// Without a round-trip time there is no estimate: half is kept then, as by Reno.
+    /// Keeps half, as Reno does, while there is no estimate: it needs a round-trip time.
     fn kept(&mut self, now: Time, congestion: &Congestion) -> f64 {
         let half = congestion.base.as_f64() / 2.0;
         let is_timeout = congestion.kind == CongestionKind::Timeout;

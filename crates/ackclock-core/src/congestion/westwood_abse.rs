@@ -16,19 +16,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WestwoodAbse {
-    /// The estimate.
+    /// Estimator of the rate.
     pub estimator: Reading,
-    /// When congestion avoidance opens the window (RFC 5681 section 3.1).
+    /// Moment at which congestion avoidance opens the congestion window (RFC 5681 section 3.1).
     pub growth: Growth,
 }
 
-/// In which reading the equations of ABSE are taken.
+/// Interpretation of the equations of ABSE.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Reading {
-    /// In the one that shares fairly, unless its parameters say otherwise.
+    /// The interpretation that shares fairly, unless its parameters say otherwise.
     Abse(Abse),
-    /// As printed.
+    /// The equations as printed.
     AbseLiteral(AbseLiteral),
 }
 

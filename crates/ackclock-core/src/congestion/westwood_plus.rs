@@ -1,4 +1,4 @@
-//! TCP Westwood+, and what Linux makes of it.
+//! TCP Westwood+, and its variant in Linux.
 
 use super::additive_increase::Growth;
 use super::facts::{ControlFacts, KeptShare, LinuxControl};
@@ -12,26 +12,27 @@ use crate::scenario::files::Files;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Parameters. Linux is `estimator = { kind = "westwood_linux" }`, `cut = "at_recovery_end"` and
-/// `growth = "per_window"`.
+/// Parameters. Linux corresponds to `estimator = { kind = "westwood_linux" }`, `cut =
+/// "at_recovery_end"` and `growth = "per_window"`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WestwoodPlus {
-    /// The estimate.
+    /// Estimator of the rate.
     pub estimator: Arithmetic,
-    /// When the window is set to what the path holds.
+    /// Moment at which a loss sets the congestion window to the estimated amount that the path
+    /// holds.
     pub cut: Cut,
-    /// When congestion avoidance opens the window (RFC 5681 section 3.1).
+    /// Moment at which congestion avoidance opens the congestion window (RFC 5681 section 3.1).
     pub growth: Growth,
 }
 
-/// In which numbers Westwood+ is reckoned.
+/// The arithmetic of Westwood+.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Arithmetic {
-    /// In real ones, as in the papers.
+    /// Real numbers, as in the papers.
     WestwoodPlus(westwood_plus::WestwoodPlus),
-    /// In whole bytes per jiffy, as in Linux.
+    /// Whole bytes per jiffy, as in Linux.
     WestwoodLinux(WestwoodLinux),
 }
 
@@ -44,7 +45,8 @@ impl Default for Arithmetic {
 impl Element<ControlKind> for WestwoodPlus {
     const NAME: &'static str = "westwood_plus";
     const LABEL: &'static str = "Westwood+";
-    const SUMMARY: &'static str = "NewReno, but a loss leaves the window that one rate sample per round trip says the path holds.";
+    const SUMMARY: &'static str = "NewReno, but a loss leaves the window that one rate sample per \
+        round trip says the path holds.";
     const REFERENCE: &'static str =
         <westwood_plus::WestwoodPlus as Element<EstimatorKind>>::REFERENCE;
 

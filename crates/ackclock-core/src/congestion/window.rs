@@ -1,19 +1,19 @@
-//! The window of RFC 5681: cwnd and ssthresh, in fractional bytes.
+//! The congestion window of RFC 5681: cwnd and ssthresh, in fractional bytes.
 
 use super::ControlContext;
 use crate::units::Bytes;
 
-/// cwnd and ssthresh of a loss-based control. Keeps cwnd at one segment or more.
+/// cwnd and ssthresh of a loss-based control. cwnd is at least one segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     cwnd: f64,
     ssthresh: f64,
     mss: f64,
-    /// Whether a reduction cuts ssthresh to whole segments.
+    /// True if a reduction cuts ssthresh to whole segments.
     ssthresh_in_whole_segments: bool,
 }
 
-/// No window grows beyond an exbibyte: sums of a few of them still fit 64 bits.
+/// Largest window, one exbibyte: sums of a few windows still fit in 64 bits.
 const LARGEST: f64 = (1_u64 << 60) as f64;
 
 /// Smallest ssthresh, in segments (RFC 5681 equation 4).
@@ -40,31 +40,31 @@ impl Window {
     pub fn mss(&self) -> f64 {
         self.mss
     }
-    /// As [`CongestionControl::cwnd`](super::CongestionControl::cwnd).
+    /// Returns cwnd for [`CongestionControl::cwnd`](super::CongestionControl::cwnd).
     pub fn bytes(&self) -> Bytes {
         Bytes(self.cwnd as i64 as u64) // within LARGEST; a signed conversion is one instruction
     }
-    /// As [`ControlState::ssthresh`](super::ControlState::ssthresh).
+    /// Returns ssthresh for [`ControlState::ssthresh`](super::ControlState::ssthresh).
     pub fn ssthresh(&self) -> Option<Bytes> {
         self.ssthresh
             .is_finite()
             .then_some(Bytes(self.ssthresh as u64))
     }
-    /// Below ssthresh. At ssthresh, where RFC 5681 section 3.1 leaves the choice, the window is in
-    /// congestion avoidance, so that a reduction starts it.
+    /// True if cwnd is below ssthresh. RFC 5681 section 3.1 leaves the choice when they are equal;
+    /// here that is congestion avoidance, so that a reduction starts it.
     pub fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
-    /// Opens the window.
+    /// Opens cwnd by `bytes`.
     pub fn grow(&mut self, bytes: f64) {
         self.cwnd = (self.cwnd + bytes).min(LARGEST).max(self.mss);
     }
-    /// Opens the window to `cwnd` if it is smaller.
+    /// Raises cwnd to `cwnd`. Never lowers it.
     pub fn raise(&mut self, cwnd: f64) {
         self.cwnd = self.cwnd.max(cwnd).min(LARGEST).max(self.mss);
     }
-    /// Slow start: opens the window by `credit`/`divisor`, not beyond ssthresh; what is left of the
+    /// Opens cwnd in slow start by `credit`/`divisor`, at most to ssthresh. Returns the unused
     /// credit.
     pub fn grow_in_slow_start(&mut self, credit: f64, divisor: f64) -> f64 {
         let used = credit.min((self.ssthresh - self.cwnd) * divisor).max(0.0);
@@ -74,48 +74,49 @@ impl Window {
         }
         credit - used
     }
-    /// Slow start has found enough: here congestion avoidance begins.
+    /// Ends slow start: ssthresh becomes cwnd.
     pub fn end_slow_start(&mut self) {
         self.ssthresh = self.cwnd;
     }
 
-    /// Loss: ssthresh is what is kept, not below two segments, and cwnd is at most that (RFC 5681
-    /// equation 4).
+    /// Reduces after a loss: ssthresh becomes `kept`, at least two segments, and cwnd at most that
+    /// (RFC 5681 equation 4).
     pub fn reduce_after_loss(&mut self, kept: f64) {
         let ssthresh = self.set_threshold(kept);
         self.lower(ssthresh);
     }
 
-    /// ECN mark: the same, but cwnd goes on down to one segment (RFC 3168 section 6.1.2, RFC 9438
-    /// section 4.6).
+    /// Reduces after an ECN mark: as after a loss, but cwnd may fall to one segment (RFC 3168
+    /// section 6.1.2, RFC 9438 section 4.6).
     pub fn reduce_after_mark(&mut self, kept: f64) {
         self.set_threshold(kept);
         self.lower(kept);
     }
 
-    /// Timeout: ssthresh as after a loss, cwnd one segment (RFC 5681 section 3.1).
+    /// Reduces after a timeout: ssthresh as after a loss, cwnd to one segment (RFC 5681 section
+    /// 3.1).
     pub fn reduce_after_timeout(&mut self, kept: f64) {
         self.set_threshold(kept);
         self.cwnd = self.mss;
     }
 
-    /// Sets ssthresh, not below two segments, and cwnd to it, whatever it was.
+    /// Sets ssthresh to `kept`, at least two segments, and raises or lowers cwnd to it.
     pub fn set(&mut self, kept: f64) {
         let ssthresh = self.set_threshold(kept);
         self.cwnd = ssthresh.clamp(self.mss, LARGEST.max(self.mss));
     }
 
-    /// Timeout for the same segment once more: cwnd one segment, ssthresh kept (RFC 5681 section
-    /// 3.1).
+    /// Reduces after a repeated timeout of the same segment: cwnd to one segment, ssthresh kept
+    /// (RFC 5681 section 3.1).
     pub fn restart(&mut self) {
         self.cwnd = self.mss;
     }
-    /// Lowers cwnd to `limit`, not below one segment. Never raises it.
+    /// Lowers cwnd to `limit`, at least one segment. Never raises it.
     pub fn lower(&mut self, limit: f64) {
         self.cwnd = self.cwnd.min(limit).max(self.mss);
     }
 
-    /// Sets ssthresh; returns what it is before it is cut to whole segments.
+    /// Sets ssthresh. Returns its value before it is cut to whole segments.
     fn set_threshold(&mut self, kept: f64) -> f64 {
         let kept = kept.max(SSTHRESH_FLOOR * self.mss);
         self.ssthresh = if self.ssthresh_in_whole_segments {

@@ -1,33 +1,32 @@
-//! When the next packet may leave.
+//! The sending time of the next packet.
 
 use super::DatagramParameters;
 use crate::rate_control::Clocking;
 use crate::streams::Stream;
 use crate::units::{Span, Time};
 
-/// Reckons the moments at which packets leave from a control's [`Clocking`]. A moment that passes
-/// without data is lost: what leaves later is counted from then on, so that an idle application
-/// saves nothing up. A driver in real time tells it the moment at which it should have woken, not
-/// the later one at which it did.
+/// Computes the sending times of packets from a control's [`Clocking`]. A sending time that passes
+/// without data is lost, so that an idle application accumulates no credit: the next gap starts
+/// when a packet leaves. A driver in real time passes the time at which it should have woken, not
+/// the later time at which it did.
 #[derive(Debug)]
 pub(super) struct SendClock {
     parameters: DatagramParameters,
     stream: Stream,
     clocking: Clocking,
-    /// The moment of the last packet since the origin, as it should have been, and the part of a
-    /// nanosecond by which that is early.
+    /// Ideal sending time of the last packet since the origin, and the fraction of a nanosecond by
+    /// which it is too early.
     last: Option<(Time, f64)>,
-    /// The next packet's moment, likewise.
+    /// Sending time of the next packet, and the same fraction.
     next: (Time, f64),
-    /// How much later it leaves by chance; and not before the one ahead of it.
+    /// Random delay of the next packet, and the sending time of the packet before it.
     late: Span,
     not_before: Time,
-    /// At which tick packets left last, and how many.
+    /// Last tick at which packets left, and their number.
     tick: (Time, u32),
-    /// The round-trip time, if the control wants no more than that to leave together.
+    /// Round-trip time, if the control limits bursts to it.
     round_trip: Option<Span>,
-    /// How far apart ticks are now, and whether they may be nearer to one another than the
-    /// parameters say.
+    /// Present length of ticks, and whether it may be shorter than the parameters set.
     granularity: Span,
     is_fine: bool,
 }
@@ -60,7 +59,7 @@ impl SendClock {
         }
     }
 
-    /// The control may have changed its mind.
+    /// Follows a change of the control's clocking.
     pub fn follow(&mut self, clocking: Clocking) {
         if clocking == self.clocking {
             return;
@@ -91,7 +90,7 @@ impl SendClock {
         };
     }
 
-    /// When the next packet leaves if there is data for it.
+    /// Returns when the next packet leaves, if there is data for it.
     pub fn next(&self) -> Time {
         if self.next.0.is_never() {
             return Time::NEVER;
@@ -104,15 +103,15 @@ impl SendClock {
         due
     }
 
-    /// The tick is a choice, and the timer can do better where a rate needs it.
+    /// Allows shorter ticks: the timer can be finer than the chosen tick where a rate needs it.
     pub fn allow_finer_ticks(&mut self) {
         self.is_fine = true;
     }
 
-    /// No more than a round trip's worth of packets leaves together, but one may (RFC 5348 section
-    /// 4.6). A coarse timer does not keep the rate then ("an unavoidable consequence", section
-    /// 8.3); ticks that may be finer are halved until two fit into a round trip, which is enough
-    /// for any rate in whole packets.
+    /// Limits bursts to a round trip's worth of packets, or one packet (RFC 5348 section 4.6). A
+    /// coarse timer then does not keep the rate ("an unavoidable consequence", section 8.3). If
+    /// ticks may be shorter, they are halved until two fit into a round trip, which suffices for
+    /// any rate in whole packets.
     pub fn keep_bursts_within(&mut self, round_trip: Option<Span>) {
         if round_trip == self.round_trip {
             return;
@@ -126,8 +125,8 @@ impl SendClock {
         }
     }
 
-    /// How many packets may leave at one tick: what it owes, and a beginning of the next, but at
-    /// least the burst.
+    /// Returns the most packets that may leave at one tick: those due and one more, at least the
+    /// burst.
     fn most_at_once(&self) -> u32 {
         let owed = self.clocking.packets_per_s * self.granularity.as_seconds();
         let most = (libm::ceil(owed) as u32)
@@ -140,15 +139,15 @@ impl SendClock {
         most.min((worth as u32).max(1))
     }
 
-    /// A packet leaves at `now`.
+    /// Records that a packet leaves at `now`.
     pub fn on_sent(&mut self, now: Time) {
         let granularity = self.granularity;
         if granularity > Span::ZERO {
             let before = if self.tick.0 == now { self.tick.1 } else { 0 };
             self.tick = (now, before + 1);
         }
-        // A tick late is not late, nor is what chance adds to this packet or to the one ahead of
-        // it.
+        // A delay of a tick does not count as late, nor do the random delays of this packet and of
+        // the one before it.
         let slack = granularity + self.parameters.send_jitter;
         let moment = match self.next.0 + slack < now {
             true => (
@@ -164,7 +163,7 @@ impl SendClock {
     }
 }
 
-/// Rounds up to whole ticks; a tick of zero rounds nothing.
+/// Rounds up to whole ticks; a tick of zero does not round.
 fn round_up(time: Time, tick: Span) -> Time {
     let tick = tick.as_nanos();
     if tick == 0 {
@@ -189,7 +188,7 @@ mod tests {
             packets_per_s,
         }
     }
-    /// When packets leave up to `until` seconds if there is always data.
+    /// Returns the sending times up to `until` seconds with unlimited data.
     fn leaving(clock: &mut SendClock, until: f64) -> Vec<Time> {
         let mut all = Vec::new();
         while clock.next() <= Time::from_seconds(until) {
@@ -281,8 +280,8 @@ mod tests {
         assert_eq!(together, 11);
     }
 
-    /// What leaves in ten seconds at a tick of 10 ms if no more than a round trip's worth leaves
-    /// together, and the most that does.
+    /// Sends for ten seconds at a tick of 10 ms, with bursts limited to a round trip's worth.
+    /// Returns the number of packets and the largest burst.
     fn within_a_round_trip(packets_per_s: f64, milliseconds: u64, is_fine: bool) -> (usize, usize) {
         let parameters = DatagramParameters {
             granularity: Span::from_millis(10),

@@ -1,9 +1,9 @@
-//! UDP endpoints that know no clock and no socket, driven as TCP's are
-//! ([`endpoint`](crate::endpoint)).
+//! UDP endpoints that use neither a clock nor a socket. They are driven like the [TCP
+//! endpoints](crate::endpoint).
 //!
-//! Datagrams are numbered, and nothing is sent again. Without control each write of the application
-//! leaves at once; under a [rate control](crate::rate_control) the sender keeps the application's
-//! data until the control's clock says, and the receiver answers.
+//! Datagrams are numbered and never retransmitted. Without a control, each write of the application
+//! leaves at once. Under a [rate control](crate::rate_control), the sender holds the application's
+//! data until the control's clock releases it, and the receiver answers.
 
 use crate::rate_control::Arrived;
 use crate::scenario::quantity::Segments;
@@ -20,27 +20,26 @@ pub use once::Once;
 pub use receiver::{DatagramReceiver, DatagramReceiverStatistics};
 pub use sender::{DatagramSender, DatagramSenderStatistics};
 
-/// What a UDP flow under rate control can be told beside its control.
+/// Parameters of a UDP flow under rate control, in addition to those of the control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DatagramParameters {
     /// Payload of a full datagram.
     pub mss: Bytes,
-    /// IP and UDP headers, and what else is in front of the payload, on the wire with every
-    /// datagram.
+    /// Size of the headers of each datagram: IP, UDP and everything else before the payload.
     pub header: Bytes,
-    /// Length on the wire of the receiver's answers, headers included.
+    /// Size of the receiver's answers, headers included.
     pub feedback_size: Bytes,
-    /// Whether datagrams are ECN-capable: ECT(0) (RFC 3168).
+    /// True if datagrams are ECN-capable: ECT(0) (RFC 3168).
     pub ecn: bool,
-    /// Most that a packet leaves late by chance, uniformly from zero on; order is kept. Breaks the
-    /// phase effects of simulated paths.
+    /// Largest random delay of a packet before it leaves (uniform from zero, order is kept). Breaks
+    /// the phase effects of simulated paths.
     pub send_jitter: Span,
-    /// Tick of the sender's timer: packets leave at whole ticks only, as many as are due, like
-    /// those of a system without fine timers. Zero is exact.
+    /// Tick of the sender's timer, for systems without fine timers: all packets that are due leave
+    /// at a whole tick. Zero is exact.
     pub granularity: Span,
-    /// Packets that may leave together at a tick even if fewer are due in one. What a tick owes may
-    /// leave at any rate.
+    /// Packets that may leave together at a tick even if fewer are due in one tick. All packets
+    /// that are due in a tick may always leave.
     pub burst: Segments,
 }
 
@@ -58,21 +57,21 @@ impl Default for DatagramParameters {
     }
 }
 
-/// What the sender puts on the wire.
+/// A datagram from the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Its number: 0, 1, 2, …
+    /// Sequence number: 0, 1, 2, …
     pub sequence: u64,
     /// Payload.
     pub length: Bytes,
-    /// When it is sent.
+    /// Sending time.
     pub stamp: Time,
-    /// The control's estimate of the round-trip time, if it wants the receiver to know.
+    /// The control's estimate of the round-trip time, if the receiver needs it.
     pub rtt: Option<Span>,
 }
 
 impl Datagram {
-    /// As it arrives.
+    /// Returns the arrival of this datagram.
     pub const fn arrived(&self, marked: bool) -> Arrived {
         Arrived {
             sequence: self.sequence,

@@ -1,19 +1,19 @@
-//! Each datagram counts once.
+//! Detection of duplicate datagrams.
 
-/// Tells the first arrival of a number from a copy.
+/// Distinguishes the first arrival of a number from its copies.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Once {
     /// One more than the highest number that has arrived; zero for none.
     highest: u64,
-    /// Bit n: number `highest` − n has been seen.
+    /// Bit n is set if number `highest` − n has been seen.
     seen: u64,
 }
 
 impl Once {
-    /// Whether this is the first arrival of that number. What comes more than 63 numbers late is
-    /// taken for new: its copy would have to be as late.
+    /// Returns true for the first arrival of a number. A number more than 63 behind counts as new:
+    /// only a copy as late would be misjudged.
     pub fn is_new(&mut self, sequence: u64) -> bool {
-        let number = sequence + 1; // so that nothing received is highest = 0
+        let number = sequence + 1; // so that highest = 0 means that none has arrived
         if number > self.highest {
             let ahead = number - self.highest;
             self.seen = if ahead < 64 { self.seen << ahead } else { 0 };
@@ -45,7 +45,7 @@ mod tests {
                 true, true, false, true, true, false, false, true, false, true, false, true
             ]
         );
-        // Behind the window nothing is known.
+        // Nothing is known of numbers behind the window.
         assert!(once.is_new(36) && once.is_new(36));
     }
 }

@@ -1,10 +1,10 @@
-//! The receiving side of a UDP flow under rate control.
+//! The receiver of a UDP flow under rate control.
 
 use super::Once;
 use crate::rate_control::{Arrived, Feedback, RateReceiver};
 use crate::units::{Bytes, Time};
 
-/// Counts payload, each datagram once, and answers as the control's other half says.
+/// Counts payload, each datagram once, and answers when the control's half does.
 #[derive(Debug)]
 pub struct DatagramReceiver {
     half: Box<dyn RateReceiver>,
@@ -12,19 +12,19 @@ pub struct DatagramReceiver {
     statistics: DatagramReceiverStatistics,
 }
 
-/// Counts of one receiver since it was made.
+/// Counts of one receiver since its creation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DatagramReceiverStatistics {
-    /// Payload handed to the application.
+    /// Payload delivered to the application.
     pub delivered: Bytes,
     /// Datagrams that arrived for the first time.
     pub received: u64,
-    /// Copies.
+    /// Copies of datagrams that had arrived.
     pub duplicates: u64,
 }
 
 impl DatagramReceiver {
-    /// Before the first datagram.
+    /// A receiver before the first datagram.
     pub fn new(half: Box<dyn RateReceiver>) -> Self {
         DatagramReceiver {
             half,
@@ -33,7 +33,7 @@ impl DatagramReceiver {
         }
     }
 
-    /// A datagram has arrived.
+    /// Processes a datagram.
     pub fn handle_datagram(&mut self, now: Time, data: &Arrived) {
         if !self.once.is_new(data.sequence) {
             self.statistics.duplicates += 1;
@@ -44,22 +44,22 @@ impl DatagramReceiver {
         self.half.on_data(now, data);
     }
 
-    /// The next answer, if there is one to be sent.
+    /// Returns the next answer, if one is to be sent.
     pub fn poll_feedback(&mut self, now: Time) -> Option<Feedback> {
         self.half.poll_feedback(now)
     }
 
-    /// When it wants to be called.
+    /// Returns when to call [`DatagramReceiver::handle_timeout`].
     pub fn poll_timeout(&self) -> Time {
         self.half.poll_timeout()
     }
-    /// Does what is due by `now`.
+    /// Handles all timeouts due by `now`.
     pub fn handle_timeout(&mut self, now: Time) {
         if self.half.poll_timeout() <= now {
             self.half.handle_timeout(now);
         }
     }
-    /// Counts.
+    /// Returns the counts.
     pub const fn statistics(&self) -> &DatagramReceiverStatistics {
         &self.statistics
     }

@@ -1,4 +1,4 @@
-//! The sending side of a UDP flow under rate control.
+//! The sender of a UDP flow under rate control.
 
 use super::clock::SendClock;
 use super::{Datagram, DatagramParameters};
@@ -7,16 +7,16 @@ use crate::streams::Stream;
 use crate::traffic::Write;
 use crate::units::{Bytes, Span, Time};
 
-/// Holds what the application has written until the control's clock lets it go, in packets of one
-/// size; only the last one, after the close, may be shorter.
+/// Holds the application's data until the control's clock releases it, in packets of one size. Only
+/// the last one, after the close, and a pushed one may be shorter.
 #[derive(Debug)]
 pub struct DatagramSender {
     control: Box<dyn RateControl>,
     clock: SendClock,
     mss: u64,
-    /// What the application has written and not been sent, in bytes; `u64::MAX` without end.
+    /// Bytes that the application has written and that are not sent; `u64::MAX` for unlimited data.
     waiting: u64,
-    /// Whether the next packet leaves even if it is not full.
+    /// True if the next packet leaves even if it is not full.
     push: bool,
     phase: SenderState,
     next_sequence: u64,
@@ -27,30 +27,30 @@ pub struct DatagramSender {
 enum SenderState {
     Idle,
     Open,
-    /// The application will write no more.
+    /// The application writes no more.
     Closed,
     Stopped,
 }
 
-/// Counts of one sender since it was made.
+/// Counts of one sender since its creation.
 #[derive(Clone, Copy, Debug)]
 pub struct DatagramSenderStatistics {
     /// Datagrams sent.
     pub sent: u64,
-    /// Their payload.
+    /// Payload sent.
     pub sent_bytes: Bytes,
-    /// Round-trip samples taken: answers that arrived.
+    /// Number of round-trip samples: answers that arrived.
     pub rtt_samples: u64,
-    /// Their sum, in seconds.
+    /// Sum of the round-trip samples, in seconds.
     pub rtt_sum_s: f64,
-    /// The smallest, in seconds; infinite before the first.
+    /// Smallest round-trip sample, in seconds; infinite before the first.
     pub rtt_min_s: f64,
-    /// The largest, in seconds.
+    /// Largest round-trip sample, in seconds.
     pub rtt_max_s: f64,
 }
 
 impl DatagramSender {
-    /// A sender that has not been opened. Chance delays are drawn from `jitter`.
+    /// A sender that has not been opened. Random delays are drawn from `jitter`.
     pub fn new(
         control: Box<dyn RateControl>,
         parameters: &DatagramParameters,
@@ -75,38 +75,37 @@ impl DatagramSender {
         }
     }
 
-    /// Ticks may be nearer to one another than the parameters say: so that a tick longer than a
-    /// round trip does not slow down a control that lets no more than a round trip's worth leave
-    /// together.
+    /// Allows ticks shorter than the parameters set. A control that limits bursts to a round trip's
+    /// worth is otherwise slowed down by a tick longer than a round trip.
     pub fn allow_finer_ticks(&mut self) {
         self.clock.allow_finer_ticks();
     }
 
-    /// Starts.
+    /// Starts the flow.
     pub fn open(&mut self, now: Time) {
         self.phase = SenderState::Open;
         self.control.start(now);
         self.follow_control();
     }
-    /// The application writes.
+    /// Adds data from the application.
     pub fn write(&mut self, write: Write) {
         self.waiting = match write {
             Write::Unlimited => u64::MAX,
             Write::Bytes(bytes) => self.waiting.saturating_add(bytes.0),
         };
     }
-    /// The next packet need not be full: what waits is not to wait for more, and if nothing does,
-    /// an empty one tells the receiver that the sender is there.
+    /// Lets the next packet leave even if it is not full. If no data waits, an empty packet tells
+    /// the receiver that the sender is present.
     pub fn push(&mut self) {
         self.push = true;
     }
-    /// The application will write no more: what remains is sent.
+    /// Ends the data: the remainder is sent.
     pub fn close(&mut self) {
         if self.phase != SenderState::Stopped {
             self.phase = SenderState::Closed;
         }
     }
-    /// Nothing more is sent.
+    /// Stops the flow: nothing more is sent.
     pub fn stop(&mut self) {
         self.phase = SenderState::Stopped;
     }
@@ -116,7 +115,7 @@ impl DatagramSender {
         self.clock.keep_bursts_within(self.control.carried_rtt());
     }
 
-    /// The payload of the next packet, if there is one to be sent.
+    /// Returns the payload of the next packet, if one is ready.
     fn ready(&self) -> Option<u64> {
         match self.phase {
             SenderState::Idle | SenderState::Stopped => None,
@@ -126,7 +125,7 @@ impl DatagramSender {
             SenderState::Open | SenderState::Closed => None,
         }
     }
-    /// Whether there is nothing left to be done.
+    /// True if nothing remains to be done.
     fn is_over(&self) -> bool {
         match self.phase {
             SenderState::Idle | SenderState::Open => false,
@@ -135,7 +134,7 @@ impl DatagramSender {
         }
     }
 
-    /// When it wants to be called.
+    /// Returns when to call [`DatagramSender::handle_timeout`].
     pub fn poll_timeout(&self) -> Time {
         if self.is_over() {
             return Time::NEVER;
@@ -144,7 +143,7 @@ impl DatagramSender {
         due.min(self.control.poll_timeout())
     }
 
-    /// Lets the control do what is due by `now`.
+    /// Lets the control handle all timeouts due by `now`.
     pub fn handle_timeout(&mut self, now: Time) {
         if self.control.poll_timeout() <= now && !self.is_over() {
             self.control.handle_timeout(now);
@@ -152,7 +151,7 @@ impl DatagramSender {
         }
     }
 
-    /// The receiver has answered.
+    /// Processes an answer of the receiver.
     pub fn handle_feedback(&mut self, now: Time, feedback: &Feedback) {
         let rtt = feedback.rtt(now).as_seconds();
         let counts = &mut self.statistics;
@@ -164,7 +163,7 @@ impl DatagramSender {
         self.follow_control();
     }
 
-    /// The next packet that leaves at `now`, if there is one.
+    /// Returns the next packet to send at `now`, if there is one.
     pub fn poll_transmit(&mut self, now: Time) -> Option<Datagram> {
         let length = self.ready().filter(|_| self.clock.next() <= now)?;
         if self.waiting != u64::MAX {
@@ -192,19 +191,19 @@ impl DatagramSender {
         })
     }
 
-    /// How long the control's round is; see [`RateControl::round`].
+    /// Returns the length of the control's round ([`RateControl::round`]).
     pub fn round(&self) -> Span {
         self.control.round()
     }
-    /// What the control shows of itself.
+    /// Returns the state of the control.
     pub fn state(&self) -> RateState {
         self.control.state()
     }
-    /// Counts.
+    /// Returns the counts.
     pub const fn statistics(&self) -> &DatagramSenderStatistics {
         &self.statistics
     }
-    /// Whether everything that will ever be written has been sent.
+    /// True if it is closed and all data has been sent.
     pub fn is_finished(&self) -> bool {
         self.phase == SenderState::Closed && self.waiting == 0
     }

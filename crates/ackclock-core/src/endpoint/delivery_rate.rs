@@ -1,12 +1,12 @@
-//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), for controls that ask for
-//! them.
+//! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), for the controls that
+//! want them.
 
 use crate::congestion::{RateSample, SendLimit};
 use crate::units::{BitRate, Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// What has to be remembered of a segment in flight: the draft's P.delivered, P.delivered_time,
-/// P.first_sent_time and P.is_app_limited; P.sent_time is in the scoreboard.
+/// State of a segment in flight: the draft's P.delivered, P.delivered_time, P.first_sent_time and
+/// P.is_app_limited. P.sent_time is in the scoreboard.
 #[derive(Clone, Copy, Debug)]
 struct Snapshot {
     delivered: u64,
@@ -15,7 +15,7 @@ struct Snapshot {
     application_limited: bool,
 }
 
-/// The connection's part (the draft's C) and a [`Snapshot`] for each segment of the scoreboard.
+/// State of the connection (the draft's C), with a [`Snapshot`] for each segment of the scoreboard.
 #[derive(Debug, Default)]
 pub(super) struct DeliveryRate {
     snapshots: VecDeque<Snapshot>,
@@ -23,16 +23,15 @@ pub(super) struct DeliveryRate {
     delivered_at: Time,
     /// C.first_sent_time.
     first_sent_at: Time,
-    /// C.app_limited: samples of what was sent before this much was delivered are limited by the
-    /// application.
+    /// C.app_limited: samples of data sent before this much was delivered are application-limited.
     limited_until: u64,
-    /// Of the segments this ACK delivered, the one sent last, and when.
+    /// The segment sent last among those that this ACK delivered, and its sending time.
     latest: Option<(Snapshot, Time)>,
 }
 
 impl DeliveryRate {
-    /// A segment is sent, for the first time or again: its snapshot (the draft's section 3.2).
-    /// `idle` says that nothing is in flight.
+    /// Returns the snapshot of a segment that is sent or retransmitted (the draft's section 3.2).
+    /// `idle` is true if nothing is in flight.
     fn snapshot(&mut self, now: Time, delivered: u64, idle: bool) -> Snapshot {
         if idle {
             self.first_sent_at = now;
@@ -46,7 +45,7 @@ impl DeliveryRate {
         }
     }
 
-    /// The next segment is sent.
+    /// Records that the next segment is sent.
     pub fn on_sent(&mut self, now: Time, delivered: u64, idle: bool) {
         let snapshot = self.snapshot(now, delivered, idle);
         if self.snapshots.len() == self.snapshots.capacity() {
@@ -55,7 +54,7 @@ impl DeliveryRate {
         self.snapshots.push_back(snapshot);
     }
 
-    /// The segment `index` places after the first is sent again.
+    /// Records that the segment at `index`, counted from the first, is retransmitted.
     pub fn on_resent(&mut self, index: usize, now: Time, delivered: u64, idle: bool) {
         let snapshot = self.snapshot(now, delivered, idle);
         if let Some(place) = self.snapshots.get_mut(index) {
@@ -63,8 +62,8 @@ impl DeliveryRate {
         }
     }
 
-    /// The segment at `index`, sent at `sent_at`, has been delivered (the draft's section 3.3,
-    /// UpdateRateSample).
+    /// Records that the segment at `index`, sent at `sent_at`, has been delivered (the draft's
+    /// section 3.3, UpdateRateSample).
     pub fn on_delivered(&mut self, index: usize, sent_at: Time) {
         let Some(&snapshot) = self.snapshots.get(index) else {
             return;
@@ -77,27 +76,28 @@ impl DeliveryRate {
         }
     }
 
-    /// The first `count` segments are acknowledged.
+    /// Removes the first `count` segments, which are acknowledged.
     pub fn pop(&mut self, count: u64) {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         self.snapshots.drain(..count.min(self.snapshots.len()));
     }
 
-    /// Nothing is outstanding any more (go-back-N).
+    /// Removes all segments (go-back-N).
     pub fn clear(&mut self) {
         self.snapshots.clear();
     }
 
-    /// There is nothing to send though the window is open: what is sent before all of `delivered`
-    /// and `in_flight` has arrived does not show what the path could carry (the draft's section
-    /// 3.4).
+    /// Records that there is no data to send although the window is open. Data sent before all of
+    /// `delivered` and `in_flight` has arrived does not show the capacity of the path (the draft's
+    /// section 3.4).
     pub fn mark_application_limited(&mut self, delivered: u64, in_flight: u64) {
         self.limited_until = (delivered + in_flight).max(1);
     }
 
-    /// The sample of this ACK, after all it delivered has been told (the draft's section 3.3,
-    /// GenerateRateSample). `None` if it delivered nothing, or over less than the smallest
-    /// round-trip time, which no path does.
+    /// Returns the sample of this ACK (the draft's section 3.3, GenerateRateSample). Call it after
+    /// [`on_delivered`](Self::on_delivered) for all segments that the ACK delivered. `None` if it
+    /// delivered nothing, or if the interval is below the smallest round-trip time, which no path
+    /// allows.
     pub fn sample(
         &mut self,
         now: Time,
@@ -141,7 +141,7 @@ mod tests {
         Time::ZERO + Span::from_millis(millis)
     }
 
-    /// Segments sent every millisecond, each acknowledged 10 ms later: 8 Mbit/s.
+    /// Sends a segment every millisecond, each acknowledged 10 ms later: 8 Mbit/s.
     fn steady(rate: &mut DeliveryRate, segments: u64) -> Vec<RateSample> {
         let mut samples = Vec::new();
         let mut delivered = 0;

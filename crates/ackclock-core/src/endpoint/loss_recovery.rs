@@ -1,26 +1,25 @@
-//! When a loss is inferred and how recovery from it goes on: Tahoe, Reno (RFC 5681), NewReno (RFC
-//! 6582), SACK (RFC 6675). This is the state machine; what it decides is carried out by the
-//! [`Sender`](super::sender::Sender).
+//! State machine of loss detection and recovery: Tahoe, Reno (RFC 5681), NewReno (RFC 6582), SACK
+//! (RFC 6675). The [`Sender`](super::sender::Sender) carries out its decisions.
 //!
 //! The inflation of the window by duplicate ACKs is kept here and added to the congestion control's
-//! window, so that no control has to know of it. At the end of a recovery it is gone and the
-//! control's own window holds: RFC 6582 section 3.2 step 3 option 2 (cwnd = ssthresh), which is
-//! also what ns-2 does; bursts that this allows are what `max_burst` is for.
+//! window, so that controls need not know of it. At the end of a recovery it is removed, and the
+//! control's own window holds. This is RFC 6582 section 3.2 step 3 option 2 (cwnd = ssthresh), as
+//! in ns-2. It allows bursts, which `max_burst` can limit.
 
 use super::parameters::{AvoidMultipleFastRetransmits, LossRecovery, PartialAck, TcpParameters};
 use crate::congestion::RecoveryPhase;
 
-/// What an ACK of new data means for recovery.
+/// The effect of an ACK of new data on recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AckEffect {
-    /// There is no recovery, or it goes on as before.
+    /// There is no recovery, or it continues unchanged.
     Plain,
-    /// It acknowledges part of what was outstanding when fast recovery began.
+    /// It acknowledges part of the data in flight when fast recovery began.
     Partial {
-        /// Whether the retransmission timer starts anew.
+        /// True if the retransmission timer restarts.
         restart_timer: bool,
     },
-    /// Recovery is over.
+    /// Recovery ends.
     End,
 }
 
@@ -31,26 +30,27 @@ pub(super) struct Recovery {
     kind: LossRecovery,
     avoid_multiple_fast_retransmits: AvoidMultipleFastRetransmits,
     limited_transmit: bool,
-    /// NewReno: a partial ACK has been seen in this recovery.
+    /// NewReno: true after a partial ACK in this recovery.
     partial_seen: bool,
-    /// SACK: the rescue retransmission of this recovery has been sent.
+    /// SACK: true after the rescue retransmission of this recovery.
     pub rescued: bool,
-    /// The first unacknowledged segment is to be sent again at once, whatever the window.
+    /// True if the first unacknowledged segment is to be retransmitted at once, regardless of the
+    /// window.
     pub resend_first: bool,
     duplicates: u32,
     threshold: u32,
-    /// First segment not sent yet when the last recovery or timeout began (`recover` of RFC 6582,
-    /// RecoveryPoint of RFC 6675, plus one); `None` before the first.
+    /// First segment not yet sent when the last recovery or timeout began (`recover` of RFC 6582
+    /// and RecoveryPoint of RFC 6675, plus one); `None` before the first.
     point: Option<u64>,
-    /// The same of the last after which the sender [avoids multiple fast
-    /// retransmits](TcpParameters::avoid_multiple_fast_retransmits): up to there duplicate ACKs
-    /// mean no loss.
+    /// The same point, for the last event after which the sender [avoids multiple fast
+    /// retransmits](TcpParameters::avoid_multiple_fast_retransmits): up to here duplicate ACKs do
+    /// not indicate a loss.
     heedless_up_to: Option<u64>,
-    /// The first unacknowledged segment at the last timeout.
+    /// First unacknowledged segment at the last timeout.
     timed_out: Option<u64>,
-    /// Bytes by which duplicate ACKs have changed the window.
+    /// Bytes that duplicate and partial ACKs have added to the window; may be negative.
     inflation: i64,
-    /// SACK with a [counted](super::parameters::SackPipe::Counted) pipe: the count, in segments.
+    /// SACK with a [counted](super::parameters::SackPipe::Counted) pipe: the pipe, in segments.
     pub counted_pipe: u64,
     /// Bytes sent by limited transmit since the last ACK of new data.
     pub limited_transmitted: u64,
@@ -83,24 +83,24 @@ impl Recovery {
     pub const fn duplicates(&self) -> u32 {
         self.duplicates
     }
-    /// The control's window with what duplicate ACKs add to it or partial ACKs take away.
+    /// Returns the control's window plus the inflation.
     #[inline]
     pub const fn window(&self, cwnd: u64) -> u64 {
         if self.inflation == 0 {
-            return cwnd; // nearly always, and cheaper than the sum
+            return cwnd; // the usual case, and cheaper than the sum
         }
         cwnd.saturating_add_signed(self.inflation)
     }
 
-    /// Whether an ACK of new data, up to before `first`, ends what is going on.
+    /// True if an ACK of new data, up to before `first`, ends the recovery.
     pub fn is_ended_by(&self, first: u64) -> bool {
-        // Reno leaves at any new ACK (RFC 5681 section 3.2 step 6).
+        // Reno ends recovery with any new ACK (RFC 5681 section 3.2 step 6).
         let reno = self.phase == RecoveryPhase::Recovery && self.kind == LossRecovery::Reno;
         reno || self.point.is_none_or(|point| first >= point)
     }
 
-    /// New data is acknowledged, up to before `first`; `acked` bytes of it.
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    /// Processes an ACK of `acked` bytes of new data, up to before `first`.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     pub fn on_new(
         &mut self,
         parameters: &TcpParameters,
@@ -136,7 +136,7 @@ impl Recovery {
                 self.inflation = self.inflation.saturating_add_unsigned(mss);
             }
         } else {
-            // ns-2 drops all of the inflation.
+            // ns-2 removes all of the inflation.
             self.inflation = 0;
         }
         AckEffect::Partial {
@@ -144,15 +144,16 @@ impl Recovery {
         }
     }
 
-    /// A duplicate ACK while `flight` bytes are outstanding from `first` on; with SACK, only if it
-    /// brought news (RFC 6675 section 2). Says whether a fast retransmit is due.
+    /// Processes a duplicate ACK while `flight` bytes are in flight from `first` on; with SACK,
+    /// only one with new information (RFC 6675 section 2). Returns true if a fast retransmit is
+    /// due.
     pub fn on_duplicate(&mut self, first: u64, flight: u64, mss: u64) -> bool {
         self.duplicates = self.duplicates.saturating_add(1);
         match self.phase {
             RecoveryPhase::Recovery => {
                 if self.kind != LossRecovery::Sack {
-                    // A duplicate ACK says that a segment has left the network; there cannot be
-                    // more of them than segments outstanding (RFC 5681 section 3.2 step 4).
+                    // Each duplicate ACK means that a segment has left the network, so they cannot
+                    // outnumber the segments in flight (RFC 5681 section 3.2 step 4).
                     let most = i64::try_from(flight).unwrap_or(i64::MAX);
                     if self.inflation < most {
                         self.inflation = self.inflation.saturating_add_unsigned(mss);
@@ -165,7 +166,7 @@ impl Recovery {
                     return true;
                 }
                 if self.limited_transmit && self.kind != LossRecovery::Sack {
-                    // RFC 3042: cwnd plus two segments at most. With SACK the pipe says it (RFC
+                    // RFC 3042: at most cwnd plus two segments. With SACK the pipe does this (RFC
                     // 6675 section 5 step 3).
                     self.inflation = (u64::from(self.duplicates.min(2)).saturating_mul(mss)) as i64;
                 }
@@ -175,11 +176,11 @@ impl Recovery {
         }
     }
 
-    /// Whether the duplicate ACKs so far mean a loss.
+    /// True if the duplicate ACKs so far indicate a loss.
     fn is_loss(&self, first: u64) -> bool {
         match self.kind {
             LossRecovery::TimeoutOnly => false,
-            // RFC 6675 section 5.1: not before what was outstanding at a timeout is acknowledged.
+            // RFC 6675 section 5.1: not before the data in flight at a timeout is acknowledged.
             LossRecovery::Sack => {
                 self.phase == RecoveryPhase::Open && self.duplicates >= self.threshold
             }
@@ -191,7 +192,7 @@ impl Recovery {
         }
     }
 
-    /// Fast recovery begins; `next` is the first segment not sent yet.
+    /// Begins fast recovery; `next` is the first segment not sent yet.
     pub fn begin(&mut self, next: u64, mss: u64) {
         self.phase = RecoveryPhase::Recovery;
         self.point = Some(next);
@@ -208,8 +209,8 @@ impl Recovery {
         };
     }
 
-    /// Everything from `first` on is to be sent again in slow start: the timer went off, or Tahoe
-    /// has seen its duplicates.
+    /// Begins slow start from the first unacknowledged segment, after a timeout or Tahoe's
+    /// duplicate ACKs. `next` is the first segment not sent yet.
     pub fn restart(&mut self, next: u64) {
         self.end();
         self.phase = RecoveryPhase::Loss;
@@ -221,13 +222,14 @@ impl Recovery {
         self.limited_transmitted = 0;
     }
 
-    /// The timer has gone off while `first` is the first unacknowledged segment. Says whether it
-    /// has for this one before.
+    /// Records a timeout while `first` is the first unacknowledged segment. Returns true if the
+    /// last timeout was for the same segment.
     pub fn note_timeout(&mut self, first: u64) -> bool {
         self.timed_out.replace(first) == Some(first)
     }
 
-    /// Back to normal. The point stays: it guards against reacting twice to the same window.
+    /// Returns to the open phase. Keeps `point`, which prevents a second reaction to the same
+    /// window.
     fn end(&mut self) {
         self.phase = RecoveryPhase::Open;
         self.inflation = 0;
@@ -295,7 +297,7 @@ mod tests {
             }
         );
         assert_eq!(recovery.window(10 * MSS), 17 * MSS);
-        // Impatient: the second one leaves the timer alone.
+        // Impatient: the second partial ACK does not restart the timer.
         assert_eq!(
             recovery.on_new(&parameters, 16, MSS, MSS),
             AckEffect::Partial {

@@ -1,11 +1,11 @@
-//! TCP endpoints that know no clock and no socket.
+//! TCP endpoints that use neither a clock nor a socket.
 //!
-//! The driver calls `handle_…` with what comes from outside and the time it should have come, then
-//! takes what must go out with `poll_transmit` until `None`, then asks `poll_timeout` when to come
-//! back. The same sender runs in the simulator and behind a socket.
+//! The driver calls `handle_…` with each event from outside and the current time. It then takes
+//! segments with `poll_transmit` until `None`, and asks `poll_timeout` when to call again. The same
+//! sender runs in the simulator and behind a socket.
 //!
-//! Sequence numbers count segments: every segment of a connection but the last of a finite transfer
-//! carries exactly one MSS, and a segment is never cut anew when it is retransmitted.
+//! Sequence numbers count segments. Every segment of a connection carries exactly one MSS, except
+//! the last of a finite transfer, and a retransmission has the same boundaries as the original.
 
 use crate::packet::SackBlocks;
 use crate::units::{Bytes, Time};
@@ -24,24 +24,24 @@ pub use receiver::Receiver;
 pub use rtt::RttEstimator;
 pub use sender::Sender;
 
-/// What the sender puts on the wire.
+/// A segment from the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Opens the connection or carries data.
+    /// SYN or data.
     pub kind: SegmentKind,
-    /// Its number; zero for the SYN.
+    /// Segment number; zero for the SYN.
     pub sequence: u64,
     /// Payload.
     pub length: Bytes,
-    /// Whether it was sent before.
+    /// True if it was sent before.
     pub retransmission: bool,
-    /// When it was sent: the timestamp option's value.
+    /// Sending time: the value of the timestamp option.
     pub stamp: Time,
-    /// Whether it carries CWR (RFC 3168).
+    /// True if it carries CWR (RFC 3168).
     pub window_reduced: bool,
 }
 
-/// See [`Segment`].
+/// The kinds of [`Segment`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentKind {
     /// Opens the connection.
@@ -50,22 +50,22 @@ pub enum SegmentKind {
     Data,
 }
 
-/// What the receiver puts on the wire.
+/// An acknowledgement from the receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Acknowledgement<'a> {
-    /// Whether it answers the SYN.
+    /// Answer to a SYN or to data.
     pub kind: AcknowledgementKind,
-    /// The next segment expected.
+    /// Next segment expected.
     pub cumulative: u64,
-    /// The echoed timestamp (RFC 7323 section 4.3); [`Time::NEVER`] for none.
+    /// Echoed timestamp (RFC 7323 section 4.3); [`Time::NEVER`] for none.
     pub echo: Time,
-    /// What is held beyond `cumulative`; `None` if there is nothing or SACK is off.
+    /// Blocks received beyond `cumulative`; `None` if there are none or SACK is off.
     pub sacks: Option<&'a SackBlocks>,
-    /// ECE (RFC 3168).
+    /// ECE flag (RFC 3168).
     pub ecn_echo: bool,
 }
 
-/// See [`Acknowledgement`].
+/// The kinds of [`Acknowledgement`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AcknowledgementKind {
     /// Answers the SYN.
@@ -74,40 +74,40 @@ pub enum AcknowledgementKind {
     Ack,
 }
 
-/// One row of the `events` table: the sender reacted to congestion.
+/// One row of the `events` table: a reaction of the sender to congestion.
 #[derive(Clone, Copy, Debug)]
 pub struct SenderEvent {
-    /// When.
+    /// Time of the reaction.
     pub at: Time,
-    /// What.
+    /// Kind of reaction.
     pub kind: SenderEventKind,
-    /// Congestion window before.
+    /// Congestion window before the reaction.
     pub cwnd_before: Bytes,
-    /// Congestion window after.
+    /// Congestion window after the reaction.
     pub cwnd_after: Bytes,
-    /// Threshold after.
+    /// ssthresh after the reaction.
     pub ssthresh_after: Option<Bytes>,
-    /// Outstanding data.
+    /// Data in flight.
     pub in_flight: Bytes,
 }
 
-/// See [`SenderEvent`].
+/// The kinds of [`SenderEvent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderEventKind {
-    /// Entered fast recovery (or, with Tahoe, restarted) after duplicate ACKs or SACK.
+    /// Fast recovery began (with Tahoe: slow start restarted) after duplicate ACKs or SACK.
     FastRetransmit,
-    /// The retransmission timer went off.
+    /// The retransmission timer expired.
     Timeout,
-    /// Reacted to an ECN echo.
+    /// The sender reacted to an ECN echo.
     EcnEcho,
-    /// Everything outstanding at the last reaction is acknowledged.
+    /// All data in flight at the last reaction is acknowledged.
     RecoveryEnd,
-    /// Restarted after idling.
+    /// The congestion window was reduced after idle time.
     IdleRestart,
 }
 
 impl SenderEventKind {
-    /// As written in tables.
+    /// Returns the name used in tables.
     pub const fn name(self) -> &'static str {
         match self {
             SenderEventKind::FastRetransmit => "fast_retransmit",
@@ -119,12 +119,12 @@ impl SenderEventKind {
     }
 }
 
-/// Counts of one sender since it was made.
+/// Counts of one sender since its creation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SenderStatistics {
     /// Data segments sent, retransmissions included.
     pub sent_segments: u64,
-    /// Data segments sent again.
+    /// Retransmitted data segments.
     pub retransmitted_segments: u64,
     /// Reactions to duplicate ACKs or SACK.
     pub fast_retransmits: u64,
@@ -132,26 +132,26 @@ pub struct SenderStatistics {
     pub timeouts: u64,
     /// Reactions to ECN echoes.
     pub ecn_reactions: u64,
-    /// Round-trip samples taken.
+    /// Number of round-trip samples.
     pub rtt_samples: u64,
-    /// Their sum, in seconds.
+    /// Sum of the round-trip samples, in seconds.
     pub rtt_sum_s: f64,
-    /// The smallest, in seconds; infinite before the first.
+    /// Smallest round-trip sample, in seconds; infinite before the first.
     pub rtt_min_s: f64,
-    /// The largest, in seconds.
+    /// Largest round-trip sample, in seconds.
     pub rtt_max_s: f64,
 }
 
-/// Counts of one receiver since it was made.
+/// Counts of one receiver since its creation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReceiverStatistics {
-    /// Payload handed to the application: in order, each byte once.
+    /// Payload delivered to the application: in order, each byte once.
     pub delivered: Bytes,
     /// Data segments that had arrived before.
     pub duplicate_segments: u64,
     /// Data segments that arrived, duplicates included.
     pub received_segments: u64,
-    /// Data segments, retransmissions not counted, that arrived behind a later one.
+    /// Data segments that arrived after a later one; retransmissions are not counted.
     pub reordered_segments: u64,
     /// ACKs sent.
     pub acks: u64,

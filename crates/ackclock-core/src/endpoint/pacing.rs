@@ -1,5 +1,5 @@
-//! When a segment that may be sent is released: pacing spreads segments over the round trip, jitter
-//! breaks phase effects.
+//! The time at which a permitted segment leaves: pacing spreads segments over the round trip, and
+//! jitter breaks phase effects.
 
 use super::parameters::Pacing;
 use crate::congestion::CongestionControl;
@@ -7,7 +7,7 @@ use crate::streams::Stream;
 use crate::units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// Share of cwnd/SRTT in slow start and after it (the usual setting of Linux).
+/// Pacing rate over cwnd/SRTT in slow start, and after it (the usual setting of Linux).
 const SLOW_START_GAIN: f64 = 2.0;
 const AVOIDANCE_GAIN: f64 = 1.2;
 
@@ -15,19 +15,18 @@ const AVOIDANCE_GAIN: f64 = 1.2;
 #[derive(Debug, Default)]
 pub(super) struct Pacer {
     next: Time,
-    /// The part of a nanosecond by which `next` is early, so that high rates do not drift.
+    /// Fraction of a nanosecond by which `next` is too early, so that high rates do not drift.
     fraction: f64,
 }
 
 impl Pacer {
-    /// When the next segment may leave.
+    /// Returns when the next segment may leave.
     pub const fn next(&self) -> Time {
         self.next
     }
 
-    /// A segment of `length` bytes leaves now at `bytes_per_s`. The gap is never longer than
-    /// `longest`: even a rate of zero does not keep the retransmission timer from having its
-    /// segment sent.
+    /// Records that a segment of `length` bytes leaves now at `bytes_per_s`. The gap is at most
+    /// `longest`: even at rate zero, the retransmission timer can send its segment.
     pub fn on_sent(&mut self, now: Time, length: u64, bytes_per_s: f64, longest: Span) {
         if self.next < now {
             self.next = now;
@@ -44,13 +43,13 @@ impl Pacer {
         }
     }
 
-    /// Forgets the last gap.
+    /// Discards the last gap.
     pub fn reset(&mut self) {
         *self = Pacer::default();
     }
 }
 
-/// At what rate to send, in bytes per second; `None` for at once.
+/// Returns the pacing rate in bytes per second; `None` to send at once.
 pub(super) fn rate(
     pacing: Pacing,
     control: &dyn CongestionControl,
@@ -82,17 +81,17 @@ pub(super) fn rate(
     Some(gain * cwnd as f64 / seconds)
 }
 
-/// Lets each segment leave uniformly up to `most` later than it could, in order.
+/// Delays each segment uniformly by up to `most`, in order.
 #[derive(Debug)]
 pub(super) struct Jitter {
     stream: Stream,
     most: Span,
-    /// When those may leave that could have left already; never decreasing.
+    /// Release times of segments that could have left already; never decreasing.
     releases: VecDeque<Time>,
 }
 
 impl Jitter {
-    /// As many release times held as make no difference beyond.
+    /// Most release times held; more make no difference.
     const MOST_HELD: u64 = 1 << 16;
 
     pub fn new(stream: Stream, most: Span) -> Self {
@@ -103,10 +102,11 @@ impl Jitter {
         }
     }
 
-    /// When the first of the `ready` segments (at least one) leaves that could leave now.
+    /// Returns when the first of the `ready` segments (at least one) that could leave now does
+    /// leave.
     pub fn release(&mut self, now: Time, ready: u64) -> Time {
         let ready = ready.clamp(1, Self::MOST_HELD) as usize;
-        // Fewer than before: a reaction to congestion has taken the permission back.
+        // There are fewer than before if a reaction to congestion has withdrawn the permission.
         self.releases.truncate(ready);
         while self.releases.len() < ready {
             let earliest = self.releases.back().copied().unwrap_or(now);
@@ -116,12 +116,12 @@ impl Jitter {
         self.releases[0]
     }
 
-    /// The first one has left.
+    /// Records that the first segment has left.
     pub fn on_sent(&mut self) {
         self.releases.pop_front();
     }
 
-    /// None may leave.
+    /// Discards all release times: no segment may leave.
     pub fn forget(&mut self) {
         self.releases.clear();
     }
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn gaps_add_up_to_the_rate_without_drift() {
         let mut pacer = Pacer::default();
-        // 3 bytes/ns: the gap of 1000 bytes is 333 1/3 ns.
+        // At 3 bytes/ns, the gap of 1000 bytes is 333 1/3 ns.
         let mut now = Time::ZERO;
         for _ in 0..3000 {
             pacer.on_sent(now, 1000, 3e9, Span::from_millis(1));

@@ -1,4 +1,4 @@
-//! Every switch of TCP that changes an experiment's outcome, with the presets `ns2-2002`, `rfc`,
+//! All TCP parameters that change the outcome of an experiment, and the presets `ns2-2002`, `rfc`,
 //! `linux` and `jacobson1988`.
 
 use crate::scenario::quantity::{OptionalWindow, Segments};
@@ -6,69 +6,70 @@ use crate::units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What to do about a lost segment.
+/// Reaction to a lost segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LossRecovery {
-    /// None but the retransmission timer: duplicate ACKs mean nothing (Jacobson 1988 before fast
+    /// Retransmission timer only: duplicate ACKs are ignored (Jacobson 1988 without fast
     /// retransmit).
     TimeoutOnly,
-    /// Three duplicates: slow start from the hole (Jacobson 1988).
+    /// Slow start from the lost segment after three duplicate ACKs (Jacobson 1988).
     Tahoe,
-    /// Fast recovery that ends at any new ACK (RFC 2001).
+    /// Fast recovery that ends with the first new ACK (RFC 2001).
     Reno,
     /// Fast recovery that retransmits at each partial ACK (RFC 6582).
     Newreno,
-    /// Scoreboard and pipe (RFC 6675).
+    /// Fast recovery with scoreboard and pipe (RFC 6675).
     Sack,
 }
 
-/// Whether a partial ACK restarts the retransmission timer (RFC 6582 section 4).
+/// Partial ACKs that restart the retransmission timer (RFC 6582 section 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PartialAck {
-    /// Only the first one of a recovery does.
+    /// Only the first partial ACK of a recovery.
     Impatient,
-    /// Each one does.
+    /// Each partial ACK.
     SlowButSteady,
 }
 
-/// What a multiplicative decrease starts from.
+/// Base of a multiplicative decrease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SsthreshFrom {
-    /// Outstanding data, without what limited transmit added (RFC 5681 equation 4).
+    /// Data in flight, excluding segments sent by limited transmit (RFC 5681 equation 4).
     FlightSize,
-    /// The smaller of congestion window and receiver's window (ns-2); the congestion window
-    /// (Linux).
+    /// The smaller of congestion window and receive window (ns-2); the congestion window (Linux).
     Window,
 }
 
-/// How much an ACK counts for the growth of the window.
+/// Acknowledged data that an ACK counts for the growth of the congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ByteCounting {
-    /// One segment per ACK of new data, whatever it covers (RFC 5681, ns-2).
+    /// One segment per ACK of new data, regardless of the amount acknowledged (RFC 5681, ns-2).
     PerAck,
-    /// What it covers, at most two segments, one in slow start after a timeout (RFC 3465).
+    /// The amount acknowledged: at most two segments, or one in slow start after a timeout (RFC
+    /// 3465).
     AbcL2,
-    /// All it covers (Linux).
+    /// The whole amount acknowledged (Linux).
     All,
 }
 
-/// Which round-trip times are measured.
+/// Segments whose round-trip time is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RttSampling {
-    /// By the timestamp option, at every ACK of new data (RFC 7323).
+    /// Every ACK of new data gives a sample, with the timestamp option (RFC 7323).
     Timestamps,
-    /// At every ACK of a segment sent once (Karn).
+    /// Every ACK of a segment that was sent once gives a sample (Karn).
     EveryAck,
-    /// One segment per round trip, given up if it is retransmitted (Karn; BSD, ns-2).
+    /// One segment per round trip; its sample is discarded if it is retransmitted (Karn; BSD,
+    /// ns-2).
     OncePerRoundTrip,
 }
 
-/// What the smallest retransmission timeout bounds.
+/// The quantity that the minimum retransmission timeout bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RtoFloor {
@@ -78,209 +79,208 @@ pub enum RtoFloor {
     Variance,
 }
 
-/// Which duplicate ACKs for data that have been sent before are ignored.
+/// Duplicate ACKs that are ignored, depending on when the data they ask for was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AvoidMultipleFastRetransmits {
-    /// Those of data sent before the last fast recovery or timeout began: one reduction for a
+    /// Those for data sent before the last fast recovery or timeout began: one reduction per
     /// window.
     Always,
-    /// Those of data sent before the last timeout, which go-back-N causes. Each hole of a window
-    /// may begin a fast recovery of its own, as in Reno of 1990.
+    /// Those for data sent before the last timeout, which go-back-N causes. Each lost segment of a
+    /// window may start its own fast recovery, as in Reno of 1990.
     AfterTimeout,
     /// None.
     Never,
 }
 
-/// What is sent after a retransmission timeout.
+/// Data that is sent after a retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AfterTimeout {
-    /// Everything from the first hole on, as if new (ns-2; RFC 5681).
+    /// Everything from the first unacknowledged segment on, as if new (ns-2; RFC 5681).
     GoBackN,
-    /// Only what is not known to have arrived (RFC 6675 section 5.1). Needs `recovery = "sack"`.
+    /// Only segments not known to have arrived (RFC 6675 section 5.1). Needs `recovery = "sack"`.
     Scoreboard,
 }
 
-/// ssthresh when the timer goes off again for the same segment.
+/// Effect on ssthresh of a repeated timeout of the same segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RepeatedTimeout {
-    /// Is kept (RFC 5681 section 3.1).
+    /// ssthresh is kept (RFC 5681 section 3.1).
     Keep,
-    /// Is halved again (ns-2).
+    /// ssthresh is halved again (ns-2).
     Reduce,
 }
 
-/// The window after an idle time longer than the retransmission timeout.
+/// Congestion window after an idle time longer than the retransmission timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IdleRestart {
-    /// Is kept.
+    /// The window is kept.
     Off,
-    /// No larger than the initial window (RFC 5681 section 4.1, ns-2).
+    /// The window is at most the initial window (RFC 5681 section 4.1, ns-2).
     InitialWindow,
-    /// Halved for every timeout that passed, not below the initial window (Linux; RFC 2861).
+    /// The window is halved for each timeout that passed, to at least the initial window (Linux;
+    /// RFC 2861).
     Decay,
 }
 
-/// Whether segments are spread over the round trip.
+/// Pacing of segments over the round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pacing {
-    /// Only if the control gives a rate.
+    /// Only if the congestion control sets a pacing rate.
     Control,
-    /// At the control's rate, else at cwnd/SRTT times 2 in slow start and 1.2 after (Linux with
-    /// fq).
+    /// At the control's pacing rate. Without one, at 2 cwnd/SRTT in slow start and 1.2 cwnd/SRTT
+    /// after it (Linux with fq).
     Always,
-    /// Never, not even if the control gives a rate.
+    /// Never, not even if the control sets a rate.
     Off,
 }
 
-/// When the receiver acknowledges.
+/// Delayed ACKs of the receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct DelayedAck {
-    /// Every how many full segments: 1 acknowledges each.
+    /// Number of full segments per ACK: 1 acknowledges each.
     #[schemars(range(min = 1))]
     pub every: Segments,
-    /// The longest wait for the next segment (RFC 5681 section 4.2: at most 500 ms).
+    /// Longest wait for the next segment (RFC 5681 section 4.2: at most 500 ms).
     pub timeout: Span,
-    /// How many segments at the beginning are acknowledged at once (Linux quick ACKs).
+    /// Number of segments at the start that are acknowledged at once (Linux quick ACKs).
     pub quickack_segments: Segments,
 }
 
-/// What SACK takes to be in the network during a recovery.
+/// SACK's estimate of the data in the network during a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SackPipe {
-    /// What the scoreboard does not hold as arrived or lost (RFC 6675 section 4).
+    /// Segments that the scoreboard records neither as arrived nor as lost (RFC 6675 section 4).
     Scoreboard,
-    /// A count: what was outstanding less the duplicate ACKs, one less at each further duplicate,
-    /// two at a partial ACK, one more for each segment sent; all segments below the highest SACKed
-    /// one are sent again (ns-2's Sack1).
+    /// A count of segments, as in ns-2's Sack1. It starts with the segments in flight minus the
+    /// duplicate ACKs. A duplicate ACK subtracts one, a partial ACK two, and a sent segment adds
+    /// one. All segments below the highest SACKed one are retransmitted.
     Counted,
 }
 
-/// What begins a recovery with SACK.
+/// Event that starts a recovery with SACK.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SackEntry {
-    /// Duplicate ACKs, or a scoreboard that holds the first segment as lost (RFC 6675 section 5).
+    /// Duplicate ACKs, or a scoreboard that records the first segment as lost (RFC 6675 section 5).
     KnownLoss,
     /// Duplicate ACKs alone (ns-2's Sack1).
     Duplicates,
 }
 
-/// All of them.
+/// The TCP parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TcpParameters {
     /// Payload of a full segment.
     pub mss: Bytes,
-    /// IP and TCP headers, options included, on the wire with every segment; also the size of an
-    /// ACK.
+    /// Size of the IP and TCP headers of each segment, options included; also the size of an ACK.
     pub header: Bytes,
-    /// Whether a SYN exchange opens the connection.
+    /// True if a SYN exchange opens the connection.
     pub handshake: bool,
     /// Initial congestion window.
     pub initial_window: Segments,
     /// Initial slow-start threshold, or `"unlimited"`.
     pub initial_ssthresh: OptionalWindow,
-    /// The receiver's window, or `"unlimited"`.
+    /// Receive window, or `"unlimited"`.
     pub receive_window: OptionalWindow,
-    /// What to do about a lost segment.
+    /// Reaction to a lost segment.
     pub recovery: LossRecovery,
-    /// NewReno: whether each partial ACK restarts the timer.
+    /// NewReno: partial ACKs that restart the retransmission timer.
     pub partial_ack: PartialAck,
-    /// NewReno: whether a partial ACK deflates the window by what it acknowledges (RFC 6582 section
-    /// 3.2 step 5).
+    /// NewReno: true if a partial ACK deflates the congestion window by the data it acknowledges
+    /// (RFC 6582 section 3.2 step 5).
     pub partial_window_deflation: bool,
-    /// Reno and NewReno: whether the ACK that ends fast recovery opens the window like any other
-    /// ACK of new data (ns-2). RFC 6582 section 3.2 step 3 sets cwnd to ssthresh there and no more.
-    /// At 1 % loss it is worth 1 % of the goodput.
+    /// Reno and NewReno: true if the ACK that ends fast recovery also opens the congestion window
+    /// (ns-2). RFC 6582 section 3.2 step 3 only sets cwnd to ssthresh. At 1 % loss this gains 1 %
+    /// goodput.
     pub growth_at_recovery_end: bool,
-    /// Reno and NewReno: whether duplicate ACKs for data sent before the last recovery or timeout
-    /// are ignored (RFC 6582 section 6.1; ns-2 `bugFix_`).
+    /// Reno and NewReno: duplicate ACKs that are ignored because their data was sent before the
+    /// last recovery or timeout (RFC 6582 section 6.1; ns-2 `bugFix_`).
     pub avoid_multiple_fast_retransmits: AvoidMultipleFastRetransmits,
-    /// Duplicate ACKs that mean a loss.
+    /// Number of duplicate ACKs that indicates a loss.
     pub duplicate_threshold: Segments,
-    /// Whether the first two duplicate ACKs send new data (RFC 3042).
+    /// True if the first two duplicate ACKs send new data (RFC 3042).
     pub limited_transmit: bool,
-    /// SACK: whether the highest outstanding segment may be sent once more per recovery (RFC 6675
+    /// SACK: true if the highest segment in flight may be retransmitted once per recovery (RFC 6675
     /// section 4 rule 4).
     pub rescue_retransmission: bool,
-    /// SACK: what is taken to be in the network during a recovery.
+    /// SACK: estimate of the data in the network during a recovery.
     pub sack_pipe: SackPipe,
-    /// SACK: what begins a recovery.
+    /// SACK: event that starts a recovery.
     pub sack_entry: SackEntry,
-    /// What a multiplicative decrease starts from.
+    /// Base of a multiplicative decrease.
     pub ssthresh_from: SsthreshFrom,
-    /// Whether a reduction cuts ssthresh to whole segments (ns-2); cwnd keeps the fraction. RFC
+    /// True if a reduction cuts ssthresh to whole segments (ns-2); cwnd keeps the fraction. RFC
     /// 5681 counts in bytes.
     pub ssthresh_in_whole_segments: bool,
-    /// How much an ACK counts for the growth of the window.
+    /// Acknowledged data that an ACK counts for the growth of the congestion window.
     pub byte_counting: ByteCounting,
-    /// When the receiver acknowledges.
+    /// Delayed ACKs of the receiver.
     pub delayed_ack: DelayedAck,
-    /// Which round-trip times are measured.
+    /// Segments whose round-trip time is measured.
     pub rtt_sampling: RttSampling,
-    /// Tick of the sender's clock: round-trip times and timeouts are rounded up to it; `"0 s"` is
-    /// exact. It is also G of RFC 6298.
+    /// Tick of the sender's clock, G of RFC 6298. Round-trip times and timeouts are rounded up to
+    /// it; `"0 s"` is exact.
     pub clock_granularity: Span,
-    /// Smallest retransmission timeout.
+    /// Minimum retransmission timeout.
     pub rto_minimum: Span,
-    /// What the smallest timeout bounds.
+    /// Quantity that the minimum retransmission timeout bounds.
     pub rto_floor: RtoFloor,
-    /// Largest retransmission timeout.
+    /// Maximum retransmission timeout.
     pub rto_maximum: Span,
     /// Retransmission timeout before the first sample.
     pub rto_initial: Span,
-    /// Whether the timeout follows the round-trip times. If not it is `rto_initial` for ever,
-    /// doubled while the timer goes off again: for comparing with models whose timeout is a
-    /// constant.
+    /// True if the timeout follows the round-trip times. Otherwise it is always `rto_initial`,
+    /// doubled on repeated timeouts, for comparison with models that have a constant timeout.
     pub rto_adaptive: bool,
-    /// What is sent after a timeout.
+    /// Data that is sent after a timeout.
     pub after_timeout: AfterTimeout,
-    /// ssthresh when the timer goes off again for the same segment.
+    /// Effect on ssthresh of a repeated timeout of the same segment.
     pub repeated_timeout: RepeatedTimeout,
-    /// The window after an idle time.
+    /// Congestion window after an idle time.
     pub idle_restart: IdleRestart,
-    /// Whether the window grows only while it is what limits the sender (RFC 7661).
+    /// True if the congestion window grows only while it limits the sender (RFC 7661).
     pub window_validation: bool,
-    /// Each segment leaves up to this much later than it could (uniform), in order: breaks phase
+    /// Largest random delay of a segment before it leaves (uniform, order is kept): breaks phase
     /// effects.
     pub send_jitter: Span,
-    /// Most segments sent at one ACK; `"0 segments"` is no limit.
+    /// Most segments sent in response to one ACK; `"0 segments"` for no limit.
     pub max_burst: Segments,
-    /// Whether segments are spread over the round trip.
+    /// Pacing of segments over the round trip.
     pub pacing: Pacing,
-    /// Whether segments are ECN-capable (RFC 3168).
+    /// True if segments are ECN-capable (RFC 3168).
     pub ecn: bool,
 }
 
-/// Named sets of parameters.
+/// Named sets of TCP parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Preset {
-    /// ns-2 as the papers of 2002 used it, with the one-way TCP agents: per-segment ACKs, NewReno
-    /// slow but steady, no handshake.
+    /// ns-2 with the one-way TCP agents, as the papers of 2002 used it: an ACK per segment, slow
+    /// but steady NewReno, no handshake.
     #[serde(rename = "ns2-2002")]
     Ns2Of2002,
-    /// The sender of Jacobson (1988) without fast retransmit, its timer as coarse as BSD's of that
+    /// The sender of Jacobson (1988) without fast retransmit, with the coarse timer of BSD at that
     /// time: every loss ends in a timeout.
     #[serde(rename = "jacobson1988")]
     Jacobson1988,
-    /// What the RFCs say today.
+    /// The present RFCs.
     #[serde(rename = "rfc")]
     Rfc,
-    /// As near to today's Linux as these switches come.
+    /// Present Linux, as closely as these parameters allow.
     #[default]
     #[serde(rename = "linux")]
     Linux,
 }
 
 impl Preset {
-    /// The parameters of that name.
+    /// Returns the parameters of the preset.
     pub fn parameters(self) -> TcpParameters {
         match self {
             Preset::Rfc => rfc(),
@@ -335,9 +335,9 @@ fn rfc() -> TcpParameters {
     }
 }
 
-/// Defaults of ns-2 before the changes of May 2003 and October 2004, with a fine clock and an
-/// unlimited receiver window where the papers need one (`shared` specification of the Westwood
-/// experiments: 0.01 s is the tick after, 0.1 s the tick before).
+/// Defaults of ns-2 before the changes of May 2003 and October 2004. The clock is fine and the
+/// receive window unlimited where the papers need it. In the `shared` specification of the Westwood
+/// experiments, 0.01 s is the tick after the change and 0.1 s the tick before.
 fn ns2_of_2002() -> TcpParameters {
     TcpParameters {
         mss: Bytes(1000),
@@ -369,11 +369,13 @@ fn ns2_of_2002() -> TcpParameters {
 }
 
 /// Slow start, congestion avoidance and the timer of Jacobson (1988), with the numbers of 4.3BSD's
-/// `tcp_timer.h` and `tcp_timer.c`: ticks of 500 ms, timeouts from 1 s to 64 s, 3 s before the
-/// first sample (also RFC 1122 section 4.2.3.1), ssthresh in whole segments. BSD delayed its ACKs,
-/// and timed one segment per round trip; here each segment is acknowledged and timed (unless sent
-/// twice, Karn), as in the studies of rate feedback that this preset is for: it is worth 2 % of the
-/// goodput where their rate changes every few round trips.
+/// `tcp_timer.h` and `tcp_timer.c`. Ticks are 500 ms, timeouts range from 1 s to 64 s, and the
+/// timeout before the first sample is 3 s (also RFC 1122 section 4.2.3.1). ssthresh is in whole
+/// segments.
+///
+/// BSD delayed its ACKs and timed one segment per round trip. Here each segment is acknowledged and
+/// timed (unless sent twice, Karn), as in the studies of rate feedback that this preset is for.
+/// This gains 2 % goodput if their rate changes every few round trips.
 fn jacobson_1988() -> TcpParameters {
     TcpParameters {
         mss: Bytes(536),                                      // RFC 1122 section 4.2.2.6
@@ -394,7 +396,7 @@ fn linux() -> TcpParameters {
         header: Bytes(52), // timestamps
         rtt_sampling: RttSampling::Timestamps,
         byte_counting: ByteCounting::All,
-        ssthresh_from: SsthreshFrom::Window, // its controls halve snd_cwnd, not what is outstanding
+        ssthresh_from: SsthreshFrom::Window, // its controls halve snd_cwnd, not data in flight
         delayed_ack: DelayedAck {
             every: Segments(2),
             timeout: Span::from_millis(40),

@@ -8,17 +8,17 @@ use std::collections::VecDeque;
 
 /// The receiving end of one connection.
 ///
-/// The application reads at once, so the advertised window never closes; the sender knows its size
+/// The application reads at once, so the advertised window never closes. The sender knows its size
 /// as [`TcpParameters::receive_window`].
 #[derive(Debug)]
 pub struct Receiver {
-    /// RCV.NXT.
+    /// Next segment expected, RCV.NXT.
     next: u64,
     /// The acknowledgement number last sent (Last.ACK.sent of RFC 7323).
     last_sent: u64,
     /// TS.Recent of RFC 7323; `Time::NEVER` before the first segment.
     recent_stamp: Time,
-    /// When a delayed ACK is due.
+    /// Time at which a delayed ACK is due.
     deadline: Time,
     mss: u32,
     /// In-order segments since the last ACK.
@@ -31,34 +31,35 @@ pub struct Receiver {
     sack: bool,
     acknowledge: bool,
     answer_syn: bool,
-    /// ECE is being echoed (RFC 3168 section 6.1.3).
+    /// True while ECE is echoed (RFC 3168 section 6.1.3).
     echo_congestion: bool,
-    /// Whether the last segment was marked.
+    /// True if the last segment was marked.
     marked: bool,
 }
 
-/// Segments held beyond a hole: memory by the number of holes, none while there is none.
+/// Segments received beyond a hole. Memory grows with the number of holes; none is used without
+/// one.
 #[derive(Debug)]
 struct Beyond {
-    /// Sorted; neither overlapping nor touching.
+    /// Sorted; ranges neither overlap nor touch.
     ranges: VecDeque<SackBlock>,
-    /// The segments that changed a range last, latest first, at most one per range; `u64::MAX` for
-    /// none.
+    /// Segments that changed a range, latest first, at most one per range; `u64::MAX` for none.
     recent: [u64; SackBlocks::MOST],
-    /// A segment that was not a full one (the last of a transfer), and its length.
+    /// A segment that is not full (the last of a transfer), and its length.
     short: u64,
     short_length: u32,
-    /// What the last ACK said of them; made with the first hole.
+    /// SACK blocks of the last ACK; allocated with the first hole.
     reported: Option<Box<SackBlocks>>,
 }
 
-/// Whether a segment beyond the hole was there before.
+/// Position of an arriving segment among those held beyond the hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Arrival {
-    /// Behind everything held.
+    /// After all segments held.
     Last,
-    /// Before something held.
+    /// Before a segment held.
     Reordered,
+    /// Received before.
     Duplicate,
 }
 
@@ -77,7 +78,7 @@ impl Beyond {
         self.ranges.is_empty()
     }
 
-    /// Takes in a segment beyond the next one expected.
+    /// Inserts a segment beyond the next one expected.
     fn insert(&mut self, sequence: u64) -> Arrival {
         let at = match self.ranges.back() {
             Some(last) if sequence < last.end => {
@@ -86,7 +87,7 @@ impl Beyond {
             Some(last) if sequence == last.end => self.ranges.len() - 1,
             _ => self.ranges.len(),
         };
-        // ranges[at] is the first that contains the segment, or touches it, or lies behind it.
+        // ranges[at] is the first range that contains or touches the segment, or lies after it.
         let is_last = self.ranges.back().is_none_or(|last| last.end <= sequence);
         let arrival = match self.ranges.get(at).copied() {
             Some(range) if range.contains(sequence) => Arrival::Duplicate,
@@ -121,8 +122,8 @@ impl Beyond {
         arrival
     }
 
-    /// Puts the range around `sequence` first among those changed; forgets what has become part of
-    /// it or was released.
+    /// Moves the range around `sequence` to the front of the recent ones. Removes those that were
+    /// merged into it or released.
     fn remember(&mut self, sequence: u64) {
         let (Some(changed), Some(first)) = (self.range_around(sequence), self.ranges.front())
         else {
@@ -150,7 +151,7 @@ impl Beyond {
             .filter(|range| range.contains(sequence))
     }
 
-    /// Lets go the range that starts at `next`, if there is one, and returns its end.
+    /// Removes the range that starts at `next`, if there is one, and returns its end.
     fn release(&mut self, next: u64) -> Option<u64> {
         let first = self.ranges.front().filter(|range| range.start == next)?.end;
         self.ranges.pop_front();
@@ -163,7 +164,7 @@ impl Beyond {
         Some(first)
     }
 
-    /// Payload of the segments from `start` to before `end`.
+    /// Returns the payload of the segments from `start` to before `end`.
     fn payload(&self, start: u64, end: u64, mss: u32) -> Bytes {
         let full = Bytes((end - start).saturating_mul(u64::from(mss)));
         if (start..end).contains(&self.short) {
@@ -173,9 +174,9 @@ impl Beyond {
         }
     }
 
-    /// RFC 2018 section 4: first the block with the segment that caused this ACK, then those most
-    /// recently reported; if fewer are remembered than fit, the highest others.
-    #[inline(never)] // rare, and would be in the way of every packet
+    /// Selects SACK blocks by RFC 2018 section 4: first the block with the segment that caused this
+    /// ACK, then the most recently reported ones. Fills up with the highest others.
+    #[inline(never)] // rare: kept out of the path of every packet
     fn report(&mut self) {
         let mut blocks = SackBlocks::default();
         for sequence in self
@@ -202,16 +203,16 @@ impl Beyond {
     }
 }
 
-/// Room for that many ranges is kept when the last hole closes.
+/// Number of ranges whose memory is kept when the last hole closes.
 const KEPT_RANGES: usize = 32;
 
-/// Lengths are kept in 32 bits.
+/// Converts a length to 32 bits.
 fn narrow(length: Bytes) -> u32 {
     u32::try_from(length.0).unwrap_or(u32::MAX)
 }
 
 impl Receiver {
-    /// Expects segment 0.
+    /// A receiver that expects segment 0.
     pub fn new(parameters: &TcpParameters) -> Self {
         Receiver {
             next: 0,
@@ -233,12 +234,14 @@ impl Receiver {
         }
     }
 
-    /// A segment has arrived; `congestion_experienced` if its IP header was marked CE on the way.
+    /// Processes a segment; `congestion_experienced` if its IP header is marked CE.
     ///
-    /// Acknowledged at once (RFC 5681 section 4.2): what is out of order, what fills a gap in whole
-    /// or in part, what had arrived before; also a segment shorter than one MSS, since ACKs are
-    /// delayed for full-sized segments only and the short one ends a transfer, and a segment whose
-    /// CE mark differs from the last one's.
+    /// Some segments are acknowledged at once (RFC 5681 section 4.2):
+    ///
+    /// * A segment that is out of order, fills all or part of a gap, or is a duplicate.
+    /// * A segment shorter than one MSS: only ACKs of full-sized segments are delayed, and a short
+    ///   segment ends a transfer.
+    /// * A segment whose CE mark differs from that of the previous one.
     #[inline]
     pub fn handle_segment(&mut self, now: Time, segment: &Segment, congestion_experienced: bool) {
         self.keep_stamp(segment);
@@ -247,7 +250,7 @@ impl Receiver {
             return;
         }
         self.statistics.received_segments += 1;
-        // A segment that carries both CWR and CE starts a new echo (RFC 3168 section 6.1.3).
+        // A segment with both CWR and CE starts a new echo (RFC 3168 section 6.1.3).
         self.echo_congestion =
             congestion_experienced || (self.echo_congestion && !segment.window_reduced);
         self.acknowledge |= congestion_experienced != self.marked;
@@ -268,9 +271,9 @@ impl Receiver {
         self.quick = self.quick.saturating_sub(1);
     }
 
-    /// RFC 7323 section 4.3 (2): TS.Recent follows segments that begin at or before the last
-    /// acknowledgement number sent, so that a delayed ACK echoes the first segment it covers, and
-    /// an ACK of a filled hole the segment that filled it.
+    /// Updates TS.Recent by RFC 7323 section 4.3 (2): only segments that begin at or before the
+    /// last acknowledgement number sent count. A delayed ACK therefore echoes the first segment it
+    /// covers, and an ACK of a filled hole echoes the segment that filled it.
     fn keep_stamp(&mut self, segment: &Segment) {
         let newer = self.recent_stamp.is_never() || segment.stamp >= self.recent_stamp;
         if newer && segment.sequence <= self.last_sent {
@@ -278,14 +281,15 @@ impl Receiver {
         }
     }
 
-    /// A segment that is not the next one, or is but others are held beyond it.
-    #[inline(never)] // and without the segment itself: one in order need not be in memory
+    /// Processes a segment that is not the next one, or is the next one below other segments held.
+    #[inline(never)] // without the segment itself, so one in order need not be in memory
     fn handle_disorder(&mut self, sequence: u64, length: Bytes, retransmission: bool) {
         self.acknowledge = true;
         self.quick = self.quick.saturating_sub(1);
         let statistics = &mut self.statistics;
         if sequence < self.next || sequence == u64::MAX {
-            statistics.duplicate_segments += 1; // the largest number is no segment's: a range could not end behind it
+            // No segment has the largest number: a range could not end after it.
+            statistics.duplicate_segments += 1;
             return;
         }
         if sequence > self.next {
@@ -309,7 +313,7 @@ impl Receiver {
         }
     }
 
-    /// The time of [`Receiver::poll_timeout`] has come: a delayed ACK is due.
+    /// Handles the time of [`Receiver::poll_timeout`]: a delayed ACK is due.
     pub fn handle_timeout(&mut self, now: Time) {
         if self.deadline <= now {
             self.acknowledge = true;
@@ -317,9 +321,10 @@ impl Receiver {
         }
     }
 
-    /// The next thing to put on the wire. To be asked after each segment: two segments in between
-    /// share one ACK.
-    #[inline(always)] // so that the driver makes its packet without an acknowledgement in memory between
+    /// Returns the next acknowledgement to send. Call it after each segment: two segments without a
+    /// call in between share one ACK.
+    // Inlined so that the driver builds its packet without an acknowledgement in memory.
+    #[inline(always)]
     pub fn poll_transmit(&mut self, _now: Time) -> Option<Acknowledgement<'_>> {
         let kind = if self.answer_syn {
             self.answer_syn = false;
@@ -348,15 +353,15 @@ impl Receiver {
         })
     }
 
-    /// When [`Receiver::handle_timeout`] wants to be called, [`Time::NEVER`] for not at all.
+    /// Returns when to call [`Receiver::handle_timeout`]; [`Time::NEVER`] for not at all.
     pub fn poll_timeout(&self) -> Time {
         self.deadline
     }
-    /// Counts since it was made. SYNs and their answers are not in them.
+    /// Returns the counts since creation. They exclude SYNs and their answers.
     pub fn statistics(&self) -> &ReceiverStatistics {
         &self.statistics
     }
-    /// The number of the next segment expected: everything before it has been delivered.
+    /// Returns the number of the next segment expected: all segments before it have been delivered.
     pub fn next_expected(&self) -> u64 {
         self.next
     }
@@ -389,7 +394,7 @@ mod tests {
             window_reduced: false,
         }
     }
-    /// Hands over segments a millisecond apart from 100 ms on; what is acknowledged after each.
+    /// Delivers segments one millisecond apart, from 100 ms on. Returns the ACK after each.
     fn feed(receiver: &mut Receiver, sequences: &[u64]) -> Vec<Option<u64>> {
         let mut acknowledged = Vec::new();
         for (ms, &sequence) in (100..).zip(sequences) {
@@ -450,8 +455,8 @@ mod tests {
     #[test]
     fn disorder_is_acknowledged_at_once() {
         let mut receiver = Receiver::new(&rfc());
-        // A hole at 1 and at 3; 1 fills the first in whole, 3 the second, then 3 once more, then
-        // back to normal.
+        // Holes at 1 and 3: segment 1 fills the first hole, 3 the second, 3 arrives again, then in
+        // order.
         assert_eq!(
             feed(&mut receiver, &[0, 2, 4, 1, 3, 3, 5, 6]),
             [
@@ -535,7 +540,7 @@ mod tests {
         let mut short = data(3, 100);
         short.length = Bytes(100);
         let mut receiver = Receiver::new(&rfc());
-        receiver.handle_segment(at(100), &short, false); // before its time
+        receiver.handle_segment(at(100), &short, false); // too early
         receiver.handle_segment(at(100), &short, false);
         feed(&mut receiver, &[2, 0, 1]);
         assert_eq!(
@@ -600,7 +605,8 @@ mod tests {
     }
 
     proptest! {
-        /// Any order, with losses and duplicates, against a set of what has arrived.
+        /// Compares the receiver with the set of segments that arrived: any order, losses and
+        /// duplicates.
         #[test]
         fn sequence_space_is_covered_once(
             arrivals in prop::collection::vec(0..40_u64, 1..200),
@@ -617,24 +623,38 @@ mod tests {
                 let new = arrived.insert(sequence);
                 let next = (0..).find(|n| !arrived.contains(n)).unwrap();
                 prop_assert_eq!(receiver.next_expected(), next);
-                prop_assert_eq!(receiver.statistics().delivered.0, (0..next).map(length).sum::<u64>());
+                prop_assert_eq!(
+                    receiver.statistics().delivered.0,
+                    (0..next).map(length).sum::<u64>()
+                );
                 let Some(ack) = receiver.poll_transmit(at(100)) else {
                     prop_assert!(new && sequence + 1 == next, "only what is in order may wait");
                     continue;
                 };
                 prop_assert_eq!(ack.cumulative, next);
                 let blocks = ack.sacks.map_or(&[][..], SackBlocks::as_slice);
-                let starts = arrived.iter().filter(|&&n| n > next && !arrived.contains(&(n - 1))).count();
+                let starts = arrived
+                    .iter()
+                    .filter(|&&n| n > next && !arrived.contains(&(n - 1)))
+                    .count();
                 prop_assert_eq!(blocks.len(), starts.min(SackBlocks::MOST));
                 for (n, block) in blocks.iter().enumerate() {
-                    prop_assert!(block.start > next && (block.start..block.end).all(|n| arrived.contains(&n)));
-                    prop_assert!(!arrived.contains(&(block.start - 1)) && !arrived.contains(&block.end));
+                    prop_assert!(
+                        block.start > next
+                            && (block.start..block.end).all(|n| arrived.contains(&n))
+                    );
+                    prop_assert!(
+                        !arrived.contains(&(block.start - 1)) && !arrived.contains(&block.end)
+                    );
                     prop_assert!(!blocks[..n].contains(block));
                 }
                 prop_assert!(sequence < next || blocks[0].contains(sequence), "RFC 2018 section 4");
             }
             let statistics = receiver.statistics();
-            prop_assert_eq!(statistics.received_segments - statistics.duplicate_segments, arrived.len() as u64);
+            prop_assert_eq!(
+                statistics.received_segments - statistics.duplicate_segments,
+                arrived.len() as u64
+            );
         }
     }
 }

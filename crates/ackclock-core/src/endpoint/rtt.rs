@@ -3,25 +3,25 @@
 use super::parameters::{RtoFloor, TcpParameters};
 use crate::units::Span;
 
-/// How timeouts are made of round-trip times.
+/// Parameters that turn round-trip times into timeouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Before the first sample.
+    /// Timeout before the first sample.
     pub initial: Span,
-    /// The smallest.
+    /// Minimum timeout.
     pub minimum: Span,
-    /// What the smallest bounds.
+    /// Quantity that the minimum bounds.
     pub floor: RtoFloor,
-    /// The largest.
+    /// Maximum timeout.
     pub maximum: Span,
-    /// The clock's tick, to which round-trip times and timeouts are rounded up: G. Zero is exact.
+    /// Clock tick, G: round-trip times and timeouts are rounded up to it. Zero is exact.
     pub granularity: Span,
-    /// Whether the timeout follows the samples.
+    /// True if the timeout follows the samples.
     pub adaptive: bool,
 }
 
 impl Timeouts {
-    /// As RFC 6298 has it, with an exact clock.
+    /// Values of RFC 6298 with an exact clock.
     pub const RFC_6298: Timeouts = Timeouts {
         initial: Span::from_millis(1000),
         minimum: Span::from_millis(1000),
@@ -31,7 +31,7 @@ impl Timeouts {
         adaptive: true,
     };
 
-    /// Those of a TCP.
+    /// Returns the timeouts of TCP parameters.
     fn of(parameters: &TcpParameters) -> Self {
         Timeouts {
             initial: parameters.rto_initial,
@@ -44,39 +44,39 @@ impl Timeouts {
     }
 }
 
-/// Estimates the round-trip time and says when to retransmit.
+/// Estimates the round-trip time and sets the retransmission timeout.
 ///
-/// With the letters of RFC 6298: SRTT is `scaled_srtt`/8, RTTVAR is `scaled_rttvar`/4, G is
-/// `granularity`, K is 4.
+/// Symbols of RFC 6298: SRTT is `scaled_srtt`/8, RTTVAR is `scaled_rttvar`/4, G is `granularity`,
+/// and K is 4.
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     granularity: Span,
     rto_minimum: Span,
     rto_maximum: Span,
     rto_floor: RtoFloor,
-    /// The timeout if it does not follow the samples.
+    /// Constant timeout, if it does not follow the samples.
     fixed: Option<Span>,
-    /// In eighths and quarters of a nanosecond, so that the gains 1/8 and 1/4 lose nothing to
-    /// rounding (Jacobson 1988, appendix A).
+    /// SRTT and RTTVAR in eighths and quarters of a nanosecond, so that the gains 1/8 and 1/4 cause
+    /// no rounding error (Jacobson 1988, appendix A).
     scaled_srtt: u64,
     scaled_rttvar: u64,
-    /// The timeout without and with back-off.
+    /// Timeout without back-off, and with it.
     base: Span,
     backed_off: Span,
     minimum: Option<Span>,
     latest: Option<Span>,
 }
 
-/// The longest round trip that enters the estimate, 9 years: eight of it fit the scaled registers.
+/// Longest round trip in the estimate, 9 years: eight times this fits the scaled registers.
 const LONGEST: u64 = 1 << 58;
 
-/// A timer of no time at all would go off for ever at one moment.
+/// Smallest timeout: a timer of zero would expire forever at one moment.
 const SHORTEST_TIMEOUT: Span = Span::from_nanos(1);
 
-/// The first timeout of data after the timer went off for a SYN (RFC 6298 (5.7)).
+/// First timeout of data after the timer expired for a SYN (RFC 6298 (5.7)).
 const AFTER_LOST_SYN: Span = Span::from_millis(3000);
 
-/// Rounds up to whole ticks, at least one; a tick of zero rounds nothing.
+/// Rounds up to whole ticks, at least one; a tick of zero does not round.
 fn round_up(span: Span, tick: Span) -> Span {
     let tick = tick.as_nanos();
     if tick == 0 {
@@ -87,12 +87,12 @@ fn round_up(span: Span, tick: Span) -> Span {
 }
 
 impl RttEstimator {
-    /// A TCP's, before the first sample: the timeout is `rto_initial`.
+    /// An estimator for TCP without a sample: the timeout is `rto_initial`.
     pub fn new(parameters: &TcpParameters) -> Self {
         Self::with(Timeouts::of(parameters))
     }
 
-    /// Before the first sample: the timeout is the initial one.
+    /// An estimator without a sample: the timeout is the initial one.
     pub fn with(timeouts: Timeouts) -> Self {
         let mut estimator = RttEstimator {
             granularity: timeouts.granularity,
@@ -112,8 +112,8 @@ impl RttEstimator {
         estimator
     }
 
-    /// Takes in a measured round-trip time, exact; it is rounded up to the clock's tick for the
-    /// estimate. Ends the back-off.
+    /// Processes an exact round-trip time, which the estimate rounds up to the clock tick. Ends the
+    /// back-off.
     pub fn sample(&mut self, rtt: Span) {
         let first = self.latest.is_none();
         self.latest = Some(rtt);
@@ -133,9 +133,10 @@ impl RttEstimator {
         self.backed_off = self.base;
     }
 
-    /// SRTT + max(G, K RTTVAR), or as Linux does.
+    /// Returns SRTT + max(G, K RTTVAR), or Linux's variant.
     fn unbounded(&self) -> Span {
-        let variance = Span::from_nanos(self.scaled_rttvar).max(self.granularity); // K RTTVAR = 4 RTTVAR
+        // K RTTVAR = 4 RTTVAR.
+        let variance = Span::from_nanos(self.scaled_rttvar).max(self.granularity);
         let variance = match self.rto_floor {
             RtoFloor::Timeout => variance,
             RtoFloor::Variance => variance.max(self.rto_minimum),
@@ -143,29 +144,28 @@ impl RttEstimator {
         Span::from_nanos(self.scaled_srtt / 8) + variance
     }
 
-    /// RFC 6298 (2.4), (2.5), and rounded up to the tick in between. The largest wins if the two
-    /// contradict each other.
+    /// Applies the bounds of RFC 6298 (2.4) and (2.5), and rounds up to the tick in between. The
+    /// maximum wins if the two contradict each other.
     fn bounded(&self, rto: Span) -> Span {
         round_up(rto.max(self.rto_minimum), self.granularity)
             .min(self.rto_maximum)
             .max(SHORTEST_TIMEOUT)
     }
 
-    /// The retransmission timeout, back-off included: within `rto_minimum` and `rto_maximum`.
+    /// Returns the retransmission timeout with back-off, between `rto_minimum` and `rto_maximum`.
     pub fn rto(&self) -> Span {
         self.backed_off
     }
 
-    /// The timer went off: doubles the timeout, up to `rto_maximum` (RFC 6298 (5.5)).
+    /// Doubles the timeout after the timer expired, up to `rto_maximum` (RFC 6298 (5.5)).
     pub fn back_off(&mut self) {
         self.backed_off = (self.backed_off * 2)
             .min(self.rto_maximum)
             .max(SHORTEST_TIMEOUT);
     }
 
-    /// Data begins, the timer went off for the SYN, and there is no sample: the timeout is three
-    /// seconds if `rto_initial` is less (RFC 6298 (5.7)). The path may be longer than the first
-    /// timeout.
+    /// Raises the timeout to at least three seconds if the timer expired for the SYN and there is
+    /// no sample (RFC 6298 (5.7)). The path may be longer than the first timeout.
     pub fn begin_after_lost_syn(&mut self) {
         if self.latest.is_none() && self.base < AFTER_LOST_SYN {
             self.base = self.bounded(AFTER_LOST_SYN);
@@ -173,15 +173,15 @@ impl RttEstimator {
         }
     }
 
-    /// SRTT, of samples rounded up to the tick; `None` before the first sample.
+    /// Returns SRTT of samples rounded up to the tick; `None` before the first sample.
     pub fn smoothed(&self) -> Option<Span> {
         self.latest.map(|_| Span::from_nanos(self.scaled_srtt / 8))
     }
-    /// The smallest sample, exact.
+    /// Returns the smallest sample, exact.
     pub fn minimum(&self) -> Option<Span> {
         self.minimum
     }
-    /// The last sample, exact.
+    /// Returns the last sample, exact.
     pub fn latest(&self) -> Option<Span> {
         self.latest
     }
@@ -317,7 +317,12 @@ mod tests {
         fn the_timeout_stays_within_its_bounds(
             rtts in prop::collection::vec(prop_oneof![0..u64::MAX, 0..10_000_000_000_u64], 1..50),
             backs in 0..70_u32,
-            preset in prop::sample::select(vec![Preset::Rfc, Preset::Ns2Of2002, Preset::Linux, Preset::Jacobson1988]),
+            preset in prop::sample::select(vec![
+                Preset::Rfc,
+                Preset::Ns2Of2002,
+                Preset::Linux,
+                Preset::Jacobson1988,
+            ]),
         ) {
             let parameters = preset.parameters();
             let mut rtt = RttEstimator::new(&parameters);
@@ -335,7 +340,9 @@ mod tests {
         }
 
         #[test]
-        fn the_smoothed_time_is_the_exact_moving_average(rtts in prop::collection::vec(1..1_000_000_000_u64, 1..200)) {
+        fn the_smoothed_time_is_the_exact_moving_average(
+            rtts in prop::collection::vec(1..1_000_000_000_u64, 1..200),
+        ) {
             let mut rtt = RttEstimator::new(&exact());
             let mut average = rtts[0] as f64;
             for nanos in &rtts {

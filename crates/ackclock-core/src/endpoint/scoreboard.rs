@@ -1,68 +1,69 @@
-//! What is outstanding, segment by segment (RFC 6675 section 3), in 16 bytes each.
+//! The scoreboard: the segments in flight (RFC 6675 section 3), in 16 bytes each.
 //!
 //! A ring holds a record for each segment from the first unacknowledged one to the last one sent.
-//! All sums (`pipe`, what is SACKed, lost, resent) are kept up to date by whoever changes a record,
-//! so that an ACK costs as much as it changes, not as much as there is in flight.
+//! Each change of a record also updates all sums (`pipe`, SACKed, lost and resent bytes). The cost
+//! of an ACK is therefore proportional to the number of records it changes, not to the data in
+//! flight.
 
 use crate::packet::SackBlock;
 use crate::units::Time;
 use std::collections::VecDeque;
 
-/// The receiver holds it.
+/// Received, according to a SACK block.
 const SACKED: u8 = 1;
-/// `IsLost` of RFC 6675 section 4, or it was outstanding when the timer went off.
+/// `IsLost` of RFC 6675 section 4, or in flight when the timer expired.
 const LOST: u8 = 2;
-/// Sent again since the current recovery began, and counted in `resent`.
+/// Retransmitted since the current recovery began, and counted in `resent`.
 const RESENT: u8 = 4;
-/// Sent more than once, whenever: its round-trip time is ambiguous (Karn).
+/// Sent more than once at any time: its round-trip time is ambiguous (Karn).
 const AMBIGUOUS: u8 = 8;
 
 #[derive(Clone, Copy, Debug)]
 struct Record {
     sent_at: Time,
-    /// From a SACKED record on, how many are known to be SACKED without a gap (zero: not known, at
-    /// least this one). Lets a repeated SACK block be passed in one step.
+    /// Number of records, from a SACKED one on, known to be SACKED without a gap; zero if only this
+    /// one is known. Lets a repeated SACK block be skipped in one step.
     run: u32,
     flags: u8,
 }
 
-/// What a cumulative acknowledgement covered.
+/// The data newly covered by a cumulative acknowledgement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Advance {
-    /// Acknowledged for the first time.
+    /// Bytes acknowledged for the first time.
     pub acked: u64,
-    /// Of that, not SACKed before.
+    /// Bytes of `acked` that were not SACKED before.
     pub delivered: u64,
-    /// When the oldest of it was sent that had not been SACKed; [`Time::NEVER`] if there is none.
+    /// Earliest sending time of the data in `delivered`; [`Time::NEVER`] if there is none.
     pub oldest: Time,
-    /// Whether any of it was sent more than once.
+    /// True if any of the data was sent more than once.
     pub ambiguous: bool,
 }
 
-/// See the [module](self). Sums are in bytes.
+/// The records and sums of the segments in flight. Sums are in bytes.
 #[derive(Debug)]
 pub(super) struct Scoreboard {
     ring: VecDeque<Record>,
-    /// Sequence of the first record: the first unacknowledged segment.
+    /// Sequence number of the first record: the first unacknowledged segment.
     first: u64,
     mss: u64,
-    /// The last segment of a finite transfer, which may be short.
+    /// Number of the last segment of a finite transfer, which may be short, and its length.
     short_sequence: u64,
     short_length: u64,
     flight: u64,
     sacked: u64,
     lost: u64,
     resent: u64,
-    /// Segments that are LOST and not RESENT.
+    /// Number of segments that are LOST and not RESENT.
     due: u64,
-    /// All segments below that are not SACKED are LOST. Like `sacked_end` and `cursor` it may lie
-    /// before `first`: it is brought up to it where it is used, not at every ACK.
+    /// All segments below this one that are not SACKED are LOST. Like `sacked_end` and `cursor`, it
+    /// may lie before `first`: it is updated where it is used, not at every ACK.
     lost_below: u64,
-    /// SACKED segments from `lost_below` on.
+    /// Number of SACKED segments from `lost_below` on.
     sacked_beyond: u64,
     /// First segment after the highest SACKED one.
     sacked_end: u64,
-    /// HighRxt of RFC 6675 plus one: where the search for what to send again goes on.
+    /// HighRxt of RFC 6675 plus one: the start of the search for the next retransmission.
     cursor: u64,
 }
 
@@ -86,13 +87,13 @@ impl Scoreboard {
         }
     }
 
-    /// Says that segment `sequence`, the last, carries only `length` bytes.
+    /// Sets the length of the last segment, `sequence`, to `length` bytes.
     pub fn set_short(&mut self, sequence: u64, length: u64) {
         self.short_sequence = sequence;
         self.short_length = length;
     }
-    /// Payload of a segment.
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    /// Returns the payload of a segment.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     pub const fn length(&self, sequence: u64) -> u64 {
         if sequence == self.short_sequence {
             return self.short_length();
@@ -103,7 +104,7 @@ impl Scoreboard {
     const fn short_length(&self) -> u64 {
         self.short_length
     }
-    /// Payload of the segments from `start` to before `end`.
+    /// Returns the payload of the segments from `start` to before `end`.
     pub const fn bytes(&self, start: u64, end: u64) -> u64 {
         let full = end.saturating_sub(start).saturating_mul(self.mss);
         if start <= self.short_sequence && self.short_sequence < end {
@@ -112,31 +113,31 @@ impl Scoreboard {
             full
         }
     }
-    /// The first unacknowledged segment.
+    /// Returns the first unacknowledged segment.
     pub const fn first(&self) -> u64 {
         self.first
     }
-    /// The segment after the last record.
+    /// Returns the number of the segment after the last record.
     pub fn next(&self) -> u64 {
         self.first + self.ring.len() as u64
     }
     pub fn is_empty(&self) -> bool {
         self.ring.is_empty()
     }
-    /// Sent and not cumulatively acknowledged (FlightSize of RFC 5681).
+    /// Returns the bytes sent and not cumulatively acknowledged (FlightSize of RFC 5681).
     pub const fn flight(&self) -> u64 {
         self.flight
     }
-    /// Thought to be in the network (`pipe` of RFC 6675).
+    /// Returns the bytes assumed to be in the network (`pipe` of RFC 6675).
     pub const fn pipe(&self) -> u64 {
         self.flight + self.resent - self.sacked - self.lost
     }
-    /// Segments to be sent again because they are lost.
+    /// Returns the number of lost segments to be retransmitted.
     pub const fn due(&self) -> u64 {
         self.due
     }
-    /// `IsLost(HighACK + 1)`.
-    #[inline(always)] // for the first comparison, which nearly always is the only one
+    /// True if `IsLost(HighACK + 1)`.
+    #[inline(always)] // for the first comparison, which nearly always decides
     pub fn first_is_lost(&self) -> bool {
         self.lost != 0
             && self
@@ -145,8 +146,8 @@ impl Scoreboard {
                 .is_some_and(|record| record.flags & (LOST | SACKED) == LOST)
     }
 
-    /// The next segment, of `length`, has been sent; `ambiguous` if not for the first time.
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    /// Adds the next segment, of `length` bytes. `ambiguous` if it was sent before.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     pub fn push(&mut self, now: Time, length: u64, ambiguous: bool) {
         if self.ring.len() == self.ring.capacity() {
             self.grow();
@@ -162,12 +163,12 @@ impl Scoreboard {
     /// Makes room for more records.
     #[cold]
     fn grow(&mut self) {
-        // A quarter, not a doubling: memory per packet in flight is a promise (BENCHMARKS.md).
+        // A quarter instead of doubling, to bound the memory per packet in flight (BENCHMARKS.md).
         self.ring.reserve_exact(self.ring.len() / 4 + 8);
     }
 
-    /// Segment `sequence` has been sent again. With `counted` it is in the pipe once more; the
-    /// rescue retransmission of RFC 6675 is not (it does not move HighRxt).
+    /// Records a retransmission of `sequence`. With `counted`, it adds to the pipe. The rescue
+    /// retransmission of RFC 6675 does not: it does not move HighRxt.
     pub fn resend(&mut self, sequence: u64, now: Time, counted: bool) {
         let length = self.length(sequence);
         let Some(record) = self.ring.get_mut((sequence - self.first) as usize) else {
@@ -185,8 +186,8 @@ impl Scoreboard {
         }
     }
 
-    /// Everything before `to` is acknowledged. `delivered` is told the place (counted from the old
-    /// first record) and the sending time of each record that had not been SACKED.
+    /// Acknowledges everything before `to`. Calls `delivered` for each record that was not SACKED,
+    /// with its index (from the old first record) and its sending time.
     #[inline(always)] // so that what it returns stays in registers
     pub fn advance(&mut self, to: u64, mut delivered: impl FnMut(usize, Time)) -> Advance {
         let mut advance = Advance {
@@ -214,7 +215,7 @@ impl Scoreboard {
         }
         self.flight -= advance.acked;
         if sequence < to {
-            // Go-back-N is acknowledged beyond what it has sent again yet.
+            // Go-back-N: the ACK covers more than has been sent again.
             let beyond = self.bytes(sequence, to);
             advance.acked += beyond;
             advance.delivered += beyond;
@@ -224,7 +225,7 @@ impl Scoreboard {
         advance
     }
 
-    /// Takes a record that goes out of the sums it is in.
+    /// Removes the length of a departing record from the sums that contain it.
     #[inline(never)] // records with flags are rare
     fn uncount(&mut self, sequence: u64, length: u64, flags: u8) {
         if flags & SACKED != 0 {
@@ -241,9 +242,9 @@ impl Scoreboard {
         }
     }
 
-    /// The receiver says that it holds `block`; what it cannot hold is passed over: the first
-    /// unacknowledged segment and what was not sent. Returns how much of it is news, and tells
-    /// `delivered` of each such record (place and sending time).
+    /// Marks `block` as received. Skips the first unacknowledged segment and unsent data, which the
+    /// receiver cannot hold. Returns the newly SACKED bytes, and calls `delivered` for each such
+    /// record with its index and sending time.
     pub fn sack(&mut self, block: SackBlock, mut delivered: impl FnMut(usize, Time)) -> u64 {
         let start = block.start.max(self.first + 1);
         let end = block.end.min(self.next());
@@ -283,9 +284,9 @@ impl Scoreboard {
         self.sacked - before
     }
 
-    /// `IsLost` of RFC 6675 section 4 for all segments: lost is what has `threshold` SACKED
-    /// segments above it (in whole segments, its second criterion, more than (DupThresh − 1) SMSS,
-    /// says the same, and the first follows from it).
+    /// Applies `IsLost` of RFC 6675 section 4 to all segments: a segment with `threshold` SACKED
+    /// segments above it is lost. In whole segments, this equals the second criterion, more than
+    /// (DupThresh − 1) SMSS, and the first criterion follows from it.
     pub fn detect_losses(&mut self, threshold: u64) {
         self.lost_below = self.lost_below.max(self.first);
         while self.sacked_beyond >= threshold.max(1) {
@@ -304,8 +305,8 @@ impl Scoreboard {
         }
     }
 
-    /// A recovery begins: the first segment is lost, whatever the scoreboard says, and nothing has
-    /// been sent again (HighRxt = HighACK).
+    /// Begins a recovery: the first segment is lost, regardless of the scoreboard, and no segment
+    /// has been retransmitted yet (HighRxt = HighACK).
     pub fn begin_recovery(&mut self) {
         if self.resent > 0 {
             for record in &mut self.ring {
@@ -329,9 +330,9 @@ impl Scoreboard {
         }
     }
 
-    /// The timer went off: all that is not SACKED is lost. If the first segment is SACKED and yet
-    /// not acknowledged, the receiver has dropped what it held (reneging, RFC 2018 section 8), and
-    /// nothing is SACKED any more. Returns how much was SACKed and is forgotten.
+    /// Marks all segments that are not SACKED as lost, after the timer expired. If the first
+    /// segment is SACKED yet not acknowledged, the receiver has discarded data (reneging, RFC 2018
+    /// section 8), and all SACK marks are cleared. Returns the SACKED bytes that were cleared.
     pub fn lose_all(&mut self) -> u64 {
         let reneged = self
             .ring
@@ -360,8 +361,8 @@ impl Scoreboard {
         before - self.sacked
     }
 
-    /// Forgets all records: what follows `first` will be sent as if new. Returns how much was
-    /// SACKED.
+    /// Discards all records: data from `first` on will be sent as if new. Returns the bytes that
+    /// were SACKED.
     pub fn go_back(&mut self) -> u64 {
         let sacked = self.sacked;
         self.ring.clear();
@@ -373,7 +374,8 @@ impl Scoreboard {
         sacked
     }
 
-    /// Rule 1 of NextSeg (RFC 6675 section 4): the first lost segment not sent again yet.
+    /// Applies rule 1 of NextSeg (RFC 6675 section 4): the first lost segment not retransmitted
+    /// yet.
     pub fn next_lost(&mut self) -> Option<u64> {
         if self.due == 0 {
             return None;
@@ -389,8 +391,8 @@ impl Scoreboard {
         None
     }
 
-    /// Rule 3: the first segment below the highest SACKED one that is not SACKED, not sent again
-    /// yet, and not known to be lost.
+    /// Applies rule 3: the first segment below the highest SACKED one that is neither SACKED nor
+    /// retransmitted, and not known to be lost.
     pub fn next_unsacked(&mut self) -> Option<u64> {
         self.cursor = self.cursor.max(self.first);
         while self.cursor < self.sacked_end {
@@ -398,13 +400,13 @@ impl Scoreboard {
             if record.flags & (SACKED | RESENT) == 0 {
                 return Some(self.cursor);
             }
-            // A segment that is SACKED stays so: HighRxt may pass it.
+            // A SACKED segment stays SACKED, so HighRxt may pass it.
             self.cursor += 1;
         }
         None
     }
 
-    /// Rule 4: the highest outstanding segment that is not SACKED.
+    /// Applies rule 4: the highest segment in flight that is not SACKED.
     pub fn highest_unsacked(&self) -> Option<u64> {
         let from_end = self
             .ring
@@ -414,7 +416,7 @@ impl Scoreboard {
         Some(self.next() - 1 - from_end as u64)
     }
 
-    /// Recounts everything from the records and compares.
+    /// Checks all sums against a recount of the records.
     #[cfg(test)]
     pub fn check(&self) {
         let sum = |with: u8, without: u8| -> (u64, u64) {
@@ -497,7 +499,7 @@ mod tests {
         assert!(scoreboard.first_is_lost());
         assert_eq!(scoreboard.pipe(), 1000 - 300 - 200);
         assert_eq!(sack(&mut scoreboard, 7, 8), 100);
-        // 5 and 6 have one above.
+        // Segments 5 and 6 have one SACKED segment above them.
         assert_eq!(scoreboard.due(), 2);
         sack(&mut scoreboard, 7, 10);
         assert_eq!(scoreboard.due(), 4);
@@ -525,7 +527,7 @@ mod tests {
         ] {
             assert_eq!(sack(&mut scoreboard, start, end), 0);
         }
-        // The first segment cannot be held: it is what the receiver waits for.
+        // The receiver cannot hold the first segment, which it waits for.
         assert_eq!(sack(&mut scoreboard, 0, u64::MAX), 300);
     }
 
@@ -547,7 +549,7 @@ mod tests {
         }
         assert_eq!(order, [0, 2, 4]);
         assert_eq!(scoreboard.highest_unsacked(), Some(9));
-        // A second recovery may send them again.
+        // A second recovery may retransmit them again.
         scoreboard.begin_recovery();
         scoreboard.check();
         assert_eq!(scoreboard.next_lost(), Some(0));

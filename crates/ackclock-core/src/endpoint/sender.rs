@@ -1,11 +1,9 @@
-//! The sender of a TCP connection: takes writes, ACKs and the passing of time in, gives segments
-//! out.
+//! The sender of a TCP connection: takes writes, ACKs and timeouts, and returns segments.
 //!
-//! What is lost is decided by `loss_recovery` and `scoreboard`, how much may be outstanding by the
-//! [`CongestionControl`], when a permitted segment is released by `pacing`; here they are put
-//! together.
+//! `loss_recovery` and `scoreboard` decide what is lost. The [`CongestionControl`] decides how much
+//! may be in flight. `pacing` decides when a permitted segment leaves. This module combines them.
 //!
-//! Back-off of the timer ends with a round-trip sample only (Karn, RFC 6298 section 5).
+//! The back-off of the timer ends only with a round-trip sample (Karn, RFC 6298 section 5).
 
 use super::delivery_rate::DeliveryRate;
 use super::loss_recovery::Recovery;
@@ -28,38 +26,37 @@ mod transmit;
 
 use control::Control;
 
-/// Where the connection stands.
+/// The state of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Not opened yet.
     Closed,
-    /// The SYN is `due` or has been sent `tries` times, last at `sent_at`.
+    /// The SYN is `due`, or has been sent `tries` times, the last time at `sent_at`.
     Opening {
         due: bool,
         tries: u32,
         sent_at: Time,
     },
-    /// Data may flow.
+    /// Open for data.
     Established,
-    /// The flow's time is over.
+    /// The flow was stopped.
     Stopped,
 }
 
-/// What has limited the sender, round trip by round trip, and how much it has had outstanding (RFC
-/// 7661).
+/// The limit of the sender and its peak data in flight, per round trip (RFC 7661).
 #[derive(Debug)]
 struct Round {
-    /// The round ends when all before this segment is acknowledged.
+    /// First segment after the round: the round ends when all segments before it are acknowledged.
     end: u64,
-    /// Most bytes outstanding in this round and in the last.
+    /// Most bytes in flight in this round, and in the previous one.
     peak: u64,
     last_peak: u64,
-    /// What kept the sender from sending in this round and in the last.
+    /// Limit of the sender in this round, and in the previous one.
     limited: SendLimit,
     last_limited: SendLimit,
 }
 
-/// The stronger limit: a window that was full once in a round trip was used.
+/// Returns the stronger limit: a window that was full once in a round trip was used.
 const fn stronger(a: SendLimit, b: SendLimit) -> SendLimit {
     match (a, b) {
         (SendLimit::CongestionWindow, _) | (_, SendLimit::CongestionWindow) => {
@@ -70,7 +67,7 @@ const fn stronger(a: SendLimit, b: SendLimit) -> SendLimit {
     }
 }
 
-/// The sender of one connection. `now` must not run backwards from call to call.
+/// The sender of one connection. `now` must not decrease from call to call.
 ///
 /// After each `handle_…`, [`Sender::write`], [`Sender::close`] or [`Sender::open`], take segments
 /// with [`Sender::poll_transmit`] until `None`, then ask [`Sender::poll_timeout`] when to call
@@ -80,7 +77,7 @@ pub struct Sender {
     scoreboard: Scoreboard,
     mss: u64,
     receive_window: u64,
-    /// First segment that the application has not filled yet; `u64::MAX` for unlimited traffic.
+    /// First segment that the application has not filled; `u64::MAX` for unlimited traffic.
     available: u64,
     /// First segment never sent.
     highest: u64,
@@ -89,30 +86,30 @@ pub struct Sender {
     rtt: RttEstimator,
     parameters: Arc<TcpParameters>,
     retransmit_at: Time,
-    /// When pacing or jitter releases what is waiting; never if nothing is.
+    /// Time at which pacing or jitter releases the next segment; never if none waits.
     release_at: Time,
-    /// When something was sent last, or the window restarted after idling.
+    /// Time of the last transmission or idle restart.
     active_at: Time,
     round: Round,
     delivered: u64,
-    /// Delivered according to duplicate ACKs (or to SACKs forgotten at a timeout) and not
-    /// acknowledged since.
+    /// Bytes counted as delivered by duplicate ACKs, or by SACKs discarded at a timeout, and not
+    /// acknowledged yet.
     counted_ahead: u64,
-    /// The segment whose round trip is measured and when it was sent.
+    /// The segment whose round trip is measured, and its sending time.
     timed: Option<(u64, Time)>,
-    /// How many segments may be sent before the next event, and at most.
+    /// Number of segments that may still be sent before the next event, and its maximum.
     burst_left: u32,
     max_burst: u32,
     state: State,
     closed: bool,
     sack: bool,
-    /// CWR is to be set on the next new segment.
+    /// True if the next new segment carries CWR.
     window_reduced: bool,
-    /// First segment not sent yet at the last reaction of any kind, and at the last one to an ECN
+    /// First segment not yet sent at the last reaction of any kind, and at the last one to an ECN
     /// echo.
     reacted: u64,
     marked: u64,
-    /// What the application has written beyond the last full segment.
+    /// Bytes that the application has written beyond the last full segment.
     rest: u64,
     pacer: Pacer,
     jitter: Option<Box<Jitter>>,
@@ -122,8 +119,8 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// A sender that has not been opened. `jitter` is drawn from only if the parameters ask for
-    /// send jitter.
+    /// A sender that has not been opened. Draws from `jitter` only if the parameters set send
+    /// jitter.
     pub fn new(
         parameters: Arc<TcpParameters>,
         control: Box<dyn CongestionControl>,
@@ -185,8 +182,8 @@ impl Sender {
         }
     }
 
-    /// The application offers more data. It is sent in full segments; what is left over waits for
-    /// the next write or [`Sender::close`]. Nothing happens once closed.
+    /// Adds data from the application. It is sent in full segments; a remainder waits for the next
+    /// write or [`Sender::close`]. Has no effect once closed.
     pub fn write(&mut self, write: Write) {
         if self.closed || self.state == State::Stopped || self.available == u64::MAX {
             return;
@@ -202,7 +199,7 @@ impl Sender {
         }
     }
 
-    /// The application writes no more: the last, short segment may go.
+    /// Ends the data: the last, short segment may be sent.
     pub fn close(&mut self) {
         if self.closed {
             return;
@@ -216,8 +213,7 @@ impl Sender {
         }
     }
 
-    /// The flow's time is over: nothing is sent any more, timers end, what is outstanding is
-    /// forgotten.
+    /// Stops the flow: nothing more is sent, timers end, and the data in flight is forgotten.
     pub fn stop(&mut self, now: Time) {
         let _ = now;
         self.state = State::Stopped;
@@ -232,7 +228,7 @@ impl Sender {
         }
     }
 
-    /// The flow begins: with a SYN, or established at once.
+    /// Starts the flow, with a SYN or established at once.
     pub fn open(&mut self, now: Time) {
         if self.state != State::Closed {
             return;
@@ -248,18 +244,18 @@ impl Sender {
         };
     }
 
-    /// When to call [`Sender::handle_timeout`]: the earliest of retransmission timer, pacing and
-    /// jitter; [`Time::NEVER`] if there is nothing to wait for.
+    /// Returns when to call [`Sender::handle_timeout`]: the earliest of retransmission timer,
+    /// pacing and jitter; [`Time::NEVER`] if there is nothing to wait for.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
         self.retransmit_at.min(self.release_at)
     }
-    /// Whether it is closed and all that was written is acknowledged.
+    /// True if it is closed and all written data is acknowledged.
     pub fn is_finished(&self) -> bool {
         self.closed && self.scoreboard.first() == self.available
     }
-    /// Outstanding data: with SACK what is thought to be in the network (`pipe` of RFC 6675), else
-    /// what is sent and not acknowledged (FlightSize of RFC 5681).
+    /// Returns the data in flight: with SACK the `pipe` of RFC 6675, otherwise the data sent and
+    /// not acknowledged (FlightSize of RFC 5681).
     pub fn in_flight(&self) -> Bytes {
         Bytes(if self.sack {
             self.scoreboard.pipe()
@@ -267,23 +263,24 @@ impl Sender {
             self.scoreboard.flight()
         })
     }
-    /// The control's congestion window, without the inflation of fast recovery.
+    /// Returns the control's congestion window, without the inflation of fast recovery.
     pub fn cwnd(&self) -> Bytes {
         self.control.cwnd()
     }
-    /// The congestion control.
+    /// Returns the congestion control.
     pub fn control(&self) -> &dyn CongestionControl {
         self.control.get()
     }
-    /// The estimate of the round-trip time.
+    /// Returns the round-trip time estimator.
     pub fn rtt(&self) -> &RttEstimator {
         &self.rtt
     }
-    /// What has been counted.
+    /// Returns the counts.
     pub fn statistics(&self) -> &SenderStatistics {
         &self.statistics
     }
-    /// The reactions since last asked. The driver asks now and then, or they pile up.
+    /// Removes and returns the reactions since the last call. The driver must call it regularly, or
+    /// they accumulate.
     pub fn take_events(&mut self) -> impl Iterator<Item = SenderEvent> + '_ {
         self.events.drain(..)
     }

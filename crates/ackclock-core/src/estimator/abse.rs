@@ -1,5 +1,5 @@
-//! ABSE, adaptive bandwidth share estimation: the sampling interval grows with the queue that the
-//! window must have built, and the filter's time constant with how much the samples vary.
+//! ABSE, adaptive bandwidth share estimation. The sampling interval grows with the queue that the
+//! window must have built. The filter's time constant grows with the variation of the samples.
 
 use super::observation::{Observation, Observer};
 use super::recent::Recent;
@@ -12,85 +12,87 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-const REFERENCE: &str = "Wang, Valla, Sanadidi, Gerla (2002), Using Adaptive Rate Estimation to Provide Enhanced and Robust Transport over Heterogeneous Networks, ICNP, equations 1 to 6";
+const REFERENCE: &str = "Wang, Valla, Sanadidi, Gerla (2002), Using Adaptive Rate Estimation to \
+    Provide Enhanced and Robust Transport over Heterogeneous Networks, ICNP, equations 1 to 6";
 
-/// Parameters. With the letters of the paper: ŝ the estimate, s a sample, Δ the time between two
-/// ACKs, T the sampling interval, τ the time constant, U how much samples vary.
+/// Parameters. Symbols of the paper: ŝ is the estimate, s a sample, Δ the time between two ACKs, T
+/// the sampling interval, τ the time constant, and U the variation of the samples.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Abse {
-    /// The rate that says, times RTTmin, how much of the window the path holds (equation 2).
+    /// Rate that, times RTTmin, gives the part of the congestion window that the path holds
+    /// (equation 2).
     pub compared: Compared,
-    /// Where the sampling interval begins (equation 4).
+    /// Start of the sampling interval (equation 4).
     pub edge: Edge,
-    /// How T is chosen.
+    /// Choice of T.
     pub sampling: Sampling,
-    /// τ, if it is not to adapt.
+    /// Constant τ; by default it adapts.
     pub tau: Option<Span>,
-    /// Of how many ACKs the largest U is taken (equation 6). The paper says ten.
+    /// Number of ACKs over which the largest U is taken (equation 6); ten in the paper.
     pub horizon: u32,
-    /// The filter's step (equation 1, which does not say what Δ is).
+    /// Step of the filter (equation 1, which does not define Δ).
     pub step: Step,
     /// The round-trip time of equations 2 and 6.
     pub round_trip: RoundTrip,
-    /// β: what U keeps of its value (equation 5).
+    /// β: share of U that a sample keeps (equation 5).
     pub beta: f64,
     /// N: τ is between one and 1 + N round-trip times (equation 6).
     pub stretch: f64,
-    /// What is taken from each ACK.
+    /// Quantities taken from each ACK.
     pub observation: Observation,
 }
 
-/// See [`Abse::compared`].
+/// Rates that equation 2 can compare with the congestion window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Compared {
-    /// What was delivered over the last round trip, smoothed: Th ← 0.6 Th + 0.4 of it (as a later
-    /// paper describes ABSE).
+    /// Rate over the last round trip, smoothed: Th ← 0.6 Th + 0.4 of it (as a later paper describes
+    /// ABSE).
     Throughput,
-    /// ŝ before this ACK, as printed. Bistable where packets travel in trains: once ŝ RTTmin
-    /// reaches the window, T stays at its least, which favours high samples.
+    /// ŝ before this ACK, as printed. It is bistable with packet trains: once ŝ RTTmin reaches the
+    /// window, T stays at its minimum, which favours high samples.
     Estimate,
 }
 
-/// See [`Abse::edge`].
+/// Starts of the sampling interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Edge {
-    /// At the last ACK before the interval: what was delivered since then, by the time since then.
+    /// The last ACK before the interval: the data delivered since then, over the time since then.
     Aligned,
-    /// Where T says, as printed. Reads high by up to Δ/T, since the ACK at the end of the interval
-    /// counts whole.
+    /// T before the last ACK, as printed. It overestimates by up to Δ/T, since the ACK at the end
+    /// of the interval counts whole.
     Literal,
 }
 
-/// See [`Abse::sampling`].
+/// Choices of the sampling interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sampling {
-    /// By equation 2, between Δ and a round-trip time.
+    /// Equation 2, between Δ and a round-trip time.
     Adaptive,
     /// Always Δ, the last pair of ACKs (figure 7 of the paper).
     AckPair,
 }
 
-/// See [`Abse::step`].
+/// Steps of the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// The time since the ACK before.
+    /// Time since the previous ACK.
     AckInterval,
-    /// The sampling interval T.
+    /// Sampling interval T.
     SamplingInterval,
 }
 
-/// See [`Abse::round_trip`].
+/// Round-trip times for the equations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoundTrip {
-    /// The smoothed one.
+    /// Smoothed round-trip time.
     Smoothed,
-    /// The last one measured.
+    /// Last measured round-trip time.
     Latest,
 }
 
@@ -114,7 +116,8 @@ impl Default for Abse {
 impl Element<EstimatorKind> for Abse {
     const NAME: &'static str = "abse";
     const LABEL: &'static str = "ABSE";
-    const SUMMARY: &'static str = "Adaptive bandwidth share estimation: sampling interval and time constant follow queue and variation; in the reading that shares fairly.";
+    const SUMMARY: &'static str = "Adaptive bandwidth share estimation: sampling interval and time \
+        constant follow queue and variation; in the reading that shares fairly.";
     const REFERENCE: &'static str = REFERENCE;
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
@@ -156,19 +159,20 @@ impl Factory<EstimatorKind> for Abse {
     }
 }
 
-/// ABSE as it is printed: the estimate itself is compared, and the sampling interval begins where T
-/// says.
+/// ABSE as printed: equation 2 compares the estimate itself, and the sampling interval starts
+/// exactly T before the last ACK.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AbseLiteral {
-    /// What is taken from each ACK.
+    /// Quantities taken from each ACK.
     pub observation: Observation,
 }
 
 impl Element<EstimatorKind> for AbseLiteral {
     const NAME: &'static str = "abse_literal";
     const LABEL: &'static str = "ABSE, as printed";
-    const SUMMARY: &'static str = "ABSE by its printed equations to the letter, which are bistable where packets travel in trains: ten flows then share unfairly.";
+    const SUMMARY: &'static str = "ABSE by its printed equations to the letter, which are bistable \
+        where packets travel in trains: ten flows then share unfairly.";
     const REFERENCE: &'static str = REFERENCE;
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
@@ -183,7 +187,7 @@ impl Factory<EstimatorKind> for AbseLiteral {
 }
 
 impl AbseLiteral {
-    /// One for a connection.
+    /// Returns the estimator of one connection.
     pub fn start(&self, context: &EstimatorContext) -> AdaptiveEstimate {
         let literal = Abse {
             compared: Compared::Estimate,
@@ -196,7 +200,7 @@ impl AbseLiteral {
 }
 
 impl Abse {
-    /// One for a connection.
+    /// Returns the estimator of one connection.
     pub fn start(&self, context: &EstimatorContext) -> AdaptiveEstimate {
         AdaptiveEstimate {
             observer: Observer::new(&self.observation, context.mss),
@@ -217,33 +221,33 @@ pub struct AdaptiveEstimate {
     parameters: Abse,
     observer: Observer,
     recent: Recent,
-    /// The last U, as many as the horizon has ACKs.
+    /// The last values of U, as many as the horizon has ACKs.
     variations: VecDeque<f64>,
     now: Level,
-    /// When the present step began. ACKs of one moment are one sample, reckoned anew with each of
-    /// them.
+    /// State at the start of the present step. ACKs at the same time are one sample, which each of
+    /// them updates.
     before: Level,
-    /// When the present step began and ended.
+    /// Start and end of the present step.
     step: Option<(Time, Time)>,
-    /// Whether its sample has been taken: the last of `variations` is of this step.
+    /// True if the step has a sample: the last of `variations` is of this step.
     sampled: bool,
 }
 
-/// What goes on from sample to sample.
+/// State that carries over from sample to sample.
 #[derive(Clone, Copy, Debug, Default)]
 struct Level {
-    /// ŝ, bytes per second.
+    /// ŝ, in bytes per second.
     estimate: f64,
-    /// The sample before.
+    /// The previous sample.
     sample: f64,
-    /// U.
+    /// U: variation of the samples.
     variation: f64,
-    /// Th.
+    /// Th: smoothed throughput.
     throughput: f64,
 }
 
-/// Samples that differ by a smaller share are equal. τ depends on U over its largest value alone,
-/// however small both are: on a steady stream it would otherwise be chosen by what rounding leaves.
+/// Relative difference below which samples count as equal. τ depends only on U over its largest
+/// value, however small both are: on a steady stream, rounding errors would otherwise set it.
 const ROUNDING: f64 = 1e-12;
 
 fn difference(one: f64, other: f64) -> f64 {
@@ -255,11 +259,11 @@ fn difference(one: f64, other: f64) -> f64 {
     }
 }
 
-/// What Th keeps of its value.
+/// Share of Th that each value keeps.
 const THROUGHPUT_KEPT: f64 = 0.6;
 
 impl AdaptiveEstimate {
-    /// T (equation 2), never less than the time between two ACKs.
+    /// Returns T (equation 2), at least the time between two ACKs.
     fn sampling_interval(&self, ack: &AckSample, gap: Span, rtt: Span) -> Span {
         let (cwnd, rtt_min) = (ack.cwnd.as_f64(), self.observer.rtt_min());
         let rate = match self.parameters.compared {
@@ -270,12 +274,12 @@ impl AdaptiveEstimate {
         if self.parameters.sampling == Sampling::AckPair || held >= cwnd {
             return gap;
         }
-        // Of the window, the share that waits in the queue.
+        // Share of the window that waits in the queue.
         let waiting = (cwnd - held) / cwnd;
         Span::from_seconds(seconds(rtt) * waiting).min(rtt).max(gap)
     }
 
-    /// s (equation 4).
+    /// Returns s (equation 4).
     fn sample(&self, interval: Span) -> f64 {
         let sum = self.recent.sum(interval);
         let span = match self.parameters.edge {
@@ -285,7 +289,7 @@ impl AdaptiveEstimate {
         sum.bytes / span
     }
 
-    /// τ (equation 6).
+    /// Returns τ (equation 6).
     fn time_constant(&self, rtt: f64) -> f64 {
         let largest = self.variations.iter().copied().fold(0.0, f64::max);
         let ratio = if largest > 0.0 {
@@ -305,7 +309,7 @@ impl AdaptiveEstimate {
         self.variations.push_back(self.now.variation);
     }
 
-    /// The present step has ended with this ACK: equations 2 to 6, then 1.
+    /// Updates the estimate at the end of a step: equations 2 to 6, then 1.
     fn reckon(&mut self, ack: &AckSample, gap: Span, rtt: Span) {
         let beta = self.parameters.beta;
         self.now = self.before;
@@ -347,7 +351,7 @@ impl RateEstimator for AdaptiveEstimate {
             RoundTrip::Latest => ack.rtt.or(ack.smoothed_rtt),
         };
         let rtt = rtt.map(|rtt| self.observer.read(rtt));
-        // Without a round-trip time there is no sample; the step goes by.
+        // Without a round-trip time there is no sample; the step passes.
         let Some(rtt) = rtt.filter(|&rtt| rtt > Span::ZERO && gap > Span::ZERO) else {
             return;
         };

@@ -1,5 +1,5 @@
-//! BE, the bandwidth estimate of the first TCP Westwood: what each ACK delivers, per time since the
-//! ACK before, smoothed.
+//! BE, the bandwidth estimate of the first TCP Westwood: the data that each ACK delivers over the
+//! time since the previous ACK, smoothed.
 
 use super::low_pass::{FedByAcks, LowPass};
 use super::observation::{Observation, Observer};
@@ -15,17 +15,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Be {
-    /// How samples are smoothed.
+    /// Smoothing of samples.
     pub low_pass: LowPass,
-    /// What is taken from each ACK.
+    /// Quantities taken from each ACK.
     pub observation: Observation,
 }
 
 impl Element<EstimatorKind> for Be {
     const NAME: &'static str = "be";
     const LABEL: &'static str = "BE";
-    const SUMMARY: &'static str = "Bandwidth estimate: a sample per ACK over the time since the ACK before, through a low-pass filter.";
-    const REFERENCE: &'static str = "Mascolo, Casetti, Gerla, Sanadidi, Wang (2001), TCP Westwood: Bandwidth Estimation for Enhanced Transport over Wireless Links";
+    const SUMMARY: &'static str = "Bandwidth estimate: a sample per ACK over the time since the \
+        ACK before, through a low-pass filter.";
+    const REFERENCE: &'static str = "Mascolo, Casetti, Gerla, Sanadidi, Wang (2001), TCP Westwood: \
+        Bandwidth Estimation for Enhanced Transport over Wireless Links";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         self.low_pass.check()?;
@@ -40,7 +42,7 @@ impl Factory<EstimatorKind> for Be {
 }
 
 impl Be {
-    /// One for a connection.
+    /// Returns the estimator of one connection.
     pub fn start(&self, context: &EstimatorContext) -> BandwidthEstimate {
         BandwidthEstimate {
             observer: Observer::new(&self.observation, context.mss),
@@ -55,7 +57,7 @@ impl Be {
 pub struct BandwidthEstimate {
     observer: Observer,
     filter: FedByAcks,
-    /// Delivered at the last moment with ACKs.
+    /// Bytes delivered at the last time with ACKs.
     bytes: f64,
 }
 
@@ -117,14 +119,15 @@ mod tests {
         }
     }
 
-    /// What a full link gives if ACKs come in trains: the previous sample is weighed with the
-    /// present gap. One gap in eight is long.
+    /// Checks the estimate on a full link with ACKs in trains: the previous sample is weighted with
+    /// the present gap. One gap in eight is long.
     #[test]
     fn trains_make_it_read_high() {
         let read = |ratio: u64| {
             let mut be = be(Filter::Tustin);
             let mut stream = Stream::new(&mut be, RTT, 30);
-            // Eight segments in eight gaps of 2 ms: seven are short, the last makes up for them.
+            // Eight segments in eight gaps of 2 ms on average: seven gaps are short, and the last
+            // makes up for them.
             let short = Span::from_millis(2) / ratio;
             let long = Span::from_nanos(Span::from_millis(16).as_nanos() - 7 * short.as_nanos());
             for _ in 0..2000 {
@@ -136,8 +139,8 @@ mod tests {
         assert_near(read(1), 1.0, 1e-6);
         let found = [2, 4, 8, 26].map(read);
         assert!(found.is_sorted(), "{found:?}");
-        // Of the sum of a period, half the samples have their own gap: one each. The other half
-        // have the next one's, of which one is long: (6 + long/short + short/long)/2.
+        // In the sum over a period, half of the terms have their own gap: one each. The other half
+        // have the next gap, of which one is long: (6 + long/short + short/long)/2.
         for (ratio, found) in [2.0, 4.0, 8.0, 26.0].into_iter().zip(found) {
             let spread: f64 = 8.0 * ratio - 7.0;
             let expected = (8.0 + 6.0 + spread + 1.0 / spread) / 16.0;
@@ -170,7 +173,7 @@ mod tests {
         let before = stream.steady(GAP, 5000);
         (0..20).for_each(|_| stream.ack(GAP, 0));
         assert_near(stream.estimator.rate(), before, 1e-9);
-        stream.ack(GAP, 21); // what is left of it is one segment
+        stream.ack(GAP, 21); // one segment remains after the deduction
         assert_near(stream.estimator.rate(), before, 1e-9);
     }
 
@@ -197,8 +200,8 @@ mod tests {
         let (lazy, lazily_after) = after_silence(false);
         let (eager, eagerly_after) = after_silence(true);
         assert_eq!(lazy, 1.0);
-        // Four zeros of 0.25 s: 3/5 and 1/5 of the last sample, which equals the estimate, then 3/5
-        // each.
+        // Four zeros of 0.25 s: first 3/5 and 1/5 of the last sample, which equals the estimate,
+        // then 3/5 each.
         assert_near(eager, 0.8 * 0.6_f64.powi(3), 1e-6);
         assert_near(lazily_after, eagerly_after, 1e-9);
         assert!(lazily_after < 0.2);

@@ -1,5 +1,5 @@
-//! CRB, combined rate and bandwidth: RE where a loss looks like congestion, BE where it looks like
-//! an error of the link.
+//! CRB, combined rate and bandwidth: RE if a loss looks like congestion, BE if it looks like a link
+//! error.
 
 use super::be::{BandwidthEstimate, Be};
 use super::re::{RateEstimate, Re};
@@ -15,22 +15,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Crb {
-    /// θ: a loss means congestion if the window is more than so many times what the path is thought
-    /// to hold. 1.4 is from memory, and found in no source. With a full buffer of b bandwidth-delay
-    /// products the ratio at a loss is 1 + b, so that with less than 0.4 of one congestion is taken
-    /// for an error.
+    /// θ: a loss means congestion if the congestion window is more than θ times the amount that the
+    /// path is estimated to hold. The value 1.4 is from memory, without a source. With a full
+    /// buffer of b bandwidth-delay products the ratio at a loss is 1 + b. Congestion with b below
+    /// 0.4 therefore looks like an error.
     pub theta: f64,
-    /// By which estimate the path is thought to hold that.
+    /// Estimate of the amount that the path holds, for the comparison with the congestion window.
     pub compared: Estimate,
-    /// Which estimate is used after a timeout (from memory; the window then says nothing).
+    /// Estimate used after a timeout (from memory; the congestion window is then meaningless).
     pub after_timeout: Estimate,
-    /// The bandwidth estimate.
+    /// Parameters of the bandwidth estimate.
     pub be: Be,
-    /// The rate estimate.
+    /// Parameters of the rate estimate.
     pub re: Re,
 }
 
-/// One of the two estimates.
+/// The estimates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Estimate {
@@ -55,8 +55,10 @@ impl Default for Crb {
 impl Element<EstimatorKind> for Crb {
     const NAME: &'static str = "crb";
     const LABEL: &'static str = "CRB";
-    const SUMMARY: &'static str = "Combined rate and bandwidth: RE while the window is far larger than the path seems to hold, BE otherwise.";
-    const REFERENCE: &'static str = "Wang, Valla, Sanadidi, Ng, Gerla (2002), Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
+    const SUMMARY: &'static str = "Combined rate and bandwidth: RE while the window is far larger \
+        than the path seems to hold, BE otherwise.";
+    const REFERENCE: &'static str = "Wang, Valla, Sanadidi, Ng, Gerla (2002), \
+        Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         if !(self.theta >= 1.0 && self.theta.is_finite()) {
@@ -78,7 +80,7 @@ impl Factory<EstimatorKind> for Crb {
 }
 
 impl Crb {
-    /// One for a connection.
+    /// Returns the estimator of one connection.
     pub fn start(&self, context: &EstimatorContext) -> CombinedEstimate {
         CombinedEstimate {
             theta: self.theta,
@@ -99,7 +101,7 @@ pub struct CombinedEstimate {
     after_timeout: Estimate,
     be: BandwidthEstimate,
     re: RateEstimate,
-    /// As the last ACK told.
+    /// Congestion window at the last ACK.
     cwnd: Bytes,
 }
 
@@ -111,7 +113,8 @@ impl CombinedEstimate {
         }
     }
 
-    /// What a loss now would be taken for: expected rate cwnd/RTTmin over achieved rate, against θ.
+    /// True if a loss now would count as congestion: expected rate cwnd/RTTmin over achieved rate
+    /// is more than θ.
     fn looks_congested(&self) -> bool {
         let held = self.of(self.compared).window();
         held.is_some_and(|held| self.cwnd.as_f64() > self.theta * held)
@@ -159,11 +162,11 @@ mod tests {
 
     const RTT_MIN: Span = Span::from_millis(70);
     const GAP: Span = Span::from_millis(2);
-    /// What the path holds, in segments.
+    /// Amount that the path holds, in segments.
     const PIPE: u64 = 35;
 
-    /// A path of one bandwidth-delay product whose queue holds the rest of the window, ACKs in
-    /// pairs so that BE reads more than RE.
+    /// A path of one bandwidth-delay product whose queue holds the rest of the window. ACKs come in
+    /// pairs, so that BE is higher than RE.
     fn at_a_loss(crb: &Crb, window: u64) -> CombinedEstimate {
         let mut estimate = crb.start(&CONTEXT);
         estimate.on_ack(Time::ZERO, &ack(1, RTT_MIN, window));
@@ -185,8 +188,8 @@ mod tests {
 
     #[test]
     fn a_full_buffer_is_congestion_and_an_empty_one_an_error() {
-        // With a buffer of one bandwidth-delay product the ratio at a loss is two, at a random loss
-        // one.
+        // With a buffer of one bandwidth-delay product, the ratio is two at a loss by congestion,
+        // and one at a random loss.
         assert!(takes_it_for_congestion(&at_a_loss(
             &Crb::default(),
             2 * PIPE
@@ -198,7 +201,7 @@ mod tests {
     fn in_a_small_buffer_congestion_is_taken_for_an_error() {
         let full =
             |buffer: u64| takes_it_for_congestion(&at_a_loss(&Crb::default(), PIPE + buffer));
-        // θ = 1.4: the buffer has to hold 0.4 of what the path does.
+        // θ = 1.4: the buffer must hold 0.4 of the amount that the path holds.
         assert_eq!([4, 12, 17, 30].map(full), [false, false, true, true]);
     }
 
@@ -208,7 +211,7 @@ mod tests {
             compared: Estimate::Be,
             ..Crb::default()
         };
-        // BE reads more, so that the same window looks less like congestion.
+        // BE is higher, so the same window looks less like congestion.
         assert!(takes_it_for_congestion(&at_a_loss(&Crb::default(), 54)));
         assert!(!takes_it_for_congestion(&at_a_loss(&to_be, 54)));
     }
@@ -226,7 +229,7 @@ mod tests {
         assert_eq!(be.window_after_timeout(), be.be.window());
         assert_eq!(re.window_after_timeout(), re.re.window());
         assert!(be.window_after_timeout() > re.window_after_timeout());
-        // RE counts the ACK at the edge of its interval, two round trips without a queue, whole.
+        // RE counts the whole ACK at the edge of its interval, two round trips without a queue.
         let edge = (GAP * 7 / 4).as_seconds() / (RTT_MIN * 2).as_seconds();
         assert_near(
             re.window().unwrap(),

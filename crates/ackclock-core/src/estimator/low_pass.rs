@@ -1,4 +1,4 @@
-//! The low-pass filters of TCP Westwood: samples of a rate in, their smoothed value out.
+//! The low-pass filters of TCP Westwood, which smooth samples of a rate.
 
 use super::seconds;
 use crate::scenario::error::{Error, Result};
@@ -6,36 +6,36 @@ use crate::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How samples of the rate are smoothed.
+/// Smoothing of rate samples.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LowPass {
-    /// Which filter.
+    /// Type of filter.
     pub filter: Filter,
-    /// τ: the time constant of `tustin`; its cut-off frequency is 1/τ. The early papers have 0.5 s
+    /// τ: time constant of `tustin`; its cut-off frequency is 1/τ. The early papers have 0.5 s
     /// (from memory), the constructor of the ns-2 module 1 s.
     pub tau: Span,
     /// m: `tustin` takes a sample of zero whenever τ/m has passed without an ACK. At least 2, since
-    /// a step of 2τ has no weight left.
+    /// a step of 2τ would remove all weight.
     pub virtual_samples: u32,
-    /// What is left of a silence after the last virtual sample is the step of the next sample if it
-    /// is at least that long; if not, the last virtual sample gives its place, a step of τ/m, to
-    /// the next sample, and what is left over is dropped (as the ns-2 module does, with 10 ms).
+    /// Shortest step of a sample after virtual samples. A shorter remainder of the silence is
+    /// dropped: the sample then replaces the last virtual one, with a step of τ/m (as in the ns-2
+    /// module, with 10 ms).
     pub shortest_step: Span,
-    /// Whether the zeros of a silence are taken when the retransmission timer goes off, and not
-    /// only at the next ACK (the ns-2 module waits for the ACK, so that ssthresh comes from the
-    /// rate before the silence).
+    /// True if a retransmission timeout adds the zeros of the silence at once, not only the next
+    /// ACK. The ns-2 module waits for the ACK, so that ssthresh comes from the rate before the
+    /// silence.
     pub zeros_at_timeout: bool,
 }
 
-/// See [`LowPass::filter`]. Letters: b the sample, b⁻ the one before, b̂ the estimate, Δ the time
+/// Type of low-pass filter. b is the sample, b⁻ the one before, b̂ the estimate, and Δ the time
 /// between the two samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Filter {
-    /// b̂ ← ((2τ − Δ) b̂ + Δ (b + b⁻))/(2τ + Δ): first order, made discrete by the bilinear rule
-    /// (Tustin) with a variable step, and with zeros in silence. What the papers describe; type 3
-    /// of the ns-2 module.
+    /// b̂ ← ((2τ − Δ) b̂ + Δ (b + b⁻))/(2τ + Δ): first order, discretized by the bilinear rule
+    /// (Tustin) with a variable step, and with zeros in silence. The filter that the papers
+    /// describe; type 3 of the ns-2 module.
     #[default]
     Tustin,
     /// b̂ ← 0.9 b̂ + 0.1 b: type 0 of the ns-2 module.
@@ -89,17 +89,17 @@ impl LowPass {
     }
 }
 
-/// A [`LowPass`] at work. Steps and silences in seconds.
+/// The state of a [`LowPass`]. Steps and silences are in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Smoothed {
     filter: Filter,
     tau: f64,
-    /// τ/m.
+    /// τ/m: step of a virtual sample.
     longest_step: f64,
     shortest_step: f64,
-    /// b̂.
+    /// b̂: estimate.
     value: f64,
-    /// b⁻.
+    /// b⁻: previous sample.
     last: f64,
 }
 
@@ -116,8 +116,8 @@ impl Smoothed {
         }
     }
 
-    /// `silence` has passed since the last sample: takes the zeros that belong into it. What is
-    /// left of it, the step of the next sample.
+    /// Adds the zeros of a `silence` since the last sample. Returns the remainder, which is the
+    /// step of the next sample.
     fn pass_silence(&mut self, silence: f64) -> f64 {
         if self.filter != Filter::Tustin {
             return silence;
@@ -130,14 +130,14 @@ impl Smoothed {
         }
         if zeros > 0.0 {
             self.feed(0.0, self.longest_step);
-            // Each further zero keeps the same share, as no sample is remembered any more.
+            // Each further zero keeps the same share, since the sample before it is zero.
             let (tau, step) = (self.tau, self.longest_step);
             self.value *= libm::pow((2.0 * tau - step) / (2.0 * tau + step), zeros - 1.0);
         }
         rest
     }
 
-    /// Takes a sample that stands for a step.
+    /// Adds a sample with its step.
     fn feed(&mut self, sample: f64, step: f64) {
         let sum = sample + self.last;
         self.value = match self.filter {
@@ -152,21 +152,21 @@ impl Smoothed {
     }
 }
 
-/// A [`LowPass`] fed by ACKs, from one moment with ACKs to the next. ACKs of one moment are one
-/// sample, reckoned anew with each of them.
+/// A [`LowPass`] fed by ACKs, with a step from one time with ACKs to the next. ACKs at the same
+/// time are one sample, which each of them updates.
 #[derive(Clone, Debug)]
 pub(super) struct FedByAcks {
     now: Smoothed,
-    /// When the present step began.
+    /// State at the start of the present step.
     before: Smoothed,
-    /// When the present step began and ended. The first ACK is a step of no time: nobody knows
-    /// since when its data was on the way.
+    /// Start and end of the present step. The first ACK has a step of zero: the time in which its
+    /// data was delivered is unknown.
     step: Option<(Time, Time)>,
     zeros_at_timeout: bool,
 }
 
 impl FedByAcks {
-    /// Before the first ACK.
+    /// A filter before the first ACK.
     pub fn new(parameters: &LowPass) -> Self {
         let smoothed = Smoothed::new(parameters);
         FedByAcks {
@@ -177,12 +177,13 @@ impl FedByAcks {
         }
     }
 
-    /// The estimate.
+    /// Returns the estimate.
     pub const fn value(&self) -> f64 {
         self.now.value
     }
 
-    /// An ACK comes: whether a step ends with it, and not yet with the one before.
+    /// Processes the time of an ACK. Returns true if it ends a step, which an ACK at the same time
+    /// as the previous one does not.
     pub fn advance(&mut self, now: Time) -> bool {
         let (_, ended) = *self.step.get_or_insert((now, now));
         let later = now > ended;
@@ -193,7 +194,7 @@ impl FedByAcks {
         later
     }
 
-    /// The sample of the present step, from the seconds that it stands for.
+    /// Sets the sample of the present step; `sample` gets its duration in seconds.
     pub fn sample(&mut self, sample: impl FnOnce(f64) -> f64) {
         if let Some((began, ended)) = self.step
             && ended > began
@@ -204,7 +205,8 @@ impl FedByAcks {
         }
     }
 
-    /// The retransmission timer went off: takes the zeros of the silence before, if it should.
+    /// Handles expiry of the retransmission timer: adds the zeros of the silence before it, if
+    /// configured.
     pub fn time_out(&mut self, now: Time) {
         if let Some((_, ended)) = self.step
             && self.zeros_at_timeout
@@ -262,7 +264,7 @@ mod tests {
     #[test]
     fn a_step_is_followed_with_the_time_constant() {
         let mut smoothed = smoothed(Filter::Tustin);
-        smoothed.last = 1.0; // so that the step stands at time zero
+        smoothed.last = 1.0; // so that the step is at time zero
         (0..1000).for_each(|_| smoothed.feed(1.0, 0.001));
         assert!((smoothed.value - (1.0 - libm::exp(-1.0))).abs() < 1e-6);
     }
@@ -274,7 +276,8 @@ mod tests {
         assert_eq!(smoothed.pass_silence(0.6), 0.6 - 0.5); // one zero, m = 2
         assert!((smoothed.value - (0.6 * 5.0 + 0.2 * 10.0)).abs() < 1e-12);
         let after = smoothed.value;
-        assert!((smoothed.pass_silence(1.1) - 0.1).abs() < 1e-12); // two more, of which nothing is remembered
+        // Two more zeros; no sample is remembered.
+        assert!((smoothed.pass_silence(1.1) - 0.1).abs() < 1e-12);
         assert!((smoothed.value - 0.36 * after).abs() < 1e-12);
     }
 
@@ -284,7 +287,8 @@ mod tests {
         smoothed.value = 1.0;
         assert_eq!(smoothed.pass_silence(0.505), 0.5);
         assert_eq!(smoothed.value, 1.0);
-        assert!((smoothed.pass_silence(1.0) - 0.5).abs() < 1e-12); // exactly two steps: the second is the sample's
+        // Exactly two steps: the second is the sample's.
+        assert!((smoothed.pass_silence(1.0) - 0.5).abs() < 1e-12);
         assert!((smoothed.value - 0.6).abs() < 1e-12);
     }
 

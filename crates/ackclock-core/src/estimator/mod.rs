@@ -1,9 +1,9 @@
-//! Estimators of the rate that a path gives, from the ACKs that come back: one estimator, one file,
-//! one line in the list below.
+//! Estimators of the rate that a path carries, from returning ACKs: one estimator, one file, one
+//! line in the list below.
 //!
-//! The controls of the Westwood family set ssthresh to what such an estimate says the path holds; a
-//! captured connection is looked at with the very same objects ([`trace`]). An estimator knows no
-//! window but the one it is told, and reacts to nothing.
+//! The controls of the Westwood family set ssthresh to the amount that the path holds by such an
+//! estimate. Captured connections are analysed with the same objects ([`trace`]). An estimator
+//! knows only the congestion window that it is given, and reacts to nothing.
 
 use crate::registry::{Entry, Kind, NoFacts};
 use crate::units::{Bytes, Span, Time};
@@ -22,46 +22,47 @@ pub mod trace;
 pub mod westwood_linux;
 pub mod westwood_plus;
 
-/// What an ACK tells an estimator. Those that acknowledge less than was acknowledged before are
-/// left out.
+/// The information of one ACK for an estimator. ACKs that acknowledge less than before are
+/// excluded.
 #[derive(Clone, Copy, Debug)]
 pub struct AckSample {
-    /// Cumulatively acknowledged for the first time; zero for a duplicate ACK.
+    /// Bytes cumulatively acknowledged for the first time; zero for a duplicate ACK.
     pub newly_acked: Bytes,
-    /// Learnt to have been delivered by whatever the ACK says, SACK included, each byte once.
+    /// Bytes newly known to be delivered, by any part of the ACK including SACK, each byte once.
     pub newly_delivered: Bytes,
-    /// Round-trip time measured by this ACK.
+    /// Round-trip time measured with this ACK.
     pub rtt: Option<Span>,
     /// Smoothed round-trip time (RFC 6298).
     pub smoothed_rtt: Option<Span>,
-    /// Congestion window, without what recovery inflates it by.
+    /// Congestion window, without the inflation of recovery.
     pub cwnd: Bytes,
 }
 
-/// One estimator of one connection. `now` never runs backwards.
+/// One estimator of one connection. `now` never decreases.
 pub trait RateEstimator: Debug + Send {
-    /// An ACK has arrived. The first one only says when estimating begins.
+    /// Processes an ACK. The first one only sets the start of the estimation.
     fn on_ack(&mut self, now: Time, ack: &AckSample);
-    /// The retransmission timer went off.
+    /// Handles expiry of the retransmission timer.
     fn on_timeout(&mut self, now: Time) {
         let _ = now;
     }
-    /// The estimate, in bytes per second.
+    /// Returns the estimate, in bytes per second.
     fn rate(&self) -> f64;
-    /// Smallest round-trip time, in seconds, as this estimator sees it; `None` before there is one.
+    /// Returns the smallest round-trip time by this estimator, in seconds; `None` before there is
+    /// one.
     fn rtt_min(&self) -> Option<f64>;
-    /// What the path holds at that rate without a queue, in bytes: the window after a loss learnt
-    /// from duplicate ACKs.
+    /// Returns the amount that the path holds at that rate without a queue, in bytes: the
+    /// congestion window after a loss inferred from duplicate ACKs.
     fn window(&self) -> Option<f64> {
         self.rtt_min().map(|rtt_min| self.rate() * rtt_min)
     }
-    /// The same after a timeout, where it is another estimate.
+    /// Returns the window after a timeout, if another estimate applies there.
     fn window_after_timeout(&self) -> Option<f64> {
         self.window()
     }
 }
 
-/// What an estimator is made with.
+/// The context in which an estimator is built.
 #[derive(Clone, Copy, Debug)]
 pub struct EstimatorContext {
     /// Payload of a full segment.
@@ -92,7 +93,7 @@ impl Kind for EstimatorKind {
     }
 }
 
-/// In seconds, by a multiplication: this is on the way of every ACK.
+/// Converts to seconds with a multiplication, since this runs for every ACK.
 fn seconds(span: Span) -> f64 {
     span.as_nanos() as f64 * 1e-9
 }

@@ -1,5 +1,5 @@
-//! What estimators take from an ACK: how much it says to have been delivered, and the smallest
-//! round-trip time.
+//! Quantities that estimators take from an ACK: the amount delivered, and the smallest round-trip
+//! time.
 
 use super::{AckSample, seconds};
 use crate::scenario::error::{Error, Result};
@@ -7,30 +7,29 @@ use crate::units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is taken from each ACK.
+/// Quantities taken from each ACK.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Observation {
-    /// How the data is counted that an ACK says to have been delivered.
+    /// Method of counting the data that an ACK reports as delivered.
     pub delivered: Delivered,
-    /// The most segments that one ACK may count for. The ns-2 modules of Westwood count two at
-    /// most, and so too little where ACKs are lost; Linux has no such limit, and neither have we by
-    /// default.
+    /// Most segments counted per ACK. The ns-2 modules of Westwood count at most two, which is too
+    /// few if ACKs are lost. Linux has no such limit, and neither does the default here.
     pub at_most: Option<u32>,
-    /// Clock that round-trip times are read from: rounded to its ticks, one at least. ns-2 of 2002
-    /// has 0.1 s. By default they are exact.
+    /// Clock tick to which round-trip times are rounded, at least one. ns-2 of 2002 has 0.1 s. By
+    /// default they are exact.
     pub tick: Option<Span>,
 }
 
-/// See [`Observation::delivered`].
+/// Methods of counting delivered data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivered {
-    /// By duplicate and cumulative ACKs, as the papers do (AckedCount): a duplicate ACK stands for
-    /// one segment, which the cumulative ACK that follows does not count again.
+    /// By duplicate and cumulative ACKs, as in the papers (AckedCount): a duplicate ACK counts as
+    /// one segment, which the next cumulative ACK does not count again.
     #[default]
     DuplicateAcks,
-    /// By all that the transport knows, SACK included.
+    /// By all information of the transport, SACK included.
     Sack,
 }
 
@@ -54,16 +53,16 @@ impl Observation {
     }
 }
 
-/// An [`Observation`] of one connection.
+/// An [`Observation`] applied to one connection.
 #[derive(Clone, Debug)]
 pub(super) struct Observer {
     rule: Delivered,
     counter: AckedCount,
-    /// The most bytes that one ACK counts for.
+    /// Most bytes counted per ACK.
     at_most: u64,
     tick: Option<Span>,
     rtt_min: Option<f64>,
-    /// Whether the first ACK has come.
+    /// True after the first ACK.
     begun: bool,
 }
 
@@ -81,8 +80,8 @@ impl Observer {
         }
     }
 
-    /// Bytes that the ACK says to have been delivered. The first ACK says what round trips take,
-    /// and what comes later is counted from it on.
+    /// Returns the bytes that the ACK reports as delivered. The first ACK counts no bytes, but
+    /// gives a round-trip time.
     pub fn take(&mut self, ack: &AckSample) -> f64 {
         if let Some(rtt) = ack.rtt.map(|rtt| seconds(self.read(rtt))) {
             self.rtt_min = Some(self.rtt_min.map_or(rtt, |least| least.min(rtt)));
@@ -97,7 +96,7 @@ impl Observer {
         counted.min(self.at_most) as f64
     }
 
-    /// A round-trip time as the clock has it.
+    /// Returns a round-trip time rounded to the clock tick.
     pub fn read(&self, rtt: Span) -> Span {
         let Some(tick) = self.tick.map(Span::as_nanos) else {
             return rtt;
@@ -106,7 +105,7 @@ impl Observer {
         Span::from_nanos(ticks.max(1).saturating_mul(tick))
     }
 
-    /// Smallest round-trip time, in seconds.
+    /// Returns the smallest round-trip time, in seconds.
     pub const fn rtt_min(&self) -> Option<f64> {
         self.rtt_min
     }
@@ -114,12 +113,12 @@ impl Observer {
 
 /// AckedCount (Mascolo, Casetti, Gerla, Sanadidi, Wang, "TCP Westwood", Mobicom 2001), in bytes.
 ///
-/// An ACK of exactly one segment is never reduced, so that each partial ACK that advances by one
-/// counts one too many.
+/// An ACK of exactly one segment is never reduced, so that each partial ACK of one segment counts
+/// one too many.
 #[derive(Clone, Debug)]
 pub(super) struct AckedCount {
     mss: u64,
-    /// Counted for duplicate ACKs, and not yet taken off from a cumulative one.
+    /// Bytes counted for duplicate ACKs and not yet deducted from a cumulative one.
     accounted: u64,
 }
 
@@ -131,7 +130,7 @@ impl AckedCount {
         }
     }
 
-    /// Bytes that an ACK counts for that advances by `cumulative` bytes.
+    /// Returns the bytes counted for an ACK that advances by `cumulative` bytes.
     pub fn count(&mut self, cumulative: u64) -> u64 {
         if cumulative == 0 {
             self.accounted += self.mss;
@@ -219,7 +218,7 @@ mod tests {
             }
             libm::round(observer.rtt_min().unwrap() * 1e9) / 1e6
         };
-        // Ticks of 0.1 s read 72 ms as 100: a path of 70 ms looks 43 % longer.
+        // Ticks of 0.1 s turn 72 ms into 100 ms: a path of 70 ms appears 43 % longer.
         assert_eq!(
             [None, Some(10), Some(100), Some(1000)].map(rtt_min),
             [72.0, 70.0, 100.0, 1000.0]

@@ -1,4 +1,4 @@
-//! RE, the rate estimate: what was delivered over the last T, per ACK, smoothed.
+//! RE, the rate estimate: the data delivered over the last T, sampled at each ACK and smoothed.
 
 use super::low_pass::{FedByAcks, LowPass};
 use super::observation::{Observation, Observer};
@@ -15,12 +15,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Re {
-    /// T: over how long a time a sample is taken. By default the smoothed round-trip time, which is
-    /// a guess: the paper of 2002 that compares RE with BE says T = RTT for one figure.
+    /// T: interval of a sample. The default is the smoothed round-trip time. This is a guess: the
+    /// paper of 2002 that compares RE with BE says T = RTT for one figure.
     pub interval: Option<Span>,
-    /// How samples are smoothed.
+    /// Smoothing of samples.
     pub low_pass: LowPass,
-    /// What is taken from each ACK.
+    /// Quantities taken from each ACK.
     pub observation: Observation,
 }
 
@@ -29,7 +29,8 @@ impl Element<EstimatorKind> for Re {
     const LABEL: &'static str = "RE";
     const SUMMARY: &'static str =
         "Rate estimate: at each ACK what was delivered over the last T, through a low-pass filter.";
-    const REFERENCE: &'static str = "Wang, Valla, Sanadidi, Ng, Gerla (2002), Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
+    const REFERENCE: &'static str = "Wang, Valla, Sanadidi, Ng, Gerla (2002), \
+        Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if self.interval == Some(Span::ZERO) {
@@ -51,7 +52,7 @@ impl Factory<EstimatorKind> for Re {
 }
 
 impl Re {
-    /// One for a connection.
+    /// Returns the estimator of one connection.
     pub fn start(&self, context: &EstimatorContext) -> RateEstimate {
         RateEstimate {
             interval: self.interval,
@@ -75,7 +76,7 @@ impl RateEstimator for RateEstimate {
     fn on_ack(&mut self, now: Time, ack: &AckSample) {
         self.recent.push(now, self.observer.take(ack));
         self.filter.advance(now);
-        // Without a round-trip time nobody can say over how long; the steps go by.
+        // Without a round-trip time the interval is unknown; the steps pass without a sample.
         let smoothed = ack.smoothed_rtt.map(|rtt| self.observer.read(rtt));
         let Some(interval) = self
             .interval
@@ -109,10 +110,11 @@ mod tests {
 
     const RTT: Span = Span::from_millis(70);
 
-    /// The window that ends with an ACK holds ⌈T/gap⌉ of them, ⌊T/gap⌋ + 1 unless T is a multiple.
+    /// Checks that the window that ends with an ACK holds ⌈T/gap⌉ ACKs: ⌊T/gap⌋ + 1 unless T is a
+    /// multiple.
     #[test]
     fn a_steady_rate_is_read_high_by_less_than_a_gap() {
-        // 5 Mbit/s shared by two, segments of 1000 bytes: 3.2 ms, 0.6 % too much.
+        // 5 Mbit/s shared by two flows, segments of 1000 bytes: 3.2 ms, 0.6 % too high.
         for (gap_us, held) in [(3_200, 22.0), (3_328, 22.0), (7_000, 10.0), (23_000, 4.0)] {
             let gap = Span::from_micros(gap_us);
             let mut re = Re::default().start(&CONTEXT);
@@ -138,7 +140,7 @@ mod tests {
             (0..7).for_each(|_| stream.ack(Span::from_micros(80), 1));
             stream.ack(Span::from_micros(16_000 - 7 * 80), 1);
         }
-        // What is in the interval when an ACK comes is up to one train more than five trains.
+        // At an ACK, the interval holds up to one train more than five trains.
         let found = stream.estimator.rate() / rate_at(Span::from_millis(2));
         assert!((1.0 - 1e-6..1.2).contains(&found), "{found}");
     }

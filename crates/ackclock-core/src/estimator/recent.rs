@@ -1,9 +1,9 @@
-//! What was delivered lately: the sum over a window that slides with the ACKs.
+//! Recently delivered data: the sum over a window that slides with the ACKs.
 
 use crate::units::{Span, Time};
 use std::collections::VecDeque;
 
-/// Moments with ACKs, the latest last, as far back as anybody asks.
+/// Times with ACKs, the latest last, as far back as any sum needs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recent {
     moments: VecDeque<Moment>,
@@ -13,22 +13,22 @@ pub(super) struct Recent {
 struct Moment {
     at: Time,
     bytes: f64,
-    /// Delivered before, since the beginning.
+    /// Bytes delivered before, since the start.
     before: f64,
 }
 
-/// What was delivered since some moment.
+/// Data delivered in a recent interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sum {
-    /// Delivered later than `span` before the last ACK.
+    /// Bytes delivered within `span` before the last ACK.
     pub bytes: f64,
-    /// From the last ACK before these to the last of all, in seconds; the whole history where there
-    /// is none.
+    /// Time from the last ACK before these to the last of all, in seconds; the whole history if
+    /// there is none.
     pub reach: f64,
 }
 
 impl Recent {
-    /// Adds what an ACK delivered.
+    /// Adds the bytes delivered by an ACK.
     pub fn push(&mut self, now: Time, bytes: f64) {
         match self.moments.back_mut() {
             Some(last) if last.at >= now => last.bytes += bytes,
@@ -43,7 +43,7 @@ impl Recent {
         }
     }
 
-    /// Delivered in (last − span, last].
+    /// Returns the bytes delivered in (last − span, last].
     pub fn sum(&self, span: Span) -> Sum {
         let Some(last) = self.moments.back() else {
             return Sum {
@@ -66,8 +66,7 @@ impl Recent {
         }
     }
 
-    /// Forgets what lies so far back that no sum will be asked for it: spans may grow fourfold from
-    /// one ACK to the next.
+    /// Discards data too old for any later sum: spans may grow fourfold from one ACK to the next.
     pub fn forget_far_beyond(&mut self, span: Span) {
         self.forget_beyond(span * 4);
     }

@@ -6,7 +6,7 @@ use crate::units::{Bytes, Span, Time};
 pub const MSS: u64 = 1000;
 pub const CONTEXT: EstimatorContext = EstimatorContext { mss: Bytes(MSS) };
 
-/// An ACK that advances by so many segments.
+/// Returns an ACK that advances by `segments`.
 pub fn ack(segments: u64, rtt: Span, cwnd_segments: u64) -> AckSample {
     AckSample {
         newly_acked: Bytes(segments * MSS),
@@ -17,7 +17,7 @@ pub fn ack(segments: u64, rtt: Span, cwnd_segments: u64) -> AckSample {
     }
 }
 
-/// Feeds an estimator ACKs of one round-trip time and window.
+/// Feeds an estimator ACKs with one round-trip time and congestion window.
 pub struct Stream<'a> {
     pub estimator: &'a mut dyn RateEstimator,
     pub now: Time,
@@ -26,7 +26,7 @@ pub struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    /// From time zero on, with the first ACK told.
+    /// Starts at time zero with the first ACK.
     pub fn new(estimator: &'a mut dyn RateEstimator, rtt: Span, cwnd: u64) -> Self {
         estimator.on_ack(Time::ZERO, &ack(1, rtt, cwnd));
         Stream {
@@ -37,21 +37,21 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// One ACK of so many segments, so much later.
+    /// Delivers one ACK of `segments`, `gap` after the previous one.
     pub fn ack(&mut self, gap: Span, segments: u64) {
         self.now = self.now + gap;
         self.estimator
             .on_ack(self.now, &ack(segments, self.rtt, self.cwnd));
     }
 
-    /// ACKs of one segment each, at one spacing; what is estimated after the last.
+    /// Delivers evenly spaced ACKs of one segment each. Returns the estimate after the last.
     pub fn steady(&mut self, gap: Span, count: u32) -> f64 {
         (0..count).for_each(|_| self.ack(gap, 1));
         self.estimator.rate()
     }
 }
 
-/// Payload per second at a spacing.
+/// Returns the payload rate for a spacing of segments, in bytes per second.
 pub fn rate_at(gap: Span) -> f64 {
     MSS as f64 / gap.as_seconds()
 }

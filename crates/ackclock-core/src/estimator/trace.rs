@@ -1,22 +1,22 @@
-//! Estimators on a trace of ACKs: what each would have said, ACK by ACK.
+//! Estimators applied to a trace of ACKs: the estimate of each, ACK by ACK.
 
 use super::{AckSample, RateEstimator};
 use crate::units::{Bytes, Span, Time};
 
-/// An ACK as it came to the sender, or past a place near it.
+/// An ACK as received by the sender, or captured near it.
 #[derive(Clone, Copy, Debug)]
 pub struct TracedAck {
-    /// When. Never before the ACK before.
+    /// Time of arrival; never decreasing.
     pub at: Time,
-    /// Acknowledgement number, as on the wire: it begins anew at 2^32.
+    /// Acknowledgement number on the wire, which wraps at 2^32.
     pub number: u32,
-    /// Newly known to have been delivered, SACK included, if the trace says so.
+    /// Bytes newly known to be delivered, SACK included, if the trace has them.
     pub delivered: Option<Bytes>,
-    /// Round-trip time measured by it.
+    /// Round-trip time measured with it.
     pub rtt: Option<Span>,
     /// Smoothed round-trip time.
     pub smoothed_rtt: Option<Span>,
-    /// Congestion window, or what is known of it: the data outstanding.
+    /// Congestion window, or a substitute for it: the data in flight.
     pub cwnd: Bytes,
 }
 
@@ -27,7 +27,7 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// What an ACK tells an estimator; `None` for one that acknowledges less than was acknowledged
+    /// Returns the information of an ACK for an estimator; `None` if it acknowledges less than
     /// before.
     pub fn follow(&mut self, ack: &TracedAck) -> Option<AckSample> {
         let advance = self.last.map_or(0, |last| ack.number.wrapping_sub(last));
@@ -46,7 +46,7 @@ impl Follower {
     }
 }
 
-/// The estimate after each ACK, in bytes per second.
+/// Returns the estimate after each ACK, in bytes per second.
 pub fn rates(
     estimator: &mut dyn RateEstimator,
     acks: impl IntoIterator<Item = TracedAck>,

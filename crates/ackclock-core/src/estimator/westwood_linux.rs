@@ -1,4 +1,4 @@
-//! Westwood+ as Linux reckons it, in whole bytes and jiffies.
+//! Westwood+ in Linux's arithmetic: whole bytes and jiffies.
 
 use super::observation::AckedCount;
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
@@ -13,9 +13,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WestwoodLinux {
-    /// Jiffies per second, HZ: that of the kernel to be compared with (`CONFIG_HZ`). What is cut
-    /// off in whole bytes per jiffy makes the estimate stay below the truth by up to 14 HZ bytes
-    /// per second.
+    /// HZ: jiffies per second of the kernel to compare with (`CONFIG_HZ`). Truncation to whole
+    /// bytes per jiffy lowers the estimate by up to 14 HZ bytes per second.
     pub hz: u32,
 }
 
@@ -28,7 +27,8 @@ impl Default for WestwoodLinux {
 impl Element<EstimatorKind> for WestwoodLinux {
     const NAME: &'static str = "westwood_linux";
     const LABEL: &'static str = "Westwood+ of Linux";
-    const SUMMARY: &'static str = "Westwood+ in the integer arithmetic of Linux: two filters of gain 1/8 in a row, bytes per jiffy.";
+    const SUMMARY: &'static str = "Westwood+ in the integer arithmetic of Linux: two filters of \
+        gain 1/8 in a row, bytes per jiffy.";
     const REFERENCE: &'static str = "Linux, net/ipv4/tcp_westwood.c";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
@@ -50,7 +50,7 @@ impl Factory<EstimatorKind> for WestwoodLinux {
 }
 
 impl WestwoodLinux {
-    /// One for a connection.
+    /// Returns the estimator of one connection.
     pub fn start(&self, context: &EstimatorContext) -> LinuxEstimate {
         LinuxEstimate {
             hz: self.hz.into(),
@@ -67,28 +67,28 @@ impl WestwoodLinux {
     }
 }
 
-/// What the round-trip time is taken for before it is known.
+/// Round-trip time assumed before the first measurement.
 const INITIAL_RTT_S: u64 = 20;
-/// A sample takes 1/20 s at least.
+/// A sample covers at least 1/20 s.
 const SHORTEST_SAMPLE_PER_S: u64 = 20;
 
-/// The module's state for one connection. Rates in bytes per jiffy, times in jiffies.
+/// The module's state for one connection. Rates are in bytes per jiffy, times in jiffies.
 #[derive(Debug)]
 pub struct LinuxEstimate {
     hz: u64,
     mss: u64,
-    /// When the present sample began.
+    /// Start of the present sample.
     window_start: Option<u64>,
-    /// Counted since.
+    /// Bytes counted since then.
     bytes: u64,
-    /// The slow path of the module, which a trace cannot tell from the fast one.
+    /// Count of the module's slow path, which a trace cannot distinguish from the fast path.
     counter: AckedCount,
     first_stage: u64,
     rate: u64,
     rtt: u64,
     rtt_min: u64,
-    /// At the beginning and after a timeout: the next ACK's round-trip time is the smallest,
-    /// whatever it is.
+    /// True at the start and after a timeout: the next ACK's round-trip time becomes the smallest,
+    /// whatever its value.
     relearn_rtt_min: bool,
 }
 
@@ -103,7 +103,7 @@ impl LinuxEstimate {
         }
     }
 
-    /// Before the ACK's own round-trip time is stored.
+    /// Ends the sample if it is long enough, before the ACK's own round-trip time is stored.
     fn update_window(&mut self, jiffies: u64) {
         let Some(start) = self.window_start else {
             return;
@@ -122,7 +122,7 @@ impl RateEstimator for LinuxEstimate {
         let jiffies = (u128::from(now.as_nanos()) * u128::from(self.hz) / 1_000_000_000) as u64;
         self.update_window(jiffies);
         if self.window_start.is_none() {
-            self.window_start = Some(jiffies); // the first ACK counts nothing
+            self.window_start = Some(jiffies); // the first ACK is not counted
         } else {
             let counted = self.counter.count(ack.newly_acked.0);
             self.bytes = self.bytes.saturating_add(counted);
@@ -151,14 +151,14 @@ impl RateEstimator for LinuxEstimate {
         (self.rtt_min < INITIAL_RTT_S * self.hz).then_some(self.rtt_min as f64 / self.hz as f64)
     }
 
-    /// In whole segments, two at least.
+    /// Returns the window in whole segments, at least two.
     fn window(&self) -> Option<f64> {
         let segments = self.rate.saturating_mul(self.rtt_min) / self.mss.max(1);
         Some(segments.max(2).saturating_mul(self.mss) as f64)
     }
 }
 
-/// A gain of 1/8, what is left of the division cut off.
+/// Smooths with a gain of 1/8 and truncates the division.
 const fn smoothed(value: u64, sample: u64) -> u64 {
     value.saturating_mul(7).saturating_add(sample) >> 3
 }
@@ -178,7 +178,7 @@ mod tests {
 
     const RTT: Span = Span::from_millis(100);
 
-    /// ACKs that advance by so many bytes each millisecond, from `from` on.
+    /// Delivers ACKs that advance by `bytes` each millisecond, from `from` on.
     fn feed(estimate: &mut LinuxEstimate, from: u64, ms: u64, bytes: u64, rtt: Span) {
         for now in from..from + ms {
             let sample = AckSample {
@@ -211,8 +211,8 @@ mod tests {
     fn the_first_sample_is_taken_as_it_is() {
         let mut estimate = start(1000);
         feed(&mut estimate, 0, 102, 100, RTT);
-        // 101 jiffies have passed, more than the round trip of 100; the first ACK counts nothing,
-        // the last belongs to the next.
+        // 101 jiffies have passed, more than the round trip of 100. The first ACK is not counted,
+        // and the last counts in the next sample.
         assert_eq!(estimate.rate, 100 * 100 / 101);
         assert_eq!(estimate.bytes, 100);
     }

@@ -14,12 +14,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct WestwoodPlus {
-    /// What the estimate keeps of its value at each sample.
+    /// Share of the estimate that each sample keeps.
     pub kept: f64,
-    /// A sample takes the last round-trip time, but no less than this. Linux has 50 ms; the papers
-    /// have no such bound.
+    /// Minimum interval of a sample, which is otherwise the last round-trip time. Linux has 50 ms;
+    /// the papers have no such limit.
     pub shortest: Span,
-    /// What is taken from each ACK.
+    /// Quantities taken from each ACK.
     pub observation: Observation,
 }
 
@@ -38,7 +38,8 @@ impl Element<EstimatorKind> for WestwoodPlus {
     const LABEL: &'static str = "Westwood+";
     const SUMMARY: &'static str =
         "What a round trip delivers, per round-trip time, through a filter of constant gain.";
-    const REFERENCE: &'static str = "Mascolo, Grieco, Ferorelli, Camarda, Piscitelli (2004), Performance Evaluation of Westwood+ TCP Congestion Control";
+    const REFERENCE: &'static str = "Mascolo, Grieco, Ferorelli, Camarda, Piscitelli (2004), \
+        Performance Evaluation of Westwood+ TCP Congestion Control";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if !(0.0..1.0).contains(&self.kept) {
@@ -59,7 +60,7 @@ impl Factory<EstimatorKind> for WestwoodPlus {
 }
 
 impl WestwoodPlus {
-    /// One for a connection.
+    /// Returns the estimator of one connection.
     pub fn start(&self, context: &EstimatorContext) -> EstimatePerRound {
         EstimatePerRound {
             kept: self.kept,
@@ -79,11 +80,11 @@ pub struct EstimatePerRound {
     kept: f64,
     shortest: Span,
     observer: Observer,
-    /// When the present sample began.
+    /// Start of the present sample.
     round: Option<Time>,
-    /// Delivered since.
+    /// Bytes delivered since then.
     bytes: f64,
-    /// The last round-trip time, before the present ACK.
+    /// Last round-trip time before the present ACK.
     rtt: Option<Span>,
     rate: Option<f64>,
 }
@@ -91,7 +92,7 @@ pub struct EstimatePerRound {
 impl EstimatePerRound {
     fn end_round(&mut self, elapsed: Span) {
         let sample = self.bytes / seconds(elapsed);
-        // The first sample is taken as it is.
+        // The first sample is the first estimate.
         self.rate = Some(
             self.rate
                 .map_or(sample, |rate| self.kept * rate + (1.0 - self.kept) * sample),
@@ -101,7 +102,7 @@ impl EstimatePerRound {
 }
 
 impl RateEstimator for EstimatePerRound {
-    /// The ACK that ends a sample belongs to the next.
+    /// Processes an ACK. One that ends a sample counts in the next.
     fn on_ack(&mut self, now: Time, ack: &AckSample) {
         let elapsed = now.since(*self.round.get_or_insert(now));
         if self.rtt.is_some_and(|rtt| elapsed > rtt.max(self.shortest)) {
@@ -146,8 +147,8 @@ mod tests {
             (0..7).for_each(|_| stream.ack(Span::from_micros(80), 1));
             stream.ack(Span::from_micros(16_000 - 7 * 80), 1);
         }
-        // A sample ends with the first ACK after a round trip, which begins a train: it is five
-        // whole ones.
+        // A sample ends with the first ACK after a round trip, which begins a train: it covers
+        // exactly five trains.
         assert_near(stream.estimator.rate(), rate_at(Span::from_millis(2)), 1e-9);
     }
 
@@ -161,9 +162,9 @@ mod tests {
             0.0,
             "no round trip yet: it must be longer"
         );
-        // Eleven gaps, ten ACKs: the first ACK of all counts nothing.
+        // Eleven gaps, ten ACKs: the first ACK of all is not counted.
         assert_near(stream.steady(ten, 1), 10_000.0 / 0.11, 1e-12);
-        // From then on as many ACKs as gaps.
+        // From then on, as many ACKs as gaps.
         let after = 0.9 * 10_000.0 / 0.11 + 0.1 * rate_at(ten);
         assert_near(stream.steady(ten, 11), after, 1e-12);
     }

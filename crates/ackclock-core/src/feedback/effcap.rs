@@ -1,13 +1,13 @@
-//! The smallest of the last sliding means: what the path can be trusted to carry for a while.
+//! EFFCAP: the smallest of the last sliding means, a capacity that is reliable for a while.
 //!
-//! With the paper's letters, c_i being the measurement i:
+//! In the paper's symbols, where c_i is measurement i:
 //!
 //! ```text
 //! avg_i = (c_i + … + c_{i−M+1}) / M,   fed back: min(avg_i, …, avg_{i−N+1})
 //! ```
 //!
-//! When capacity changes slowly this is the capacity of now; when it changes much faster than the
-//! means are long, the mean capacity; in between, about the smallest capacity.
+//! If capacity changes slowly, this is the present capacity. If it changes much faster than the
+//! means are long, it is the mean capacity. In between, it is about the smallest capacity.
 
 use super::sliding_mean::SlidingMean;
 use super::{FeedbackAlgorithm, FeedbackKind, check_number};
@@ -25,12 +25,11 @@ use std::collections::VecDeque;
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "m": 7, "n": 49 }))]
 pub struct Effcap {
-    /// M: each mean is of so many measurements, at least one. About a round trip of them is
-    /// advised.
+    /// M: number of measurements in each mean, at least one. About a round trip is recommended.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub m: u32,
-    /// N: the smallest of so many means is taken, at least one. Some round trips of them are
-    /// advised.
+    /// N: number of means of which the smallest is taken, at least one. Several round trips are
+    /// recommended.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub n: u32,
 }
@@ -62,11 +61,11 @@ impl Factory<FeedbackKind> for Effcap {
 struct SmallestMean {
     parameters: Effcap,
     mean: SlidingMean,
-    /// Means so far.
+    /// Number of means so far.
     count: u64,
-    /// Those of the last N means that no later one undercuts, with their numbers: they rise from
-    /// front to back, and the first is the smallest. Each comes and goes once, so that a
-    /// measurement costs the same for any N.
+    /// Those of the last N means that no later one undercuts, with their numbers. They increase
+    /// from front to back, so the first is the smallest. Each is added and removed once: the cost
+    /// of a measurement does not depend on N.
     rising: VecDeque<(u64, u64)>,
 }
 
@@ -89,7 +88,7 @@ impl FeedbackAlgorithm for SmallestMean {
         BitRate::from_bit_per_s(self.rising[0].1)
     }
     fn memory(&self) -> u64 {
-        // The oldest of N means reaches back M - 1 measurements further.
+        // The oldest of N means depends on M - 1 earlier measurements.
         u64::from(self.parameters.n) + u64::from(self.parameters.m) - 1
     }
     fn clear(&mut self) {

@@ -1,4 +1,4 @@
-//! The last measurement as it is.
+//! The last measurement, unchanged.
 
 use super::{FeedbackAlgorithm, FeedbackKind};
 use crate::registry::{Element, Factory};

@@ -15,7 +15,7 @@ use serde_json::json;
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "m": 7 }))]
 pub struct Mean {
-    /// M: the mean is of so many measurements, at least one.
+    /// M: number of measurements in the mean, at least one.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub m: u32,
 }

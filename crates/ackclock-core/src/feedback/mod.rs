@@ -1,9 +1,9 @@
-//! Feedback algorithms: what a hop tells a source of the capacity it measures, so that the source
-//! sends at a rate of its own instead of filling a queue to find it. One algorithm, one file, one
-//! line in the list below.
+//! Feedback algorithms: the capacity that a hop reports to a source from its measurements, so that
+//! the source sends at that rate instead of filling a queue to find it. One algorithm, one file,
+//! one line in the list below.
 //!
 //! A link that follows such feedback ([`link::feedback`](crate::link::feedback)) owns the
-//! algorithm, measures, and waits for the delay.
+//! algorithm, measures the capacity, and applies the delay.
 
 use crate::registry::{Entry, Kind, NoFacts};
 use crate::scenario::error::{Error, Result};
@@ -16,15 +16,15 @@ pub mod mean;
 pub mod percentile;
 mod sliding_mean;
 
-/// Makes a rate to feed back of the measurements so far. It depends on finitely many of them, so
-/// that a long silence need not be gone through.
+/// Computes the rate to feed back from the measurements so far. The rate depends on a bounded
+/// number of them, so that a driver can skip a long silence.
 pub trait FeedbackAlgorithm: Debug + Send {
-    /// The capacity has been measured once more: what is fed back from now on. The first
-    /// measurements of all are fewer than an algorithm asks for; it uses those there are.
+    /// Processes a measurement of the capacity, and returns the rate fed back from now on. With
+    /// fewer measurements than the algorithm asks for, it uses those there are.
     fn feed_back(&mut self, measured: BitRate) -> BitRate;
-    /// On how many measurements, the last one included, the answer depends at most.
+    /// Returns the most measurements that determine the rate, the last one included.
     fn memory(&self) -> u64;
-    /// Forgets all measurements.
+    /// Discards all measurements.
     fn clear(&mut self);
 }
 
@@ -49,10 +49,10 @@ impl Kind for FeedbackKind {
     }
 }
 
-/// Measurements that an algorithm may keep: a day of them at 100 ms.
+/// Most measurements that an algorithm may keep: about a day at 100 ms.
 const MOST_KEPT: u32 = 1_000_000;
 
-/// Refuses a number of measurements that is none, or more than memory should hold.
+/// Returns an error if the number of measurements is zero, or more than memory should hold.
 fn check_number(field: &str, number: u32) -> Result<()> {
     if number == 0 || number > MOST_KEPT {
         let remedy = format!("is no number of measurements; write one from 1 to {MOST_KEPT}");

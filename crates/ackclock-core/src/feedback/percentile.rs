@@ -1,4 +1,4 @@
-//! A percentile of the last sliding means: EFFCAP's minimum, less strict.
+//! A percentile of the last sliding means: less strict than EFFCAP's minimum.
 
 use super::sliding_mean::SlidingMean;
 use super::{FeedbackAlgorithm, FeedbackKind, check_number};
@@ -16,19 +16,20 @@ use std::collections::VecDeque;
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "percentile": "5 %", "n": 50 }))]
 pub struct Percentile {
-    /// How much of the means is not larger than what is fed back (nearest rank): `"0 %"` is the
-    /// smallest of them, `"50 %"` the median.
+    /// Percentile of the means that is fed back (nearest rank): `"0 %"` is the smallest of them,
+    /// `"50 %"` the median.
     pub percentile: Probability,
-    /// Each mean is of so many measurements, at least one.
+    /// M: number of measurements in each mean, at least one.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub m: u32,
-    /// How many means are looked at, at least one.
+    /// N: number of means in the percentile, at least one.
     #[schemars(range(min = 1, max = 1_000_000))]
     pub n: u32,
 }
 
-/// A rank that is whole but for rounding is whole: 56 % of 25 means are 14 of them.
+/// Tolerance for rounding, so that an integer rank stays an integer: 56 % of 25 means are 14 of
+/// them.
 const ROUNDING: f64 = 1e-6;
 
 fn one() -> u32 {
@@ -39,7 +40,8 @@ impl Element<FeedbackKind> for Percentile {
     const NAME: &'static str = "percentile";
     const LABEL: &'static str = "percentile";
     const SUMMARY: &'static str = "Feeds back a percentile of the last means of measurements.";
-    const REFERENCE: &'static str = "after the cautious forecast of Winstein, Sivaraman, Balakrishnan (2013), NSDI, of which it is no reproduction";
+    const REFERENCE: &'static str = "after the cautious forecast of Winstein, Sivaraman, \
+        Balakrishnan (2013), NSDI, of which it is no reproduction";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_number("m", self.m)?;
@@ -62,7 +64,7 @@ impl Factory<FeedbackKind> for Percentile {
 struct Ranked {
     parameters: Percentile,
     mean: SlidingMean,
-    /// The last means as they came, and by size.
+    /// The last means in order of arrival, and sorted.
     means: VecDeque<u64>,
     sorted: Vec<u64>,
 }

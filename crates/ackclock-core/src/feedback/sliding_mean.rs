@@ -3,8 +3,8 @@
 use crate::units::BitRate;
 use std::collections::VecDeque;
 
-/// Takes one addition and one subtraction a measurement; in whole numbers, so that it forgets
-/// without a trace.
+/// Sliding mean with one addition and one subtraction per measurement. Integers avoid residual
+/// rounding errors of discarded measurements.
 #[derive(Debug)]
 pub(super) struct SlidingMean {
     length: usize,
@@ -13,7 +13,7 @@ pub(super) struct SlidingMean {
 }
 
 impl SlidingMean {
-    /// Of the last `length` measurements, of all as long as there are fewer.
+    /// A mean of the last `length` measurements, or of all while there are fewer.
     pub fn new(length: u32) -> Self {
         SlidingMean {
             length: length as usize,
@@ -22,14 +22,14 @@ impl SlidingMean {
         }
     }
 
-    /// The mean with one more, rounded down to the bit per second.
+    /// Adds a measurement, and returns the mean, rounded down to 1 bit/s.
     pub fn push(&mut self, measured: BitRate) -> u64 {
         if self.last.len() == self.length {
             self.sum -= u128::from(self.last.pop_front().unwrap_or(0));
         }
         self.last.push_back(measured.as_bit_per_s());
         self.sum += u128::from(measured.as_bit_per_s());
-        (self.sum / self.last.len() as u128) as u64 // no more than the largest of them
+        (self.sum / self.last.len() as u128) as u64 // at most the largest of them
     }
 
     pub fn clear(&mut self) {

@@ -1,4 +1,4 @@
-//! What must hold of every feedback algorithm, and of EFFCAP for all M, N and sequences.
+//! Properties of every feedback algorithm, and of EFFCAP for all M, N and sequences.
 
 use super::*;
 use crate::registry::choose;
@@ -20,7 +20,7 @@ fn feed(mut algorithm: Box<dyn FeedbackAlgorithm>, measured: &[u64]) -> Vec<u64>
         .collect()
 }
 
-/// The last `n` of the means of `m` measurements, at measurement `i`, as the formula has them.
+/// Returns the last `n` means of `m` measurements, at measurement `i`, by the formula.
 fn means(measured: &[u64], (m, n): (usize, usize), i: usize) -> Vec<u64> {
     let mean = |j: usize| {
         let window = &measured[(j + 1).saturating_sub(m)..=j];
@@ -30,7 +30,7 @@ fn means(measured: &[u64], (m, n): (usize, usize), i: usize) -> Vec<u64> {
     ((i + 1).saturating_sub(n)..=i).map(mean).collect()
 }
 
-/// Every sample of every algorithm.
+/// Returns all sample parameters of all algorithms.
 fn every() -> Vec<Value> {
     let samples_of = |entry: &Entry<FeedbackKind>| {
         let mut found = samples(&(entry.schema)());
@@ -60,8 +60,18 @@ proptest! {
     }
 
     #[test]
-    fn a_percentile_is_the_mean_of_that_rank(measured in rates(), m in 1..6_usize, n in 1..30_usize, percent in 0..=100_usize) {
-        let tree = json!({ "kind": "percentile", "percentile": format!("{percent} %"), "m": m, "n": n });
+    fn a_percentile_is_the_mean_of_that_rank(
+        measured in rates(),
+        m in 1..6_usize,
+        n in 1..30_usize,
+        percent in 0..=100_usize,
+    ) {
+        let tree = json!({
+            "kind": "percentile",
+            "percentile": format!("{percent} %"),
+            "m": m,
+            "n": n,
+        });
         for (i, fed) in feed(algorithm(&tree), &measured).into_iter().enumerate() {
             let mut all = means(&measured, (m, n), i);
             all.sort_unstable();
@@ -70,7 +80,11 @@ proptest! {
     }
 
     #[test]
-    fn special_cases_are_those_of_other_names(measured in rates(), m in 1..20_usize, n in 1..60_usize) {
+    fn special_cases_are_those_of_other_names(
+        measured in rates(),
+        m in 1..20_usize,
+        n in 1..60_usize,
+    ) {
         let instcap = feed(algorithm(&json!({ "kind": "instcap" })), &measured);
         prop_assert_eq!(&instcap, &measured);
         prop_assert_eq!(feed(effcap(1, 1), &measured), instcap);
@@ -81,22 +95,35 @@ proptest! {
     }
 
     #[test]
-    fn a_longer_memory_never_feeds_back_more(measured in rates(), m in 1..20_usize, n in 1..60_usize) {
+    fn a_longer_memory_never_feeds_back_more(
+        measured in rates(),
+        m in 1..20_usize,
+        n in 1..60_usize,
+    ) {
         let (short, long) = (feed(effcap(m, n), &measured), feed(effcap(m, n + 1), &measured));
         prop_assert!(short.iter().zip(&long).all(|(short, long)| long <= short));
     }
 
-    /// What is fed back lies between the smallest and the largest measurement, a constant stays as
-    /// it is, nothing depends on more than the memory, and what has been cleared is as new.
+    /// Checks that the rate lies between the smallest and the largest measurement, that a constant
+    /// stays unchanged, that the memory bounds the dependence, and that a cleared algorithm is like
+    /// a new one.
     #[test]
     fn every_algorithm_keeps_the_contract(measured in rates(), constant: u64) {
         for tree in every() {
             let fed = feed(algorithm(&tree), &measured);
             for (i, fed) in fed.iter().enumerate() {
                 let so_far = &measured[..=i];
-                prop_assert!(so_far.iter().min() <= Some(fed) && Some(fed) <= so_far.iter().max(), "{}", tree);
+                prop_assert!(
+                    so_far.iter().min() <= Some(fed) && Some(fed) <= so_far.iter().max(),
+                    "{}",
+                    tree
+                );
             }
-            prop_assert!(feed(algorithm(&tree), &[constant; 40]).iter().all(|&fed| fed == constant), "{}", tree);
+            prop_assert!(
+                feed(algorithm(&tree), &[constant; 40]).iter().all(|&fed| fed == constant),
+                "{}",
+                tree
+            );
             let mut again = algorithm(&tree);
             let memory = usize::try_from(again.memory()).unwrap();
             again.feed_back(BitRate::from_bit_per_s(constant));

@@ -1,28 +1,27 @@
-//! The receiver that reckons nothing: it answers each packet, and says which ones before it have
-//! arrived.
+//! A receiver that measures nothing: it answers each packet and reports the earlier arrivals.
 
 use super::{Arrived, Feedback, RateReceiver, Received};
 use crate::units::{Span, Time};
 
-/// How many packets an answer can speak of.
+/// Most packets that one answer can report.
 pub const MOST: u8 = 64;
 
-/// Answers each packet with its number, its own time of sending, and a vector of bits for it and
-/// those just before it (TFRCP; also enough for a sender that finds loss events itself). Losing as
-/// many answers in a row as the vector has bits less one costs nothing.
+/// Answers each packet with its number, its sending time, and a bit vector of it and the packets
+/// just before it. TFRCP uses it; it also suffices for a sender that detects loss events itself. A
+/// run of lost answers one shorter than the vector loses no information.
 #[derive(Debug)]
 pub struct Acknowledging {
     width: u8,
-    /// The highest number that has arrived; nothing has if `seen` is zero.
+    /// Highest number that has arrived; valid if `seen` is not zero.
     highest: u64,
-    /// Bit i: the packet numbered `highest` − i has arrived.
+    /// Bit i is set if the packet numbered `highest` − i has arrived.
     seen: u64,
     marked: u64,
     due: Option<Feedback>,
 }
 
 impl Acknowledging {
-    /// With vectors of `width` bits, 1 to [`MOST`].
+    /// A receiver with vectors of `width` bits, 1 to [`MOST`].
     pub fn new(width: u8) -> Self {
         Acknowledging {
             width: width.clamp(1, MOST),
@@ -33,8 +32,8 @@ impl Acknowledging {
         }
     }
 
-    /// The bits of the packets up to `sequence`. Of one that comes too late to be remembered only
-    /// its own is known.
+    /// Returns the bits of the packets up to `sequence`. For a packet too late to be remembered,
+    /// only its own bit is known.
     fn up_to(&self, sequence: u64) -> u64 {
         let older = self.highest - sequence;
         let bits = self.seen.checked_shr(older as u32).filter(|_| older < 64);
@@ -109,7 +108,7 @@ mod tests {
         assert_eq!(numbers(answer(&mut receiver, 0)), [0]);
         assert_eq!(numbers(answer(&mut receiver, 1)), [1, 0]);
         assert_eq!(numbers(answer(&mut receiver, 4)), [4, 1, 0]);
-        // Late and reordered: those before it, not those after.
+        // Late and reordered: reports the packets before it, not those after.
         assert_eq!(numbers(answer(&mut receiver, 3)), [3, 1, 0]);
         assert_eq!(numbers(answer(&mut receiver, 8)), [8, 4, 3, 1]);
         assert_eq!(numbers(answer(&mut receiver, 100)), [100]);

@@ -1,4 +1,4 @@
-//! What several controls refuse.
+//! Parameter checks that several controls use.
 
 use super::SHORTEST_RTT;
 use super::acknowledging::MOST;
@@ -7,12 +7,12 @@ use crate::units::Span;
 use serde::Serialize;
 use serde_json::json;
 
-/// `value` cannot stand in `field`.
+/// Returns the error that `value` is invalid for `field`.
 pub(super) fn refuse(field: &str, value: impl Serialize, remedy: &str) -> Result<()> {
     Err(Error::new(field, &json!(value), remedy))
 }
 
-/// A time that is waited or divided by; `example` is one that is usual.
+/// Checks a time used as a wait or a divisor; `example` is a usual value.
 pub(super) fn time(field: &str, time: Span, example: &str) -> Result<()> {
     if time >= SHORTEST_RTT {
         return Ok(());
@@ -24,7 +24,7 @@ pub(super) fn time(field: &str, time: Span, example: &str) -> Result<()> {
     refuse(field, time, &remedy)
 }
 
-/// Bits of the receiver's vector.
+/// Checks the number of bits of the receiver's vector.
 pub(super) fn vector(bits: u8) -> Result<()> {
     if (1..=MOST).contains(&bits) {
         return Ok(());
@@ -36,7 +36,7 @@ pub(super) fn vector(bits: u8) -> Result<()> {
     )
 }
 
-/// Packets behind a missing one that mean a loss: as many as a vector can speak of.
+/// Checks the number of later packets that mean a loss: at most as many as a vector can report.
 pub(super) fn duplicate_threshold(packets: u8) -> Result<()> {
     if (1..MOST).contains(&packets) {
         return Ok(());

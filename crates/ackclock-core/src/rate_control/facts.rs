@@ -1,44 +1,45 @@
-//! What a rate control states about itself.
+//! Facts that a rate control states about itself.
 
 use crate::congestion::facts::{GrowthLaw, KeptShare};
 use crate::scenario::quantity::OptionalWindow;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a rate control states about itself with its parameters. A field that is not known is null.
+/// Facts that a rate control states about itself for its parameters. A field that is not known is
+/// null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct RateControlFacts {
-    /// The law by which the rate grows.
+    /// Law by which the rate grows.
     pub growth: Option<GrowthLaw>,
-    /// By how many packets per round-trip time the rate grows in each round trip, where that is a
+    /// Growth of the rate per round trip, in packets per round-trip time; null if it is not a
     /// constant.
     pub growth_segments_per_rtt: Option<f64>,
-    /// The share of the rate that is kept after a loss.
+    /// Share of the rate that is kept after a loss.
     pub kept_after_loss: Option<KeptShare>,
-    /// The share of the rate that is kept after an ECN mark.
+    /// Share of the rate that is kept after an ECN mark.
     pub kept_after_mark: Option<KeptShare>,
-    /// Whether a loss makes it send less.
+    /// True if a loss makes it send less.
     pub reacts_to_loss: Option<bool>,
-    /// Whether longer round trips make it send less.
+    /// True if longer round trips make it send less.
     pub reacts_to_delay: Option<bool>,
-    /// The throughput equation that it follows; null also if it follows none.
+    /// Throughput equation that it follows; null if it follows none.
     pub equation: Option<EquationFacts>,
 }
 
-/// A throughput equation and what it is given.
+/// A throughput equation with its inputs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct EquationFacts {
-    /// The loss rate that it is given.
+    /// Loss rate in the equation.
     pub loss: EquationLoss,
-    /// b: packets that one acknowledgement of the TCP in the equation answers.
+    /// b: packets that one ACK of the equation's TCP acknowledges.
     pub packets_per_ack: f64,
-    /// The receiver's window of the TCP in the equation.
+    /// Receive window of the equation's TCP.
     pub receive_window: OptionalWindow,
-    /// The retransmission timeout of the TCP in the equation while the round-trip time is steady.
+    /// Retransmission timeout of the equation's TCP while the round-trip time is steady.
     pub timeout: EquationTimeout,
 }
 
-/// The loss rate that an equation is given.
+/// The loss rate in an equation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EquationLoss {
@@ -48,17 +49,17 @@ pub enum EquationLoss {
     LossIntervals,
 }
 
-/// A timeout: the larger of a number of round-trip times and a minimum.
+/// A timeout: the larger of a multiple of the round-trip time and a minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct EquationTimeout {
-    /// Round-trip times.
+    /// Multiple of the round-trip time.
     pub round_trips: f64,
-    /// Seconds.
+    /// Minimum, in seconds.
     pub minimum_s: f64,
 }
 
 impl RateControlFacts {
-    /// A control that sends what an equation gives.
+    /// A control that sends at the rate of an equation.
     pub(super) fn by_equation(equation: EquationFacts) -> Self {
         RateControlFacts {
             growth: Some(GrowthLaw::ByEquation),

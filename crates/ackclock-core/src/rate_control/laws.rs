@@ -1,4 +1,4 @@
-//! What every registered rate control must do on a path.
+//! Requirements on every registered rate control, tested on a path.
 
 use super::RateControlKind;
 use super::testing::{Dialogue, Way};
@@ -22,7 +22,7 @@ fn a_path_that_loses_nothing_is_used_more_and_more() {
         let mut path = dialogue(&tree, |_, _| Way::Arrives);
         path.run_until(1.5);
         let early = path.rate();
-        // No longer than it takes: a rate that doubles in every round trip has no end.
+        // Ends as soon as the rate has grown: a rate that doubles every round trip has no bound.
         while path.rate() <= 1.5 * early && path.now < Time::from_seconds(10.0) {
             path.run_until(path.now.as_seconds() + 0.1);
         }

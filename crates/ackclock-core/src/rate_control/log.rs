@@ -1,65 +1,64 @@
-//! What a sender knows of the packets it has sent.
+//! The sender's record of the packets it has sent.
 
 use crate::units::Time;
 use std::collections::VecDeque;
 
-/// What is known of a packet.
+/// State of a sent packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
-    /// Nothing yet.
+    /// No information yet.
     Unknown,
     /// It has arrived.
     Received,
-    /// It is held lost.
+    /// Deemed lost.
     Lost,
 }
 
-/// What news of an arrival means.
+/// The effect of a reported arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
-    /// It had been unknown.
+    /// The packet was unknown before.
     Received,
-    /// It had been held lost, in error, and still counts as lost.
+    /// The packet was deemed lost, in error; it still counts as lost.
     SpuriousLoss,
-    /// It was known already, or is forgotten, or has never been sent.
+    /// The packet was known to have arrived, was forgotten, or was never sent.
     Nothing,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     status: Status,
-    /// Whether news came that it had arrived after it had been held lost.
+    /// True if it was reported to have arrived after it was deemed lost.
     spurious: bool,
     limit: Time,
 }
 
-/// The packets sent, by number, each with the moment up to which there may be news of it. Those
-/// before the first that is unknown are remembered for a while, so that a loss that was none is
-/// noticed.
+/// The sent packets by number, each with the time by which feedback is expected. Packets before the
+/// first unknown one are kept for a while, so that spurious losses are detected.
 #[derive(Debug, Default)]
 pub(super) struct Log {
     entries: VecDeque<Entry>,
-    /// The number of the first entry.
+    /// Number of the first entry.
     first: u64,
-    /// The smallest number that is unknown; that of the next packet if none is.
+    /// Smallest unknown number; that of the next packet if there is none.
     unknown: u64,
 }
 
-/// How many packets before the first unknown one are remembered: as many as the widest vector
-/// speaks of, and as many again that are late.
+/// Number of packets kept before the first unknown one: as many as the widest vector reports, and
+/// as many again that are late.
 const REMEMBERED: u64 = 128;
 
 impl Log {
-    /// The number that the next packet gets.
+    /// Returns the number of the next packet.
     pub fn next(&self) -> u64 {
         self.first + self.entries.len() as u64
     }
-    /// The smallest number that is unknown; that of the next packet if none is.
+    /// Returns the smallest unknown number; that of the next packet if there is none.
     pub const fn unknown(&self) -> u64 {
         self.unknown
     }
 
-    /// A packet is sent, of which news is expected before `limit`.
+    /// Records a sent packet whose feedback is expected before `limit`.
     pub fn push(&mut self, limit: Time) {
         self.entries.push_back(Entry {
             status: Status::Unknown,
@@ -73,18 +72,18 @@ impl Log {
         self.entries.get_mut(usize::try_from(index).ok()?)
     }
 
-    /// What is known of a packet; nothing of one that has been forgotten or not been sent.
+    /// Returns the state of a packet; `None` if it was forgotten or never sent.
     pub fn status(&self, number: u64) -> Option<Status> {
         let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
         self.entries.get(index).map(|entry| entry.status)
     }
-    /// Up to when there may be news of a packet.
+    /// Returns the time by which feedback on a packet is expected.
     pub fn limit(&self, number: u64) -> Option<Time> {
         let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
         self.entries.get(index).map(|entry| entry.limit)
     }
 
-    /// It has arrived. One that is held lost stays lost: history is not changed.
+    /// Records an arrival. A packet deemed lost stays lost: history does not change.
     pub fn receive(&mut self, number: u64) -> News {
         let news = match self.entry(number) {
             Some(entry) if entry.status == Status::Unknown => {
@@ -101,7 +100,7 @@ impl Log {
         news
     }
 
-    /// It is held lost from now on; whether it had been unknown.
+    /// Deems a packet lost. Returns true if it was unknown.
     pub fn lose(&mut self, number: u64) -> bool {
         match self.entry(number) {
             Some(entry) if entry.status == Status::Unknown => entry.status = Status::Lost,

@@ -1,10 +1,10 @@
 //! Rate controls: one algorithm, one file, one line in the list below.
 //!
-//! Where a [congestion control](crate::congestion) says how much may be in flight, a rate control
-//! says how fast packets leave, and nothing is sent again. It has two halves. The sender's is told
-//! of what leaves and of what comes back; the receiver's is told of what arrives and decides when
-//! to answer. Neither knows a clock or a socket: [`datagram`](crate::datagram) puts packets around
-//! them, the same in the engine, in the emulator's hosts and over real sockets.
+//! A [congestion control](crate::congestion) decides how much may be in flight. A rate control
+//! decides how fast packets leave, and nothing is retransmitted. It has two halves. The sender's
+//! half processes sent packets and feedback; the receiver's half processes arrivals and decides
+//! when to answer. Neither uses a clock or a socket. [`datagram`](crate::datagram) builds the
+//! packets, in the same way for the engine, the emulator's hosts and real sockets.
 
 use self::facts::RateControlFacts;
 use crate::registry::{Entry, Kind, StreamScope};
@@ -24,77 +24,76 @@ mod testing;
 pub mod tfrc;
 pub mod tfrcp;
 
-/// The shortest round-trip time that is reckoned with: controls divide by it, and have timers of
-/// its length, by which time must go on. No clock of a host is finer.
+/// The shortest round-trip time used. Controls divide by it and set timers to it, so it must not be
+/// zero. No host clock is finer.
 pub const SHORTEST_RTT: Span = Span::from_micros(1);
 
-/// The slowest rate, in packets per second: one in 64 s (1/t_mbi in RFC 5348 section 4.3), or
-/// nothing would ever tell that the path is there again.
+/// The slowest rate, in packets per second: one packet in 64 s (1/t_mbi in RFC 5348 section 4.3).
+/// At zero, the sender would never learn that the path works again.
 const SLOWEST: f64 = 1.0 / 64.0;
 
-/// A packet has left.
+/// Event: a packet has been sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramSent {
-    /// Its number: 0, 1, 2, …
+    /// Sequence number: 0, 1, 2, …
     pub sequence: u64,
-    /// Its payload.
+    /// Payload.
     pub length: Bytes,
-    /// Whether the application has nothing more to send now: it limits the rate, not the control.
+    /// True if the application has no more data now: it limits the rate, not the control.
     pub data_limited: bool,
 }
 
-/// A packet has arrived.
+/// Event: a packet has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
-    /// Its number.
+    /// Sequence number.
     pub sequence: u64,
-    /// When it was sent, by the sender's clock: only to be echoed.
+    /// Sending time by the sender's clock, which is only echoed.
     pub sent_at: Time,
-    /// Its payload.
+    /// Payload.
     pub length: Bytes,
-    /// The sender's estimate of the round-trip time, once it has one.
+    /// The sender's estimate of the round-trip time; `None` before it has one.
     pub rtt: Option<Span>,
-    /// Whether it carries Congestion Experienced (RFC 3168).
+    /// True if it carries Congestion Experienced (RFC 3168).
     pub marked: bool,
 }
 
-/// What the receiver says.
+/// Feedback from the receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Feedback {
-    /// The packet that is answered.
+    /// Sequence number of the packet that is answered.
     pub sequence: u64,
-    /// When that packet was sent, by the sender's clock.
+    /// Sending time of that packet, by the sender's clock.
     pub echo: Time,
-    /// How long it was held before the answer.
+    /// Time from its arrival to this answer.
     pub held: Span,
-    /// Which packets up to that one have arrived.
+    /// Arrivals among the packets up to that one.
     pub received: Received,
-    /// How many packets have arrived with Congestion Experienced, so far.
+    /// Number of packets that have arrived with Congestion Experienced so far.
     pub marked: u64,
-    /// What the receiver has reckoned, if it is the receiver who does.
+    /// The receiver's measurements, if the receiver measures.
     pub report: Option<Report>,
 }
 
 impl Feedback {
-    /// The round-trip time that it measures, at least [`SHORTEST_RTT`].
+    /// Returns the round-trip time measured with this feedback, at least [`SHORTEST_RTT`].
     pub fn rtt(&self, now: Time) -> Span {
         now.since(self.echo + self.held).max(SHORTEST_RTT)
     }
 }
 
-/// Which packets have arrived: bit i stands for the packet numbered i less than the one that is
-/// answered.
+/// Bit vector of arrivals: bit i is the packet whose number is i below that of the answered packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// The bits.
     pub bits: u64,
-    /// How many of them say something, at most 64; none where the receiver does the reckoning.
+    /// Number of valid bits, at most 64; zero if the receiver measures.
     pub width: u8,
 }
 
 impl Received {
-    /// The numbers of the packets that it says have arrived, if `last` is the one that is answered;
-    /// the latest first.
+    /// Returns the numbers of the arrived packets, the latest first. `last` is the number of the
+    /// answered packet.
     pub fn numbers(self, last: u64) -> impl Iterator<Item = u64> {
         (0..u64::from(self.width))
             .filter(move |bit| self.bits >> bit & 1 == 1)
@@ -102,108 +101,111 @@ impl Received {
     }
 }
 
-/// What a receiver that measures loss itself reports (RFC 5348 section 3.2.2).
+/// Measurements of a receiver that measures loss itself (RFC 5348 section 3.2.2).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Report {
-    /// X_recv: payload received per second since the last report, in bytes per second.
+    /// X_recv: payload received since the last report over the time since then, in bytes per
+    /// second.
     pub receive_rate: f64,
     /// p: the loss event rate, from 0 to 1.
     pub loss_event_rate: f64,
 }
 
-/// When packets may leave: at `origin`, and then `packets_per_s` of them in a second. A control
-/// that moves `origin` starts the clock anew; one that only changes the rate stretches or shortens
-/// the gap that began with the last packet. Times are reckoned, not slept, so that nothing drifts.
+/// Sending times of packets: the first at `origin`, then at `packets_per_s`. A new `origin`
+/// restarts the clock. A new rate alone stretches or shortens the gap that began with the last
+/// packet. Sending times are computed, not slept for, so that they do not drift.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clocking {
-    /// The first packet's moment; [`Time::NEVER`] before the start.
+    /// Sending time of the first packet; [`Time::NEVER`] before the start.
     pub origin: Time,
-    /// Zero for none.
+    /// Rate; zero stops the clock.
     pub packets_per_s: f64,
 }
 
-/// What a control shows of itself, for tables.
+/// The visible state of a control, for tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RateState {
-    /// Payload per second that it allows, in bytes per second.
+    /// Allowed rate of payload, in bytes per second.
     pub rate: f64,
-    /// What it takes for the loss rate: by its own definition (packets lost, or loss events); not a
-    /// number before it knows.
+    /// Loss rate by the control's own definition (packets lost, or loss events); NaN before it is
+    /// known.
     pub loss_event_rate: f64,
-    /// What it thinks it is doing.
+    /// Name of the control's phase.
     pub mode: &'static str,
-    /// Packets it holds lost; nothing if it is the receiver who keeps count.
+    /// Packets deemed lost; `None` if the receiver counts them.
     pub lost: Option<u64>,
-    /// Packets that it had held lost when news came that they had arrived; likewise.
+    /// Packets deemed lost that were later reported to have arrived; `None` if the receiver counts
+    /// them.
     pub spurious_losses: Option<u64>,
-    /// Expirations of the timer for want of feedback.
+    /// Expirations of the timer that waits for feedback.
     pub timeouts: u64,
-    /// The last round-trip time measured.
+    /// Last measured round-trip time.
     pub rtt: Option<Span>,
-    /// The smoothed one.
+    /// Smoothed round-trip time.
     pub smoothed_rtt: Option<Span>,
-    /// The timeout that it reckons with.
+    /// Present timeout.
     pub timeout: Option<Span>,
 }
 
-/// The sender's half. `now` never runs backwards.
+/// The sender's half of a rate control. `now` never decreases.
 pub trait RateControl: Debug + Send {
-    /// The flow starts. Called once, before anything else.
+    /// Starts the flow. Called once, before any other method.
     fn start(&mut self, now: Time);
-    /// A packet has left.
+    /// Reports a sent packet.
     fn on_sent(&mut self, now: Time, sent: &DatagramSent);
-    /// The receiver has answered.
+    /// Reports feedback from the receiver.
     fn on_feedback(&mut self, now: Time, feedback: &Feedback);
-    /// When it wants to be called: the end of a round, the timer for want of feedback.
+    /// Returns when to call [`RateControl::handle_timeout`]: the end of a round, or the timer that
+    /// waits for feedback.
     fn poll_timeout(&self) -> Time;
-    /// Does what is due by `now`.
+    /// Handles all timeouts due by `now`.
     fn handle_timeout(&mut self, now: Time);
-    /// When packets may leave. It changes only in the calls that take `&mut self`.
+    /// Returns the sending times of packets. They change only in calls that take `&mut self`.
     fn clocking(&self) -> Clocking;
-    /// The estimate of the round-trip time that packets carry to the receiver, if it needs one; no
-    /// more than a round trip's worth of packets leaves together then.
+    /// Returns the round-trip time that packets carry to the receiver, if the control needs that.
+    /// At most one round trip's worth of packets then leaves together.
     fn carried_rtt(&self) -> Option<Span> {
         None
     }
-    /// How long it takes to notice that something has changed and to react: its round where it has
-    /// one, else a round-trip time; zero before it knows. Who must decide that the other side is
-    /// gone waits for several.
+    /// Returns the reaction time of the control: the length of its round, or a round-trip time if
+    /// it has no rounds; zero before it is known. A caller should wait for several before it
+    /// decides that the other side is gone.
     fn round(&self) -> Span {
         self.state().smoothed_rtt.unwrap_or(Span::ZERO)
     }
-    /// For tables.
+    /// Returns the state for tables.
     fn state(&self) -> RateState;
 }
 
-/// The receiver's half. `now` never runs backwards.
+/// The receiver's half of a rate control. `now` never decreases.
 pub trait RateReceiver: Debug + Send {
-    /// A packet has arrived for the first time.
+    /// Reports the first arrival of a packet.
     fn on_data(&mut self, now: Time, data: &Arrived);
-    /// When it wants to be called.
+    /// Returns when to call [`RateReceiver::handle_timeout`].
     fn poll_timeout(&self) -> Time {
         Time::NEVER
     }
-    /// Does what is due by `now`.
+    /// Handles all timeouts due by `now`.
     fn handle_timeout(&mut self, now: Time) {
         let _ = now;
     }
-    /// The next answer, if there is one to be sent.
+    /// Returns the next feedback, if one is to be sent.
     fn poll_feedback(&mut self, now: Time) -> Option<Feedback>;
 }
 
-/// Both halves of one flow.
+/// Both halves of the rate control of one flow.
 #[derive(Debug)]
 pub struct Halves {
-    /// The sender's.
+    /// The sender's half.
     pub sender: Box<dyn RateControl>,
-    /// The receiver's.
+    /// The receiver's half.
     pub receiver: Box<dyn RateReceiver>,
 }
 
-/// What a control is built with.
+/// The context in which a control is built.
 #[derive(Clone, Copy, Debug)]
 pub struct RateContext<'a> {
-    /// Where it stands (`flow/3/control`).
+    /// Location in the scenario, for random streams (`flow/3/control`).
     pub place: StreamScope<'a>,
     /// Payload of a full packet.
     pub mss: Bytes,

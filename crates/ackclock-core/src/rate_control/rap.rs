@@ -1,5 +1,5 @@
-//! General AIMD on a rate: TCP's additive increase and multiplicative decrease without its window,
-//! after the Rate Adaptation Protocol.
+//! General AIMD of a rate: TCP's additive increase and multiplicative decrease without its window,
+//! after the Rate Adaptation Protocol (RAP).
 
 use super::acknowledging::Acknowledging;
 use super::facts::RateControlFacts;
@@ -21,20 +21,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Rap {
-    /// Additive increase: packets per round-trip time that the rate grows by in each round-trip
-    /// time; 1 in TCP and RAP.
+    /// Additive increase: growth of the rate per round-trip time, in packets per round-trip time; 1
+    /// in TCP and RAP.
     pub increase: f64,
-    /// Multiplicative decrease: what a loss leaves of the rate; 1/2 in TCP and RAP.
+    /// Multiplicative decrease: share of the rate that is kept after a loss; 1/2 in TCP and RAP.
     pub decrease: f64,
-    /// Packets behind a missing one that mean a loss.
+    /// Number of later packets that must arrive before a missing one is deemed lost.
     #[schemars(range(min = 1, max = 63))]
     pub duplicate_threshold: u8,
-    /// The round-trip time that is assumed before the first sample: the first rate is one packet in
-    /// it. Our choice.
+    /// Round-trip time assumed before the first sample: the first rate is one packet in this time.
+    /// The default is our choice.
     pub initial_rtt: Span,
-    /// Smallest timeout of a packet that is not acknowledged.
+    /// Minimum timeout of an unacknowledged packet.
     pub rto_minimum: Span,
-    /// Bits of the receiver's vector.
+    /// Number of bits of the receiver's vector.
     #[schemars(range(min = 1, max = 64))]
     pub vector: u8,
 }
@@ -55,7 +55,8 @@ impl Default for Rap {
 impl Element<RateControlKind> for Rap {
     const NAME: &'static str = "rap";
     const LABEL: &'static str = "AIMD rate";
-    const SUMMARY: &'static str = "Additive increase and multiplicative decrease of the rate, once per round-trip time (RAP without its fine-grain adaptation).";
+    const SUMMARY: &'static str = "Additive increase and multiplicative decrease of the rate, once \
+        per round-trip time (RAP without its fine-grain adaptation).";
     const REFERENCE: &'static str = "Rejaie, Handley, Estrin 1999, INFOCOM; Yang, Lam 2000, ICNP";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
@@ -109,17 +110,17 @@ struct GaimdSender {
     parameters: Rap,
     mss: Bytes,
     rtt: RttEstimator,
-    /// In packets per second.
+    /// Rate, in packets per second.
     rate: f64,
     origin: Time,
-    /// When the rate grows next.
+    /// Time of the next growth step.
     step_end: Time,
     log: Log,
-    /// One more than the highest number that is known to have arrived.
+    /// One more than the highest number known to have arrived.
     arrived: u64,
-    /// Losses of packets before this number have been reacted to.
+    /// Losses before this number have already reduced the rate.
     reacted_before: u64,
-    /// Whether the application, and not the rate, has limited what was sent last.
+    /// True if the application, not the rate, limited the last packet.
     data_limited: bool,
     marked: u64,
     lost: u64,
@@ -156,8 +157,8 @@ impl GaimdSender {
         self.rtt.smoothed().unwrap_or(self.parameters.initial_rtt)
     }
 
-    /// Less, unless that has been done since the packet was sent. The next step of growth is a
-    /// round trip away.
+    /// Reduces the rate, unless that happened after the packet was sent. The next growth step is
+    /// one round trip later.
     fn react(&mut self, now: Time, sequence: u64) {
         if sequence < self.reacted_before {
             return;
@@ -167,7 +168,7 @@ impl GaimdSender {
         self.step_end = now + self.round_trip();
     }
 
-    /// Everything up to `sequence` of which there is no news is lost.
+    /// Deems all unknown packets up to `sequence` lost.
     fn lose_up_to(&mut self, now: Time, sequence: u64) {
         for number in self.log.unknown()..=sequence {
             if self.log.lose(number) {
@@ -191,7 +192,7 @@ impl RateControl for GaimdSender {
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
         if feedback.sequence >= self.log.next() {
-            return; // of a packet that has never been sent
+            return; // feedback on a packet that was never sent
         }
         self.rtt.sample(feedback.rtt(now));
         for number in feedback.received.numbers(feedback.sequence) {
@@ -202,8 +203,8 @@ impl RateControl for GaimdSender {
             self.marked = feedback.marked;
             self.react(now, feedback.sequence);
         }
-        // As many later packets have arrived as the threshold says: with reordering fewer may have,
-        // which is RAP's own approximation.
+        // A packet is lost once a number higher by the threshold has arrived. With reordering,
+        // fewer later packets than that may have arrived: RAP's own approximation.
         if let Some(before) = self
             .arrived
             .checked_sub(u64::from(self.parameters.duplicate_threshold) + 1)
@@ -229,7 +230,7 @@ impl RateControl for GaimdSender {
         }
         if self.step_end <= now {
             let rtt = self.round_trip();
-            // A rate grows where there is news that packets arrive, and where it is made use of.
+            // The rate grows only if new packets arrive and the application uses the rate.
             if self.arrived > self.reacted_before && !self.data_limited {
                 self.rate += self.parameters.increase / rtt.as_seconds();
             }
@@ -308,8 +309,8 @@ mod tests {
         }
     }
 
-    /// Four packets in a row, and one a little later: sent within a round-trip time, they are one
-    /// reason.
+    /// Four packets in a row, and one slightly later: sent within a round-trip time, they cause one
+    /// decrease.
     #[test]
     fn it_decreases_once_in_a_round_trip_whatever_is_lost_in_it() {
         fn fate(at: Time, _: u64) -> Way {
@@ -330,8 +331,8 @@ mod tests {
         }
     }
 
-    /// RAP has always data. A rate that nobody makes use of says nothing about the path, and would
-    /// take long to come down from.
+    /// RAP always has data. A rate that is not used reveals nothing about the path, and would take
+    /// long to decrease.
     #[test]
     fn it_does_not_grow_while_the_application_limits_it() {
         let mut sender = GaimdSender::new(Rap::default(), Bytes(1000));
@@ -363,7 +364,8 @@ mod tests {
         assert_eq!(rates[99], rates[50], "{rates:?}");
     }
 
-    /// A saw-tooth between w and w/2 packets in a round trip loses one of 3/8 w² (Mathis 1997).
+    /// A sawtooth between w and w/2 packets per round trip loses one packet in 3/8 w² (Mathis
+    /// 1997).
     #[test]
     fn its_saw_tooth_is_that_of_the_square_root_law() {
         fn fate(_: Time, sequence: u64) -> Way {

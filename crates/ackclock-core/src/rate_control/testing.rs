@@ -1,4 +1,4 @@
-//! A sender and a receiver under a rate control, and a path between them, driven by a told clock.
+//! A sender and a receiver under a rate control, and a path between them, in simulated time.
 
 use super::{Feedback, Halves, RateContext, RateControlKind, RateState};
 use crate::datagram::{Datagram, DatagramParameters, DatagramReceiver, DatagramSender};
@@ -10,7 +10,7 @@ use crate::units::{Bytes, Span, Time};
 use serde_json::Value;
 use std::collections::VecDeque;
 
-/// Both halves of the control that `tree` describes, with packets of 1000 bytes.
+/// Builds both halves of the control `tree`, with packets of 1000 bytes.
 pub(super) fn halves(tree: &Value) -> Halves {
     let context = RateContext {
         place: StreamScope {
@@ -24,7 +24,7 @@ pub(super) fn halves(tree: &Value) -> Halves {
         .build(context)
 }
 
-/// What may become of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     Arrives,
@@ -32,22 +32,21 @@ pub(super) enum Way {
     Lost,
 }
 
-/// An endless transfer over a path whose delay never changes, and which loses and marks what it is
-/// told to.
+/// An endless transfer over a path with a constant delay and scripted losses and marks.
 pub(super) struct Dialogue {
     pub sender: DatagramSender,
     pub receiver: DatagramReceiver,
     pub now: Time,
     one_way: Span,
-    /// What becomes of a packet on its way, by the moment at which it is sent and its number.
+    /// Returns the fate of a packet, by its sending time and number.
     fate: Box<dyn FnMut(Time, u64) -> Way>,
-    /// Whether an answer is lost, by the moment at which it is sent.
+    /// Returns true if an answer is lost, by its sending time.
     pub loses_answer: Box<dyn FnMut(Time) -> bool>,
     data: VecDeque<(Time, Datagram, Way)>,
     answers: VecDeque<(Time, Feedback)>,
-    /// Every moment at which the allowed rate changed, and what the control showed from then on.
+    /// Times at which the allowed rate changed, with the state of the control from then on.
     pub states: Vec<(Time, RateState)>,
-    /// When packets left.
+    /// Sending times of the packets.
     pub left: Vec<Time>,
 }
 
@@ -82,7 +81,7 @@ impl Dialogue {
         dialogue
     }
 
-    /// Does what is due now.
+    /// Handles everything due now.
     fn settle(&mut self) {
         let now = self.now;
         while self.data.front().is_some_and(|packet| packet.0 <= now) {
@@ -123,7 +122,7 @@ impl Dialogue {
         }
     }
 
-    /// Until that moment, and what is due at it.
+    /// Runs until that moment, and handles everything due at it.
     pub fn run_until(&mut self, until: f64) {
         let until = Time::from_seconds(until);
         loop {
@@ -140,11 +139,11 @@ impl Dialogue {
         }
     }
 
-    /// The allowed rate now, in packets per second.
+    /// Returns the allowed rate now, in packets per second.
     pub fn rate(&self) -> f64 {
         self.sender.state().rate / 1000.0
     }
-    /// The largest rate that was allowed at some moment from then to then, in packets per second.
+    /// Returns the largest allowed rate in the interval, in packets per second.
     pub fn largest_rate(&self, from: f64, to: f64) -> f64 {
         let (from, to) = (Time::from_seconds(from), Time::from_seconds(to));
         let before = self.states.iter().rev().find(|(at, _)| *at <= from);
@@ -158,7 +157,7 @@ impl Dialogue {
             .map(|(_, state)| state.rate / 1000.0)
             .fold(0.0, f64::max)
     }
-    /// How many packets left from then on, until then.
+    /// Returns the number of packets sent in `from`..`to`.
     pub fn count(&self, from: f64, to: f64) -> usize {
         let (from, to) = (Time::from_seconds(from), Time::from_seconds(to));
         self.left

@@ -1,9 +1,9 @@
 //! TCP Friendly Rate Control (RFC 5348).
 //!
-//! The files follow its sections: the sender is section 4, the loss history 5.1 and 5.2, loss
-//! intervals 5.3 to 5.5, the receiver section 6, the sender-based variant section 7.
-//! `docs/notes/tfrc-rfc5348.md` goes through what it demands. Its small-packet variant (RFC 4828)
-//! is not here.
+//! The files follow the sections of the RFC. The sender is section 4, the loss history 5.1 and 5.2.
+//! Loss intervals are 5.3 to 5.5, the receiver section 6, and the sender-based variant section 7.
+//! `docs/notes/tfrc-rfc5348.md` reviews its requirements. The small-packet variant (RFC 4828) is
+//! not implemented.
 
 use super::acknowledging::{Acknowledging, MOST};
 use super::equation::tfrc::{Equation, TimeoutRule};
@@ -32,46 +32,47 @@ mod tests;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tfrc {
-    /// Who keeps the history of losses.
+    /// Side that keeps the loss history.
     pub loss_measured_by: LossMeasured,
-    /// Packets that one acknowledgement of the TCP in the equation answers: b.
+    /// b of the equation: packets that one ACK of the equation's TCP acknowledges.
     pub b: f64,
-    /// The retransmission timeout of that TCP: t_RTO.
+    /// t_RTO of the equation: retransmission timeout of the equation's TCP.
     pub t_rto: TimeoutRule,
-    /// Packets behind a missing one that mean a loss: NDUPACK.
+    /// NDUPACK: number of later packets that must arrive before a missing one is deemed lost.
     #[schemars(range(min = 1, max = 63))]
     pub duplicate_threshold: u8,
-    /// Loss intervals that count in the mean: n. The RFC warns of more than 8 among TCPs.
+    /// n: number of loss intervals in the mean. The RFC warns against more than 8 in competition
+    /// with TCP.
     #[schemars(range(min = 1, max = 64))]
     pub intervals: u8,
-    /// Whether older intervals count less once the current one is more than twice as long as their
+    /// True if older intervals weigh less once the current one is more than twice as long as their
     /// mean (section 5.5).
     pub discounting: bool,
-    /// The least that discounting leaves of their weight: THRESHOLD.
+    /// THRESHOLD: smallest share of their weight that discounting leaves older intervals.
     pub discount_floor: f64,
-    /// Whether the rate falls as the round-trip time rises above its mean (section 4.5).
+    /// True if the rate falls as the round-trip time rises above its mean (section 4.5).
     pub damping: bool,
-    /// What one sample leaves of the mean round-trip time, and of the mean of its square root: q
-    /// and q2.
+    /// q and q2: share of the mean round-trip time, and of the mean of its square root, that
+    /// remains after a sample.
     pub rtt_filter: f64,
-    /// What may be sent in the first round trip that is known: W_init. Nothing is RFC 3390's: two
-    /// to four segments.
+    /// W_init: data that may be sent in the first measured round trip. By default that of RFC 3390,
+    /// two to four segments.
     pub initial_window: Option<Bytes>,
-    /// What is taken for the segment size: s.
+    /// s: source of the segment size.
     pub segment_size: SegmentSize,
 }
 
-/// Who keeps the history of losses.
+/// The side that keeps the loss history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LossMeasured {
     /// The receiver, which reports about once per round-trip time (RFC 5348 section 6).
     Receiver,
-    /// The sender, from acknowledgements of each packet with vectors of 64 bits (section 7).
+    /// The sender, from acknowledgements of each packet with 64-bit vectors (section 7).
     Sender,
 }
 
-/// What is taken for the segment size (RFC 5348 section 4.1).
+/// Source of the segment size (RFC 5348 section 4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SegmentSize {
@@ -122,7 +123,9 @@ impl Tfrc {
 impl Element<RateControlKind> for Tfrc {
     const NAME: &'static str = "tfrc";
     const LABEL: &'static str = "TFRC";
-    const SUMMARY: &'static str = "Follows TCP's throughput equation with the round-trip time and the loss event rate, which is the mean of the last loss intervals: smoother than TCP, and slower.";
+    const SUMMARY: &'static str = "Follows TCP's throughput equation with the round-trip time and \
+        the loss event rate, which is the mean of the last loss intervals: smoother than TCP, and \
+        slower.";
     const REFERENCE: &'static str = "RFC 5348";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

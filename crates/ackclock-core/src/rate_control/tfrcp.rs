@@ -1,9 +1,9 @@
-//! TFRCP: the rate of a round is what PFTK says a TCP would send at the share of packets lost in
-//! the round before, or twice as much if none was.
+//! TFRCP: PFTK sets the rate of a round from the share of packets lost in the previous round. The
+//! rate doubles if none was lost.
 //!
 //! Padhye, Kurose, Towsley and Koodli, "A Model Based TCP-Friendly Rate Control Protocol", NOSSDAV
-//! 1999. What its text leaves open is decided where it is done: the sender (`tfrcp/sender.rs`) and
-//! the choice of rounds (`tfrcp/rounds.rs`).
+//! 1999. The text leaves some choices open. They are explained in the code of the sender
+//! (`tfrcp/sender.rs`) and of the rounds (`tfrcp/rounds.rs`).
 
 use super::acknowledging::Acknowledging;
 use super::facts::{EquationFacts, EquationLoss, EquationTimeout, RateControlFacts};
@@ -27,78 +27,79 @@ use sender::TfrcpSender;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tfrcp {
-    /// How long rounds are.
+    /// Rule for the length of a round.
     pub strategy: Strategy,
-    /// M: the length of each round, for `constant`; 2 s if not given, the shortest of the paper's:
-    /// the longer, the later it follows what competes with it.
+    /// M: length of each round, for `constant`. By default 2 s, the shortest in the paper: longer
+    /// rounds follow competing traffic later.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<Span>,
-    /// K: the length of a round in round-trip times, as smoothed when it begins, for `round_trips`;
-    /// 10 if not given. The first round is measured by the first sample.
+    /// K: length of a round in smoothed round-trip times at its start, for `round_trips`; 10 by
+    /// default. The first round waits for the first sample.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_trips: Option<f64>,
-    /// c: the length of the shortest round, for `random`; 1.5 s if not given, as in the paper.
+    /// c: length of the shortest round, for `random`; 1.5 s by default, as in the paper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_minimum: Option<Span>,
-    /// d: how much longer rounds may be, uniformly from zero on, for `random`; 3 s if not given, as
-    /// in the paper.
+    /// d: largest random addition to the length of a round (uniform from zero), for `random`; 3 s
+    /// by default, as in the paper.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round_spread: Option<Span>,
-    /// r0: the rate of the first round. A guess: the paper's number is lost, and it says that long
-    /// flows do not care.
+    /// r0: rate of the first round. The default is a guess: the paper's value is lost, and it says
+    /// that long flows are insensitive to it.
     pub initial_rate: PacketRate,
-    /// b of the equation: packets that one ACK of the competing TCP acknowledges; 2 where it delays
+    /// b of the equation: packets that one ACK of the competing TCP acknowledges; 2 if it delays
     /// ACKs.
     pub packets_per_ack: f64,
-    /// Wmax of the equation: the receiver's window.
+    /// Wmax of the equation: receive window of the competing TCP.
     pub receive_window: OptionalWindow,
-    /// What bounds the growth from round to round, whether for want of losses or by the equation.
+    /// Limit on the growth from round to round, after a round without loss and by the equation.
     pub growth_limit: GrowthLimit,
-    /// Which round-trip times enter the estimate.
+    /// Round-trip times used for the estimate.
     pub rtt_samples: RttSamples,
-    /// The timeout before the first sample: that of TCP when the paper was written (RFC 1122).
+    /// Timeout before the first sample; by default that of TCP when the paper was written (RFC
+    /// 1122).
     pub rto_initial: Span,
-    /// The smallest timeout: that of the competing TCP, 200 ms where it is Linux.
+    /// Minimum timeout: that of the competing TCP, 200 ms for Linux.
     pub rto_minimum: Span,
-    /// Bits of the receiver's vector.
+    /// Number of bits of the receiver's vector.
     #[schemars(range(min = 1, max = 64))]
     pub vector: u8,
 }
 
-/// How the length of a round is chosen.
+/// Rule for the length of a round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// All rounds are equally long (S1).
+    /// All rounds have the same length (S1).
     #[default]
     Constant,
-    /// A number of round-trip times (S2).
+    /// A multiple of the round-trip time (S2).
     RoundTrips,
-    /// Drawn anew for each round (S3).
+    /// Random for each round (S3).
     Random,
 }
 
-/// What bounds the growth of the rate.
+/// Limit on the growth of the rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GrowthLimit {
-    /// Twice the rate at which packets were acknowledged in the last round. Not in the paper, but
-    /// in TFRC: what has not been seen to arrive is no ground for more.
+    /// Twice the acknowledged rate of the last round. This is from TFRC, not from the paper: only
+    /// arrivals justify a higher rate.
     #[default]
     Acknowledged,
-    /// Nothing but the window and the application, as published.
+    /// Only the window and the application, as published.
     None,
 }
 
-/// Which round-trip times enter the estimate.
+/// Round-trip times used for the estimate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RttSamples {
-    /// That of every packet acknowledged: TCP with timestamps. The more packets, the sooner the
-    /// variance forgets.
+    /// One per acknowledged packet, as TCP with timestamps. With more packets, the variance decays
+    /// sooner.
     #[default]
     EveryAck,
-    /// One in each round-trip time: TCP without timestamps.
+    /// One per round-trip time, as TCP without timestamps.
     OncePerRtt,
 }
 
@@ -125,7 +126,8 @@ impl Default for Tfrcp {
 impl Element<RateControlKind> for Tfrcp {
     const NAME: &'static str = "tfrcp";
     const LABEL: &'static str = "TFRCP";
-    const SUMMARY: &'static str = "Rounds of a few seconds, each at the rate that PFTK gives for the share of packets lost in the one before, or at twice its rate if none was.";
+    const SUMMARY: &'static str = "Rounds of a few seconds, each at the rate that PFTK gives for \
+        the share of packets lost in the one before, or at twice its rate if none was.";
     const REFERENCE: &'static str = "Padhye, Kurose, Towsley, Koodli 1999, NOSSDAV";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
@@ -161,7 +163,7 @@ impl Element<RateControlKind> for Tfrcp {
 }
 
 impl Tfrcp {
-    /// Refuses what belongs to another strategy, and fills in the strategy's own defaults.
+    /// Rejects fields of another strategy, and fills in the defaults of this one.
     fn check_rounds(&mut self) -> Result<()> {
         let given = [
             ("round", Strategy::Constant, json!(self.round)),

@@ -23,11 +23,15 @@ fn clock(tree: &Value, window: u64, ssthresh: Option<u64>) -> AckClock {
 }
 
 fn linux() -> Value {
-    json!({ "kind": "westwood_plus", "estimator": { "kind": "westwood_linux" }, "cut": "at_recovery_end" })
+    json!({
+        "kind": "westwood_plus",
+        "estimator": { "kind": "westwood_linux" },
+        "cut": "at_recovery_end",
+    })
 }
 
-/// Where a loss should leave the window: what the estimate says the path holds, in segments. The
-/// clock's path has no queue.
+/// Returns the window that a loss should leave, in segments: the estimated amount that the path
+/// holds. The clock's path has no queue.
 fn held(clock: &AckClock) -> f64 {
     clock.control.state().rate_estimate.unwrap().as_byte_per_s() * RTT.as_seconds() / MSS as f64
 }
@@ -49,8 +53,8 @@ fn a_loss_without_a_queue_costs_nothing_but_what_the_estimate_lags() {
         let (before, held) = (clock.cwnd(), held(&clock));
         clock.congestion(CongestionKind::Loss);
         assert!((clock.cwnd() - held.min(before)).abs() < 0.01, "{kind}");
-        // The window grows by a segment a round; the slowest filter has a time constant of eleven
-        // rounds.
+        // The window grows by a segment per round trip; the slowest filter has a time constant of
+        // eleven rounds.
         assert!(
             clock.cwnd() > before - 12.0,
             "{kind}: {} of {before}",
@@ -64,7 +68,7 @@ fn a_loss_without_a_queue_costs_nothing_but_what_the_estimate_lags() {
     }
 }
 
-/// The window is larger than what the path holds: the round trip grows by a queue of that much.
+/// The window exceeds the capacity of the path: the excess queues and lengthens the round trip.
 #[test]
 fn with_a_queue_a_loss_leaves_what_the_path_holds() {
     for kind in FAMILY {
@@ -77,7 +81,7 @@ fn with_a_queue_a_loss_leaves_what_the_path_holds() {
         }
         assert!(clock.cwnd() > 1.7 * pipe);
         clock.congestion(CongestionKind::Loss);
-        // The clock keeps its rate to a segment per window, an estimate counts to an ACK per round
+        // The clock's rate is exact to a segment per window, and the estimate to an ACK per round
         // trip.
         assert!(
             (clock.cwnd() / pipe - 1.0).abs() < 2.0 / pipe,
@@ -92,7 +96,7 @@ fn a_loss_never_raises_the_window_and_in_slow_start_moves_the_threshold_alone() 
     for kind in FAMILY {
         let mut clock = clock(&json!({ "kind": kind }), 20, Some(20));
         (0..60).for_each(|_| clock.round());
-        // After a timeout the window is small and the path as wide as before.
+        // After a timeout the window is small, but the path holds as much as before.
         clock.congestion(CongestionKind::Timeout);
         let threshold = clock.ssthresh().unwrap();
         assert!(clock.cwnd() == 1.0 && threshold > 50.0, "{kind}");
@@ -173,15 +177,15 @@ fn linux_halves_at_the_loss_and_may_raise_at_the_end_of_recovery() {
     let after = clock.cwnd();
     clock.control.on_recovery_end(clock.now);
     assert_eq!(clock.cwnd(), after, "once");
-    // A timeout is answered at once, and nothing is left for the end of recovery.
+    // A timeout takes effect at once and cancels the change at the end of recovery.
     clock.congestion(CongestionKind::Loss);
     clock.congestion(CongestionKind::Timeout);
     clock.control.on_recovery_end(clock.now);
     assert_eq!(clock.cwnd(), 1.0);
 }
 
-/// What a sender tells a control, the estimator alone would have said of the trace, to the bit; the
-/// third duplicate ACK included.
+/// Checks, to the bit, that the control has the same estimate as the estimator alone on the same
+/// trace, including the third duplicate ACK.
 #[test]
 fn the_estimate_of_a_control_is_that_of_the_trace() {
     for (control, estimator) in [

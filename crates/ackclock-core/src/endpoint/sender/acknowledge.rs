@@ -1,4 +1,4 @@
-//! What an ACK and the retransmission timer do to the sender.
+//! The sender's processing of ACKs and of the retransmission timer.
 
 use super::super::loss_recovery::AckEffect;
 use super::super::parameters::{
@@ -11,8 +11,8 @@ use crate::congestion::{Ack, AckKind, Congestion, CongestionKind, RecoveryPhase,
 use crate::units::{Bytes, Span, Time};
 
 impl Sender {
-    /// An ACK has arrived. What acknowledges data never sent, or less than was acknowledged before,
-    /// is ignored (RFC 9293 section 3.10.7.4).
+    /// Processes an ACK. Ignores an ACK of data never sent, and one that acknowledges less than
+    /// before (RFC 9293 section 3.10.7.4).
     pub fn handle_acknowledgement(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         if ack.kind == AcknowledgementKind::SynAck {
             return self.establish(now, ack);
@@ -32,16 +32,16 @@ impl Sender {
         }
     }
 
-    /// The copy for all that is not plain.
+    /// The copy of the code for all ACKs that are not plain.
     #[inline(never)]
     fn take_any(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         self.take::<false>(now, ack);
     }
 
-    /// What to do at an ACK. A `PLAIN` one acknowledges new data, carries neither SACK blocks nor
-    /// an ECN echo, and nobody asks for the delivery rate: nearly all are, and what they have no
-    /// need of the compiler leaves out of a copy of their own.
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    /// Processes an ACK. A `PLAIN` one acknowledges new data, carries neither SACK blocks nor an
+    /// ECN echo, and gives no delivery-rate sample. Nearly all ACKs are plain, so the compiler
+    /// makes a separate copy for them without the other code.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     fn take<const PLAIN: bool>(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         let new = PLAIN || ack.cumulative > self.scoreboard.first();
         let (advance, sacked) = if PLAIN {
@@ -68,10 +68,10 @@ impl Sender {
         }
     }
 
-    /// The SYN is answered (RFC 9293 section 3.10.7.3). Its round trip is the first sample, unless
-    /// it was sent more than once without timestamps (Karn); and if it was, the window starts at
-    /// one segment (RFC 5681 section 3.1) and a timeout without sample is three seconds (RFC 6298
-    /// (5.7)).
+    /// Handles the answer to the SYN (RFC 9293 section 3.10.7.3). Its round trip is the first
+    /// sample, unless the SYN was retransmitted without timestamps (Karn). After a retransmitted
+    /// SYN, cwnd is one segment (RFC 5681 section 3.1). The timeout without a sample is then three
+    /// seconds (RFC 6298 (5.7)).
     fn establish(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         let State::Opening { tries, sent_at, .. } = self.state else {
             return;
@@ -93,8 +93,8 @@ impl Sender {
         }
     }
 
-    /// Brings the scoreboard up to date. Returns what the cumulative acknowledgement covered, and
-    /// how many bytes SACK blocks added.
+    /// Updates the scoreboard. Returns the data newly covered by the cumulative acknowledgement,
+    /// and the number of newly SACKed bytes.
     fn learn(&mut self, ack: &Acknowledgement<'_>) -> (Advance, u64) {
         let first = self.scoreboard.first();
         let rate = &mut self.rate;
@@ -124,8 +124,8 @@ impl Sender {
         (advance, sacked)
     }
 
-    /// How much this ACK says to have been delivered, each byte once. Without SACK a duplicate ACK
-    /// stands for one segment, taken off again from the cumulative ACK that follows.
+    /// Returns the bytes that this ACK shows to be delivered, each byte once. Without SACK, a
+    /// duplicate ACK counts as one segment, which is deducted from the next cumulative ACK.
     fn count_delivered(&mut self, advance: &Advance, sacked: u64, new: bool) -> u64 {
         let mut news = advance.delivered + sacked;
         if !new && !self.sack {
@@ -145,7 +145,7 @@ impl Sender {
     }
 
     /// Takes a round-trip sample if this ACK of new data allows one.
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     fn measure(&mut self, now: Time, ack: &Acknowledgement<'_>, advance: &Advance) -> Option<Span> {
         let rtt = match self.parameters.rtt_sampling {
             RttSampling::Timestamps => {
@@ -168,7 +168,7 @@ impl Sender {
         rtt
     }
 
-    #[inline(never)] // in two places, and with most settings once per round trip
+    #[inline(never)] // called from two places, with most settings once per round trip
     fn take_sample(&mut self, rtt: Span) {
         self.rtt.sample(rtt);
         let seconds = rtt.as_seconds();
@@ -179,7 +179,7 @@ impl Sender {
         statistics.rtt_max_s = statistics.rtt_max_s.max(seconds);
     }
 
-    #[inline(never)] // once per round trip, and would be in the way of every packet
+    #[inline(never)] // once per round trip: kept out of the path of every packet
     fn begin_round(&mut self) {
         let in_flight = self.in_flight().0;
         let round = &mut self.round;
@@ -190,8 +190,8 @@ impl Sender {
         round.limited = SendLimit::Application;
     }
 
-    /// What this ACK counts for the growth of the window.
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    /// Returns the bytes of this ACK that count for the growth of the congestion window.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     fn credit(&self, advance: &Advance, limited: SendLimit) -> u64 {
         let acked = advance.acked;
         let phase = self.recovery.phase();
@@ -199,15 +199,15 @@ impl Sender {
             return 0;
         }
         if self.parameters.window_validation && limited != SendLimit::CongestionWindow {
-            // RFC 7661 section 4.3: the window counts as used if at least half of it was.
+            // RFC 7661 section 4.3: the window counts as used if at least half of it was in flight.
             let peak = self.round.peak.max(self.round.last_peak);
             if peak.saturating_mul(2) < self.control.cwnd().0 {
                 return 0;
             }
         }
-        // After a timeout what was SACKed before counts no more. Without SACK all does, even what
-        // arrived long ago: so does Linux, which forgets the duplicate ACKs then
-        // (tcp_timeout_mark_lost, tcp_remove_reno_sacks).
+        // After a timeout, data that was SACKed before does not count again. Without SACK all data
+        // counts, even if it arrived long ago. Linux does the same, since it forgets the duplicate
+        // ACKs then (tcp_timeout_mark_lost, tcp_remove_reno_sacks).
         let news = if phase == RecoveryPhase::Loss {
             advance.delivered
         } else {
@@ -221,14 +221,14 @@ impl Sender {
         }
     }
 
-    /// Whether the ACK just taken ends fast recovery and opens the window all the same.
+    /// True if this ACK ends fast recovery and still opens the congestion window.
     fn opens_at_recovery_end(&self) -> bool {
         self.parameters.growth_at_recovery_end
             && !self.sack
             && self.recovery.is_ended_by(self.scoreboard.first())
     }
 
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     fn tell_control<const PLAIN: bool>(
         &mut self,
         now: Time,
@@ -270,9 +270,9 @@ impl Sender {
         self.control.on_ack(now, &signal);
     }
 
-    /// New data is acknowledged: recovery goes on or ends, the timer starts anew (RFC 6298 section
-    /// 5.2 and 5.3).
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    /// Handles newly acknowledged data: recovery continues or ends, and the timer restarts (RFC
+    /// 6298 section 5.2 and 5.3).
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     fn progress(&mut self, now: Time, acked: u64) {
         let first = self.scoreboard.first();
         let mut restart_timer = true;
@@ -297,8 +297,8 @@ impl Sender {
         }
     }
 
-    /// Starts fast recovery if duplicate ACKs or the scoreboard say so.
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    /// Starts fast recovery if duplicate ACKs or the scoreboard indicate a loss.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     fn infer_loss(&mut self, now: Time, new: bool, sack_news: bool) {
         let first = self.scoreboard.first();
         if first == self.highest {
@@ -317,7 +317,7 @@ impl Sender {
         }
     }
 
-    #[inline(never)] // rare, and would be in the way of every packet
+    #[inline(never)] // rare: kept out of the path of every packet
     fn begin_recovery(&mut self, now: Time) {
         self.statistics.fast_retransmits += 1;
         let before = self.before();
@@ -326,7 +326,7 @@ impl Sender {
             self.recovery.restart(self.highest);
             self.go_back();
         } else {
-            // A window already reduced for an ECN echo is not reduced again (RFC 3168 section
+            // A window that was reduced for an ECN echo is not reduced again (RFC 3168 section
             // 6.1.2).
             if self.scoreboard.first() >= self.marked {
                 self.reduce(now, CongestionKind::Loss, self.ssthresh_base(0));
@@ -348,11 +348,10 @@ impl Sender {
 
     /// Reacts to an ECN echo once per window of data (RFC 3168 section 6.1.2).
     ///
-    /// The first segment sent after a reaction carries CWR, and the receiver echoes until that one
-    /// has arrived. So the ACK of all that was sent before still echoes the old congestion; news
-    /// begins with the ACK of the segment that carries CWR. Linux waits for the same ACK
-    /// (`tcp_fastretrans_alert` leaves the state CWR when something above `high_seq` is
-    /// acknowledged).
+    /// The first segment sent after a reaction carries CWR, and the receiver echoes until it
+    /// arrives. The ACK of all earlier data therefore still echoes the old congestion, and new
+    /// congestion is known only from the ACK of the segment with CWR. Linux waits for the same ACK:
+    /// `tcp_fastretrans_alert` leaves the state CWR when data above `high_seq` is acknowledged.
     fn react_to_mark(&mut self, now: Time, acked: u64) {
         let news =
             self.recovery.phase() == RecoveryPhase::Open && self.scoreboard.first() > self.reacted;
@@ -361,8 +360,8 @@ impl Sender {
         }
         self.statistics.ecn_reactions += 1;
         let before = self.before();
-        // What this very ACK acknowledges has made room that is not filled yet: FlightSize is what
-        // was outstanding before.
+        // FlightSize is the data in flight before this ACK: the room that the ACK made is not
+        // filled yet.
         self.reduce(now, CongestionKind::Mark, self.ssthresh_base(acked));
         self.marked = self.highest;
         self.note(now, SenderEventKind::EcnEcho, before);
@@ -381,20 +380,20 @@ impl Sender {
         self.window_reduced = self.parameters.ecn;
     }
 
-    /// What a decrease starts from, with `acked` bytes still counted as outstanding.
+    /// Returns the base of a decrease. Counts `acked` bytes as still in flight.
     fn ssthresh_base(&self, acked: u64) -> u64 {
         match self.parameters.ssthresh_from {
             SsthreshFrom::Window => self.control.cwnd().0.min(self.receive_window),
-            // While a scoreboard is being resent after a timeout, what it holds as lost is not
-            // outstanding any more.
+            // While a scoreboard is resent after a timeout, segments it records as lost are not in
+            // flight.
             SsthreshFrom::FlightSize if self.recovery.phase() == RecoveryPhase::Loss => {
                 self.in_flight().0
             }
             SsthreshFrom::FlightSize => {
                 let flight = self.scoreboard.flight() + acked;
                 let flight = flight.saturating_sub(self.recovery.limited_transmitted);
-                // Behind a lost retransmission SACKed data piles up; RFC 5681's FlightSize counts
-                // it though it has left the network. A timeout in the middle of a recovery starts
+                // SACKed data accumulates behind a lost retransmission. RFC 5681's FlightSize
+                // counts it although it has left the network. A timeout during a recovery starts
                 // from the window in use (docs/deviations.md).
                 match self.recovery.phase() {
                     RecoveryPhase::Recovery => flight.min(self.control.cwnd().0),
@@ -412,7 +411,8 @@ impl Sender {
         }
     }
 
-    /// Window and outstanding data before a reaction, for [`Sender::note`].
+    /// Returns the congestion window and the data in flight before a reaction, for
+    /// [`Sender::note`].
     pub(super) fn before(&self) -> (Bytes, Bytes) {
         (self.control.cwnd(), self.in_flight())
     }
@@ -429,7 +429,8 @@ impl Sender {
         });
     }
 
-    /// The time asked for by [`Sender::poll_timeout`] has come. Harmless at any other time.
+    /// Handles the timeout that [`Sender::poll_timeout`] announced. Has no effect at any other
+    /// time.
     pub fn handle_timeout(&mut self, now: Time) {
         if now < self.retransmit_at || self.retransmit_at.is_never() {
             return;

@@ -1,5 +1,4 @@
-//! Dialogues with a sender: what it sends in answer to scripted ACKs, and what it does with
-//! anything at all.
+//! Dialogues with a sender: its answers to scripted ACKs and to arbitrary input.
 
 mod connection;
 mod ecn;
@@ -32,7 +31,7 @@ const RTT_SAMPLINGS: [RttSampling; 3] = [
     RttSampling::EveryAck,
     RttSampling::OncePerRoundTrip,
 ];
-/// No segment.
+/// No segments.
 const NONE: [u64; 0] = [];
 
 #[derive(Debug, Default)]
@@ -42,7 +41,7 @@ struct Log {
     sent: Vec<SegmentSent>,
 }
 
-/// Slow start and halving, and a diary.
+/// A control with slow start and halving that logs its calls.
 #[derive(Debug)]
 struct Halving {
     cwnd: u64,
@@ -95,7 +94,7 @@ impl CongestionControl for Halving {
     }
 }
 
-/// NewReno without delayed-ACK, burst or validation subtleties; ten segments in congestion
+/// NewReno without delayed ACKs, burst limit or window validation; ten segments in congestion
 /// avoidance.
 fn plain(recovery: LossRecovery) -> TcpParameters {
     TcpParameters {
@@ -111,7 +110,7 @@ fn plain(recovery: LossRecovery) -> TcpParameters {
     }
 }
 
-/// Beginnings and ends as an ACK carries them.
+/// Returns SACK blocks from pairs of start and end.
 fn sack_blocks(blocks: &[(u64, u64)]) -> SackBlocks {
     let mut sacks = SackBlocks::default();
     for &(start, end) in blocks {
@@ -147,19 +146,19 @@ impl Dialogue {
             segments: Vec::new(),
         }
     }
-    /// An open connection with unlimited data, and a window of `cwnd` segments; nothing is sent.
+    /// An open connection with unlimited data and a window of `cwnd` segments; nothing is sent.
     fn unlimited(parameters: TcpParameters, cwnd: u64) -> Self {
         let mut dialogue = Self::with(parameters, cwnd, None, false);
         dialogue.sender.write(Write::Unlimited);
         dialogue
     }
-    /// Likewise, and all that the window allows is sent.
+    /// The same connection, after sending all that the window allows.
     fn bulk(parameters: TcpParameters, cwnd: u64) -> Self {
         let mut dialogue = Self::unlimited(parameters, cwnd);
         assert_eq!(dialogue.send(), Vec::from_iter(0..cwnd));
         dialogue
     }
-    /// A transfer of that many bytes.
+    /// A transfer of `bytes` bytes.
     fn transfer(parameters: TcpParameters, cwnd: u64, bytes: u64) -> Self {
         let mut dialogue = Self::with(parameters, cwnd, None, false);
         dialogue.sender.write(Write::Bytes(Bytes(bytes)));
@@ -202,7 +201,7 @@ impl Dialogue {
     fn duplicates(&mut self, count: u64, cumulative: u64) -> Vec<u64> {
         (0..count).flat_map(|_| self.ack(cumulative)).collect()
     }
-    /// Waits for the timer.
+    /// Advances to the next timeout and handles it.
     fn timeout(&mut self) -> Vec<u64> {
         self.now = self.sender.poll_timeout();
         assert!(!self.now.is_never(), "no timer is running");

@@ -1,4 +1,4 @@
-//! What the sender gives out, and when.
+//! Transmission: the choice of the next segment, and the time at which it leaves.
 
 use super::super::pacing;
 use super::super::parameters::{AfterTimeout, IdleRestart, Pacing, RttSampling, SackPipe};
@@ -7,24 +7,24 @@ use super::{Sender, State, stronger};
 use crate::congestion::{RecoveryPhase, SegmentSent, SendLimit};
 use crate::units::{Bytes, Span, Time};
 
-/// What to send next.
+/// The segment to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
-    /// The next in order: new data, or data that go-back-N sends as if new.
+    /// The next segment in order: new data, or data that go-back-N sends as if new.
     Next,
-    /// That one again.
+    /// A retransmission of that segment.
     Again(u64),
-    /// That one again, as a rescue (RFC 6675 section 4 rule 4).
+    /// A rescue retransmission of that segment (RFC 6675 section 4 rule 4).
     Rescue(u64),
 }
 
 impl Sender {
-    /// The next segment to leave now; `None` if there is none or it has to wait, for an event or
-    /// for [`Sender::poll_timeout`].
-    #[inline(always)] // so that the driver makes its packet without a segment in memory between
+    /// Returns the next segment to send now; `None` if there is none, or if it waits for an event
+    /// or for [`Sender::poll_timeout`].
+    #[inline(always)] // so that the driver builds its packet without a segment in memory
     pub fn poll_transmit(&mut self, now: Time) -> Option<Segment> {
         self.release_at = Time::NEVER;
-        // First, because it is the answer to every other call. What is outstanding says that the
+        // Checked first, because every other call ends here. Data in flight implies that the
         // connection is established and not idle.
         if self.window_is_full() && !self.recovery.resend_first {
             self.wait_for_window();
@@ -74,9 +74,9 @@ impl Sender {
         })
     }
 
-    /// Before sending when nothing is outstanding: the window may have to shrink (RFC 5681 section
-    /// 4.1).
-    #[inline(never)] // rare, and would be in the way of every packet
+    /// Applies the idle rule before sending with nothing in flight: the congestion window may have
+    /// to shrink (RFC 5681 section 4.1).
+    #[inline(never)] // rare: kept out of the path of every packet
     fn restart_after_idling(&mut self, now: Time) {
         let rule = self.parameters.idle_restart;
         if rule == IdleRestart::Off || self.active_at.is_never() || self.available == self.highest {
@@ -104,16 +104,16 @@ impl Sender {
         }
     }
 
-    /// Whether the congestion window has no room for another segment. One may always be
-    /// outstanding.
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    /// True if the congestion window has no room for another segment. One segment may always be in
+    /// flight.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     fn window_is_full(&self) -> bool {
         let used = self.used();
         used != 0 && used.saturating_add(self.mss) > self.recovery.window(self.control.cwnd().0)
     }
 
-    /// Only an ACK can let the next segment go.
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    /// Records that only an ACK can release the next segment.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     fn wait_for_window(&mut self) {
         if self.burst_left != 0
             && (self.scoreboard.next() < self.available || self.scoreboard.due() > 0)
@@ -125,9 +125,9 @@ impl Sender {
         }
     }
 
-    /// What is to be sent next, with room in the congestion window, by the other windows and the
-    /// rules of recovery; with SACK this is NextSeg (RFC 6675 section 4).
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    /// Returns the segment to send next, given room in the congestion window: applies the other
+    /// windows and the rules of recovery. With SACK this is NextSeg (RFC 6675 section 4).
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     fn choose(&mut self) -> Option<Choice> {
         if self.burst_left == 0 {
             return None;
@@ -170,8 +170,8 @@ impl Sender {
         }
     }
 
-    /// Rules 3 and 4 of NextSeg: nothing is known to be lost and there is nothing new.
-    #[inline(never)] // rare, and would be in the way of every packet
+    /// Applies rules 3 and 4 of NextSeg: no segment is known to be lost and there is no new data.
+    #[inline(never)] // rare: kept out of the path of every packet
     fn choose_speculatively(&mut self) -> Option<Choice> {
         if let Some(sequence) = self.scoreboard.next_unsacked() {
             return Some(Choice::Again(sequence));
@@ -182,8 +182,9 @@ impl Sender {
         self.scoreboard.highest_unsacked().map(Choice::Rescue)
     }
 
-    /// What counts against the congestion window: with SACK the pipe, else all that is not
-    /// acknowledged. Before recovery the pipe is limited transmit (RFC 6675 section 5 step 3).
+    /// Returns the bytes that count against the congestion window: with SACK the pipe, otherwise
+    /// all unacknowledged bytes. Before recovery, the pipe implements limited transmit (RFC 6675
+    /// section 5 step 3).
     fn used(&self) -> u64 {
         let phase = self.recovery.phase();
         let limited_transmit =
@@ -197,17 +198,17 @@ impl Sender {
         }
     }
 
-    /// Whether a recovery goes on in which SACK counts what is in the network.
-    #[inline(always)] // on the way of every packet: one comparison, false of nearly all
+    /// True during a SACK recovery that counts its pipe.
+    #[inline(always)] // runs for every packet: one comparison, nearly always false
     pub(super) fn counts_pipe(&self) -> bool {
         self.recovery.phase() == RecoveryPhase::Recovery
             && self.sack
             && self.parameters.sack_pipe == SackPipe::Counted
     }
 
-    /// Whether the scoreboard says what is outstanding and what is to be sent again. Go-back-N
-    /// sends as if nothing were known of what was outstanding at the timeout, and waits for the
-    /// timer if that is lost again.
+    /// True if the scoreboard determines the data in flight and the retransmissions. Go-back-N
+    /// instead sends as if nothing were known about the data in flight at the timeout, and waits
+    /// for the timer if it is lost again.
     fn follows_scoreboard(&self, phase: RecoveryPhase) -> bool {
         self.sack
             && match phase {
@@ -217,8 +218,8 @@ impl Sender {
             }
     }
 
-    /// When what may be sent may leave.
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    /// Returns when a permitted segment may leave.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     fn release(&mut self, now: Time) -> Time {
         let paced = self.pacer.next();
         if paced > now {
@@ -230,7 +231,7 @@ impl Sender {
         self.release_with_jitter(now)
     }
 
-    #[inline(never)] // rare, and would be in the way of every packet
+    #[inline(never)] // rare: kept out of the path of every packet
     fn release_with_jitter(&mut self, now: Time) -> Time {
         let ready = self.ready();
         match &mut self.jitter {
@@ -239,7 +240,7 @@ impl Sender {
         }
     }
 
-    /// About how many segments could leave now.
+    /// Returns the approximate number of segments that could leave now.
     fn ready(&self) -> u64 {
         let room = self
             .recovery
@@ -253,7 +254,7 @@ impl Sender {
         (room / self.mss).min(waiting)
     }
 
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     fn send(&mut self, now: Time, choice: Choice) -> Segment {
         let (sequence, retransmission) = match choice {
             Choice::Next => (
@@ -281,7 +282,7 @@ impl Sender {
         let mut window_reduced = false;
         if retransmission {
             self.statistics.retransmitted_segments += 1;
-            // Whatever is being timed is not any more (Karn); the next new segment may be.
+            // The timed segment no longer gives a sample (Karn); the next new segment may be timed.
             self.timed = None;
         } else {
             window_reduced = std::mem::take(&mut self.window_reduced);
@@ -307,8 +308,8 @@ impl Sender {
         }
     }
 
-    /// Tells everybody who counts that `length` bytes have left.
-    #[inline(always)] // on the way of every packet, where a call costs more than the work
+    /// Updates all accounts after `length` bytes have been sent.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
     fn account(&mut self, now: Time, length: u64) {
         let in_flight = self.in_flight();
         self.round.peak = self.round.peak.max(in_flight.0);
@@ -346,7 +347,7 @@ impl Sender {
         self.control.on_sent(now, &sent);
     }
 
-    #[inline(never)] // rare, and would be in the way of every packet
+    #[inline(never)] // rare: kept out of the path of every packet
     fn resend(&mut self, now: Time, choice: Choice, sequence: u64) {
         let counted = matches!(choice, Choice::Again(_));
         self.scoreboard.resend(sequence, now, counted);
@@ -375,9 +376,9 @@ impl Sender {
         }
     }
 
-    /// A segment beyond the window, owed to the first duplicate ACKs, is no part of FlightSize (RFC
-    /// 5681 section 3.2 step 2).
-    #[inline(never)] // rare, and would be in the way of every packet
+    /// Excludes a segment beyond the window, sent by limited transmit, from FlightSize (RFC 5681
+    /// section 3.2 step 2).
+    #[inline(never)] // rare: kept out of the path of every packet
     fn note_limited_transmit(&mut self, length: u64) {
         let flight = self.scoreboard.flight();
         if self.recovery.phase() == RecoveryPhase::Open && flight + self.mss > self.control.cwnd().0

@@ -7,13 +7,14 @@ const GAP: Span = Span::from_micros(3_200);
 fn stream(estimate: &mut AdaptiveEstimate, queued: Span) -> Stream<'_> {
     let rtt = RTT_MIN + queued;
     let window = libm::round(rtt.as_seconds() / GAP.as_seconds()) as u64;
-    estimate.on_ack(Time::ZERO, &ack(1, RTT_MIN, window)); // the path was empty once
+    estimate.on_ack(Time::ZERO, &ack(1, RTT_MIN, window)); // the path was empty at first
     let mut stream = Stream::new(estimate, rtt, window);
     stream.cwnd = window;
     stream
 }
 
-/// What it says of one flow that fills a path and keeps that much queued, ACKs evenly apart.
+/// Returns the relative estimate for one flow that fills a path and queues `queued`, with even
+/// ACKs.
 fn steady(parameters: &Abse, queued: Span) -> f64 {
     let mut estimate = parameters.start(&CONTEXT);
     stream(&mut estimate, queued).steady(GAP, 5000) / rate_at(GAP)
@@ -30,7 +31,7 @@ fn a_steady_rate_is_found() {
     }
 }
 
-/// Equation 2 with the true rate, and a window that is rate times round-trip time: T is the
+/// Checks equation 2 with the true rate and a window of rate times round-trip time: T is the
 /// queueing delay.
 #[test]
 fn the_sampling_interval_is_the_queueing_delay() {
@@ -46,9 +47,10 @@ fn the_sampling_interval_is_the_queueing_delay() {
             ..ack(1, rtt, 1)
         };
         let interval = estimate.sampling_interval(&sample, GAP, rtt).as_seconds();
-        let near = |interval: f64| (interval - queued.as_seconds()).abs() < 5e-6; // the window is whole bytes
+        // The window is whole bytes.
+        let near = |interval: f64| (interval - queued.as_seconds()).abs() < 5e-6;
         assert!(near(interval), "{interval} {queued_ms}");
-        // By the printed reading it is the estimate before this ACK that is compared.
+        // In the printed interpretation, the estimate before this ACK is compared.
         estimate.parameters.compared = Compared::Estimate;
         assert_eq!(
             estimate.sampling_interval(&sample, GAP, rtt),
@@ -145,7 +147,7 @@ fn acks_of_one_moment_are_one_sample() {
     }
 }
 
-/// Reading B: the interval as printed ends before the ACK that it begins with.
+/// Interpretation B: the printed interval ends before the ACK that it starts with.
 #[test]
 fn the_literal_edge_reads_high_by_up_to_a_gap() {
     let literal = Abse {
@@ -167,7 +169,7 @@ fn the_literal_edge_reads_high_by_up_to_a_gap() {
     assert!(worst > 1.05, "{worst}");
 }
 
-/// Trains of sixteen and of four, as long apart as their segments take.
+/// Trains of sixteen and of four segments, whose mean spacing is that of evenly sent segments.
 fn in_trains(parameters: &Abse, queued: Span) -> f64 {
     let mut estimate = parameters.start(&CONTEXT);
     let mut stream = stream(&mut estimate, queued);
@@ -191,7 +193,7 @@ fn in_trains(parameters: &Abse, queued: Span) -> f64 {
     sum / 5000.0 / rate_at(GAP)
 }
 
-/// Readings A to E, and whether T adapts: in trains of ACKs each says something else.
+/// Checks that interpretations A to E, and the adaptation of T, differ on trains of ACKs.
 #[test]
 fn every_reading_says_something_of_its_own() {
     let queued = Span::from_millis(60);
@@ -220,7 +222,7 @@ fn every_reading_says_something_of_its_own() {
     );
 }
 
-/// Reading E: the last round trip instead of the smoothed one.
+/// Interpretation E: the last round trip instead of the smoothed one.
 #[test]
 fn the_round_trip_may_be_the_last_one() {
     let of = |round_trip: RoundTrip| {
@@ -243,8 +245,8 @@ fn the_round_trip_may_be_the_last_one() {
     assert!((of(RoundTrip::Latest) / of(RoundTrip::Smoothed) - 1.0).abs() > 1e-3);
 }
 
-/// The estimate itself compared (reading A as printed): once it says that the window fits the path,
-/// T is the last pair and stays so.
+/// Interpretation A as printed, with the estimate itself compared. Once the estimate implies that
+/// the window fits the path, T stays at the last pair.
 #[test]
 fn the_printed_comparison_stays_where_it_is() {
     let read = |first: f64| {

@@ -1,4 +1,4 @@
-//! Equations that say what a TCP would send where packets are lost at a given rate.
+//! Throughput equations of TCP for a given loss rate.
 
 pub mod pftk;
 pub mod tfrc;

@@ -1,14 +1,14 @@
-//! PFTK in full: what TCP Reno sends with timeouts and a window limit.
+//! The full PFTK equation: the throughput of TCP Reno with timeouts and a window limit.
 //!
 //! Padhye, Firoiu, Towsley and Kurose, "Modeling TCP Reno performance: a simple model and its
-//! empirical validation", IEEE/ACM Transactions on Networking 8(2), 2000. Letters: p loss rate, R
-//! round-trip time, b packets acknowledged by one ACK, T0 (B in the papers on rate control) first
-//! retransmission timeout, Wm (Wmax) largest window. The Python side has the same as
-//! `ackclock.models.pftk`.
+//! empirical validation", IEEE/ACM Transactions on Networking 8(2), 2000. Symbols: p is the loss
+//! rate, R the round-trip time, b the packets acknowledged by one ACK. T0 is the first
+//! retransmission timeout (B in the papers on rate control), Wm or Wmax the largest window.
+//! `ackclock.models.pftk` has the same equation in Python.
 
 use libm::{expm1, log1p, sqrt};
 
-/// A connection as the equation sees it. Its rates are in packets per second, p is from 0 to 1.
+/// Parameters of a connection. Rates are in packets per second, p is from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pftk {
     /// R, in seconds.
@@ -22,9 +22,9 @@ pub struct Pftk {
 }
 
 impl Pftk {
-    /// f(Wmax, R, p, B): what is sent. Of p = 0 and p = 1 it is the limit: a window in a round
-    /// trip, and one packet in 64 T0, the longest series of timeouts. The two branches do not quite
-    /// meet where W(p) = Wm: with p it falls within each.
+    /// Returns f(Wmax, R, p, B), the sending rate. At p = 0 and p = 1 it is the limit: a window per
+    /// round trip, and one packet in 64 T0, the longest series of timeouts. The two branches do not
+    /// quite meet where W(p) = Wm; within each, the rate falls as p grows.
     pub fn full(&self, p: f64) -> f64 {
         if p <= 0.0 {
             return self.window / self.rtt;
@@ -45,7 +45,7 @@ impl Pftk {
         sent / (self.rtt * rounds + q * backoff(p) * self.timeout / (1.0 - p))
     }
 
-    /// The short form of [`Pftk::full`]; far below it where p is 10 % and more.
+    /// Returns the approximation of [`Pftk::full`]; it is far lower for p of 10 % and more.
     pub fn approximate(&self, p: f64) -> f64 {
         let b = self.packets_per_ack;
         let share = (3.0 * sqrt(3.0 * b * p / 8.0)).min(1.0);
@@ -53,13 +53,12 @@ impl Pftk {
         (self.window / self.rtt).min(1.0 / (self.rtt * sqrt(2.0 * b * p / 3.0) + timeouts))
     }
 
-    /// What is left of it without timeouts and window limit where few packets are lost:
-    /// sqrt(3/(2bp))/R.
+    /// Returns the limit for small p without timeouts and window limit: sqrt(3/(2bp))/R.
     pub fn square_root(&self, p: f64) -> f64 {
         sqrt(3.0 / (2.0 * self.packets_per_ack * p)) / self.rtt
     }
 
-    /// W(p), in packets: the mean window at a loss if nothing limits it.
+    /// Returns W(p) in packets: the mean window at a loss without a window limit.
     pub fn unlimited_window(&self, p: f64) -> f64 {
         let b = self.packets_per_ack;
         let k = (2.0 + b) / (3.0 * b);
@@ -67,21 +66,21 @@ impl Pftk {
     }
 }
 
-/// Q(p, w): the share of loss indications that are timeouts when the window is w packets; about
-/// min(1, 3/w).
+/// Returns Q(p, w): the share of loss indications that are timeouts when the window is w packets;
+/// about min(1, 3/w).
 fn timeout_share(p: f64, w: f64) -> f64 {
     if w <= 3.0 {
         return 1.0;
     }
-    // Sums of positive terms, so that nothing cancels where p is small: 1 − (1−p)³ = p (3 − p (3 −
-    // p)), and 1 − (1−p)^w = 1 − (1−p)³ + (1−p)³ (1 − (1−p)^(w−3)).
+    // Sums of positive terms avoid cancellation for small p: 1 − (1−p)³ = p (3 − p (3 − p)), and 1
+    // − (1−p)^w = 1 − (1−p)³ + (1−p)³ (1 − (1−p)^(w−3)).
     let of_three = p * (3.0 - p * (3.0 - p));
     let kept = 1.0 - p;
     let of_others = kept * kept * kept * -expm1((w - 3.0) * log1p(-p));
     (of_three * (1.0 + of_others) / (of_three + of_others)).min(1.0)
 }
 
-/// G(p): the mean length of a series of timeouts over T0/(1−p), doubled up to 64 T0.
+/// Returns G(p): the mean length of a series of timeouts over T0/(1−p), doubled up to 64 T0.
 fn backoff(p: f64) -> f64 {
     1.0 + p * (1.0 + p * (2.0 + p * (4.0 + p * (8.0 + p * (16.0 + p * 32.0)))))
 }

@@ -3,34 +3,34 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// t_RTO, the retransmission timeout that the equation supposes (RFC 5348 section 3.1).
+/// t_RTO, the retransmission timeout of the equation's TCP (RFC 5348 section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimeoutRule {
-    /// 4 R: what the RFC says should be.
+    /// 4 R, the RFC's recommendation.
     FourRtt,
-    /// max(4 R, 1 s), which it allows: a TCP with the smallest timeout of RFC 6298.
+    /// max(4 R, 1 s), which the RFC allows: a TCP with the minimum timeout of RFC 6298.
     FourRttOrASecond,
 }
 
-/// The equation, with what does not change during a flow.
+/// The equation with the parameters that are constant during a flow.
 ///
-/// In the RFC's letters, and with X in packets per second (X_pps = X_Bps / s):
+/// In the RFC's symbols, with X in packets per second (X_pps = X_Bps / s):
 /// X = 1 / (R sqrt(2 b p / 3) + t_RTO 3 sqrt(3 b p / 8) p (1 + 32 p²)).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Equation {
-    /// b: packets that one acknowledgement of the TCP answers.
+    /// b: packets that one ACK of the equation's TCP acknowledges.
     pub b: f64,
     /// t_RTO.
     pub timeout: TimeoutRule,
 }
 
-/// The inverse is found to this relative precision; the RFC asks for a rate within 5 %.
+/// Relative precision of the inverse; the RFC requires a rate within 5 %.
 const PRECISION: f64 = 1e-12;
 
 impl Equation {
-    /// X in packets per second, from the round-trip time R in seconds and the loss event rate p;
-    /// infinite where p is zero.
+    /// Returns X in packets per second for the round-trip time R in seconds and the loss event rate
+    /// p; infinite for p = 0.
     pub fn packets_per_s(&self, rtt: f64, p: f64) -> f64 {
         let timeout = match self.timeout {
             TimeoutRule::FourRtt => 4.0 * rtt,
@@ -41,15 +41,15 @@ impl Equation {
         1.0 / (rtt * libm::sqrt(2.0 * b * p / 3.0) + timeouts)
     }
 
-    /// The p in (0, 1] at which the equation gives `packets_per_s`: 1 for rates below what it gives
-    /// there, the smallest number for infinite ones.
+    /// Returns the p in (0, 1] at which the equation gives `packets_per_s`: 1 for any rate below
+    /// that at p = 1, the smallest positive number for an infinite rate.
     pub fn loss_event_rate(&self, rtt: f64, packets_per_s: f64) -> f64 {
         let exceeds = |p: f64| self.packets_per_s(rtt, p) > packets_per_s;
         if exceeds(1.0) || packets_per_s.is_nan() {
             return 1.0;
         }
-        // The rate falls from infinity as p grows from zero, so the solution is below any p whose
-        // rate is no larger.
+        // The rate falls from infinity as p grows from zero. The solution is therefore at or below
+        // any p whose rate is no larger.
         let window = rtt * packets_per_s;
         let of_square_root_law = 3.0 / (2.0 * self.b * window * window);
         let mut high = of_square_root_law.clamp(f64::MIN_POSITIVE, 1.0);
@@ -80,8 +80,8 @@ mod tests {
         timeout: TimeoutRule::FourRtt,
     };
 
-    /// R = 0.1 s; the values are those of `ackclock.models.tfrc.rate`, an independent reading of
-    /// the same section.
+    /// R = 0.1 s; the values are those of `ackclock.models.tfrc.rate`, an independent
+    /// implementation of the same section.
     #[test]
     fn rates_are_those_of_the_python_model() {
         let table = [
@@ -132,7 +132,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_inverse_inverts(log_p in -11.0..0.0_f64, log_rtt in -6.0..2.0_f64, b in 1.0..2.0_f64, floor: bool) {
+        fn the_inverse_inverts(
+            log_p in -11.0..0.0_f64,
+            log_rtt in -6.0..2.0_f64,
+            b in 1.0..2.0_f64,
+            floor: bool,
+        ) {
             let timeout = if floor { TimeoutRule::FourRttOrASecond } else { TimeoutRule::FourRtt };
             let equation = Equation { b, timeout };
             let (p, rtt) = (libm::pow(10.0, log_p), libm::pow(10.0, log_rtt));
@@ -143,7 +148,9 @@ mod tests {
         #[test]
         fn more_loss_or_a_longer_round_trip_is_less(p in 1e-9..0.9_f64, rtt in 1e-6..10.0_f64) {
             let rate = RFC.packets_per_s(rtt, p);
-            prop_assert!(RFC.packets_per_s(rtt, p * 1.01) < rate && RFC.packets_per_s(rtt * 1.01, p) < rate);
+            prop_assert!(
+                RFC.packets_per_s(rtt, p * 1.01) < rate && RFC.packets_per_s(rtt * 1.01, p) < rate
+            );
         }
     }
 }

@@ -1,21 +1,21 @@
-//! Whether the application, not the control, has limited the rate (RFC 5348 sections 4.3 and
-//! 8.2.1).
+//! Detection of data-limited intervals: the application, not the control, limits the rate (RFC 5348
+//! sections 4.3 and 8.2.1).
 
 use crate::units::{Span, Time};
 use std::collections::VecDeque;
 
-/// The times in which the sender sent all that it was allowed to: each from one such packet to
-/// another, with no other packet between them. Section 8.2.1 saves two moments, and says that more
-/// are more accurate.
+/// Intervals in which the sender sent all that it was allowed to. Each lasts from one such packet
+/// to another, with no other packet between them. Section 8.2.1 stores two times, and says that
+/// more are more accurate.
 #[derive(Debug, Default)]
 pub struct NotLimited {
     times: VecDeque<(Time, Time)>,
-    /// Whether the last packet ended such a time.
+    /// True if the last packet ended such an interval.
     open: bool,
 }
 
 impl NotLimited {
-    /// A packet has left.
+    /// Records a sent packet.
     pub fn on_sent(&mut self, now: Time, data_limited: bool) {
         match self.times.back_mut() {
             _ if data_limited => {}
@@ -25,10 +25,10 @@ impl NotLimited {
         self.open = !data_limited;
     }
 
-    /// Whether a feedback packet that answers one sent at `sent_at` covers nothing but data-limited
-    /// time: the round trip up to then.
+    /// True if feedback on a packet sent at `sent_at` covers only data-limited time. It covers the
+    /// round trip before that time.
     pub fn covers_only_limited(&mut self, sent_at: Time, rtt: Span) -> bool {
-        // The next feedback packet covers what comes later.
+        // The next feedback packet covers a later time.
         while self
             .times
             .front()

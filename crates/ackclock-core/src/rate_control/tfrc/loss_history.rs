@@ -1,28 +1,28 @@
-//! From arrivals to loss events (RFC 5348 sections 5.1 and 5.2).
+//! Loss events from arrivals (RFC 5348 sections 5.1 and 5.2).
 
 use super::loss_intervals::{LossIntervals, Weighing};
 use crate::units::{Span, Time};
 use std::collections::VecDeque;
 
-/// Packets with consecutive numbers that have not arrived between two that have; or a single one
-/// that has arrived marked.
+/// Consecutive packets missing between two that have arrived; or a single packet that has arrived
+/// marked.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     first: u64,
     last: u64,
-    /// S_before and T_before, S_after and T_after, of all the packets that were missing when
-    /// S_after arrived.
+    /// S_before and T_before, S_after and T_after, of all packets that were missing when S_after
+    /// arrived.
     before: (u64, Time),
     after: (u64, Time),
-    /// How many packets behind them have arrived.
+    /// Number of later packets that have arrived.
     later: u8,
     marked: bool,
-    /// R when they were found lost.
+    /// R when they were deemed lost.
     rtt: Span,
 }
 
 impl Run {
-    /// T_loss: when a packet would have arrived.
+    /// Returns T_loss: the time at which a packet would have arrived.
     fn at(&self, number: u64) -> Time {
         let packets = self.after.0 - self.before.0;
         let time = u128::from(self.after.1.since(self.before.1).as_nanos());
@@ -32,7 +32,7 @@ impl Run {
         }
     }
 
-    /// The first packet from `from` on that would have arrived later than `limit`.
+    /// Returns the first packet from `from` on that would have arrived later than `limit`.
     fn first_later(&self, from: u64, limit: Time) -> Option<u64> {
         let (mut low, mut high) = (from.max(self.first), self.last);
         if low > high || self.at(high) <= limit {
@@ -49,7 +49,7 @@ impl Run {
         Some(low)
     }
 
-    /// What remains on both sides of a number.
+    /// Returns the remaining runs below and above a number.
     fn without(self, number: u64) -> impl Iterator<Item = Run> {
         let below = Run {
             last: number.wrapping_sub(1),
@@ -70,44 +70,44 @@ impl Run {
     }
 }
 
-/// What an arrival has changed.
+/// The effect of an arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// A loss event has begun.
+    /// True if a loss event has begun.
     pub begun: bool,
-    /// A packet held lost has arrived, and a loss event is no more.
+    /// True if a packet deemed lost has arrived, and a loss event has been removed.
     pub removed: bool,
 }
 
-/// The loss interval, in packets, before the first loss event (section 6.3.1); told whether the
-/// very first packet is lost or marked.
+/// Returns the loss interval, in packets, before the first loss event (section 6.3.1). The argument
+/// is true if the very first packet is lost or marked.
 pub type FirstInterval<'a> = &'a dyn Fn(bool) -> f64;
 
-/// How many runs of lost packets, and marked packets, are remembered in case they arrive late:
-/// those of eight intervals at a hundred thousand packets per second and a round trip of 100 ms.
-/// Whatever R a sender says, there are no more.
+/// Most runs of lost packets, and marked packets, kept in case packets arrive late. It covers eight
+/// intervals at a hundred thousand packets per second and a round trip of 100 ms. It bounds the
+/// memory for any R that a sender reports.
 const MOST_RUNS: usize = 1 << 16;
 
-/// Which packets have arrived, and what that says of loss.
+/// The arrivals and the loss events derived from them.
 #[derive(Debug)]
 pub struct LossHistory {
-    /// NDUPACK.
+    /// NDUPACK: number of later arrivals that make a missing packet lost.
     duplicate_threshold: u8,
     weighing: Weighing,
     intervals: LossIntervals,
     highest: Option<u64>,
     /// The last packet to arrive.
     last: (u64, Time),
-    /// Missing, not yet held lost, in order.
+    /// Missing packets that are not deemed lost yet, in order.
     missing: VecDeque<Run>,
-    /// Held lost or marked, in order, from the oldest loss event on that counts.
+    /// Packets deemed lost or marked, in order, from the oldest loss event that counts.
     congested: VecDeque<Run>,
     lost: u64,
     spurious: u64,
 }
 
 impl LossHistory {
-    /// Nothing has arrived.
+    /// A history without arrivals.
     pub const fn new(duplicate_threshold: u8, weighing: Weighing) -> Self {
         LossHistory {
             duplicate_threshold,
@@ -122,7 +122,7 @@ impl LossHistory {
         }
     }
 
-    /// A packet has arrived, while R is `rtt`: losses within one are one event.
+    /// Processes an arrival. R is `rtt`: losses within one R are one event.
     pub fn on_arrival(
         &mut self,
         at: Time,
@@ -143,7 +143,7 @@ impl LossHistory {
             run.later = run.later.saturating_add(u8::from(run.last < number));
         }
         self.last = (number, at);
-        // A mark speaks at once, and for what is missing before it (section 5.1).
+        // A mark takes effect at once, also for packets missing before it (section 5.1).
         let tells = marked && was_expected;
         while let Some(run) = self.missing.front().copied()
             && (run.later >= self.duplicate_threshold || tells && run.last < number)
@@ -168,8 +168,8 @@ impl LossHistory {
         change
     }
 
-    /// A packet beyond all others: those between are missing. Before the very first arrival nothing
-    /// can be interpolated.
+    /// Adds a packet beyond all others: those between are missing. Before the very first arrival
+    /// there is nothing to interpolate from.
     fn extend(&mut self, number: u64, at: Time) {
         let (expected, before) = match self.highest {
             Some(highest) => (highest + 1, self.last),
@@ -189,7 +189,7 @@ impl LossHistory {
         }
     }
 
-    /// A late packet. Whether it was neither there nor held lost.
+    /// Processes a late packet. Returns true if it was missing and not deemed lost.
     fn fill(&mut self, number: u64, change: &mut Change) -> bool {
         if take(&mut self.missing, number) {
             return true;
@@ -201,7 +201,7 @@ impl LossHistory {
         false
     }
 
-    /// Packets are lost or marked: begins the loss events that they are. Whether one was.
+    /// Adds lost or marked packets, and begins their loss events. Returns true if there was one.
     fn congestion(&mut self, run: Run, first_interval: FirstInterval<'_>) -> bool {
         if self.congested.is_empty() {
             self.intervals.begin_with(first_interval(run.first == 0));
@@ -217,7 +217,8 @@ impl LossHistory {
         begun
     }
 
-    /// A packet begins a loss event if it comes more than R after the one that began the last.
+    /// Begins a loss event for each packet that comes more than R after the start of the last
+    /// event.
     fn begin_events(&mut self, run: &Run) -> bool {
         let earliest = self.earliest_to_count(run);
         let mut begun = false;
@@ -235,8 +236,8 @@ impl LossHistory {
         }
     }
 
-    /// Of a very long gap only the last events are looked for: those before would be forgotten
-    /// again. Events are at most two round trips, or two packets, apart.
+    /// Returns the time from which to look for events of a very long gap: older ones would be
+    /// discarded. Events are at most two round trips, or two packets, apart.
     fn earliest_to_count(&self, run: &Run) -> Time {
         let gap = run.after.1.since(run.before.1) / (run.after.0 - run.before.0).max(1);
         let apart = run.rtt.max(gap + Span::from_nanos(1)) * 2;
@@ -245,8 +246,8 @@ impl LossHistory {
         Time::from_nanos(end.saturating_sub(enough.as_nanos()))
     }
 
-    /// The packet that began a loss event has arrived after all. Whether there are fewer events
-    /// now.
+    /// Rebuilds the loss events after the packet that began one has arrived after all. Returns true
+    /// if there are fewer events now.
     fn begin_anew(&mut self, number: u64) -> bool {
         let before = self.intervals.count();
         let Some(forgotten) = self.intervals.forget_from(number) else {
@@ -266,16 +267,16 @@ impl LossHistory {
         self.intervals.count() < before
     }
 
-    /// p: zero before the first loss event.
+    /// Returns p: zero before the first loss event.
     pub fn loss_event_rate(&self) -> f64 {
         self.highest
             .map_or(0.0, |highest| self.intervals.loss_event_rate(highest))
     }
-    /// Packets that were held lost.
+    /// Returns the number of packets deemed lost.
     pub const fn lost(&self) -> u64 {
         self.lost
     }
-    /// Those of them that arrived.
+    /// Returns the number of packets deemed lost that arrived later.
     pub const fn spurious(&self) -> u64 {
         self.spurious
     }
@@ -292,7 +293,7 @@ impl LossHistory {
     }
 }
 
-/// Takes a packet that has arrived out of what is missing. Whether it was there.
+/// Removes a packet that has arrived from the runs. Returns true if it was in one.
 fn take(runs: &mut VecDeque<Run>, number: u64) -> bool {
     let index = runs.partition_point(|run| run.last < number);
     let Some(run) = runs

@@ -3,21 +3,21 @@
 use crate::units::Time;
 use std::collections::VecDeque;
 
-/// How loss intervals are weighed.
+/// Weights of loss intervals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weighing {
-    /// n: how many intervals count.
+    /// n: number of intervals that count.
     pub intervals: usize,
     /// THRESHOLD of history discounting: the smallest discount factor; 1 for none.
     pub discount_floor: f64,
 }
 
-/// Where a loss event begins, and with it a loss interval.
+/// The start of a loss event, and of its loss interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
-    /// S: the first packet lost or marked in it.
+    /// S: the first packet of it that was lost or marked.
     pub number: u64,
-    /// T: when that packet arrived, or would have.
+    /// T: the time at which that packet arrived or would have arrived.
     pub at: Time,
     /// DF_i of the interval that begins here.
     discount: f64,
@@ -29,18 +29,18 @@ pub struct LossIntervals {
     weighing: Weighing,
     /// The latest first, at most n + 1.
     starts: VecDeque<Start>,
-    /// The made-up interval before the first loss event, in packets, and its DF_i (section 6.3.1);
-    /// none once it is forgotten.
+    /// The synthetic interval before the first loss event, in packets, and its DF_i (section
+    /// 6.3.1); `None` once it is discarded.
     first: Option<(f64, f64)>,
-    /// DF, as of the last arrival.
+    /// DF at the last arrival.
     discount: f64,
-    /// Twice the mean of the intervals before the current one, beyond which DF is less than one. It
-    /// changes with loss events only; packets are many more.
+    /// Twice the mean of the intervals before the current one, beyond which DF is below one. It
+    /// changes only with loss events, which are far fewer than packets.
     twice_mean: f64,
 }
 
 impl LossIntervals {
-    /// Before the first loss event.
+    /// An empty history, before the first loss event.
     pub const fn new(weighing: Weighing) -> Self {
         LossIntervals {
             weighing,
@@ -51,29 +51,29 @@ impl LossIntervals {
         }
     }
 
-    /// The start of the last loss event.
+    /// Returns the start of the last loss event.
     pub fn latest(&self) -> Option<Start> {
         self.starts.front().copied()
     }
-    /// The start of the oldest one that is remembered.
+    /// Returns the start of the oldest loss event kept.
     pub fn oldest(&self) -> Option<Start> {
         self.starts.back().copied()
     }
 
-    /// How many loss events are remembered.
+    /// Returns the number of loss events kept.
     pub fn count(&self) -> usize {
         self.starts.len()
     }
 
-    /// The first loss event is preceded by an interval that is made up, of so many packets.
+    /// Sets the length of the synthetic interval before the first loss event, in packets.
     pub fn begin_with(&mut self, first_interval: f64) {
         self.first = Some((first_interval, 1.0));
     }
 
-    /// A loss event has begun.
+    /// Begins a loss event.
     pub fn begin(&mut self, number: u64, at: Time) {
-        // DF enters the factors of the intervals before the current one (section 5.5); then all
-        // move by one.
+        // DF multiplies the factors of the intervals before the current one (section 5.5); then all
+        // shift by one.
         for start in self.starts.iter_mut().skip(1) {
             start.discount *= self.discount;
         }
@@ -93,8 +93,8 @@ impl LossIntervals {
         self.weigh();
     }
 
-    /// The event that began there is no event, because the packet has arrived after all: forgets it
-    /// and those after it, so that they can be begun anew. Nothing if none began there.
+    /// Removes the event that began at `number`, because the packet has arrived after all, and all
+    /// events after it, so that they can be rebuilt. Does nothing if none began there.
     pub fn forget_from(&mut self, number: u64) -> Option<Forgotten> {
         let index = self
             .starts
@@ -112,9 +112,9 @@ impl LossIntervals {
         })
     }
 
-    /// The events after what was forgotten have been begun anew: they take the factors of those in
-    /// whose place they stand. RFC 5348 does not say which factor two intervals have that become
-    /// one.
+    /// Restores the discount factors after the removed events were rebuilt: each takes the factor
+    /// of the event it replaces. RFC 5348 does not say which factor applies when two intervals
+    /// merge.
     pub fn restore(&mut self, forgotten: &Forgotten) {
         let anew = self.starts.len() - forgotten.kept;
         let discounts = forgotten.discounts.iter();
@@ -135,13 +135,13 @@ impl LossIntervals {
         self.weigh();
     }
 
-    /// I_0 in packets, where `highest` is the highest number that has arrived.
+    /// Returns I_0 in packets; `highest` is the highest number that has arrived.
     fn current(&self, highest: u64) -> Option<f64> {
         let start = self.latest()?;
         Some((highest.saturating_add(1) - start.number) as f64)
     }
 
-    /// I_1, I_2, … in packets, each with its DF_i.
+    /// Returns I_1, I_2, … in packets, each with its DF_i.
     fn past(&self) -> impl Iterator<Item = (f64, f64)> {
         let ends = self.starts.iter().map(|start| start.number);
         let real = self
@@ -154,7 +154,7 @@ impl LossIntervals {
         real.chain(first).take(self.weighing.intervals)
     }
 
-    /// w_i.
+    /// Returns w_i.
     fn weight(&self, i: usize) -> f64 {
         let (i, n) = (i as f64, self.weighing.intervals as f64);
         if i < n / 2.0 {
@@ -164,7 +164,7 @@ impl LossIntervals {
         }
     }
 
-    /// Total length and total weight of the intervals before the current one.
+    /// Returns the total length and weight of the intervals before the current one.
     fn past_total(&self) -> (f64, f64) {
         let past = self.past().enumerate();
         past.fold((0.0, 0.0), |(length, weight), (i, (interval, discount))| {
@@ -173,7 +173,7 @@ impl LossIntervals {
         })
     }
 
-    /// The intervals before the current one have changed.
+    /// Updates the mean after the intervals before the current one have changed.
     fn weigh(&mut self) {
         let (length, weight) = self.past_total();
         self.twice_mean = if weight > 0.0 {
@@ -183,7 +183,7 @@ impl LossIntervals {
         };
     }
 
-    /// A packet has arrived: updates DF.
+    /// Updates DF after an arrival.
     pub fn discount(&mut self, highest: u64) {
         let Some(current) = self.current(highest) else {
             return;
@@ -195,13 +195,13 @@ impl LossIntervals {
         };
     }
 
-    /// p: zero before the first loss event.
+    /// Returns p: zero before the first loss event.
     pub fn loss_event_rate(&self, highest: u64) -> f64 {
         let Some(current) = self.current(highest) else {
             return 0.0;
         };
         let (past_length, past_weight) = self.past_total();
-        // The last one has left the window when the current one has entered it.
+        // The last interval leaves the window when the current one enters it.
         let others = self.past().count().saturating_sub(1);
         let with_current = self.past().take(others).enumerate();
         let (length, weight) = with_current.fold(
@@ -228,12 +228,12 @@ impl LossIntervals {
     }
 }
 
-/// What is needed to begin forgotten events anew.
+/// The state needed to rebuild removed events.
 #[derive(Debug)]
 pub struct Forgotten {
-    /// How many older events stay.
+    /// Number of older events kept.
     kept: usize,
-    /// DF_i of those forgotten, the oldest first.
+    /// DF_i of the removed events, the oldest first.
     discounts: Vec<f64>,
     before: Option<f64>,
     discount: f64,

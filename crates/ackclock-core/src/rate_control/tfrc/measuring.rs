@@ -1,4 +1,4 @@
-//! The sender-based variant (RFC 5348 section 7): the receiver's reckoning, done by the sender from
+//! The sender-based variant (RFC 5348 section 7): the sender does the receiver's measurements from
 //! acknowledgements.
 
 use super::Tfrc;
@@ -8,34 +8,34 @@ use crate::rate_control::{Arrived, DatagramSent, Feedback, RateReceiver, Receive
 use crate::units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// How many packets, the highest one that has been answered and those before it, are remembered: as
-/// many as a vector speaks of, and as many again that are late.
+/// Number of packets kept, up to the highest answered one: as many as a vector reports, and as many
+/// again that are late.
 const REMEMBERED: u64 = u128::BITS as u64;
 
-/// When a packet left.
+/// Sending time and length of a packet.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     at: Time,
     length: Bytes,
 }
 
-/// The receiver's half at the sender, and what is needed to feed it. Losses are told apart by when
-/// packets were sent: acknowledgements may be lost or late.
+/// The receiver's half at the sender, and the data that it needs. It places losses by the sending
+/// times of packets, since acknowledgements may be lost or late.
 #[derive(Debug)]
 pub struct Measuring {
     receiver: TfrcReceiver,
     sent: VecDeque<Entry>,
-    /// The number of the first of them.
+    /// Number of the first entry.
     first: u64,
-    /// The highest number that has been answered.
+    /// Highest number that has been answered.
     highest: u64,
-    /// Bit i: the packet numbered `highest` − i has arrived.
+    /// Bit i is set if the packet numbered `highest` − i has arrived.
     arrived: u128,
     marked: u64,
 }
 
 impl Measuring {
-    /// Nothing has been sent.
+    /// A measurement before the first packet.
     pub fn new(parameters: &Tfrc) -> Self {
         Measuring {
             receiver: TfrcReceiver::new(parameters),
@@ -47,7 +47,7 @@ impl Measuring {
         }
     }
 
-    /// A packet has left.
+    /// Records a sent packet.
     pub fn on_sent(&mut self, now: Time, sent: &DatagramSent) {
         self.sent.push_back(Entry {
             at: now,
@@ -55,11 +55,11 @@ impl Measuring {
         });
     }
 
-    /// The receiver has answered a packet that has left; `rtt` is the sender's estimate.
+    /// Processes the answer to a sent packet; `rtt` is the sender's estimate.
     pub fn on_feedback(&mut self, now: Time, feedback: &Feedback, rtt: Option<Span>) {
         let marked = feedback.marked > self.marked;
         self.marked = self.marked.max(feedback.marked);
-        // The receiver may have held the answer.
+        // The receiver may have delayed the answer.
         let arrived = Time::from_nanos(now.as_nanos().saturating_sub(feedback.held.as_nanos()));
         let mut news = self.news(feedback);
         while news != 0 {
@@ -77,8 +77,8 @@ impl Measuring {
                 sent_at: entry.at,
                 length: entry.length,
                 rtt,
-                // The answer does not say which packet was marked: most often the one that it
-                // answers.
+                // The answer does not identify the marked packet; most often it is the answered
+                // one.
                 marked: marked && number == feedback.sequence,
             };
             self.receiver.take(arrived, data.sent_at, &data);
@@ -88,8 +88,7 @@ impl Measuring {
         }
     }
 
-    /// Which packets have arrived of which no answer had said so, as bits from the highest number
-    /// on.
+    /// Returns the newly reported arrivals, as bits counted down from the highest number.
     fn news(&mut self, feedback: &Feedback) -> u128 {
         let ahead = feedback.sequence.saturating_sub(self.highest);
         self.highest += ahead;
@@ -101,26 +100,26 @@ impl Measuring {
         news
     }
 
-    /// When it wants to be called.
+    /// Returns the time of the next timeout.
     pub fn timer(&self) -> Time {
         self.receiver.poll_timeout()
     }
-    /// Does what is due by `now`.
+    /// Handles all timeouts due by `now`.
     pub fn handle_timeout(&mut self, now: Time) {
         self.receiver.handle_timeout(now);
     }
-    /// The next report, as if it had come.
+    /// Returns the next report, as if the receiver had sent it.
     pub fn poll(&mut self, now: Time) -> Option<Feedback> {
         self.receiver.poll_feedback(now)
     }
-    /// Packets that were held lost, and those of them that arrived.
+    /// Returns the number of packets deemed lost, and of those among them that arrived.
     pub const fn losses(&self) -> (u64, u64) {
         let history = self.receiver.history();
         (history.lost(), history.spurious())
     }
 }
 
-/// What is shifted out is forgotten.
+/// Shifts the bits; those shifted out are discarded.
 fn shifted(bits: u128, by: u64) -> u128 {
     if by < REMEMBERED { bits << by } else { 0 }
 }
@@ -132,20 +131,27 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// However answers overtake each other.
+        /// Answers may overtake each other.
         #[test]
-        fn each_packet_is_news_once(answers in prop::collection::vec((0..400_u64, any::<u64>(), 0..=64_u8), 1..60)) {
+        fn each_packet_is_news_once(
+            answers in prop::collection::vec((0..400_u64, any::<u64>(), 0..=64_u8), 1..60),
+        ) {
             let mut measuring = Measuring::new(&Tfrc::default());
             let mut known = BTreeSet::new();
             let mut highest = 0;
             for (sequence, bits, width) in answers {
                 highest = highest.max(sequence);
                 let received = Received { bits, width };
-                let told = received.numbers(sequence).filter(|number| number + REMEMBERED > highest);
-                let expected: BTreeSet<u64> = told.filter(|number| !known.contains(number)).collect();
+                let told = received
+                    .numbers(sequence)
+                    .filter(|number| number + REMEMBERED > highest);
+                let expected: BTreeSet<u64> =
+                    told.filter(|number| !known.contains(number)).collect();
                 let news = measuring.news(&Feedback { sequence, received, ..Feedback::default() });
                 let is_news = |number: &u64| news >> (highest - number) & 1 == 1;
-                let found: BTreeSet<u64> = (highest.saturating_sub(REMEMBERED - 1)..=highest).filter(is_news).collect();
+                let found: BTreeSet<u64> = (highest.saturating_sub(REMEMBERED - 1)..=highest)
+                    .filter(is_news)
+                    .collect();
                 prop_assert_eq!(&found, &expected);
                 known.extend(expected);
             }

@@ -1,4 +1,4 @@
-//! What arrives per second: as the receiver measures it, and as the sender remembers it.
+//! The receive rate: measured by the receiver, remembered by the sender.
 
 use crate::units::{Bytes, Span, Time};
 use std::collections::VecDeque;
@@ -7,26 +7,26 @@ use std::collections::VecDeque;
 #[derive(Debug, Default)]
 pub struct ReceiveRate {
     arrivals: VecDeque<(Time, Bytes)>,
-    /// When the feedback timer expired last, and how many of those have arrived since.
+    /// Last expiry of the feedback timer, and the number of arrivals since.
     expired: Time,
     since: usize,
 }
 
-/// Over one round trip, in a second.
+/// Receive rate over one round trip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
-    /// Payload in bytes.
+    /// Payload, in bytes per second.
     pub bytes_per_s: f64,
-    /// Packets.
+    /// Packets per second.
     pub packets_per_s: f64,
 }
 
 impl ReceiveRate {
-    /// A packet has arrived; `rtt` is how far back will be asked about.
+    /// Records an arrival; `rtt` is the span of the next measurement.
     pub fn on_arrival(&mut self, now: Time, length: Bytes, rtt: Span) {
         self.arrivals.push_back((now, length));
         self.since += 1;
-        // Twice, because the round-trip time may have grown when it is asked.
+        // Keeps twice the span, because the round-trip time may have grown at the measurement.
         while self.arrivals.len() > self.since
             && self
                 .arrivals
@@ -37,11 +37,11 @@ impl ReceiveRate {
         }
     }
 
-    /// The feedback timer expires: what has arrived in the last `rtt`, or since it expired last if
-    /// that is longer ago, as where a timer is late.
+    /// Measures at the expiry of the feedback timer: arrivals in the last `rtt`, or since the last
+    /// expiry if that is longer, as with a late timer.
     pub fn expire(&mut self, now: Time, rtt: Span) -> Measured {
         let span = rtt.max(now.since(self.expired));
-        // What has arrived since counts even if it came at the very moment of the last expiry.
+        // Arrivals since the last expiry count even if they came at the same moment.
         let recent = self.arrivals.iter().rev().enumerate();
         let recent = recent.take_while(|(i, (at, _))| *i < self.since || now.since(*at) < span);
         let (packets, bytes) = recent.fold(
@@ -61,34 +61,36 @@ impl ReceiveRate {
         self.arrivals.len()
     }
 
-    /// The feedback timer starts, or there was nothing to be said until now.
+    /// Restarts the measurement: the feedback timer starts, or there was nothing to report until
+    /// now.
     pub fn restart(&mut self, now: Time) {
         self.expired = now;
         self.since = 0;
     }
 }
 
-/// X_recv_set: what the receiver has reported in the last two round trips, in bytes per second
-/// (section 4.3).
+/// X_recv_set: receive rates reported in the last two round trips, in bytes per second (section
+/// 4.3).
 #[derive(Debug)]
 pub struct ReceiveRateSet {
     rates: Vec<(Time, f64)>,
 }
 
 impl ReceiveRateSet {
-    /// Nothing is known: infinity, since `start`.
+    /// The initial set: infinity, from `start` on.
     pub fn new(start: Time) -> Self {
         ReceiveRateSet {
             rates: vec![(start, f64::INFINITY)],
         }
     }
 
-    /// "Update X_recv_set": adds a report, forgets what is older than two round trips.
+    /// "Update X_recv_set": adds a report and removes those older than two round trips.
     pub fn update(&mut self, now: Time, receive_rate: f64, rtt: Span) {
         self.rates.retain(|(at, _)| now.since(*at) <= rtt * 2);
         self.rates.push((now, receive_rate));
     }
-    /// "Maximize X_recv_set": only the largest remains, the initial infinity aside, and is new.
+    /// "Maximize X_recv_set": keeps only the largest rate, except the initial infinity, with the
+    /// present time.
     pub fn maximize(&mut self, now: Time, receive_rate: f64) {
         let finite = self
             .rates
@@ -97,15 +99,15 @@ impl ReceiveRateSet {
             .filter(|rate| rate.is_finite());
         self.rates = vec![(now, finite.fold(receive_rate, f64::max))];
     }
-    /// Halves all.
+    /// Halves all rates.
     pub fn halve(&mut self) {
         self.rates.iter_mut().for_each(|(_, rate)| *rate /= 2.0);
     }
-    /// Only this remains.
+    /// Replaces the set by one rate.
     pub fn replace(&mut self, now: Time, receive_rate: f64) {
         self.rates = vec![(now, receive_rate)];
     }
-    /// The largest.
+    /// Returns the largest rate.
     pub fn largest(&self) -> f64 {
         self.rates.iter().map(|(_, rate)| *rate).fold(0.0, f64::max)
     }

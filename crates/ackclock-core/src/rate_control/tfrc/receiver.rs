@@ -7,45 +7,45 @@ use crate::rate_control::equation::tfrc::Equation;
 use crate::rate_control::{Arrived, Feedback, RateReceiver, Received, Report, SHORTEST_RTT};
 use crate::units::{Span, Time};
 
-/// Measures loss and what arrives, and answers once per round trip; at once when a new loss event
-/// raises p. The sender-based variant has one at the sender, behind the receiver's
+/// Measures loss and the receive rate. Reports once per round trip, and at once when a new loss
+/// event raises p. The sender-based variant runs it at the sender, on the receiver's
 /// acknowledgements.
 #[derive(Debug)]
 pub struct TfrcReceiver {
     equation: Equation,
     history: LossHistory,
     receive_rate: ReceiveRate,
-    /// X_target: the largest X_recv so far, in packets per second, so that s need not be known.
+    /// X_target: the largest X_recv so far, in packets per second, which does not depend on s.
     target: f64,
-    /// R_m: what the packet with the highest number says of those that say something, and that
-    /// number.
+    /// R_m: the round-trip time carried by the packet with the highest number that carries one, and
+    /// that number.
     rtt: Option<(Span, u64)>,
     /// R_(m−1): R_m when the timer expired last.
     measured_over: Span,
-    /// The last packet to arrive: its number, when it was sent and when it came.
+    /// The last packet to arrive: number, sending time and arrival time.
     last: Option<(u64, Time, Time)>,
-    /// The feedback timer; never before a packet says R, nor after it has expired without news.
+    /// Feedback timer; never before a packet carries R, or after an expiry without new data.
     timer: Time,
-    /// Whether a packet has arrived since the last feedback.
+    /// True if a packet has arrived since the last feedback.
     news: bool,
-    /// Whether the timer expired last without feedback.
+    /// True if the timer expired last without feedback.
     silent: bool,
-    /// p_prev.
+    /// p_prev: the last computed p.
     p: f64,
     marked: u64,
     due: Option<Feedback>,
 }
 
-/// What R is taken for when losses are found before any packet says R: the sender sends one packet
-/// per second then.
+/// R assumed for losses found before any packet carries R: the sender then sends one packet per
+/// second.
 const UNKNOWN_RTT: Span = Span::from_millis(1000);
 
-/// What a sender is allowed whose very first packet is lost, in packets per round trip; also the
-/// least that X_target is (section 6.3.1).
+/// Rate allowed to a sender whose very first packet is lost, in packets per round trip; also the
+/// minimum of X_target (section 6.3.1).
 const AFTER_NULL_INTERVAL: f64 = 0.5;
 
 impl TfrcReceiver {
-    /// Before the first packet.
+    /// A receiver before the first packet.
     pub fn new(parameters: &Tfrc) -> Self {
         TfrcReceiver {
             equation: parameters.equation(),
@@ -64,12 +64,12 @@ impl TfrcReceiver {
         }
     }
 
-    /// A packet has arrived, or its acknowledgement has at a sender that measures. `at` is the
-    /// moment by which losses are told apart: that of arrival, or that of sending.
+    /// Processes an arrival, or its acknowledgement at a sender that measures. `at` is the time
+    /// that separates losses: of arrival or of sending.
     pub fn take(&mut self, now: Time, at: Time, data: &Arrived) {
         let is_first = self.last.is_none();
         if self.silent {
-            // X_recv is no less than a packet in a round trip, however long there was none (section
+            // X_recv is at least one packet per round trip, however long there was none (section
             // 6.2).
             self.receive_rate.restart(now);
         }
@@ -96,7 +96,7 @@ impl TfrcReceiver {
         }
     }
 
-    /// The estimate that the sender knew last.
+    /// Updates R with the sender's latest estimate.
     fn hear_rtt(&mut self, data: &Arrived) {
         let is_later = self.rtt.is_none_or(|(_, number)| number <= data.sequence);
         if let (Some(rtt), true) = (data.rtt, is_later) {
@@ -104,7 +104,7 @@ impl TfrcReceiver {
         }
     }
 
-    /// Section 6.1, steps 2 to 4.
+    /// Applies section 6.1, steps 2 to 4.
     fn check_if_done(&mut self, now: Time, change: Change) {
         let is_ready = self.silent || !self.timer.is_never() && (change.begun || change.removed);
         if !is_ready {
@@ -117,8 +117,9 @@ impl TfrcReceiver {
         self.p = p;
     }
 
-    /// Section 6.2. It starts the timer anew without news, too; but until there are some, nothing
-    /// comes of that, and the next packet is answered at once (section 6.1 step 4).
+    /// Handles the feedback timer (section 6.2). The section restarts the timer also without new
+    /// data. Such expiries have no effect, and the next packet is answered at once (section 6.1
+    /// step 4).
     fn expire(&mut self, now: Time) {
         self.silent = !self.news;
         if self.silent {
@@ -157,14 +158,14 @@ impl TfrcReceiver {
         });
     }
 
-    /// What is known of losses.
+    /// Returns the loss history.
     pub const fn history(&self) -> &LossHistory {
         &self.history
     }
 }
 
-/// Section 6.3.1: the interval, in packets, at which the equation gives the rate that has arrived,
-/// in packets per second.
+/// Returns the first loss interval, in packets, at which the equation gives the receive rate
+/// `target`, in packets per second (section 6.3.1).
 fn first_interval(equation: Equation, rtt: Span, target: f64) -> f64 {
     let seconds = rtt.as_seconds();
     1.0 / equation.loss_event_rate(seconds, target.max(AFTER_NULL_INTERVAL / seconds))
@@ -199,8 +200,8 @@ mod tests {
     use super::*;
     use crate::units::Bytes;
 
-    /// RFC 5348 section 6.3 has each packet answered as long as none says R. A sender that never
-    /// does must not be remembered in full.
+    /// RFC 5348 section 6.3 requires an answer to each packet until one carries R. The memory must
+    /// stay bounded if the sender never sends R.
     #[test]
     fn without_a_round_trip_time_little_is_remembered() {
         let mut receiver = TfrcReceiver::new(&Tfrc::default());
@@ -216,7 +217,7 @@ mod tests {
             receiver.on_data(now, &data);
             assert!(receiver.poll_feedback(now).is_some());
         }
-        // Two seconds, of a packet in each millisecond.
+        // Two seconds of one packet per millisecond.
         assert!(receiver.receive_rate.remembered() <= 2 * 1000 + 2);
     }
 }

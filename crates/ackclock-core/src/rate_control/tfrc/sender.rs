@@ -10,61 +10,61 @@ use crate::rate_control::{
 };
 use crate::units::{Bytes, Span, Time};
 
-/// The nofeedback timer before the first round-trip time (section 4.2, appendix B).
+/// Nofeedback timer before the first round-trip time (section 4.2, appendix B).
 const FIRST_TIMEOUT: Span = Span::from_millis(2000);
 
-/// X_recv is not believed beyond this, in bytes per second, so that all sums stay finite.
+/// Upper limit on X_recv, in bytes per second, so that all sums stay finite.
 const FASTEST: f64 = 1e18;
 
-/// A share of X_recv that counts after a loss in a data-limited interval (section 4.3 step 4).
+/// Share of X_recv that counts after a loss in a data-limited interval (section 4.3 step 4).
 const LOST_WHILE_LIMITED: f64 = 0.85;
 
-/// What is known once there has been feedback.
+/// Quantities known after the first feedback.
 #[derive(Clone, Copy, Debug)]
 struct RoundTrip {
-    /// R, in seconds.
+    /// R: mean round-trip time, in seconds.
     mean: f64,
-    /// R_sample.
+    /// R_sample: last round-trip time, in seconds.
     sample: f64,
-    /// R_sqmean.
+    /// R_sqmean: mean of the square root of the round-trip time.
     root_mean: f64,
     /// initial_rate = W_init / R at the first sample, in bytes per second.
     initial_rate: f64,
 }
 
-/// In the RFC's letters; rates are in bytes per second.
+/// The sender, in the RFC's symbols; rates are in bytes per second.
 #[derive(Debug)]
 pub struct TfrcSender {
     parameters: Tfrc,
     equation: Equation,
     mss: Bytes,
     origin: Time,
-    /// s.
+    /// s: segment size, in bytes.
     segment: f64,
     packets: u64,
-    /// X.
+    /// X: allowed rate.
     rate: f64,
-    /// X_Bps; infinite before a loss.
+    /// X_Bps: rate of the equation; infinite before a loss.
     equation_rate: f64,
-    /// tld.
+    /// tld: time of the last doubling.
     last_doubled: Time,
     round_trip: Option<RoundTrip>,
     receive_rates: ReceiveRateSet,
-    /// p.
+    /// p: loss event rate.
     loss_event_rate: f64,
-    /// RTO, and when the nofeedback timer expires.
+    /// RTO, and the expiry of the nofeedback timer.
     timeout: Span,
     nofeedback: Time,
-    /// Whether nothing has been sent since that timer was set.
+    /// True if nothing has been sent since that timer was set.
     idle: bool,
     not_limited: NotLimited,
     timeouts: u64,
-    /// The receiver's part, in the sender-based variant.
+    /// The receiver's half, in the sender-based variant.
     measuring: Option<Measuring>,
 }
 
 impl TfrcSender {
-    /// Before the start.
+    /// A sender before the start.
     pub fn new(parameters: Tfrc, mss: Bytes) -> Self {
         let measuring = match parameters.loss_measured_by {
             LossMeasured::Sender => Some(Measuring::new(&parameters)),
@@ -106,7 +106,7 @@ impl TfrcSender {
             .as_f64()
     }
 
-    /// max(4 R, 2 s/X).
+    /// Returns max(4 R, 2 s/X).
     fn reckon_timeout(&self, rtt: f64) -> Span {
         Span::from_seconds((4.0 * rtt).max(2.0 * self.segment / self.rate))
     }
@@ -116,7 +116,7 @@ impl TfrcSender {
         self.idle = true;
     }
 
-    /// Section 4.3, steps 1 and 2, and what section 4.5 keeps.
+    /// Updates the round-trip time by section 4.3, steps 1 and 2, and the mean of section 4.5.
     fn measure(&mut self, sample: Span) -> RoundTrip {
         let sample = sample.as_seconds();
         let root = libm::sqrt(sample);
@@ -139,7 +139,8 @@ impl TfrcSender {
         round_trip
     }
 
-    /// Section 4.3. The first answer only says how long the path is (section 4.2).
+    /// Processes feedback by section 4.3. The first one only gives the round-trip time (section
+    /// 4.2).
     fn take(&mut self, now: Time, feedback: &Feedback, report: Report) {
         let is_first = self.round_trip.is_none();
         let round_trip = self.measure(feedback.rtt(now));
@@ -158,7 +159,7 @@ impl TfrcSender {
         self.restart_timer(now);
     }
 
-    /// recv_limit (section 4.3 step 4).
+    /// Returns recv_limit (section 4.3 step 4).
     fn receive_limit(
         &mut self,
         now: Time,
@@ -182,7 +183,7 @@ impl TfrcSender {
         2.0 * self.receive_rates.largest()
     }
 
-    /// The second half of step 4: X.
+    /// Sets X, the second half of step 4.
     fn allow(&mut self, now: Time, limit: f64, round_trip: RoundTrip) {
         let rtt = round_trip.mean;
         if self.loss_event_rate > 0.0 {
@@ -195,7 +196,7 @@ impl TfrcSender {
         }
     }
 
-    /// Section 4.4.
+    /// Handles expiry of the nofeedback timer (section 4.4).
     fn expire(&mut self, now: Time) {
         self.timeouts += 1;
         match self.round_trip {
@@ -203,7 +204,7 @@ impl TfrcSender {
                 self.back_off(now, round_trip)
             }
             Some(_) => {}
-            // No answer could come to what has not been sent, and there is no rate to recover yet.
+            // Nothing was sent, so no answer is missing, and there is no rate to recover yet.
             None if self.idle => {}
             None => self.rate = (self.rate / 2.0).max(self.slowest()),
         }
@@ -212,7 +213,8 @@ impl TfrcSender {
         self.restart_timer(now);
     }
 
-    /// Idleness does not lead below recover_rate, which is initial_rate.
+    /// True if the sender is idle and slow: idle time does not reduce the rate below recover_rate,
+    /// which is initial_rate.
     fn is_slow_and_idle(&self, round_trip: RoundTrip) -> bool {
         let recover_rate = round_trip.initial_rate;
         let is_slow = if self.loss_event_rate > 0.0 {
@@ -223,7 +225,7 @@ impl TfrcSender {
         is_slow && self.idle
     }
 
-    /// Halves the rate, by what limits it.
+    /// Halves the rate through the quantity that limits it.
     fn back_off(&mut self, now: Time, round_trip: RoundTrip) {
         let receive_rate = self.receive_rates.largest();
         if self.loss_event_rate == 0.0 {
@@ -235,14 +237,14 @@ impl TfrcSender {
         }
     }
 
-    /// Update_Limits.
+    /// Update_Limits of the RFC.
     fn update_limits(&mut self, now: Time, timer_limit: f64, round_trip: RoundTrip) {
         let timer_limit = timer_limit.max(self.slowest());
         self.receive_rates.replace(now, timer_limit / 2.0);
         self.allow(now, timer_limit, round_trip);
     }
 
-    /// X_inst (section 4.5).
+    /// Returns X_inst (section 4.5).
     fn instantaneous_rate(&self) -> f64 {
         match self.round_trip {
             Some(round_trip) if self.parameters.damping => {
@@ -253,7 +255,7 @@ impl TfrcSender {
         }
     }
 
-    /// The answers that the sender's own measuring has made.
+    /// Processes the feedback of the sender's own measurements.
     fn take_own(&mut self, now: Time) {
         while let Some(feedback) = self.measuring.as_mut().and_then(|own| own.poll(now)) {
             if let Some(report) = feedback.report {
@@ -296,7 +298,7 @@ impl RateControl for TfrcSender {
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
         if feedback.sequence >= self.packets {
-            return; // of a packet that has never been sent
+            return; // feedback on a packet that was never sent
         }
         let rtt = self.carried_rtt();
         match (&mut self.measuring, feedback.report) {

@@ -1,5 +1,4 @@
-//! RFC 5348, section by section. What is demanded and does not apply here is in
-//! `docs/notes/tfrc-rfc5348.md`.
+//! RFC 5348, section by section. `docs/notes/tfrc-rfc5348.md` lists requirements that do not apply.
 
 use crate::units::{Bytes, Span, Time};
 

@@ -1,11 +1,11 @@
-//! How long rounds are.
+//! Length of rounds.
 
 use super::{Strategy, Tfrcp};
 use crate::registry::StreamScope;
 use crate::streams::Stream;
 use crate::units::Span;
 
-/// No round is shorter: a thousand decisions a second are enough for any path.
+/// The shortest round: a thousand decisions per second suffice for any path.
 pub(super) const SHORTEST: Span = Span::from_millis(1);
 
 /// Chooses the length of each round.
@@ -24,8 +24,7 @@ pub(super) enum Rounds {
 }
 
 impl Rounds {
-    /// As the parameters say, which have been checked; chance is drawn from the stream of the
-    /// place.
+    /// Creates the rule from checked parameters. Random lengths use the stream of `place`.
     pub fn new(parameters: &Tfrcp, place: StreamScope<'_>) -> Self {
         match parameters.strategy {
             Strategy::Constant => Rounds::Constant(parameters.round.unwrap_or(SHORTEST)),
@@ -38,8 +37,8 @@ impl Rounds {
         }
     }
 
-    /// The length of the round that begins now; `None` if it takes a round-trip time to say and
-    /// there is none yet.
+    /// Returns the length of the round that begins now; `None` if it depends on the round-trip time
+    /// and there is no sample yet.
     pub fn length(&mut self, rtt: Option<Span>) -> Option<Span> {
         let length = match self {
             Rounds::Constant(length) => *length,

@@ -1,8 +1,8 @@
 //! The sender: rounds, the log, and the rate of the next round.
 //!
-//! The paper's letters: r rate, M length of a round, x packets that turned out to have arrived in
-//! it, y those that turned out lost, p = y/(x + y), B timeout without back-off, j the smallest
-//! number of which nothing is known, l the last number sent, a the highest acknowledged.
+//! Symbols of the paper: r is the rate, M the length of a round, x the packets found to have
+//! arrived in it, y those found lost, p = y/(x + y). B is the timeout without back-off, j the
+//! smallest unknown number, l the last number sent, and a the highest acknowledged one.
 
 use super::rounds::Rounds;
 use super::{GrowthLimit, RttSamples, Tfrcp};
@@ -12,29 +12,29 @@ use crate::rate_control::log::{Log, News};
 use crate::rate_control::{Clocking, DatagramSent, Feedback, RateContext, RateControl, RateState};
 use crate::units::{Bytes, Span, Time};
 
-/// The largest rate, in packets per second: one in a nanosecond, since clocks have nothing finer.
+/// The largest rate, in packets per second: one per nanosecond, the resolution of times.
 const FASTEST: f64 = 1e9;
 
-/// What has happened in a round. A packet is counted in the round in which it is settled, and only
-/// then: that is when the log says so, so neither a timeout that shrinks nor a packet that stays
-/// unknown below settled ones counts one twice.
+/// Counts of a round. A packet counts once, in the round in which the log settles it as arrived or
+/// lost. Neither a shrinking timeout nor an unknown packet below settled ones counts a packet
+/// twice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Round {
     /// 0, 1, 2, …
     pub number: u64,
     pub start: Time,
-    /// t_i: when it ends.
+    /// t_i: end of the round.
     pub end: Time,
-    /// r, in packets per second.
+    /// r: rate, in packets per second.
     pub rate: f64,
     pub sent: u64,
-    /// x.
+    /// x: packets found to have arrived.
     pub received: u64,
-    /// y.
+    /// y: packets found lost.
     pub lost: u64,
-    /// Packets that turned out to have arrived with Congestion Experienced.
+    /// Packets found to have arrived with Congestion Experienced.
     pub marked: u64,
-    /// Whether the application, and not the rate, has limited it.
+    /// True if the application, not the rate, limited the round.
     data_limited: bool,
 }
 
@@ -58,8 +58,8 @@ impl Round {
         self.end.since(self.start).as_seconds()
     }
 
-    /// p, if there is any news. A mark counts as a loss (RFC 3168 section 5), and as a packet that
-    /// has arrived with the rate that is acknowledged.
+    /// Returns p, if any packet was settled. A mark counts as a loss (RFC 3168 section 5), but as
+    /// an arrival for the acknowledged rate.
     pub fn loss_rate(&self) -> Option<f64> {
         let (settled, bad) = (self.received + self.lost, self.lost + self.marked);
         (settled + bad > 0).then(|| (bad as f64 / settled.max(bad) as f64).min(1.0))
@@ -79,17 +79,17 @@ pub(super) struct TfrcpSender {
     rtt: RttEstimator,
     next_rtt_sample: Time,
     log: Log,
-    /// One more than a.
+    /// One more than a, the highest acknowledged number.
     arrived: u64,
     marked: u64,
     origin: Time,
     round: Round,
-    /// Whether the round's length waits for the first sample of the round-trip time.
+    /// True if the length of the round waits for the first round-trip sample.
     length_is_open: bool,
-    /// The last round.
+    /// The previous round.
     pub(super) last: Option<Round>,
     mode: &'static str,
-    /// p of the last round in which there was news.
+    /// p of the last round with a settled packet.
     loss_rate: f64,
     lost: u64,
     spurious: u64,
@@ -140,8 +140,8 @@ impl TfrcpSender {
         }
     }
 
-    /// A round begins. It is long enough for one packet, since without any there would never be
-    /// news; but where rounds are short, the timeout is as long as it needs to be.
+    /// Begins a round. It is long enough for one packet, since a round without packets brings no
+    /// information. If rounds are short, it is at most as long as the timeout.
     fn begin(&mut self, number: u64, start: Time, rate: f64) {
         let length = self.rounds.length(self.rtt.smoothed());
         self.length_is_open = length.is_none();
@@ -158,9 +158,9 @@ impl TfrcpSender {
         news
     }
 
-    /// Packets of which there should have been news are lost: j..a, since there is news of a later
-    /// one, and j..l as far as their time is over. The second matters where nothing comes back any
-    /// more, and the first range is empty.
+    /// Settles overdue packets as lost. Packets j..a are lost because a later one was reported, and
+    /// j..l if their time is over. The second rule matters if nothing comes back, when the first
+    /// range is empty.
     fn settle(&mut self) {
         let (first, next, end) = (self.log.unknown(), self.log.next(), self.round.end);
         for number in first..self.arrived.min(next) {
@@ -174,7 +174,8 @@ impl TfrcpSender {
         self.timeouts += u64::from(timed_out);
     }
 
-    /// r of the next round. One without news (M < B, or nothing sent) says nothing: the rate stays.
+    /// Returns r of the next round. A round without settled packets (M < B, or none sent) leaves
+    /// the rate unchanged.
     fn next_rate(&mut self) -> f64 {
         let (round, rtt) = (self.round, self.rtt.smoothed().unwrap_or(self.rtt.rto()));
         let rtt = rtt.as_seconds();
@@ -199,7 +200,7 @@ impl TfrcpSender {
         wanted.min(self.growth_limit()).min(FASTEST)
     }
 
-    /// The largest rate of the next round if it is to be more than that of this one.
+    /// Returns the largest rate to which the next round may grow.
     fn growth_limit(&self) -> f64 {
         let round = &self.round;
         let twice = |packets: u64| 2.0 * packets as f64 / round.length();
@@ -228,7 +229,7 @@ impl RateControl for TfrcpSender {
 
     fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
         if feedback.sequence >= self.log.next() {
-            return; // of a packet that has never been sent
+            return; // feedback on a packet that was never sent
         }
         if now >= self.next_rtt_sample {
             self.rtt.sample(feedback.rtt(now));
@@ -244,7 +245,7 @@ impl RateControl for TfrcpSender {
             }
         }
         self.arrived = self.arrived.max(feedback.sequence + 1);
-        // No more than there are packets, whatever a receiver says.
+        // At most the number of packets sent, whatever the receiver reports.
         let marked = feedback.marked.min(self.log.next()).max(self.marked);
         self.round.marked += marked - self.marked;
         self.marked = marked;
@@ -270,7 +271,7 @@ impl RateControl for TfrcpSender {
         self.last = Some(self.round);
         self.begin(self.round.number + 1, end, rate);
         if self.round.end <= now {
-            // Woken a whole round late: what has passed without a decision is no round.
+            // The timeout came a whole round late: the time without a decision is not a round.
             let length = self.round.end.since(end);
             (self.round.start, self.round.end) = (now, now + length);
         }

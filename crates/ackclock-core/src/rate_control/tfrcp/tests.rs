@@ -13,10 +13,10 @@ use serde_json::Value;
 
 const RTT: f64 = 0.1;
 
-/// A sender whose packets, answers and rounds are told one by one.
+/// A sender with scripted packets, answers and rounds.
 struct Script {
     sender: TfrcpSender,
-    /// When each packet was sent.
+    /// Sending time of each packet.
     sent: Vec<Time>,
     rounds: Vec<Round>,
 }
@@ -47,7 +47,7 @@ impl Script {
         script
     }
 
-    /// Packets leave, all at once.
+    /// Sends `count` packets at once.
     fn send(&mut self, at: f64, count: u64) {
         for _ in 0..count {
             let sent = DatagramSent {
@@ -60,7 +60,7 @@ impl Script {
         }
     }
 
-    /// The answer to a packet arrives; before it, those at these distances had arrived.
+    /// Delivers the answer to a packet. The packets at the distances `before` it had also arrived.
     fn answer(&mut self, at: f64, sequence: u64, before: &[u64]) {
         let bits = before.iter().fold(1, |bits, back| bits | 1 << back);
         self.answer_marked(at, sequence, bits, 0);
@@ -79,7 +79,7 @@ impl Script {
         };
         self.sender.on_feedback(Time::from_seconds(at), &feedback);
     }
-    /// The answers to these packets, a round-trip time after each was sent.
+    /// Delivers the answers to `sequences`, each one round-trip time after the packet was sent.
     fn answer_all(&mut self, sequences: std::ops::Range<u64>) {
         for sequence in sequences {
             let at = self.sent[sequence as usize].as_seconds() + RTT;
@@ -87,7 +87,7 @@ impl Script {
         }
     }
 
-    /// The round ends, at its time: what came of it.
+    /// Ends the round on time and returns it.
     fn end(&mut self) -> Round {
         let end = self.sender.poll_timeout();
         self.sender.handle_timeout(end);
@@ -101,7 +101,7 @@ impl Script {
     }
 }
 
-/// Rounds of 2 s, as published.
+/// A sender with rounds of 2 s, as published.
 fn published() -> Script {
     Script::new(json!({ "growth_limit": "none" }))
 }
@@ -125,7 +125,7 @@ mod log {
         }
     }
 
-    /// (iii): the time of the last packets is not over, so they go with the next round.
+    /// (iii): the last packets are not overdue, so they count in the next round.
     #[test]
     fn packets_without_news_are_carried_over() {
         let mut script = published();
@@ -142,13 +142,13 @@ mod log {
         );
     }
 
-    /// (iv): after the timeout a packet is lost, though nothing later has been acknowledged.
+    /// (iv): an overdue packet is lost, even if no later one has been acknowledged.
     #[test]
     fn packets_whose_time_is_over_are_lost() {
         let mut script = published();
         script.send(0.0, 1);
         script.answer_all(0..1);
-        // One sample of 100 ms: 3 · 100 ms is below the floor, so B is 1 s.
+        // One sample of 100 ms: 3 · 100 ms is below the minimum, so B is 1 s.
         script.send(0.9, 1);
         script.send(1.0, 1);
         assert_eq!(
@@ -164,22 +164,21 @@ mod log {
         );
     }
 
-    /// The timeout is that of the moment at which the packet is sent: here 3 s, before there is a
-    /// sample, then 1 s.
+    /// A packet has the timeout of its sending time: here 3 s before there is a sample, then 1 s.
     #[test]
     fn a_packet_keeps_the_timeout_it_was_sent_with() {
         let mut script = published();
         script.send(0.0, 2);
         script.answer(RTT, 0, &[]);
         script.send(0.5, 1);
-        // Number 2 times out below an end at 2 s; number 1, sent before, does not, and is settled
-        // when its own time is over.
+        // Packet 2 times out by the end at 2 s. Packet 1, sent before, does not: it is settled when
+        // its own time is over.
         assert_eq!(counted(script.end()), (1, 1));
         assert_eq!(counted(script.end()), (0, 1));
         assert_eq!(counted(script.end()), (0, 0), "each is counted once");
     }
 
-    /// Trap 7: history is not changed.
+    /// Trap 7: history does not change.
     #[test]
     fn a_late_answer_is_only_noticed() {
         let mut script = published();
@@ -194,8 +193,7 @@ mod log {
         assert_eq!((script.rate(), counted(script.end())), (rate, (0, 0)));
     }
 
-    /// Trap 8: there is no tolerance of reordering but what the vector brings before the round
-    /// ends.
+    /// Trap 8: reordering is tolerated only if the vector reports the packet before the round ends.
     #[test]
     fn reordering_at_the_end_of_a_round_is_a_loss_unless_the_vector_tells() {
         let mut script = published();
@@ -229,7 +227,7 @@ mod log {
 mod rate {
     use super::*;
 
-    /// Section 8, test 2; the equation's values are tested where it stands.
+    /// Section 8, test 2; the values of the equation are tested in its module.
     #[test]
     fn it_doubles_without_loss_and_follows_the_equation_with_it() {
         let mut script = published();
@@ -272,10 +270,18 @@ mod rate {
             window: 64.0,
             packets_per_ack: 2.0,
         };
-        let tree = json!({ "packets_per_ack": 2, "receive_window": "64 packets", "rto_minimum": "400 ms" });
+        let tree = json!({
+            "packets_per_ack": 2,
+            "receive_window": "64 packets",
+            "rto_minimum": "400 ms",
+        });
         assert_eq!(lossy(tree), equation.full(0.005));
         assert!((equation.full(0.005) - 115.238).abs() < 5e-4);
-        let bytes = json!({ "packets_per_ack": 2, "receive_window": "4000 bytes", "rto_minimum": "400 ms" });
+        let bytes = json!({
+            "packets_per_ack": 2,
+            "receive_window": "4000 bytes",
+            "rto_minimum": "400 ms",
+        });
         let window = Pftk {
             window: 4.0,
             ..equation
@@ -283,7 +289,7 @@ mod rate {
         assert_eq!(lossy(bytes), window.full(0.005));
     }
 
-    /// Trap 1, at its root: where nothing is acknowledged, packets whose time is over count.
+    /// Trap 1, its cause: if nothing is acknowledged, overdue packets count.
     #[test]
     fn a_round_without_any_answer_is_no_success() {
         let mut script = published();
@@ -293,12 +299,12 @@ mod rate {
         script.send(2.0, 160);
         let round = script.end();
         assert_eq!(counted(round), (0, 160), "B is 1 s, and over");
-        // Trap 2: p is 1. One packet in 64 s, but trap 3: at least one in each round.
+        // Trap 2: p is 1, one packet in 64 s. Trap 3 requires at least one per round.
         assert_eq!((round.loss_rate(), script.rate()), (Some(1.0), 0.5));
         assert_eq!(script.sender.state().loss_event_rate, 1.0);
     }
 
-    /// Traps 3 and 5: no news is neither success nor loss.
+    /// Traps 3 and 5: a round without information is neither a success nor a loss.
     #[test]
     fn a_round_without_news_leaves_the_rate() {
         let mut script = Script::new(json!({ "round": "100 ms" }));
@@ -310,8 +316,7 @@ mod rate {
         assert_eq!(counted(script.end()), (0, 4), "3 s are over");
     }
 
-    /// Trap 3: rounds that are shorter than a packet takes are lengthened, but to no more than the
-    /// timeout.
+    /// Trap 3: a round shorter than the gap between packets is lengthened, at most to the timeout.
     #[test]
     fn every_round_has_a_packet() {
         for (tree, expected) in [
@@ -338,7 +343,7 @@ mod rate {
         }
     }
 
-    /// Trap 4, our rule: what was acknowledged, twice.
+    /// Trap 4, our rule: at most twice the acknowledged rate.
     #[test]
     fn growth_is_bounded_by_what_was_acknowledged() {
         let rate_after = |limit: &str, acknowledged| {
@@ -373,8 +378,8 @@ mod rate {
         assert_eq!(rate_after("acknowledged"), 9.0);
     }
 
-    /// Trap 4: nor does it grow beyond what a window in a round trip allows, or an application that
-    /// has no more.
+    /// Trap 4: the rate does not grow beyond a window per round trip, or beyond twice the
+    /// application's rate.
     #[test]
     fn window_and_application_bound_the_doubling() {
         let mut script = Script::new(json!({ "receive_window": "6 packets" }));
@@ -536,14 +541,20 @@ fn what_belongs_to_another_strategy_is_refused() {
     }
 }
 
-/// Traps 9 and 10: numbers are 64 bits, packets are clocked evenly by reckoned moments, which
-/// neither drift nor suffer from the ends of rounds.
+/// Traps 9 and 10: numbers have 64 bits. Packets leave at computed, even intervals, which neither
+/// drift nor change at the ends of rounds.
 #[test]
 fn packets_are_evenly_clocked_through_all_rounds() {
-    let tree = json!({ "kind": "tfrcp", "round": "300 ms", "initial_rate": "7 packets/s", "receive_window": "7 packets" });
+    let tree = json!({
+        "kind": "tfrcp",
+        "round": "300 ms",
+        "initial_rate": "7 packets/s",
+        "receive_window": "7 packets",
+    });
     for milliseconds in [0, 1, 10, 20] {
         let granularity = Span::from_millis(milliseconds);
-        // A window of seven in a round trip of a second: the rate stays, 2.1 packets in a round.
+        // A window of seven packets and a round trip of one second: the rate stays, 2.1 packets per
+        // round.
         let mut dialogue = Dialogue::new(&tree, Span::from_millis(1000), granularity, |_, _| {
             Way::Arrives
         });
@@ -561,7 +572,7 @@ fn packets_are_evenly_clocked_through_all_rounds() {
     }
 }
 
-/// Section 8, test 3. Every tenth packet is lost; from 60 s to 90 s all are.
+/// Section 8, test 3: every tenth packet is lost, and all from 60 s to 90 s.
 #[test]
 fn a_blackout_slows_it_down_and_it_recovers_within_five_rounds() {
     fn fate(at: Time, sequence: u64) -> Way {
@@ -588,10 +599,9 @@ fn a_blackout_slows_it_down_and_it_recovers_within_five_rounds() {
         let dark = rates(60.1, 91.0);
         assert!(dark.iter().all(|rate| *rate < before), "{before}: {dark:?}");
         assert!(dialogue.count(64.5, 90.0) <= 14, "one packet in 2 s");
-        // Its ordinary rates, without the doubling at the start.
+        // The usual rates, without the doubling at the start.
         let least = rates(10.0, 60.0).into_iter().fold(f64::INFINITY, f64::min);
-        // The first round that begins in the light does at 92 s, and after five of them it is 102
-        // s.
+        // The first round after the blackout begins at 92 s, and five rounds later it is 102 s.
         let after = rates(90.1, 102.5);
         assert!(
             after.last().is_some_and(|rate| *rate >= least),
@@ -600,7 +610,7 @@ fn a_blackout_slows_it_down_and_it_recovers_within_five_rounds() {
     }
 }
 
-/// What may happen to a sender between two packets.
+/// An event for a sender between two packets.
 #[derive(Clone, Debug)]
 enum Happening {
     Send(u64),
@@ -611,16 +621,19 @@ enum Happening {
 fn happening() -> impl Generate<Value = Happening> {
     prop_oneof![
         4 => (1..30_u64).prop_map(Happening::Send),
-        8 => (0..40_u64, 0..256_u64).prop_map(|(back, bits)| Happening::Answer { back, bits: bits | 1 }),
+        8 => (0..40_u64, 0..256_u64)
+            .prop_map(|(back, bits)| Happening::Answer { back, bits: bits | 1 }),
         2 => Just(Happening::End),
     ]
 }
 
 proptest! {
-    /// (v): whatever is lost, reordered, late or repeated on the way back, each packet is settled
-    /// once, or unknown.
+    /// (v): whatever is lost, reordered, late or duplicated on the way back, each packet is settled
+    /// once or unknown.
     #[test]
-    fn every_packet_is_counted_once(happenings in prop::collection::vec((0..700_u64, happening()), 1..300)) {
+    fn every_packet_is_counted_once(
+        happenings in prop::collection::vec((0..700_u64, happening()), 1..300),
+    ) {
         let mut script = published();
         let mut now = 0.0;
         let mut news = std::collections::HashSet::new();
@@ -632,7 +645,9 @@ proptest! {
             match happening {
                 Happening::Send(count) => script.send(now, count),
                 Happening::Answer { back, bits } => {
-                    let Some(last) = (script.sent.len() as u64).checked_sub(back + 1) else { continue };
+                    let Some(last) = (script.sent.len() as u64).checked_sub(back + 1) else {
+                        continue
+                    };
                     script.answer_marked(now, last, bits, 0);
                     news.extend(Received { bits, width: 8 }.numbers(last));
                 }
@@ -651,7 +666,7 @@ proptest! {
         let spurious = state.spurious_losses.unwrap();
         prop_assert_eq!(received + spurious, news.len() as u64, "what has been heard of, once");
         prop_assert!(received + lost <= sent);
-        // Two of the longest timeouts and rounds later, of a minute each, everything is settled.
+        // After two of the longest timeouts and rounds, a minute each, every packet is settled.
         let long_after = last.end.as_seconds() + 240.0;
         while script.sender.poll_timeout() <= Time::from_seconds(long_after) {
             script.end();

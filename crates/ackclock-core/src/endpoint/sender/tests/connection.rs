@@ -1,4 +1,4 @@
-//! How a connection begins and ends, and what it ignores.
+//! Start and end of a connection, and the input that it ignores.
 
 use super::*;
 use crate::endpoint::SegmentKind;
@@ -28,7 +28,7 @@ fn the_handshake_opens_the_connection_and_is_the_first_sample() {
     d.sender.handle_acknowledgement(d.now, &syn_ack);
     assert_eq!(d.send(), Vec::from_iter(0..10));
     assert_eq!(d.sender.rtt().latest(), Some(Span::from_millis(80)));
-    // A second answer is no news.
+    // A second answer has no effect.
     d.sender.handle_acknowledgement(d.now, &syn_ack);
     assert_eq!(d.send(), NONE);
 

@@ -1,4 +1,4 @@
-//! Congestion that is echoed.
+//! ECN echoes.
 
 use super::*;
 use crate::congestion::{ControlContext, ControlKind};
@@ -32,7 +32,7 @@ fn an_ecn_echo_reduces_once_per_window_and_is_answered() {
         .map(|s| s.sequence)
         .collect();
     assert_eq!(answered, [10]);
-    // A loss in the same window is resent without a second reduction.
+    // A loss in the same window is retransmitted without a second reduction.
     assert_eq!(d.duplicates(3, 9)[0], 9);
     assert_eq!(d.log.lock().unwrap().congestions.len(), 1);
     let outstanding = d.sender.highest;
@@ -49,7 +49,7 @@ fn without_ecn_an_echo_means_nothing() {
 
 /// RFC 3168 section 6.1.2: a sender "should not react to congestion indications more than once
 /// every window of data". The receiver echoes until the segment with CWR has arrived (section
-/// 6.1.3), so the ACK just before that one's echoes too.
+/// 6.1.3), so the ACK just before that one's is an echo too.
 #[test]
 fn the_last_ack_of_the_window_that_was_marked_is_no_second_indication() {
     let parameters = TcpParameters {
@@ -63,18 +63,18 @@ fn the_last_ack_of_the_window_that_was_marked_is_no_second_indication() {
     }
     assert_eq!(d.sender.statistics().ecn_reactions, 1);
     assert!(d.segments[10].window_reduced && d.segments[10].sequence == 10);
-    // The segment with CWR was marked itself: that is another window's.
+    // The segment with CWR was marked itself: this belongs to the next window.
     d.wait(100).tell(11, &[], true);
     assert_eq!(d.sender.statistics().ecn_reactions, 2);
 }
 
-/// What a connection came to over a path of `one_way` milliseconds that loses and marks data.
+/// Outcome of a connection over a path with `one_way` milliseconds of delay, losses and marks.
 #[derive(Debug, Default)]
 struct Outcome {
     marks: u64,
     losses: u64,
-    /// At each reaction to an echo: what was acknowledged, and the first segment not sent yet at
-    /// the reaction of any kind before.
+    /// For each reaction to an echo: the data acknowledged then, and the first segment not sent yet
+    /// at the previous reaction of any kind.
     reactions: Vec<(u64, u64)>,
     cwr: u64,
 }
@@ -166,10 +166,13 @@ fn over_a_marking_path(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// RFC 3168 section 6.1.2 of every registered control: at most one reaction to echoes in each
-    /// window of data, counted from the last reduction of any kind; each reaction is to a mark of
-    /// its own, unless a loss has kept the segment with CWR from arriving; each is told to the
-    /// receiver.
+    /// Checks RFC 3168 section 6.1.2 for every registered control:
+    ///
+    /// * There is at most one reaction to echoes per window of data, counted from the last
+    ///   reduction of any kind.
+    /// * Each reaction is to a different mark, unless a loss kept the segment with CWR from
+    ///   arriving.
+    /// * Each reaction is reported to the receiver.
     #[test]
     fn every_control_reacts_at_most_once_in_a_window_of_data(
         recovery in proptest::sample::select(&RECOVERIES[1..]),
@@ -185,14 +188,23 @@ proptest! {
             for &(acknowledged, sent_before) in &outcome.reactions {
                 prop_assert!(
                     acknowledged > sent_before,
-                    "{}: reacts at {acknowledged}, when what it sent before its last reduction was up to {sent_before}",
+                    "{}: reacts at {acknowledged}, when what it sent before its last reduction was \
+                     up to {sent_before}",
                     entry.name,
                 );
             }
             let reactions = outcome.reactions.len() as u64;
-            prop_assert!(reactions <= outcome.marks + outcome.losses, "{}: {outcome:?}", entry.name);
+            prop_assert!(
+                reactions <= outcome.marks + outcome.losses,
+                "{}: {outcome:?}",
+                entry.name
+            );
             prop_assert!(loss > 0.0 || reactions <= outcome.cwr + 1, "{}: {outcome:?}", entry.name);
-            prop_assert!(outcome.marks == 0 || reactions > 0 || outcome.losses > 0, "{}: {outcome:?}", entry.name);
+            prop_assert!(
+                outcome.marks == 0 || reactions > 0 || outcome.losses > 0,
+                "{}: {outcome:?}",
+                entry.name
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! When segments leave, and at what rate they come through.
+//! Sending times of segments, and the resulting rate.
 
 use super::*;
 use crate::endpoint::parameters::Pacing;
@@ -17,7 +17,7 @@ fn pacing_spreads_segments_at_the_controls_rate() {
             d.sender.handle_timeout(d.now);
         }
     }
-    // The window is full: only the retransmission timer is left.
+    // The window is full: only the retransmission timer runs.
     assert_eq!(
         d.sender.poll_timeout(),
         Time::ZERO + Span::from_millis(1000)
@@ -43,7 +43,8 @@ fn pacing_always_uses_the_window_per_round_trip() {
     };
     let mut d = Dialogue::bulk(parameters, 10);
     assert_eq!(d.wait(120).ack(5), [10]);
-    // In congestion avoidance: 1.2 cwnd per SRTT, so a segment every SRTT/12 and a bit.
+    // In congestion avoidance the rate is 1.2 cwnd per SRTT: slightly more than SRTT/12 between
+    // segments.
     let gap = d.sender.poll_timeout() - d.now;
     assert!((gap.as_seconds() - 0.01).abs() < 1e-4, "{gap:?}");
 }
@@ -72,8 +73,8 @@ fn jitter_delays_within_its_bound_and_keeps_order() {
     assert_eq!(d.sender.statistics().timeouts, 0);
 }
 
-/// Whichever window is the smaller one, no time is drawn for segments that it keeps back: behind a
-/// receive window the congestion window grows without end, and so would the work.
+/// Checks that no release time is drawn for segments that the smaller window holds back. Behind a
+/// receive window the congestion window grows without bound, and so would the work.
 #[test]
 fn jitter_does_not_ask_which_window_keeps_segments_back() {
     let sent = |cwnd| {
@@ -105,7 +106,7 @@ fn a_rate_sample_tells_the_rate_of_the_path() {
     let mut d = Dialogue::with(plain(LossRecovery::Sack), 10, None, true);
     d.sender.write(Write::Unlimited);
     d.send();
-    // One segment a millisecond comes through.
+    // The rate is one segment per millisecond.
     d.wait(99);
     for cumulative in 1..=30 {
         d.wait(1).ack(cumulative);

@@ -1,4 +1,4 @@
-//! What holds whatever comes and whatever is lost.
+//! Properties that hold for any input and any loss.
 
 use super::*;
 use crate::endpoint::Receiver;
@@ -14,14 +14,29 @@ prop_compose! {
         recovery in select(&RECOVERIES),
         flags in any::<[bool; 8]>(),
         rtt_sampling in select(&RTT_SAMPLINGS),
-        idle_restart in prop_oneof![Just(IdleRestart::Off), Just(IdleRestart::InitialWindow), Just(IdleRestart::Decay)],
-        byte_counting in prop_oneof![Just(ByteCounting::PerAck), Just(ByteCounting::AbcL2), Just(ByteCounting::All)],
-        avoid_multiple_fast_retransmits in prop_oneof![Just(AvoidMultipleFastRetransmits::Always), Just(AvoidMultipleFastRetransmits::AfterTimeout), Just(AvoidMultipleFastRetransmits::Never)],
+        idle_restart in prop_oneof![
+            Just(IdleRestart::Off),
+            Just(IdleRestart::InitialWindow),
+            Just(IdleRestart::Decay),
+        ],
+        byte_counting in prop_oneof![
+            Just(ByteCounting::PerAck),
+            Just(ByteCounting::AbcL2),
+            Just(ByteCounting::All),
+        ],
+        avoid_multiple_fast_retransmits in prop_oneof![
+            Just(AvoidMultipleFastRetransmits::Always),
+            Just(AvoidMultipleFastRetransmits::AfterTimeout),
+            Just(AvoidMultipleFastRetransmits::Never),
+        ],
         pacing in prop_oneof![Just(Pacing::Always), Just(Pacing::Control), Just(Pacing::Off)],
         threshold in 0u32..5,
         jitter in prop_oneof![3 => Just(0u64), 1 => 1u64..3000],
         burst in 0u32..4,
-        receive_window in prop_oneof![Just(OptionalWindow::Unlimited), (0u64..40).prop_map(OptionalWindow::Segments)],
+        receive_window in prop_oneof![
+            Just(OptionalWindow::Unlimited),
+            (0u64..40).prop_map(OptionalWindow::Segments),
+        ],
     ) -> TcpParameters {
         TcpParameters {
             avoid_multiple_fast_retransmits,
@@ -31,7 +46,11 @@ prop_compose! {
             window_validation: flags[4],
             ecn: flags[5],
             after_timeout: if flags[6] { AfterTimeout::GoBackN } else { AfterTimeout::Scoreboard },
-            repeated_timeout: if flags[7] { RepeatedTimeout::Keep } else { RepeatedTimeout::Reduce },
+            repeated_timeout: if flags[7] {
+                RepeatedTimeout::Keep
+            } else {
+                RepeatedTimeout::Reduce
+            },
             ssthresh_from: if flags[0] { SsthreshFrom::FlightSize } else { SsthreshFrom::Window },
             partial_ack: if flags[1] { PartialAck::Impatient } else { PartialAck::SlowButSteady },
             duplicate_threshold: Segments(threshold),
@@ -45,9 +64,10 @@ prop_compose! {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// That far beyond the first unacknowledged segment, SACK blocks as offsets from there.
+    /// An ACK: its distance from the first unacknowledged segment, SACK blocks as offsets from
+    /// there, and whether it carries an echo.
     Ack(u64, Vec<(u64, u64)>, bool),
-    /// Any number.
+    /// An ACK with arbitrary numbers.
     Garbage(u64, Vec<(u64, u64)>),
     Wait(u64),
     Timer,
@@ -59,7 +79,8 @@ fn steps() -> impl Strategy<Value = Step> {
     let blocks = || proptest::collection::vec((0u64..40, 0u64..50), 0..4);
     prop_oneof![
         6 => (0u64..6, blocks(), any::<bool>()).prop_map(|(n, b, e)| Step::Ack(n, b, e)),
-        1 => (any::<u64>(), proptest::collection::vec(any::<(u64, u64)>(), 0..4)).prop_map(|(n, b)| Step::Garbage(n, b)),
+        1 => (any::<u64>(), proptest::collection::vec(any::<(u64, u64)>(), 0..4))
+            .prop_map(|(n, b)| Step::Garbage(n, b)),
         3 => (0u64..2_000_000).prop_map(Step::Wait),
         2 => Just(Step::Timer),
         2 => (0u64..30_000).prop_map(Step::Write),
@@ -67,8 +88,8 @@ fn steps() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Sends all that may leave, and checks that sequences are covered once and that the sender knows
-/// when to be called.
+/// Sends all segments that may leave. Checks that sequence numbers have no gap and that a timeout
+/// is set.
 fn send_and_check(d: &mut Dialogue, next: &mut u64) {
     let sent = d.send();
     for sequence in sent {
@@ -107,15 +128,30 @@ proptest! {
             let first = d.sender.scoreboard.first();
             match step {
                 Step::Ack(beyond, blocks, echo) => {
-                    let blocks: Vec<_> = blocks.iter().map(|(a, b)| (first + a, first + b)).collect();
+                    let blocks: Vec<_> = blocks
+                        .iter()
+                        .map(|(a, b)| (first + a, first + b))
+                        .collect();
                     let to = (first + beyond).min(d.sender.highest);
                     let sacks = sack_blocks(&blocks);
-                    let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative: to, echo: d.now, sacks: (!sacks.is_empty()).then_some(&sacks), ecn_echo: echo };
+                    let ack = Acknowledgement {
+                        kind: AcknowledgementKind::Ack,
+                        cumulative: to,
+                        echo: d.now,
+                        sacks: (!sacks.is_empty()).then_some(&sacks),
+                        ecn_echo: echo,
+                    };
                     d.sender.handle_acknowledgement(d.now, &ack);
                 }
                 Step::Garbage(cumulative, blocks) => {
                     let sacks = sack_blocks(&blocks);
-                    let ack = Acknowledgement { kind: AcknowledgementKind::Ack, cumulative, echo: Time::from_nanos(cumulative), sacks: (!sacks.is_empty()).then_some(&sacks), ecn_echo: false };
+                    let ack = Acknowledgement {
+                        kind: AcknowledgementKind::Ack,
+                        cumulative,
+                        echo: Time::from_nanos(cumulative),
+                        sacks: (!sacks.is_empty()).then_some(&sacks),
+                        ecn_echo: false,
+                    };
                     d.sender.handle_acknowledgement(d.now, &ack);
                 }
                 Step::Wait(micros) => {
@@ -138,8 +174,12 @@ proptest! {
             let delivered = log.acks.last().map_or(0, |ack| ack.delivered.0);
             prop_assert!(delivered <= next * MSS, "more is delivered than was sent");
             prop_assert!(log.acks.is_sorted_by_key(|ack| ack.delivered));
-            let least = |ack: &Ack| ack.rtt.is_none_or(|rtt| ack.min_rtt.is_some_and(|least| least <= rtt));
-            prop_assert!(log.acks.last().is_none_or(least), "the minimum exceeds a round-trip time");
+            let least =
+                |ack: &Ack| ack.rtt.is_none_or(|rtt| ack.min_rtt.is_some_and(|least| least <= rtt));
+            prop_assert!(
+                log.acks.last().is_none_or(least),
+                "the minimum exceeds a round-trip time"
+            );
         }
     }
 
@@ -151,14 +191,18 @@ proptest! {
         seed in any::<u64>(),
         handshake in any::<bool>(),
     ) {
-        let parameters = TcpParameters { handshake, receive_window: OptionalWindow::Unlimited, ..parameters };
+        let parameters = TcpParameters {
+            handshake,
+            receive_window: OptionalWindow::Unlimited,
+            ..parameters
+        };
         let delivered = closed_loop(parameters, bytes, loss, seed, Span::from_millis(10));
         prop_assert_eq!(delivered, bytes);
     }
 }
 
-/// Sender and receiver over `delay` each way that loses data and ACKs, in order. Returns what
-/// arrived.
+/// Connects sender and receiver with `delay` each way, in order, and random losses of data and
+/// ACKs. Returns the bytes delivered.
 fn closed_loop(parameters: TcpParameters, bytes: u64, loss: f64, seed: u64, delay: Span) -> u64 {
     let mut draws = Streams::new(seed, 0).stream("loss");
     let mut d = Dialogue::with(parameters, 4, None, false);
@@ -179,7 +223,7 @@ fn closed_loop(parameters: TcpParameters, bytes: u64, loss: f64, seed: u64, dela
         }
         while let Some(ack) = receiver.poll_transmit(d.now) {
             if draws.uniform() >= loss {
-                // The driver keeps the blocks while the ACK travels.
+                // The driver keeps the blocks while the ACK is in transit.
                 let sacks = ack.sacks.copied();
                 back.push_back((d.now + delay, Acknowledgement { sacks: None, ..ack }, sacks));
             }
@@ -230,8 +274,8 @@ fn segments_of_one_byte_over_no_distance_arrive() {
     }
 }
 
-/// An ACK without blocks goes through a copy of the code of its own: it must lead to where the
-/// other one does.
+/// Checks that an ACK without blocks, which a separate copy of the code handles, has the same
+/// effect as one with an empty list.
 #[test]
 fn no_blocks_and_an_empty_list_of_them_are_the_same() {
     for recovery in RECOVERIES {
@@ -244,7 +288,7 @@ fn no_blocks_and_an_empty_list_of_them_are_the_same() {
                 Dialogue::bulk(parameters, 20),
                 Dialogue::bulk(parameters, 20),
             ];
-            // In order, a loss and its recovery, a jump, and after the eleventh a timeout.
+            // In order, a loss and its recovery, a jump, and a timeout after the eleventh.
             for (n, cumulative) in [1, 2, 4, 4, 4, 4, 4, 6, 9, 20, 21, 22, 23, 30]
                 .into_iter()
                 .enumerate()

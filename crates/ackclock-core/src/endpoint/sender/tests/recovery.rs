@@ -4,8 +4,8 @@ use super::*;
 use crate::congestion::{AckKind, RecoveryPhase};
 use crate::endpoint::parameters::{AvoidMultipleFastRetransmits, PartialAck, SsthreshFrom};
 
-/// Segment 0 is missing, those up to `end` are there: what a receiver answers that knows SACK, or
-/// one that does not.
+/// Answers as a receiver does, with or without SACK, that lacks segment 0 and holds those up to
+/// `end`.
 fn duplicate(d: &mut Dialogue, recovery: LossRecovery, end: u64) {
     match recovery {
         LossRecovery::Sack => d.sack(0, &[(1, end)]),
@@ -23,13 +23,13 @@ fn three_duplicates_resend_the_first_segment() {
         assert!(d.segments.last().unwrap().retransmission);
         assert_eq!(d.cwnd(), 5);
         assert_eq!(d.last_base(), 10);
-        // 5 + 3 inflated; the other six duplicates inflate to 14 and send four new.
+        // 5 + 3 inflated; the other six duplicates inflate to 14 and send four new segments.
         assert_eq!(d.duplicates(6, 0), [10, 11, 12, 13]);
         assert_eq!(
             (d.last_ack().phase, d.last_ack().credit),
             (RecoveryPhase::Recovery, Bytes(0))
         );
-        // The hole is filled: the inflation goes, the control's window stays.
+        // The hole is filled: the inflation is removed, the control's window stays.
         assert_eq!(d.ack(10), [14]);
         assert_eq!(d.cwnd(), 5);
         assert_eq!(
@@ -46,13 +46,13 @@ fn three_duplicates_resend_the_first_segment() {
 fn without_fast_retransmit_only_the_timer_repairs() {
     let mut d = Dialogue::bulk(plain(LossRecovery::TimeoutOnly), 10);
     d.wait(100);
-    // However many duplicates: nothing is sent, nothing reduced, and the timer does not start anew.
+    // For any number of duplicates: nothing is sent or reduced, and the timer does not restart.
     assert_eq!(d.duplicates(9, 0), NONE);
     assert_eq!(d.cwnd(), 10);
     assert!(d.log.lock().unwrap().congestions.is_empty());
     assert_eq!(d.wait(900).timeout(), [0]);
     assert_eq!((d.cwnd(), d.events()), (1, vec![SenderEventKind::Timeout]));
-    // All the rest had arrived: slow start to half of what it was.
+    // All other segments had arrived: slow start to half the earlier window.
     assert_eq!(d.wait(100).ack(10), [10, 11]);
 }
 
@@ -67,7 +67,7 @@ fn tahoe_starts_again_from_one_segment() {
         CongestionKind::Timeout
     );
     assert_eq!(d.duplicates(6, 0), NONE);
-    // All the rest had arrived: new data in slow start.
+    // All other segments had arrived: new data in slow start.
     assert_eq!(d.wait(100).ack(10), [10, 11]);
     assert_eq!(
         d.events(),
@@ -96,7 +96,7 @@ fn reno_leaves_recovery_at_the_first_new_ack_and_needs_the_timer_for_a_second_lo
     d.duplicates(5, 0);
     assert_eq!(d.wait(100).ack(5), NONE);
     assert_eq!(d.events().last(), Some(&SenderEventKind::RecoveryEnd));
-    // The window has been reacted to.
+    // This window has had its reaction.
     assert_eq!(d.duplicates(3, 5), NONE);
     assert_eq!(d.timeout(), [5]);
 }
@@ -126,7 +126,7 @@ fn newreno_resends_one_hole_per_partial_ack() {
     d.wait(100);
     assert_eq!(d.duplicates(3, 0), [0]);
     assert_eq!(d.duplicates(4, 0), [10, 11]);
-    // 12 - 3 + 1 = 10 allowed, 3 to 11 outstanding: one more after the hole.
+    // 12 - 3 + 1 = 10 allowed, 3 to 11 in flight: one more after the hole.
     assert_eq!(d.wait(100).ack(3), [3, 12]);
     assert_eq!(d.duplicates(2, 3), [13, 14]);
     assert_eq!(d.wait(100).ack(6)[0], 6);
@@ -207,7 +207,7 @@ fn sack_resends_all_holes_within_a_round_trip() {
     assert_eq!(d.sack(0, &[(1, 3)]), NONE);
     assert_eq!(d.sack(0, &[(4, 5), (1, 3)]), [0]);
     assert_eq!(d.cwnd(), 5);
-    // Three SACKed, the first resent: pipe = 10 - 3 = 7.
+    // Three SACKed, the first retransmitted: pipe = 10 - 3 = 7.
     assert_eq!(d.sender.in_flight(), Bytes(7 * MSS));
     assert_eq!(d.sack(0, &[(4, 6), (1, 3)]), NONE);
     // 3 has 4, 5, 7 above it: lost; pipe = 10 - 5 - 1.
@@ -243,7 +243,7 @@ fn what_a_receiver_drops_again_is_delivered_once() {
     };
     let mut d = Dialogue::bulk(parameters, 5);
     d.wait(100).sack(0, &[(2, 4)]);
-    // 2 was held, and now it is what the receiver waits for.
+    // The receiver held segment 2, and now waits for it.
     d.ack(2);
     assert_eq!(d.timeout(), [2]);
     d.wait(100).ack(4);
@@ -270,7 +270,7 @@ fn a_rescue_saves_a_lost_tail_from_the_timer_once() {
     assert_eq!(d.sack(0, &[(1, 4)]), [0]);
     assert_eq!(d.sack(0, &[(1, 6)]), NONE);
     assert_eq!(d.sack(0, &[(1, 8)]), [9]);
-    // 0 and the rescue arrive; with 9 SACKed rule 3 sends 8.
+    // 0 and the rescue arrive; with 9 SACKed, rule 3 sends 8.
     assert_eq!(d.wait(100).sack(8, &[(9, 10)]), [8]);
     d.wait(100).ack(10);
     assert!(d.sender.is_finished());
@@ -310,7 +310,7 @@ fn limited_transmit_sends_a_segment_for_each_of_the_first_two_duplicates() {
     assert_eq!(d.ack(0), [4]);
     assert_eq!(d.ack(0), [5]);
     assert_eq!(d.ack(0), [0]);
-    // What it sent is no part of FlightSize.
+    // FlightSize excludes the segments that limited transmit sent.
     assert_eq!(d.last_base(), 4);
 
     let parameters = TcpParameters {
@@ -343,8 +343,8 @@ fn a_timeout_in_a_recovery_starts_from_the_window_in_use() {
     for recovery in [LossRecovery::Newreno, LossRecovery::Sack] {
         let mut d = Dialogue::bulk(plain(recovery), 10);
         d.wait(100);
-        // The retransmission of segment 0 is lost, too; what is sent meanwhile arrives and piles up
-        // behind the hole.
+        // The retransmission of segment 0 is lost too; segments sent meanwhile arrive and
+        // accumulate behind the hole.
         let mut end = 2;
         for _ in 0..20 {
             duplicate(&mut d, recovery, end);

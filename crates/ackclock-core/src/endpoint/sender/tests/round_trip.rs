@@ -71,20 +71,20 @@ fn timestamps_measure_retransmissions_too() {
 
 #[test]
 fn the_back_off_lasts_until_a_segment_sent_once_is_acknowledged() {
-    // Karn, RFC 6298 section 5.7 and section 3: however the round trip is measured, only a segment
-    // that was never retransmitted gives a sample, and only a sample ends the back-off.
+    // Karn, RFC 6298 section 5.7 and section 3: with any measurement of the round trip, only a
+    // segment that was never retransmitted gives a sample, and only a sample ends the back-off.
     let (plain_rto, doubled) = (Span::from_millis(1000), Span::from_millis(2000));
     for rtt_sampling in [RttSampling::EveryAck, RttSampling::OncePerRoundTrip] {
         let parameters = TcpParameters {
             rtt_sampling,
             ..plain(LossRecovery::Newreno)
         };
-        // 0 was being timed when it was retransmitted; so were 1 to 3.
+        // Segment 0 was timed when it was retransmitted, and so were 1 to 3.
         let mut d = Dialogue::bulk(parameters, 4);
         assert_eq!(d.timeout(), [0]);
         d.wait(100).ack(1);
         assert_eq!(d.sender.rtt().rto(), doubled, "{rtt_sampling:?}");
-        // The timer that runs is the longer one, and goes on doubling.
+        // The backed-off timer runs, and continues to double.
         assert_eq!(d.sender.poll_timeout(), d.now + doubled);
         d.wait(100).ack(4);
         assert_eq!(d.sender.rtt().rto(), doubled, "{rtt_sampling:?}");
@@ -102,8 +102,8 @@ fn once_per_round_trip_the_first_new_segment_after_a_retransmission_is_timed() {
         ..plain(LossRecovery::Newreno)
     };
     let mut d = Dialogue::bulk(parameters, 8);
-    // 0 is lost and sent again; what was being timed is given up, and the next new segment is timed
-    // at once: it need not wait for the ACK of what was given up.
+    // Segment 0 is lost and retransmitted, which discards the timing in progress. The next new
+    // segment is timed at once, without waiting for the ACK of the one timed before.
     d.wait(100).duplicates(7, 0);
     let next = d.segments.last().unwrap().sequence;
     assert!(next >= 8, "new data in recovery");

@@ -1,4 +1,4 @@
-//! The retransmission timer, and what is sent after it went off.
+//! The retransmission timer, and transmission after it expired.
 
 use super::*;
 use crate::congestion::RecoveryPhase;
@@ -11,7 +11,7 @@ fn after_a_timeout_go_back_n_sends_everything_again_in_slow_start() {
     assert_eq!(d.now, Time::ZERO + Span::from_millis(1000));
     assert_eq!(d.last_base(), 4);
     assert_eq!(d.wait(100).ack(1), [1, 2]);
-    // 2 had arrived at first: the jump beyond what has been resent is one ACK.
+    // Segment 2 had arrived before: the jump beyond the retransmitted data is one ACK.
     assert_eq!(d.wait(100).ack(3), [3, 4]);
     let resent: Vec<bool> = d.segments[4..].iter().map(|s| s.retransmission).collect();
     assert_eq!(resent, [true, true, true, true, false]);
@@ -43,18 +43,18 @@ fn duplicates_of_go_back_n_mean_nothing_to_the_careful() {
 
 #[test]
 fn go_back_n_with_sack_leaves_what_is_lost_again_to_the_timer() {
-    // As if new: the scoreboard begins empty, and blocks that come meanwhile neither make room in
-    // the window nor name a hole.
+    // As if new: the scoreboard starts empty. Blocks that arrive meanwhile neither make room in the
+    // window nor reveal a hole.
     let mut d = Dialogue::bulk(plain(LossRecovery::Sack), 8);
     assert_eq!(d.timeout(), [0]);
     assert_eq!(d.wait(100).ack(1), [1, 2]);
-    // 1 is lost again; 3 to 7 arrive late.
+    // Segment 1 is lost again; 3 to 7 arrive late.
     for end in 4..=8 {
         assert_eq!(d.wait(10).sack(1, &[(2, end)]), NONE);
     }
     assert_eq!(d.sender.statistics().fast_retransmits, 0);
     assert_eq!(d.timeout(), [1]);
-    // Once all that was outstanding is acknowledged, SACK recovers as ever.
+    // Once the data in flight at the timeout is acknowledged, SACK recovers as usual.
     d.wait(100).ack(8);
     assert_eq!(d.sender.recovery.phase(), RecoveryPhase::Open);
 }
@@ -84,7 +84,7 @@ fn a_timeout_ends_fast_recovery() {
     d.wait(100).duplicates(9, 0);
     d.timeout();
     assert_eq!(d.cwnd(), 1);
-    // No inflation is left.
+    // The inflation is gone.
     assert_eq!(d.duplicates(2, 0), NONE);
 }
 
@@ -110,7 +110,7 @@ fn a_repeated_timeout_keeps_or_reduces_the_threshold() {
             .map(|c| c.kind)
             .collect();
         assert_eq!(kinds, [CongestionKind::Timeout, kind]);
-        // Another segment: not repeated.
+        // Another segment, so not a repeated timeout.
         d.wait(100).ack(1);
         d.timeout();
         assert_eq!(

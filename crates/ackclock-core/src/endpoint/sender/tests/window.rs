@@ -1,4 +1,4 @@
-//! What else bounds the window, and what counts for it.
+//! The other limits of the window, and the data that counts for its growth.
 
 use super::*;
 use crate::scenario::quantity::{OptionalWindow, Segments};
@@ -62,8 +62,8 @@ fn an_ack_counts_by_the_rule() {
     for (byte_counting, plain_credit, loss_credit) in [
         (ByteCounting::PerAck, MSS, MSS),
         (ByteCounting::AbcL2, 2 * MSS, MSS),
-        // Of the four acknowledged after the timeout just one had been resent; Linux counts them
-        // all.
+        // Only one of the four segments acknowledged after the timeout had been retransmitted;
+        // Linux counts them all.
         (ByteCounting::All, 3 * MSS, 4 * MSS),
     ] {
         let parameters = TcpParameters {

@@ -15,9 +15,9 @@ fn close(ours: f64, exact: f64) {
     );
 }
 
-/// Evaluated from the printed formulas with 60 decimal digits (Python's `decimal`), without the
-/// rearrangements here: full and approximate for b = 2, full and square root for b = 1; R = 0.1 s,
-/// T0 = 0.4 s, Wm = 64.
+/// Values of the printed formulas with 60 decimal digits (Python's `decimal`), without the
+/// rearrangements used here. Full and approximate are for b = 2, full and square root for b = 1; R
+/// = 0.1 s, T0 = 0.4 s, Wm = 64.
 #[test]
 fn the_equation_has_the_values_of_an_exact_evaluation() {
     for (p, [full_2, approximate_2, full_1, square_root_1]) in [
@@ -168,7 +168,7 @@ fn few_losses_leave_the_square_root() {
     }
 }
 
-/// Where nearly all is lost it is above again: a packet in 33 timeouts, not in 64.
+/// Near p = 1 the approximation is above again: a packet in 33 timeouts, not in 64.
 #[test]
 fn the_short_form_is_below_the_full_one_from_ten_per_cent_on() {
     for percent in 10..=80 {
@@ -177,7 +177,7 @@ fn the_short_form_is_below_the_full_one_from_ten_per_cent_on() {
     }
 }
 
-/// Where it is known to hold: on a grid, since the two branches do not meet.
+/// Checked on a grid, since the two branches do not meet.
 #[test]
 fn a_larger_window_never_sends_less() {
     for packets_per_ack in [1.0, 2.0] {
@@ -203,11 +203,15 @@ fn a_larger_window_never_sends_less() {
 }
 
 proptest! {
-    /// With p it does where a timeout is at least a round-trip time, as every timeout is; with the
-    /// others always.
+    /// The rate falls with p if the timeout is at least a round-trip time, as every timeout is. It
+    /// always falls with the others.
     #[test]
     fn it_falls_with_loss_round_trip_and_timeout(
-        p in 1e-6..0.98_f64, rtt in 0.001..3.0_f64, longer in 1.0..60.0_f64, window in 1.0..1e4_f64, b in 1.0..4.0_f64,
+        p in 1e-6..0.98_f64,
+        rtt in 0.001..3.0_f64,
+        longer in 1.0..60.0_f64,
+        window in 1.0..1e4_f64,
+        b in 1.0..4.0_f64,
         more in 1.001..1.5_f64,
     ) {
         let timeout = rtt * longer;

@@ -1,4 +1,4 @@
-//! The sender: what it makes of feedback, and when packets leave.
+//! The sender: processing of feedback, and sending times of packets.
 
 use super::super::Tfrc;
 use super::section_4_sender::Sending;
@@ -24,7 +24,7 @@ fn section_4_3_step_2_the_round_trip_time_is_a_mean_with_a_tenth_of_each_sample(
 #[test]
 fn section_4_3_step_3_and_6_the_timer_is_four_round_trips_or_two_packets() {
     let mut sending = Sending::started();
-    // Step 3 comes before step 4: X was a segment per second.
+    // Step 3 precedes step 4: X was one segment per second.
     assert_eq!(sending.sender.poll_timeout(), ms(100 + 2000));
     sending.answer(200, 40.0, 0.0);
     assert_eq!(sending.sender.poll_timeout(), ms(200 + 400));
@@ -86,7 +86,7 @@ fn section_4_3_step_4_after_a_loss_the_equation_or_twice_the_larger_of_two_round
         sending.send(at - 100, false);
         sending.answer(at, receive_rate, 0.001);
     }
-    // 384 by the equation; 70 is remembered for two round trips.
+    // 384 by the equation; 70 is kept for two round trips.
     for (at, receive_rate, expected) in [(400, 50.0, 140.0), (500, 50.0, 140.0), (600, 50.0, 100.0)]
     {
         sending.send(at - 100, false);
@@ -107,8 +107,8 @@ fn section_4_3_step_4_never_below_a_packet_in_64_seconds() {
     assert_eq!(sending.rate(), 1.0 / 64.0);
 }
 
-/// 100 segments per round trip, then as given by `limited`: when it was sent, whether data-limited,
-/// the answer, what is allowed then; per round trip.
+/// Sends 100 segments per round trip, then the round trips in `limited`: data-limited or not,
+/// receive rate, p, and the rate expected after it.
 fn after_a_hundred_per_round_trip(limited: &[(bool, f64, f64, f64)]) {
     let p = 1e-5; // 3873 segments per second by the equation
     let mut sending = Sending::started();
@@ -132,7 +132,7 @@ fn section_4_3_a_data_limited_interval_does_not_lower_the_limit() {
     let p = 1e-5;
     let limited = (true, 100.0, p, 2000.0);
     after_a_hundred_per_round_trip(&[limited; 8]);
-    // And without one, it does.
+    // Without a data-limited interval, it does.
     let not_limited = |expected| (false, 100.0, p, expected);
     after_a_hundred_per_round_trip(&[not_limited(2000.0), not_limited(2000.0), not_limited(200.0)]);
 }
@@ -185,7 +185,7 @@ fn section_4_5_the_rate_falls_as_the_round_trip_time_rises_above_its_mean() {
     assert!((0.70..0.75).contains(&(sending.rate() / equation_rate(0.11, 0.01))));
 }
 
-/// Section 4.6 forbids bursts of more than a round trip's worth. The clock gathers no credit at
+/// Section 4.6 forbids bursts of more than a round trip's worth. The clock accumulates no credit at
 /// all.
 #[test]
 fn section_4_6_no_burst_after_idleness() {
@@ -201,7 +201,7 @@ fn section_4_6_no_burst_after_idleness() {
     sender.write(Write::Bytes(Bytes(1_000_000)));
     let mut left = Vec::new();
     for at in (200..1000).chain(60_000..60_400) {
-        // Idle in between: nothing to send.
+        // Idle in between: no data to send.
         let now = ms(at);
         while sender.poll_transmit(now).is_some() {
             left.push(now);

@@ -1,4 +1,4 @@
-//! The sender: what it starts with, and what it does without feedback.
+//! The sender: its start, and its reaction to missing feedback.
 
 use super::super::sender::TfrcSender;
 use super::super::{SegmentSize, Tfrc};
@@ -6,7 +6,7 @@ use super::{RTT, SEGMENT, close, ms};
 use crate::rate_control::{DatagramSent, Feedback, RateControl, Received, Report};
 use crate::units::{Bytes, Span, Time};
 
-/// A sender whose packets and answers are told one by one. Rates are in segments per second.
+/// A sender with scripted packets and answers. Rates are in segments per second.
 pub(super) struct Sending {
     pub sender: TfrcSender,
     sequence: u64,
@@ -22,7 +22,7 @@ impl Sending {
         }
     }
 
-    /// Without damping, so that the rate is X.
+    /// A sender without damping, so that the rate is X.
     pub fn new() -> Self {
         let parameters = Tfrc {
             damping: false,
@@ -31,7 +31,8 @@ impl Sending {
         Sending::with(parameters, SEGMENT)
     }
 
-    /// After the first answer, a round trip of 100 ms: X = 4 segments in 100 ms, at 100 ms.
+    /// A sender after the first answer at 100 ms, with a round trip of 100 ms: X is 4 segments in
+    /// 100 ms.
     pub fn started() -> Self {
         let mut sending = Sending::new();
         sending.send(0, false);
@@ -49,7 +50,7 @@ impl Sending {
         self.sender.on_sent(ms(at), &sent);
     }
 
-    /// Answers what was sent 100 ms before; X_recv is in segments per second.
+    /// Answers the packet sent 100 ms before; X_recv is in segments per second.
     pub fn answer(&mut self, at: u64, receive_rate: f64, p: f64) {
         self.answer_after(at, RTT, receive_rate, p);
     }
@@ -73,7 +74,7 @@ impl Sending {
         self.sender.clocking().packets_per_s
     }
 
-    /// The nofeedback timer expires; when, in milliseconds.
+    /// Lets the nofeedback timer expire. Returns the time of expiry in milliseconds.
     pub fn expire(&mut self) -> f64 {
         let due = self.sender.poll_timeout();
         self.sender.handle_timeout(due);
@@ -100,7 +101,7 @@ fn section_4_2_then_the_initial_window_of_rfc_3390_in_a_round_trip() {
     ] {
         let mut sending = Sending::with(Tfrc::default(), Bytes(mss));
         sending.send(0, false);
-        // A receive rate of one packet in it, as some receivers report, says nothing.
+        // A receive rate of one packet per round trip, as some receivers report, has no effect.
         sending.answer(100, 10.0, 0.0);
         close(sending.rate() * mss as f64, window as f64 / 0.1, 1e-12);
     }
@@ -162,7 +163,7 @@ fn section_4_4_before_anything_is_sent_it_is_not() {
 
 #[test]
 fn section_4_4_in_slow_start_the_rate_is_halved_unless_idle_and_slow() {
-    // X = 80 = 2 recover_rate, idle: halved. X = 40 < 2 recover_rate, idle: not. Not idle: halved.
+    // X = 80 = 2 recover_rate, idle: halved. X = 40 < 2 recover_rate, idle: kept. Not idle: halved.
     let mut sending = Sending::started();
     sending.send(150, false);
     sending.answer(200, 40.0, 0.0);
@@ -191,10 +192,10 @@ fn section_4_4_where_the_receive_rate_limits_it_is_halved_and_so_is_the_rate() {
     sending.send(850, false);
     sending.expire();
     assert_eq!(sending.rate(), 50.0);
-    // Idle, and X_recv = 25 < recover_rate = 40: nothing changes any more.
+    // Idle, and X_recv = 25 < recover_rate = 40: the rate stays.
     sending.expire();
     assert_eq!(sending.rate(), 50.0);
-    // Idleness ends; feedback resumes: doubled in each round trip.
+    // Data and feedback resume: the rate doubles every round trip.
     sending.send(1600, false);
     sending.answer(1700, 50.0, p);
     assert_eq!(sending.rate(), 100.0);

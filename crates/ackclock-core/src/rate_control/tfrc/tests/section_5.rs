@@ -23,7 +23,7 @@ fn arrive(history: &mut LossHistory, at: u64, number: u64, marked: bool) -> Chan
     })
 }
 
-/// Packets sent 10 ms apart arrive, but for some.
+/// Delivers packets sent 10 ms apart, except the lost ones.
 fn all_but(lost: &[u64], last: u64) -> LossHistory {
     let mut history = history();
     for number in (0..=last).filter(|number| !lost.contains(number)) {
@@ -74,7 +74,7 @@ fn section_5_1_a_late_packet_fills_the_hole() {
     assert!(arrive(&mut history, 75, 2, false).removed);
     assert_eq!(history.loss_event_rate(), 0.0);
     assert_eq!((history.lost(), history.spurious()), (2, 2));
-    // And the next first loss is a first one again.
+    // The next first loss again counts as the first.
     for number in [8, 9, 10] {
         arrive(&mut history, number * 10, number, false);
     }
@@ -87,7 +87,7 @@ fn section_5_1_where_an_event_is_no_more_two_intervals_are_one() {
     assert_eq!(lengths(&history), [21.0, 40.0, 40.0, FIRST]);
     assert!(arrive(&mut history, 1210, 60, false).removed);
     assert_eq!(lengths(&history), [21.0, 80.0, FIRST]);
-    // The next packet lost within the round trip takes the place of the one that began the event.
+    // The next packet lost within the round trip replaces the one that began the event.
     let mut history = all_but(&[20, 60, 63, 100], 120);
     assert!(!arrive(&mut history, 1210, 60, false).removed);
     assert_eq!(lengths(&history), [21.0, 37.0, 43.0, FIRST]);
@@ -113,7 +113,7 @@ fn section_5_2_losses_within_a_round_trip_are_one_event() {
     // T_old + R >= T_new: 100 ms later is the same event, 110 ms later is not.
     assert_eq!(lengths(&all_but(&[20, 25, 30], 40)), [21.0, FIRST]);
     assert_eq!(lengths(&all_but(&[20, 25, 31], 40)), [10.0, 11.0, FIRST]);
-    // An event is as long from its first packet on, not from its last.
+    // An event lasts R from its first packet, not from its last.
     assert_eq!(lengths(&all_but(&[20, 30, 31], 40)), [10.0, 11.0, FIRST]);
 }
 
@@ -140,7 +140,7 @@ fn section_5_2_a_gap_of_a_million_packets_is_many_events_but_only_the_last_count
     assert_eq!(history.lost(), 999_999);
 }
 
-/// One event that never ends, as where a packet says that a round trip takes years.
+/// One event that never ends, because a packet carries a round-trip time of years.
 #[test]
 fn section_5_2_an_event_without_end_is_not_remembered_in_full() {
     let mut history = history();
@@ -158,13 +158,13 @@ fn section_5_3_an_interval_reaches_to_the_next_event_and_the_current_one_to_the_
 
 #[test]
 fn section_5_4_weights_of_eight_intervals() {
-    // Nine events 20 packets apart, and a current interval of 20: all nine lengths are the same.
+    // Nine events 20 packets apart, and a current interval of 20: all nine lengths are equal.
     let lost: Vec<u64> = (1..=9).map(|event| event * 20).collect();
     let history = all_but(&lost, 199);
     assert_eq!(lengths(&history), [20.0; 9]);
     close(history.loss_event_rate(), 0.05, 1e-12);
-    // One interval that is longer by 60 raises the mean by 60 w / 6: here that of w_7 = 0.2, when
-    // the current one does not count.
+    // One interval longer by 60 raises the mean by 60 w / 6: here with w_7 = 0.2, if the current
+    // one does not count.
     let longer: Vec<u64> = std::iter::once(20)
         .chain(lost[1..].iter().map(|number| number + 60))
         .collect();
@@ -190,8 +190,8 @@ fn section_5_4_the_current_interval_counts_only_where_it_lowers_the_rate() {
     }
 }
 
-/// Sections 5.4 and 5.5, transcribed from the pseudo-code: arrays, one packet at a time. Where
-/// fewer than n intervals have been seen, k stands for n.
+/// Transcription of the pseudo-code of sections 5.4 and 5.5: arrays, one packet at a time. With
+/// fewer than n intervals, k replaces n.
 struct Transcribed {
     n: usize,
     threshold: f64,
@@ -298,7 +298,10 @@ proptest! {
 
     #[test]
     fn sections_5_1_to_5_3_any_order_of_arrival_keeps_a_history(
-        arrivals in prop::collection::vec((0..400_u64, 0..30_u64, prop::bool::weighted(0.05)), 1..400),
+        arrivals in prop::collection::vec(
+            (0..400_u64, 0..30_u64, prop::bool::weighted(0.05)),
+            1..400,
+        ),
     ) {
         let (mut history, mut at, mut seen) = (history(), 0, [false; 400]);
         for (number, pause, marked) in arrivals {
@@ -312,20 +315,27 @@ proptest! {
             let all = history.lengths_and_discounts();
             prop_assert!(all.len() <= 9 && (p > 0.0) != all.is_empty());
             for (i, (length, discount)) in all.iter().enumerate() {
-                prop_assert!(*length >= 1.0 && (0.0..=1.0).contains(discount) && (i > 0 || *discount == 1.0));
+                prop_assert!(
+                    *length >= 1.0
+                        && (0.0..=1.0).contains(discount)
+                        && (i > 0 || *discount == 1.0)
+                );
             }
             prop_assert!(history.spurious() <= history.lost());
         }
     }
 
-    /// What is left of a history after late packets is what it would have been without the loss,
-    /// but for discounts.
+    /// Checks that late packets leave the history as it would be without the loss, except for
+    /// discounts.
     #[test]
-    fn section_5_1_a_filled_hole_leaves_no_trace(lost in prop::collection::btree_set(1..300_u64, 1..12), filled in any::<prop::sample::Index>()) {
+    fn section_5_1_a_filled_hole_leaves_no_trace(
+        lost in prop::collection::btree_set(1..300_u64, 1..12),
+        filled in any::<prop::sample::Index>(),
+    ) {
         let lost: Vec<u64> = lost.into_iter().collect();
         let late = *filled.get(&lost);
         let mut with = all_but(&lost, 310);
-        // Of nine lengths the last may be that of an event whose elders are forgotten.
+        // With nine lengths, the last may belong to an event whose predecessors were discarded.
         prop_assume!(lengths(&with).len() < 9);
         arrive(&mut with, 3110, late, false);
         let rest: Vec<u64> = lost.iter().copied().filter(|number| *number != late).collect();

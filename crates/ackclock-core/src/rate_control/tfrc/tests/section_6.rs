@@ -6,7 +6,7 @@ use super::{RTT, SEGMENT, close, ms};
 use crate::rate_control::{Arrived, Feedback, RateReceiver};
 use crate::units::{Span, Time};
 
-/// A receiver, and the answers it has given with the time of each.
+/// A receiver, with its answers and their times.
 struct Receiving {
     receiver: TfrcReceiver,
     answers: Vec<(Time, Feedback)>,
@@ -26,7 +26,7 @@ impl Receiving {
         }
     }
 
-    /// Time passes.
+    /// Advances to `now`.
     fn until(&mut self, now: Time) {
         while self.receiver.poll_timeout() <= now {
             let due = self.receiver.poll_timeout();
@@ -48,12 +48,12 @@ impl Receiving {
         self.poll(ms(at));
     }
 
-    /// Packets 10 ms apart, number n at 10 n ms.
+    /// Delivers packets 10 ms apart, number n at 10 n ms.
     fn steady(&mut self, numbers: impl Iterator<Item = u64>) {
         numbers.for_each(|number| self.data(10 * number, number, Some(RTT), false));
     }
 
-    /// Then so many 20 ms apart.
+    /// Then delivers `count` packets 20 ms apart.
     fn slower(&mut self, first: u64, count: u64) {
         (first..first + count)
             .for_each(|number| self.data(20 * number - 510, number, Some(RTT), false));
@@ -108,7 +108,7 @@ fn section_6_below_a_packet_per_round_trip_each_is_answered() {
         receiving.data(250 * number, number, Some(RTT), false);
     }
     assert_eq!(receiving.times(), [0, 250, 500, 750, 1000]);
-    // Section 6.2: one packet per round trip is the least that is reported.
+    // Section 6.2: the smallest reported rate is one packet per round trip.
     close(receiving.last().0, 10_000.0, 1e-12);
 }
 
@@ -150,8 +150,8 @@ fn section_3_2_2_a_report_says_how_long_its_packet_was_held() {
 fn section_6_1_a_new_loss_event_is_reported_at_once_over_a_whole_round_trip() {
     let mut receiving = Receiving::new();
     receiving.steady((0..50).filter(|number| *number != 42));
-    // 42 is missed when 45 arrives, 50 ms after the timer expired; it expires a round trip later
-    // again.
+    // Packet 42 is found lost when 45 arrives, 50 ms after the timer expired. The timer next
+    // expires one round trip later.
     assert_eq!(receiving.times()[4..], [400, 450]);
     let (receive_rate, p) = receiving.last();
     assert!(p > 0.0);
@@ -189,7 +189,7 @@ fn section_6_1_a_mark_is_reported_at_once() {
 fn section_6_3_1_the_first_interval_gives_the_largest_rate_that_arrived() {
     let mut receiving = Receiving::new();
     receiving.steady(0..51);
-    // The sender slows down before the loss: X_target is not what arrived last.
+    // The sender slows down before the loss: X_target is not the latest rate.
     receiving.slower(51, 20);
     for number in 72..75 {
         receiving.data(20 * number - 510, number, Some(RTT), false);
@@ -197,7 +197,7 @@ fn section_6_3_1_the_first_interval_gives_the_largest_rate_that_arrived() {
     let (_, p) = receiving.last();
     let rate = Tfrc::default().equation().packets_per_s(0.1, p);
     assert!((95.0..=105.0).contains(&rate), "{rate} instead of 100");
-    // Section 6.3.1: what is reported as received is what was.
+    // Section 6.3.1: the reported receive rate is the actual one.
     assert!(receiving.last().0 < 60_000.0);
 }
 

@@ -14,7 +14,7 @@ fn flow(side: &str, fate: impl FnMut(Time, u64) -> Way + 'static) -> Dialogue {
     Dialogue::new(&tree, RTT, Span::ZERO, fate)
 }
 
-/// Each packet is lost with probability p, but for a while all of them are.
+/// Loses each packet with probability p, and all packets during `dark`.
 fn losing(p: f64, dark: std::ops::Range<f64>) -> impl FnMut(Time, u64) -> Way {
     let mut chance = Streams::new(7, 0).stream("loss");
     move |now, _| {
@@ -84,14 +84,14 @@ fn section_7_a_mark_is_one_loss_event() {
         flow.run_until(1.5);
         let state = flow.sender.state();
         assert!(flow.left.len() > 100, "{side}: {state:?}");
-        // A sender whose receiver measures does not know.
+        // The sender does not know if the receiver measures.
         assert_eq!(state.lost, (side == "sender").then_some(0));
         assert!(state.loss_event_rate > 0.0, "{side}: {state:?}");
     }
 }
 
-/// Section 7 asks for reliable delivery of what the sender must know. A vector of 64 bits bears the
-/// loss of 63 answers in a row.
+/// Section 7 requires reliable delivery of the data the sender needs. A vector of 64 bits tolerates
+/// the loss of 63 answers in a row.
 #[test]
 fn section_7_lost_answers_are_no_losses_as_long_as_one_in_a_vector_comes_through() {
     for (one_in, is_borne) in [(64, true), (65, false)] {
@@ -124,7 +124,7 @@ fn section_4_4_a_blackout_of_30_seconds() {
         }
         // 4 R = 0.4 s: halved until two packets take longer.
         assert!(last < 2.0, "{side}: {last}");
-        // It goes on as fast as the equation lets it, from a history in which the blackout is many
+        // It continues at the rate of the equation, from a history in which the blackout is many
         // loss events.
         let after = flow.count(240.0, 300.0) as f64 / 60.0;
         assert!(
@@ -138,8 +138,8 @@ fn section_4_4_a_blackout_of_30_seconds() {
 /// five round trips of loss halve the rate.
 #[test]
 fn appendix_c_4_the_rate_is_halved_after_about_five_round_trips_of_loss() {
-    // Every hundredth packet is lost; later every second one, so that there is a loss event in each
-    // round trip.
+    // Every hundredth packet is lost; later every second one, so that each round trip has a loss
+    // event.
     let fate = |now: Time, number: u64| {
         let each = if now < Time::from_seconds(120.0) {
             100
@@ -163,10 +163,10 @@ fn appendix_c_4_the_rate_is_halved_after_about_five_round_trips_of_loss() {
     );
 }
 
-/// After the last loss the current interval I_0 alone grows, by X R packets per round trip. Its
-/// weight in the mean is 1 of 1 + 5 DF (w_1 to w_7 make 5), and X R is the square root of 3/2 times
-/// the mean: d(X R) = 3/4 / (1 + 5 DF), which is 1/8 without discounting, and 1/3 where DF is as
-/// small as section 5.5 lets it be.
+/// After the last loss only the current interval I_0 grows, by X R packets per round trip. Its
+/// weight in the mean is 1 of 1 + 5 DF (w_1 to w_7 sum to 5). X R is the square root of 3/2 times
+/// the mean, so d(X R) = 3/4 / (1 + 5 DF). This is 1/8 without discounting, and 1/3 with the
+/// smallest DF of section 5.5.
 #[test]
 fn section_5_5_without_loss_the_rate_grows_by_a_fraction_of_a_packet_per_round_trip() {
     for (discounting, floor) in [(false, 1.0), (true, 0.5), (true, 0.25)] {
