@@ -113,6 +113,7 @@ pub fn send(
         port.send_all(now, true, |output| sender.poll_transmit(now, output))?;
         if samples.is_due(now) {
             live.tell(samples.take_sender(now, &sender));
+            port.hand_over()?;
         }
         if let Some(ending) = sender.ending() {
             // A refusal may still be to be sent.
@@ -181,6 +182,7 @@ pub fn receive(
         port.send_all(now, false, |output| receiver.poll_transmit(now, output))?;
         if samples.is_due(now) {
             live.tell(samples.take_receiver(now, &receiver));
+            port.hand_over()?;
         }
         if let Some(ending) = receiver.ending() {
             return Ok(SessionOutcome {

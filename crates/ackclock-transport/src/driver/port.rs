@@ -1,7 +1,7 @@
 //! A UDP socket that takes and gives many datagrams at once (GSO, GRO, recvmmsg), never cut by IP,
 //! with their ECN bits.
 
-use crate::background::Background;
+use crate::background::{Background, Output};
 use ackclock_core::packet::Ecn;
 use ackclock_core::units::Time;
 use ackclock_pcap::{PcapWriter, encode_datagram};
@@ -248,6 +248,17 @@ impl Port {
         Ok(())
     }
 
+    /// Passes what was captured so far to the writer's thread, so that a killed session keeps it.
+    ///
+    /// # Errors
+    /// Those of writing the capture.
+    pub fn hand_over(&mut self) -> io::Result<()> {
+        match &mut self.capture {
+            Some(capture) => capture.output_mut().hand_over(),
+            None => Ok(()),
+        }
+    }
+
     /// Closes the capture. What could not be sent: how many datagrams, and the system's last word
     /// on them.
     ///
@@ -272,5 +283,31 @@ fn canonical(address: SocketAddr) -> SocketAddr {
 impl AsFd for Port {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+    use std::time::Duration;
+
+    #[test]
+    fn a_capture_that_is_handed_over_is_in_its_file_before_the_end() {
+        let path = std::env::temp_dir().join(format!("ackclock-port-{}", std::process::id()));
+        let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let mut port = Port::bind(here, Some(File::create(&path).unwrap())).unwrap();
+        let to = UdpSocket::bind(here).unwrap().local_addr().unwrap();
+        port.send(Time::ZERO, to, false, &[7; 100]).unwrap();
+        port.hand_over().unwrap();
+        // A header of the file, one of the packet, and IP and UDP before the payload. Another thread
+        // writes it.
+        let whole = || std::fs::metadata(&path).unwrap().len() > 24 + 16 + 28 + 99;
+        let written = (0..1000).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            whole()
+        });
+        std::fs::remove_file(&path).unwrap();
+        assert!(written);
     }
 }
