@@ -4,10 +4,9 @@ A round without loss adds alpha/b segments to the window, one with losses takes 
 last as long as the round-trip time, or as long as the link needs for the window. The law of the
 window by rounds, by segments and over time follows, and with it the law of the throughput.
 
-The paper halves whole windows, and what is left is rounded down; of a decrease by one half that is
-the default here. Of others the same would take up to a third of the window away (7 % at a loss rate
-of 1 % and beta = 0.9), which no sender does that counts bytes: there windows need not be whole, and
-a fall ends at beta w (see `between`).
+The paper halves whole windows and rounds down, which takes 2 to 3 % off the throughput, and up to a
+third with a smaller decrease (7 % at a loss rate of 1 % and beta = 0.9). No sender does that that
+counts bytes, so by default a fall ends at beta w (see `between`); `rounded_down` is the paper's rule.
 
 Every input may be an array, and questions backwards go through many orders of magnitude, so two
 things are done that `solve` does not do. Without a limit on the window the chain ends where it
@@ -33,20 +32,16 @@ from ackclock.models.aimd_chain.loss import Bernoulli
 from ackclock.models.aimd_chain.throughput import TIME_WEIGHTED, Throughput
 from ackclock.models.assumptions import FEW_TIMEOUTS, OF_RANDOM_LOSS, needs_aimd, unless
 from ackclock.models.domain import PROPER_SHARE, Domain
-from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
+from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath, RttLaw
 from ackclock.models.pftk import TIMEOUT
 
 _NEVER = 40.0
 
-#: Whether a fall is rounded down to a window of the path.
+#: The paper halves whole windows and rounds down.
 ROUNDED = Input(
-    "rounded_down", "", "", "1 if a fall ends at the window of the path below beta w, 0 if at beta w itself",
-    Rule(
-        "1 if beta is 1/2, as in the paper, else 0",
-        lambda known: np.where(known["decrease_factor"] == 0.5, 1.0, 0.0),
-    ),
-    Domain(values=(0, 1)),
+    "rounded_down", "", "", "1 if a fall ends at the window of the path below beta w, 0 if at beta w",
+    0.0, Domain(values=(0, 1)),
 )  # fmt: skip
 
 
