@@ -1,4 +1,4 @@
-//! Hops under every clock: conservation, causality, order, limits.
+//! Hops under both clocks: conservation, causality, order and limits.
 
 use super::*;
 use crate::impairment::ImpairmentKind;
@@ -83,21 +83,21 @@ impl Observer for Drops {
     fn marked(&mut self, _now: Time, _packet: &Packet) {}
 }
 
-/// (when, size)
+/// (time, size)
 type Arrivals = Vec<(Time, u16)>;
 
-/// A hop under test, what has left it (when, which) and what it has dropped.
+/// A hop under test, the packets that left it (time, number) and the packets that it dropped.
 struct Bench {
     hop: Hop,
     pool: PacketPool,
     drops: Drops,
     departures: Vec<(Time, u64)>,
-    /// When to come back.
+    /// Time of the next poll.
     alarm: Time,
-    /// The hop catches up once in that many arrivals, and then counts are checked: meanwhile what
-    /// the fast path has yet to count piles up.
+    /// The hop catches up, and counts are checked, once in that many arrivals. In between, the
+    /// counts of the fast path accumulate.
     every: u64,
-    /// How long after its arrival a packet may leave for the hop to release it at once.
+    /// A packet that leaves within this time of its arrival may be released at once.
     ahead: Option<Span>,
 }
 
@@ -146,7 +146,7 @@ impl Bench {
             .catch_up(now, &mut Self::context(&mut self.pool, &mut self.drops));
         self.check(now);
     }
-    /// Takes out all that has left by `now`.
+    /// Takes out all packets that have left by `now`.
     fn take(&mut self, now: Time) {
         loop {
             let mut context = Self::context(&mut self.pool, &mut self.drops);
@@ -164,7 +164,7 @@ impl Bench {
     fn wake(&self) -> Time {
         self.alarm
     }
-    /// Packets are conserved, and the packets of the pool are the ones inside.
+    /// Checks that packets are conserved and that the pool holds exactly those inside.
     fn check(&self, now: Time) {
         let counters = self.hop.counters();
         let drops = self.drops.0.len() as u64;
@@ -179,8 +179,8 @@ impl Bench {
     }
 }
 
-/// Drives a hop until nothing more will happen, waking up late by `lateness` (in turn). Without
-/// lateness: the clock that jumps. `at_each` is called after every event.
+/// Drives a hop until nothing more will happen. Wakes up late by each `lateness` in turn; without
+/// lateness, the clock jumps. Calls `at_each` after every event.
 fn drive(
     description: &Description,
     arrivals: &Arrivals,
@@ -209,7 +209,8 @@ fn drive_bench(
             return bench;
         }
         let now = due + late.next().copied().unwrap_or_default();
-        // What came meanwhile, each at its own time; then what is due.
+        // First the packets that came in the meantime, each at its own time; then the departures
+        // due.
         while let Some((sequence, (at, size))) = coming.next_if(|(_, (at, _))| *at <= now) {
             bench.arrive(*at, sequence, *size);
             at_each(&bench, *at);
@@ -229,7 +230,7 @@ fn jump(description: &Description, arrivals: &Arrivals) -> Bench {
     drive(description, arrivals, &[], |_, _| {})
 }
 
-/// So many packets of 1500 bytes at once.
+/// A burst of `n` packets of 1500 bytes.
 fn burst(n: usize) -> Arrivals {
     vec![(Time::ZERO, 1500); n]
 }
@@ -261,7 +262,7 @@ fn queues() -> impl Strategy<Value = Value> {
         1 => Just(adaptive()),
     ]
 }
-/// A limit that moves with every service and every few milliseconds.
+/// A limit that changes with every service and every few milliseconds.
 fn adaptive() -> Value {
     json!({ "kind": "a_star", "target_delay": "4 ms", "over_provision": "1 packet", "weight": 0.3, "interval": "3 ms",
         "increase": "900 packets/s", "decrease": "300 packets/s", "minimum": "2 packets", "initial": "4 packets" })
@@ -298,7 +299,7 @@ fn hops(with_reordering: bool) -> impl Strategy<Value = Description> {
         |(link, queue, impairments, delay)| Description::new(link, queue, impairments, delay),
     )
 }
-/// Hops that packets may pass on the fast path.
+/// Hops through which packets may take the fast path.
 fn plain_hops() -> impl Strategy<Value = Description> {
     let plain = (1_u64..100, 1_u32..20, 0..5_000_u64);
     plain.prop_map(|(mbit, limit, delay)| {
@@ -323,8 +324,7 @@ fn arrivals() -> impl Strategy<Value = Arrivals> {
     })
 }
 
-/// First in, first out with room for so many packets, as a discipline that decides when the link
-/// asks.
+/// A FIFO with room for that many packets, as a discipline that decides when the link asks.
 #[derive(Debug)]
 struct Shelf(Fifo, u64);
 impl Queue for Shelf {
@@ -343,7 +343,7 @@ impl Queue for Shelf {
     }
 }
 
-/// Lets in what fits and writes down what it is told: (from, until).
+/// Admits packets that fit and records the services reported: (from, until).
 #[derive(Debug, Default)]
 struct Observing {
     room: u64,
@@ -382,10 +382,11 @@ impl Admission for Observing {
 }
 
 proptest! {
-    /// Who observes services is told of each packet that has been sent, one after the other,
-    /// however the hop is driven and whatever is in front of or behind it. A service begins when
-    /// the one before has ended, or else when its packet came, and takes as long as the link takes:
-    /// waiting is no part of it.
+    /// A discipline that observes services hears of each packet sent, in order, however the hop is
+    /// driven and whatever impairments it has.
+    ///
+    /// A service begins when the previous one has ended, or else when its packet came. It takes the
+    /// link's service time, without the wait.
     #[test]
     fn services_are_noted_one_by_one(
         hop in hops(true),
@@ -425,8 +426,8 @@ proptest! {
     }
 
     /// A discipline that decides when the link asks, but keeps the order, is served like one that
-    /// decides on arrival: the two ways through a hop give the same departures, drops and counts,
-    /// under a punctual and under a late clock.
+    /// decides on arrival. Both give the same departures, drops and counts, under a punctual and a
+    /// late clock.
     #[test]
     fn both_ways_through_a_hop_agree(
         hop in hops(true),
@@ -481,8 +482,8 @@ proptest! {
         }
     }
 
-    /// Conservation (checked at every event by the bench); whatever came has left or was dropped in
-    /// the end.
+    /// Packets are conserved (checked at every event by the bench). In the end, every packet has
+    /// left or was dropped.
     #[test]
     fn packets_are_conserved(hop in hops(true), arrivals in arrivals()) {
         let bench = jump(&hop, &arrivals);
@@ -492,8 +493,8 @@ proptest! {
         prop_assert_eq!(bench.drops.0.len() as u64 + counters.departures, counters.arrivals + counters.duplicates);
     }
 
-    /// No link is busy for longer than time passes, nor sends more than its rate would carry, also
-    /// where it goes down for good with packets that wait.
+    /// No link is busy for longer than time passes, or sends more than its rate allows. This also
+    /// holds if it goes down for good while packets wait.
     #[test]
     fn busy_time_and_capacity_are_conserved(
         rates in prop::collection::vec(select(&[0_u64, 64_000, 3_000_000, 400_000_000_000, 10_000_000_000_000][..]), 1..5),
@@ -525,8 +526,8 @@ proptest! {
         });
     }
 
-    /// One element, two clocks: who wakes up late sees the same departures and drops, to the
-    /// nanosecond.
+    /// One element, two clocks: a clock that wakes up late leads to the same departures and drops,
+    /// to the nanosecond.
     #[test]
     fn a_late_clock_changes_nothing(
         hop in hops(true),
@@ -540,8 +541,8 @@ proptest! {
         prop_assert_eq!(jumping.hop.counters(), sleeping.hop.counters());
     }
 
-    /// Nothing leaves before it can have been sent and have travelled; without reordering, in the
-    /// order of arrival.
+    /// No packet leaves before it can have been sent and have propagated. Without reordering,
+    /// packets leave in the order of arrival.
     #[test]
     fn causes_come_before_effects_and_order_is_kept(hop in hops(false), arrivals in arrivals()) {
         let mut last_polled = Time::ZERO;
@@ -577,8 +578,8 @@ proptest! {
             let within = match unit {
                 "packets" => held.packets <= limit,
                 "kB" => held.bytes <= Bytes(limit * 1000),
-                // What waits in front of the last packet is sent within the limit (and what is left
-                // of the one in service).
+                // The packets before the last one are sent within the limit (and the rest of the
+                // one in service).
                 _ => {
                     let in_front = held.bytes.saturating_sub(Bytes(1500 * (1 + u64::from(counts))));
                     rate.serialization(in_front) <= Span::from_millis(limit)
@@ -588,7 +589,7 @@ proptest! {
         });
     }
 
-    /// A link without pauses is busy whenever something is there: a burst leaves back to back.
+    /// A link without pauses is busy whenever a packet is there: a burst leaves back to back.
     #[test]
     fn the_link_does_not_rest_while_there_is_work(sizes in prop::collection::vec(40..1501_u16, 1..50)) {
         let hop = Description::new(constant("8 Mbit/s"), droptail("unlimited", false), vec![], Span::from_millis(3));

@@ -1,9 +1,9 @@
-//! Hops that contend: with a medium that serves like a link they are like any other hop, and what
-//! it gives up is dropped.
+//! Hops that contend. With a medium that serves like a link they are like any other hop, and
+//! packets that the medium gives up are dropped.
 
 use super::*;
 
-/// 8 Mbit/s: a microsecond for each byte, so that there are no fractions to carry.
+/// 8 Mbit/s: a microsecond for each byte, so there are no fractions to carry.
 const RATE: &str = "8 Mbit/s";
 const CONTENDER: ContenderId = ContenderId {
     medium: 0,
@@ -36,8 +36,8 @@ fn contending(description: &Description, discipline: Discipline) -> Hop {
     )
 }
 
-/// Drives a contending hop until nothing more will happen; `sent` says of each packet in turn
-/// whether the medium sends it, or gives it up after as long a time.
+/// Drives a contending hop until nothing more will happen. `sent` says for each packet in turn
+/// whether the medium sends it; if not, the medium gives it up after the same time.
 fn drive_contending(hop: Hop, arrivals: &Arrivals, sent: &[bool]) -> Bench {
     let mut bench = Bench::new(hop);
     let mut coming = (0..).zip(arrivals).peekable();
@@ -94,7 +94,7 @@ fn untimed_queues() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Lets in what fits and writes down what has been sent: (from, until).
+/// Admits packets that fit and records the services reported: (from, until).
 #[derive(Debug, Default)]
 struct Noting {
     room: u64,
@@ -136,7 +136,7 @@ proptest! {
         prop_assert_eq!(linked.hop.limit(end), other.hop.limit(end));
     }
 
-    /// Also in front of a medium a discipline may decide when it is asked.
+    /// A discipline in front of a medium may also decide when the medium asks.
     #[test]
     fn both_ways_to_a_medium_agree(hop in hops(true), limit in 0_u64..20, arrivals in arrivals(), sent in prop::collection::vec(any::<bool>(), 1..9)) {
         let hop = Description { link: constant(RATE), queue: droptail(&format!("{limit} packets"), false), ..hop };
@@ -148,8 +148,8 @@ proptest! {
         prop_assert_eq!(in_order.hop.counters(), scheduled.hop.counters());
     }
 
-    /// What is given up has used the medium, but is not sent, is not noted as a service, and meets
-    /// no impairment behind the link.
+    /// A packet given up has used the medium. But it is not sent, is not reported as a service, and
+    /// meets no impairment after the link.
     #[test]
     fn what_is_given_up_is_dropped(room in 0_u64..20, arrivals in arrivals(), sent in prop::collection::vec(any::<bool>(), 1..9)) {
         let hop = Description::new(constant(RATE), droptail("9 packets", false), Vec::new(), Span::ZERO);

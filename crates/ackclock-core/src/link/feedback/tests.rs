@@ -1,4 +1,4 @@
-//! What is fed back is what the other link did, period by period, that much later.
+//! The rate fed back follows the measured link, period by period, with the delay.
 
 use super::*;
 use crate::registry::{StreamScope, choose};
@@ -23,7 +23,7 @@ fn build(tree: &Value, measured: Option<Box<dyn Link>>, seed: u64) -> Box<dyn Li
     let chosen = choose::<LinkKind>(tree, &NoFiles).unwrap();
     chosen.build(LinkContext { place, measured })
 }
-/// Two rates in turns of 100 ms each: the rate of a step is the other of the step before.
+/// Alternates between two rates every 100 ms: the rate of each step differs from the one before.
 fn alternating() -> Box<dyn Link> {
     let matrix = json!([[0, 1], [1, 0]]);
     let tree = json!({
@@ -92,7 +92,7 @@ fn sessions_and_utilisation_take_their_part_and_the_minimum_stays() {
     );
 }
 
-/// S(t) = R(t − Δ) for all t, of the renewal model.
+/// S(t) = R(t − Δ) for all t, as in the renewal model.
 #[test]
 fn a_period_of_one_round_trip_and_no_delay_is_the_rate_of_one_round_trip_ago() {
     let tree = json!({ "kind": "markov", "rates": ["800 kbit/s", "400 kbit/s"], "mean_sojourn": "600 ms", "step": "200 ms" });
@@ -113,8 +113,8 @@ fn a_period_of_one_round_trip_and_no_delay_is_the_rate_of_one_round_trip_ago() {
 }
 
 proptest! {
-    /// A packet keeps its rate, and what it gets by that is capacity: never is more sent than that,
-    /// and as much where there is always a packet.
+    /// A packet keeps its rate, and the bytes that it gains by that are capacity. No more than the
+    /// capacity is ever sent, and exactly as much if there is always a packet.
     #[test]
     fn no_more_is_sent_than_could_have_been(
         seed: u64,
@@ -147,8 +147,8 @@ proptest! {
         }
     }
 
-    /// Nothing that happens later is known: the rate is that of measurements whose end lies the
-    /// delay back, and each is within what the link did.
+    /// The rate depends on nothing that happens later. It is that of measurements that ended at
+    /// least the delay ago, and each lies within the measured link's rates.
     #[test]
     fn causality(seed: u64, delay_ms in 0..300_u64, period_ms in 1..100_u64, times in prop::collection::vec(0..60_000_u64, 1..30)) {
         let tree = json!({ "kind": "markov", "rates": ["800 kbit/s", "500 kbit/s", "100 kbit/s"], "mean_sojourn": "90 ms" });
@@ -165,7 +165,7 @@ proptest! {
         }
     }
 
-    /// However long nobody has asked, the answer is that of who has asked all the time.
+    /// The answer after any silence is the same as if the link had been asked all the time.
     #[test]
     fn silence_changes_nothing(seed: u64, steps in prop::collection::vec(1..20_000_u64, 1..8)) {
         let tree = json!({ "kind": "markov", "rates": ["800 kbit/s", "400 kbit/s"], "mean_sojourn": "200 ms", "step": "30 ms" });
