@@ -42,8 +42,8 @@ pub struct AStar {
     pub decrease: PacketRate,
     /// Lower bound of ALT's limit; eBDP's may be lower.
     pub minimum: Segments,
-    /// Upper bound of ALT's limit. Falling from there to eBDP's limit takes one second per packet
-    /// of the difference.
+    /// Upper bound of ALT's limit. From there, at the default `decrease`, the limit falls to eBDP's
+    /// by one packet per second.
     pub tuned_maximum: Segments,
     /// Initial limit of ALT. Our own choice, and low, because the limit rises ten times as fast as
     /// it falls.

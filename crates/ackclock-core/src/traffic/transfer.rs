@@ -1,4 +1,4 @@
-//! Transfer: one amount of data, handed over at once.
+//! Transfer: one amount of data, written at once.
 
 use super::facts::TrafficFacts;
 use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
@@ -11,20 +11,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Parameters.
+/// Parameters of a transfer.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "size": "20 kB" }))]
 #[schemars(example = json!({ "size": { "kind": "pareto", "mean": "20 kB", "shape": 1.2, "maximum": "10 MB" } }))]
 pub struct Transfer {
-    /// How much payload: an amount, or a law of which each instance of the flow draws its own.
+    /// Size of the payload: an amount, or a distribution from which each instance of the flow draws
+    /// its own.
     #[schemars(schema_with = "crate::scenario::schema::size", extend("examples" = ["20 kB"]))]
     pub size: Value,
     #[serde(skip)]
     chosen: Option<Size>,
 }
 
-/// What `size` says.
+/// The parsed value of `size`.
 #[derive(Clone, Debug)]
 enum Size {
     Plain(Bytes),
