@@ -1,8 +1,8 @@
-//! Asking the processor to fetch what will be needed soon. With ten thousand flows the state of the
-//! next one is never in its caches, and fetching twenty lines at once takes no longer than fetching
-//! one. A hint: nothing depends on it but time.
+//! Asks the processor to fetch memory that will be needed soon. With ten thousand flows, the state
+//! of the next one is never in its caches, and fetching twenty lines at once takes no longer than
+//! fetching one. A prefetch is a hint and affects nothing but time.
 
-/// Begins to fetch the cache lines of `value`.
+/// Prefetches the cache lines of `value`.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     let first = std::ptr::from_ref(value).cast::<u8>();
@@ -29,7 +29,7 @@ fn fetch_line(address: *const u8) {
     unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address.cast()) }
 }
 
-/// Other processors go without.
+/// Does nothing on other processors.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 fn fetch_line(_: *const u8) {}

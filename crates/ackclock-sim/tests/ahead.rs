@@ -1,5 +1,5 @@
-//! Working ahead changes no figure: a traced run, which takes every step in the order of time, and
-//! an untraced one, which carries out at once what nobody else can see, fill the same tables.
+//! Working ahead changes no table. A traced run takes every step in the order of time; an untraced
+//! one executes in advance the steps that only one flow can observe. Both fill the same tables.
 
 mod common;
 
@@ -21,8 +21,8 @@ fn first(scenario: &Scenario) -> Job<'_> {
     }
 }
 
-/// Both runs of a scenario; the number of data packets, so that a test can see that something
-/// happened.
+/// Asserts that both runs of a scenario agree. Returns the number of data packets, so that a test
+/// can assert that the run was not empty.
 fn agree(scenario: &Scenario) -> u64 {
     let job = first(scenario);
     let topology = topology::build(&job);
@@ -77,7 +77,7 @@ fn every_kind_of_route() {
     }
 }
 
-/// The way of an extra delay in front of a shared hop is one hop longer than the route.
+/// With an extra delay before a shared hop, the path is one hop longer than the route.
 #[test]
 fn the_longest_route() {
     let route = |field, hop| format!("flows.bulk.{field}={:?}", vec![hop; 254]);
@@ -103,8 +103,8 @@ fn every_sampling_interval() {
     }
 }
 
-/// Who contends for a medium is in sight of everybody, also at a hop that only one flow uses; what
-/// lies before and behind it may be a flow's own.
+/// All flows can observe a contender for a medium, even at a hop that only one flow uses. Hops
+/// before and after it may be a flow's own.
 #[test]
 fn a_cell() {
     let private = [
@@ -140,7 +140,7 @@ fn a_cell() {
     }
 }
 
-/// Many flows are worked off flow by flow, in windows of time.
+/// Many flows are executed flow by flow, in windows of time.
 #[test]
 fn many_flows() {
     let many = [
@@ -169,7 +169,7 @@ fn many_flows() {
     }
 }
 
-/// A stop is one between windows: what has been done by then is whole.
+/// A stop lies between windows: every step executed by then is complete.
 #[test]
 fn many_flows_can_be_stopped() {
     struct Impatient;
@@ -275,9 +275,9 @@ fn links_that_change_and_links_that_take_no_time() {
     ]);
 }
 
-/// Flows clocked by one bottleneck whose round trips differ by whole service times: their packets
-/// come to it at the same nanosecond again and again, one of them from a hop that is entered ahead
-/// of time.
+/// Flows clocked by one bottleneck whose round trips differ by whole service times. Their packets
+/// come to it at the same nanosecond again and again, some from a hop that is entered ahead of
+/// time.
 #[test]
 fn ties_at_a_shared_hop() {
     let ties = [
@@ -298,7 +298,7 @@ fn ties_at_a_shared_hop() {
     }
 }
 
-/// A small scenario of which anything may be different from the next.
+/// A small scenario with random values of everything.
 fn anything() -> impl Strategy<Value = Vec<String>> {
     let choose = |all: &'static [&'static str]| prop::sample::select(all);
     (

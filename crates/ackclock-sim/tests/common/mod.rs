@@ -1,4 +1,4 @@
-//! Scenarios of a few seconds, and their runs reduced to something that can be compared.
+//! Scenarios of a few seconds, and the comparison of their tables.
 
 use ackclock_core::result::{Column, Table};
 use ackclock_core::scenario::{Scenario, files::NoFiles};
@@ -47,8 +47,7 @@ start = ["0 s", "1 s"]
 access_delay = ["0 ms", "18 ms"]
 "#;
 
-/// A download and three uploads in a cell of 802.11e; the acknowledgements have a class of their
-/// own.
+/// A download and three uploads in a cell of 802.11e; the acknowledgements have their own class.
 pub const CELL: &str = r#"
 schema = 1
 name = "cell"
@@ -120,12 +119,12 @@ traffic = { kind = "bulk" }
 start = ["0 s", "1 s"]
 "#;
 
-/// The scenario in `text`, with assignments as the command line takes them.
+/// Reads the scenario in `text`, with assignments as on the command line.
 pub fn scenario(text: &str, assignments: &[&str]) -> Scenario {
     Scenario::from_toml(text, assignments, &NoFiles).unwrap()
 }
 
-/// Every cell, bit by bit: two unknowns are equal.
+/// Returns every cell as bits, so that two unknown values are equal.
 pub fn cells(tables: &[(&'static str, Table)]) -> Vec<(&'static str, &'static str, Vec<u64>)> {
     let column = |column: &Column| -> Vec<u64> {
         match column {
