@@ -1,6 +1,6 @@
 //! The contracts of links, queues, impairments and sources, checked on every registered one, and
-//! what holds of every registry. A new element is checked by being registered: its parameters come
-//! from the examples of its schema, or from the fields its schema requires.
+//! the contract of every registry. A new element is checked once it is registered: its parameters
+//! come from the examples of its schema, or from the fields that its schema requires.
 
 use ackclock_core::impairment::{Impairment, ImpairmentKind, Side, Verdict};
 use ackclock_core::kinds::{ElementRecord, KINDS, KindRecord};
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
-/// The samples of an element, as written in a scenario.
+/// Returns the samples of an element, as written in a scenario.
 fn samples_of(element: &ElementRecord) -> Vec<Value> {
     let mut found = samples(&(element.schema)());
     assert!(
@@ -31,7 +31,7 @@ fn samples_of(element: &ElementRecord) -> Vec<Value> {
     found
 }
 
-/// Every registered element of a kind with each of its samples.
+/// Returns every registered element of a kind with each of its samples.
 fn all<K: Kind>() -> Vec<Selection<K>> {
     let elements = (KindRecord::of::<K>().elements)();
     let choose =
@@ -39,7 +39,7 @@ fn all<K: Kind>() -> Vec<Selection<K>> {
     elements.iter().flat_map(samples_of).map(choose).collect()
 }
 
-/// What holds of every element, whatever its kind.
+/// Checks rules for all elements, whatever their kind.
 fn check_element(kind: &KindRecord, element: &ElementRecord) {
     let name = element.name;
     assert!(
@@ -74,7 +74,7 @@ fn check_element(kind: &KindRecord, element: &ElementRecord) {
     }
 }
 
-/// What is resolved reads back as itself, and takes no field that it has not.
+/// Checks that the resolved form reads back as itself and accepts no unknown field.
 fn check_sample(kind: &KindRecord, sample: &Value) {
     let resolve = |tree: &Value| (kind.resolve)(tree, &SampleFiles);
     let resolved = resolve(sample).unwrap_or_else(|error| panic!("{sample}: {error}"));
@@ -158,17 +158,17 @@ impl Observer for Drops {
     fn marked(&mut self, _now: Time, _packet: &Packet) {}
 }
 
-/// A discipline, a server that takes a packet at a time, and what became of the packets.
+/// A discipline, a server that takes one packet at a time, and the fates of the packets.
 struct Station {
     discipline: Discipline,
     pool: PacketPool,
     drops: Drops,
     served: Vec<u64>,
     serving: Backlog,
-    /// Since when the packet in service is the first.
+    /// Time since which the packet in service has been the first.
     since: Time,
-    /// The packet in service and, for a discipline that keeps the order of arrival, all that wait
-    /// behind it.
+    /// The packet in service and, for a discipline that keeps the order of arrival, all packets
+    /// that wait behind it.
     line: VecDeque<PacketId>,
 }
 
@@ -179,7 +179,7 @@ impl Station {
         let constant = json!({ "kind": "constant", "rate": Self::RATE });
         let link = link(&choose::<LinkKind>(&constant, &SampleFiles).unwrap(), seed);
         Station {
-            // The hop's shortcut for drop-tail is no part of the contract.
+            // The hop's shortcut for drop-tail is not part of the contract.
             discipline: match at_place(seed, |place| {
                 chosen.build(QueueContext {
                     place,
@@ -264,7 +264,7 @@ impl Station {
             });
     }
 
-    /// The packet in service, if there is one, has been sent.
+    /// Removes the packet in service, if there is one, as sent.
     fn complete(&mut self, now: Time) {
         if let Some(id) = self.line.pop_front() {
             self.served.push(self.pool[id].sequence);
@@ -285,9 +285,9 @@ const FAR: Time = Time::from_nanos(100 * 365 * 86_400 * 1_000_000_000);
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// A link does not finish before it starts, answers the same to the same questions, finishes
-    /// more not earlier than less, and its rate is a function of time alone: a link that has served
-    /// nothing has the same.
+    /// A link does not finish before it starts, answers the same questions the same way, and does
+    /// not finish more data earlier than less. Its rate is a function of time alone: a link that
+    /// has served nothing has the same rate.
     #[test]
     fn links_keep_their_contract(
         seed: u64,
@@ -298,7 +298,7 @@ proptest! {
             let idle = link(&chosen, seed);
             let (mut now, mut finishes) = (Time::ZERO, Vec::new());
             for &(gap, size, ahead) in &services {
-                // Three in four back to back.
+                // Three in four are back to back.
                 let start = if gap % 4 == 0 { now + Span::from_nanos(gap) } else { now };
                 let finish = one.finish(start, Bytes(size));
                 prop_assert!(finish >= start, "{}", chosen.name);
@@ -331,9 +331,9 @@ proptest! {
         }
     }
 
-    /// A queue loses nothing unseen: what came is dropped and reported once, or waiting, or has
-    /// been handed out; packets it has let go are freed and nothing else is; an idle link gets what
-    /// is kept.
+    /// A queue loses no packet silently. Every packet is dropped and reported once, or waits, or
+    /// has been handed out. Packets that it drops are freed, and no others. An idle link gets every
+    /// packet that is kept.
     #[test]
     fn queues_keep_their_contract(
         seed: u64,
@@ -369,8 +369,8 @@ proptest! {
         }
     }
 
-    /// An impairment judges the same way again, delays only behind the link, and by default neither
-    /// touches an ACK nor is moved by one.
+    /// An impairment judges the same way again and delays only after the link. By default, it does
+    /// not apply to ACKs, nor do they change its state.
     #[test]
     fn impairments_keep_their_contract(seed: u64, acks in prop::collection::vec(any::<bool>(), 1..200)) {
         let packet = |kind| Packet::new(kind, FlowId(0), 0, 1500, Time::ZERO);
@@ -389,8 +389,8 @@ proptest! {
         }
     }
 
-    /// A source's writes are in order, stay put until they are taken, are the same again, end for
-    /// good and add up to its total; what UDP may send is finite.
+    /// The writes of a source are in order, do not change until they are taken, are reproducible,
+    /// end for good and add up to its total. A source for UDP has finite writes.
     #[test]
     fn sources_keep_their_contract(seed: u64, mss in 1_u64..9000) {
         for chosen in all::<TrafficKind>() {

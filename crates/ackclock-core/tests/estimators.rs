@@ -1,4 +1,4 @@
-//! What every registered rate estimator must hold to.
+//! The contract of every registered rate estimator.
 
 use ackclock_core::estimator::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
 use ackclock_core::registry::{Entry, Kind, choose};
@@ -18,7 +18,7 @@ fn build(tree: &Value, mss: u64) -> Box<dyn RateEstimator> {
         .build(context)
 }
 
-/// The defaults, and what else each switch may be.
+/// Returns the defaults, and the other values of each switch.
 fn variants() -> Vec<Value> {
     let others = [
         json!({ "kind": "be", "low_pass": { "filter": "ns2_type_0" } }),
@@ -99,9 +99,10 @@ fn impossible_parameters_are_refused_by_name() {
     }
 }
 
-/// By how much a steady stream may be read high at most: RE and the literal reading of ABSE count
-/// the ACK at the edge whole, as large a share as a gap is of their interval (of ABSE's, the
-/// queueing delay); Linux cuts off up to 14 bytes per jiffy.
+/// Returns the largest relative bias, low and high, of the estimate of a steady stream. RE and the
+/// literal reading of ABSE count the ACK at the edge of their interval fully, which adds the share
+/// of a gap in the interval (for ABSE, in the queueing delay). Linux cuts off up to 14 bytes per
+/// jiffy.
 fn bias(tree: &Value, gap: Span, rate: f64) -> (f64, f64) {
     let share = |interval_ms: u64| gap.as_seconds() / Span::from_millis(interval_ms).as_seconds();
     let hz = tree["hz"].as_f64().unwrap_or(1000.0);
@@ -121,7 +122,7 @@ fn a_steady_stream_is_found() {
     for gap_us in [300, 1_000, 3_300] {
         let gap = Span::from_micros(gap_us);
         let rate = MSS as f64 / gap.as_seconds();
-        // A window of what fits the path and 30 ms of queue.
+        // A window that fills the path and 30 ms of queue.
         let rtt = rtt_min + Span::from_millis(30);
         let cwnd = Bytes((rate * rtt.as_seconds()) as u64);
         for tree in variants() {
@@ -147,7 +148,7 @@ fn a_steady_stream_is_found() {
     }
 }
 
-/// Anything that could happen to an estimator, sensible or not.
+/// Any input of an estimator, sensible or not.
 #[derive(Clone, Debug)]
 enum Signal {
     Ack(AckSample),
@@ -183,7 +184,7 @@ fn any_signal() -> impl Strategy<Value = Signal> {
     prop_oneof![8 => ack, 1 => Just(Signal::Timeout)]
 }
 
-/// None, usual, years.
+/// Time between signals: none, usual, years.
 fn any_step() -> impl Strategy<Value = u64> {
     prop_oneof![2 => Just(0), 1 => 1..10_u64, 8 => 0..200_000_000_u64, 1 => 0..1_u64 << 57]
 }

@@ -1,4 +1,4 @@
-//! What every registered rate control must hold to.
+//! The contract of every registered rate control.
 
 use ackclock_core::rate_control::{
     Arrived, DatagramSent, Feedback, Halves, RateContext, RateControl, RateControlKind,
@@ -49,12 +49,12 @@ fn resolved_parameters_read_back_are_the_same() {
     }
 }
 
-/// Anything that could be told to one half or the other, sensible or not.
+/// Any input of one half or the other, sensible or not.
 #[derive(Clone, Debug)]
 enum Signal {
     /// A packet leaves.
     Sent { data_limited: bool },
-    /// The receiver, or somebody in its place, answers a packet that many before the next.
+    /// The receiver, or an impostor, answers a packet that many before the next.
     Feedback {
         back: i64,
         echo: Option<u64>,
@@ -63,19 +63,19 @@ enum Signal {
         marked: u64,
         report: Option<Report>,
     },
-    /// Such a packet arrives.
+    /// A packet that many before the next arrives.
     Arrived {
         back: u64,
         rtt: Option<Span>,
         marked: bool,
     },
-    /// Every timer that is due goes off.
+    /// Every timer that is due expires.
     Timers,
-    /// The next timer goes off, however far it is.
+    /// The next timer expires, however far away it is.
     Expire,
 }
 
-/// The steps between signals: none, usual, years.
+/// Time between signals: none, usual, years.
 fn any_step() -> impl Strategy<Value = u64> {
     prop_oneof![4 => Just(0), 16 => 0..200_000_000_u64, 4 => 0..10_000_000_000_u64, 1 => 0..1_u64 << 56]
 }
@@ -122,7 +122,7 @@ fn any_signal() -> impl Strategy<Value = Signal> {
     ]
 }
 
-/// Both halves under a clock that is told, and what has been sent so far.
+/// Both halves under a given clock, and the packets sent so far.
 struct DrivenControl {
     sender: Box<dyn RateControl>,
     receiver: Box<dyn RateReceiver>,
@@ -213,7 +213,7 @@ impl DrivenControl {
         self.receiver.handle_timeout(self.now);
     }
 
-    /// How often timers go off up to then, which is over when they have done so `most` times.
+    /// Returns how often timers expire up to `until`, at most `most` times.
     fn expirations(&mut self, until: Time, most: u64) -> u64 {
         for count in 0..most {
             let next = self.sender.poll_timeout().min(self.receiver.poll_timeout());
@@ -227,7 +227,7 @@ impl DrivenControl {
         most
     }
 
-    /// A packet leaves, arrives and is answered at one moment, over a path of no length.
+    /// Sends a packet that arrives and is answered at the same moment, over a path without delay.
     fn packet_at_once(&mut self) {
         let sequence = self.sent.len() as u64;
         self.tell(&Signal::Sent {
@@ -247,7 +247,7 @@ impl DrivenControl {
     }
 }
 
-/// Controls have timers of a round trip's length. Where that is nothing, time would stand still.
+/// Controls have timers with the length of a round trip. If that were zero, time would stand still.
 #[test]
 fn a_round_trip_of_no_time_leaves_timers_that_end() {
     let while_sending = Span::from_millis(1);
@@ -268,7 +268,7 @@ fn a_round_trip_of_no_time_leaves_timers_that_end() {
     }
 }
 
-/// What cannot be is not believed: an answer to a packet that has never been sent.
+/// An answer to a packet that was never sent is ignored.
 #[test]
 fn an_answer_to_nothing_changes_nothing() {
     for tree in entries().flat_map(variants) {
@@ -324,7 +324,7 @@ fn a_receiver_falls_silent_with_its_sender() {
     }
 }
 
-/// No rate follows from a timer or a round-trip time of nothing.
+/// A timer or a round-trip time of zero gives no rate.
 #[test]
 fn times_of_nothing_are_refused() {
     for entry in entries() {
@@ -393,7 +393,7 @@ proptest! {
                     told.now = told.now + Span::from_nanos(*step);
                     told.tell(signal);
                     let answer = told.receiver.poll_feedback(told.now);
-                    // Not a number is not equal to itself.
+                    // NaN is not equal to itself.
                     shown.push(format!("{:?} {:?} {answer:?}", told.sender.state(), told.sender.poll_timeout()));
                 }
                 shown

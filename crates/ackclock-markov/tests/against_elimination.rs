@@ -1,10 +1,10 @@
-//! The kernels against elimination without subtraction (Grassmann, Taksar and Heyman 1985),
+//! Compares the kernels with elimination without subtraction (Grassmann, Taksar and Heyman 1985),
 //! component by component.
 
 use ackclock_markov::{chain, channel, epochs, jumps};
 use proptest::prelude::*;
 
-/// The stationary law of a dense chain, row by row.
+/// Returns the stationary distribution of a dense chain, given row by row.
 fn eliminated(mut p: Vec<Vec<f64>>) -> Vec<f64> {
     let n = p.len();
     for k in (1..n).rev() {
@@ -40,7 +40,8 @@ fn climbing(survive: &[f64], lose: &[f64], down: &[usize]) -> Vec<Vec<f64>> {
     p
 }
 
-/// Relative to the reference, except for what is no normal double.
+/// Returns the largest relative deviation from the reference, without components that are not
+/// normal doubles.
 fn worst(law: &[f64], reference: &[f64]) -> f64 {
     assert_eq!(law.len(), reference.len());
     law.iter()
@@ -123,7 +124,7 @@ fn masses_far_beyond_the_range_of_doubles() {
         assert!((law.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{p}");
         assert!(law.iter().all(|mass| *mass >= 0.0), "{p}");
     }
-    // From e^-600 up in one step: what is stored has to be scaled before it overflows.
+    // From e^-600 up in one step: stored masses must be scaled before they overflow.
     let (mut survive, lose) = bernoulli(1e-9, 999);
     survive[500] = 1e-260;
     survive[200] = 1e-260;
@@ -179,7 +180,7 @@ fn what_is_no_chain_is_refused() {
     assert!(epochs::stationary(&[0, 1], &[1], &[1.0]).is_err());
 }
 
-/// A non-decreasing map that takes everybody but the lowest down.
+/// A non-decreasing map in which every state but the lowest falls.
 fn down_maps(states: usize) -> impl Strategy<Value = Vec<usize>> {
     proptest::collection::vec(0.0..1.0_f64, states).prop_map(|shares| {
         let mut lowest = 0;
@@ -193,7 +194,7 @@ fn down_maps(states: usize) -> impl Strategy<Value = Vec<usize>> {
     })
 }
 
-/// Where falls end in a chain whose states are equally far apart, as the state below and the share
+/// Returns the ends of falls in a chain with evenly spaced states, as the state below and the share
 /// above it.
 fn shared_falls(states: usize, kept: f64, least: f64) -> (Vec<usize>, Vec<f64>) {
     let ends: Vec<f64> = (0..states)
@@ -205,7 +206,7 @@ fn shared_falls(states: usize, kept: f64, least: f64) -> (Vec<usize>, Vec<f64>) 
     )
 }
 
-/// Losses of any size, from next to nothing on.
+/// Loss probabilities of any size, from almost zero.
 fn losses(states: usize) -> impl Strategy<Value = Vec<f64>> {
     proptest::collection::vec(
         (-9.0..-0.02_f64).prop_map(|exponent| 10.0_f64.powf(exponent)),
@@ -213,7 +214,7 @@ fn losses(states: usize) -> impl Strategy<Value = Vec<f64>> {
     )
 }
 
-/// Per level: the chance of a loss in each channel state, and where the channel goes.
+/// Per level: the loss probability in each channel state, and the transitions of the channel.
 fn channels(states: usize) -> impl Strategy<Value = Vec<[f64; 4]>> {
     proptest::collection::vec(
         [1e-6..0.9_f64, 1e-6..0.9_f64, 0.01..0.99_f64, 0.01..0.99_f64],
