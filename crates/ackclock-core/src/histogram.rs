@@ -78,8 +78,8 @@ impl<const FINENESS: u32> Histogram<FINENESS> {
     pub const fn most(&self) -> Span {
         self.most
     }
-    /// Returns the quantile `quantile` (0 to 1), rounded up to the end of its bucket; zero if there
-    /// is no duration.
+    /// Returns the quantile `quantile` (0 to 1), rounded up to the end of its bucket; zero for an
+    /// empty histogram.
     pub fn quantile(&self, quantile: f64) -> Span {
         // The quantile 0 is the shortest duration, so the rank is at least one.
         let rank = (libm::ceil(quantile * self.total as f64) as u64).max(1);

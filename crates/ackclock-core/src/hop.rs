@@ -11,8 +11,8 @@
 //! the same decisions, to the nanosecond. With a discipline that keeps the order of arrival, the
 //! hop computes at arrival when the link will have sent a packet.
 //!
-//! `fast.rs` does the same in fewer steps for packets to which little can happen. A property test
-//! shows that both are equal.
+//! The file `fast.rs` does the same in fewer steps for packets to which little can happen. A
+//! property test shows that both are equal.
 
 use crate::impairment::Impairment;
 use crate::link::Link;

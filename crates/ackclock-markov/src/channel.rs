@@ -2,14 +2,14 @@
 //!
 //! A state is (k, channel). A round takes it to k+1 with the matrix `survive[k]` over channel
 //! states, or to `down[k]` with `lose[k]`. R_k are the visits to level k+1 between two visits to
-//! levels up to k, starting from level k:
+//! levels up to k, starting from level k. The recursion is:
 //!
 //! ```text
 //! pi_{k+1} = pi_k R_k,   R_{k-1} = S_{k-1} (I - U_k)^-1,   U_k = sum over w with down(w) = k of
 //! R_k … R_{w-1} F_w
 //! ```
 //!
-//! U_k are the returns to level k from above. v_k, the probability to leave level k for good, is a
+//! U_k are the returns to level k from above. The probability v_k to leave level k for good is a
 //! sum of the same products over k <= w <= hi(k-1). I - U_k has row sums v_k, so its inverse needs
 //! no subtraction (as in the elimination of Grassmann, Taksar and Heyman). Products over a range
 //! are formed as in [`crate::chain`], split at an anchor.
@@ -125,8 +125,8 @@ impl Products {
 /// survivor stays there. A level with zero survival probability is the highest level reached.
 ///
 /// # Errors
-/// If lengths do not match, a value is not a probability, the map is not as in [`crate::chain`], or
-/// the channel never changes.
+/// If lengths do not match, a value is not a probability, or the map is not as in [`crate::chain`].
+/// Also if the channel never changes.
 pub fn stationary(
     survive: &[Matrix],
     lose: &[Matrix],

@@ -15,8 +15,8 @@ const PATIENCE: usize = 100_000;
 
 /// Returns the stationary distribution.
 ///
-/// State k leads to `targets[j]` with `probabilities[j]` for j in `offsets[k]..offsets[k + 1]`;
-/// rows need not be normalised.
+/// State k leads to `targets[j]` with `probabilities[j]` for j in `offsets[k]..offsets[k + 1]`.
+/// Rows need not be normalised.
 ///
 /// # Errors
 /// If there is no state, a row is empty or leads out of the states, a value is not a probability,

@@ -1,10 +1,12 @@
 //! The stationary distribution of a chain that climbs by a few states at once and falls anywhere.
 //!
-//! States are censored one by one from the top downwards, without subtraction (Grassmann, Taksar
-//! and Heyman, "Regenerative analysis and steady state distributions for Markov chains", Operations
-//! Research 33(5), 1985): transitions into the highest state continue to where that state leads. A
-//! state is entered only from the `up` states below it, so at most `up` rows are open at a time.
-//! Time grows with the square of the number of states, memory with their number.
+//! States are censored one by one from the top downwards: transitions into the highest state
+//! continue to where that state leads. This needs no subtraction. A state is entered only from the
+//! `up` states below it, so at most `up` rows are open at a time. Time grows with the square of the
+//! number of states, memory with their number.
+//!
+//! Source: Grassmann, Taksar and Heyman, "Regenerative analysis and steady state distributions for
+//! Markov chains", Operations Research 33(5), 1985.
 
 use crate::climb::Refused;
 use crate::epochs::normalised;

@@ -70,7 +70,7 @@ impl Default for Alarm {
 }
 
 impl Alarm {
-    /// As [`Wake::set`].
+    /// Acts like [`Wake::set`].
     #[inline]
     pub fn set(&mut self, at: Time, target: Target, events: &mut EventQueue) {
         if at >= self.next.0 {
@@ -82,7 +82,7 @@ impl Alarm {
         self.next.set(at, target, events);
     }
 
-    /// As [`Wake::take`].
+    /// Acts like [`Wake::take`].
     #[inline]
     pub fn take(&mut self, time: Time) -> bool {
         let counts = self.next.take(time);
@@ -206,7 +206,7 @@ impl EventQueue {
         Some((Time::from_nanos(time), target))
     }
 
-    /// As [`EventQueue::pop`], if the earliest wake-up comes before `limit`.
+    /// Pops the earliest wake-up like [`EventQueue::pop`], if it comes before `limit`.
     #[inline(always)]
     pub fn pop_before(&mut self, limit: (Time, Target)) -> Option<(Time, Target)> {
         if self.today.is_empty() {

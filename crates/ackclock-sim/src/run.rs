@@ -6,8 +6,9 @@
 //! order events at the same nanosecond: hops come first (in their order), then senders, receivers,
 //! the sampler and media.
 //!
-//! `run/ahead.rs` executes in advance what only one flow can observe, so that many steps need no
-//! event. `run/windows.rs` does so flow by flow when there are many flows. Neither changes a table.
+//! The file `run/ahead.rs` executes in advance what only one flow can observe, so that many steps
+//! need no event. The file `run/windows.rs` does so flow by flow when there are many flows. Neither
+//! changes a table.
 
 use crate::events::{Alarm, EventQueue, Target};
 use crate::flow::Flow;

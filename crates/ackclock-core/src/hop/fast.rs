@@ -18,7 +18,7 @@ pub(super) enum Path {
     /// The queue keeps the order of arrival and nothing else decides on a packet, so its departure
     /// is known at arrival.
     InOrder,
-    /// As [`Path::InOrder`], where in addition the link has one rate and drop-tail admits at least
+    /// The conditions of [`Path::InOrder`], and the link has one rate and drop-tail admits at least
     /// one packet. So an idle link takes `service_ns` for a packet of `size` bytes, the size of the
     /// latest packet.
     ConstantRate {

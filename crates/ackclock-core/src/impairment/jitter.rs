@@ -20,7 +20,8 @@ use serde_json::json;
 pub struct Jitter {
     /// Distribution of the extra delay.
     pub distribution: Distribution,
-    /// Whether a packet may overtake another; if not, the packets behind a late one wait for it.
+    /// Permission for a packet to overtake another. If it is forbidden, the packets behind a late
+    /// one wait for it.
     #[serde(default = "forbidden")]
     pub reordering: Overtaking,
     /// Packets to which it applies.

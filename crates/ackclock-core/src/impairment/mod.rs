@@ -72,7 +72,7 @@ pub enum Verdict {
     Delay {
         /// Extra delay.
         by: Span,
-        /// Whether it may be overtaken; if not, the packets that follow wait behind it.
+        /// Permission to be overtaken. If it is forbidden, the packets that follow wait behind it.
         overtaken: Overtaking,
     },
 }

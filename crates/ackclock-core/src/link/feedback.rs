@@ -18,8 +18,8 @@
 //! are lost or wait in a queue, and the slow rise of the rate of ABR sources. It measures the
 //! capacity of the link, whoever uses it.
 //!
-//! `delay = "0 s"` with a period of one round trip, on a link that changes at multiples of the
-//! round trip, gives the source of the renewal model of TCP over ABR: S(t) = R(t − Δ).
+//! The source of the renewal model of TCP over ABR, S(t) = R(t − Δ), has `delay = "0 s"` and a
+//! period of one round trip. Its measured link changes at multiples of the round trip.
 
 use super::facts::{FeedbackFacts, LinkFacts};
 use super::piecewise::{WORK_PER_BYTE, mean_of};

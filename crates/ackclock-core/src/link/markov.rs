@@ -32,9 +32,9 @@ use chain::Chain;
 
 /// Parameters of a Markov link. There are three methods to define the chain:
 ///
-/// - `mean_sojourn`: after a sojourn in one state, all other states are equally likely;
-/// - `mean_sojourn` and `transition_matrix`: the rows give the next state, the diagonal is zero;
-/// - `transition_matrix` and `step`: the rows are the probabilities of one step, staying included.
+/// - `mean_sojourn`: after a sojourn in one state, all other states are equally likely.
+/// - `mean_sojourn` and `transition_matrix`: rows give the next state, the diagonal is zero.
+/// - `transition_matrix` and `step`: rows are the probabilities of one step, staying included.
 ///
 /// Sojourns are exponential, or with `step` geometric: a whole number of steps, at least one.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

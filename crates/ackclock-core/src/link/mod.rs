@@ -30,8 +30,8 @@ pub trait Link: Debug + Send {
     /// Returns the mean rate between two moments, neither before the last `start`; the rate itself
     /// if they are equal. Its cost grows with the number of rate changes in between.
     fn mean_rate(&self, from: Time, until: Time) -> BitRate;
-    /// As [`Link::mean_rate`], but returns `None` if the rate may change more than `_changes` times
-    /// in between. For callers that can do without the mean.
+    /// Returns [`Link::mean_rate`], or `None` if the rate may change more than `_changes` times in
+    /// between. For callers that can do without the mean.
     fn mean_rate_within(&self, from: Time, until: Time, _changes: u64) -> Option<BitRate> {
         Some(self.mean_rate(from, until))
     }

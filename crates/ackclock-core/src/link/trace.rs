@@ -16,14 +16,14 @@
 //!   may take several, and the rest of the last one goes to the packets that wait behind it.
 //!   (`mm-link` refuses packets of more than 1500 bytes; here they take several opportunities.)
 //! - Unused capacity of an opportunity is lost. A packet that finds the link idle has missed the
-//!   opportunities of that very moment: `mm-link` spends those that are due before it takes in a
-//!   packet.
-//! - A packet that arrives at the very moment when the link falls idle is served as if it had been
-//!   waiting: it may use the rest of that opportunity. (`mm-link` would not let it; its clock is in
-//!   milliseconds, ours in nanoseconds.)
+//!   opportunities of that very moment. (`mm-link` spends those that are due before it takes in a
+//!   packet.)
+//! - A packet may arrive at the very moment when the link falls idle. It is served as if it had
+//!   been waiting, and may use the rest of that opportunity. (`mm-link` would not let it. Its clock
+//!   is in milliseconds, ours in nanoseconds.)
 //!
-//! The rate at a moment, as needed by a queue limited by time and by a time series, is the average
-//! over the second around it, at 1500 bytes per opportunity.
+//! A queue limited by time and a time series need the rate at a moment. It is the average over the
+//! second around it, at 1500 bytes per opportunity.
 //!
 //! # `format = "csv"`
 //!

@@ -20,8 +20,8 @@ pub enum Profile {
     /// OFDM at 5 GHz: as 802.11g, but SIFS 16 us and no signal extension.
     #[serde(rename = "802.11a")]
     A,
-    /// As 802.11g, but with 802.11n's mixed preamble of 36 us before data. It is like 802.11n only
-    /// in this: there is neither aggregation nor block acknowledgement.
+    /// Like 802.11g, but with 802.11n's mixed preamble of 36 us before data. It is like 802.11n
+    /// only in this: there is neither aggregation nor block acknowledgement.
     #[serde(rename = "802.11n")]
     N,
 }
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(airtimes(&Profile::N.phy(), 54), [198_000, 54_000, 50_000]);
     }
 
-    /// As in ns-2: 192 bits of preamble and header at 6 Mbit/s, then bit by bit.
+    /// Matches ns-2: 192 bits of preamble and header at 6 Mbit/s, then bit by bit.
     #[test]
     fn without_symbols_bits_are_sent_one_by_one() {
         let ns2 = Phy {

@@ -81,7 +81,7 @@ pub(super) struct HopDocument {
     /// the hop, so another name means other numbers.
     #[schemars(extend("examples" = ["bottleneck"]))]
     pub name: String,
-    /// Whether all flows share the hop, or each flow instance has its own (an access link).
+    /// Sharing of the hop: by all flows, or one hop for each flow instance (an access link).
     #[serde(default)]
     pub scope: Scope,
     /// Service process.

@@ -30,8 +30,7 @@ impl Files for BTreeMap<String, String> {
 }
 
 /// Reads the file that an element names in its field `file`, and fills in the digest of its text.
-/// If there is a digest already, it must be that of the file, which shows that the file has not
-/// changed.
+/// If there is a digest already, it must be that of the file. So the file has not changed.
 ///
 /// # Errors
 /// The file cannot be read, to which `remedy` applies ("name a file of sizes"), or it has changed.

@@ -95,7 +95,7 @@ pub struct MediumDescription {
 pub struct HopDescription {
     /// Unique name.
     pub name: String,
-    /// Whether flows share the hop, or every flow instance has its own (an access link).
+    /// Sharing of the hop: by all flows, or one hop for each flow instance (an access link).
     pub scope: Scope,
     /// Service process.
     pub link: Selection<LinkKind>,

@@ -32,7 +32,7 @@ fn steps(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Converts a message of serde (`serde::de::Error` documents them) to one of ours.
+/// Converts a message of serde (`serde::de::Error` documents them) to an [`Error`].
 fn explain(tree: &Value, steps: &[String], message: &str, schema: impl Fn() -> Value) -> Error {
     let field = steps.join(".");
     let value = at(tree, steps);

@@ -20,9 +20,9 @@ pub struct PacketRate(pub f64);
 /// A window: segments, bytes, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionalWindow {
-    /// That many segments.
+    /// A number of segments.
     Segments(u64),
-    /// That many bytes.
+    /// A number of bytes.
     Bytes(Bytes),
     /// No limit.
     Unlimited,
@@ -42,9 +42,9 @@ impl OptionalWindow {
 /// A queue's limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
-    /// That many packets.
+    /// A number of packets.
     Packets(u64),
-    /// That many bytes.
+    /// A number of bytes.
     Bytes(Bytes),
     /// The amount that the link sends in that time.
     Time(Span),

@@ -5,7 +5,7 @@ use crate::units::Span;
 use serde_json::json;
 
 /// Checks the times from which the entries of the field `steps` hold. There must be at least one,
-/// and each must be after the one before. `example` is the example in the error message.
+/// and each must be after the one before. The error message contains `example`.
 ///
 /// # Errors
 /// The list, or the first time that is not after the one before.

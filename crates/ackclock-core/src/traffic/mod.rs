@@ -26,7 +26,7 @@ pub enum Transports {
 /// One write of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// That number of bytes.
+    /// A number of bytes.
     Bytes(Bytes),
     /// More bytes than will ever be sent.
     Unlimited,

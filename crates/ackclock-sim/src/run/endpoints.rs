@@ -82,7 +82,8 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// As [`Run::pump_sender`], but returns a single packet, which has yet to begin its route.
+    /// Sends like [`Run::pump_sender`], but returns a single packet, which has yet to begin its
+    /// route.
     #[inline(always)]
     fn send(&mut self, flow: usize, at: Time) -> Option<PacketId> {
         let (mut last, mut several) = (None, false);
