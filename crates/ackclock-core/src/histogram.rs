@@ -140,10 +140,15 @@ mod tests {
             prop_assert_eq!(histogram.most().as_nanos(), spans[spans.len() - 1]);
             prop_assert_eq!(histogram.total(), spans.len() as u64);
             for (low, high, count) in histogram.buckets() {
-                let inside = spans.iter().filter(|span| (low.as_nanos()..=high.as_nanos()).contains(*span));
+                let inside = spans.iter().filter(
+                    |span| (low.as_nanos()..=high.as_nanos()).contains(*span)
+                );
                 prop_assert_eq!(count, inside.count() as u64);
             }
-            prop_assert_eq!(histogram.buckets().map(|(_, _, count)| count).sum::<u64>(), spans.len() as u64);
+            prop_assert_eq!(
+                histogram.buckets().map(|(_, _, count)| count).sum::<u64>(),
+                spans.len() as u64
+            );
         }
     }
 

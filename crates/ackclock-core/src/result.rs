@@ -127,7 +127,11 @@ pub struct ColumnDescription {
 /// Defines a row type with one field per column, its table, and the descriptions of its columns.
 /// The `///` lines of a field are the description of its column.
 macro_rules! rows {
-    ($(#[$attribute:meta])* $row:ident$(<$lifetime:lifetime>)? { $($(#[doc = $summary:literal])+ $field:ident: $type:ty,)* }) => {
+    (
+        $(#[$attribute:meta])* $row:ident$(<$lifetime:lifetime>)? {
+            $($(#[doc = $summary:literal])+ $field:ident: $type:ty,)*
+        }
+    ) => {
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug)]
         pub struct $row$(<$lifetime>)? {
@@ -136,7 +140,14 @@ macro_rules! rows {
         impl$(<$lifetime>)? $row$(<$lifetime>)? {
             /// Descriptions of the columns, in order.
             pub const COLUMNS: &'static [ColumnDescription] =
-                &[$(ColumnDescription { name: stringify!($field), summary: concat!($($summary),+).trim_ascii() },)*];
+                &[
+                    $(
+                        ColumnDescription {
+                            name: stringify!($field),
+                            summary: concat!($($summary),+).trim_ascii()
+                        },
+                    )*
+                ];
 
             /// A row whose every value is unknown, to be filled in.
             pub const UNKNOWN: Self = Self { $($field: <$type as Cell>::UNKNOWN,)* };
@@ -451,7 +462,8 @@ rows! {
 pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     (
         "flows",
-        "One flow of one replicate. Averages are over the measured interval, counts over the whole run.",
+        "One flow of one replicate. Averages are over the measured interval, counts over the whole \
+         run.",
         FlowRow::COLUMNS,
     ),
     (
@@ -471,12 +483,14 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     ),
     (
         "media",
-        "One shared medium at one sampling time; of a simulation with media. Counts are since the start. The three times make up all of `time_s`, to the nanosecond.",
+        "One shared medium at one sampling time; of a simulation with media. Counts are since the \
+         start. The three times make up all of `time_s`, to the nanosecond.",
         MediumRow::COLUMNS,
     ),
     (
         "contenders",
-        "One contender for a medium, of one replicate; of a simulation with media. Service times are those of packets sent after warm-up, counts over the whole run.",
+        "One contender for a medium, of one replicate; of a simulation with media. Service times \
+         are those of packets sent after warm-up, counts over the whole run.",
         ContenderRow::COLUMNS,
     ),
     (
@@ -521,12 +535,14 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     ),
     (
         "rtt_histogram",
-        "One bucket of the law of the round-trip time of one direction of a connection; of a capture.",
+        "One bucket of the law of the round-trip time of one direction of a connection; of a \
+         capture.",
         RttHistogramRow::COLUMNS,
     ),
     (
         "rate_estimates",
-        "What one rate estimator says of one direction of a connection at one sampling time; of a capture taken near the sender, on request.",
+        "What one rate estimator says of one direction of a connection at one sampling time; of a \
+         capture taken near the sender, on request.",
         RateEstimateRow::COLUMNS,
     ),
     (

@@ -343,7 +343,9 @@ fn any_signal() -> impl Strategy<Value = Signal> {
     let kinds = prop::sample::select(vec![Loss, Mark, Timeout, RepeatedTimeout, SpuriousLoss]);
     prop_oneof![
         8 => any_ack(),
-        2 => (any_size(), any_limit()).prop_map(|(in_flight, limited)| Signal::Sent { in_flight, limited }),
+        2 => (any_size(), any_limit()).prop_map(
+            |(in_flight, limited)| Signal::Sent { in_flight, limited }
+        ),
         2 => (kinds, any_size()).prop_map(|(kind, base)| Signal::Congestion { kind, base }),
         1 => Just(Signal::RecoveryEnd),
         1 => any_size().prop_map(|limit| Signal::IdleRestart { limit }),
@@ -440,14 +442,24 @@ proptest! {
                 prop_assert!(after.0 < u64::MAX / 4, "{}: without bounds", tree);
                 prop_assert!(!control.state().mode.is_empty());
                 match signal {
-                    Signal::Congestion { kind: CongestionKind::Timeout | CongestionKind::RepeatedTimeout, .. } => {
+                    Signal::Congestion {
+                        kind: CongestionKind::Timeout | CongestionKind::RepeatedTimeout,
+                        ..
+                    } => {
                         prop_assert_eq!(after, Bytes(mss), "{}", tree);
                     }
-                    Signal::Congestion { kind: CongestionKind::Loss | CongestionKind::Mark, .. } => {
+                    Signal::Congestion {
+                        kind: CongestionKind::Loss | CongestionKind::Mark,
+                        ..
+                    } => {
                         prop_assert!(after <= before, "{}: raised by congestion", tree);
                     }
                     Signal::IdleRestart { limit } => {
-                        prop_assert!(after <= before && after <= Bytes(*limit).max(Bytes(mss)), "{}", tree);
+                        prop_assert!(
+                            after <= before && after <= Bytes(*limit).max(Bytes(mss)),
+                            "{}",
+                            tree
+                        );
                     }
                     _ => {}
                 }
@@ -457,7 +469,9 @@ proptest! {
 
     /// The same signals give the same windows: nothing is drawn, read or remembered outside.
     #[test]
-    fn controls_are_deterministic(signals in prop::collection::vec((any_step(), any_signal()), 1..60)) {
+    fn controls_are_deterministic(
+        signals in prop::collection::vec((any_step(), any_signal()), 1..60)
+    ) {
         for tree in entries().flat_map(variants) {
             let windows = || {
                 let mut control = build(&tree, 1448, 10, None);

@@ -131,7 +131,11 @@ fn at_place<R>(seed: u64, build: impl FnOnce(StreamScope<'_>) -> R) -> R {
     })
 }
 fn link(chosen: &Selection<LinkKind>, seed: u64) -> Box<dyn Link> {
-    let moving = json!({ "kind": "markov", "rates": ["10 Mbit/s", "1 Mbit/s", "0 bit/s"], "mean_sojourn": "80 ms" });
+    let moving = json!({
+        "kind": "markov",
+        "rates": ["10 Mbit/s", "1 Mbit/s", "0 bit/s"],
+        "mean_sojourn": "80 ms"
+    });
     let moving = choose::<LinkKind>(&moving, &SampleFiles).unwrap();
     at_place(seed, |place| {
         let measured = chosen
@@ -291,7 +295,10 @@ proptest! {
     #[test]
     fn links_keep_their_contract(
         seed: u64,
-        services in prop::collection::vec((0_u64..400_000_000, 1_u64..65_000, 0_u64..2_000_000_000), 1..40),
+        services in prop::collection::vec(
+            (0_u64..400_000_000, 1_u64..65_000, 0_u64..2_000_000_000),
+            1..40
+        ),
     ) {
         for chosen in all::<LinkKind>() {
             let [mut one, mut other] = [(); 2].map(|()| link(&chosen, seed));
@@ -303,20 +310,44 @@ proptest! {
                 let finish = one.finish(start, Bytes(size));
                 prop_assert!(finish >= start, "{}", chosen.name);
                 finishes.push((start, size, finish));
-                for at in [start, start + finish.since(start) / 2, start + Span::from_nanos(ahead)] {
+                for at in [
+                    start,
+                    start + finish.since(start) / 2,
+                    start + Span::from_nanos(ahead)
+                ] {
                     prop_assert_eq!(one.rate(at), idle.rate(at), "{} at {:?}", chosen.name, at);
                     let later = at + Span::from_nanos(size * 1000);
-                    prop_assert_eq!(one.mean_rate(at, later), idle.mean_rate(at, later), "{}", chosen.name);
+                    prop_assert_eq!(
+                        one.mean_rate(at, later),
+                        idle.mean_rate(at, later),
+                        "{}",
+                        chosen.name
+                    );
                     let brief = one.mean_rate_within(at, later, 3);
-                    prop_assert!(brief.is_none_or(|mean| mean == idle.mean_rate(at, later)), "{}", chosen.name);
-                    prop_assert_eq!(one.mean_rate(at, at), idle.rate(at), "{}: of no time", chosen.name);
+                    prop_assert!(
+                        brief.is_none_or(|mean| mean == idle.mean_rate(at, later)),
+                        "{}",
+                        chosen.name
+                    );
+                    prop_assert_eq!(
+                        one.mean_rate(at, at),
+                        idle.rate(at),
+                        "{}: of no time",
+                        chosen.name
+                    );
                     let half = at + later.since(at) / 2;
                     let work = |from: Time, until: Time| {
-                        idle.mean_rate(from, until).as_bit_per_s() as f64 * until.since(from).as_nanos() as f64
+                        idle.mean_rate(from, until).as_bit_per_s() as f64
+                            * until.since(from).as_nanos() as f64
                     };
                     // Each mean is a whole number of bits per second.
                     let off = work(at, half) + work(half, later) - work(at, later);
-                    prop_assert!(off.abs() <= later.since(at).as_nanos() as f64 * 1.001, "{}: {}", chosen.name, off);
+                    prop_assert!(
+                        off.abs() <= later.since(at).as_nanos() as f64 * 1.001,
+                        "{}: {}",
+                        chosen.name,
+                        off
+                    );
                 }
                 if finish.is_never() {
                     break;
@@ -327,7 +358,9 @@ proptest! {
                 prop_assert_eq!(other.finish(start, Bytes(size)), finish, "{}", chosen.name);
             }
             let [mut small, mut large] = [(); 2].map(|()| link(&chosen, seed));
-            prop_assert!(small.finish(Time::ZERO, Bytes(100)) <= large.finish(Time::ZERO, Bytes(1500)));
+            prop_assert!(
+                small.finish(Time::ZERO, Bytes(100)) <= large.finish(Time::ZERO, Bytes(1500))
+            );
         }
     }
 
@@ -352,7 +385,12 @@ proptest! {
                 }
                 let (waiting, serving) = (station.waiting(), station.serving);
                 let gone = station.served.len() + station.drops.0.len();
-                prop_assert_eq!(arrived, gone as u64 + waiting.packets + serving.packets, "{}", chosen.name);
+                prop_assert_eq!(
+                    arrived,
+                    gone as u64 + waiting.packets + serving.packets,
+                    "{}",
+                    chosen.name
+                );
                 prop_assert_eq!(station.pool.live() as u64, waiting.packets + serving.packets);
                 prop_assert_eq!(waiting.packets == 0, waiting.bytes == Bytes::ZERO);
                 prop_assert!(serving.packets == 1 || waiting.packets == 0, "{} rests", chosen.name);
@@ -364,7 +402,9 @@ proptest! {
             all.extend(station.drops.0.iter().map(|(sequence, _)| *sequence));
             all.sort_unstable();
             prop_assert!(all.into_iter().eq(0..arrived), "{}: each packet once", chosen.name);
-            prop_assert!(station.drops.0.iter().all(|(_, reason)| *reason != DropReason::Impairment));
+            prop_assert!(
+                station.drops.0.iter().all(|(_, reason)| *reason != DropReason::Impairment)
+            );
             prop_assert_eq!(station.pool.live(), 0);
         }
     }
@@ -372,17 +412,30 @@ proptest! {
     /// An impairment judges the same way again and delays only after the link. By default, it does
     /// not apply to ACKs, nor do they change its state.
     #[test]
-    fn impairments_keep_their_contract(seed: u64, acks in prop::collection::vec(any::<bool>(), 1..200)) {
+    fn impairments_keep_their_contract(
+        seed: u64,
+        acks in prop::collection::vec(any::<bool>(), 1..200)
+    ) {
         let packet = |kind| Packet::new(kind, FlowId(0), 0, 1500, Time::ZERO);
         for chosen in all::<ImpairmentKind>() {
             let [mut one, mut other] = [(); 2].map(|()| impairment(&chosen, seed));
             for (index, &ack) in acks.iter().enumerate() {
                 let now = Time::from_nanos(index as u64 * 1_000_000);
                 if ack {
-                    prop_assert_eq!(one.judge(now, &packet(PacketKind::Ack)), Verdict::Pass, "{}", chosen.name);
+                    prop_assert_eq!(
+                        one.judge(now, &packet(PacketKind::Ack)),
+                        Verdict::Pass,
+                        "{}",
+                        chosen.name
+                    );
                 }
                 let verdict = one.judge(now, &packet(PacketKind::Data));
-                prop_assert_eq!(verdict, other.judge(now, &packet(PacketKind::Data)), "{}", chosen.name);
+                prop_assert_eq!(
+                    verdict,
+                    other.judge(now, &packet(PacketKind::Data)),
+                    "{}",
+                    chosen.name
+                );
                 let delays = matches!(verdict, Verdict::Delay { .. });
                 prop_assert!(!delays || one.side() == Side::AfterLink, "{}", chosen.name);
             }
@@ -405,7 +458,10 @@ proptest! {
                 prop_assert_eq!(write.is_none(), at.is_never(), "{}", chosen.name);
                 match write {
                     Some(Write::Bytes(bytes)) => sum += bytes,
-                    Some(Write::Unlimited) => prop_assert_eq!(one.transports(), Transports::Controlled),
+                    Some(Write::Unlimited) => prop_assert_eq!(
+                        one.transports(),
+                        Transports::Controlled
+                    ),
                     None => break,
                 }
                 prop_assert_ne!(write, Some(Write::Bytes(Bytes::ZERO)));

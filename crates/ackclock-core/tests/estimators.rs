@@ -22,16 +22,33 @@ fn build(tree: &Value, mss: u64) -> Box<dyn RateEstimator> {
 fn variants() -> Vec<Value> {
     let others = [
         json!({ "kind": "be", "low_pass": { "filter": "ns2_type_0" } }),
-        json!({ "kind": "be", "low_pass": { "filter": "ns2_type_1" }, "observation": { "at_most": 2 } }),
-        json!({ "kind": "be", "low_pass": { "filter": "ns2_type_2", "tau": "1 s", "virtual_samples": 5 } }),
-        json!({ "kind": "be", "low_pass": { "zeros_at_timeout": true }, "observation": { "delivered": "sack" } }),
+        json!({
+            "kind": "be",
+            "low_pass": { "filter": "ns2_type_1" },
+            "observation": { "at_most": 2 }
+        }),
+        json!({
+            "kind": "be",
+            "low_pass": { "filter": "ns2_type_2", "tau": "1 s", "virtual_samples": 5 }
+        }),
+        json!({
+            "kind": "be",
+            "low_pass": { "zeros_at_timeout": true },
+            "observation": { "delivered": "sack" }
+        }),
         json!({ "kind": "re", "interval": "100 ms", "observation": { "tick": "10 ms" } }),
         json!({ "kind": "crb", "compared": "be", "after_timeout": "re", "theta": 2.0 }),
         json!({ "kind": "abse", "compared": "estimate" }),
         json!({ "kind": "abse", "edge": "literal" }),
         json!({ "kind": "abse", "sampling": "ack_pair", "tau": "300 ms" }),
         json!({ "kind": "abse", "horizon": 1000, "step": "sampling_interval" }),
-        json!({ "kind": "abse", "round_trip": "latest", "beta": 0.0, "stretch": 0.0, "observation": { "tick": "100 ms" } }),
+        json!({
+            "kind": "abse",
+            "round_trip": "latest",
+            "beta": 0.0,
+            "stretch": 0.0,
+            "observation": { "tick": "100 ms" }
+        }),
         json!({ "kind": "westwood_plus", "kept": 0.0, "shortest": "50 ms" }),
         json!({ "kind": "westwood_linux", "hz": 100 }),
         json!({ "kind": "westwood_linux", "hz": 1_000_000 }),
@@ -205,7 +222,12 @@ proptest! {
                     Signal::Timeout => estimator.on_timeout(now),
                 }
                 let windows = [estimator.window(), estimator.window_after_timeout()];
-                for value in windows.into_iter().flatten().chain([estimator.rate()]).chain(estimator.rtt_min()) {
+                for value in windows
+                    .into_iter()
+                    .flatten()
+                    .chain([estimator.rate()])
+                    .chain(estimator.rtt_min())
+                {
                     prop_assert!(value.is_finite() && value >= 0.0, "{}: {}", tree, value);
                 }
             }
@@ -214,7 +236,9 @@ proptest! {
 
     /// The same ACKs give the same estimates: nothing is drawn, read or remembered outside.
     #[test]
-    fn estimators_are_deterministic(signals in prop::collection::vec((any_step(), any_signal()), 1..40)) {
+    fn estimators_are_deterministic(
+        signals in prop::collection::vec((any_step(), any_signal()), 1..40)
+    ) {
         for tree in variants() {
             let rates = || {
                 let (mut estimator, mut now) = (build(&tree, 1448), Time::ZERO);

@@ -97,7 +97,12 @@ fn an_assignment_removes_the_facts_that_it_may_change_and_no_others() {
         let queue = json!({ "kind": "droptail", "limit": limit });
         choose::<QueueKind>(&queue, &NoFiles).unwrap().resolved
     };
-    let mut tree = json!({ "queues": [{ "name": "a", "queue": resolved("9 packets") }, { "name": "b", "queue": resolved("5 packets") }] });
+    let mut tree = json!({
+        "queues": [
+            { "name": "a", "queue": resolved("9 packets") },
+            { "name": "b", "queue": resolved("5 packets") }
+        ]
+    });
     tree::set(&mut tree, "queues.a.queue.limit", json!("7 packets")).unwrap();
     let queues = &tree["queues"];
     assert!(queues[0]["queue"].get(FACTS).is_none() && queues[1]["queue"].get(FACTS).is_some());

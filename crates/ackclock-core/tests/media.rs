@@ -114,7 +114,8 @@ proptest! {
             for contender in 0..one.lines.len() {
                 let counts = one.medium.counts(contender);
                 let told = |sent: bool| {
-                    let of = |(_, over): &&(Time, Completion)| over.contender == contender && over.sent == sent;
+                    let of = |(_, over): &&(Time, Completion)|
+                        over.contender == contender && over.sent == sent;
                     one.over.iter().filter(of).count() as u64
                 };
                 prop_assert_eq!((counts.successes, counts.retry_drops), (told(true), told(false)));

@@ -77,12 +77,23 @@ enum Signal {
 
 /// Time between signals: none, usual, years.
 fn any_step() -> impl Strategy<Value = u64> {
-    prop_oneof![4 => Just(0), 16 => 0..200_000_000_u64, 4 => 0..10_000_000_000_u64, 1 => 0..1_u64 << 56]
+    prop_oneof![
+        4 => Just(0),
+        16 => 0..200_000_000_u64,
+        4 => 0..10_000_000_000_u64,
+        1 => 0..1_u64 << 56
+    ]
 }
 
 fn any_report() -> impl Strategy<Value = Report> {
     let rate = prop_oneof![Just(0.0), 0.0..1e9_f64, Just(f64::INFINITY), Just(f64::NAN)];
-    let loss = prop_oneof![3 => Just(0.0), 6 => 0.0..1.0_f64, 1 => Just(1.0), 1 => Just(2.0), 1 => Just(f64::NAN)];
+    let loss = prop_oneof![
+        3 => Just(0.0),
+        6 => 0.0..1.0_f64,
+        1 => Just(1.0),
+        1 => Just(2.0),
+        1 => Just(f64::NAN)
+    ];
     (rate, loss).prop_map(|(receive_rate, loss_event_rate)| Report {
         receive_rate,
         loss_event_rate,
@@ -116,7 +127,9 @@ fn any_signal() -> impl Strategy<Value = Signal> {
     prop_oneof![
         8 => any::<bool>().prop_map(|data_limited| Signal::Sent { data_limited }),
         8 => any_feedback(),
-        6 => (0..40_u64, rtt, any::<bool>()).prop_map(|(back, rtt, marked)| Signal::Arrived { back, rtt, marked }),
+        6 => (0..40_u64, rtt, any::<bool>()).prop_map(
+            |(back, rtt, marked)| Signal::Arrived { back, rtt, marked }
+        ),
         4 => Just(Signal::Timers),
         2 => Just(Signal::Expire),
     ]
@@ -365,16 +378,43 @@ proptest! {
                 prop_assert!(clocking.packets_per_s.is_finite() && clocking.packets_per_s >= 0.0);
                 prop_assert!(clocking.origin <= told.now, "{}: packets never leave", tree);
                 if matches!(signal, Signal::Timers | Signal::Expire) {
-                    prop_assert!(told.sender.poll_timeout() > told.now, "{}: a timer that stays due", tree);
-                    prop_assert!(told.receiver.poll_timeout() > told.now, "{}: a timer that stays due", tree);
+                    prop_assert!(
+                        told.sender.poll_timeout() > told.now,
+                        "{}: a timer that stays due",
+                        tree
+                    );
+                    prop_assert!(
+                        told.receiver.poll_timeout() > told.now,
+                        "{}: a timer that stays due",
+                        tree
+                    );
                 }
-                let answers = std::iter::from_fn(|| told.receiver.poll_feedback(told.now)).take(100).collect::<Vec<_>>();
-                prop_assert!(answers.len() < 100, "{}: a receiver that never stops answering", tree);
+                let answers = std::iter::from_fn(|| told.receiver.poll_feedback(told.now))
+                    .take(100)
+                    .collect::<Vec<_>>();
+                prop_assert!(
+                    answers.len() < 100,
+                    "{}: a receiver that never stops answering",
+                    tree
+                );
                 for answer in answers {
-                    prop_assert!(answer.sequence < told.sent.len() as u64, "{}: of a packet that was never sent", tree);
-                    prop_assert!(answer.received.numbers(answer.sequence).all(|number| number <= answer.sequence));
+                    prop_assert!(
+                        answer.sequence < told.sent.len() as u64,
+                        "{}: of a packet that was never sent",
+                        tree
+                    );
+                    prop_assert!(
+                        answer
+                            .received
+                            .numbers(answer.sequence)
+                            .all(|number| number <= answer.sequence)
+                    );
                     if let Some(report) = answer.report {
-                        prop_assert!(report.receive_rate.is_finite() && report.receive_rate >= 0.0, "{}", tree);
+                        prop_assert!(
+                            report.receive_rate.is_finite() && report.receive_rate >= 0.0,
+                            "{}",
+                            tree
+                        );
                         prop_assert!((0.0..=1.0).contains(&report.loss_event_rate), "{}", tree);
                     }
                 }
@@ -384,7 +424,9 @@ proptest! {
 
     /// The same signals give the same rates: nothing is drawn, read or remembered outside.
     #[test]
-    fn controls_are_deterministic(signals in prop::collection::vec((any_step(), any_signal()), 1..60)) {
+    fn controls_are_deterministic(
+        signals in prop::collection::vec((any_step(), any_signal()), 1..60)
+    ) {
         for tree in entries().flat_map(variants) {
             let shown = || {
                 let mut told = DrivenControl::new(&tree, 1000);
@@ -394,7 +436,11 @@ proptest! {
                     told.tell(signal);
                     let answer = told.receiver.poll_feedback(told.now);
                     // NaN is not equal to itself.
-                    shown.push(format!("{:?} {:?} {answer:?}", told.sender.state(), told.sender.poll_timeout()));
+                    shown.push(format!(
+                        "{:?} {:?} {answer:?}",
+                        told.sender.state(),
+                        told.sender.poll_timeout()
+                    ));
                 }
                 shown
             };

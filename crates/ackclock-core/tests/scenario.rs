@@ -248,7 +248,12 @@ fn the_time_series_stays_small_whatever_the_number_of_flows() {
 
 #[test]
 fn recovery_alone_may_be_changed() {
-    let transport = json!({ "kind": "tcp", "control": { "kind": "reno" }, "preset": "rfc", "recovery": "newreno" });
+    let transport = json!({
+        "kind": "tcp",
+        "control": { "kind": "reno" },
+        "preset": "rfc",
+        "recovery": "newreno"
+    });
     let mut tree = changed("flows.abse.transport", transport);
     let scenario = read(&tree).unwrap();
     assert_eq!(tcp(&scenario, 0).recovery, LossRecovery::Newreno);
@@ -905,7 +910,8 @@ fn mistakes_in_media_and_contenders_have_a_code_and_a_field() {
             "contradiction hops.up.queue.limit",
         ),
         (
-            "hops.up.link={ kind = \"feedback\", from = \"up\", algorithm = { kind = \"instcap\" }, delay = \"5 ms\", period = \"3 ms\" }",
+            "hops.up.link={ kind = \"feedback\", from = \"up\", algorithm = { kind = \"instcap\" \
+             }, delay = \"5 ms\", period = \"3 ms\" }",
             "contradiction hops.up.link.from",
         ),
     ];

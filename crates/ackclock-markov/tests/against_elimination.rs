@@ -226,14 +226,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn any_map_and_any_loss((down, lose) in (1..60_usize).prop_flat_map(|n| (down_maps(n), losses(n)))) {
+    fn any_map_and_any_loss(
+        (down, lose) in (1..60_usize).prop_flat_map(|n| (down_maps(n), losses(n)))
+    ) {
         let survive: Vec<f64> = lose.iter().map(|f| 1.0 - f).collect();
         let law = chain::stationary(&survive, &lose, &down).expect("a chain");
         prop_assert!(worst(&law, &eliminated(climbing(&survive, &lose, &down))) < 1e-12);
     }
 
     #[test]
-    fn falls_that_are_shared(kept in 0.0..0.999_f64, least in 0.0..3.0_f64, lose in (1..60_usize).prop_flat_map(losses)) {
+    fn falls_that_are_shared(
+        kept in 0.0..0.999_f64,
+        least in 0.0..3.0_f64,
+        lose in (1..60_usize).prop_flat_map(losses)
+    ) {
         let survive: Vec<f64> = lose.iter().map(|f| 1.0 - f).collect();
         let (down, above) = shared_falls(lose.len(), kept, least);
         let law = chain::stationary_of_many(&survive, &lose, &down, &above).expect("a chain");
@@ -248,12 +254,23 @@ proptest! {
     }
 
     #[test]
-    fn climbs_by_several(rows in (2..30_usize).prop_flat_map(|n| proptest::collection::vec((proptest::collection::vec(0.0..1.0_f64, n), 0.01..1.0_f64), n)), up in 1..5_usize) {
+    fn climbs_by_several(
+        rows in (2..30_usize).prop_flat_map(
+            |n| proptest::collection::vec(
+                (proptest::collection::vec(0.0..1.0_f64, n), 0.01..1.0_f64),
+                n
+            )
+        ),
+        up in 1..5_usize
+    ) {
         let n = rows.len();
-        let (mut dense, mut offsets, mut targets, mut chances) = (vec![vec![0.0; n]; n], vec![0], vec![], vec![]);
+        let (mut dense, mut offsets, mut targets, mut chances) =
+            (vec![vec![0.0; n]; n], vec![0], vec![], vec![]);
         for (state, (falls, climb)) in rows.iter().enumerate() {
             let whole: f64 = falls[..=state].iter().sum::<f64>() + climb;
-            for (target, chance) in (0..=state).zip(falls).chain([((state + up).min(n - 1), climb)]) {
+            for (target, chance) in
+                (0..=state).zip(falls).chain([((state + up).min(n - 1), climb)])
+            {
                 dense[state][target] += chance / whole;
                 targets.push(target);
                 chances.push(*chance);
@@ -265,10 +282,20 @@ proptest! {
     }
 
     #[test]
-    fn many_chains_are_each_alone((down, a, b) in (1..40_usize).prop_flat_map(|n| (down_maps(n), losses(n), losses(n)))) {
+    fn many_chains_are_each_alone(
+        (down, a, b) in (1..40_usize).prop_flat_map(|n| (down_maps(n), losses(n), losses(n)))
+    ) {
         let survive = |lose: &[f64]| lose.iter().map(|f| 1.0 - f).collect::<Vec<f64>>();
-        let both = chain::stationary_of_many(&[survive(&a), survive(&b)].concat(), &[a.clone(), b.clone()].concat(), &down, &[]);
-        let alone = [chain::stationary(&survive(&a), &a, &down), chain::stationary(&survive(&b), &b, &down)];
+        let both = chain::stationary_of_many(
+            &[survive(&a), survive(&b)].concat(),
+            &[a.clone(), b.clone()].concat(),
+            &down,
+            &[]
+        );
+        let alone = [
+            chain::stationary(&survive(&a), &a, &down),
+            chain::stationary(&survive(&b), &b, &down)
+        ];
         prop_assert_eq!(both.expect("chains"), alone.map(|law| law.expect("a chain")).concat());
     }
 
@@ -277,7 +304,10 @@ proptest! {
         let moves = |share: [f64; 2], to: [f64; 2]| {
             [share[0] * (1.0 - to[0]), share[0] * to[0], share[1] * to[1], share[1] * (1.0 - to[1])]
         };
-        let survive: Vec<_> = rows.iter().map(|r| moves([1.0 - r[0], 1.0 - r[1]], [r[2], r[3]])).collect();
+        let survive: Vec<_> = rows
+            .iter()
+            .map(|r| moves([1.0 - r[0], 1.0 - r[1]], [r[2], r[3]]))
+            .collect();
         let lose: Vec<_> = rows.iter().map(|r| moves([r[0], r[1]], [r[3], r[2]])).collect();
         let law = channel::stationary(&survive, &lose, &down).expect("a chain");
         let n = down.len();
@@ -293,12 +323,18 @@ proptest! {
     }
 
     #[test]
-    fn any_rows(rows in (1..20_usize).prop_flat_map(|n| proptest::collection::vec(proptest::collection::vec(0.001..1.0_f64, n), n))) {
+    fn any_rows(
+        rows in (1..20_usize).prop_flat_map(
+            |n| proptest::collection::vec(proptest::collection::vec(0.001..1.0_f64, n), n)
+        )
+    ) {
         let n = rows.len();
         let offsets: Vec<usize> = (0..=n).map(|state| state * n).collect();
         let targets: Vec<usize> = (0..n * n).map(|j| j % n).collect();
         let normalised: Vec<Vec<f64>> =
-            rows.iter().map(|row| row.iter().map(|value| value / row.iter().sum::<f64>()).collect()).collect();
+            rows.iter()
+                .map(|row| row.iter().map(|value| value / row.iter().sum::<f64>()).collect())
+                .collect();
         let law = epochs::stationary(&offsets, &targets, &rows.concat()).expect("a chain");
         prop_assert!(worst(&law, &eliminated(normalised)) < 1e-12);
     }

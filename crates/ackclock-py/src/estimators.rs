@@ -31,7 +31,9 @@ pub fn check_estimators(estimators: Vec<(String, String)>) -> PyResult<Vec<(Stri
 /// Returns the estimate of each estimator after each ACK of a trace, in bit/s, as `{name: ("f8",
 /// bytes)}`. Unknown values are NaN.
 #[pyfunction]
-#[pyo3(signature = (estimators, mss, *, time_s, ack, rtt_s, smoothed_rtt_s, cwnd_bytes, delivered_bytes))]
+#[pyo3(signature = (
+    estimators, mss, *, time_s, ack, rtt_s, smoothed_rtt_s, cwnd_bytes, delivered_bytes
+))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn rate_estimates<'py>(
     py: Python<'py>,

@@ -33,7 +33,9 @@ type Key = (u32, u32);
 /// `keys` and `tables` of the other ended runs. Ctrl-C stops the runs: then `complete` is false,
 /// and `stopped` has the rows of the runs that had not ended.
 #[pyfunction]
-#[pyo3(signature = (points, folder, *, threads, memory, packets, pcap_folder, finished, take, progress))]
+#[pyo3(
+    signature = (points, folder, *, threads, memory, packets, pcap_folder, finished, take, progress)
+)]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn simulate<'py>(
     py: Python<'py>,
@@ -129,7 +131,8 @@ fn fit(need: &Need, memory: f64) -> PyResult<()> {
         ("flows", "fewer flows or fewer threads")
     };
     let sentence = format!(
-        "{} flows and the rows of all samples need at least {} of memory, and {} are free; write {remedy}",
+        "{} flows and the rows of all samples need at least {} of memory, and {} are free; write \
+         {remedy}",
         need.flows.round(),
         gigabytes(need.bytes()),
         gigabytes(memory),

@@ -176,8 +176,12 @@ fn tell(progress: &Bound<'_, PyAny>, local: SocketAddr, live: &Live) -> PyResult
             payload,
         } = told;
         json!({
-            "at_s": at.as_seconds(), "rate_bit_per_s": rate_bit_per_s, "allowed_bit_per_s": allowed_bit_per_s,
-            "rtt_s": rtt_s, "loss": loss, "payload_bytes": payload,
+            "at_s": at.as_seconds(),
+            "rate_bit_per_s": rate_bit_per_s,
+            "allowed_bit_per_s": allowed_bit_per_s,
+            "rtt_s": rtt_s,
+            "loss": loss,
+            "payload_bytes": payload,
         })
     });
     progress.call1((json!({ "local": local.to_string(), "now": told }).to_string(),))?;

@@ -82,6 +82,7 @@ pub fn run_each<T: Trace>(
     let all = || jobs.par_iter().enumerate().with_max_len(1).for_each(run);
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(all),
-        Err(_) => jobs.iter().enumerate().for_each(run), // no threads to be had: one after the other
+        // Without threads, the jobs run one after the other.
+        Err(_) => jobs.iter().enumerate().for_each(run),
     }
 }

@@ -54,7 +54,8 @@ mod tests {
             keys in prop::collection::vec(0..40_usize, 0..200),
             most in prop::sample::select(vec![40, 100_000]),
         ) {
-            let mut elements: Vec<(usize, usize)> = keys.into_iter().enumerate().map(|(n, key)| (key, n)).collect();
+            let mut elements: Vec<(usize, usize)> =
+                keys.into_iter().enumerate().map(|(n, key)| (key, n)).collect();
             let mut expected = elements.clone();
             expected.sort_by_key(|(key, _)| *key);
             CountingSort::default().sort(&mut elements, most, |(key, _)| *key);

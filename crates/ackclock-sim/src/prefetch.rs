@@ -21,7 +21,8 @@ const LINE: usize = 64;
 #[cfg(target_arch = "x86_64")]
 #[expect(
     unsafe_code,
-    reason = "the intrinsic is not yet callable in safe code outside functions with the target feature"
+    reason = "the intrinsic is not yet callable in safe code outside functions with the target \
+              feature"
 )]
 #[inline(always)]
 fn fetch_line(address: *const u8) {

@@ -131,7 +131,9 @@ fn a_cell() {
             private[0],
         ],
         &[
-            "hops.ap-data.impairments=[{ kind = \"iid_loss\", probability = \"5 %\" }, { kind = \"jitter\", distribution = { kind = \"uniform\", maximum = \"5 ms\" }, reordering = \"allowed\" }]",
+            "hops.ap-data.impairments=[{ kind = \"iid_loss\", probability = \"5 %\" }, { kind = \
+             \"jitter\", distribution = { kind = \"uniform\", maximum = \"5 ms\" }, reordering = \
+             \"allowed\" }]",
         ],
         &["flows.upload.route=[\"station-data\", \"station-data\", \"ap-data\", \"server\"]"],
     ] {
@@ -162,8 +164,10 @@ fn many_flows() {
         "flows.bulk.transport.send_jitter=\"2 ms\"",
         "flows.bulk.transport.preset=\"linux\"",
         "flows.bulk.traffic={ kind = \"transfer\", size = \"50 kB\" }",
-        "hops.exit.impairments=[{ kind = \"iid_loss\", probability = \"1 %\", side = \"after_link\" }]",
-        "hops.access.impairments=[{ kind = \"iid_loss\", probability = \"1 %\", side = \"after_link\" }]",
+        "hops.exit.impairments=[{ kind = \"iid_loss\", probability = \"1 %\", side = \
+         \"after_link\" }]",
+        "hops.access.impairments=[{ kind = \"iid_loss\", probability = \"1 %\", side = \
+         \"after_link\" }]",
     ] {
         agrees(&with(&many, &[more]));
     }
@@ -207,7 +211,8 @@ fn impairments_before_and_after_the_link() {
         for reordering in ["allowed", "forbidden"] {
             let jitter = "distribution = { kind = \"uniform\", maximum = \"4 ms\" }";
             agrees(&[&format!(
-                "hops.{hop}.impairments=[{{ kind = \"jitter\", {jitter}, reordering = \"{reordering}\" }}]"
+                "hops.{hop}.impairments=[{{ kind = \"jitter\", {jitter}, reordering = \
+                 \"{reordering}\" }}]"
             )]);
         }
     }
@@ -218,7 +223,8 @@ fn every_kind_of_sender_and_receiver() {
     for transport in [
         "preset=\"rfc\"",
         "preset=\"linux\"",
-        "delayed_ack={ every = \"2 packets\", timeout = \"40 ms\", quickack_segments = \"0 packets\" }",
+        "delayed_ack={ every = \"2 packets\", timeout = \"40 ms\", quickack_segments = \"0 \
+         packets\" }",
         "pacing=\"always\"",
         "send_jitter=\"2 ms\"",
         "handshake=true",
@@ -246,7 +252,8 @@ fn every_kind_of_traffic() {
             &["flows.bulk.traffic={ kind = \"cbr\", rate = \"3 Mbit/s\" }"],
         ));
         agrees(&with(route, &["flows.bulk.stop=\"9.99 s\""]));
-        let on_off = "flows.bulk.traffic={ kind = \"on_off\", rate = \"3 Mbit/s\", mean_on = \"500 ms\", mean_off = \"300 ms\" }";
+        let on_off = "flows.bulk.traffic={ kind = \"on_off\", rate = \"3 Mbit/s\", mean_on = \"500 \
+            ms\", mean_off = \"300 ms\" }";
         agrees(&with(route, &[on_off]));
         let mut datagrams = route.to_vec();
         datagrams.retain(|assignment| !assignment.contains("return"));
@@ -292,7 +299,8 @@ fn ties_at_a_shared_hop() {
     agrees(&ties);
     for side in ["before_queue", "after_link"] {
         let lossless = format!(
-            "hops.access.impairments=[{{ kind = \"iid_loss\", probability = \"0 %\", side = \"{side}\" }}]"
+            "hops.access.impairments=[{{ kind = \"iid_loss\", probability = \"0 %\", side = \
+             \"{side}\" }}]"
         );
         agrees(&with(&ties, &[&lossless]));
     }
@@ -310,7 +318,12 @@ fn anything() -> impl Strategy<Value = Vec<String>> {
             "[\"access\", \"bottleneck\"]",
             "[\"bottleneck\", \"exit\"]",
         ]),
-        choose(&["[\"back\"]", "[\"exit\", \"back\", \"access\"]", "[\"access\"]", "[\"back\", \"exit\"]"]),
+        choose(&[
+            "[\"back\"]",
+            "[\"exit\", \"back\", \"access\"]",
+            "[\"access\"]",
+            "[\"back\", \"exit\"]"
+        ]),
         choose(&["ns2-2002", "rfc", "linux"]),
         choose(&["100 ms", "3 ms", "5 s"]),
         choose(&["before_queue", "after_link"]),
@@ -318,7 +331,17 @@ fn anything() -> impl Strategy<Value = Vec<String>> {
         choose(&["{ kind = \"bulk\" }", "{ kind = \"transfer\", size = \"200 kB\" }"]),
         (0..3_u32, 0..3_u32),
     )
-        .prop_map(|((flows, limit, delay), route, back, preset, interval, side, lossy, traffic, (loss, jitter))| {
+        .prop_map(|(
+            (flows, limit, delay),
+            route,
+            back,
+            preset,
+            interval,
+            side,
+            lossy,
+            traffic,
+            (loss, jitter)
+        )| {
             vec![
                 "duration=\"4 s\"".into(),
                 format!("flows.bulk.count={flows}"),
@@ -331,14 +354,19 @@ fn anything() -> impl Strategy<Value = Vec<String>> {
                 format!("flows.bulk.traffic={traffic}"),
                 format!("sample_interval=\"{interval}\""),
                 format!(
-                    "hops.{lossy}.impairments=[{{ kind = \"iid_loss\", probability = \"{loss} %\", side = \"{side}\" }}]"
+                    "hops.{lossy}.impairments=[{{ kind = \"iid_loss\", probability = \"{loss} %\", \
+                     side = \"{side}\" }}]"
                 ),
             ]
         })
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 64,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
     #[test]
     fn anything_agrees(assignments in anything()) {
         let assignments: Vec<&str> = assignments.iter().map(String::as_str).collect();

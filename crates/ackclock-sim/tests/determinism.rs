@@ -94,7 +94,8 @@ fn the_seed_matters() {
 fn adding_a_flow_moves_no_other_draw() {
     let more = format!(
         "{}\n[[flows]]\nname = \"other\"\ncount = 3\nroute = [\"access\"]\nreturn = [\"exit\"]\n\
-         transport = {{ kind = \"tcp\", control = {{ kind = \"cubic\" }}, send_jitter = \"1 ms\" }}\n\
+         transport = {{ kind = \"tcp\", control = {{ kind = \"cubic\" }}, \
+         send_jitter = \"1 ms\" }}\n\
          traffic = {{ kind = \"bulk\" }}\nstart = [\"0 s\", \"1 s\"]\n",
         DUMBBELL
     );

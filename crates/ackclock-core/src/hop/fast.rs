@@ -66,7 +66,8 @@ impl Hop {
 
     /// [`Hop::handle_packet`] for a packet that finds the link idle, without a look at the packet.
     /// Returns `None`, and changes nothing, if the packet needs another path.
-    #[inline(always)] // once for each hop on a packet's way: the call would cost as much as the work
+    // Called once for each hop on a packet's route; a call would cost as much as the work.
+    #[inline(always)]
     pub fn pass_idle(
         &mut self,
         now: Time,

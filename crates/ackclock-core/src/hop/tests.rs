@@ -240,10 +240,19 @@ fn links() -> impl Strategy<Value = Value> {
         8 => (1_u64..100).prop_map(|mbit| constant(&format!("{mbit} Mbit/s"))),
         1 => Just(constant("400000 Mbit/s")), // small packets take no time
         4 => Just(
-            json!({ "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s", "0 bit/s"], "mean_sojourn": "2 ms" })
+            json!({
+                "kind": "markov",
+                "rates": ["20 Mbit/s", "1 Mbit/s", "0 bit/s"],
+                "mean_sojourn": "2 ms"
+            })
         ),
         4 => Just(
-            json!({ "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s"], "mean_sojourn": "9 ms", "step": "3 ms" })
+            json!({
+                "kind": "markov",
+                "rates": ["20 Mbit/s", "1 Mbit/s"],
+                "mean_sojourn": "9 ms",
+                "step": "3 ms"
+            })
         ),
     ]
 }
@@ -254,7 +263,8 @@ fn queues() -> impl Strategy<Value = Value> {
         (0..20_u32).prop_map(|n| format!("{n} ms")),
         Just("unlimited".to_owned()),
     ];
-    let early = json!({ "kind": "red", "limit": "9 packets", "minimum_threshold": "1 packet", "maximum_threshold": "4 packets",
+    let early = json!({ "kind": "red", "limit": "9 packets",
+        "minimum_threshold": "1 packet", "maximum_threshold": "4 packets",
         "weight": 0.3, "typical_packet": "800 bytes" });
     prop_oneof![
         4 => (limits, any::<bool>()).prop_map(|(limit, counts)| droptail(&limit, counts)),
@@ -264,8 +274,9 @@ fn queues() -> impl Strategy<Value = Value> {
 }
 /// A limit that changes with every service and every few milliseconds.
 fn adaptive() -> Value {
-    json!({ "kind": "a_star", "target_delay": "4 ms", "over_provision": "1 packet", "weight": 0.3, "interval": "3 ms",
-        "increase": "900 packets/s", "decrease": "300 packets/s", "minimum": "2 packets", "initial": "4 packets" })
+    json!({ "kind": "a_star", "target_delay": "4 ms", "over_provision": "1 packet", "weight": 0.3,
+        "interval": "3 ms", "increase": "900 packets/s", "decrease": "300 packets/s",
+        "minimum": "2 packets", "initial": "4 packets" })
 }
 fn impairments(with_reordering: bool) -> impl Strategy<Value = Vec<Value>> {
     let sides = || prop_oneof![Just("before_queue"), Just("after_link")];
@@ -282,9 +293,11 @@ fn impairments(with_reordering: bool) -> impl Strategy<Value = Vec<Value>> {
             |side| json!({ "kind": "gilbert_elliott", "good_to_bad": "10 %", "bad_to_good": "30 %",
             "side": side })
         ),
-        (0..=100_u32, sides()).prop_map(
-            |(p, side)| json!({ "kind": "duplicate", "probability": format!("{p} %"), "side": side })
-        ),
+        (0..=100_u32, sides()).prop_map(|(p, side)| json!({
+            "kind": "duplicate",
+            "probability": format!("{p} %"),
+            "side": side
+        })),
         (0..=5_u32, orders).prop_map(|(ms, order)| json!({ "kind": "jitter", "reordering": order,
             "distribution": { "kind": "uniform", "maximum": format!("{ms} ms") } })),
     ];
@@ -490,20 +503,31 @@ proptest! {
         let counters = bench.hop.counters();
         prop_assert_eq!(bench.hop.inside(&bench.pool), 0);
         prop_assert_eq!(counters.arrivals, arrivals.len() as u64);
-        prop_assert_eq!(bench.drops.0.len() as u64 + counters.departures, counters.arrivals + counters.duplicates);
+        prop_assert_eq!(
+            bench.drops.0.len() as u64 + counters.departures,
+            counters.arrivals + counters.duplicates
+        );
     }
 
     /// No link is busy for longer than time passes, or sends more than its rate allows. This also
     /// holds if it goes down for good while packets wait.
     #[test]
     fn busy_time_and_capacity_are_conserved(
-        rates in prop::collection::vec(select(&[0_u64, 64_000, 3_000_000, 400_000_000_000, 10_000_000_000_000][..]), 1..5),
+        rates in prop::collection::vec(
+            select(&[0_u64, 64_000, 3_000_000, 400_000_000_000, 10_000_000_000_000][..]),
+            1..5
+        ),
         queue in queues(),
         arrivals in arrivals(),
     ) {
         const STEP: u64 = 3_000_000;
         let steps: Vec<Value> = (0..).zip(&rates)
-            .map(|(n, rate): (u64, _)| json!({ "from": format!("{} ms", 3 * n), "rate": format!("{rate} bit/s") }))
+            .map(
+                |(n, rate): (u64, _)| json!({
+                    "from": format!("{} ms", 3 * n),
+                    "rate": format!("{rate} bit/s")
+                })
+            )
             .collect();
         let link = json!({ "kind": "scheduled", "steps": steps });
         let hop = Description::new(link, queue, vec![], Span::ZERO);
@@ -522,7 +546,8 @@ proptest! {
             before = (now, bench.hop.busy(now));
             assert!(before.1 >= busy && before.1 - busy <= now.since(then), "busy at {now:?}");
             let sent = u128::from(bench.hop.counters().served_bytes.0) * 8_000_000_000;
-            assert!(sent <= carried(now) + highest, "{sent} sent by {now:?}"); // the end of a service is rounded down to a nanosecond
+            // The end of a service is rounded down to a nanosecond.
+            assert!(sent <= carried(now) + highest, "{sent} sent by {now:?}");
         });
     }
 
@@ -532,10 +557,16 @@ proptest! {
     fn a_late_clock_changes_nothing(
         hop in hops(true),
         arrivals in arrivals(),
-        lateness in prop::collection::vec(prop_oneof![Just(0_u64), 0..100_000_u64, 0..30_000_000_u64], 1..20),
+        lateness in prop::collection::vec(
+            prop_oneof![Just(0_u64), 0..100_000_u64, 0..30_000_000_u64],
+            1..20
+        ),
     ) {
         let lateness: Vec<Span> = lateness.into_iter().map(Span::from_nanos).collect();
-        let (jumping, sleeping) = (jump(&hop, &arrivals), drive(&hop, &arrivals, &lateness, |_, _| {}));
+        let (jumping, sleeping) = (
+            jump(&hop, &arrivals),
+            drive(&hop, &arrivals, &lateness, |_, _| {})
+        );
         prop_assert_eq!(jumping.drops, sleeping.drops);
         prop_assert_eq!(jumping.departures, sleeping.departures);
         prop_assert_eq!(jumping.hop.counters(), sleeping.hop.counters());
@@ -551,7 +582,9 @@ proptest! {
             last_polled = now;
         });
         let fastest = match hop.link["rate"].as_str() {
-            Some(rate) => BitRate::from_mbit_per_s(rate.trim_end_matches(" Mbit/s").parse().unwrap()),
+            Some(rate) => BitRate::from_mbit_per_s(
+                rate.trim_end_matches(" Mbit/s").parse().unwrap()
+            ),
             None => BitRate::from_mbit_per_s(20.0),
         };
         for (at, sequence) in &bench.departures {
@@ -563,11 +596,20 @@ proptest! {
 
     /// The queue never holds more than its limit.
     #[test]
-    fn the_limit_holds(mbit in 1_u64..100, limit in 0_u64..20, unit in 0..3_usize, counts: bool, arrivals in arrivals()) {
+    fn the_limit_holds(
+        mbit in 1_u64..100,
+        limit in 0_u64..20,
+        unit in 0..3_usize,
+        counts: bool,
+        arrivals in arrivals()
+    ) {
         let rate = BitRate::from_mbit_per_s(mbit as f64);
         let unit = ["packets", "kB", "ms"][unit];
         let hop = Description::new(
-            constant(&format!("{mbit} Mbit/s")), droptail(&format!("{limit} {unit}"), counts), vec![], Span::ZERO,
+            constant(&format!("{mbit} Mbit/s")),
+            droptail(&format!("{limit} {unit}"), counts),
+            vec![],
+            Span::ZERO,
         );
         drive(&hop, &arrivals, &[], |bench, now| {
             let mut held = bench.hop.backlog();
@@ -591,8 +633,15 @@ proptest! {
 
     /// A link without pauses is busy whenever a packet is there: a burst leaves back to back.
     #[test]
-    fn the_link_does_not_rest_while_there_is_work(sizes in prop::collection::vec(40..1501_u16, 1..50)) {
-        let hop = Description::new(constant("8 Mbit/s"), droptail("unlimited", false), vec![], Span::from_millis(3));
+    fn the_link_does_not_rest_while_there_is_work(
+        sizes in prop::collection::vec(40..1501_u16, 1..50)
+    ) {
+        let hop = Description::new(
+            constant("8 Mbit/s"),
+            droptail("unlimited", false),
+            vec![],
+            Span::from_millis(3)
+        );
         let burst: Arrivals = sizes.iter().map(|size| (Time::ZERO, *size)).collect();
         let bench = jump(&hop, &burst);
         let mut sent = 0;

@@ -10,9 +10,8 @@ use crate::units::{Probability, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Parameters of Gilbert-Elliott loss. With the defaults, bursts of loss last 1/`bad_to_good`
-/// packets on average, and the share `good_to_bad`/(`good_to_bad` + `bad_to_good`) of all packets
-/// is lost.
+/// Parameters. With the defaults, bursts of loss last 1/`bad_to_good` packets on average, and the
+/// share `good_to_bad`/(`good_to_bad` + `bad_to_good`) of all packets is lost.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GilbertElliott {

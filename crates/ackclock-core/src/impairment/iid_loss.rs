@@ -9,7 +9,7 @@ use crate::units::{Probability, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Parameters of independent loss.
+/// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IidLoss {

@@ -12,11 +12,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters of jitter. The extra delay is added to the hop's delay, after the link.
+/// Parameters. The extra delay is added to the hop's delay, after the link.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "distribution": { "kind": "uniform", "maximum": "5 ms" } }))]
-#[schemars(example = json!({ "distribution": { "kind": "normal", "mean": "5 ms", "standard_deviation": "2 ms" }, "reordering": "allowed" }))]
+#[schemars(example = json!({
+    "distribution": { "kind": "normal", "mean": "5 ms", "standard_deviation": "2 ms" },
+    "reordering": "allowed"
+}))]
 pub struct Jitter {
     /// Distribution of the extra delay.
     pub distribution: Distribution,
@@ -62,7 +65,8 @@ impl Element<ImpairmentKind> for Jitter {
     const NAME: &'static str = "jitter";
     const LABEL: &'static str = "jitter";
     const SUMMARY: &'static str = "Delays each packet by a random time, in order or not.";
-    const REFERENCE: &'static str = "independent draws by inversion, one per packet; normal quantiles: Wichura 1988, Applied Statistics 37 (AS 241)";
+    const REFERENCE: &'static str = "independent draws by inversion, one per packet; normal \
+        quantiles: Wichura 1988, Applied Statistics 37 (AS 241)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if let Distribution::Normal {

@@ -13,13 +13,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters of scheduled loss. There is no loss before the first step; the last step holds for
-/// ever. A step of `"100 %"` is a blackout of this direction; `applies = "all"` includes the ACKs
-/// that cross this hop.
+/// Parameters. There is no loss before the first step; the last step holds for ever. A step of
+/// `"100 %"` is a blackout of this direction; `applies = "all"` includes the ACKs that cross this
+/// hop.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(example = json!({ "steps": [{ "from": "0 s", "probability": "1 %" }, { "from": "60 s", "probability": "5 %" }] }))]
-#[schemars(example = json!({ "steps": [{ "from": "60 s", "probability": "100 %" }, { "from": "90 s", "probability": "0 %" }], "applies": "all" }))]
+#[schemars(example = json!({
+    "steps": [{ "from": "0 s", "probability": "1 %" }, { "from": "60 s", "probability": "5 %" }]
+}))]
+#[schemars(example = json!({
+    "steps": [{ "from": "60 s", "probability": "100 %" }, { "from": "90 s", "probability": "0 %" }],
+    "applies": "all"
+}))]
 pub struct ScheduledLoss {
     /// Steps in the order of their times.
     pub steps: Vec<Step>,
@@ -46,7 +51,8 @@ impl Element<ImpairmentKind> for ScheduledLoss {
     const LABEL: &'static str = "scheduled loss";
     const SUMMARY: &'static str =
         "Loses packets independently, with a probability that changes at given times.";
-    const REFERENCE: &'static str = "Bernoulli trials, one draw per packet; what RFC 5166 calls the response to changes is measured with steps";
+    const REFERENCE: &'static str = "Bernoulli trials, one draw per packet; what RFC 5166 calls \
+        the response to changes is measured with steps";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         let moments: Vec<Span> = self.steps.iter().map(|step| step.from).collect();
@@ -126,7 +132,10 @@ mod tests {
 
     #[test]
     fn a_blackout_is_all_and_only_its_time() {
-        let steps = json!([{ "from": "60 ms", "probability": "100 %" }, { "from": "90 ms", "probability": "0 %" }]);
+        let steps = json!([
+            { "from": "60 ms", "probability": "100 %" },
+            { "from": "90 ms", "probability": "0 %" }
+        ]);
         let losses = lost(scheduled(steps), 200);
         assert!(
             losses
@@ -138,7 +147,10 @@ mod tests {
 
     #[test]
     fn between_its_steps_it_is_independent_loss_of_that_probability() {
-        let steps = json!([{ "from": "0 s", "probability": "1 %" }, { "from": "5 s", "probability": "20 %" }]);
+        let steps = json!([
+            { "from": "0 s", "probability": "1 %" },
+            { "from": "5 s", "probability": "20 %" }
+        ]);
         let losses = lost(scheduled(steps), 10_000);
         let plain = |probability: &str| {
             lost(
@@ -156,7 +168,10 @@ mod tests {
         for (steps, expected) in [
             (json!([]), "out-of-range steps"),
             (
-                json!([{ "from": "9 s", "probability": 0.1 }, { "from": "9 s", "probability": 0.2 }]),
+                json!([
+                    { "from": "9 s", "probability": 0.1 },
+                    { "from": "9 s", "probability": 0.2 }
+                ]),
                 "out-of-range steps.1.from",
             ),
             (

@@ -7,7 +7,7 @@ use crate::units::{BitRate, Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Parameters of a constant link.
+/// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Constant {

@@ -20,11 +20,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters of a contender for a medium.
+/// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(example = json!({ "medium": "cell", "station": "ap", "rate": "54 Mbit/s", "access": "video" }))]
-#[schemars(example = json!({ "medium": "cell", "rate": "54 Mbit/s", "aifsn": 6, "cw_min": 31, "cw_max": 1023 }))]
+#[schemars(example = json!({
+    "medium": "cell",
+    "station": "ap",
+    "rate": "54 Mbit/s",
+    "access": "video"
+}))]
+#[schemars(example = json!({
+    "medium": "cell",
+    "rate": "54 Mbit/s",
+    "aifsn": 6,
+    "cw_min": 31,
+    "cw_max": 1023
+}))]
 pub struct EdcaQueue {
     /// Name of the medium, one of the scenario's `[[shared_media]]`.
     #[schemars(extend("examples" = ["cell"]))]

@@ -35,17 +35,31 @@ use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-/// Parameters of a link with explicit-rate feedback.
+/// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(example = json!({ "from": "bottleneck", "algorithm": { "kind": "instcap" }, "delay": "200 ms", "period": "30 ms" }))]
-#[schemars(example = json!({ "from": "bottleneck", "algorithm": { "kind": "effcap", "m": 7, "n": 49 }, "delay": "200 ms", "period": "30 ms", "sessions": 2 }))]
+#[schemars(example = json!({
+    "from": "bottleneck",
+    "algorithm": { "kind": "instcap" },
+    "delay": "200 ms",
+    "period": "30 ms"
+}))]
+#[schemars(example = json!({
+    "from": "bottleneck",
+    "algorithm": { "kind": "effcap", "m": 7, "n": 49 },
+    "delay": "200 ms",
+    "period": "30 ms",
+    "sessions": 2
+}))]
 pub struct Feedback {
     /// Name of the hop whose link is measured: a shared hop whose link is not a feedback link.
     #[schemars(extend("examples" = ["bottleneck"]))]
     pub from: String,
     /// Algorithm that turns the measurements into a rate.
-    #[schemars(schema_with = "crate::scenario::schema::feedback", extend("examples" = [{ "kind": "effcap", "m": 7, "n": 49 }]))]
+    #[schemars(
+        schema_with = "crate::scenario::schema::feedback",
+        extend("examples" = [{ "kind": "effcap", "m": 7, "n": 49 }])
+    )]
     pub algorithm: Value,
     /// Time from the end of a measurement until the link follows it.
     pub delay: Span,
@@ -93,7 +107,8 @@ impl Element<LinkKind> for Feedback {
     const LABEL: &'static str = "explicit-rate feedback";
     const SUMMARY: &'static str =
         "Sends at the rate that is fed back from another hop: a host under explicit rate control.";
-    const REFERENCE: &'static str = "Shakkottai, Kumar, Karnik, Anvekar (2001), IEEE/ACM ToN 9(4): the segmentation buffer's server";
+    const REFERENCE: &'static str = "Shakkottai, Kumar, Karnik, Anvekar (2001), IEEE/ACM ToN 9(4): \
+        the segmentation buffer's server";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         if self.period < SHORTEST_PERIOD {

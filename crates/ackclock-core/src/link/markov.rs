@@ -30,17 +30,26 @@ use std::sync::Arc;
 mod chain;
 use chain::Chain;
 
-/// Parameters of a Markov link. There are three methods to define the chain:
+/// Parameters.
 ///
-/// - `mean_sojourn`: after a sojourn in one state, all other states are equally likely.
-/// - `mean_sojourn` and `transition_matrix`: rows give the next state, the diagonal is zero.
-/// - `transition_matrix` and `step`: rows are the probabilities of one step, staying included.
+/// The chain is defined by one of three methods. With `mean_sojourn` alone, all other states are
+/// equally likely after a sojourn in one state. With `mean_sojourn` and `transition_matrix`, rows
+/// give the next state, and the diagonal is zero. With `transition_matrix` and `step`, rows are the
+/// probabilities of one step, staying included.
 ///
 /// Sojourns are exponential, or with `step` geometric: a whole number of steps, at least one.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(example = json!({ "rates": ["100 kB/s", "50 kB/s"], "mean_sojourn": "2 s", "step": "30 ms" }))]
-#[schemars(example = json!({ "rates": ["10 Mbit/s", "0 bit/s"], "transition_matrix": [["99 %", "1 %"], ["10 %", "90 %"]], "step": "10 ms" }))]
+#[schemars(example = json!({
+    "rates": ["100 kB/s", "50 kB/s"],
+    "mean_sojourn": "2 s",
+    "step": "30 ms"
+}))]
+#[schemars(example = json!({
+    "rates": ["10 Mbit/s", "0 bit/s"],
+    "transition_matrix": [["99 %", "1 %"], ["10 %", "90 %"]],
+    "step": "10 ms"
+}))]
 pub struct Markov {
     /// Rate of each state, at least one; `"0 bit/s"` is an outage.
     pub rates: Vec<BitRate>,
@@ -436,12 +445,20 @@ mod tests {
         vec![
             json!({ "rates": ["100 kB/s", "50 kB/s"], "mean_sojourn": "20 ms" }),
             json!({ "rates": ["100 kB/s", "50 kB/s"], "mean_sojourn": "2 s", "step": "30 ms" }),
-            json!({ "rates": ["1 Mbit/s", "2 Mbit/s", "0 bit/s"], "mean_sojourn": ["1 ms", "1 s", "20 ms"] }),
+            json!({
+                "rates": ["1 Mbit/s", "2 Mbit/s", "0 bit/s"],
+                "mean_sojourn": ["1 ms", "1 s", "20 ms"]
+            }),
             // Each state lasts one step: two cyclic classes.
             json!({ "rates": ["1 Mbit/s", "2 Mbit/s"], "mean_sojourn": "10 ms", "step": "10 ms" }),
             // Three cyclic classes, one of two states.
             json!({ "rates": ["1 Mbit/s", "2 Mbit/s", "3 Mbit/s", "4 Mbit/s"], "step": "1 ms",
-                "transition_matrix": [[0, 0.5, 0.5, 0], [0, 0, 0, 1], [0, 0, 0, 1], [1, 0, 0, 0]] }),
+                "transition_matrix": [
+                    [0, 0.5, 0.5, 0],
+                    [0, 0, 0, 1],
+                    [0, 0, 0, 1],
+                    [1, 0, 0, 0]
+                ] }),
             // State 0 is left for good.
             json!({ "rates": ["1 Mbit/s", "2 Mbit/s", "3 Mbit/s"], "step": "1 ms", "initial": 0,
                 "transition_matrix": [[0.999, 0.001, 0], [0, 0.5, 0.5], [0, 0.25, 0.75]] }),
@@ -550,7 +567,11 @@ mod tests {
     fn the_first_state_is_drawn_with_its_share_or_given() {
         let n = 20_000_u32;
         let firsts = |initial: Value| {
-            let tree = json!({ "rates": ["1 Mbit/s", "2 Mbit/s"], "mean_sojourn": ["3 s", "1 s"], "initial": initial });
+            let tree = json!({
+                "rates": ["1 Mbit/s", "2 Mbit/s"],
+                "mean_sojourn": ["3 s", "1 s"],
+                "initial": initial
+            });
             let parameters = parameters(tree);
             let count = (0..n).filter(|&seed| {
                 let mut stream = Streams::new(seed.into(), 0).stream("hop/test/link");
@@ -614,7 +635,11 @@ mod tests {
         for tree in [
             json!({ "rates": ["0 bit/s"] }),
             json!({ "rates": ["0 bit/s", "0 bit/s"], "mean_sojourn": "1 us" }),
-            json!({ "rates": ["0 bit/s", "1 Mbit/s"], "step": "1 ms", "transition_matrix": [[1, 0], [0.001, 0.999]] }),
+            json!({
+                "rates": ["0 bit/s", "1 Mbit/s"],
+                "step": "1 ms",
+                "transition_matrix": [[1, 0], [0.001, 0.999]]
+            }),
         ] {
             assert!(link(tree, 1).finish(Time::ZERO, Bytes(1500)).is_never());
         }

@@ -301,7 +301,10 @@ mod tests {
         /// packet of the same total size would end.
         #[test]
         fn work_is_exact_across_changes(
-            pieces in prop::collection::vec((1_u64..200_000, prop_oneof![Just(0_u64), 1_000_u64..10_000_000_000]), 1..20),
+            pieces in prop::collection::vec(
+                (1_u64..200_000, prop_oneof![Just(0_u64), 1_000_u64..10_000_000_000]),
+                1..20
+            ),
             last in 1_000_u64..10_000_000_000,
             sizes in prop::collection::vec(1_u64..9000, 1..50),
             start in 0_u64..1_000_000,

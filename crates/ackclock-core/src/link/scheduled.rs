@@ -13,13 +13,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters of a scheduled link. A change of the rate applies at once, also to the packet in
-/// service. While the rate is `"0 bit/s"`, packets wait, and a full queue drops them. For many
-/// changes, or recorded ones, use the link `trace`.
+/// Parameters. A change of the rate applies at once, also to the packet in service. While the rate
+/// is `"0 bit/s"`, packets wait, and a full queue drops them. For many changes, or recorded ones,
+/// use the link `trace`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(example = json!({ "steps": [{ "from": "0 s", "rate": "10 Mbit/s" }, { "from": "60 s", "rate": "5 Mbit/s" }] }))]
-#[schemars(example = json!({ "steps": [{ "from": "0 s", "rate": "10 Mbit/s" }, { "from": "60 s", "rate": "0 bit/s" }, { "from": "90 s", "rate": "10 Mbit/s" }] }))]
+#[schemars(example = json!({
+    "steps": [{ "from": "0 s", "rate": "10 Mbit/s" }, { "from": "60 s", "rate": "5 Mbit/s" }]
+}))]
+#[schemars(example = json!({
+    "steps": [
+        { "from": "0 s", "rate": "10 Mbit/s" },
+        { "from": "60 s", "rate": "0 bit/s" },
+        { "from": "90 s", "rate": "10 Mbit/s" }
+    ]
+}))]
 pub struct Scheduled {
     /// Steps in the order of their times. The first is at 0 s; the last one holds for ever.
     pub steps: Vec<Step>,
@@ -39,7 +47,8 @@ impl Element<LinkKind> for Scheduled {
     const NAME: &'static str = "scheduled";
     const LABEL: &'static str = "scheduled rate";
     const SUMMARY: &'static str = "Sends at a rate that changes at given times.";
-    const REFERENCE: &'static str = "exact to the bit across changes; what RFC 5166 calls the response to changes is measured with steps";
+    const REFERENCE: &'static str = "exact to the bit across changes; what RFC 5166 calls the \
+        response to changes is measured with steps";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         let moments: Vec<Span> = self.steps.iter().map(|step| step.from).collect();
@@ -127,7 +136,10 @@ mod tests {
                 "out-of-range steps.0.from",
             ),
             (
-                json!([{ "from": "0 s", "rate": "1 Mbit/s" }, { "from": "0 s", "rate": "2 Mbit/s" }]),
+                json!([
+                    { "from": "0 s", "rate": "1 Mbit/s" },
+                    { "from": "0 s", "rate": "2 Mbit/s" }
+                ]),
                 "out-of-range steps.1.from",
             ),
         ] {

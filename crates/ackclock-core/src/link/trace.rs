@@ -52,7 +52,7 @@ use std::sync::Arc;
 mod delivery;
 use delivery::{Deliveries, DeliveryLink};
 
-/// Parameters of a trace link.
+/// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "file": "traces/example.trace", "format": "mahimahi" }))]
@@ -203,7 +203,8 @@ impl Trace {
                 .filter(|&ms: &u64| ms <= LATEST_MS)
                 .ok_or_else(|| {
                     let problem = format!(
-                        "{} is no whole number of milliseconds; write one on each line, for example 12",
+                        "{} is no whole number of milliseconds; write one on each line, for \
+                         example 12",
                         json!(number)
                     );
                     self.line(line, &problem)
@@ -306,7 +307,8 @@ impl Trace {
     fn close(&self, mut rows: Vec<(u64, Option<BitRate>)>) -> Result<Rows> {
         let last_line = rows.len() + 1;
         let (Some(&(_, Some(first))), Some(&(end, last))) = (rows.first(), rows.last()) else {
-            let problem = "there is no first row with a rate; write for example 0 s,12 Mbit/s under the header time,rate";
+            let problem = "there is no first row with a rate; write for example 0 s,12 Mbit/s \
+                under the header time,rate";
             return Err(self.line(2, problem));
         };
         let period = match self.period {
@@ -329,7 +331,8 @@ impl Trace {
             }
             None => {
                 let problem = format!(
-                    "{} is not the first row's rate, though the trace begins again here; give the parameter period, or repeat = false, or leave the last rate empty",
+                    "{} is not the first row's rate, though the trace begins again here; give the \
+                     parameter period, or repeat = false, or leave the last rate empty",
                     json!(last)
                 );
                 return Err(self.line(last_line, &problem));

@@ -28,11 +28,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters of an 802.11e cell. Those not given follow from the profile.
+/// Parameters. Those not given follow from the profile.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "profile": "802.11g", "retry_limit": 11 }))]
-#[schemars(example = json!({ "profile": "802.11b", "basic_rate": "1 Mbit/s", "rts_threshold": "500 bytes" }))]
+#[schemars(example = json!({
+    "profile": "802.11b",
+    "basic_rate": "1 Mbit/s",
+    "rts_threshold": "500 bytes"
+}))]
 pub struct Edca {
     /// Physical layer.
     #[serde(default)]
@@ -142,7 +146,8 @@ impl Edca {
 impl Element<MediumKind> for Edca {
     const NAME: &'static str = "edca";
     const LABEL: &'static str = "802.11e cell";
-    const SUMMARY: &'static str = "A cell of IEEE 802.11e: stations contend by EDCA, everybody hears everybody, and only collisions lose frames.";
+    const SUMMARY: &'static str = "A cell of IEEE 802.11e: stations contend by EDCA, everybody \
+        hears everybody, and only collisions lose frames.";
     const REFERENCE: &'static str = "IEEE 802.11-2016 section 10.22.2 (EDCA)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

@@ -115,10 +115,23 @@ fn arrivals_are_the_flows_own_draws_and_end_with_it() {
 #[test]
 fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
     let cell = TWO_GROUPS
-        .replace("[[hops]]\nname = \"access\"", "[[shared_media]]\nname = \"cell\"\nkind = \"edca\"\n\n[[hops]]\nname = \"access\"")
-        .replace("name = \"bottleneck\"\nlink = { kind = \"markov\", rates = [\"6 Mbit/s\", \"1 Mbit/s\"], mean_sojourn = \"200 ms\" }", CONTENDERS)
-        .replace("route = [\"access\", \"bottleneck\"]", "route = [\"access\", \"data\", \"bottleneck\"]")
-        .replace("return = [\"bottleneck\"]", "return = [\"bottleneck\", \"acks\", \"data\", \"access\"]");
+        .replace(
+            "[[hops]]\nname = \"access\"",
+            "[[shared_media]]\nname = \"cell\"\nkind = \"edca\"\n\n[[hops]]\nname = \"access\"",
+        )
+        .replace(
+            "name = \"bottleneck\"\nlink = { kind = \"markov\", rates = [\"6 Mbit/s\", \"1 \
+             Mbit/s\"], mean_sojourn = \"200 ms\" }",
+            CONTENDERS,
+        )
+        .replace(
+            "route = [\"access\", \"bottleneck\"]",
+            "route = [\"access\", \"data\", \"bottleneck\"]",
+        )
+        .replace(
+            "return = [\"bottleneck\"]",
+            "return = [\"bottleneck\", \"acks\", \"data\", \"access\"]",
+        );
     let scenario = Scenario::from_tree(&tree::from_toml(&cell).unwrap(), &NoFiles).unwrap();
     let network = build(&scenario, &Streams::new(scenario.seed, 0));
     // One shared hop, then for each of two flows one on the forward route and two on the return

@@ -14,14 +14,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters of A*: those of `ebdp` and of `alt`, whose `maximum` is `tuned_maximum` here. eBDP
-/// bounds the delay. ALT removes the buffer that several flows do not need, since they do not halve
-/// their windows at the same time.
+/// Parameters: those of `ebdp` and of `alt`, whose `maximum` is `tuned_maximum` here. eBDP bounds
+/// the delay. ALT removes the buffer that several flows do not need, since they do not halve their
+/// windows at the same time.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(example = json!({}))]
-#[schemars(example = json!({ "target_delay": "5 ms", "over_provision": "2 packets", "weight": 0.1, "maximum": "9 packets", "interval": "7 ms",
-    "increase": "900 packets/s", "decrease": "200 packets/s", "minimum": "2 packets", "initial": "3 packets", "tuned_maximum": "12 packets" }))]
+#[schemars(example = json!({
+    "target_delay": "5 ms",
+    "over_provision": "2 packets",
+    "weight": 0.1,
+    "maximum": "9 packets",
+    "interval": "7 ms",
+    "increase": "900 packets/s",
+    "decrease": "200 packets/s",
+    "minimum": "2 packets",
+    "initial": "3 packets",
+    "tuned_maximum": "12 packets"
+}))]
 pub struct AStar {
     /// Target queueing delay of eBDP. Inferred: 200 ms is the round-trip time of the publication's
     /// path, and twice that is the delay that it reports.
@@ -75,7 +85,8 @@ impl Element<QueueKind> for AStar {
     const NAME: &'static str = "a_star";
     const LABEL: &'static str = "A*";
     const SUMMARY: &'static str = "Drop-tail with the smaller of the limits of `ebdp` and `alt`.";
-    const REFERENCE: &'static str = "Li, Leith and Malone (2011), Buffer Sizing for 802.11-Based Networks, IEEE/ACM Transactions on Networking";
+    const REFERENCE: &'static str = "Li, Leith and Malone (2011), Buffer Sizing for 802.11-Based \
+        Networks, IEEE/ACM Transactions on Networking";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_service_time(self.target_delay, self.weight, self.maximum)?;

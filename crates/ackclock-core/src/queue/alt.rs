@@ -13,14 +13,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters of ALT. In the letters of the publication: t is `interval`, a1 `increase`, b1
-/// `decrease`, q_min `minimum`, q_max `maximum`. Where the limit settles, the queue is empty for
-/// b1/(a1 + b1) of the time, 9 %. All values are from memory of the publication, except `initial`.
+/// Parameters. In the letters of the publication: t is `interval`, a1 `increase`, b1 `decrease`,
+/// q_min `minimum`, q_max `maximum`. Where the limit settles, the queue is empty for b1/(a1 + b1)
+/// of the time, 9 %. All values are from memory of the publication, except `initial`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(example = json!({}))]
-#[schemars(example = json!({ "interval": "7 ms", "increase": "900 packets/s", "decrease": "200 packets/s", "minimum": "2 packets", "initial": "3 packets",
-    "maximum": "9 packets", "counts_packet_in_service": false }))]
+#[schemars(example = json!({
+    "interval": "7 ms",
+    "increase": "900 packets/s",
+    "decrease": "200 packets/s",
+    "minimum": "2 packets",
+    "initial": "3 packets",
+    "maximum": "9 packets",
+    "counts_packet_in_service": false
+}))]
 pub struct Alt {
     /// Interval at which the limit is adapted.
     pub interval: Span,
@@ -58,8 +65,10 @@ impl Default for Alt {
 impl Element<QueueKind> for Alt {
     const NAME: &'static str = "alt";
     const LABEL: &'static str = "ALT";
-    const SUMMARY: &'static str = "Drop-tail whose limit rises while the queue is empty and falls while it is not, once a second.";
-    const REFERENCE: &'static str = "Li, Leith and Malone (2011), Buffer Sizing for 802.11-Based Networks, IEEE/ACM Transactions on Networking";
+    const SUMMARY: &'static str = "Drop-tail whose limit rises while the queue is empty and falls \
+        while it is not, once a second.";
+    const REFERENCE: &'static str = "Li, Leith and Malone (2011), Buffer Sizing for 802.11-Based \
+        Networks, IEEE/ACM Transactions on Networking";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         let rates = [self.increase, self.decrease];

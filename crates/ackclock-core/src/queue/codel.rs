@@ -16,11 +16,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters of CoDel.
+/// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(example = json!({}))]
-#[schemars(example = json!({ "target": "2 ms", "interval": "20 ms", "limit": "60 kB", "ecn": true }))]
+#[schemars(example = json!({
+    "target": "2 ms",
+    "interval": "20 ms",
+    "limit": "60 kB",
+    "ecn": true
+}))]
 pub struct Codel {
     /// Allowed standing queueing delay. Above 0 and below the interval (RFC 8289 section 4.3).
     pub target: Span,
@@ -54,7 +59,8 @@ impl Default for Codel {
 impl Element<QueueKind> for Codel {
     const NAME: &'static str = "codel";
     const LABEL: &'static str = "CoDel";
-    const SUMMARY: &'static str = "First in, first out; drops or marks at the head, ever more often, while packets wait longer than a target.";
+    const SUMMARY: &'static str = "First in, first out; drops or marks at the head, ever more \
+        often, while packets wait longer than a target.";
     const REFERENCE: &'static str =
         "RFC 8289; Nichols and Jacobson (2012), Controlling Queue Delay";
 

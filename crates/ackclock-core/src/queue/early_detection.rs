@@ -355,7 +355,12 @@ pub(super) mod tests {
             assert_eq!((curve.at(20.0), curve.at(30.0)), (at_20, at_30));
         }
         let curve = detection(1.0, true, false).curve;
-        let near = |one, other| matches!((one, other), (Share::Part(p), Share::Part(q)) if p < q && q - p < 1e-6);
+        let near = |one, other| {
+            matches!(
+                (one, other),
+                (Share::Part(p), Share::Part(q)) if p < q && q - p < 1e-6
+            )
+        };
         assert!(
             near(curve.at(15.0 - 1e-6), curve.at(15.0 + 1e-6)),
             "no step at the threshold"

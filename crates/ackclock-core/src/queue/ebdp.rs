@@ -13,14 +13,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters of eBDP. The limit is the target delay over the average service time, plus
-/// `over_provision`, but at most `maximum`. A service lasts from the moment at which a packet is
-/// the first of the queue until it has been sent; its wait for other packets does not count. There
-/// is no lower bound other than `over_provision`.
+/// Parameters. The limit is the target delay over the average service time, plus `over_provision`,
+/// but at most `maximum`. A service lasts from the moment at which a packet is the first of the
+/// queue until it has been sent; its wait for other packets does not count. There is no lower bound
+/// other than `over_provision`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(example = json!({}))]
-#[schemars(example = json!({ "target_delay": "5 ms", "over_provision": "2 packets", "weight": 0.1, "maximum": "9 packets", "counts_packet_in_service": false }))]
+#[schemars(example = json!({
+    "target_delay": "5 ms",
+    "over_provision": "2 packets",
+    "weight": 0.1,
+    "maximum": "9 packets",
+    "counts_packet_in_service": false
+}))]
 pub struct Ebdp {
     /// Target queueing delay. Inferred: 200 ms is the round-trip time of the publication's path,
     /// and twice that is the delay that it reports.
@@ -55,8 +61,10 @@ impl Default for Ebdp {
 impl Element<QueueKind> for Ebdp {
     const NAME: &'static str = "ebdp";
     const LABEL: &'static str = "eBDP";
-    const SUMMARY: &'static str = "Drop-tail whose limit follows the link: what it sends within a target delay, by the average of service times.";
-    const REFERENCE: &'static str = "Li and Leith (2008), Buffer Sizing for TCP Flows in 802.11e WLANs, IEEE Communications Letters";
+    const SUMMARY: &'static str = "Drop-tail whose limit follows the link: what it sends within a \
+        target delay, by the average of service times.";
+    const REFERENCE: &'static str = "Li and Leith (2008), Buffer Sizing for TCP Flows in 802.11e \
+        WLANs, IEEE Communications Letters";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_service_time(self.target_delay, self.weight, self.maximum)

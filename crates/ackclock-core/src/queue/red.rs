@@ -13,13 +13,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters of RED. In the letters of the paper: min_th is `minimum_threshold`, max_th
+/// Parameters. In the letters of the paper: min_th is `minimum_threshold`, max_th
 /// `maximum_threshold`, max_p `maximum_probability`, w_q `weight`, s the time that `typical_packet`
 /// takes at `rate`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(example = json!({ "limit": "100 packets", "minimum_threshold": "5 packets", "maximum_threshold": "15 packets" }))]
-#[schemars(example = json!({ "limit": "60 kB", "minimum_threshold": "2 ms", "maximum_threshold": "6 ms", "gentle": true, "ecn": true, "weight": 0.1 }))]
+#[schemars(example = json!({
+    "limit": "100 packets",
+    "minimum_threshold": "5 packets",
+    "maximum_threshold": "15 packets"
+}))]
+#[schemars(example = json!({
+    "limit": "60 kB",
+    "minimum_threshold": "2 ms",
+    "maximum_threshold": "6 ms",
+    "gentle": true,
+    "ecn": true,
+    "weight": 0.1
+}))]
 pub struct Red {
     /// Most packets or bytes that may wait, or the longest wait, without the packet in service.
     /// Above zero.
@@ -72,7 +83,8 @@ impl Element<QueueKind> for Red {
     const LABEL: &'static str = "RED";
     const SUMMARY: &'static str =
         "First in, first out; drops or marks at random, the more the longer the average queue.";
-    const REFERENCE: &'static str = "Floyd and Jacobson (1993), Random Early Detection Gateways for Congestion Avoidance; RFC 7141 section 2 (packets count alike, whatever their size)";
+    const REFERENCE: &'static str = "Floyd and Jacobson (1993), Random Early Detection Gateways \
+        for Congestion Avoidance; RFC 7141 section 2 (packets count alike, whatever their size)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_room("limit", self.limit)?;
@@ -246,7 +258,8 @@ mod tests {
     use serde_json::{Value, json};
 
     fn red(changes: &Value) -> Value {
-        let mut tree = json!({ "kind": "red", "limit": "100 packets", "minimum_threshold": "5 packets",
+        let mut tree = json!({ "kind": "red", "limit": "100 packets",
+            "minimum_threshold": "5 packets",
             "maximum_threshold": "15 packets" });
         for (field, value) in changes.as_object().unwrap() {
             tree[field] = value.clone();

@@ -111,7 +111,9 @@ impl Scenario {
                     "is a hop whose rate is fed back itself; name one whose rate is its own".into()
                 }
                 Some(other) if other.link.facts.contends.is_some() => {
-                    "is a hop that contends for a medium, which nobody can measure; name one whose rate is its own".into()
+                    "is a hop that contends for a medium, which nobody can measure; name one whose \
+                     rate is its own"
+                        .into()
                 }
                 Some(other) if other.scope == Scope::PerFlow => {
                     "is a hop that each flow has its own of; name a shared one".into()
@@ -177,7 +179,8 @@ impl Scenario {
         let samples = self.duration.as_nanos() / self.sample_interval.as_nanos();
         if samples > MOST_SAMPLES {
             let remedy = format!(
-                "makes {samples} samples of each series; write a ten-millionth of the duration at least"
+                "makes {samples} samples of each series; write a ten-millionth of the duration at \
+                 least"
             );
             return refuse("sample_interval", &self.sample_interval, &remedy);
         }
@@ -246,7 +249,8 @@ impl FlowDescription {
         };
         let source = self.traffic.build(TrafficContext { place, mss });
         if source.transports() == Transports::Controlled {
-            let remedy = "cannot go over UDP without control; write one with a rate, give the transport a control, or write transport kind \"tcp\"";
+            let remedy = "cannot go over UDP without control; write one with a rate, give the \
+                transport a control, or write transport kind \"tcp\"";
             return contradict("traffic.kind", &self.traffic.name, remedy);
         }
         Ok(())
@@ -294,7 +298,8 @@ fn check_sizes(mss: Bytes, header: Bytes) -> Result<()> {
     let packet = mss.0.saturating_add(header.0);
     if packet > LARGEST_PACKET {
         let remedy = format!(
-            "makes packets of {packet} bytes with the header; write {LARGEST_PACKET} bytes at most for both"
+            "makes packets of {packet} bytes with the header; write {LARGEST_PACKET} bytes at most \
+             for both"
         );
         return refuse("mss", &mss, &remedy);
     }

@@ -85,10 +85,16 @@ pub(super) struct HopDocument {
     #[serde(default)]
     pub scope: Scope,
     /// Service process.
-    #[schemars(schema_with = "super::schema::link", extend("examples" = [{ "kind": "constant", "rate": "45 Mbit/s" }]))]
+    #[schemars(
+        schema_with = "super::schema::link",
+        extend("examples" = [{ "kind": "constant", "rate": "45 Mbit/s" }])
+    )]
     pub link: Value,
     /// Queue in front of the link.
-    #[schemars(schema_with = "super::schema::queue", extend("examples" = [{ "kind": "droptail", "limit": "93 packets" }]))]
+    #[schemars(
+        schema_with = "super::schema::queue",
+        extend("examples" = [{ "kind": "droptail", "limit": "93 packets" }])
+    )]
     pub queue: Value,
     /// Propagation delay, after the link.
     #[serde(default)]
@@ -126,7 +132,10 @@ pub(super) struct FlowDocument {
     #[schemars(length(max = 255), extend("examples" = [["return"]]))]
     pub return_route: Vec<String>,
     /// Transport protocol.
-    #[schemars(schema_with = "super::schema::transport", extend("examples" = [{ "kind": "tcp", "control": { "kind": "cubic" } }]))]
+    #[schemars(
+        schema_with = "super::schema::transport",
+        extend("examples" = [{ "kind": "tcp", "control": { "kind": "cubic" } }])
+    )]
     pub transport: Value,
     /// Source of the data.
     #[serde(default = "bulk")]
@@ -239,7 +248,10 @@ impl JsonSchema for Seed {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "anyOf": [{ "type": "integer", "minimum": 0, "maximum": u64::MAX }, { "type": "string", "pattern": r"^\s*\+?[0-9]+\s*$" }],
+            "anyOf": [
+                { "type": "integer", "minimum": 0, "maximum": u64::MAX },
+                { "type": "string", "pattern": r"^\s*\+?[0-9]+\s*$" }
+            ],
         })
     }
 }

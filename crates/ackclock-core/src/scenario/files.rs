@@ -53,7 +53,8 @@ pub fn read_checked(
         && *expected != found
     {
         let remedy = format!(
-            "is not the digest of {file}, which is \"{found}\"; leave it out to accept the file as it is now"
+            "is not the digest of {file}, which is \"{found}\"; leave it out to accept the file as \
+             it is now"
         );
         return Err(Error::new("digest", &json!(expected), &remedy).coded(Code::File));
     }

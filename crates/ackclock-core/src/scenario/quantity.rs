@@ -249,7 +249,8 @@ fn read_rate(value: &Value) -> Read<BitRate> {
     let rate = read_whole(value, RATE, "45 Mbit/s")?;
     if rate != 0 && !RATES.contains(&rate) {
         return Err(out_of_range(format!(
-            "{value} is out of range; rates go from 1 kbit/s to 10 Tbit/s (or 0 bit/s for a link that is down)"
+            "{value} is out of range; rates go from 1 kbit/s to 10 Tbit/s (or 0 bit/s for a link \
+             that is down)"
         )));
     }
     Ok(BitRate::from_bit_per_s(rate))
@@ -393,7 +394,15 @@ fn with_unit(units: &[Units], word: Option<&str>) -> Value {
 
 /// Implements serde and schema for a quantity: one reader, one writer, one example.
 macro_rules! quantity {
-    ($type:ty, $name:literal, $read:expr, $write:expr, $schema:expr, $description:literal, $example:literal) => {
+    (
+        $type:ty,
+        $name:literal,
+        $read:expr,
+        $write:expr,
+        $schema:expr,
+        $description:literal,
+        $example:literal
+    ) => {
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let write: fn($type) -> String = $write;
@@ -410,7 +419,10 @@ macro_rules! quantity {
                 $name.into()
             }
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                let mut schema = json_schema!({ "description": $description, "examples": [$example] });
+                let mut schema = json_schema!({
+                    "description": $description,
+                    "examples": [$example]
+                });
                 if let Value::Object(constraints) = $schema {
                     schema.ensure_object().extend(constraints);
                 }
@@ -470,7 +482,12 @@ quantity!(
     "Probability",
     read_probability,
     write_probability,
-    json!({ "anyOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "type": "string", "pattern": r"^\s*[0-9._eE+-]+\s*%?\s*$" }] }),
+    json!({
+        "anyOf": [
+            { "type": "number", "minimum": 0, "maximum": 1 },
+            { "type": "string", "pattern": r"^\s*[0-9._eE+-]+\s*%?\s*$" }
+        ]
+    }),
     "A probability: \"0.5 %\" or 0.005.",
     "0.5 %"
 );
@@ -623,10 +640,16 @@ mod tests {
     proptest! {
         /// Every quantity reads back as it was written, to the last bit.
         #[test]
-        fn every_quantity_reads_back(amount in 0..9_000_000_000_000_000_000_u64, count: u32, p in 0.0..=1.0_f64) {
+        fn every_quantity_reads_back(
+            amount in 0..9_000_000_000_000_000_000_u64,
+            count: u32,
+            p in 0.0..=1.0_f64
+        ) {
             round_trips(Span::from_nanos(amount));
             round_trips(Bytes(amount));
-            round_trips(BitRate::from_bit_per_s(RATES.start() + amount % (RATES.end() - RATES.start())));
+            round_trips(
+                BitRate::from_bit_per_s(RATES.start() + amount % (RATES.end() - RATES.start()))
+            );
             round_trips(Segments(count));
             round_trips(OptionalWindow::Segments(count.into()));
             round_trips(OptionalWindow::Bytes(Bytes(amount)));

@@ -260,7 +260,8 @@ fn instances(count: Option<u32>, arrivals: Option<Arrivals>) -> Result<Instances
         (count, None) => Ok(Instances::Count(count.unwrap_or(1))),
         (None, Some(arrivals)) => Ok(Instances::Arriving(arrivals)),
         (Some(count), Some(_)) => {
-            let remedy = "says how many there are, though how many arrive is drawn; leave out count or arrivals";
+            let remedy = "says how many there are, though how many arrive is drawn; leave out \
+                count or arrivals";
             Err(Error::contradiction("count", &count.into(), remedy))
         }
     }

@@ -42,7 +42,13 @@ pub fn schema() -> Value {
 /// Returns all choices: for each kind the list of its elements with the schema of their parameters
 /// and the facts of a sample, and the presets with all their values.
 pub fn registry() -> Value {
-    let kind = |kind: &KindRecord| json!({ "name": kind.name, "noun": kind.noun, "facts": unwrapped((kind.facts)()) });
+    let kind = |kind: &KindRecord| {
+        json!({
+            "name": kind.name,
+            "noun": kind.noun,
+            "facts": unwrapped((kind.facts)())
+        })
+    };
     let mut all = Map::new();
     all.insert("kinds".into(), KINDS.iter().map(kind).collect());
     all.extend(KINDS.iter().map(|kind| (kind.name.into(), catalogue(kind))));
@@ -54,7 +60,11 @@ pub fn registry() -> Value {
 fn table((name, summary, columns): &(&str, &str, &[ColumnDescription])) -> Value {
     let column =
         |column: &ColumnDescription| json!({ "name": column.name, "summary": column.summary });
-    json!({ "name": name, "summary": summary, "columns": columns.iter().map(column).collect::<Vec<_>>() })
+    json!({
+        "name": name,
+        "summary": summary,
+        "columns": columns.iter().map(column).collect::<Vec<_>>()
+    })
 }
 
 fn catalogue(kind: &KindRecord) -> Value {
@@ -358,7 +368,10 @@ mod tests {
         let mut generator = SchemaSettings::draft2020_12().into_generator();
         let element = |meaning: &str| {
             json!({
-                "properties": { "mode": { "$ref": "#/$defs/Mode" }, "list": { "items": { "$ref": "#/$defs/Mode" } } },
+                "properties": {
+                    "mode": { "$ref": "#/$defs/Mode" },
+                    "list": { "items": { "$ref": "#/$defs/Mode" } }
+                },
                 "$defs": { "Mode": { "const": meaning }, "Same": true },
             })
         };

@@ -28,7 +28,8 @@ pub(super) fn read(tree: &Value, files: &dyn Files) -> Result<(Transport, Value)
         return Err(Error::new(
             "",
             tree,
-            "is no transport; write a table, for example { kind = \"tcp\", control = { kind = \"cubic\" } }",
+            "is no transport; write a table, for example { kind = \"tcp\", control = { kind = \
+             \"cubic\" } }",
         )
         .coded(Code::WrongType));
     };
@@ -53,7 +54,8 @@ fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
     let under_control = to_tree(&DatagramParameters::default());
     let of_control = |name: &str| !OF_UDP.contains(&name) && under_control.get(name).is_some();
     if let Some((name, value)) = rest.iter().find(|(name, _)| of_control(name)) {
-        let remedy = "is for UDP under rate control; add for example control = { kind = \"tfrc\" }, or leave it out";
+        let remedy = "is for UDP under rate control; add for example control = { kind = \"tfrc\" \
+            }, or leave it out";
         return Err(Error::contradiction(name, value, remedy));
     }
     let udp: UdpDocument = parse::from_tree(Value::Object(rest))?;

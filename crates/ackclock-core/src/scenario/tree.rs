@@ -154,7 +154,8 @@ fn unsweep(changed: &mut Value, before: &Value, path: &str) -> Result<()> {
         let place = places(before, swept);
         if given.len() > place.len() && given.starts_with(&place) {
             let remedy = format!(
-                "is within {swept}, which the sweep sets; set {swept} itself, or leave out its sweep"
+                "is within {swept}, which the sweep sets; set {swept} itself, or leave out its \
+                 sweep"
             );
             return Err(Error::message(path, remedy).coded(Code::Contradiction));
         }
@@ -413,7 +414,10 @@ mod tests {
     fn sample() -> Value {
         json!({
             "duration": "1 s",
-            "hops": [{ "name": "wired" }, { "name": "wireless", "impairments": [{ "kind": "iid_loss", "probability": 0 }] }],
+            "hops": [
+                { "name": "wired" },
+                { "name": "wireless", "impairments": [{ "kind": "iid_loss", "probability": 0 }] }
+            ],
             "flows": [{ "transport": { "kind": "tcp" } }, { "name": "abse", "transport": {} }],
         })
     }
@@ -620,7 +624,10 @@ mod tests {
     #[test]
     fn paths_joined_by_a_comma_vary_together() {
         let mut tree = sample();
-        tree["sweep"] = json!({ "warmup, duration": [[1, "a"], [2, "b"]], "hops": { "wired": { "delay": [5] } } });
+        tree["sweep"] = json!({
+            "warmup, duration": [[1, "a"], [2, "b"]],
+            "hops": { "wired": { "delay": [5] } }
+        });
         let points = expand(&tree).unwrap();
         assert_eq!(points.len(), 2);
         assert_eq!(points[1].tree["warmup"], 2);

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Parameters of an empirical distribution. Give either `values` or `file`.
+/// Parameters. Give either `values` or `file`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "values": [["10 kB", 3], ["1 MB", 1]] }))]
@@ -61,7 +61,8 @@ impl Element<SizeKind> for Empirical {
                 })?
             }
             (None, None) => {
-                let remedy = "write for example values = [[\"10 kB\", 3], [\"1 MB\", 1]], or the name of a file";
+                let remedy = "write for example values = [[\"10 kB\", 3], [\"1 MB\", 1]], or the \
+                    name of a file";
                 return Err(Error::missing("values", remedy));
             }
             (Some(_), Some(file)) => {
@@ -115,7 +116,8 @@ fn read(text: &str) -> std::result::Result<Vec<(Bytes, f64)>, (usize, String)> {
         other => {
             let other = json!(other);
             let problem = format!(
-                "{other} is no known header; write size, size,weight, size_bytes or size_bytes,weight"
+                "{other} is no known header; write size, size,weight, size_bytes or \
+                 size_bytes,weight"
             );
             return Err((1, problem));
         }

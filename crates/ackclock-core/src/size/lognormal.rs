@@ -10,8 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters of a lognormal distribution. The median is mean · exp(−sigma²/2). A distribution
-/// given by mu and sigma has the mean exp(mu + sigma²/2).
+/// Parameters. The median is mean · exp(−sigma²/2). A distribution given by mu and sigma has the
+/// mean exp(mu + sigma²/2).
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "mean": "20 kB", "sigma": 1.3 }))]

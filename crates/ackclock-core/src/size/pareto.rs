@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters of a Pareto distribution.
+/// Parameters.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "mean": "20 kB", "shape": 1.2 }))]
@@ -47,7 +47,8 @@ impl Element<SizeKind> for Pareto {
     const LABEL: &'static str = "Pareto";
     const SUMMARY: &'static str =
         "Most sizes are small, and few make up most of the data; bounded on request.";
-    const REFERENCE: &'static str = "Crovella, Bestavros (1997), IEEE/ACM ToN 5(6); bounded: Harchol-Balter, Crovella, Murta (1999), JPDC 59(2)";
+    const REFERENCE: &'static str = "Crovella, Bestavros (1997), IEEE/ACM ToN 5(6); bounded: \
+        Harchol-Balter, Crovella, Murta (1999), JPDC 59(2)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_size("mean", self.mean)?;

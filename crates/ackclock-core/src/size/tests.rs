@@ -211,13 +211,23 @@ fn what_is_no_law_is_refused_in_a_line() {
 
 proptest! {
     #[test]
-    fn every_law_draws_a_size(seed: u64, mean in 1_u64..1 << 40, shape in 0.05_f64..20.0, multiple in 2_u64..1000) {
+    fn every_law_draws_a_size(
+        seed: u64,
+        mean in 1_u64..1 << 40,
+        shape in 0.05_f64..20.0,
+        multiple in 2_u64..1000
+    ) {
         let bytes = |amount: u64| format!("{amount} bytes");
         for tree in [
             json!({ "kind": "uniform", "low": bytes(mean), "high": bytes(mean * multiple) }),
             json!({ "kind": "lognormal", "mean": bytes(mean), "sigma": shape }),
             json!({ "kind": "pareto", "mean": bytes(mean), "shape": 1.0 + shape }),
-            json!({ "kind": "pareto", "mean": bytes(mean), "shape": shape, "maximum": bytes(mean * multiple) }),
+            json!({
+                "kind": "pareto",
+                "mean": bytes(mean),
+                "shape": shape,
+                "maximum": bytes(mean * multiple)
+            }),
         ] {
             for size in draws(&law(tree), seed, 20) {
                 prop_assert!((1.0..=LARGEST).contains(&size));

@@ -10,8 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters of a uniform distribution. Every whole number of bytes is equally likely, bounds
-/// included.
+/// Parameters. Every whole number of bytes is equally likely, bounds included.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "low": "10 kB", "high": "30 kB" }))]

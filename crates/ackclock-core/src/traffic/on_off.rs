@@ -12,9 +12,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters of on-off traffic. The spacing of packets counts only on time: an off period
-/// interrupts it and does not restart it. So the long-run rate is exactly `rate` · on time / time,
-/// however short the on periods are compared with the spacing.
+/// Parameters. The spacing of packets counts only on time: an off period interrupts it and does not
+/// restart it. So the long-run rate is exactly `rate` · on time / time, however short the on
+/// periods are compared with the spacing.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnOff {
@@ -78,7 +78,8 @@ const LARGEST_PACKET: Bytes = Bytes(65_535);
 impl Element<TrafficKind> for OnOff {
     const NAME: &'static str = "on_off";
     const LABEL: &'static str = "on-off";
-    const SUMMARY: &'static str = "Sends at a constant bit rate in on periods, nothing in off periods, both of random length.";
+    const SUMMARY: &'static str = "Sends at a constant bit rate in on periods, nothing in off \
+        periods, both of random length.";
     const REFERENCE: &'static str =
         "Willinger, Taqqu, Sherman, Wilson 1997, IEEE/ACM Transactions on Networking 5(1)";
 
@@ -276,7 +277,8 @@ mod tests {
     fn source(on: &str, off: &str, shape: f64) -> Box<dyn Traffic> {
         tests::build(
             json!({ "kind": "on_off", "rate": "1 Mbit/s", "mean_on": "300 ms", "mean_off": "700 ms",
-            "on_distribution": on, "off_distribution": off, "shape": shape, "packet_size": "125 bytes" }),
+            "on_distribution": on, "off_distribution": off, "shape": shape,
+            "packet_size": "125 bytes" }),
         )
     }
 
@@ -403,7 +405,8 @@ mod tests {
             ("constant", "pareto"),
             ("pareto", "exponential"),
         ] {
-            let tree = json!({ "kind": "on_off", "rate": "100 kbit/s", "packet_size": "125 bytes", "mean_on": "1 s", "mean_off": "2 s",
+            let tree = json!({ "kind": "on_off", "rate": "100 kbit/s", "packet_size": "125 bytes",
+                "mean_on": "1 s", "mean_off": "2 s",
                 "shape": 1.2, "on_distribution": on, "off_distribution": off, "stationary": true });
             for second in [0, 1, 30] {
                 let (share, sigma) = share_at(second, &tree);
@@ -415,7 +418,8 @@ mod tests {
         }
         // A source that is not stationary is different: with tails so heavy it is on too often for
         // long.
-        let anew = json!({ "kind": "on_off", "rate": "100 kbit/s", "packet_size": "125 bytes", "mean_on": "1 s", "mean_off": "2 s",
+        let anew = json!({ "kind": "on_off", "rate": "100 kbit/s", "packet_size": "125 bytes",
+                "mean_on": "1 s", "mean_off": "2 s",
             "shape": 1.2, "on_distribution": "pareto", "off_distribution": "pareto" });
         let (share, sigma) = share_at(0, &anew);
         assert!(share - 1.0 / 3.0 > 10.0 * sigma);
@@ -423,7 +427,8 @@ mod tests {
 
     #[test]
     fn a_stationary_source_without_off_periods_is_a_clock_of_any_phase() {
-        let tree = json!({ "kind": "on_off", "rate": "100 kbit/s", "packet_size": "125 bytes", "mean_on": "1 s", "mean_off": "0 s",
+        let tree = json!({ "kind": "on_off", "rate": "100 kbit/s", "packet_size": "125 bytes",
+                "mean_on": "1 s", "mean_off": "0 s",
             "stationary": true });
         let mut source = tests::build(tree);
         let first = source.poll_timeout();
@@ -432,13 +437,20 @@ mod tests {
             assert_eq!(source.poll_timeout(), first + Span::from_millis(10) * k);
             source.poll_write();
         }
-        let silent = json!({ "kind": "on_off", "rate": "0 bit/s", "mean_on": "1 s", "mean_off": "1 s", "stationary": true });
+        let silent = json!({
+            "kind": "on_off",
+            "rate": "0 bit/s",
+            "mean_on": "1 s",
+            "mean_off": "1 s",
+            "stationary": true
+        });
         assert!(tests::build(silent).poll_timeout().is_never());
     }
 
     #[test]
     fn it_may_start_off() {
-        let tree = json!({ "kind": "on_off", "rate": "1 Mbit/s", "mean_on": "1 s", "mean_off": "2 s",
+        let tree = json!({ "kind": "on_off", "rate": "1 Mbit/s",
+            "mean_on": "1 s", "mean_off": "2 s",
             "off_distribution": "constant", "starts_on": false });
         assert_eq!(tests::build(tree).poll_timeout(), Time::from_seconds(2.0));
     }
@@ -446,7 +458,8 @@ mod tests {
     #[test]
     fn what_would_hang_is_refused_and_what_never_sends_says_so() {
         let tree = |field: &str, value: Value| {
-            let mut tree = json!({ "kind": "on_off", "rate": "1 kbit/s", "mean_on": "1 s", "mean_off": "1 s",
+            let mut tree = json!({ "kind": "on_off", "rate": "1 kbit/s",
+            "mean_on": "1 s", "mean_off": "1 s",
                 "on_distribution": "pareto" });
             tree[field] = value;
             tree

@@ -11,11 +11,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Parameters of a transfer.
+/// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "size": "20 kB" }))]
-#[schemars(example = json!({ "size": { "kind": "pareto", "mean": "20 kB", "shape": 1.2, "maximum": "10 MB" } }))]
+#[schemars(example = json!({
+    "size": { "kind": "pareto", "mean": "20 kB", "shape": 1.2, "maximum": "10 MB" }
+}))]
 pub struct Transfer {
     /// Size of the payload: an amount, or a distribution from which each instance of the flow draws
     /// its own.
@@ -46,7 +48,8 @@ impl Size {
 impl Element<TrafficKind> for Transfer {
     const NAME: &'static str = "transfer";
     const LABEL: &'static str = "transfer";
-    const SUMMARY: &'static str = "Sends one file as fast as the transport takes it, then ends. Not over UDP without control.";
+    const SUMMARY: &'static str = "Sends one file as fast as the transport takes it, then ends. \
+        Not over UDP without control.";
     const REFERENCE: &'static str = "flow completion time: Dukkipati, McKeown 2006, ACM CCR 36(1)";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {

@@ -80,7 +80,9 @@ pub fn prepare_emulation(
 /// Runs every replicate of every point, `side_by_side` at a time. Ctrl-C stops and returns the
 /// results so far, with `complete` false.
 #[pyfunction]
-#[pyo3(signature = (points, folder, output, host_command, *, device, pcap, side_by_side, progress, take))]
+#[pyo3(signature = (
+    points, folder, output, host_command, *, device, pcap, side_by_side, progress, take
+))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn emulate<'py>(
     py: Python<'py>,

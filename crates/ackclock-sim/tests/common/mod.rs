@@ -74,25 +74,57 @@ delay = "100 ms"
 
 [[hops]]
 name = "ap-data"
-link = { kind = "edca", medium = "cell", station = "ap", rate = "54 Mbit/s", aifsn = 6, cw_min = 31, cw_max = 1023 }
 queue = { kind = "droptail", limit = "30 packets", counts_packet_in_service = true }
+
+[hops.link]
+kind = "edca"
+medium = "cell"
+station = "ap"
+rate = "54 Mbit/s"
+aifsn = 6
+cw_min = 31
+cw_max = 1023
 
 [[hops]]
 name = "ap-acks"
-link = { kind = "edca", medium = "cell", station = "ap", rate = "54 Mbit/s", aifsn = 2, cw_min = 3, cw_max = 7 }
 queue = { kind = "droptail", limit = "1000 packets" }
+
+[hops.link]
+kind = "edca"
+medium = "cell"
+station = "ap"
+rate = "54 Mbit/s"
+aifsn = 2
+cw_min = 3
+cw_max = 7
 
 [[hops]]
 name = "station-data"
 scope = "per_flow"
-link = { kind = "edca", medium = "cell", station = "station", rate = "54 Mbit/s", aifsn = 6, cw_min = 31, cw_max = 1023 }
 queue = { kind = "droptail", limit = "400 packets", counts_packet_in_service = true }
+
+[hops.link]
+kind = "edca"
+medium = "cell"
+station = "station"
+rate = "54 Mbit/s"
+aifsn = 6
+cw_min = 31
+cw_max = 1023
 
 [[hops]]
 name = "station-acks"
 scope = "per_flow"
-link = { kind = "edca", medium = "cell", station = "station", rate = "54 Mbit/s", aifsn = 2, cw_min = 3, cw_max = 7 }
 queue = { kind = "droptail", limit = "1000 packets" }
+
+[hops.link]
+kind = "edca"
+medium = "cell"
+station = "station"
+rate = "54 Mbit/s"
+aifsn = 2
+cw_min = 3
+cw_max = 7
 
 [[hops]]
 name = "server"
@@ -105,18 +137,32 @@ delay = "1 ms"
 name = "download"
 route = ["to-cell", "ap-data"]
 return = ["station-acks", "to-server"]
-transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux", mss = "960 bytes", header = "40 bytes", delayed_ack = { every = "1 packets" } }
 traffic = { kind = "bulk" }
 start = ["0 s", "1 s"]
+
+[flows.transport]
+kind = "tcp"
+control = { kind = "reno" }
+preset = "linux"
+mss = "960 bytes"
+header = "40 bytes"
+delayed_ack = { every = "1 packets" }
 
 [[flows]]
 name = "upload"
 count = 3
 route = ["station-data", "to-server"]
 return = ["to-cell", "ap-acks"]
-transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux", mss = "960 bytes", header = "40 bytes", delayed_ack = { every = "1 packets" } }
 traffic = { kind = "bulk" }
 start = ["0 s", "1 s"]
+
+[flows.transport]
+kind = "tcp"
+control = { kind = "reno" }
+preset = "linux"
+mss = "960 bytes"
+header = "40 bytes"
+delayed_ack = { every = "1 packets" }
 "#;
 
 /// Reads the scenario in `text`, with assignments as on the command line.

@@ -238,7 +238,8 @@ fn the_limit_by_service_times_follows_a_link_that_slows_down_and_not_the_queue()
 fn what_is_there_stays_when_the_limit_falls() {
     // The limit is 20 until the first second of work is over; in that second it falls to 5.
     let queue = json!({ "kind": "alt", "initial": "20 packets", "decrease": "100 packets/s" });
-    let hop = Description::new(constant("80 kbit/s"), queue, vec![], Span::ZERO); // 10 packets of 1000 bytes in a second
+    // 10 packets of 1000 bytes per second.
+    let hop = Description::new(constant("80 kbit/s"), queue, vec![], Span::ZERO);
     let mut arrivals: Arrivals = vec![(Time::ZERO, 1000); 25];
     arrivals.push((Time::from_seconds(1.05), 1000)); // finds 10
     arrivals.push((Time::from_seconds(1.55), 1000)); // finds 5

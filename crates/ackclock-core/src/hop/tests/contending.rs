@@ -86,10 +86,9 @@ fn untimed_queues() -> impl Strategy<Value = Value> {
             .prop_map(|(n, counts)| droptail(&format!("{n} packets"), counts)),
         ((0..30_000_u32), any::<bool>())
             .prop_map(|(n, counts)| droptail(&format!("{n} bytes"), counts)),
-        Just(
-            json!({ "kind": "red", "limit": "9 packets", "minimum_threshold": "1 packet", "maximum_threshold": "4 packets",
-            "weight": 0.3, "typical_packet": "800 bytes" })
-        ),
+        Just(json!({ "kind": "red", "limit": "9 packets",
+            "minimum_threshold": "1 packet", "maximum_threshold": "4 packets",
+            "weight": 0.3, "typical_packet": "800 bytes" })),
         Just(adaptive()),
     ]
 }
@@ -124,7 +123,11 @@ impl Admission for Noting {
 
 proptest! {
     #[test]
-    fn a_medium_that_serves_like_a_link_is_one(hop in hops(true), queue in untimed_queues(), arrivals in arrivals()) {
+    fn a_medium_that_serves_like_a_link_is_one(
+        hop in hops(true),
+        queue in untimed_queues(),
+        arrivals in arrivals()
+    ) {
         let hop = Description { link: constant(RATE), queue, ..hop };
         let linked = jump(&hop, &arrivals);
         let other = drive_contending(contending(&hop, discipline(&hop)), &arrivals, &[true]);
@@ -138,8 +141,17 @@ proptest! {
 
     /// A discipline in front of a medium may also decide when the medium asks.
     #[test]
-    fn both_ways_to_a_medium_agree(hop in hops(true), limit in 0_u64..20, arrivals in arrivals(), sent in prop::collection::vec(any::<bool>(), 1..9)) {
-        let hop = Description { link: constant(RATE), queue: droptail(&format!("{limit} packets"), false), ..hop };
+    fn both_ways_to_a_medium_agree(
+        hop in hops(true),
+        limit in 0_u64..20,
+        arrivals in arrivals(),
+        sent in prop::collection::vec(any::<bool>(), 1..9)
+    ) {
+        let hop = Description {
+            link: constant(RATE),
+            queue: droptail(&format!("{limit} packets"), false),
+            ..hop
+        };
         let in_order = drive_contending(contending(&hop, discipline(&hop)), &arrivals, &sent);
         let shelf = Discipline::Scheduled(Box::new(Shelf(Fifo::default(), limit)));
         let scheduled = drive_contending(contending(&hop, shelf), &arrivals, &sent);
@@ -151,11 +163,24 @@ proptest! {
     /// A packet given up has used the medium. But it is not sent, is not reported as a service, and
     /// meets no impairment after the link.
     #[test]
-    fn what_is_given_up_is_dropped(room in 0_u64..20, arrivals in arrivals(), sent in prop::collection::vec(any::<bool>(), 1..9)) {
-        let hop = Description::new(constant(RATE), droptail("9 packets", false), Vec::new(), Span::ZERO);
+    fn what_is_given_up_is_dropped(
+        room in 0_u64..20,
+        arrivals in arrivals(),
+        sent in prop::collection::vec(any::<bool>(), 1..9)
+    ) {
+        let hop = Description::new(
+            constant(RATE),
+            droptail("9 packets", false),
+            Vec::new(),
+            Span::ZERO
+        );
         let observing = Noting { room, ..Noting::default() };
         let noted = observing.noted.clone();
-        let bench = drive_contending(contending(&hop, Discipline::InOrder(Box::new(observing))), &arrivals, &sent);
+        let bench = drive_contending(
+            contending(&hop, Discipline::InOrder(Box::new(observing))),
+            &arrivals,
+            &sent
+        );
         let noted = noted.lock().unwrap().clone();
         let given_up = bench.drops.0.iter().filter(|one| one.2 == DropReason::Retries).count();
         let served = arrivals.len() - bench.drops.0.len() + given_up;

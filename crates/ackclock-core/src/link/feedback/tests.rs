@@ -27,12 +27,19 @@ fn build(tree: &Value, measured: Option<Box<dyn Link>>, seed: u64) -> Box<dyn Li
 fn alternating() -> Box<dyn Link> {
     let matrix = json!([[0, 1], [1, 0]]);
     let tree = json!({
-        "kind": "markov", "rates": ["800 kbit/s", "400 kbit/s"], "transition_matrix": matrix, "step": "100 ms", "initial": 0,
+        "kind": "markov", "rates": ["800 kbit/s", "400 kbit/s"],
+        "transition_matrix": matrix, "step": "100 ms", "initial": 0,
     });
     build(&tree, None, 1)
 }
 fn feedback(more: &Value) -> Value {
-    let mut tree = json!({ "kind": "feedback", "from": "bottleneck", "algorithm": { "kind": "instcap" }, "delay": "30 ms", "period": "50 ms" });
+    let mut tree = json!({
+        "kind": "feedback",
+        "from": "bottleneck",
+        "algorithm": { "kind": "instcap" },
+        "delay": "30 ms",
+        "period": "50 ms"
+    });
     for (field, value) in more.as_object().unwrap() {
         tree[field] = value.clone();
     }
@@ -95,7 +102,12 @@ fn sessions_and_utilisation_take_their_part_and_the_minimum_stays() {
 /// S(t) = R(t − Δ) for all t, as in the renewal model.
 #[test]
 fn a_period_of_one_round_trip_and_no_delay_is_the_rate_of_one_round_trip_ago() {
-    let tree = json!({ "kind": "markov", "rates": ["800 kbit/s", "400 kbit/s"], "mean_sojourn": "600 ms", "step": "200 ms" });
+    let tree = json!({
+        "kind": "markov",
+        "rates": ["800 kbit/s", "400 kbit/s"],
+        "mean_sojourn": "600 ms",
+        "step": "200 ms"
+    });
     let moving = build(&tree, None, 7);
     let source = build(
         &feedback(&json!({ "period": "200 ms", "delay": "0 s" })),
@@ -119,11 +131,20 @@ proptest! {
     fn no_more_is_sent_than_could_have_been(
         seed: u64,
         period_ms in 1..60_u64,
-        packets in prop::collection::vec((prop_oneof![4 => Just(0_u64), 1 => 0..50_000_000_u64], 40..9000_u64), 1..60),
+        packets in prop::collection::vec(
+            (prop_oneof![4 => Just(0_u64), 1 => 0..50_000_000_u64], 40..9000_u64),
+            1..60
+        ),
     ) {
-        let tree = json!({ "kind": "markov", "rates": ["800 kbit/s", "500 kbit/s", "100 kbit/s"], "mean_sojourn": "90 ms" });
+        let tree = json!({
+            "kind": "markov",
+            "rates": ["800 kbit/s", "500 kbit/s", "100 kbit/s"],
+            "mean_sojourn": "90 ms"
+        });
         let more = json!({ "period": format!("{period_ms} ms"), "minimum_rate": "150 kbit/s" });
-        let [mut link, meter] = [(); 2].map(|()| build(&feedback(&more), Some(build(&tree, None, seed)), seed));
+        let [mut link, meter] = [(); 2].map(
+            |()| build(&feedback(&more), Some(build(&tree, None, seed)), seed)
+        );
         link.keep_excess();
         let (mut free, mut done, mut always) = (Time::ZERO, Vec::new(), true);
         for (gap, size) in packets {
@@ -141,7 +162,10 @@ proptest! {
                 let now = sent + if at == finish { size } else { 0 };
                 prop_assert!(now as f64 <= capacity + rounding, "{now} of {capacity} at {at:?}");
                 let part = if at == start || at == finish { 0.0 } else { size as f64 / 3.0 };
-                prop_assert!(!always || (now as f64 + part - capacity).abs() <= rounding + 1e-3, "{now} + {part} of {capacity} at {at:?}");
+                prop_assert!(
+                    !always || (now as f64 + part - capacity).abs() <= rounding + 1e-3,
+                    "{now} + {part} of {capacity} at {at:?}"
+                );
             }
             sent += size;
         }
@@ -150,9 +174,22 @@ proptest! {
     /// The rate depends on nothing that happens later. It is that of measurements that ended at
     /// least the delay ago, and each lies within the measured link's rates.
     #[test]
-    fn causality(seed: u64, delay_ms in 0..300_u64, period_ms in 1..100_u64, times in prop::collection::vec(0..60_000_u64, 1..30)) {
-        let tree = json!({ "kind": "markov", "rates": ["800 kbit/s", "500 kbit/s", "100 kbit/s"], "mean_sojourn": "90 ms" });
-        let more = json!({ "delay": format!("{delay_ms} ms"), "period": format!("{period_ms} ms"), "initial_rate": "1 Mbit/s" });
+    fn causality(
+        seed: u64,
+        delay_ms in 0..300_u64,
+        period_ms in 1..100_u64,
+        times in prop::collection::vec(0..60_000_u64, 1..30)
+    ) {
+        let tree = json!({
+            "kind": "markov",
+            "rates": ["800 kbit/s", "500 kbit/s", "100 kbit/s"],
+            "mean_sojourn": "90 ms"
+        });
+        let more = json!({
+            "delay": format!("{delay_ms} ms"),
+            "period": format!("{period_ms} ms"),
+            "initial_rate": "1 Mbit/s"
+        });
         let link = build(&feedback(&more), Some(build(&tree, None, seed)), seed);
         let measured = build(&tree, None, seed);
         for ms in times {
@@ -168,9 +205,20 @@ proptest! {
     /// The answer after any silence is the same as if the link had been asked all the time.
     #[test]
     fn silence_changes_nothing(seed: u64, steps in prop::collection::vec(1..20_000_u64, 1..8)) {
-        let tree = json!({ "kind": "markov", "rates": ["800 kbit/s", "400 kbit/s"], "mean_sojourn": "200 ms", "step": "30 ms" });
-        let more = json!({ "algorithm": { "kind": "effcap", "m": 3, "n": 11 }, "period": "30 ms", "delay": "100 ms" });
-        let [rarely, often] = [(); 2].map(|()| build(&feedback(&more), Some(build(&tree, None, seed)), seed));
+        let tree = json!({
+            "kind": "markov",
+            "rates": ["800 kbit/s", "400 kbit/s"],
+            "mean_sojourn": "200 ms",
+            "step": "30 ms"
+        });
+        let more = json!({
+            "algorithm": { "kind": "effcap", "m": 3, "n": 11 },
+            "period": "30 ms",
+            "delay": "100 ms"
+        });
+        let [rarely, often] = [(); 2].map(
+            |()| build(&feedback(&more), Some(build(&tree, None, seed)), seed)
+        );
         let mut now = 0;
         for step in steps {
             (now..now + step).step_by(10).for_each(|ms| {
@@ -187,8 +235,13 @@ schema = 1
 duration = "10 s"
 [[hops]]
 name = "host"
-link = { kind = "feedback", from = "bottleneck", algorithm = { kind = "effcap", m = 7, n = 49 }, delay = "200 ms", period = "30 ms" }
 queue = { kind = "droptail", limit = "unlimited" }
+[hops.link]
+kind = "feedback"
+from = "bottleneck"
+algorithm = { kind = "effcap", m = 7, n = 49 }
+delay = "200 ms"
+period = "30 ms"
 [[hops]]
 name = "bottleneck"
 link = { kind = "markov", rates = ["100 kB/s", "50 kB/s"], mean_sojourn = "1 s", step = "30 ms" }
@@ -244,6 +297,7 @@ fn who_cannot_be_measured_is_refused_with_one_line() {
     ] {
         assert_eq!(error(&[assignment]), expected);
     }
-    let circle = r#"hops.bottleneck.link={ kind = "feedback", from = "host", algorithm = { kind = "instcap" }, delay = "1 ms", period = "1 ms" }"#;
+    let circle = "hops.bottleneck.link={ kind = \"feedback\", from = \"host\", \
+        algorithm = { kind = \"instcap\" }, delay = \"1 ms\", period = \"1 ms\" }";
     assert_eq!(error(&[circle]), "contradiction hops.host.link.from");
 }

@@ -159,7 +159,8 @@ fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
     }
     if matrix.len() != n || matrix.iter().any(|row| row.len() != n) {
         let remedy = format!(
-            "is not square with a row and a column for each of the {n} rates; write {n} lists of {n} probabilities"
+            "is not square with a row and a column for each of the {n} rates; write {n} lists of \
+             {n} probabilities"
         );
         return Err(Error::message("transition_matrix", remedy));
     }
@@ -176,7 +177,8 @@ fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
             ));
         }
         if parameters.mean_sojourn.is_some() && row[i] != Probability::ZERO {
-            let remedy = "on the diagonal; with mean_sojourn the matrix says where a state is left for, so write 0";
+            let remedy = "on the diagonal; with mean_sojourn the matrix says where a state is left \
+                for, so write 0";
             return Err(Error::new(
                 &field,
                 &json!(row[i].get()),
@@ -262,7 +264,8 @@ fn recurrent(flow: &[f64], n: usize) -> Result<Vec<bool>> {
             return Ok(to);
         };
         let problem = format!(
-            "leads from state {apart} never to state {candidate}, and back neither; make one reachable from the other, or use two links"
+            "leads from state {apart} never to state {candidate}, and back neither; make one \
+             reachable from the other, or use two links"
         );
         return Err(Error::message("transition_matrix", problem));
     }
@@ -358,7 +361,8 @@ fn check_changes(parameters: &Markov, stationary: &[f64], changes_per_nano: f64)
     let per_packet = changes_per_nano * 1e9 * 12_000.0 / mean;
     if per_packet > MOST_CHANGES_PER_PACKET {
         let problem = format!(
-            "has a mean of {mean:.3e} bit/s, so that {per_packet:.0e} changes of state fall on a packet of 1500 bytes; raise a rate or lengthen the sojourns"
+            "has a mean of {mean:.3e} bit/s, so that {per_packet:.0e} changes of state fall on a \
+             packet of 1500 bytes; raise a rate or lengthen the sojourns"
         );
         return Err(Error::message("rates", problem));
     }

@@ -29,7 +29,13 @@ fn cell(parameters: &Value, classes: &[Class]) -> EdcaCell {
     parameters.check(&NoFiles).unwrap();
     let mut cell = EdcaCell::new(&parameters);
     for (number, &(station, aifsn, cw_min, cw_max)) in classes.iter().enumerate() {
-        let contender = json!({ "medium": "cell", "rate": "54 Mbit/s", "aifsn": aifsn, "cw_min": cw_min, "cw_max": cw_max });
+        let contender = json!({
+            "medium": "cell",
+            "rate": "54 Mbit/s",
+            "aifsn": aifsn,
+            "cw_min": cw_min,
+            "cw_max": cw_max
+        });
         let contender: EdcaQueue = serde_json::from_value(contender).unwrap();
         let contention = contender.facts().contends.unwrap();
         let stream = Streams::new(3, 0).stream(&format!("contender {number}"));
@@ -91,7 +97,8 @@ fn alone_all_is_known_by_hand() {
     }
     let counts = cell.counts(0);
     assert_eq!((counts.attempts(), counts.service.number()), (1000, 1000));
-    assert!((counts.service.mean_s() - expected as f64 / 1e9).abs() < 1e-12); // it is always somebody's turn
+    // Some station always has the next turn.
+    assert!((counts.service.mean_s() - expected as f64 / 1e9).abs() < 1e-12);
     assert_eq!(counts.airtime, Span::from_micros(1000 * (DATA + ANSWER)));
 }
 
@@ -145,7 +152,8 @@ fn an_arrival_to_an_idle_line_draws_only_while_the_medium_is_busy() {
     cell.join(at(1), 0, SIZE);
     act(&mut cell);
     cell.stations[1].backoff = 5;
-    cell.join(cell.idle_since + Span::from_micros(50), 1, SIZE); // busy: what is left of the post-backoff is kept
+    // While the medium is busy, the rest of the post-backoff is kept.
+    cell.join(cell.idle_since + Span::from_micros(50), 1, SIZE);
     assert_eq!(cell.stations[1].backoff, 5);
     let (end, _) = act(&mut cell);
     // At the very end of the exchange, the medium counts as busy.
@@ -326,7 +334,8 @@ fn predicted_bit_per_s(n: i32) -> f64 {
     let tau = tau(low);
     let idle = (1.0 - tau).powi(n);
     let success = f64::from(n) * tau * (1.0 - tau).powi(n - 1);
-    let busy = (DATA + ANSWER + SIFS + 6 * SLOT) as f64 / 1e6; // a collision takes as long, with EIFS
+    // With EIFS, a collision takes as long.
+    let busy = (DATA + ANSWER + SIFS + 6 * SLOT) as f64 / 1e6;
     success * 8000.0 / ((idle * slot + (1.0 - idle) * busy) * f64::from(n))
 }
 
@@ -380,7 +389,11 @@ proptest! {
     /// Idle, success and collision time add up to all of the time, at every moment and to the
     /// nanosecond. The packets that come out are those that went in.
     #[test]
-    fn time_is_conserved(loads in prop::collection::vec(load(), 1..12), eifs in any::<bool>(), retry_limit in 0..4_u32) {
+    fn time_is_conserved(
+        loads in prop::collection::vec(load(), 1..12),
+        eifs in any::<bool>(),
+        retry_limit in 0..4_u32
+    ) {
         let classes: Vec<Class> = loads.iter().map(|one| one.0).collect();
         let mut cell = cell(&json!({ "eifs": eifs, "retry_limit": retry_limit }), &classes);
         let mut coming: Vec<Time> = loads.iter().map(|one| at(one.1)).collect();
@@ -388,7 +401,8 @@ proptest! {
         let (mut come, mut over, mut gone) = (0_u64, Vec::new(), 0_u64);
         let mut now = Time::ZERO;
         while now < at(300_000) {
-            let (first, arrival) = coming.iter().copied().enumerate().min_by_key(|one| one.1).unwrap();
+            let (first, arrival) =
+                coming.iter().copied().enumerate().min_by_key(|one| one.1).unwrap();
             if arrival <= cell.next() {
                 now = arrival;
                 (coming[first], come) = (now + Span::from_micros(loads[first].1), come + 1);

@@ -163,7 +163,10 @@ proptest! {
     /// The limit is the same as if the law looked at every millisecond and computed every second,
     /// wherever packets come.
     #[test]
-    fn looking_at_arrivals_alone_is_as_good_as_looking_always(periods in timeline(), looks in prop::collection::vec(1..300_u64, 1..20)) {
+    fn looking_at_arrivals_alone_is_as_good_as_looking_always(
+        periods in timeline(),
+        looks in prop::collection::vec(1..300_u64, 1..20)
+    ) {
         let mut law = tuned(50);
         let (mut limit, mut idle_ms, mut now) = (50.0_f64, 0, 0_u64);
         let mut gaps = looks.iter().cycle();
@@ -173,7 +176,9 @@ proptest! {
                 now += 1;
                 idle_ms += u64::from(step >= busy);
                 if now.is_multiple_of(1000) {
-                    limit = (limit + 0.01 * idle_ms as f64 - 0.001 * (1000 - idle_ms) as f64).clamp(5.0, 1600.0);
+                    limit = (
+                        limit + 0.01 * idle_ms as f64 - 0.001 * (1000 - idle_ms) as f64
+                    ).clamp(5.0, 1600.0);
                     idle_ms = 0;
                 }
                 let is_empty = step >= busy;
@@ -181,7 +186,11 @@ proptest! {
                 let comes = if is_empty { step + 1 == busy + idle } else { now >= next };
                 if comes {
                     law.go_on(Time::ZERO + ms(now), ms(if is_empty { idle } else { 0 }));
-                    prop_assert!((law.limit() - limit).abs() < 1e-9, "{} {limit} at {now} ms", law.limit());
+                    prop_assert!(
+                        (law.limit() - limit).abs() < 1e-9,
+                        "{} {limit} at {now} ms",
+                        law.limit()
+                    );
                     next = now + gaps.next().unwrap();
                 }
             }
@@ -190,8 +199,15 @@ proptest! {
 
     /// Asking for the limit does not change it.
     #[test]
-    fn a_look_at_the_limit_changes_nothing(times in prop::collection::vec((0..3000_u64, 0..3000_u64), 1..50)) {
-        let tree = json!({ "kind": "a_star", "initial": "20 packets", "over_provision": "0 packets", "target_delay": "20 ms" });
+    fn a_look_at_the_limit_changes_nothing(
+        times in prop::collection::vec((0..3000_u64, 0..3000_u64), 1..50)
+    ) {
+        let tree = json!({
+            "kind": "a_star",
+            "initial": "20 packets",
+            "over_provision": "0 packets",
+            "target_delay": "20 ms"
+        });
         let [mut one, mut other] = [(); 2].map(|()| built(&tree));
         let mut now = Time::ZERO;
         for (gap, look) in times {
@@ -209,7 +225,12 @@ proptest! {
 #[test]
 fn as_many_are_let_in_as_the_limit_says_and_the_packet_in_service_counts_if_told() {
     for (counts, room) in [(true, 29), (false, 30)] {
-        let tree = json!({ "kind": "ebdp", "over_provision": "10 packets", "weight": 1.0, "counts_packet_in_service": counts });
+        let tree = json!({
+            "kind": "ebdp",
+            "over_provision": "10 packets",
+            "weight": 1.0,
+            "counts_packet_in_service": counts
+        });
         let mut queue = built(&tree);
         queue.note_service(Time::ZERO, at(0.01)); // 200 ms / 10 ms + 10
         assert_eq!(queue.limit(at(0.01), Span::ZERO), Some(30.0));
