@@ -221,7 +221,7 @@ impl Hop {
 
     /// Takes in a packet of `size` bytes at `now`. Releases it at once if it is certain to be the
     /// next to leave, and by `until`. Without `until`, keeps it.
-    #[inline(never)] // and would be in the way of those that find the link idle
+    #[inline(never)] // inlined, it would slow down packets that find the link idle
     pub fn handle_packet(
         &mut self,
         now: Time,
@@ -250,11 +250,11 @@ impl Hop {
             self.enqueue(now, id, context);
         }
         if let Some(id) = copy {
-            self.catch_up(now, context); // the first may have taken no time
+            self.catch_up(now, context); // the service of the first may have taken no time
             self.enqueue(now, id, context);
         }
         if matches!(self.cold.service, Service::Contending(_)) {
-            return Arrival::Kept(Time::NEVER); // `complete_exchange` tells when
+            return Arrival::Kept(Time::NEVER); // `complete_exchange` returns the time
         }
         Arrival::Kept(self.next_departure())
     }
@@ -323,7 +323,7 @@ impl Hop {
             Service::InOrder(line) if self.knows_ahead => line.complete_due(now, self.free_at),
             Service::InOrder(_) => self.complete_in_order(now, context),
             Service::Scheduled(_) => self.complete_scheduled(now, context),
-            Service::Contending(_) => {} // the medium says when
+            Service::Contending(_) => {} // the medium decides
         }
     }
 

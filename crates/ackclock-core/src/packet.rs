@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn a_timed_fifo_gives_each_packet_its_arrival() {
         let (mut pool, mut fifo) = (PacketPool::new(), TimedFifo::default());
-        let at = |n: u64| Time::from_nanos(1000 + n / 2); // two arrive at once
+        let at = |n: u64| Time::from_nanos(1000 + n / 2); // pairs arrive at the same time
         for n in 0..5 {
             let id = pool.insert(packet(n));
             fifo.push_back(at(n), id, &mut pool);

@@ -25,7 +25,7 @@ pub fn watch<R: Send>(
             let _until_the_end = working;
             work()
         });
-        let done = Mutex::new(done); // what may be taken into `detach` could be shared
+        let done = Mutex::new(done); // `detach` takes only values that can be shared
         let mut failure = None;
         loop {
             let is_done = py.detach(|| {

@@ -21,7 +21,7 @@ impl<E: Copy> CountingSort<E> {
     /// Sorts stably by a key below `keys`.
     pub fn sort(&mut self, elements: &mut Vec<E>, keys: usize, key: impl Fn(&E) -> usize) {
         if elements.len() < keys / 16 {
-            return elements.sort_by_key(key); // counting takes time for every key
+            return elements.sort_by_key(key); // the time for counting grows with the keys
         }
         self.places.clear();
         self.places.resize(keys, 0);

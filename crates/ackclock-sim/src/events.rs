@@ -111,7 +111,7 @@ struct Node {
 
 impl Node {
     const EMPTY: Node = Node {
-        time: NOTHING.0, // never, which is not added
+        time: NOTHING.0, // the time that is never added
         target: NOTHING.1,
         next: NONE,
     };
@@ -328,7 +328,7 @@ impl EventQueue {
         let first = std::mem::replace(&mut self.buckets[bucket], Node::EMPTY);
         self.occupied[bucket / 64] &= !(1 << (bucket % 64));
         if first.next == NONE && self.later_day - day >= self.buckets.len() as u64 {
-            return first.event(); // the day's only one
+            return first.event(); // the only event of the day
         }
         self.fill_today(first)
     }
@@ -397,7 +397,7 @@ impl EventQueue {
     fn next_occupied_word(&self, word: usize) -> Option<usize> {
         let words = self.occupied.len();
         (1..=words)
-            .map(|step| (word + step) & (words - 1)) // a power of two
+            .map(|step| (word + step) & (words - 1)) // `words` is a power of two
             .find(|word| self.occupied[*word] != 0)
     }
 

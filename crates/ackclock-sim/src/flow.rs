@@ -279,7 +279,7 @@ impl Flow {
 
     /// Returns the receiver's next ACK, for the first hop of the return route. It reuses the slot
     /// of the packet that has arrived, if there is one.
-    #[inline(always)] // most calls find nothing to say
+    #[inline(always)] // most calls return no packet
     pub fn poll_acknowledgement(
         &mut self,
         now: Time,

@@ -94,7 +94,7 @@ fn of_instance(scenario: &Scenario, flow: &FlowDescription) -> f64 {
 fn rows_of_instance(scenario: &Scenario, flow: &FlowDescription) -> f64 {
     let sampled = match flow.instances {
         Instances::Count(_) => samples(scenario, scenario.duration),
-        Instances::Arriving(_) => 1.0, // how long they last is not known
+        Instances::Arriving(_) => 1.0, // their duration is unknown
     };
     sampled * row(&SampleRow::table()) + row(&FlowRow::table())
 }

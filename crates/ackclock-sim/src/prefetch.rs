@@ -10,7 +10,7 @@ pub fn prefetch<T>(value: &T) {
         fetch_line(first.wrapping_add(line * LINE));
     }
     if size_of::<T>() > 0 && (align_of::<T>() < LINE || size_of::<T>() < LINE) {
-        fetch_line(first.wrapping_add(size_of::<T>() - 1)); // it may begin in the middle of a line
+        fetch_line(first.wrapping_add(size_of::<T>() - 1)); // it may not be aligned to a line
         fetch_line(first.wrapping_add(size_of::<T>() / LINE * LINE));
     }
 }

@@ -338,7 +338,7 @@ impl<T: Trace> Run<T> {
             self.request_access(hop);
             return None;
         }
-        self.packets[id].position = leg.position; // it has not been dropped
+        self.packets[id].position = leg.position; // the packet has not been dropped
         if next <= until && slot.hop.is_private() {
             self.note_ready(hop);
         } else {

@@ -292,7 +292,7 @@ impl InOrder {
     ) -> bool {
         let occupancy = self.occupancy(now, free_at);
         if self.unsent == 0 {
-            self.first_since = now; // if it may
+            self.first_since = now; // if it is admitted
         }
         self.admission.admit(now, id, &occupancy, context)
     }

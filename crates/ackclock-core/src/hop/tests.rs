@@ -238,7 +238,7 @@ fn burst(n: usize) -> Arrivals {
 fn links() -> impl Strategy<Value = Value> {
     prop_oneof![
         8 => (1_u64..100).prop_map(|mbit| constant(&format!("{mbit} Mbit/s"))),
-        1 => Just(constant("400000 Mbit/s")), // small packets take no time
+        1 => Just(constant("400000 Mbit/s")), // small packets take zero time
         4 => Just(
             json!({
                 "kind": "markov",

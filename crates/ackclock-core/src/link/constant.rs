@@ -54,7 +54,7 @@ impl Known {
     /// adds makes it `u64::MAX`.
     const FOR_EVER: u64 = u64::MAX - 1;
 
-    #[cold] // keeps the division's needs off the common way
+    #[cold] // keeps the cost of the division off the common path
     fn new(size: u64, rate: BitRate) -> Self {
         let rate = rate.as_bit_per_s();
         let (whole, fraction) = match size.checked_mul(SCALE) {

@@ -273,7 +273,7 @@ impl Walk {
     /// Draws the sojourn in the state that begins at `from`.
     fn stay(&mut self) {
         let Some(&scale) = self.chain.scale.get(self.state) else {
-            self.until = Time::NEVER; // a chain without states: a link that is down
+            self.until = Time::NEVER; // a chain without states is a link that is down
             return;
         };
         if scale == f64::NEG_INFINITY

@@ -18,7 +18,7 @@ pub(super) const WORK_PER_BYTE: u64 = 8_000_000_000;
 /// equal.
 pub(super) fn mean_of(work: u128, from: Time, until: Time) -> Option<BitRate> {
     let mean = work.checked_div(until.since(from).as_nanos().into())?;
-    Some(BitRate::from_bit_per_s(mean as u64)) // no more than the largest of the rates
+    Some(BitRate::from_bit_per_s(mean as u64)) // at most the largest rate
 }
 
 /// A period with one rate: `from` included, `until` excluded.

@@ -228,7 +228,7 @@ fn shortened(value: &Value) -> String {
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     if name.len() > LONGEST_VALUE {
-        return None; // the distance takes time in proportion to the length
+        return None; // the time for the distance grows with the length
     }
     let name = plain(name);
     known

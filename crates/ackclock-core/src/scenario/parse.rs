@@ -49,7 +49,7 @@ fn explain(tree: &Value, steps: &[String], message: &str, schema: impl Fn() -> V
         return Error::missing(&way.join("."), &remedy);
     }
     let Some(value) = value else {
-        return Error::message(&field, message); // cannot be, as serde has been there
+        return Error::message(&field, message); // impossible: serde has read the value
     };
     if message.starts_with("unknown variant `") {
         return Error::unknown_name(&field, value, "choice", expected_names(message).into_iter());
@@ -68,7 +68,7 @@ fn explain(tree: &Value, steps: &[String], message: &str, schema: impl Fn() -> V
         )
         .coded(Code::WrongType);
     }
-    Error::message(&field, message).valued(value) // a quantity's: has the value in it already
+    Error::message(&field, message).valued(value) // of a quantity: the message contains the value
 }
 
 /// Returns the value at the end of the path, if there is one.

@@ -257,7 +257,7 @@ fn one_of<K: Kind>(generator: &mut SchemaGenerator) -> Schema {
     };
     let all: Vec<Value> = K::entries().iter().map(&mut one).collect();
     match all.is_empty() {
-        true => json_schema!({ "not": {} }), // nothing can be chosen
+        true => json_schema!({ "not": {} }), // there is no choice
         false => json_schema!({ "oneOf": all }),
     }
 }

@@ -215,7 +215,7 @@ impl OnOffTraffic {
                 + self
                     .stream
                     .uniform_span(p.rate.serialization(self.clock.size()));
-            self.clock.tick(); // the packet that the midst is in
+            self.clock.tick(); // the packet in which the source begins
         }
         let left = if is_on {
             self.draw_rest(p.on_distribution, p.mean_on)

@@ -256,7 +256,7 @@ fn run_some(
         let started = {
             let _alone = state.starting.lock();
             if state.stop.load(Ordering::Relaxed) {
-                return; // it had to wait, perhaps for many
+                return; // the wait for the lock may have been long
             }
             emulation::start(job, options)
         };

@@ -166,7 +166,7 @@ impl<T: Trace> Run<T> {
     }
 
     /// Calls [`Run::handle`].
-    #[inline(never)] // it stays out of the way of the packets, which are more
+    #[inline(never)] // packets are more frequent than events
     fn handle_in_window(&mut self, time: Time, target: Target, end: Time, sampler: &mut Sampler) {
         self.handle(time, target, end, sampler);
     }

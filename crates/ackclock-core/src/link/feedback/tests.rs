@@ -158,7 +158,7 @@ proptest! {
             for at in [start, start + (finish - start) / 3, finish] {
                 let integral = meter.mean_rate(Time::ZERO, at).as_byte_per_s() * at.as_seconds();
                 let capacity = integral + link.excess(at);
-                let rounding = at.as_seconds() / 8.0 + 1e-3; // a mean is in whole bits per second
+                let rounding = at.as_seconds() / 8.0 + 1e-3; // means are whole bits per second
                 let now = sent + if at == finish { size } else { 0 };
                 prop_assert!(now as f64 <= capacity + rounding, "{now} of {capacity} at {at:?}");
                 let part = if at == start || at == finish { 0.0 } else { size as f64 / 3.0 };

@@ -257,7 +257,7 @@ fn recurrent(flow: &[f64], n: usize) -> Result<Vec<bool>> {
             reach(flow, n, candidate, false),
         );
         if let Some(below) = (0..n).find(|&j| to[j] && !from[j]) {
-            candidate = below; // it leads there and not back: go down
+            candidate = below; // `below` does not lead back, so continue from there
             continue;
         }
         let Some(apart) = from.iter().position(|reaches| !reaches) else {
@@ -316,7 +316,7 @@ fn cyclic_classes(flow: &[f64], leave: &[f64], recurs: &[bool]) -> (Vec<Option<u
     let mut period = 0;
     while let Some((i, steps)) = open.pop_front() {
         if leave[i] < 1.0 {
-            period = 1; // it may stay
+            period = 1; // a state may last several steps
         }
         for j in (0..n).filter(|&j| flow[i * n + j] > 0.0) {
             match distance[j] {
@@ -372,7 +372,7 @@ fn check_changes(parameters: &Markov, stationary: &[f64], changes_per_nano: f64)
 /// Returns the length of a block in nanoseconds: a whole number of rounds through the cyclic
 /// classes, so that all blocks begin in one class.
 fn block_length(changes_per_nano: f64, step: u64, period: u64) -> u64 {
-    let length = CHANGES_PER_BLOCK / changes_per_nano; // infinite if nothing ever changes
+    let length = CHANGES_PER_BLOCK / changes_per_nano; // infinite if the state never changes
     let round = step.saturating_mul(period).max(1);
     let rounds = libm::ceil(length / round as f64) as u64;
     rounds.max(1).saturating_mul(round)
