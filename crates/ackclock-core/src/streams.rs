@@ -64,8 +64,8 @@ impl Stream {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.uniform()));
         radius * libm::cos(std::f64::consts::TAU * self.uniform())
     }
-    /// Draws from a Pareto distribution with the given mean and shape > 1, in the mean's unit: P(X
-    /// > x) = (m/x)^shape for x ≥ m = mean (shape − 1)/shape.
+    /// Draws from a Pareto distribution with the given mean and shape > 1, in the mean's unit: `P(X
+    /// > x) = (m/x)^shape` for x ≥ m = mean (shape − 1)/shape.
     pub fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
         let minimum = mean * (shape - 1.0) / shape;
         minimum * libm::pow(1.0 - self.uniform(), -1.0 / shape)

@@ -178,7 +178,7 @@ fn parameters_of(
         origin_ns: written.map(|_| 0),
         warmup: written.map_or(Span::ZERO, |(_, warmup_s)| span(*warmup_s)),
         sample_interval: span(interval_s),
-        // For a run of ours, only the captures at the senders are measured.
+        // For a run of ackclock, only the captures at the senders are measured.
         at_senders: written.is_some(),
         segments,
         ..Parameters::default()

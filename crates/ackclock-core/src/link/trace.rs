@@ -362,15 +362,15 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// Rates from the given times on; a missing one is that of a link that is down. No rows: down
-    /// for ever.
+    /// Makes the rates that hold from the given times on. A missing rate is that of a link that is
+    /// down; without rows, the link is down for ever.
     pub fn new(rows: Vec<(u64, Option<BitRate>)>, period: Option<u64>) -> Self {
         let mut rows: Vec<(u64, BitRate)> = rows
             .into_iter()
             .map(|(at, rate)| (at, rate.unwrap_or(BitRate::ZERO)))
             .collect();
         rows.dedup_by_key(|(_, rate)| *rate);
-        // One rate for ever, an outage above all, must be told as one piece.
+        // One rate for ever, in particular an outage, must be a single piece.
         let period = period.filter(|_| rows.len() > 1);
         let cycle = period.map(|period| {
             let ends = rows.iter().skip(1).map(|(at, _)| *at).chain([period]);

@@ -10,7 +10,7 @@
 //! zero, a new one is drawn while the medium is busy; while it is idle, the packet is sent at the
 //! next slot.
 //!
-//! The cell is told when packets come, and acts twice for each exchange.
+//! The driver reports packets that come, and the cell acts twice for each exchange.
 //!
 //! A packet is done at the end of its exchange, acknowledgement included. A packet that comes at
 //! that very moment finds the medium busy.

@@ -120,8 +120,9 @@ impl ServiceTimeLimit {
     }
 }
 
-/// A limit adapted at the end of each interval t, in which the queue was empty for t_i: q = clip(q
-/// + a1 t_i − b1 (t − t_i), q_min, q_max).
+/// A limit adapted at the end of each interval t, in which the queue was empty for t_i.
+///
+/// `q = clip(q + a1 t_i − b1 (t − t_i), q_min, q_max)`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IdleTimeLimit {
     /// t

@@ -9,15 +9,15 @@ use super::{Cell, ColumnDescription, Table};
 rows! {
     /// One direction of one connection in a capture.
     ConnectionRow<'a> {
-        /// Number of the sweep's point; 0 for a capture that is not ours.
+        /// Number of the sweep's point; 0 for a capture that ackclock did not write.
         point: i64,
-        /// Number of the replicate; 0 for a capture that is not ours.
+        /// Number of the replicate; 0 for a capture that ackclock did not write.
         replicate: i64,
-        /// Name of the flow group; for a capture that is not ours, `SOURCE:PORT >
+        /// Name of the flow group; for a capture that ackclock did not write, `SOURCE:PORT >
         /// DESTINATION:PORT`.
         flow: &'a str,
-        /// Number of the instance in its group; for a capture that is not ours, the number of
-        /// earlier connections with the same addresses.
+        /// Number of the instance in its group; for a capture that ackclock did not write, the
+        /// number of earlier connections with the same addresses.
         instance: i64,
         /// Address and port of the sender.
         source: &'a str,
@@ -260,9 +260,9 @@ rows! {
 rows! {
     /// Estimate of one rate estimator for one direction of a connection at one sampling time.
     RateEstimateRow<'a> {
-        /// Number of the sweep's point; 0 for a capture that is not ours.
+        /// Number of the sweep's point; 0 for a capture that ackclock did not write.
         point: i64,
-        /// Number of the replicate; 0 for a capture that is not ours.
+        /// Number of the replicate; 0 for a capture that ackclock did not write.
         replicate: i64,
         /// Name of the flow, as in `connections`.
         flow: &'a str,
