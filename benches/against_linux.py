@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
-"""The kernel's reno and cubic beside the engine's, on the same five paths: goodput, round-trip time, retransmissions.
+"""Compares the kernel's reno and cubic with the engine's on the same five paths.
 
-    .venv/bin/python benches/against_linux.py            # about 40 minutes; writes the table and
-    figure of
-                                                         # docs/guides/fidelity.md
-    .venv/bin/python benches/against_linux.py out/linux  # keeps the runs there, and takes those
-    that are there
+Compares goodput, round-trip time and retransmissions. Takes about 40 minutes, and writes the table
+and the figure of docs/guides/fidelity.md. With a folder as argument, keeps the runs there and
+reuses those already there.
 
-Both ways get the same scenario with the preset `linux`. Rates are after a warm-up; the round-trip
-time is the mean of the smoothed one over time, which both ways know. Intervals are Student's, at 95
-%, over the replicates; of the kernel only replicates that are reliable count.
+    .venv/bin/python benches/against_linux.py
+    .venv/bin/python benches/against_linux.py out/linux
+
+Both methods get the same scenario with the preset `linux`. Rates are after the warm-up. The
+round-trip time is the time average of the smoothed one, which both methods have. Confidence
+intervals are Student's, at 95 %, over the replicates. Of the kernel's replicates, only reliable
+ones count.
 """
 
 import sys
@@ -27,8 +29,8 @@ from ackclock.metrics.tables import column
 
 FIGURE = section.ROOT / "docs" / "images" / "against-linux.svg"
 
-#: Of 10 Mbit/s and 40 ms, a product of 33 packets of 1500 bytes: the queue's limit, loss, and how
-#: many replicates.
+#: Limit of the queue, loss and number of replicates on each path. The bandwidth-delay product of
+#: 10 Mbit/s and 40 ms is 33 packets of 1500 bytes.
 PATHS = {
     "¼ BDP": ("8 packets", "0 %", 5),
     "1 BDP": ("33 packets", "0 %", 5),
@@ -36,7 +38,7 @@ PATHS = {
     "0.5 % loss": ("133 packets", "0.5 %", 15),
     "2 % loss": ("133 packets", "2 %", 15),
 }
-#: Linux's cubic has HyStart, and the Reno-friendly growth of RFC 8312: so the engine's gets both.
+#: Linux's cubic has HyStart and the Reno-friendly growth of RFC 8312, so the engine's gets both.
 CONTROLS = {
     "reno": {"kind": "reno"},
     "cubic": {"kind": "cubic", "hystart": True, "friendly_speedup": False},
@@ -75,7 +77,7 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux" }
 
 
 def scenario(path: str, control: str) -> Scenario:
-    """One bulk flow on one of the paths."""
+    """Returns the scenario of one bulk flow on one of the paths."""
     limit, loss, replicates = PATHS[path]
     return Scenario.from_toml(SCENARIO).replace(
         {
@@ -88,7 +90,7 @@ def scenario(path: str, control: str) -> Scenario:
 
 
 def answered(method: str, path: str, control: str, folder: Path) -> Result:
-    """The result of one way, perhaps of an earlier day."""
+    """Returns the result of one method, stored earlier if there is one."""
     described = scenario(path, control)
     if method == "engine":
         return simulate(described)
@@ -97,12 +99,15 @@ def answered(method: str, path: str, control: str, folder: Path) -> Result:
 
 
 def reliable(result: Result) -> list[int]:
-    """The replicates that count."""
+    """Returns the numbers of the reliable replicates."""
     return [one for one in range(result.run["replicates"]) if (0, one) not in result.unreliable]
 
 
 def measured(result: Result) -> dict[str, list[float]]:
-    """Goodput in Mbit/s, mean smoothed round-trip time in ms, share of retransmissions in %; one of each replicate."""
+    """Returns three values of each reliable replicate.
+
+    These are goodput in Mbit/s, mean smoothed round-trip time in ms and retransmissions in %.
+    """
     flows = {row["replicate"]: row for row in result.tables["flows"].to_pylist()}
     samples = {
         name: column(result.tables["samples"], name)
@@ -124,7 +129,7 @@ def measured(result: Result) -> dict[str, list[float]]:
 
 
 def interval(values: list[float]) -> str:
-    """Mean and half width."""
+    """Formats the mean and the half width of its confidence interval."""
     if len(values) < 2:
         return "–"
     half = stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
@@ -132,7 +137,7 @@ def interval(values: list[float]) -> str:
 
 
 def row(path: str, control: str, by_method: dict[str, dict[str, list[float]]]) -> str:
-    """A line of the page's table."""
+    """Formats a line of the page's table."""
     cells = []
     for name in ("goodput", "rtt", "retransmitted"):
         linux, engine = (by_method[method][name] for method in METHODS)
@@ -143,7 +148,7 @@ def row(path: str, control: str, by_method: dict[str, dict[str, list[float]]]) -
 
 
 def draw(axes: Axes, results: dict[str, Result], title: str) -> None:
-    """Congestion windows of the first replicate of each way, one over the other."""
+    """Draws the congestion windows of the first reliable replicate of both methods."""
     for method, style in zip(METHODS, ("-", "--"), strict=True):
         samples = results[method].tables["samples"]
         first = np.flatnonzero(column(samples, "replicate") == reliable(results[method])[0])[::5]

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""How faithful emulation is on this machine: goodput, punctuality and cost from 10 Mbit/s up to where it breaks.
+"""Measures the fidelity of emulation on this machine, from 10 Mbit/s up to where it breaks.
 
-    .venv/bin/python benches/emulation.py       # three minutes; writes the table of
-    docs/guides/fidelity.md
+Measures goodput, lateness and cost. Takes three minutes, and writes the table of
+docs/guides/fidelity.md.
 
-CUBIC over 20 ms, a queue of twice the bandwidth-delay product, 12 s of which the last 8 count,
-captures off. What the headers allow is 1448 bytes of payload in packets of 1500.
+    .venv/bin/python benches/emulation.py
+
+Each run is CUBIC over 20 ms with a queue of twice the bandwidth-delay product, without captures.
+It lasts 12 s, of which the last 8 s count. Headers allow 1448 bytes of payload in packets of 1500
+bytes.
 """
 
 import os
@@ -18,7 +21,7 @@ import section
 
 from ackclock import Scenario, emulate
 
-#: Rate in Mbit/s, flows, what carries the packets.
+#: Rate in Mbit/s, number of flows, device.
 RUNS = [
     (10, 1, "tun"),
     (100, 1, "tun"),
@@ -60,7 +63,7 @@ transport = { kind = "tcp", control = { kind = "cubic" } }
 
 
 def scenario(rate: int, flows: int) -> Scenario:
-    """That many flows over a link of that many Mbit/s."""
+    """Returns the scenario of `flows` flows over a link of `rate` Mbit/s."""
     product = rate * 1e6 * ROUND_TRIP_S / PACKET_BITS
     changes: dict[str, Any] = {
         f"hops.{hop}.link.rate": f"{rate} Mbit/s" for hop in ("there", "back")
@@ -73,7 +76,7 @@ def scenario(rate: int, flows: int) -> Scenario:
 
 
 def row(rate: int, flows: int, device: str) -> str:
-    """A run as a line of the table."""
+    """Runs once and formats the result as a line of the table."""
     with tempfile.TemporaryDirectory() as folder:
         result = emulate(scenario(rate, flows), Path(folder) / "run", device=device, pcap=False)
         goodput = sum(result.tables["flows"]["goodput_bit_per_s"].to_pylist()) / 1e6
@@ -96,11 +99,19 @@ def row(rate: int, flows: int, device: str) -> str:
 def main() -> None:
     """Runs, prints, and writes the page's table."""
     titles = [
-        "", "goodput (Mbit/s)", "of what headers allow", "lateness p50 / p99 / p99.9 (µs)", "longest gap (ms)",
-        "probes' extra p50 (µs)", "CPU", "lost outside", "verdict",
-    ]  # fmt: skip
+        "",
+        "goodput (Mbit/s)",
+        "of what headers allow",
+        "lateness p50 / p99 / p99.9 (µs)",
+        "longest gap (ms)",
+        "probes' extra p50 (µs)",
+        "CPU",
+        "lost outside",
+        "verdict",
+    ]
     about = (
-        f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}, {os.cpu_count()} processors, "
+        f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}, "
+        f"{os.cpu_count()} processors, "
         f"load average {os.getloadavg()[0]:.1f} at the beginning."
     )
     lines = [about, "", f"| {' | '.join(titles)} |", "|---|" + "---:|" * (len(titles) - 2) + "---|"]

@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
-"""Does the verdict of an emulation notice what a busy machine does to it?
+"""Tests whether the verdict of an emulation notices the effect of a busy machine.
 
-    .venv/bin/python benches/fidelity_under_load.py                  # 100 runs under load, 10 quiet
-    ones: half an hour .venv/bin/python benches/fidelity_under_load.py --runs 6 --quiet 2
+Each run is one CUBIC flow over 300 Mbit/s with 5 ms each way. The quiet runs come first, so run
+nothing else then. The other runs share the machine with zero to eight busy loops. Each loop works a
+random share of the time in periods of random length.
 
-One CUBIC flow over 300 Mbit/s, 5 ms each way, first on the machine as it is (be quiet yourself),
-then beside nought to eight busy loops, each working a random share of the time in periods of random
-length. The value is goodput; that of a quiet machine is the median of the quiet runs. Demanded: no
-run that is called reliable is more than 3 % from it, and nine in ten of the quiet runs are
-reliable. Exits with 1 if that does not hold.
+The measured value is goodput; its reference is the median of the quiet runs. The test requires
+that no reliable run differs by more than 3 % from it, and that nine in ten of the quiet runs are
+reliable. Exits with 1 if that does not hold. The default of 100 runs under load and 10 quiet runs
+takes half an hour.
 
-As root the hosts have real-time priority, and load hardly reaches them. What becomes of hosts that
-are kept waiting by an emulator that is punctual shows without the right to make namespaces: they
-are in user namespaces then, where nobody gets that priority.
+    .venv/bin/python benches/fidelity_under_load.py
+    .venv/bin/python benches/fidelity_under_load.py --runs 6 --quiet 2
 
-    setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin .venv/bin/python
-    benches/fidelity_under_load.py --quiet 0 \\
-      --reference 289.3
+As root the hosts have real-time priority, and load hardly affects them. Without the right to make
+namespaces, they are in user namespaces, where no process gets that priority. That shows the effect
+on hosts that have to wait while the emulator is punctual.
+
+    setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin \\
+      .venv/bin/python benches/fidelity_under_load.py --quiet 0 --reference 289.3
 """
 
 import argparse
@@ -33,8 +35,8 @@ from typing import Any
 
 from ackclock import Scenario, emulate
 
-#: By how much a reliable run may differ from a quiet machine's, and how many quiet runs must be
-#: reliable.
+#: Largest relative difference of a reliable run from the reference, and least share of quiet runs
+#: that are reliable.
 TOLERANCE, QUIET_RELIABLE = 0.03, 0.9
 MOST_LOOPS = 8
 
@@ -66,7 +68,7 @@ transport = { kind = "tcp", control = { kind = "cubic" } }
 
 
 def spin(duty: float, period_s: float) -> None:
-    """Works `duty` of each period, for ever."""
+    """Works a share `duty` of each period, for ever."""
     while True:
         begin = time.perf_counter()
         while time.perf_counter() - begin < duty * period_s:
@@ -76,7 +78,7 @@ def spin(duty: float, period_s: float) -> None:
 
 @contextmanager
 def busy(loops: list[tuple[float, float]]) -> Iterator[None]:
-    """That many busy loops beside what is done meanwhile: share of the time and period of each."""
+    """Runs busy loops during the block; each is a share of the time and a period in seconds."""
     processes = [multiprocessing.Process(target=spin, args=loop, daemon=True) for loop in loops]
     try:
         for process in processes:
@@ -89,7 +91,7 @@ def busy(loops: list[tuple[float, float]]) -> Iterator[None]:
 
 
 def measure(scenario: Scenario) -> dict[str, Any]:
-    """Goodput of one run in Mbit/s, and its row of the table `fidelity`."""
+    """Runs once. Returns the goodput in Mbit/s and the row of the table `fidelity`."""
     with tempfile.TemporaryDirectory() as folder:
         result = emulate(scenario, Path(folder) / "run", pcap=False)
         [flow] = result.tables["flows"].to_pylist()
@@ -98,12 +100,13 @@ def measure(scenario: Scenario) -> dict[str, Any]:
 
 
 def told(title: str, run: dict[str, Any]) -> None:
-    """A line for a run."""
+    """Prints a line for a run."""
     softirqs = run["softirq_wait_share"]
     waited = "-" if softirqs is None else f"{softirqs:.2%}"
     print(
         f"{title:28} {run['goodput']:7.2f} Mbit/s, gap {1e3 * run['longest_gap_s']:6.2f} ms, "
-        f"host {1e3 * (run['host_wait_max_s'] or 0):6.2f} ms, stalled {run['host_stalled_share']:.2%}, "
+        f"host {1e3 * (run['host_wait_max_s'] or 0):6.2f} ms, "
+        f"stalled {run['host_stalled_share']:.2%}, "
         f"softirqs {waited}, p99 {1e3 * run['lateness_p99_s']:.2f} ms: {run['verdict']}",
         flush=True,
     )

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page docs/gallery.md: the verdict on everything in a gallery, and some of its figures.
+"""Writes docs/gallery.md: the verdicts on all experiments of a gallery, and some of its figures.
 
 ackclock reproduce --all -o out/gallery
 python3 benches/gallery.py out/gallery
@@ -16,7 +16,7 @@ import section
 PAGE = "docs/gallery.md"
 IMAGES = section.ROOT / "docs" / "images" / "gallery"
 
-#: One of each kind is enough to see what the others look like.
+#: One figure of each kind is enough to show the appearance of the others.
 SHOWN = (
     *(
         "markov-figure-8.2",
@@ -30,7 +30,7 @@ SHOWN = (
 
 
 def table(records: list[dict[str, str]]) -> str:
-    """One publication's verdicts."""
+    """Formats the verdicts on one publication."""
     lines = [
         f"### {records[0]['source']}",
         "",
@@ -44,11 +44,14 @@ def table(records: list[dict[str, str]]) -> str:
 
 
 def figure(record: dict[str, str], gallery: Path) -> str:
-    """Copies a figure beside the page, and shows it."""
+    """Copies a figure to the page's images, and returns the Markdown that shows it."""
     name = f"{record['name']}.svg"
     IMAGES.mkdir(exist_ok=True)
     shutil.copy(gallery / record["name"] / "figure.svg", IMAGES / name)
-    return f"![{record['shows']}: {record['question']}](images/gallery/{name})\n\n*`{record['name']}`. {record['says']}*"
+    return (
+        f"![{record['shows']}: {record['question']}](images/gallery/{name})\n\n"
+        f"*`{record['name']}`. {record['says']}*"
+    )
 
 
 def main() -> None:

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""What a packet of a capture costs `ackclock measure`, and what it costs tcptrace and tshark, all in the same go.
+"""Measures the CPU time per packet of a capture of `ackclock measure`, tcptrace and tshark.
 
-    .venv/bin/python benches/measure.py      # four minutes; writes the section "Measuring" of
-    BENCHMARKS.md
+Takes four minutes, and writes the section "Measuring" of BENCHMARKS.md.
 
-Ten bulk connections, captured at the senders; every program reads the same two files. What the
-longer one takes more is CPU time (user and system, of all threads) of the packets it has more:
-start-up is in neither. Programs take turns, so that whatever else the machine does hits all of
-them, and of several repeats the fastest counts. What is not installed is left out. Analysis alone
-is timed by `cargo bench -p ackclock-measure`.
+    .venv/bin/python benches/measure.py
+
+The capture is of ten bulk connections at the senders, and every program reads the same two files.
+The difference between the two files is the CPU time (user and system, of all threads) of the
+additional packets, without start-up. Programs take turns, so that other load of the machine affects
+all of them. Of several repeats the fastest counts. Programs that are not installed are left out.
+For the analysis alone, run `cargo bench -p ackclock-measure`.
 """
 
 import os
@@ -53,10 +54,10 @@ return = ["back"]
 transport = { kind = "tcp", control = { kind = "cubic" }, preset = "linux" }
 """
 
-#: Of tshark's analysis of each packet, what comes nearest to what is measured.
+#: The fields of tshark's analysis of each packet that are closest to our measurements.
 FIELDS = ("frame.time_epoch", "tcp.stream", "tcp.analysis.retransmission", "tcp.analysis.ack_rtt")
 FIELDS += ("tcp.analysis.bytes_in_flight",)
-#: Name and command line; the file goes last.
+#: Name and command line, to which the file is appended.
 OURS = "`ackclock measure`"
 PROGRAMS = {
     OURS: [str(Path(sys.executable).parent / "ackclock"), "measure", "-o", "measured"],
@@ -76,7 +77,7 @@ PROGRAMS = {
 
 
 def capture(folder: Path, seconds: int) -> Path:
-    """A capture of so many simulated seconds."""
+    """Captures a simulation of that many seconds. Returns the file."""
     place = folder / str(seconds)
     place.mkdir()
     simulate(Scenario.from_toml(SCENARIO).replace({"duration": f"{seconds} s"}), pcap=place)
@@ -84,14 +85,14 @@ def capture(folder: Path, seconds: int) -> Path:
 
 
 def packets(file: Path) -> int:
-    """How many packets a capture has."""
+    """Returns the number of packets of a capture."""
     with tempfile.TemporaryDirectory() as folder:
         (found,) = measure(file, folder).run["captures"]
     return int(found["packets"])
 
 
 def cpu_s(command: list[str], file: Path) -> float:
-    """CPU seconds of one run."""
+    """Returns the CPU seconds of one run."""
     with tempfile.TemporaryDirectory() as folder:
         child = subprocess.Popen(
             [*command, str(file)], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -104,7 +105,7 @@ def cpu_s(command: list[str], file: Path) -> float:
 
 
 def race(files: tuple[Path, Path], programs: list[str]) -> dict[str, float]:
-    """Seconds that the longer file takes more, by turns, from the least of each file."""
+    """Returns the additional seconds for the longer file, from the fastest run on each file."""
     least: dict[tuple[str, Path], float] = {}
     for _ in range(REPEATS):
         for name in programs:
@@ -122,7 +123,8 @@ def main() -> None:
         more = packets(files[1]) - packets(files[0])
         taken = race(files, there)
     rows = [
-        f"| {name} | {1e9 * seconds / more:,.0f} ns | {more / seconds:,.0f} | {seconds / taken[OURS]:.1f} |"
+        f"| {name} | {1e9 * seconds / more:,.0f} ns | {more / seconds:,.0f} "
+        f"| {seconds / taken[OURS]:.1f} |"
         for name, seconds in taken.items()
     ]
     missing = sorted({PROGRAMS[name][0] for name in PROGRAMS if name not in there})

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""How long models take: closed forms for a million points, and the window chain, through Python as a user calls them.
+"""Times models as a user calls them from Python, and writes a section of BENCHMARKS.md.
 
-    .venv/bin/python benches/models.py      # writes the section "Models" of BENCHMARKS.md
+    .venv/bin/python benches/models.py
 
-Closed forms: loss rates from 1e-6 to 0.4, logarithmically spaced, all outputs of the record; what
-else a model needs is one number. Curves over psi enumerate their states anew in every repeat. Of
-several repeats the fastest counts: what disturbs a run only ever makes it slower. The chain's
-kernel alone is timed by `cargo bench -p ackclock-markov`.
+The section is "Models". Closed forms are computed for a million points, with all outputs of the
+record. Loss rates go from 1e-6 to 0.4, logarithmically spaced; other inputs are one number. Window
+chains are solved, too. Curves over psi enumerate their states again in every repeat. Of several
+repeats the fastest counts, because disturbances only make a run slower. For the chain's kernel
+alone, run `cargo bench -p ackclock-markov`.
 """
 
 import os
@@ -21,18 +22,25 @@ from ackclock.models import model as named
 
 POINTS = 1_000_000
 REPEATS = 7
-#: Models that solve one for each point.
+#: Models that solve a chain for each point.
 CHAINS = (
-    "aimd_chain", "instcap", "tcp_alone", "constant_source", "mm1k", "mm1k_burst", "hstcp_red", "hstcp_window_sim",
-)  # fmt: skip
-#: Of inputs without a default, besides the loss rate and the rate.
+    "aimd_chain",
+    "instcap",
+    "tcp_alone",
+    "constant_source",
+    "mm1k",
+    "mm1k_burst",
+    "hstcp_red",
+    "hstcp_window_sim",
+)
+#: Values of inputs without a default, other than the loss rate and the rate.
 GIVEN = {"rtt": 0.1, "size": 100.0, "buffer": 50.0, "psi": 10.0, "decay": 0.1, "flows": 10.0}
-#: A curve over psi has so many points.
+#: Number of points of a curve over psi.
 CURVE = 20
 
 
 def fastest(work: Callable[[], object]) -> float:
-    """Milliseconds of the fastest of some repeats."""
+    """Returns the milliseconds of the fastest of some repeats."""
     taken = []
     for _ in range(REPEATS):
         start = time.perf_counter()
@@ -42,7 +50,7 @@ def fastest(work: Callable[[], object]) -> float:
 
 
 def closed_forms() -> list[str]:
-    """A row for each model that solves no chain for each point."""
+    """Returns a row for each closed form: a model without a chain for each point."""
     varied = {"loss": np.geomspace(1e-6, 0.4, POINTS), "rate": np.geomspace(1, 1e6, POINTS)}
     rows = []
     for model in MODELS:
@@ -51,13 +59,14 @@ def closed_forms() -> list[str]:
                 one.name: (GIVEN | varied)[one.name] for one in model.inputs if one.default is None
             }
             rows.append(
-                f"| {model.name}, a million points | {fastest(lambda m=model, g=given: m.answer(**g)):.0f} ms |"
+                f"| {model.name}, a million points "
+                f"| {fastest(lambda m=model, g=given: m.answer(**g)):.0f} ms |"
             )
     return rows
 
 
 def chains() -> list[str]:
-    """One chain of 10 000 windows, and a thousand of 1000."""
+    """Returns rows for one chain of 10 000 windows, and for a thousand of 1000."""
     one = max(
         fastest(lambda p=p: aimd_chain.solve(aimd_chain.Bernoulli(p), 10_000))
         for p in (1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.1, 0.5, 0.9)
@@ -65,13 +74,14 @@ def chains() -> list[str]:
     losses = [aimd_chain.Bernoulli(float(p)) for p in np.geomspace(1e-8, 0.9, 1000)]
     many = fastest(lambda: aimd_chain.solve_many(losses, 1000))
     return [
-        f"| the chain of 10,000 windows, the slowest of eight loss rates from 1e-8 to 0.9 | {one:.1f} ms |",
+        f"| the chain of 10,000 windows, the slowest of eight loss rates from 1e-8 to 0.9 "
+        f"| {one:.1f} ms |",
         f"| chains of 1,000 windows for 1,000 loss rates | {many:.0f} ms |",
     ]
 
 
 def curves() -> list[str]:
-    """Efficiency over psi for two buffers, as in the figures of the publication."""
+    """Returns rows for efficiency over psi with two buffers, as in the publication's figures."""
 
     def both(source: explicit_rate.InstantaneousCapacity | explicit_rate.Unregulated) -> None:
         explicit_rate.enumerate_states.cache_clear()

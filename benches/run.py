@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""How fast the engine is, against what any such engine must do (the floor) and against ns-2, all in the same go.
+"""Measures the speed of the engine, and compares it with ns-2 and with the floor.
 
-    python3 benches/run.py                      # everything; a few minutes; writes the table in
-    BENCHMARKS.md python3 benches/run.py --repeats 3 --quick  # the dumbbell with 10 flows only,
-    nothing written
+The floor is the work that any such engine must do. The first command takes a few minutes and
+writes the table in BENCHMARKS.md. The second runs only the dumbbell with 10 flows and writes
+nothing.
 
-Programs take turns, so that whatever else the machine does hits all of them; of several repeats the
-fastest counts: what disturbs a run only ever makes it slower. Start-up is a run of next to no
-simulated time and is subtracted. Instructions are counted by Valgrind's callgrind, and do not
-depend on what else the machine does.
+    python3 benches/run.py
+    python3 benches/run.py --repeats 3 --quick
+
+Programs take turns, so that other load of the machine affects all of them. Of several repeats the
+fastest counts, because disturbances only make a run slower. Start-up is a run of almost no
+simulated time and is subtracted. Valgrind's callgrind counts instructions, which do not depend on
+other load.
 """
 
 import argparse
@@ -31,14 +34,14 @@ import run as ns2  # noqa: E402  (benches/ns2/run.py)
 
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
 DUMBBELL = HERE / "dumbbell.toml"
-#: Simulated seconds by number of flows: about a million packets each (the same as for ns-2).
+#: Simulated seconds by number of flows, for about a million packets each (the same as for ns-2).
 SECONDS = {1: 600, 10: 100, 100: 20, 1000: 5, 10000: 2}
 #: Simulated seconds by number of stations of a cell.
 CELL_SECONDS = {2: 200, 11: 200, 50: 200, 200: 200}
 
 
 def dumbbell(flows: int, seconds: float) -> list[str]:
-    """The engine's arguments for the dumbbell with that many flows: rate and queue grow with them."""
+    """Returns the engine's arguments for the dumbbell; rate and queue grow with the flows."""
     return [
         str(DUMBBELL),
         f'duration="{seconds} s"',
@@ -50,7 +53,7 @@ def dumbbell(flows: int, seconds: float) -> list[str]:
 
 
 def cell(stations: int, seconds: float) -> list[str]:
-    """The engine's arguments for the cell with that many stations."""
+    """Returns the engine's arguments for the cell with that many stations."""
     return [
         str(HERE / "cell.toml"),
         f'duration="{seconds} s"',
@@ -59,7 +62,7 @@ def cell(stations: int, seconds: float) -> list[str]:
 
 
 def spend(arguments: list[str]) -> tuple[dict[str, int], float]:
-    """Runs a program that prints JSON: what it printed, and its CPU seconds (user and system)."""
+    """Runs a program that prints JSON. Returns the JSON and the CPU seconds (user and system)."""
     with tempfile.TemporaryFile() as out:
         child = subprocess.Popen(arguments, stdout=out)
         _, status, usage = os.wait4(child.pid, 0)
@@ -72,19 +75,22 @@ def spend(arguments: list[str]) -> tuple[dict[str, int], float]:
 
 
 def engine(arguments: list[str]) -> list[str]:
-    """The command line of the engine."""
+    """Returns the command line of the engine."""
     return [str(TARGET / "engine"), *arguments]
 
 
 def packets_per_cpu_s(arguments: list[str], start_up: list[str]) -> float:
-    """Data packets per CPU second of one run, start-up subtracted."""
+    """Returns the data packets per CPU second of one run, start-up subtracted."""
     idle = spend(start_up)[1]
     printed, cpu = spend(arguments)
     return printed["data_packets"] / max(cpu - idle, 1e-6)
 
 
 def race(repeats: int) -> dict[str, float]:
-    """The dumbbell with 10 flows: engine, floor and ns-2 by turns. Packets per CPU second, the best of each."""
+    """Runs the dumbbell with 10 flows with engine, floor and ns-2 in turn.
+
+    Returns the packets per CPU second, the best of each.
+    """
     have_ns2 = shutil.which("ns") is not None
     best: dict[str, float] = {}
     for _ in range(repeats):
@@ -94,13 +100,15 @@ def race(repeats: int) -> dict[str, float]:
         if have_ns2:
             for headers in ("all", "needed"):
                 one = ns2.measure(10, 100, 1, 1, "Calendar", headers)
-                now[f"ns-2, headers: {headers}"] = float(one["delivered_packets_per_cpu_s"])  # type: ignore[arg-type]
+                now[f"ns-2, headers: {headers}"] = float(
+                    one["delivered_packets_per_cpu_s"]  # type: ignore[arg-type]
+                )
         best = {name: max(rate, best.get(name, 0.0)) for name, rate in now.items()}
     return best
 
 
 def scaling(repeats: int) -> dict[int, float]:
-    """Nanoseconds of CPU time per data packet by number of flows, by turns, the best of each."""
+    """Returns the nanoseconds of CPU time per data packet by number of flows, the best of each."""
     best: dict[int, float] = {}
     for _ in range(repeats):
         for flows, seconds in SECONDS.items():
@@ -112,7 +120,7 @@ def scaling(repeats: int) -> dict[int, float]:
 
 
 def cells(repeats: int) -> dict[int, float]:
-    """How many times faster than real time one processor is, by number of stations, by turns, the best of each."""
+    """Returns the simulated seconds per CPU second by number of stations, the best of each."""
     best: dict[int, float] = {}
     for _ in range(repeats):
         for stations, seconds in CELL_SECONDS.items():
@@ -123,14 +131,14 @@ def cells(repeats: int) -> dict[int, float]:
 
 
 def instructions(arguments: list[str]) -> int:
-    """Instructions executed, by callgrind."""
+    """Returns the number of instructions executed, counted by callgrind."""
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *engine(arguments)]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stderr
     return int(next(line for line in told.splitlines() if "Collected" in line).split(":")[1])
 
 
 def instruction_counts() -> dict[str, float]:
-    """Instructions per data packet of three fixed scenarios, start-up subtracted."""
+    """Returns the instructions per data packet of three fixed scenarios, start-up subtracted."""
     first, lossy = (
         str(ROOT / "examples/first.toml"),
         str(ROOT / "tests/peers/scenarios/random-loss.toml"),
@@ -150,7 +158,10 @@ def instruction_counts() -> dict[str, float]:
 
 
 def memory() -> dict[str, float]:
-    """Bytes per idle flow, and per packet in flight: slopes between two runs of different size. Empty where unknown."""
+    """Returns the bytes per idle flow and per packet in flight; empty if unknown.
+
+    Both are slopes between two runs of different size.
+    """
     idle = [
         spend(engine([str(HERE / "idle.toml"), f"flows.idle.count={count}"]))[0]
         for count in (1_000, 21_000)
@@ -173,10 +184,13 @@ def memory() -> dict[str, float]:
 
 
 def table(
-    rates: dict[str, float], costs: dict[int, float], faster: dict[int, float], counts: dict[str, float],
+    rates: dict[str, float],
+    costs: dict[int, float],
+    faster: dict[int, float],
+    counts: dict[str, float],
     held: dict[str, float],
-) -> str:  # fmt: skip
-    """What is written into BENCHMARKS.md."""
+) -> str:
+    """Formats the tables of BENCHMARKS.md."""
     ask = ["git", "rev-parse", "--short", "HEAD"]
     commit = (
         subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
@@ -218,7 +232,7 @@ def table(
 
 
 def start_up() -> float | None:
-    """Seconds from the command to the end of a run of no length: loading Python, the scenario, the first event."""
+    """Returns the CPU seconds of a run of 1 ms: loading Python, the scenario, the first event."""
     program = ROOT / ".venv/bin/ackclock"
     if not program.exists():
         return None
@@ -255,7 +269,8 @@ def main() -> int:
     rates = race(arguments.repeats)
     for name, rate in rates.items():
         print(
-            f"{name:24} {rate:12,.0f} data packets per CPU second; engine is faster by {rates['engine'] / rate:.2f}"
+            f"{name:24} {rate:12,.0f} data packets per CPU second; "
+            f"engine is faster by {rates['engine'] / rate:.2f}"
         )
     if arguments.quick:
         return 0

@@ -1,4 +1,4 @@
-"""Sections of pages that a script writes: what stands between two marks."""
+"""Sections of pages that a script writes, between two marks."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def write(page: str, name: str, text: str) -> None:
-    """Puts `text` between the marks of that name in a page of the project.
+    """Replaces the text between the marks of a name in a page of the project.
 
     Raises:
         ValueError: The page has no such marks.

@@ -1,15 +1,16 @@
-# The benchmark dumbbell: FLOWS NewReno flows over one bottleneck of FLOWS x 10 Mbit/s with a drop-tail queue of
-# FLOWS x 50 packets and 10 ms. Every flow has access links of its own, 1 Gbit/s: at the sender 5 to 14 ms, evenly
-# spread, at the receiver 1 ms. All links are duplex, the ACKs travel back over them. Slow start ends at 64 packets, about a
-# flow's share: from an endless one the first flows of many overshoot by thousands of packets, and the rest of the
-# run is their recovery. Nothing is traced.
+# The benchmark dumbbell: FLOWS NewReno flows over one bottleneck of FLOWS x 10 Mbit/s with a
+# drop-tail queue of FLOWS x 50 packets and 10 ms. Every flow has its own access links of 1 Gbit/s:
+# 5 to 14 ms at the sender, evenly spread, and 1 ms at the receiver. All links are duplex, and the
+# ACKs travel back over them. Slow start ends at 64 packets, about a flow's share. Without that
+# limit, the first of many flows overshoot by thousands of packets, and the rest of the run is their
+# recovery. Nothing is traced.
 #
 #   ns dumbbell.tcl FLOWS SECONDS SEED SCHEDULER HEADERS
 #
 # SCHEDULER is ns-2's event list: Calendar (its default), Heap, Splay or List.
-# HEADERS is `all` (its default: every packet carries fields for every protocol ns-2 knows) or `needed` (IP, TCP and
-# flags only: the same packets in the same order, and a third faster).
-# Routes are written by hand: ns-2's own computation takes time that grows with the cube of the nodes.
+# HEADERS is `all` (its default: every packet carries fields for every protocol ns-2 knows) or
+# `needed` (IP, TCP and flags only: the same packets in the same order, and a third faster).
+# Routes are written by hand: the time of ns-2's own computation grows with the cube of the nodes.
 
 if {[llength $argv] != 5} {
     puts stderr "usage: ns dumbbell.tcl FLOWS SECONDS SEED SCHEDULER all|needed"

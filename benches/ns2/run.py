@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""How fast ns-2 runs the benchmark dumbbell: simulated data packets per CPU second.
+"""Measures the speed of ns-2 on the benchmark dumbbell, in simulated data packets per CPU second.
 
-    python3 benches/ns2/run.py                     # 10 flows
+Prints the packets, the events and the CPU seconds as JSON, for each number of flows and for both
+sets of packet headers. The set ``all`` has the headers that a script gets by default; ``needed`` is
+the fastest configuration of ns-2. Start-up (loading ns-2, building the network) is a run of zero
+simulated seconds and is subtracted. Of several repeats the fastest counts, because disturbances
+only make a run slower.
+
+Exit code 3 when ns-2 is not installed. The default is 10 flows.
+
+    python3 benches/ns2/run.py
     python3 benches/ns2/run.py 1 10 100 1000 --repeats 5
-
-Prints JSON: for each number of flows and for both sets of packet headers (``all`` is what a script
-gets that does not ask; ``needed`` is the fastest ns-2 can be made to run) the packets, the events
-and the CPU seconds. Start-up (loading ns-2, building the network) is a run of zero simulated
-seconds and is subtracted. Of several repeats the fastest counts: what disturbs a run only ever
-makes it slower.
-
-Exit code 3 when ns-2 is not installed.
 """
 
 import argparse
@@ -22,15 +22,15 @@ import sys
 from pathlib import Path
 
 SCRIPT = Path(__file__).parent / "dumbbell.tcl"
-#: Simulated seconds by number of flows: about a million packets each (1202 packets a second and
-#: flow).
+#: Simulated seconds by number of flows, for about a million packets each (1202 packets per second
+#: and flow).
 SECONDS = {1: 600, 10: 100, 100: 20, 1000: 5}
 
 
 def run(
     flows: int, seconds: float, seed: int, scheduler: str, headers: str
 ) -> tuple[dict[str, int], float]:
-    """One run: what it counted, and the CPU seconds (user and system) it took."""
+    """Runs ns-2 once. Returns its counts and its CPU seconds (user and system)."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     arguments = ["ns", str(SCRIPT), str(flows), str(seconds), str(seed), scheduler, headers]
     done = subprocess.run(arguments, check=True, capture_output=True, text=True)
@@ -43,7 +43,7 @@ def run(
 def measure(
     flows: int, seconds: float, seed: int, repeats: int, scheduler: str, headers: str
 ) -> dict[str, object]:
-    """The fastest of `repeats` runs, start-up subtracted."""
+    """Returns the record of the fastest of `repeats` runs, start-up subtracted."""
     start_up = min(run(flows, 0, seed, scheduler, headers)[1] for _ in range(repeats))
     runs = [run(flows, seconds, seed, scheduler, headers) for _ in range(repeats)]
     counted, total = min(runs, key=lambda one: one[1])
@@ -68,7 +68,7 @@ def measure(
 
 
 def main() -> int:
-    """Runs it and prints; returns the exit code."""
+    """Measures and prints. Returns the exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -108,8 +108,8 @@ def test_inverse_questions() -> None:
     found = models.solve(MODEL, "loss", 100.0, rtt=0.1)
     assert MODEL.answer(loss=found.values[0], rtt=0.1)["throughput"] == pytest.approx(100)
     found = models.solve(MODEL, "rtt", 100.0, loss=0.01)
-    # 12.4396 segments a round.
-    assert found.values == pytest.approx((0.124396,), rel=1e-5)
-    # Without rounding 12.6949, on windows a sixteenth of a step apart.
-    found = models.solve(MODEL, "rtt", 100.0, loss=0.01, rounded_down=0)
+    # 12.6949 segments a round, on windows a sixteenth of a step apart.
     assert found.values == pytest.approx((0.126949,), rel=5e-4)
+    # The paper's rule: 12.4396 segments a round.
+    found = models.solve(MODEL, "rtt", 100.0, loss=0.01, rounded_down=1)
+    assert found.values == pytest.approx((0.124396,), rel=1e-5)

@@ -1,8 +1,8 @@
-//! Runs one replicate of a scenario and prints what it did: `engine FILE [PATH=VALUE]… [--trace]
+//! Runs one replicate of a scenario and prints its counts: `engine FILE [PATH=VALUE]… [--trace]
 //! [--digest]`.
 //!
-//! benches/run.py counts its CPU time and its instructions from outside. Two builds whose
-//! digests of the tables are equal have computed the same to the bit.
+//! The script benches/run.py measures its CPU time and its instructions from outside. Two builds
+//! whose digests of the tables are equal have computed the same to the bit.
 
 use ackclock_core::job::Job;
 use ackclock_core::result::{Column, Table};
@@ -60,8 +60,8 @@ fn leave<T>(outcome: SimulationOutcome<T>) -> (RunStatistics, Vec<(&'static str,
     (outcome.statistics, outcome.tables)
 }
 
-/// Peak resident memory as Linux tells it of this program alone (what a parent is told includes its
-/// own at the fork).
+/// Returns the peak resident memory that Linux reports of this program alone. The value that a
+/// parent gets includes its own memory at the fork.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
@@ -72,7 +72,7 @@ fn peak_memory() -> Option<u64> {
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const FNV_PRIME: u64 = 0x0100_0000_01b3;
 
-/// FNV-1a over every cell.
+/// Computes FNV-1a over every cell.
 fn digest(start: u64, table: &Table) -> u64 {
     let mix = |hash: u64, cell: u64| {
         cell.to_le_bytes().iter().fold(hash, |hash, byte| {

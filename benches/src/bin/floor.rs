@@ -1,11 +1,11 @@
-//! The floor: the event-queue and packet-list operations of the benchmark dumbbell, and nothing
-//! else. `floor FLOWS PACKETS`.
+//! The floor: only the event-queue and packet-list operations of the benchmark dumbbell. `floor
+//! FLOWS PACKETS`.
 //!
-//! A fixed window of packets per flow goes round six pipes (access, bottleneck, access and back),
-//! each with its serialisation and delay. As in the engine, only the arrivals at the two shared
-//! pipes are events; through the pipe behind it a packet is followed at once. No queue limit, no
-//! counters, no endpoint, no congestion control, no sampling: what remains is what any engine that
-//! works ahead must do.
+//! A fixed window of packets per flow circulates through six pipes (access, bottleneck, access and
+//! back), each with its serialisation and delay. As in the engine, only the arrivals at the two
+//! shared pipes are events; the pipe behind them is passed at once. There is no queue limit, no
+//! counter, no endpoint, no congestion control and no sampling. The rest is the work of any engine
+//! that works ahead.
 
 use ackclock_core::packet::{FlowId, Packet, PacketId, PacketKind, PacketPool, Timeline};
 use ackclock_core::units::Time;
@@ -40,7 +40,7 @@ impl Floor {
             ..Pipe::default()
         };
         let bottleneck = 10.0 * flows as f64;
-        // Pipes 0 and 1 are shared; each flow has four of its own.
+        // Pipes 0 and 1 are shared; each flow has four private ones.
         let mut pipes = vec![pipe(bottleneck, 10.0), pipe(bottleneck, 10.0)];
         for flow in 0..flows {
             let access = 5.0 + 9.0 * flow as f64 / flows.max(2) as f64;
@@ -71,7 +71,7 @@ impl Floor {
         }
     }
 
-    /// Through a pipe: when the packet is at its end.
+    /// Passes a packet through a pipe and returns the time at which it reaches the end.
     fn pass(&mut self, now: u64, pipe: usize, id: PacketId) -> u64 {
         let pipe = &mut self.pipes[pipe];
         pipe.free_at =
@@ -79,7 +79,7 @@ impl Floor {
         pipe.free_at + pipe.delay
     }
 
-    /// Into the access pipe in front of a shared one, where it waits for its turn.
+    /// Puts a packet into the access pipe before a shared one, where it waits for its turn.
     fn enter(&mut self, now: u64, pipe: usize, id: PacketId) {
         let at = Time::from_nanos(self.pass(now, pipe, id));
         let travelling = &mut self.pipes[pipe].travelling;
@@ -110,7 +110,7 @@ impl Floor {
         self.enter(at, Self::pipe_of(flow, usize::from(first)), id);
     }
 
-    /// The endpoint: one packet ends, another begins.
+    /// Acts as the endpoint: one packet ends, another begins.
     fn replace(&mut self, id: PacketId, size: u16, position: u8) -> PacketId {
         let flow = self.packets[id].flow;
         self.packets.remove(id);

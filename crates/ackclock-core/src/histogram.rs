@@ -1,20 +1,20 @@
-//! Counts of spans of time in buckets that widen with them.
+//! A histogram of durations with buckets of constant relative width.
 
 use crate::units::Span;
 
-/// Counts spans of time in buckets whose width is at most a `2^FINENESS`-th of their beginning,
-/// from a nanosecond to five centuries; below `2^FINENESS` nanoseconds each has its own. Holds only
-/// the buckets between the shortest and the longest span.
+/// Counts durations in buckets from a nanosecond to five centuries. The width of a bucket is at
+/// most a `2^FINENESS`-th of its lower end; below `2^FINENESS` nanoseconds it is a nanosecond. Only
+/// the buckets between the shortest and the longest duration are stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Histogram<const FINENESS: u32> {
-    /// The bucket that `counts` begins with.
+    /// Number of the first bucket in `counts`.
     first: usize,
     counts: Vec<u64>,
     total: u64,
     most: Span,
 }
 
-/// The bucket of a number: the place of its highest bit, and the bits behind that.
+/// Returns the bucket of a number: the position of its highest bit, and the bits behind it.
 const fn bucket<const FINENESS: u32>(nanos: u64) -> usize {
     let octave = (nanos >> FINENESS).checked_ilog2();
     match octave {
@@ -26,7 +26,7 @@ const fn bucket<const FINENESS: u32>(nanos: u64) -> usize {
     }
 }
 
-/// The smallest number in a bucket.
+/// Returns the smallest number in a bucket.
 const fn first_of<const FINENESS: u32>(bucket: usize) -> u64 {
     let part = bucket as u64 & ((1 << FINENESS) - 1);
     match (bucket >> FINENESS).checked_sub(1) {
@@ -35,7 +35,7 @@ const fn first_of<const FINENESS: u32>(bucket: usize) -> u64 {
     }
 }
 
-/// The largest number in a bucket.
+/// Returns the largest number in a bucket.
 const fn last_of<const FINENESS: u32>(bucket: usize) -> u64 {
     let width = match (bucket >> FINENESS).checked_sub(1) {
         None => 1,
@@ -45,7 +45,7 @@ const fn last_of<const FINENESS: u32>(bucket: usize) -> u64 {
 }
 
 impl<const FINENESS: u32> Histogram<FINENESS> {
-    /// Counts one.
+    /// Counts one duration.
     #[inline]
     pub fn add(&mut self, span: Span) {
         let bucket = bucket::<FINENESS>(span.as_nanos());
@@ -70,18 +70,18 @@ impl<const FINENESS: u32> Histogram<FINENESS> {
         self.counts.resize(length, 0);
     }
 
-    /// How many have been counted.
+    /// Returns the number of durations counted.
     pub const fn total(&self) -> u64 {
         self.total
     }
-    /// The longest; zero if there is none.
+    /// Returns the longest duration, zero if there is none.
     pub const fn most(&self) -> Span {
         self.most
     }
-    /// What the share `quantile` (0 to 1) does not exceed, rounded up to the end of its bucket;
-    /// zero if there is none.
+    /// Returns the quantile `quantile` (0 to 1), rounded up to the end of its bucket; zero for an
+    /// empty histogram.
     pub fn quantile(&self, quantile: f64) -> Span {
-        // At least one: the quantile 0 is the shortest, not nothing.
+        // The quantile 0 is the shortest duration, so the rank is at least one.
         let rank = (libm::ceil(quantile * self.total as f64) as u64).max(1);
         let mut seen = 0;
         for (bucket, count) in (self.first..).zip(&self.counts) {
@@ -92,8 +92,7 @@ impl<const FINENESS: u32> Histogram<FINENESS> {
         }
         self.most
     }
-    /// The buckets that are not empty: the shortest and the longest span that belongs to each, and
-    /// how many there are.
+    /// Returns the lower end, the upper end and the count of each bucket that is not empty.
     pub fn buckets(&self) -> impl Iterator<Item = (Span, Span, u64)> + '_ {
         let buckets = (self.first..)
             .zip(&self.counts)
@@ -141,10 +140,15 @@ mod tests {
             prop_assert_eq!(histogram.most().as_nanos(), spans[spans.len() - 1]);
             prop_assert_eq!(histogram.total(), spans.len() as u64);
             for (low, high, count) in histogram.buckets() {
-                let inside = spans.iter().filter(|span| (low.as_nanos()..=high.as_nanos()).contains(*span));
+                let inside = spans.iter().filter(
+                    |span| (low.as_nanos()..=high.as_nanos()).contains(*span)
+                );
                 prop_assert_eq!(count, inside.count() as u64);
             }
-            prop_assert_eq!(histogram.buckets().map(|(_, _, count)| count).sum::<u64>(), spans.len() as u64);
+            prop_assert_eq!(
+                histogram.buckets().map(|(_, _, count)| count).sum::<u64>(),
+                spans.len() as u64
+            );
         }
     }
 

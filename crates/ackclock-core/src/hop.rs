@@ -1,18 +1,18 @@
-//! A hop: impairments, queue, link, propagation delay. One element, driven by a clock that jumps or
-//! by one that sleeps and wakes late.
+//! A hop: impairments, queue, link and propagation delay. The same element serves a simulated
+//! clock, which jumps, and the real clock, which sleeps and wakes up late.
 //!
-//! A packet's life in a hop is the order of this file. [`Hop::handle_packet`] shows it to the
-//! impairments in front of the queue. `enqueue` lets it wait or drops it. `serve` gives it to the
-//! link. `depart` judges it by the impairments behind the link and starts the propagation delay.
-//! [`Hop::poll_transmit`] hands it over when that has passed.
+//! This file follows a packet through a hop. [`Hop::handle_packet`] passes it through the
+//! impairments before the queue. `enqueue` queues or drops it. `serve` gives it to the link.
+//! `depart` passes it through the impairments after the link and starts its propagation delay.
+//! [`Hop::poll_transmit`] hands it over when that delay has passed.
 //!
 //! A hop acts at scheduled times, whenever it is called: [`Hop::catch_up`] carries out each service
-//! completion at the moment it was due. So completions need no event of their own, and both clocks
-//! see the same decisions to the nanosecond. Behind a discipline that keeps the order of arrival,
-//! the link is asked at arrival when it will have sent the packet.
+//! completion at the moment when it was due. So completions need no events, and both clocks lead to
+//! the same decisions, to the nanosecond. With a discipline that keeps the order of arrival, the
+//! hop computes at arrival when the link will have sent a packet.
 //!
-//! The file `fast.rs` does the same in fewer steps where little can happen to a packet; a property
-//! test holds the two equal.
+//! The file `fast.rs` does the same in fewer steps for packets to which little can happen. A
+//! property test shows that both are equal.
 
 use crate::impairment::Impairment;
 use crate::link::Link;
@@ -36,11 +36,11 @@ mod service;
 /// `arrivals + duplicates = departures + queue drops + impairment drops + inside`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopCounters {
-    /// Packets that came to the hop.
+    /// Packets that arrived at the hop.
     pub arrivals: u64,
-    /// Packets the link has sent.
+    /// Packets that the link has sent.
     pub served: u64,
-    /// Bytes the link has sent.
+    /// Bytes that the link has sent.
     pub served_bytes: Bytes,
     /// Packets that left the hop.
     pub departures: u64,
@@ -48,36 +48,36 @@ pub struct HopCounters {
     pub duplicates: u64,
 }
 
-/// The fate of a packet that came to a hop.
+/// Result of a packet's arrival at a hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// It leaves at that moment, which is settled, and the hop has handed it over.
+    /// The hop has handed the packet over; it leaves at that moment, which nothing can change.
     Released(Time),
-    /// It is inside or dropped. Call [`Hop::poll_transmit`] no later than this; `Time::NEVER` if no
-    /// call is needed.
+    /// The packet is inside or was dropped. Call [`Hop::poll_transmit`] no later than at this
+    /// moment; `Time::NEVER` if no call is needed.
     Kept(Time),
 }
 
-/// The next packet that leaves a hop, and when to ask again.
+/// The next packet that leaves a hop, and the time of the next poll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
-    /// The packet and the moment it left, if one has left.
+    /// The packet and the moment at which it left, if one has left.
     pub packet: Option<(Time, PacketId)>,
-    /// Nothing (more) leaves before that moment; [`Time::NEVER`] if there is nothing to wait for.
+    /// No other packet leaves before that moment; [`Time::NEVER`] if there is nothing to wait for.
     pub not_before: Time,
 }
 
-/// A hop. The 56 bytes that nearly every packet needs are here, so that a driver with tens of
-/// thousands of hops finds them in one cache line; the rest is one step further.
+/// A hop. These 56 bytes are what nearly every packet needs. So a driver with tens of thousands of
+/// hops finds them in one cache line; the rest is behind a pointer.
 #[derive(Debug)]
 pub struct Hop {
-    /// When the link will have sent all it has been given.
+    /// Time at which the link will have sent all that it was given.
     free_at: Time,
     delay: Span,
-    /// Packets on their way over the propagation delay that keep their order, and when they leave.
+    /// Packets in propagation that keep their order, with their departure times.
     ordered: Timeline,
     path: Path,
-    /// Departures not yet in [`Counts`].
+    /// Departures not yet added to [`Counts`].
     departed: u16,
     knows_ahead: bool,
     private: bool,
@@ -96,20 +96,20 @@ struct Cold {
 }
 
 /// Counts since the run began. The order of fields keeps `given` and `given_bytes` apart, so that
-/// the compiler does not make a vector of them: that costs more.
+/// the compiler does not merge them into a vector, which would cost more.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
-    /// Packets the link has been given.
+    /// Packets given to the link.
     given: u64,
     arrivals: u64,
     departures: u64,
-    /// Bytes the link has been given.
+    /// Bytes given to the link.
     given_bytes: u64,
 }
 
 impl Cold {
-    /// Gives a packet to the link behind those that wait in order: when it will have been sent,
-    /// `None` if the discipline drops it.
+    /// Gives a packet to the link, behind those that wait in order. Returns the time at which it
+    /// will have been sent, `None` if the discipline drops it.
     #[inline(always)]
     fn serve_in_order(
         &mut self,
@@ -129,7 +129,7 @@ impl Cold {
 }
 
 impl Hop {
-    /// An empty hop.
+    /// Makes an empty hop.
     pub fn new(
         discipline: Discipline,
         link: Box<dyn Link>,
@@ -150,7 +150,8 @@ impl Hop {
         Hop::with(service, link, impairments, delay)
     }
 
-    /// An empty hop that contends for a medium, which serves in the link's place.
+    /// Makes an empty hop that contends for a medium. The medium serves its packets instead of the
+    /// link.
     pub fn contending(
         discipline: Discipline,
         (contender, link): (ContenderId, Box<dyn Link>),
@@ -189,38 +190,38 @@ impl Hop {
         }
     }
 
-    /// Bytes that a hop takes besides its own size, at least.
+    /// Returns the number of bytes that a hop takes in addition to its own size, at least.
     pub const fn boxed() -> usize {
         size_of::<Cold>()
     }
 
-    /// Whether it is settled at arrival when and in what order packets leave: nothing that comes
-    /// later changes it.
+    /// True if the departure times and the order of packets are settled at arrival, and nothing
+    /// that comes later changes them.
     #[inline]
     pub const fn knows_ahead(&self) -> bool {
         self.knows_ahead
     }
 
-    /// The propagation delay: the least time from arrival to departure.
+    /// Returns the propagation delay: the shortest time from arrival to departure.
     pub const fn delay(&self) -> Span {
         self.delay
     }
 
-    /// Notes that only one flow can tell when the driver takes what leaves here, so that it need
-    /// not wait; no effect unless the hop [knows ahead](Hop::knows_ahead). The note is the driver's
-    /// and kept here because the hop is at hand.
+    /// Records that only one flow can observe when the driver takes a packet from here, so that the
+    /// driver need not wait. Has no effect unless the hop [knows ahead](Hop::knows_ahead). The flag
+    /// belongs to the driver and is stored here because the driver has the hop at hand.
     pub const fn mark_private(&mut self) {
         self.private = self.knows_ahead;
     }
-    /// Whether [`Hop::mark_private`] has been called, and to effect.
+    /// True if [`Hop::mark_private`] was called and had an effect.
     #[inline]
     pub const fn is_private(&self) -> bool {
         self.private
     }
 
-    /// Takes in a packet of `size` bytes at `now`. If it is known already to be the next to leave,
-    /// and by `until`, it is released at once; without `until` it is kept.
-    #[inline(never)] // and would be in the way of those that find the link idle
+    /// Takes in a packet of `size` bytes at `now`. Releases it at once if it is certain to be the
+    /// next to leave, and by `until`. Without `until`, keeps it.
+    #[inline(never)] // inlined, it would slow down packets that find the link idle
     pub fn handle_packet(
         &mut self,
         now: Time,
@@ -235,8 +236,8 @@ impl Hop {
         }
     }
 
-    /// The reference: past the impairments in front, then into the queue; a duplicate after its
-    /// original.
+    /// The reference path: through the impairments before the queue, then into the queue; a
+    /// duplicate follows its original.
     #[inline(never)]
     fn handle_by_stages(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) -> Arrival {
         self.cold.counts.arrivals += 1;
@@ -249,16 +250,16 @@ impl Hop {
             self.enqueue(now, id, context);
         }
         if let Some(id) = copy {
-            self.catch_up(now, context); // the first may have taken no time
+            self.catch_up(now, context); // the service of the first may have taken no time
             self.enqueue(now, id, context);
         }
         if matches!(self.cold.service, Service::Contending(_)) {
-            return Arrival::Kept(Time::NEVER); // `complete_exchange` tells when
+            return Arrival::Kept(Time::NEVER); // `complete_exchange` returns the time
         }
         Arrival::Kept(self.next_departure())
     }
 
-    /// Takes a packet into the queue or drops it. An idle link begins to serve it.
+    /// Queues or drops a packet. An idle link begins to serve it.
     fn enqueue(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
         match &mut self.cold.service {
             Service::InOrder(_) => self.enqueue_in_order(now, id, context),
@@ -274,8 +275,8 @@ impl Hop {
         }
     }
 
-    /// [`Hop::enqueue`] behind a discipline that keeps the order: when the packet will have been
-    /// sent is known at once.
+    /// [`Hop::enqueue`] with a discipline that keeps the order, where the time at which the packet
+    /// will have been sent is known at once.
     fn enqueue_in_order(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
         let size = context.packets[id].size;
         let Some(done) = self
@@ -322,7 +323,7 @@ impl Hop {
             Service::InOrder(line) if self.knows_ahead => line.complete_due(now, self.free_at),
             Service::InOrder(_) => self.complete_in_order(now, context),
             Service::Scheduled(_) => self.complete_scheduled(now, context),
-            Service::Contending(_) => {} // the medium says when
+            Service::Contending(_) => {} // the medium decides
         }
     }
 
@@ -356,7 +357,7 @@ impl Hop {
         }
     }
 
-    /// Starts the propagation delay of a packet sent at `done`, if the impairments behind the link
+    /// Starts the propagation delay of a packet sent at `done`, if the impairments after the link
     /// let it pass.
     fn depart(&mut self, done: Time, id: PacketId, context: &mut Context<'_>) {
         let at = done + self.delay;
@@ -381,7 +382,7 @@ impl Hop {
     }
 
     /// Hands over the next packet if it leaves by `until`. A hop that [knows
-    /// ahead](Hop::knows_ahead) may be asked for what leaves later than now.
+    /// ahead](Hop::knows_ahead) may be asked for packets that leave later than now.
     #[inline]
     pub fn poll_transmit(&mut self, until: Time, context: &mut Context<'_>) -> Departure {
         if self.knows_ahead {
@@ -406,8 +407,8 @@ impl Hop {
         }
     }
 
-    /// The first of those that may be overtaken, if it leaves by `until` and not after the first of
-    /// those that keep their order.
+    /// Returns the first packet that may be overtaken, if it leaves by `until` and not after the
+    /// first packet that keeps its order.
     fn pop_overtakable(&mut self, until: Time) -> Option<(Time, PacketId)> {
         let ordered = self.ordered.first_at();
         let impairments = self.cold.impairments.as_mut()?;
@@ -421,8 +422,8 @@ impl Hop {
             .map(|Reverse((at, _, id))| (at, id))
     }
 
-    /// When the next packet leaves. With an impairment behind the link (loss, jitter), it is a
-    /// lower bound.
+    /// Returns the time at which the next packet leaves. With an impairment after the link (loss,
+    /// jitter), it is a lower bound.
     fn next_departure(&self) -> Time {
         if self.knows_ahead {
             return self.ordered.first_at();
@@ -440,7 +441,8 @@ impl Hop {
         self.ordered.first_at().min(sent).min(overtakable)
     }
 
-    /// Counts since the run began, those of service up to the last [`Hop::catch_up`].
+    /// Returns the counts since the run began. Counts of service are up to the last
+    /// [`Hop::catch_up`].
     pub fn counters(&self) -> HopCounters {
         let Cold {
             service,
@@ -458,25 +460,25 @@ impl Hop {
         }
     }
 
-    /// The packets that wait in the queue, the one in service not counted.
+    /// Returns the packets that wait in the queue, without the one in service.
     pub fn backlog(&self) -> Backlog {
         self.cold.service.waiting()
     }
 
-    /// The packet in service: one or none.
+    /// Returns the packet in service: one or none.
     pub fn in_service(&self) -> Backlog {
         self.cold.service.in_service()
     }
 
-    /// The queue's limit in packets, if it is one that moves: at `now`, up to which the hop has
-    /// [caught up](Hop::catch_up).
+    /// Returns the queue's limit in packets at `now`, if the queue adapts it. The hop must have
+    /// [caught up](Hop::catch_up) to `now`.
     pub fn limit(&self, now: Time) -> Option<f64> {
         self.cold.service.limit(now, self.free_at)
     }
 
-    /// Time the link has been busy up to `now`, which is not before the last [`Hop::catch_up`]. A
-    /// service that never ends does not count. A hop that contends is busy while it has something
-    /// to send.
+    /// Returns the time for which the link has been busy up to `now`, which is not before the last
+    /// [`Hop::catch_up`]. A service that never ends does not count. A hop that contends is busy
+    /// while it has a packet to send.
     pub fn busy(&self, now: Time) -> Span {
         if let Service::Contending(contending) = &self.cold.service {
             return contending.busy(now);
@@ -489,18 +491,18 @@ impl Hop {
         busy
     }
 
-    /// What the link has sent up to `at` beyond the integral of its rate, in bytes; nothing unless
-    /// [`Hop::keep_excess`] was called before the run.
+    /// Returns the bytes that the link has sent up to `at` beyond the integral of its rate; zero
+    /// unless [`Hop::keep_excess`] was called before the run.
     pub fn excess(&self, at: Time) -> f64 {
         self.cold.server.excess(at)
     }
 
-    /// Has the link keep what [`Hop::excess`] needs.
+    /// Makes the link record what [`Hop::excess`] needs.
     pub fn keep_excess(&mut self) {
         self.cold.server.keep_excess();
     }
 
-    /// Packets inside: queued, in service or travelling; counted one by one.
+    /// Counts the packets inside one by one: queued, in service or in propagation.
     pub fn inside(&self, packets: &PacketPool) -> u64 {
         let impaired = self.cold.impairments.as_ref().map_or(0, |impairments| {
             impairments.unjudged.count(packets) + impairments.overtakable.len() as u64

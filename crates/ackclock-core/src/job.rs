@@ -1,13 +1,13 @@
-//! Runs to be done, whatever does them.
+//! The runs of a scenario, independent of the method that executes them.
 
 use crate::network::{self, Instance, Network};
 use crate::scenario::Scenario;
 use crate::streams::Streams;
 
-/// One run to be done: a replicate of a point of a sweep.
+/// One run: a replicate of a point of a sweep.
 #[derive(Clone, Copy, Debug)]
 pub struct Job<'a> {
-    /// What to run.
+    /// Scenario of the point.
     pub scenario: &'a Scenario,
     /// Number of the point.
     pub point: u32,
@@ -15,7 +15,7 @@ pub struct Job<'a> {
     pub replicate: u32,
 }
 
-/// Every replicate of every point, in order.
+/// Returns every replicate of every point, in order.
 pub fn jobs(points: &[Scenario]) -> Vec<Job<'_>> {
     (0..)
         .zip(points)
@@ -30,27 +30,27 @@ pub fn jobs(points: &[Scenario]) -> Vec<Job<'_>> {
 }
 
 impl Job<'_> {
-    /// The replicate's random streams.
+    /// Returns the random streams of the replicate.
     pub fn streams(&self) -> Streams {
         Streams::new(self.scenario.seed, self.replicate)
     }
 
-    /// The scenario's network with these streams.
+    /// Builds the scenario's network with these streams.
     pub fn network(&self) -> Network {
         network::build(self.scenario, &self.streams())
     }
 
-    /// The instances of its flows with these streams, as the network has them.
+    /// Returns the instances of the flows with these streams, as the network has them.
     pub fn instances(&self) -> Vec<Instance> {
         network::instances(self.scenario, &self.streams())
     }
 
-    /// How its rows are labelled in every table: number of the point and of the replicate.
+    /// Returns the labels of its rows in every table: number of the point and of the replicate.
     pub fn labels(&self) -> (i64, i64) {
         (self.point.into(), self.replicate.into())
     }
 
-    /// What the run is called in the names of its files.
+    /// Returns the name of the run in file names.
     pub fn name(&self) -> String {
         format!("point-{}-replicate-{}", self.point, self.replicate)
     }

@@ -1,5 +1,5 @@
-//! All kinds of elements, in one list: what can be chosen in a scenario, on the command line, in
-//! the schema, and what tests of contracts go through.
+//! All kinds of elements, in one list. The scenario, the command line, the schema and the contract
+//! tests use it.
 
 use crate::congestion::ControlKind;
 use crate::estimator::EstimatorKind;
@@ -16,37 +16,37 @@ use crate::size::SizeKind;
 use crate::traffic::TrafficKind;
 use serde_json::Value;
 
-/// A kind of element, whatever it makes.
+/// A kind of element, without the type that it makes.
 #[derive(Clone, Copy, Debug)]
 pub struct KindRecord {
-    /// As in the catalogue and on the command line: "links", "queues".
+    /// Name in the catalogue and on the command line: "links", "queues".
     pub name: &'static str,
-    /// As in an error message: "link", "queue".
+    /// Name in an error message: "link", "queue".
     pub noun: &'static str,
-    /// Everything registered, in reading order.
+    /// Returns all registered elements, in reading order.
     pub elements: fn() -> Vec<ElementRecord>,
-    /// JSON schema of the facts.
+    /// Returns the JSON schema of the facts.
     pub facts: fn() -> Value,
-    /// Reads `{ kind = "…", … }` and gives the resolved form ([`choose`]).
+    /// Reads `{ kind = "…", … }` and returns the resolved form ([`choose`]).
     pub resolve: fn(&Value, &dyn Files) -> Result<Value>,
 }
 
-/// An element, whatever it makes.
+/// An element, without the type that it makes.
 #[derive(Clone, Copy, Debug)]
 pub struct ElementRecord {
-    /// As written in a scenario's `kind`.
+    /// Name in a scenario's `kind`.
     pub name: &'static str,
-    /// As written in a figure.
+    /// Label in a figure.
     pub label: &'static str,
     /// One sentence.
     pub summary: &'static str,
     /// RFC or paper.
     pub reference: &'static str,
-    /// JSON schema of the parameters, without `kind`.
+    /// Returns the JSON schema of the parameters, without `kind`.
     pub schema: fn() -> Value,
 }
 
-/// All of them, in reading order.
+/// All kinds, in reading order.
 pub const KINDS: [KindRecord; 10] = [
     KindRecord::of::<ControlKind>(),
     KindRecord::of::<RateControlKind>(),
@@ -61,7 +61,7 @@ pub const KINDS: [KindRecord; 10] = [
 ];
 
 impl KindRecord {
-    /// The record of a kind.
+    /// Returns the record of a kind.
     pub const fn of<K: Kind>() -> Self {
         KindRecord {
             name: K::PLURAL,

@@ -1,6 +1,6 @@
-//! From a scenario to a network: hops built, each element with its own named stream, and every flow
-//! instance's routes through them. Whatever drives it, virtual time or the real clock, starts from
-//! the same network and draws the same numbers.
+//! Builds the network of a scenario: the hops, each element with its own named stream, and the
+//! routes of all flow instances. Virtual time and the real clock start from the same network and
+//! draw the same random numbers.
 
 use crate::hop::Hop;
 use crate::link::contention::Contention;
@@ -19,36 +19,35 @@ use std::collections::BTreeMap;
 
 mod routes;
 
-/// What packets travel through.
+/// Hops, media, flow instances and routes of one run.
 #[derive(Debug)]
 pub struct Network {
-    /// The scenario's shared hops in their order, then hops of single flows, first those that
-    /// others can feel because they contend for a medium.
+    /// The shared hops in the scenario's order, then the hops of single flows. Of the latter, those
+    /// that contend for a medium come first, because other flows can notice them.
     pub hops: Vec<Hop>,
     /// The name of each shared hop.
     pub shared: Vec<String>,
-    /// A second instance of each shared hop's link, with the same realisation: the link itself may
-    /// be asked only about the future. Nothing where it contends for a medium.
+    /// A second instance of each shared hop's link with the same realisation, since the link itself
+    /// may be asked only about the future. `None` if the hop contends for a medium.
     pub meters: Vec<Option<Box<dyn Link>>>,
-    /// The scenario's media in their order.
+    /// The media in the scenario's order.
     pub media: Vec<SharedMedium>,
-    /// The flows' instances in the scenario's order, as a [`FlowId`](crate::packet::FlowId) numbers
-    /// them.
+    /// The flow instances in the scenario's order, numbered as a [`FlowId`](crate::packet::FlowId).
     pub instances: Vec<Instance>,
-    /// Their routes.
+    /// The routes of the instances.
     pub routes: Routes,
 }
 
-/// A medium, and who contends for it.
+/// A medium and its contenders.
 #[derive(Debug)]
 pub struct SharedMedium {
-    /// Its name.
+    /// Name of the medium.
     pub name: String,
     /// The medium.
     pub medium: Box<dyn Medium>,
-    /// Its contenders, as it numbers them.
+    /// The contenders, as the medium numbers them.
     pub contenders: Vec<Contender>,
-    /// The stations that have a name: of which flow instance, if of one, and which.
+    /// Number of each named station. A station of one flow instance is keyed by that instance, too.
     stations: BTreeMap<(Option<u32>, String), u32>,
     next_station: u32,
 }
@@ -56,11 +55,11 @@ pub struct SharedMedium {
 /// A contender for a medium.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contender {
-    /// Its hop, as an index into [`Network::hops`].
+    /// Index of its hop in [`Network::hops`].
     pub hop: u32,
-    /// That hop's name.
+    /// Name of its hop.
     pub name: String,
-    /// The instance whose hop it is, as an index into [`Network::instances`]; `None` if it is
+    /// Index in [`Network::instances`] of the instance that owns the hop; `None` if the hop is
     /// shared.
     pub owner: Option<u32>,
     /// Number of its station.
@@ -68,7 +67,7 @@ pub struct Contender {
 }
 
 impl SharedMedium {
-    /// The number of that station, a new one for a name that is new or for none.
+    /// Returns the number of a station. A new name, or no name, gets a new number.
     fn station(&mut self, owner: Option<u32>, name: Option<&String>) -> u32 {
         let next = self.next_station;
         let number = match name {
@@ -80,19 +79,19 @@ impl SharedMedium {
     }
 }
 
-/// One flow of a group of like flows.
+/// One instance of a flow group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instance {
-    /// Which of [`Scenario::flows`] it is an instance of.
+    /// Index of its group in [`Scenario::flows`].
     pub group: u32,
-    /// Which instance of that.
+    /// Number of the instance in its group.
     pub number: u32,
-    /// When it starts.
+    /// Time at which it starts.
     pub start: Time,
 }
 
 impl Instance {
-    /// The prefix of its streams' names, `flow/NAME/NUMBER`.
+    /// Returns the prefix of its streams' names, `flow/NAME/NUMBER`.
     pub fn place(&self, scenario: &Scenario) -> String {
         place_of(&scenario.flows[self.group as usize], self.number)
     }
@@ -158,7 +157,7 @@ pub fn build(scenario: &Scenario, streams: &Streams) -> Network {
     network
 }
 
-/// The scenario's media, nobody contending yet.
+/// Builds the scenario's media, without contenders.
 fn media(scenario: &Scenario, streams: &Streams) -> Vec<SharedMedium> {
     let medium = |description: &MediumDescription| SharedMedium {
         name: description.name.clone(),
@@ -174,8 +173,8 @@ fn media(scenario: &Scenario, streams: &Streams) -> Vec<SharedMedium> {
 }
 
 impl Network {
-    /// Moves the contending hops of single flows in front of what nobody but a flow can see: who
-    /// works ahead tells the two apart by their numbers.
+    /// Numbers the contending hops of single flows before the private hops. A driver that works
+    /// ahead distinguishes the two by their numbers.
     fn number_contenders_first(&mut self) {
         let private = |(number, hop): &(usize, Hop)| {
             *number >= self.shared.len() && hop.contender().is_none()
@@ -200,15 +199,15 @@ impl Network {
     }
 }
 
-/// The instances of all flows in the scenario's order, with the streams of one replicate: those of
-/// the [`Network`] that is built of them.
+/// Returns the instances of all flows in the scenario's order, with the streams of one replicate.
+/// The [`Network`] of these streams has the same instances.
 pub fn instances(scenario: &Scenario, streams: &Streams) -> Vec<Instance> {
     (0..scenario.flows.len())
         .flat_map(|group| instances_of(scenario, group, streams))
         .collect()
 }
 
-/// The instances of one group of flows.
+/// Returns the instances of one flow group.
 fn instances_of(scenario: &Scenario, group: usize, streams: &Streams) -> Vec<Instance> {
     let description = &scenario.flows[group];
     let start = |name: &str| Time::ZERO + uniform(description.start, &mut streams.stream(name));
@@ -237,8 +236,8 @@ fn instances_of(scenario: &Scenario, group: usize, streams: &Streams) -> Vec<Ins
     }
 }
 
-/// A hop's link. One that measures another hop's gets an instance of that of its own, which draws
-/// the same numbers.
+/// Builds a hop's link. A link that measures another hop's link gets its own instance of that link,
+/// which draws the same numbers.
 pub fn build_link(
     scenario: &Scenario,
     description: &HopDescription,
@@ -258,12 +257,12 @@ pub fn build_link(
     })
 }
 
-/// The prefix of the names of a shared hop's streams.
+/// Returns the prefix of the names of a shared hop's streams.
 fn place_of_hop(description: &HopDescription) -> String {
     format!("hop/{}", description.name)
 }
 
-/// A hop to be built at a place.
+/// Builds a hop at one place in the network.
 struct HopBuilder<'a> {
     scenario: &'a Scenario,
     description: &'a HopDescription,
@@ -271,8 +270,8 @@ struct HopBuilder<'a> {
 }
 
 impl HopBuilder<'_> {
-    /// Adds the hop, and itself to the medium it contends for; `owner` is the instance whose hop it
-    /// is.
+    /// Adds the hop, and its contender to the medium it contends for. `owner` is the instance that
+    /// owns the hop.
     fn add(&self, network: &mut Network, extra: Span, owner: Option<u32>) {
         let HopDescription {
             name,
@@ -315,7 +314,7 @@ impl HopBuilder<'_> {
         });
     }
 
-    /// Adds the hop that is built next to the medium that it contends for.
+    /// Adds the next hop as a contender to its medium.
     fn join_medium(
         &self,
         contention: &Contention,
@@ -352,13 +351,13 @@ impl HopBuilder<'_> {
     }
 }
 
-/// The instance's share of an evenly spread range.
+/// Returns the instance's value in an evenly spread range.
 fn spread(range: Range, instance: u32, count: u32) -> Span {
     let steps = u64::from(count.max(2) - 1);
     range.low + (range.high - range.low) * u64::from(instance) / steps
 }
 
-/// Drawn uniformly from the range; one draw even if it is a single value.
+/// Draws uniformly from the range; takes one draw even if it is a single value.
 fn uniform(range: Range, stream: &mut Stream) -> Span {
     range.low + stream.uniform_span(range.high - range.low)
 }

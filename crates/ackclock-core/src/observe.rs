@@ -1,24 +1,24 @@
-//! Who is told of drops and marks. Every drop is reported once, by the element that made it,
-//! through [`Context::drop_packet`], which also frees the packet: nobody can forget either half.
+//! Reports of drops and marks. The element that drops a packet calls [`Context::drop_packet`],
+//! which reports the drop once and frees the packet. So no element can do one without the other.
 
 use crate::packet::{Ecn, Packet, PacketId, PacketPool};
 use crate::units::Time;
 
-/// Why a packet was dropped.
+/// Reason for which a packet was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropReason {
     /// The queue was full.
     QueueFull,
-    /// A queue discipline decided to.
+    /// The queue discipline dropped it before the queue was full.
     Aqm,
     /// An impairment lost it.
     Impairment,
-    /// A medium gave it up after too many collisions.
+    /// A medium dropped it after too many collisions.
     Retries,
 }
 
 impl DropReason {
-    /// As written in tables.
+    /// Returns the name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             DropReason::QueueFull => "queue_full",
@@ -29,14 +29,14 @@ impl DropReason {
     }
 }
 
-/// Told of what happens to packets inside a hop.
+/// Receives reports of what happens to packets inside a hop.
 pub trait Observer {
-    /// `packet` was dropped at `now` (scheduled time).
+    /// Reports that `packet` was dropped at `now` (scheduled time).
     fn dropped(&mut self, now: Time, packet: &Packet, reason: DropReason);
-    /// `packet` was marked "congestion experienced" at `now`.
+    /// Reports that `packet` was marked CE at `now`.
     fn marked(&mut self, now: Time, packet: &Packet);
-    /// `copy` is now a second packet like `original`; for a driver that keeps more of a packet than
-    /// the pool does.
+    /// Reports that `copy` is a duplicate of `original`. For a driver that stores more of a packet
+    /// than the pool does.
     fn duplicated(&mut self, original: PacketId, copy: PacketId) {
         let _ = (original, copy);
     }
@@ -45,15 +45,15 @@ pub trait Observer {
 /// Drops and marks of one hop since the run began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HopLosses {
-    /// The queue was full.
+    /// Drops because the queue was full.
     pub queue: u64,
-    /// A queue discipline decided to.
+    /// Drops by the queue discipline before the queue was full.
     pub aqm: u64,
-    /// An impairment lost it.
+    /// Losses by impairments.
     pub impairment: u64,
-    /// A medium gave it up.
+    /// Drops by a medium after too many collisions.
     pub retries: u64,
-    /// Marked instead.
+    /// Packets marked CE.
     pub marks: u64,
 }
 
@@ -67,7 +67,7 @@ impl HopLosses {
             DropReason::Retries => self.retries += 1,
         }
     }
-    /// All drops.
+    /// Returns the number of all drops.
     pub const fn drops(&self) -> u64 {
         self.queue + self.aqm + self.impairment + self.retries
     }
@@ -76,9 +76,9 @@ impl HopLosses {
 /// Drops of one flow since the run began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowLosses {
-    /// Of what goes from the sender to the receiver.
+    /// Dropped packets from the sender to the receiver.
     pub forward: u32,
-    /// Of what goes back.
+    /// Dropped packets from the receiver to the sender.
     pub acks: u32,
 }
 
@@ -91,22 +91,22 @@ impl FlowLosses {
             self.acks += 1;
         }
     }
-    /// All drops.
+    /// Returns the number of all drops.
     pub fn drops(&self) -> u64 {
         u64::from(self.forward) + u64::from(self.acks)
     }
 }
 
-/// What an element may touch besides itself.
+/// The state outside itself that an element may change.
 pub struct Context<'a> {
     /// All packets of the run.
     pub packets: &'a mut PacketPool,
-    /// Told of drops and marks.
+    /// Receives the reports of drops and marks.
     pub observer: &'a mut dyn Observer,
 }
 
 impl Context<'_> {
-    /// Reports the drop and frees the packet, which must be in no list.
+    /// Reports a drop and frees the packet, which must be in no list.
     #[cold]
     #[inline(never)]
     pub fn drop_packet(&mut self, now: Time, id: PacketId, reason: DropReason) {
@@ -114,7 +114,7 @@ impl Context<'_> {
         self.packets.remove(id);
     }
 
-    /// A second packet like the first, in no list; the observer is told.
+    /// Duplicates a packet, reports it, and returns the copy, which is in no list.
     #[cold]
     #[inline(never)]
     pub fn duplicate_packet(&mut self, id: PacketId) -> PacketId {
@@ -123,8 +123,8 @@ impl Context<'_> {
         copy
     }
 
-    /// Marks an ECN-capable packet and reports it; `false` if the packet is not ECN-capable (drop
-    /// it instead, RFC 3168 section 5).
+    /// Marks an ECN-capable packet and reports it. Returns false if the packet is not ECN-capable;
+    /// drop it then (RFC 3168 section 5).
     #[must_use]
     pub fn mark_packet(&mut self, now: Time, id: PacketId) -> bool {
         let packet = &mut self.packets[id];

@@ -1,7 +1,8 @@
-//! The packet, the pool all packets of a run live in, and FIFO lists threaded through the pool.
+//! The packet, the pool that stores all packets of a run, and FIFO lists linked through the pool.
 //!
-//! Elements pass a [`PacketId`] on; nothing is copied or allocated per packet. A packet is in at
-//! most one [`Fifo`] at a time, so it cannot be in two places: conservation is structural.
+//! Elements pass on a [`PacketId`]; nothing is copied or allocated per packet. A packet is in at
+//! most one [`Fifo`] at a time and cannot be in two places, so packets are conserved by
+//! construction.
 
 use crate::units::{Bytes, Time};
 
@@ -13,23 +14,23 @@ pub use lists::{Backlog, Fifo, FifoList, TimedFifo, Timeline};
 pub use pool::{Options, PacketPool};
 pub use sack::{SackBlock, SackBlocks};
 
-/// Names a packet in its [`PacketPool`].
+/// Index of a packet in its [`PacketPool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PacketId(u32);
 
 impl PacketId {
     const NONE: PacketId = PacketId(u32::MAX);
-    /// The slot's number, for side tables such as a driver's payload buffers.
+    /// Returns the slot's number, for side tables such as a driver's payload buffers.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Numbers the flows of a run from zero.
+/// Number of a flow instance, from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlowId(pub u32);
 
-/// What a packet is.
+/// Kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum PacketKind {
@@ -43,7 +44,7 @@ pub enum PacketKind {
     SynAck = 3,
     /// A UDP datagram.
     Datagram = 4,
-    /// A receiver's answer to datagrams under rate control.
+    /// A receiver's feedback to the sender of datagrams under rate control.
     Feedback = 5,
 }
 
@@ -58,33 +59,34 @@ pub enum Ecn {
     Capable,
     /// ECN-capable, low-latency identifier, ECT(1) (RFC 9331).
     CapableL4s,
-    /// Congestion experienced.
+    /// Congestion experienced (CE).
     Marked,
 }
 
-/// One packet. What queues and links need, and what the simulated endpoints exchange.
+/// One packet: the fields that queues and links need and that the simulated endpoints exchange.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// In a [`Timeline`]: the moment of the packet behind it.
+    /// In a [`Timeline`]: the moment of the next packet.
     next_at: Time,
     /// Data: number of the segment. ACK: number of the next segment expected. Datagram: its number.
     pub sequence: u64,
-    /// Data: when it was sent. ACK: the echoed value (RFC 7323), `Time::NEVER` for none.
+    /// Data: time at which it was sent. ACK: the echoed timestamp (RFC 7323), `Time::NEVER` if
+    /// none.
     pub stamp: Time,
-    /// Whose it is.
+    /// Flow that it belongs to.
     pub flow: FlowId,
-    /// Which options it carries, if any.
+    /// Index of its options in the pool, if it has any.
     options: u32,
     next: PacketId,
     /// Length on the wire, headers included, in bytes.
     pub size: u16,
-    /// Which hop of its route it is in or about to enter.
+    /// Position on its route of the hop that it is in or about to enter.
     pub position: u8,
     kind_and_flags: u8,
 }
 
 const KIND_MASK: u8 = 0b0000_0111;
-/// The kinds that answer have odd numbers.
+/// The kinds that travel from receiver to sender have odd numbers.
 const BACKWARD: u8 = 0b0000_0001;
 const ECN_SHIFT: u8 = 3;
 const ECN_MASK: u8 = 0b0001_1000;
@@ -93,7 +95,7 @@ const ECN_ECHO: u8 = 0b0100_0000;
 const WINDOW_REDUCED: u8 = 0b1000_0000;
 
 impl Packet {
-    /// A packet of `kind`, not in any list, not ECN-capable.
+    /// Makes a packet of `kind` that is in no list and not ECN-capable.
     #[inline]
     pub fn new(kind: PacketKind, flow: FlowId, sequence: u64, size: u16, stamp: Time) -> Self {
         Packet {
@@ -108,11 +110,11 @@ impl Packet {
             kind_and_flags: kind as u8,
         }
     }
-    /// Length on the wire.
+    /// Returns its length on the wire.
     pub const fn bytes(&self) -> Bytes {
         Bytes(self.size as u64)
     }
-    /// What it is.
+    /// Returns its kind.
     pub const fn kind(&self) -> PacketKind {
         match self.kind_and_flags & KIND_MASK {
             0 => PacketKind::Data,
@@ -123,12 +125,12 @@ impl Packet {
             _ => PacketKind::Feedback,
         }
     }
-    /// Whether it travels from the sender of data to the receiver.
+    /// True if it travels from the sender of data to the receiver.
     #[inline]
     pub const fn is_forward(&self) -> bool {
         self.kind_and_flags & BACKWARD == 0
     }
-    /// Its ECN field.
+    /// Returns its ECN field.
     pub const fn ecn(&self) -> Ecn {
         match (self.kind_and_flags & ECN_MASK) >> ECN_SHIFT {
             0 => Ecn::NotCapable,
@@ -141,19 +143,19 @@ impl Packet {
     pub fn set_ecn(&mut self, ecn: Ecn) {
         self.kind_and_flags = (self.kind_and_flags & !ECN_MASK) | ((ecn as u8) << ECN_SHIFT);
     }
-    /// Whether the segment was sent before.
+    /// True if the segment is a retransmission.
     pub const fn is_retransmission(&self) -> bool {
         self.kind_and_flags & RETRANSMISSION != 0
     }
-    /// Whether the ACK carries ECE (RFC 3168 section 6.1).
+    /// True if the ACK carries ECE (RFC 3168 section 6.1).
     pub const fn has_ecn_echo(&self) -> bool {
         self.kind_and_flags & ECN_ECHO != 0
     }
-    /// Whether the segment carries CWR (RFC 3168 section 6.1).
+    /// True if the segment carries CWR (RFC 3168 section 6.1).
     pub const fn has_window_reduced(&self) -> bool {
         self.kind_and_flags & WINDOW_REDUCED != 0
     }
-    /// Says that the segment was sent before.
+    /// Sets whether the segment is a retransmission.
     pub fn set_retransmission(&mut self, on: bool) {
         self.set_flag(RETRANSMISSION, on);
     }
@@ -213,7 +215,7 @@ mod tests {
     #[test]
     fn a_timed_fifo_gives_each_packet_its_arrival() {
         let (mut pool, mut fifo) = (PacketPool::new(), TimedFifo::default());
-        let at = |n: u64| Time::from_nanos(1000 + n / 2); // two arrive at once
+        let at = |n: u64| Time::from_nanos(1000 + n / 2); // pairs arrive at the same time
         for n in 0..5 {
             let id = pool.insert(packet(n));
             fifo.push_back(at(n), id, &mut pool);

@@ -1,12 +1,12 @@
-//! One registry per kind of element: a list somebody can read from top to bottom.
+//! One registry per kind of element: a list that can be read from top to bottom.
 //!
 //! The parameters of an element are one struct. Its serde derive is the parser, its serialisation
-//! the resolved form with all defaults, its JSON schema the reference page. [`Entry::of`] makes the
-//! record from the struct.
+//! the resolved form with all defaults, and its JSON schema the reference page. [`Entry::of`] makes
+//! the record from the struct.
 //!
-//! An element also states facts about itself: what others may rely on without knowing its
-//! parameters. They are computed from the parameters and stand beside them in the resolved form,
-//! under [`FACTS`].
+//! An element also states facts about itself, on which other code may rely without knowing its
+//! parameters. The facts are computed from the parameters and stand next to them in the resolved
+//! form, under [`FACTS`].
 
 use crate::scenario::error::{Code, Error, Result};
 use crate::scenario::files::Files;
@@ -20,64 +20,64 @@ use std::sync::Arc;
 
 pub mod samples;
 
-/// Where the facts stand in the resolved form of an element.
+/// Name of the field of an element's resolved form that holds its facts.
 pub const FACTS: &str = "facts";
 
-/// The record of what elements of one kind state about themselves. Every field of the default is
+/// The facts that elements of one kind state about themselves. In the default, every field is
 /// unknown.
 pub trait Facts: Serialize + JsonSchema + Clone + Debug + Default + Send + Sync + 'static {}
 impl<T: Serialize + JsonSchema + Clone + Debug + Default + Send + Sync + 'static> Facts for T {}
 
-/// The facts of a kind whose elements have nothing to state. They are left out of the resolved
-/// form.
+/// The facts of a kind whose elements have nothing to state. The resolved form leaves them out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NoFacts {}
 
-/// A kind of element: what its recipes make, and what they need for it.
+/// A kind of element: the type that its factories make, and the context that they need.
 pub trait Kind: 'static {
-    /// What is made.
+    /// Type that a factory makes.
     type Product;
-    /// What is needed to make one.
+    /// Context that a factory needs.
     type Context<'a>;
-    /// What an element states about itself.
+    /// Facts that an element states about itself.
     type Facts: Facts;
-    /// As in an error message: "link", "queue".
+    /// Name in an error message: "link", "queue".
     const NAME: &'static str;
-    /// As in the catalogue and on the command line: "links", "queues".
+    /// Name in the catalogue and on the command line: "links", "queues".
     const PLURAL: &'static str;
-    /// Everything registered, in reading order.
+    /// Returns all registered elements, in reading order.
     fn entries() -> &'static [Entry<Self>]
     where
         Self: Sized;
 }
 
-/// The parameters of one element, and how to make it.
+/// The parameters of one element, which can make it.
 pub trait Factory<K: Kind>: Debug + Send + Sync {
-    /// Makes one.
+    /// Makes the element.
     fn build(&self, context: K::Context<'_>) -> K::Product;
 }
 
-/// What a parameter struct says of its element.
+/// An element as its parameter struct describes it.
 pub trait Element<K: Kind>:
     Factory<K> + Serialize + DeserializeOwned + JsonSchema + Clone + 'static
 {
-    /// As written in a scenario's `kind`.
+    /// Name in a scenario's `kind`.
     const NAME: &'static str;
-    /// As written in a figure.
+    /// Label in a figure.
     const LABEL: &'static str;
     /// One sentence.
     const SUMMARY: &'static str;
     /// RFC or paper.
     const REFERENCE: &'static str;
 
-    /// Refuses what cannot be (fields relative to the struct), and reads the files it names.
+    /// Refuses invalid parameters (fields relative to the struct) and reads the files that they
+    /// name.
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         let _ = files;
         Ok(())
     }
 
-    /// States what is known of the element with these parameters, which have been checked. What is
-    /// not stated is unknown.
+    /// Returns the facts of an element with these parameters, which have been checked. A fact that
+    /// is not stated is unknown.
     fn facts(&self) -> K::Facts {
         K::Facts::default()
     }
@@ -85,15 +85,15 @@ pub trait Element<K: Kind>:
 
 /// The record of one element.
 pub struct Entry<K: Kind> {
-    /// As written in a scenario's `kind`.
+    /// Name in a scenario's `kind`.
     pub name: &'static str,
-    /// As written in a figure.
+    /// Label in a figure.
     pub label: &'static str,
     /// One sentence.
     pub summary: &'static str,
     /// RFC or paper.
     pub reference: &'static str,
-    /// JSON schema of the parameters, without `kind`.
+    /// Returns the JSON schema of the parameters, without `kind`.
     pub schema: fn() -> Value,
     parse: fn(Value, &dyn Files) -> Result<Selection<K>>,
 }
@@ -104,7 +104,7 @@ pub struct Selection<K: Kind> {
     pub name: &'static str,
     /// Its parameters, defaults filled in, `kind` and [`FACTS`] included.
     pub resolved: Value,
-    /// What it states about itself.
+    /// Facts that it states about itself.
     pub facts: K::Facts,
     recipe: Arc<dyn Factory<K>>,
 }
@@ -126,7 +126,7 @@ impl<K: Kind> Debug for Selection<K> {
 }
 
 impl<K: Kind> Selection<K> {
-    /// Makes one.
+    /// Makes the element.
     pub fn build(&self, context: K::Context<'_>) -> K::Product {
         self.recipe.build(context)
     }
@@ -137,12 +137,12 @@ impl<K: Kind> Entry<K> {
     /// to `parameters`.
     ///
     /// # Errors
-    /// The first field that is missing, unknown or does not fit.
+    /// The first field that is missing, unknown or invalid.
     pub fn read(&self, parameters: Value, files: &dyn Files) -> Result<Selection<K>> {
         (self.parse)(parameters, files)
     }
 
-    /// The record of the element whose parameters are `P`.
+    /// Returns the record of the element whose parameters are `P`.
     pub const fn of<P: Element<K>>() -> Self {
         Entry {
             name: P::NAME,
@@ -165,7 +165,7 @@ impl<K: Kind> Entry<K> {
     }
 }
 
-/// An element's resolved form. Facts are the last field, unless the kind has none.
+/// Returns the resolved form of an element. Facts are the last field, unless the kind has none.
 fn resolved(name: &str, parameters: &impl Serialize, facts: &impl Serialize) -> Value {
     let mut resolved = Map::new();
     resolved.insert("kind".into(), name.into());
@@ -179,12 +179,11 @@ fn resolved(name: &str, parameters: &impl Serialize, facts: &impl Serialize) -> 
     resolved.into()
 }
 
-/// Reads `{ kind = "…", … }`. What has been resolved may be read again, with the facts that it then
-/// has.
+/// Reads `{ kind = "…", … }`. Also reads a resolved form, including its facts.
 ///
 /// # Errors
-/// The first field that is missing, unknown or does not fit, relative to `tree`; and facts that are
-/// not those computed.
+/// The first field that is missing, unknown or invalid, relative to `tree`; and facts that differ
+/// from the computed ones.
 pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Selection<K>> {
     let names = || K::entries().iter().map(|entry| entry.name);
     let Value::Object(map) = tree else {
@@ -222,7 +221,7 @@ pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Selection<K>> 
     Ok(chosen)
 }
 
-/// [`choose`], errors named from the table around `tree`, whose field it is.
+/// Calls [`choose`] and names errors relative to the table that holds `tree` as `field`.
 ///
 /// # Errors
 /// Those of [`choose`].
@@ -234,18 +233,18 @@ pub fn choose_within<K: Kind>(
     choose(tree, files).map_err(|error| error.within(field))
 }
 
-/// What the builder of a random element gets: the run's streams and the name of the place it is
-/// built for (`hop/bottleneck/link`), which is also the prefix of its streams' names.
+/// Context of the factory of a random element: the run's streams and the place of the element
+/// (`hop/bottleneck/link`). The place is the prefix of its streams' names.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamScope<'a> {
-    /// All randomness of the run.
+    /// All random streams of the run.
     pub streams: &'a Streams,
-    /// Where the element stands.
+    /// Place of the element.
     pub name: &'a str,
 }
 
 impl StreamScope<'_> {
-    /// The stream of this place.
+    /// Returns the stream of this place.
     pub fn stream(&self) -> crate::streams::Stream {
         self.streams.stream(self.name)
     }

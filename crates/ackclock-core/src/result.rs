@@ -1,18 +1,20 @@
-//! The tables every way of answering fills. Columns end in their unit; what a way cannot know is
-//! not a number (NaN, null in the files), never zero.
+//! The tables that every method fills: predict, simulate, emulate and measure.
+//!
+//! The name of a column ends in its unit. A value that a method cannot know is not a number (NaN,
+//! null in the files), never zero.
 
 /// One column.
 #[derive(Clone, Debug)]
 pub enum Column {
-    /// Numbers; NaN is unknown.
+    /// Numbers; NaN if unknown.
     Number(Vec<f64>),
     /// Whole numbers, always known.
     Integer(Vec<i64>),
-    /// Words from a short list.
+    /// Words that repeat, each stored once.
     Text(Words),
 }
 
-/// What is unknown in both is the same.
+/// Two unknown numbers (NaN) are equal.
 impl PartialEq for Column {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -44,7 +46,7 @@ impl Column {
 pub struct Table(pub Vec<(&'static str, Column)>);
 
 impl Table {
-    /// Bytes that a row takes.
+    /// Returns the number of bytes that a row takes.
     pub fn row_bytes(&self) -> usize {
         let cell = |column: &Column| match column {
             Column::Number(_) | Column::Integer(_) => 8,
@@ -53,7 +55,7 @@ impl Table {
         self.0.iter().map(|(_, column)| cell(column)).sum()
     }
 
-    /// Puts the rows of a table of the same kind below these.
+    /// Appends the rows of a table of the same kind.
     pub fn append(&mut self, other: Table) {
         if self.0.is_empty() {
             self.0 = other.0;
@@ -69,13 +71,13 @@ impl Table {
     }
 }
 
-/// How a Rust value becomes a cell.
+/// A Rust type whose values are the cells of a column.
 pub trait Cell {
-    /// What a cell holds of which nothing is known: NaN; a whole number is zero, a word empty.
+    /// The cell of an unknown value: NaN for a number, zero for a whole number, an empty word.
     const UNKNOWN: Self;
-    /// An empty column.
+    /// Returns an empty column.
     fn column() -> Column;
-    /// Appends the value.
+    /// Appends the value to a column.
     fn push(self, column: &mut Column);
 }
 
@@ -113,36 +115,48 @@ impl<'a> Cell for &'a str {
     }
 }
 
-/// What a column is called and what it holds.
+/// Name and meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnDescription {
-    /// Its name, ending in its unit.
+    /// Name of the column, ending in its unit.
     pub name: &'static str,
-    /// One sentence.
+    /// One or two sentences.
     pub summary: &'static str,
 }
 
-/// A row type: one field per column, a table of such rows, and what the columns hold.
+/// Defines a row type with one field per column, its table, and the descriptions of its columns.
+/// The `///` lines of a field are the description of its column.
 macro_rules! rows {
-    ($(#[$attribute:meta])* $row:ident$(<$lifetime:lifetime>)? { $($(#[doc = $summary:literal])+ $field:ident: $type:ty,)* }) => {
+    (
+        $(#[$attribute:meta])* $row:ident$(<$lifetime:lifetime>)? {
+            $($(#[doc = $summary:literal])+ $field:ident: $type:ty,)*
+        }
+    ) => {
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug)]
         pub struct $row$(<$lifetime>)? {
             $($(#[doc = $summary])+ pub $field: $type,)*
         }
         impl$(<$lifetime>)? $row$(<$lifetime>)? {
-            /// The columns in their order.
+            /// Descriptions of the columns, in order.
             pub const COLUMNS: &'static [ColumnDescription] =
-                &[$(ColumnDescription { name: stringify!($field), summary: concat!($($summary),+).trim_ascii() },)*];
+                &[
+                    $(
+                        ColumnDescription {
+                            name: stringify!($field),
+                            summary: concat!($($summary),+).trim_ascii()
+                        },
+                    )*
+                ];
 
-            /// A row of which nothing is known, to be filled in.
+            /// A row whose every value is unknown, to be filled in.
             pub const UNKNOWN: Self = Self { $($field: <$type as Cell>::UNKNOWN,)* };
 
-            /// A table without rows.
+            /// Returns a table without rows.
             pub fn table() -> Table {
                 Table(vec![$((stringify!($field), <$type as Cell>::column()),)*])
             }
-            /// Appends this row.
+            /// Appends this row to a table.
             pub fn push(self, table: &mut Table) {
                 let mut columns = table.0.iter_mut();
                 $(if let Some((_, column)) = columns.next() { self.$field.push(column); })*
@@ -159,8 +173,7 @@ pub use measure::{ConnectionRow, LimitPeriodRow, RateEstimateRow, RttHistogramRo
 pub use words::Words;
 
 rows! {
-    /// One flow of one replicate. Averages are over the measured interval, counts over the whole
-    /// run.
+    /// One flow of one replicate. Means are over the measured interval, counts over the whole run.
     FlowRow<'a> {
         /// Number of the sweep's point.
         point: i64,
@@ -172,52 +185,53 @@ rows! {
         instance: i64,
         /// Name of the congestion control or rate control, or `udp`.
         control: &'a str,
-        /// When it started.
+        /// Time at which it started.
         start_s: f64,
-        /// When its last byte arrived, or when it was stopped.
+        /// Time at which its last byte arrived, or at which it was stopped.
         end_s: f64,
-        /// From the start to the arrival of the last byte of a finite transfer.
+        /// Time from the start to the arrival of the last byte of a finite transfer.
         completion_time_s: f64,
-        /// Length of the measured interval: after warm-up, while the flow was active.
+        /// Length of the measured interval: the time after warm-up in which the flow was active.
         measured_s: f64,
         /// Payload handed to the application in order, each byte once.
         goodput_bit_per_s: f64,
-        /// Everything that arrived at the receiver, headers included; of a capture what passed it.
+        /// Bytes that arrived at the receiver, headers included; in a capture, bytes that passed
+        /// the capture point.
         throughput_bit_per_s: f64,
-        /// Payload handed to the application; of a capture what has been acknowledged.
+        /// Payload handed to the application; in a capture, payload acknowledged.
         delivered_bytes: i64,
         /// Data packets sent, retransmissions included.
         sent_packets: i64,
-        /// Data packets sent again.
+        /// Data packets retransmitted.
         retransmitted_packets: f64,
-        /// Packets of the flow dropped anywhere, ACKs included; a capture does not know.
+        /// Packets of the flow dropped at any hop, ACKs included; unknown in a capture.
         dropped_packets: f64,
-        /// Of these, ACKs and answers to SYNs.
+        /// Dropped packets that were ACKs or answers to SYNs.
         dropped_acks: f64,
-        /// Reactions to duplicate ACKs or SACK.
+        /// Fast retransmits: reactions to duplicate ACKs or SACK.
         fast_retransmits: f64,
         /// Expirations of the retransmission timer.
         timeouts: f64,
-        /// Reactions to ECN echoes.
+        /// Reductions of the congestion window on ECN echoes.
         ecn_reactions: f64,
-        /// Mean round-trip time; of an emulation the mean of the smoothed one over time.
+        /// Mean round-trip time; in an emulation, the time average of the smoothed round-trip time.
         rtt_mean_s: f64,
         /// Smallest round-trip time of the whole run.
         rtt_min_s: f64,
         /// Largest round-trip time of the whole run.
         rtt_max_s: f64,
-        /// Packets that a sender under rate control holds lost; unknown where its receiver measures
-        /// the loss.
+        /// Packets that a sender with rate control deems lost; unknown if the receiver measures the
+        /// losses.
         lost_packets: f64,
-        /// Of these, packets that news came of later.
+        /// Packets deemed lost whose arrival was reported later.
         spurious_losses: f64,
-        /// Mean congestion window at the sampling times.
+        /// Mean congestion window over the sampling times.
         cwnd_mean_bytes: f64,
     }
 }
 
 rows! {
-    /// One flow at one sampling time. Counts are since the start.
+    /// One flow at one sampling time. Counts are since the start of the run.
     SampleRow<'a> {
         /// Number of the sweep's point.
         point: i64,
@@ -227,41 +241,39 @@ rows! {
         flow: &'a str,
         /// Number of the instance in its group.
         instance: i64,
-        /// When.
+        /// Sampling time.
         time_s: f64,
         /// Congestion window.
         cwnd_bytes: f64,
         /// Slow-start threshold.
         ssthresh_bytes: f64,
-        /// Outstanding data.
+        /// Payload in flight.
         in_flight_bytes: f64,
-        /// Last round-trip time measured.
+        /// Latest sample of the round-trip time.
         rtt_s: f64,
         /// Smoothed round-trip time.
         smoothed_rtt_s: f64,
         /// Retransmission timeout.
         rto_s: f64,
-        /// Payload handed to the application; of an emulation or a capture what has been
-        /// acknowledged.
+        /// Payload handed to the application; in an emulation or a capture, payload acknowledged.
         delivered_bytes: i64,
         /// Data packets sent.
         sent_packets: i64,
-        /// Data packets sent again.
+        /// Data packets retransmitted.
         retransmitted_packets: f64,
-        /// What the control thinks it is doing.
+        /// State of the congestion control or rate control, in its own terms.
         mode: &'a str,
-        /// Rate that the control believes the path gives, if it estimates one.
+        /// Rate of the path as the control estimates it, if it does.
         rate_estimate_bit_per_s: f64,
         /// Payload per second that a rate control allows.
         allowed_rate_bit_per_s: f64,
-        /// What a rate control takes for the loss rate, by its own definition: packets lost, or
-        /// loss events.
+        /// Loss rate as the rate control defines it: of packets or of loss events.
         loss_event_rate: f64,
     }
 }
 
 rows! {
-    /// How often so many packets left together.
+    /// Number of bursts of one length that a flow sent.
     BurstRow<'a> {
         /// Number of the sweep's point.
         point: i64,
@@ -271,15 +283,15 @@ rows! {
         flow: &'a str,
         /// Number of the instance in its group.
         instance: i64,
-        /// Packets that left together, between two looks at the clock; 4096 stands for more, too.
+        /// Packets sent between two readings of the clock; 4096 stands for 4096 or more.
         packets: i64,
-        /// How often.
+        /// Number of bursts of this length.
         bursts: i64,
     }
 }
 
 rows! {
-    /// One shared hop at one sampling time. Counts are since the start.
+    /// One shared hop at one sampling time. Counts are since the start of the run.
     HopRow<'a> {
         /// Number of the sweep's point.
         point: i64,
@@ -287,44 +299,45 @@ rows! {
         replicate: i64,
         /// Name of the hop.
         hop: &'a str,
-        /// When.
+        /// Sampling time.
         time_s: f64,
-        /// Packets waiting, the one in service not counted.
+        /// Packets waiting, without the one in service.
         backlog_packets: i64,
         /// Bytes waiting.
         backlog_bytes: i64,
-        /// Limit of a queue that moves it; null of others.
+        /// Limit of the queue, if the queue adapts it; null for other queues.
         limit_packets: f64,
-        /// Packets that came.
+        /// Packets that arrived at the hop.
         arrivals: i64,
-        /// Packets that left, propagation delay included.
+        /// Packets that left the hop, after its propagation delay.
         departures: i64,
-        /// Bytes the link has sent.
+        /// Bytes that the link has sent.
         served_bytes: i64,
-        /// Time the link was busy; of a contender for a medium, time it had something to send.
+        /// Time in which the link was busy; for a contender for a medium, time in which it had a
+        /// packet to send.
         busy_s: f64,
         /// Packets dropped because the queue was full.
         drops_queue: i64,
-        /// Packets dropped by a queue discipline.
+        /// Packets dropped by the queue discipline before the queue was full.
         drops_aqm: i64,
         /// Packets lost by impairments.
         drops_impairment: i64,
-        /// Packets that a medium gave up after too many collisions.
+        /// Packets that a medium dropped after too many collisions.
         drops_retries: i64,
-        /// Packets marked.
+        /// Packets marked (CE).
         marks: i64,
-        /// Rate of the link; unknown where it contends for a medium, as is the capacity.
+        /// Rate of the link. Rate and capacity are unknown if the hop contends for a medium.
         rate_bit_per_s: f64,
-        /// Bytes the link could have sent: the integral of its rate, where a packet of a feedback
-        /// link keeps the one it began with. Unknown once that has changed more than 100,000 times
-        /// between two samples.
+        /// Bytes that the link could have sent: the integral of its rate. A packet on a feedback
+        /// link is served at the rate at which it began. Unknown from the first sampling interval
+        /// on in which the rate changed more than 100,000 times.
         capacity_bytes: f64,
     }
 }
 
 rows! {
-    /// One shared medium at one sampling time. Counts are since the start. The three times make up
-    /// all of `time_s`, to the nanosecond.
+    /// One shared medium at one sampling time. Counts are since the start of the run. Idle, success
+    /// and collision time add up to `time_s`, to the nanosecond.
     MediumRow<'a> {
         /// Number of the sweep's point.
         point: i64,
@@ -332,29 +345,31 @@ rows! {
         replicate: i64,
         /// Name of the medium.
         medium: &'a str,
-        /// When.
+        /// Sampling time.
         time_s: f64,
-        /// Time in which nobody sent; what stations wait before they do is in it.
+        /// Time in which no station transmitted, including the stations' waits before they
+        /// transmit.
         idle_ns: i64,
-        /// Time of exchanges that succeeded, acknowledgements included.
+        /// Time of successful exchanges, acknowledgements included.
         success_ns: i64,
-        /// Time of collisions; with EIFS up to where an acknowledgement would have ended.
+        /// Time of collisions; with EIFS, until an acknowledgement would have ended.
         collision_ns: i64,
-        /// Exchanges that succeeded.
+        /// Successful exchanges.
         successes: i64,
-        /// Collisions between stations, each counted once however many took part.
+        /// Collisions between stations, each counted once however many stations took part.
         collisions: i64,
         /// Transmissions.
         attempts: i64,
-        /// Times when a higher class of the same station sent in the place of a lower.
+        /// Internal collisions: a higher class of the same station transmitted instead of a lower
+        /// one.
         internal_collisions: i64,
-        /// Packets given up after too many collisions.
+        /// Packets dropped after too many collisions.
         retry_drops: i64,
     }
 }
 
 rows! {
-    /// One contender for a medium, of one replicate. Service times are those of packets sent after
+    /// One contender for a medium, in one replicate. Service times are of packets sent after
     /// warm-up, counts over the whole run.
     ContenderRow<'a> {
         /// Number of the sweep's point.
@@ -365,27 +380,28 @@ rows! {
         medium: &'a str,
         /// Name of the hop.
         hop: &'a str,
-        /// Name of the flow group, if the hop is a single flow's.
+        /// Name of the flow group, if the hop belongs to one flow.
         flow: &'a str,
-        /// Number of the instance in its group, if so.
+        /// Number of the instance in its group, if the hop belongs to one flow.
         instance: i64,
-        /// Number of its station at the medium: those with the same share one.
+        /// Number of its station at the medium. Contenders with the same number share a station.
         station: i64,
         /// Transmissions.
         attempts: i64,
-        /// Of these, the ones that succeeded.
+        /// Transmissions that succeeded.
         successes: i64,
-        /// Of these, the ones that collided with another station's.
+        /// Transmissions that collided with another station's.
         collisions: i64,
-        /// Times when a higher class of the same station sent in its place.
+        /// Internal collisions: a higher class of the same station transmitted instead.
         internal_collisions: i64,
-        /// Packets given up after too many collisions of either kind.
+        /// Packets dropped after too many collisions, internal or not.
         retry_drops: i64,
-        /// Time on the air: of whole exchanges that succeeded, and of the frames that collided.
+        /// Time on the air: successful exchanges as a whole, and the frames that collided.
         airtime_s: f64,
-        /// Mean time from the head of the line to the end of the exchange, of packets sent.
+        /// Mean service time of packets sent: from the head of the queue to the end of the
+        /// exchange.
         service_time_mean_s: f64,
-        /// Its standard deviation.
+        /// Standard deviation of the service time.
         service_time_sd_s: f64,
     }
 }
@@ -401,52 +417,53 @@ rows! {
         flow: &'a str,
         /// Number of the instance in its group.
         instance: i64,
-        /// When.
+        /// Time of the event.
         time_s: f64,
-        /// What.
+        /// Kind of event.
         kind: &'a str,
-        /// Congestion window before.
+        /// Congestion window before the event.
         cwnd_before_bytes: f64,
-        /// Congestion window after.
+        /// Congestion window after the event.
         cwnd_after_bytes: f64,
-        /// Slow-start threshold after.
+        /// Slow-start threshold after the event.
         ssthresh_after_bytes: f64,
-        /// Outstanding data.
+        /// Payload in flight.
         in_flight_bytes: f64,
     }
 }
 
 rows! {
-    /// One step of one packet.
+    /// One step of one packet through the network.
     PacketRow<'a> {
         /// Number of the sweep's point.
         point: i64,
         /// Number of the replicate.
         replicate: i64,
-        /// When.
+        /// Time of the step.
         time_s: f64,
-        /// What: `send`, `arrive`, `drop`, `mark`, `receive`.
+        /// Step: `send`, `arrive`, `drop`, `mark` or `receive`.
         event: &'a str,
-        /// At which hop; empty at the endpoints.
+        /// Name of the hop; empty at the endpoints.
         hop: &'a str,
         /// Name of the flow group.
         flow: &'a str,
         /// Number of the instance in its group.
         instance: i64,
-        /// What it is.
+        /// Kind of packet.
         kind: &'a str,
-        /// Number of the segment, or the next one expected.
+        /// Number of the segment; for an ACK, the number of the next segment expected.
         sequence: i64,
         /// Length on the wire.
         size_bytes: i64,
     }
 }
 
-/// Every table: its name, what a row is, its columns.
+/// All tables: name, meaning of a row, columns.
 pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     (
         "flows",
-        "One flow of one replicate. Averages are over the measured interval, counts over the whole run.",
+        "One flow of one replicate. Averages are over the measured interval, counts over the whole \
+         run.",
         FlowRow::COLUMNS,
     ),
     (
@@ -466,12 +483,14 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     ),
     (
         "media",
-        "One shared medium at one sampling time; of a simulation with media. Counts are since the start. The three times make up all of `time_s`, to the nanosecond.",
+        "One shared medium at one sampling time; of a simulation with media. Counts are since the \
+         start. The three times make up all of `time_s`, to the nanosecond.",
         MediumRow::COLUMNS,
     ),
     (
         "contenders",
-        "One contender for a medium, of one replicate; of a simulation with media. Service times are those of packets sent after warm-up, counts over the whole run.",
+        "One contender for a medium, of one replicate; of a simulation with media. Service times \
+         are those of packets sent after warm-up, counts over the whole run.",
         ContenderRow::COLUMNS,
     ),
     (
@@ -516,12 +535,14 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     ),
     (
         "rtt_histogram",
-        "One bucket of the law of the round-trip time of one direction of a connection; of a capture.",
+        "One bucket of the law of the round-trip time of one direction of a connection; of a \
+         capture.",
         RttHistogramRow::COLUMNS,
     ),
     (
         "rate_estimates",
-        "What one rate estimator says of one direction of a connection at one sampling time; of a capture taken near the sender, on request.",
+        "What one rate estimator says of one direction of a connection at one sampling time; of a \
+         capture taken near the sender, on request.",
         RateEstimateRow::COLUMNS,
     ),
     (

@@ -1,7 +1,7 @@
-//! The routes of all flows in one flat table, so that following one touches two small arrays and no
+//! The routes of all flows in one flat table. Following a route touches two small arrays and no
 //! flow.
 
-/// Where a packet goes next.
+/// One stop on a route: a hop or an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop(u32);
 
@@ -9,38 +9,37 @@ const ENDPOINT: u32 = 1 << 31;
 const PRIVATE: u32 = 1 << 30;
 
 impl Stop {
-    /// A hop; `private` if it belongs to this flow alone.
+    /// Returns a hop; `private` if it belongs to this flow alone.
     pub fn hop(index: usize, private: bool) -> Self {
         assert!(index < PRIVATE as usize, "more than 2^30 hops");
         Stop(index as u32 | if private { PRIVATE } else { 0 })
     }
-    /// The endpoint at the route's end; `private` if what it sends enters a hop of its own.
+    /// Returns the endpoint of a route; `private` if the packets that it sends enter a private hop.
     pub fn endpoint(private: bool) -> Self {
         Stop(ENDPOINT | if private { PRIVATE } else { 0 })
     }
-    /// The hop, `None` at the endpoint.
+    /// Returns the hop, `None` for an endpoint.
     #[inline]
     pub fn as_hop(self) -> Option<usize> {
         (self.0 & ENDPOINT == 0).then_some((self.0 & !PRIVATE) as usize)
     }
-    /// Whether nobody but this flow can tell when a packet gets there.
+    /// True if only this flow can observe when a packet gets there.
     #[inline]
     pub fn is_private(self) -> bool {
         self.0 & PRIVATE != 0
     }
 }
 
-/// See the module.
+/// The routes of all flows.
 #[derive(Debug, Default)]
 pub struct Routes {
     stops: Vec<Stop>,
-    /// By flow: where its data's way begins in `stops`, and its ACKs' way.
+    /// Index into `stops` of each flow's forward route and return route.
     begin: Vec<[u32; 2]>,
 }
 
 impl Routes {
-    /// Appends a flow: hops of the data's way and of the ACKs' way, each with whether it is the
-    /// flow's own.
+    /// Appends the forward route and the return route of a flow.
     pub fn push(&mut self, forward: &[Stop], back: &[Stop]) {
         let first = |route: &[Stop]| route.first().is_some_and(|stop| stop.is_private());
         let mut begin = [0; 2];
@@ -52,25 +51,25 @@ impl Routes {
         self.begin.push(begin);
     }
 
-    /// The number of a way's first [stop](Routes::stop); the others follow.
+    /// Returns the index of a route's first [stop](Routes::stop); the others follow.
     #[inline]
     pub fn begin(&self, flow: usize, forward: bool) -> usize {
         self.begin[flow][usize::from(!forward)] as usize
     }
 
-    /// The stop of that number.
+    /// Returns the stop with that index.
     #[inline]
     pub fn stop(&self, index: usize) -> Stop {
         self.stops[index]
     }
 
-    /// The first hop of a way.
+    /// Returns the first stop of a route.
     #[inline]
     pub fn first(&self, flow: usize, forward: bool) -> Stop {
         self.stop(self.begin(flow, forward))
     }
 
-    /// Gives hops other numbers: hop `n` becomes `numbers[n]`.
+    /// Renumbers the hops: hop `n` becomes `numbers[n]`.
     pub fn renumber(&mut self, numbers: &[u32]) {
         for stop in &mut self.stops {
             if let Some(hop) = stop.as_hop() {
@@ -79,20 +78,19 @@ impl Routes {
         }
     }
 
-    /// How many flows have routes.
+    /// Returns the number of flows.
     pub fn flows(&self) -> usize {
         self.begin.len()
     }
 
-    /// How many hops there are up to the last that is not a single flow's own; those that are come
-    /// behind.
+    /// Returns the number of hops up to the last that is not private; private hops follow.
     pub fn shared_hops(&self) -> usize {
         let shared = self.stops.iter().filter(|stop| !stop.is_private());
         let last = shared.filter_map(|stop| stop.as_hop()).max();
         last.map_or(0, |hop| hop + 1)
     }
 
-    /// The hops of a way, in the order in which a packet comes to them.
+    /// Returns the hops of a route in the order in which a packet visits them.
     pub fn way(&self, flow: usize, forward: bool) -> impl Iterator<Item = Stop> + '_ {
         let stops = &self.stops[self.begin(flow, forward)..];
         stops
@@ -101,7 +99,7 @@ impl Routes {
             .take_while(|stop| stop.as_hop().is_some())
     }
 
-    /// By hop: whether on every route through it a private stop follows.
+    /// Returns, for each hop, true if a private stop follows it on every route.
     pub fn private_successors(&self, hops: usize) -> Vec<bool> {
         let mut private = vec![true; hops];
         for pair in self.stops.windows(2) {

@@ -1,4 +1,4 @@
-//! The time series of shared hops, written the same way whatever drives the hops.
+//! The time series of shared hops. All methods that drive hops write it the same way.
 
 use crate::hop::Hop;
 use crate::link::Link;
@@ -6,7 +6,7 @@ use crate::observe::HopLosses;
 use crate::result::{HopRow, Table};
 use crate::units::{BitRate, Time};
 
-/// The table `hops` in the making.
+/// The table `hops`, to which rows are appended.
 #[derive(Debug)]
 pub struct HopSeries {
     point: i64,
@@ -15,25 +15,26 @@ pub struct HopSeries {
     table: Table,
 }
 
-/// A link's capacity is summed up to so many changes of its rate between two samples, about a
-/// millisecond's work: one that changes each millisecond may be idle for a century, which takes no
-/// time otherwise.
+/// Most changes of a link's rate between two samples over which its capacity is summed, about a
+/// millisecond's work. A link whose rate changes every millisecond may be idle for a century, and
+/// skipping that time costs nothing otherwise.
 const MOST_CHANGES: u64 = 100_000;
 
 /// A shared hop as the table knows it.
 #[derive(Debug)]
 struct Metered {
     name: String,
-    /// The link itself may be asked only about the future; nothing where it depends on others who
-    /// contend.
+    /// A second instance of the link, because the link itself may be asked only about the future.
+    /// `None` if the rate depends on other contenders.
     meter: Option<Box<dyn Link>>,
-    /// How much it could have sent until when, not a number if that is not known. Summed up here:
-    /// the mean since the start would be read from the start each time.
+    /// Bytes that the link could have sent up to `until`, NaN if unknown. It is summed here, since
+    /// the link would compute a mean since the start from the start each time.
     integral_bytes: f64,
     until: Time,
 }
 
-/// A service ends up to a nanosecond early, which is so much at the highest rate there can be.
+/// Bytes sent in a nanosecond at the highest possible rate: a service ends up to a nanosecond
+/// early.
 const NANOSECOND_BYTES: f64 = 1250.0;
 
 fn bit_per_s(rate: Option<BitRate>) -> f64 {
@@ -50,7 +51,7 @@ impl Metered {
         }
     }
 
-    /// The capacity up to `now`.
+    /// Returns the capacity up to `now`.
     fn go_on(&mut self, now: Time, hop: &Hop) -> f64 {
         let meter = self.meter.as_deref();
         let mean = meter.and_then(|meter| meter.mean_rate_within(self.until, now, MOST_CHANGES));
@@ -72,8 +73,8 @@ impl Metered {
 }
 
 impl HopSeries {
-    /// No rows yet. Names and meters are those of a [`Network`](crate::network::Network); every row
-    /// begins with `labels`.
+    /// Begins a table without rows. Names and meters are those of a
+    /// [`Network`](crate::network::Network). Every row begins with `labels`.
     pub fn new(
         (point, replicate): (i64, i64),
         names: Vec<String>,
@@ -87,13 +88,13 @@ impl HopSeries {
         }
     }
 
-    /// How many hops are shared; they have the first numbers.
+    /// Returns the number of shared hops; they have the first numbers.
     pub const fn hops(&self) -> usize {
         self.hops.len()
     }
 
-    /// Appends a row of the shared hop of that number, which has caught up to `now`. `now` never
-    /// runs backwards.
+    /// Appends a row for the shared hop with that number, which must have caught up to `now`. `now`
+    /// never decreases.
     pub fn write(&mut self, now: Time, number: usize, hop: &Hop, losses: &HopLosses) {
         let metered = &mut self.hops[number];
         let capacity_bytes = metered.go_on(now, hop);
@@ -121,7 +122,7 @@ impl HopSeries {
         .push(&mut self.table);
     }
 
-    /// The rows, which are taken out.
+    /// Takes the rows out.
     pub fn take_table(&mut self) -> Table {
         std::mem::replace(&mut self.table, HopRow::table())
     }

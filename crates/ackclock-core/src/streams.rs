@@ -1,12 +1,11 @@
-//! Randomness has names. The seed of a stream is a hash of the run's seed, the replicate and the
-//! stream's name (`flow/3/start`, `hop/bottleneck/loss`), so that adding a flow moves no other
-//! draw.
+//! Named random streams. The seed of a stream is a hash of the run's seed, the replicate and the
+//! stream's name (`flow/3/start`, `hop/bottleneck/loss`). So adding a flow changes no other draw.
 
 use crate::units::{Probability, Span};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The root of all randomness of one run.
+/// The root of all random streams of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct Streams {
     root: u64,
@@ -17,14 +16,14 @@ pub struct Streams {
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Streams {
-    /// The streams of one replicate of a run.
+    /// Returns the streams of one replicate of a run.
     pub fn new(seed: u64, replicate: u32) -> Self {
         Streams {
             root: mix(mix(seed) ^ u64::from(replicate)),
         }
     }
 
-    /// The stream of that name: the same draws at every call.
+    /// Returns the stream with that name, which begins with the same draws at every call.
     pub fn stream(&self, name: &str) -> Stream {
         let hash = name
             .bytes()
@@ -42,31 +41,31 @@ fn mix(value: u64) -> u64 {
 }
 
 impl Stream {
-    /// Uniform in [0, 1), 53 bits.
+    /// Draws uniformly from [0, 1), 53 bits.
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
-    /// True with the given probability. Always takes one draw, so that runs at different
+    /// Returns true with the given probability. Always takes one draw, so that runs at different
     /// probabilities share their random numbers.
     pub fn chance(&mut self, probability: Probability) -> bool {
         self.uniform() < probability.get()
     }
-    /// Uniform in [0, `limit`].
+    /// Draws uniformly from [0, `limit`].
     pub fn uniform_span(&mut self, limit: Span) -> Span {
         Span::from_nanos((self.uniform() * (limit.as_nanos() as f64 + 1.0)) as u64)
     }
-    /// Exponential with the given mean, in the mean's unit.
+    /// Draws from an exponential distribution with the given mean, in the mean's unit.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -libm::log(1.0 - self.uniform()) * mean
     }
-    /// Normal with mean 0 and variance 1: one of the two of Box and Muller (1958), Annals of
-    /// Mathematical Statistics 29(2).
+    /// Draws from a normal distribution with mean 0 and variance 1: one of the pair of Box and
+    /// Muller (1958), Annals of Mathematical Statistics 29(2).
     pub fn normal(&mut self) -> f64 {
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.uniform()));
         radius * libm::cos(std::f64::consts::TAU * self.uniform())
     }
-    /// Pareto with the given mean and shape > 1, in the mean's unit: P(X > x) = (m/x)^shape for x ≥
-    /// m = mean (shape − 1)/shape.
+    /// Draws from a Pareto distribution with the given mean and shape > 1, in the mean's unit: `P(X
+    /// > x) = (m/x)^shape` for x ≥ m = mean (shape − 1)/shape.
     pub fn pareto(&mut self, mean: f64, shape: f64) -> f64 {
         let minimum = mean * (shape - 1.0) / shape;
         minimum * libm::pow(1.0 - self.uniform(), -1.0 / shape)

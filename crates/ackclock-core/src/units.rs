@@ -1,18 +1,18 @@
-//! Quantities with their unit in the type. How they are written in a scenario is in
-//! [`scenario::quantity`](crate::scenario::quantity).
+//! Quantities with their unit in the type. [`scenario::quantity`](crate::scenario::quantity) reads
+//! and writes them in scenarios.
 
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
-/// A moment: nanoseconds since the run began. Reaches 584 years.
+/// A moment: nanoseconds since the run began. The range is 584 years.
 ///
-/// A service may end within a nanosecond; its end is rounded down, and what is left over is carried
-/// into the next service. So a packet leaves up to a nanosecond early, rates are exact however
-/// short a service is (32 ps for 40 bytes at 10 Tbit/s), and a queue does not show what a link
-/// sends in a nanosecond: 50 bytes at 400 Gbit/s, 1250 at 10 Tbit/s.
+/// A service may end within a nanosecond. Its end is rounded down, and the remainder is carried
+/// into the next service. So rates are exact however short a service is (32 ps for 40 bytes at 10
+/// Tbit/s), and a packet leaves up to a nanosecond early. A queue does not show what a link sends
+/// in a nanosecond: 50 bytes at 400 Gbit/s, 1250 bytes at 10 Tbit/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(u64);
 
-/// A length of time: nanoseconds.
+/// A duration in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span(u64);
 
@@ -31,17 +31,17 @@ pub struct Probability(f64);
 const NANOS_PER_SECOND: f64 = 1e9;
 
 impl Time {
-    /// When the run begins.
+    /// The beginning of the run.
     pub const ZERO: Time = Time(0);
-    /// A moment that does not come.
+    /// A moment after the end of any run.
     pub const NEVER: Time = Time(u64::MAX);
 
     /// Nanoseconds since the run began.
     pub const fn from_nanos(nanos: u64) -> Self {
         Time(nanos)
     }
-    /// Seconds since the run began, rounded to the nanosecond; negative becomes zero, beyond the
-    /// range `NEVER`.
+    /// Seconds since the run began, rounded to the nanosecond. A negative value becomes zero, a
+    /// value beyond the range `NEVER`.
     pub fn from_seconds(seconds: f64) -> Self {
         Time(libm::round(seconds * NANOS_PER_SECOND) as u64)
     }
@@ -53,49 +53,49 @@ impl Time {
     pub fn as_seconds(self) -> f64 {
         self.0 as f64 / NANOS_PER_SECOND
     }
-    /// The time passed since `earlier`, zero if `earlier` is later.
+    /// Returns the time passed since `earlier`, zero if `earlier` is later.
     pub const fn since(self, earlier: Time) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
-    /// Whether this moment does not come.
+    /// True if this moment is `NEVER`.
     pub const fn is_never(self) -> bool {
         self.0 == u64::MAX
     }
 }
 
 impl Span {
-    /// No time.
+    /// Zero length.
     pub const ZERO: Span = Span(0);
     /// Longer than any run.
     pub const FOREVER: Span = Span(u64::MAX);
 
-    /// From nanoseconds.
+    /// Converts from nanoseconds.
     pub const fn from_nanos(nanos: u64) -> Self {
         Span(nanos)
     }
-    /// From microseconds.
+    /// Converts from microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Span(micros * 1_000)
     }
-    /// From milliseconds.
+    /// Converts from milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Span(millis * 1_000_000)
     }
-    /// From seconds, rounded to the nanosecond; negative becomes zero.
+    /// Converts from seconds, rounded to the nanosecond. A negative value becomes zero.
     pub fn from_seconds(seconds: f64) -> Self {
         Span(libm::round(seconds * NANOS_PER_SECOND) as u64)
     }
-    /// In nanoseconds.
+    /// Returns nanoseconds.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
-    /// In seconds (53 bits of precision).
+    /// Returns seconds (53 bits of precision).
     pub fn as_seconds(self) -> f64 {
         self.0 as f64 / NANOS_PER_SECOND
     }
 }
 
-/// Saturates at [`Time::NEVER`]: what comes after for ever never comes.
+/// Saturates at [`Time::NEVER`].
 impl Add<Span> for Time {
     type Output = Time;
     fn add(self, span: Span) -> Time {
@@ -142,13 +142,13 @@ impl Div<u64> for Span {
 }
 
 impl Bytes {
-    /// Nothing.
+    /// Zero bytes.
     pub const ZERO: Bytes = Bytes(0);
-    /// As a floating-point number of bytes.
+    /// Converts to a floating-point number of bytes.
     pub fn as_f64(self) -> f64 {
         self.0 as f64
     }
-    /// The difference, zero if `other` is larger.
+    /// Returns the difference, zero if `other` is larger.
     pub const fn saturating_sub(self, other: Bytes) -> Bytes {
         Bytes(self.0.saturating_sub(other.0))
     }
@@ -183,34 +183,34 @@ impl Mul<u64> for Bytes {
 }
 
 impl BitRate {
-    /// A link that is down.
+    /// The rate of a link that is down.
     pub const ZERO: BitRate = BitRate(0);
 
-    /// From bits per second.
+    /// Converts from bits per second.
     pub const fn from_bit_per_s(bits: u64) -> Self {
         BitRate(bits)
     }
-    /// From megabits (10^6 bits) per second, rounded to the bit.
+    /// Converts from megabits (10^6 bits) per second, rounded to the bit.
     pub fn from_mbit_per_s(megabits: f64) -> Self {
         BitRate(libm::round(megabits * 1e6) as u64)
     }
-    /// In bits per second.
+    /// Returns bits per second.
     pub const fn as_bit_per_s(self) -> u64 {
         self.0
     }
-    /// In bytes per second.
+    /// Returns bytes per second.
     pub fn as_byte_per_s(self) -> f64 {
         self.0 as f64 / 8.0
     }
-    /// The average rate of `size` in `span`; zero for an empty span.
+    /// Returns the average rate of `size` in `span`, zero for an empty span.
     pub fn average(size: Bytes, span: Span) -> Self {
         if span == Span::ZERO {
             return BitRate::ZERO;
         }
         BitRate(libm::round(size.as_f64() * 8.0 / span.as_seconds()) as u64)
     }
-    /// Time to send `size` at this rate, rounded down to the nanosecond; [`Span::FOREVER`] at rate
-    /// zero.
+    /// Returns the time to send `size` at this rate, rounded down to the nanosecond;
+    /// [`Span::FOREVER`] at rate zero.
     pub fn serialization(self, size: Bytes) -> Span {
         if self.0 == 0 {
             return Span::FOREVER;
@@ -221,16 +221,16 @@ impl BitRate {
 }
 
 impl Probability {
-    /// Never.
+    /// Probability 0.
     pub const ZERO: Probability = Probability(0.0);
-    /// Always.
+    /// Probability 1.
     pub const ONE: Probability = Probability(1.0);
 
-    /// `None` unless 0 ≤ `value` ≤ 1.
+    /// Returns `None` unless 0 ≤ `value` ≤ 1.
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=1.0).contains(&value).then_some(Probability(value))
     }
-    /// The number.
+    /// Returns the number.
     pub const fn get(self) -> f64 {
         self.0
     }

@@ -1,4 +1,4 @@
-//! What every registered congestion control must hold to: under any signals, and over a bottleneck.
+//! The contract of every registered congestion control: with any signals, and over a bottleneck.
 
 use ackclock_core::congestion::facts::KeptShare;
 use ackclock_core::congestion::{
@@ -73,7 +73,7 @@ const RTT: Span = Span::from_millis(100);
 /// The bandwidth-delay product of 4 Mbit/s and [`RTT`], in segments.
 const PRODUCT: f64 = 50.0;
 
-/// 4 Mbit/s with a buffer of that many bandwidth-delay products.
+/// Returns a bottleneck of 4 Mbit/s with a buffer of that many bandwidth-delay products.
 fn bottleneck(products: u64, overflow: CongestionKind) -> Bottleneck {
     Bottleneck {
         rate: BitRate::from_mbit_per_s(4.0),
@@ -82,15 +82,15 @@ fn bottleneck(products: u64, overflow: CongestionKind) -> Bottleneck {
     }
 }
 
-/// A flow that starts over a buffer of one bandwidth-delay product.
+/// Returns a flow that starts over a buffer of one bandwidth-delay product.
 fn clock(tree: &Value, overflow: CongestionKind) -> AckClock {
     let mut clock = AckClock::new(tree, RTT, 10, None);
     clock.bottleneck = Some(bottleneck(1, overflow));
     clock
 }
 
-/// What the bench itself promises: queueing delay grows with the window, and the smallest
-/// round-trip time is that of the empty path.
+/// Checks the bench itself: queueing delay grows with the window, and the smallest round-trip time
+/// is that of the empty path.
 #[test]
 fn round_trips_grow_with_the_window_and_never_fall_below_the_minimum() {
     let mut clock = clock(&json!({ "kind": "reno" }), CongestionKind::Loss);
@@ -124,7 +124,7 @@ fn the_window_grows_while_nothing_is_wrong() {
     }
 }
 
-/// Whatever a control reacts to, it keeps the link busy and does not run away.
+/// Every control keeps the link busy and bounds its window, whatever signal it reacts to.
 #[test]
 fn a_bottleneck_is_filled_and_the_window_stays_bounded() {
     for overflow in [CongestionKind::Loss, CongestionKind::Mark] {
@@ -146,8 +146,8 @@ fn a_bottleneck_is_filled_and_the_window_stays_bounded() {
     }
 }
 
-/// With a queue at the bottleneck congestion is real: some controls keep the window at a loss
-/// without one.
+/// With a queue at the bottleneck, congestion is real: without a queue, some controls keep the
+/// window at a loss.
 #[test]
 fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
     use CongestionKind::{Loss, Mark, Timeout};
@@ -174,8 +174,8 @@ fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
     }
 }
 
-/// What a control states about delay is what it does: the window falls while round trips are
-/// longer, or grows until the buffer overflows.
+/// The facts on delay are right: the window falls while round trips are longer, or grows until the
+/// buffer overflows.
 #[test]
 fn delay_reduces_the_window_of_those_that_react_to_it_and_of_no_others() {
     for tree in entries().flat_map(variants) {
@@ -193,7 +193,8 @@ fn delay_reduces_the_window_of_those_that_react_to_it_and_of_no_others() {
     }
 }
 
-/// Segments that were late and not lost: the window is what it was, and the control goes on.
+/// If segments were late and not lost, the window returns to its former value, and the control
+/// continues.
 #[test]
 fn what_reordering_has_cost_is_given_back() {
     for tree in entries().flat_map(variants) {
@@ -237,7 +238,7 @@ fn an_application_that_sends_little_does_not_open_the_window() {
             let mut clock = clock(&tree, CongestionKind::Loss);
             clock.application = Bytes(application * MSS);
             (0..500).for_each(|_| clock.round());
-            // The window counts as used up to twice what is sent (RFC 7661), and then grows once
+            // The window counts as used up to twice the amount sent (RFC 7661), and then grows once
             // more.
             let most = 10.0_f64.max(3.0 * application as f64);
             assert!(clock.cwnd() <= most, "{tree}: {}", clock.cwnd());
@@ -263,7 +264,7 @@ fn a_timeout_leaves_one_segment() {
     }
 }
 
-/// Anything a transport could tell a control, sensible or not.
+/// Any signal of a transport to a control, sensible or not.
 #[derive(Clone, Debug)]
 enum Signal {
     Ack {
@@ -297,12 +298,12 @@ fn any_rtt() -> impl Strategy<Value = Option<Span>> {
     ]
 }
 
-/// Mostly sizes that occur, and the extremes.
+/// Mostly realistic sizes, and the extremes.
 fn any_size() -> impl Strategy<Value = u64> {
     prop_oneof![4 => 0..200_000_u64, 1 => Just(u64::MAX), 1 => 0..1_u64 << 50]
 }
 
-/// The steps between signals: none, usual, years.
+/// Time between signals: none, usual, years.
 fn any_step() -> impl Strategy<Value = u64> {
     prop_oneof![2 => Just(0), 8 => 0..200_000_000_u64, 1 => 0..1_u64 << 57]
 }
@@ -342,14 +343,16 @@ fn any_signal() -> impl Strategy<Value = Signal> {
     let kinds = prop::sample::select(vec![Loss, Mark, Timeout, RepeatedTimeout, SpuriousLoss]);
     prop_oneof![
         8 => any_ack(),
-        2 => (any_size(), any_limit()).prop_map(|(in_flight, limited)| Signal::Sent { in_flight, limited }),
+        2 => (any_size(), any_limit()).prop_map(
+            |(in_flight, limited)| Signal::Sent { in_flight, limited }
+        ),
         2 => (kinds, any_size()).prop_map(|(kind, base)| Signal::Congestion { kind, base }),
         1 => Just(Signal::RecoveryEnd),
         1 => any_size().prop_map(|limit| Signal::IdleRestart { limit }),
     ]
 }
 
-/// What a transport remembers between signals.
+/// State of a transport between signals.
 #[derive(Debug, Default)]
 struct Told {
     delivered: u64,
@@ -439,14 +442,24 @@ proptest! {
                 prop_assert!(after.0 < u64::MAX / 4, "{}: without bounds", tree);
                 prop_assert!(!control.state().mode.is_empty());
                 match signal {
-                    Signal::Congestion { kind: CongestionKind::Timeout | CongestionKind::RepeatedTimeout, .. } => {
+                    Signal::Congestion {
+                        kind: CongestionKind::Timeout | CongestionKind::RepeatedTimeout,
+                        ..
+                    } => {
                         prop_assert_eq!(after, Bytes(mss), "{}", tree);
                     }
-                    Signal::Congestion { kind: CongestionKind::Loss | CongestionKind::Mark, .. } => {
+                    Signal::Congestion {
+                        kind: CongestionKind::Loss | CongestionKind::Mark,
+                        ..
+                    } => {
                         prop_assert!(after <= before, "{}: raised by congestion", tree);
                     }
                     Signal::IdleRestart { limit } => {
-                        prop_assert!(after <= before && after <= Bytes(*limit).max(Bytes(mss)), "{}", tree);
+                        prop_assert!(
+                            after <= before && after <= Bytes(*limit).max(Bytes(mss)),
+                            "{}",
+                            tree
+                        );
                     }
                     _ => {}
                 }
@@ -456,7 +469,9 @@ proptest! {
 
     /// The same signals give the same windows: nothing is drawn, read or remembered outside.
     #[test]
-    fn controls_are_deterministic(signals in prop::collection::vec((any_step(), any_signal()), 1..60)) {
+    fn controls_are_deterministic(
+        signals in prop::collection::vec((any_step(), any_signal()), 1..60)
+    ) {
         for tree in entries().flat_map(variants) {
             let windows = || {
                 let mut control = build(&tree, 1448, 10, None);

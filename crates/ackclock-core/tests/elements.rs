@@ -1,6 +1,6 @@
 //! The contracts of links, queues, impairments and sources, checked on every registered one, and
-//! what holds of every registry. A new element is checked by being registered: its parameters come
-//! from the examples of its schema, or from the fields its schema requires.
+//! the contract of every registry. A new element is checked once it is registered: its parameters
+//! come from the examples of its schema, or from the fields that its schema requires.
 
 use ackclock_core::impairment::{Impairment, ImpairmentKind, Side, Verdict};
 use ackclock_core::kinds::{ElementRecord, KINDS, KindRecord};
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
-/// The samples of an element, as written in a scenario.
+/// Returns the samples of an element, as written in a scenario.
 fn samples_of(element: &ElementRecord) -> Vec<Value> {
     let mut found = samples(&(element.schema)());
     assert!(
@@ -31,7 +31,7 @@ fn samples_of(element: &ElementRecord) -> Vec<Value> {
     found
 }
 
-/// Every registered element of a kind with each of its samples.
+/// Returns every registered element of a kind with each of its samples.
 fn all<K: Kind>() -> Vec<Selection<K>> {
     let elements = (KindRecord::of::<K>().elements)();
     let choose =
@@ -39,7 +39,7 @@ fn all<K: Kind>() -> Vec<Selection<K>> {
     elements.iter().flat_map(samples_of).map(choose).collect()
 }
 
-/// What holds of every element, whatever its kind.
+/// Checks rules for all elements, whatever their kind.
 fn check_element(kind: &KindRecord, element: &ElementRecord) {
     let name = element.name;
     assert!(
@@ -74,7 +74,7 @@ fn check_element(kind: &KindRecord, element: &ElementRecord) {
     }
 }
 
-/// What is resolved reads back as itself, and takes no field that it has not.
+/// Checks that the resolved form reads back as itself and accepts no unknown field.
 fn check_sample(kind: &KindRecord, sample: &Value) {
     let resolve = |tree: &Value| (kind.resolve)(tree, &SampleFiles);
     let resolved = resolve(sample).unwrap_or_else(|error| panic!("{sample}: {error}"));
@@ -131,7 +131,11 @@ fn at_place<R>(seed: u64, build: impl FnOnce(StreamScope<'_>) -> R) -> R {
     })
 }
 fn link(chosen: &Selection<LinkKind>, seed: u64) -> Box<dyn Link> {
-    let moving = json!({ "kind": "markov", "rates": ["10 Mbit/s", "1 Mbit/s", "0 bit/s"], "mean_sojourn": "80 ms" });
+    let moving = json!({
+        "kind": "markov",
+        "rates": ["10 Mbit/s", "1 Mbit/s", "0 bit/s"],
+        "mean_sojourn": "80 ms"
+    });
     let moving = choose::<LinkKind>(&moving, &SampleFiles).unwrap();
     at_place(seed, |place| {
         let measured = chosen
@@ -158,17 +162,17 @@ impl Observer for Drops {
     fn marked(&mut self, _now: Time, _packet: &Packet) {}
 }
 
-/// A discipline, a server that takes a packet at a time, and what became of the packets.
+/// A discipline, a server that takes one packet at a time, and the fates of the packets.
 struct Station {
     discipline: Discipline,
     pool: PacketPool,
     drops: Drops,
     served: Vec<u64>,
     serving: Backlog,
-    /// Since when the packet in service is the first.
+    /// Time since which the packet in service has been the first.
     since: Time,
-    /// The packet in service and, for a discipline that keeps the order of arrival, all that wait
-    /// behind it.
+    /// The packet in service and, for a discipline that keeps the order of arrival, all packets
+    /// that wait behind it.
     line: VecDeque<PacketId>,
 }
 
@@ -179,7 +183,7 @@ impl Station {
         let constant = json!({ "kind": "constant", "rate": Self::RATE });
         let link = link(&choose::<LinkKind>(&constant, &SampleFiles).unwrap(), seed);
         Station {
-            // The hop's shortcut for drop-tail is no part of the contract.
+            // The hop's shortcut for drop-tail is not part of the contract.
             discipline: match at_place(seed, |place| {
                 chosen.build(QueueContext {
                     place,
@@ -264,7 +268,7 @@ impl Station {
             });
     }
 
-    /// The packet in service, if there is one, has been sent.
+    /// Removes the packet in service, if there is one, as sent.
     fn complete(&mut self, now: Time) {
         if let Some(id) = self.line.pop_front() {
             self.served.push(self.pool[id].sequence);
@@ -285,38 +289,65 @@ const FAR: Time = Time::from_nanos(100 * 365 * 86_400 * 1_000_000_000);
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// A link does not finish before it starts, answers the same to the same questions, finishes
-    /// more not earlier than less, and its rate is a function of time alone: a link that has served
-    /// nothing has the same.
+    /// A link does not finish before it starts, answers the same questions the same way, and does
+    /// not finish more data earlier than less. Its rate is a function of time alone: a link that
+    /// has served nothing has the same rate.
     #[test]
     fn links_keep_their_contract(
         seed: u64,
-        services in prop::collection::vec((0_u64..400_000_000, 1_u64..65_000, 0_u64..2_000_000_000), 1..40),
+        services in prop::collection::vec(
+            (0_u64..400_000_000, 1_u64..65_000, 0_u64..2_000_000_000),
+            1..40
+        ),
     ) {
         for chosen in all::<LinkKind>() {
             let [mut one, mut other] = [(); 2].map(|()| link(&chosen, seed));
             let idle = link(&chosen, seed);
             let (mut now, mut finishes) = (Time::ZERO, Vec::new());
             for &(gap, size, ahead) in &services {
-                // Three in four back to back.
+                // Three in four are back to back.
                 let start = if gap % 4 == 0 { now + Span::from_nanos(gap) } else { now };
                 let finish = one.finish(start, Bytes(size));
                 prop_assert!(finish >= start, "{}", chosen.name);
                 finishes.push((start, size, finish));
-                for at in [start, start + finish.since(start) / 2, start + Span::from_nanos(ahead)] {
+                for at in [
+                    start,
+                    start + finish.since(start) / 2,
+                    start + Span::from_nanos(ahead)
+                ] {
                     prop_assert_eq!(one.rate(at), idle.rate(at), "{} at {:?}", chosen.name, at);
                     let later = at + Span::from_nanos(size * 1000);
-                    prop_assert_eq!(one.mean_rate(at, later), idle.mean_rate(at, later), "{}", chosen.name);
+                    prop_assert_eq!(
+                        one.mean_rate(at, later),
+                        idle.mean_rate(at, later),
+                        "{}",
+                        chosen.name
+                    );
                     let brief = one.mean_rate_within(at, later, 3);
-                    prop_assert!(brief.is_none_or(|mean| mean == idle.mean_rate(at, later)), "{}", chosen.name);
-                    prop_assert_eq!(one.mean_rate(at, at), idle.rate(at), "{}: of no time", chosen.name);
+                    prop_assert!(
+                        brief.is_none_or(|mean| mean == idle.mean_rate(at, later)),
+                        "{}",
+                        chosen.name
+                    );
+                    prop_assert_eq!(
+                        one.mean_rate(at, at),
+                        idle.rate(at),
+                        "{}: of no time",
+                        chosen.name
+                    );
                     let half = at + later.since(at) / 2;
                     let work = |from: Time, until: Time| {
-                        idle.mean_rate(from, until).as_bit_per_s() as f64 * until.since(from).as_nanos() as f64
+                        idle.mean_rate(from, until).as_bit_per_s() as f64
+                            * until.since(from).as_nanos() as f64
                     };
                     // Each mean is a whole number of bits per second.
                     let off = work(at, half) + work(half, later) - work(at, later);
-                    prop_assert!(off.abs() <= later.since(at).as_nanos() as f64 * 1.001, "{}: {}", chosen.name, off);
+                    prop_assert!(
+                        off.abs() <= later.since(at).as_nanos() as f64 * 1.001,
+                        "{}: {}",
+                        chosen.name,
+                        off
+                    );
                 }
                 if finish.is_never() {
                     break;
@@ -327,13 +358,15 @@ proptest! {
                 prop_assert_eq!(other.finish(start, Bytes(size)), finish, "{}", chosen.name);
             }
             let [mut small, mut large] = [(); 2].map(|()| link(&chosen, seed));
-            prop_assert!(small.finish(Time::ZERO, Bytes(100)) <= large.finish(Time::ZERO, Bytes(1500)));
+            prop_assert!(
+                small.finish(Time::ZERO, Bytes(100)) <= large.finish(Time::ZERO, Bytes(1500))
+            );
         }
     }
 
-    /// A queue loses nothing unseen: what came is dropped and reported once, or waiting, or has
-    /// been handed out; packets it has let go are freed and nothing else is; an idle link gets what
-    /// is kept.
+    /// A queue loses no packet silently. Every packet is dropped and reported once, or waits, or
+    /// has been handed out. Packets that it drops are freed, and no others. An idle link gets every
+    /// packet that is kept.
     #[test]
     fn queues_keep_their_contract(
         seed: u64,
@@ -352,7 +385,12 @@ proptest! {
                 }
                 let (waiting, serving) = (station.waiting(), station.serving);
                 let gone = station.served.len() + station.drops.0.len();
-                prop_assert_eq!(arrived, gone as u64 + waiting.packets + serving.packets, "{}", chosen.name);
+                prop_assert_eq!(
+                    arrived,
+                    gone as u64 + waiting.packets + serving.packets,
+                    "{}",
+                    chosen.name
+                );
                 prop_assert_eq!(station.pool.live() as u64, waiting.packets + serving.packets);
                 prop_assert_eq!(waiting.packets == 0, waiting.bytes == Bytes::ZERO);
                 prop_assert!(serving.packets == 1 || waiting.packets == 0, "{} rests", chosen.name);
@@ -364,33 +402,48 @@ proptest! {
             all.extend(station.drops.0.iter().map(|(sequence, _)| *sequence));
             all.sort_unstable();
             prop_assert!(all.into_iter().eq(0..arrived), "{}: each packet once", chosen.name);
-            prop_assert!(station.drops.0.iter().all(|(_, reason)| *reason != DropReason::Impairment));
+            prop_assert!(
+                station.drops.0.iter().all(|(_, reason)| *reason != DropReason::Impairment)
+            );
             prop_assert_eq!(station.pool.live(), 0);
         }
     }
 
-    /// An impairment judges the same way again, delays only behind the link, and by default neither
-    /// touches an ACK nor is moved by one.
+    /// An impairment judges the same way again and delays only after the link. By default, it does
+    /// not apply to ACKs, nor do they change its state.
     #[test]
-    fn impairments_keep_their_contract(seed: u64, acks in prop::collection::vec(any::<bool>(), 1..200)) {
+    fn impairments_keep_their_contract(
+        seed: u64,
+        acks in prop::collection::vec(any::<bool>(), 1..200)
+    ) {
         let packet = |kind| Packet::new(kind, FlowId(0), 0, 1500, Time::ZERO);
         for chosen in all::<ImpairmentKind>() {
             let [mut one, mut other] = [(); 2].map(|()| impairment(&chosen, seed));
             for (index, &ack) in acks.iter().enumerate() {
                 let now = Time::from_nanos(index as u64 * 1_000_000);
                 if ack {
-                    prop_assert_eq!(one.judge(now, &packet(PacketKind::Ack)), Verdict::Pass, "{}", chosen.name);
+                    prop_assert_eq!(
+                        one.judge(now, &packet(PacketKind::Ack)),
+                        Verdict::Pass,
+                        "{}",
+                        chosen.name
+                    );
                 }
                 let verdict = one.judge(now, &packet(PacketKind::Data));
-                prop_assert_eq!(verdict, other.judge(now, &packet(PacketKind::Data)), "{}", chosen.name);
+                prop_assert_eq!(
+                    verdict,
+                    other.judge(now, &packet(PacketKind::Data)),
+                    "{}",
+                    chosen.name
+                );
                 let delays = matches!(verdict, Verdict::Delay { .. });
                 prop_assert!(!delays || one.side() == Side::AfterLink, "{}", chosen.name);
             }
         }
     }
 
-    /// A source's writes are in order, stay put until they are taken, are the same again, end for
-    /// good and add up to its total; what UDP may send is finite.
+    /// The writes of a source are in order, do not change until they are taken, are reproducible,
+    /// end for good and add up to its total. A source for UDP has finite writes.
     #[test]
     fn sources_keep_their_contract(seed: u64, mss in 1_u64..9000) {
         for chosen in all::<TrafficKind>() {
@@ -405,7 +458,10 @@ proptest! {
                 prop_assert_eq!(write.is_none(), at.is_never(), "{}", chosen.name);
                 match write {
                     Some(Write::Bytes(bytes)) => sum += bytes,
-                    Some(Write::Unlimited) => prop_assert_eq!(one.transports(), Transports::Controlled),
+                    Some(Write::Unlimited) => prop_assert_eq!(
+                        one.transports(),
+                        Transports::Controlled
+                    ),
                     None => break,
                 }
                 prop_assert_ne!(write, Some(Write::Bytes(Bytes::ZERO)));

@@ -1,4 +1,4 @@
-//! What every registered rate estimator must hold to.
+//! The contract of every registered rate estimator.
 
 use ackclock_core::estimator::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
 use ackclock_core::registry::{Entry, Kind, choose};
@@ -18,20 +18,37 @@ fn build(tree: &Value, mss: u64) -> Box<dyn RateEstimator> {
         .build(context)
 }
 
-/// The defaults, and what else each switch may be.
+/// Returns the defaults, and the other values of each switch.
 fn variants() -> Vec<Value> {
     let others = [
         json!({ "kind": "be", "low_pass": { "filter": "ns2_type_0" } }),
-        json!({ "kind": "be", "low_pass": { "filter": "ns2_type_1" }, "observation": { "at_most": 2 } }),
-        json!({ "kind": "be", "low_pass": { "filter": "ns2_type_2", "tau": "1 s", "virtual_samples": 5 } }),
-        json!({ "kind": "be", "low_pass": { "zeros_at_timeout": true }, "observation": { "delivered": "sack" } }),
+        json!({
+            "kind": "be",
+            "low_pass": { "filter": "ns2_type_1" },
+            "observation": { "at_most": 2 }
+        }),
+        json!({
+            "kind": "be",
+            "low_pass": { "filter": "ns2_type_2", "tau": "1 s", "virtual_samples": 5 }
+        }),
+        json!({
+            "kind": "be",
+            "low_pass": { "zeros_at_timeout": true },
+            "observation": { "delivered": "sack" }
+        }),
         json!({ "kind": "re", "interval": "100 ms", "observation": { "tick": "10 ms" } }),
         json!({ "kind": "crb", "compared": "be", "after_timeout": "re", "theta": 2.0 }),
         json!({ "kind": "abse", "compared": "estimate" }),
         json!({ "kind": "abse", "edge": "literal" }),
         json!({ "kind": "abse", "sampling": "ack_pair", "tau": "300 ms" }),
         json!({ "kind": "abse", "horizon": 1000, "step": "sampling_interval" }),
-        json!({ "kind": "abse", "round_trip": "latest", "beta": 0.0, "stretch": 0.0, "observation": { "tick": "100 ms" } }),
+        json!({
+            "kind": "abse",
+            "round_trip": "latest",
+            "beta": 0.0,
+            "stretch": 0.0,
+            "observation": { "tick": "100 ms" }
+        }),
         json!({ "kind": "westwood_plus", "kept": 0.0, "shortest": "50 ms" }),
         json!({ "kind": "westwood_linux", "hz": 100 }),
         json!({ "kind": "westwood_linux", "hz": 1_000_000 }),
@@ -99,9 +116,10 @@ fn impossible_parameters_are_refused_by_name() {
     }
 }
 
-/// By how much a steady stream may be read high at most: RE and the literal reading of ABSE count
-/// the ACK at the edge whole, as large a share as a gap is of their interval (of ABSE's, the
-/// queueing delay); Linux cuts off up to 14 bytes per jiffy.
+/// Returns the largest relative bias, low and high, of the estimate of a steady stream. RE and the
+/// literal reading of ABSE count the ACK at the edge of their interval fully, which adds the share
+/// of a gap in the interval (for ABSE, in the queueing delay). Linux cuts off up to 14 bytes per
+/// jiffy.
 fn bias(tree: &Value, gap: Span, rate: f64) -> (f64, f64) {
     let share = |interval_ms: u64| gap.as_seconds() / Span::from_millis(interval_ms).as_seconds();
     let hz = tree["hz"].as_f64().unwrap_or(1000.0);
@@ -121,7 +139,7 @@ fn a_steady_stream_is_found() {
     for gap_us in [300, 1_000, 3_300] {
         let gap = Span::from_micros(gap_us);
         let rate = MSS as f64 / gap.as_seconds();
-        // A window of what fits the path and 30 ms of queue.
+        // A window that fills the path and 30 ms of queue.
         let rtt = rtt_min + Span::from_millis(30);
         let cwnd = Bytes((rate * rtt.as_seconds()) as u64);
         for tree in variants() {
@@ -147,7 +165,7 @@ fn a_steady_stream_is_found() {
     }
 }
 
-/// Anything that could happen to an estimator, sensible or not.
+/// Any input of an estimator, sensible or not.
 #[derive(Clone, Debug)]
 enum Signal {
     Ack(AckSample),
@@ -183,7 +201,7 @@ fn any_signal() -> impl Strategy<Value = Signal> {
     prop_oneof![8 => ack, 1 => Just(Signal::Timeout)]
 }
 
-/// None, usual, years.
+/// Time between signals: none, usual, years.
 fn any_step() -> impl Strategy<Value = u64> {
     prop_oneof![2 => Just(0), 1 => 1..10_u64, 8 => 0..200_000_000_u64, 1 => 0..1_u64 << 57]
 }
@@ -204,7 +222,12 @@ proptest! {
                     Signal::Timeout => estimator.on_timeout(now),
                 }
                 let windows = [estimator.window(), estimator.window_after_timeout()];
-                for value in windows.into_iter().flatten().chain([estimator.rate()]).chain(estimator.rtt_min()) {
+                for value in windows
+                    .into_iter()
+                    .flatten()
+                    .chain([estimator.rate()])
+                    .chain(estimator.rtt_min())
+                {
                     prop_assert!(value.is_finite() && value >= 0.0, "{}: {}", tree, value);
                 }
             }
@@ -213,7 +236,9 @@ proptest! {
 
     /// The same ACKs give the same estimates: nothing is drawn, read or remembered outside.
     #[test]
-    fn estimators_are_deterministic(signals in prop::collection::vec((any_step(), any_signal()), 1..40)) {
+    fn estimators_are_deterministic(
+        signals in prop::collection::vec((any_step(), any_signal()), 1..40)
+    ) {
         for tree in variants() {
             let rates = || {
                 let (mut estimator, mut now) = (build(&tree, 1448), Time::ZERO);

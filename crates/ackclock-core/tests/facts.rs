@@ -1,5 +1,5 @@
-//! What elements state about themselves: every element states something, nothing that is not so,
-//! and nobody has to know the names of its parameters.
+//! The facts that elements state about themselves. Every element states some, all are true, and
+//! nobody needs the names of its parameters.
 
 use ackclock_core::congestion::facts::{ControlFacts, GrowthLaw, KeptShare};
 use ackclock_core::congestion::{
@@ -32,7 +32,7 @@ fn at_place<R>(build: impl FnOnce(StreamScope<'_>) -> R) -> R {
     })
 }
 
-/// Every sample of every element of a kind.
+/// Returns every sample of every element of a kind.
 fn all<K: Kind>() -> Vec<Selection<K>> {
     let samples_of = |entry: &'static Entry<K>| {
         let samples = samples(&(entry.schema)()).into_iter();
@@ -41,7 +41,7 @@ fn all<K: Kind>() -> Vec<Selection<K>> {
     K::entries().iter().flat_map(samples_of).collect()
 }
 
-/// Every sample of every element that has facts, resolved.
+/// Returns every sample of every element that has facts, resolved.
 fn resolved() -> Vec<(&'static KindRecord, Value)> {
     let of_kind = |kind: &'static KindRecord| {
         let trees = (kind.elements)().into_iter().flat_map(|element| {
@@ -97,7 +97,12 @@ fn an_assignment_removes_the_facts_that_it_may_change_and_no_others() {
         let queue = json!({ "kind": "droptail", "limit": limit });
         choose::<QueueKind>(&queue, &NoFiles).unwrap().resolved
     };
-    let mut tree = json!({ "queues": [{ "name": "a", "queue": resolved("9 packets") }, { "name": "b", "queue": resolved("5 packets") }] });
+    let mut tree = json!({
+        "queues": [
+            { "name": "a", "queue": resolved("9 packets") },
+            { "name": "b", "queue": resolved("5 packets") }
+        ]
+    });
     tree::set(&mut tree, "queues.a.queue.limit", json!("7 packets")).unwrap();
     let queues = &tree["queues"];
     assert!(queues[0]["queue"].get(FACTS).is_none() && queues[1]["queue"].get(FACTS).is_some());
@@ -105,8 +110,8 @@ fn an_assignment_removes_the_facts_that_it_may_change_and_no_others() {
     assert_eq!(again.resolved, resolved("7 packets"));
 }
 
-/// Keeps packets between `alpha` and `beta` of its own in the queue, as Vegas does: `beta` is no
-/// share.
+/// Keeps between `alpha` and `beta` of its own packets in the queue, as Vegas does; here `beta` is
+/// not a share.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 struct Delayed {
     beta: f64,
@@ -130,7 +135,7 @@ impl Factory<ControlKind> for Delayed {
     }
 }
 
-/// Drops at the head; its capacity is called as no other's.
+/// Drops at the head; the name of its capacity differs from all others.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 struct Sized {
     size: QueueLimit,

@@ -1,4 +1,4 @@
-//! The contract of shared media, checked on every registered one with every way that links contend.
+//! The contract of shared media, checked on every registered one with every kind of contention.
 
 use ackclock_core::link::LinkKind;
 use ackclock_core::link::contention::Contention;
@@ -23,16 +23,16 @@ fn contentions() -> Vec<Contention> {
     links.filter_map(|link| link.facts.contends).collect()
 }
 
-/// A medium, and behind each of its contenders a line of packets by their sizes.
+/// A medium, and a queue of packet sizes for each of its contenders.
 struct Driven {
     medium: Box<dyn Medium>,
     lines: Vec<VecDeque<Bytes>>,
-    /// Packets over so far: when, and of whom.
+    /// Packets completed so far: time and contender.
     over: Vec<(Time, Completion)>,
 }
 
 impl Driven {
-    /// Each way of contending twice, every contender a station of its own.
+    /// Adds each kind of contention twice; every contender is a separate station.
     fn new(chosen: &Selection<MediumKind>, seed: u64) -> Self {
         let streams = Streams::new(seed, 0);
         let mut medium = chosen.build(StreamScope {
@@ -62,7 +62,7 @@ impl Driven {
         }
     }
 
-    /// Does what is due up to `end`.
+    /// Does everything due up to `end`.
     fn run(&mut self, end: Time) {
         while self.medium.next() <= end && !self.medium.next().is_never() {
             let (now, mut over) = (self.medium.next(), Vec::new());
@@ -88,8 +88,8 @@ fn some_links_contend() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Every packet is over once, time is accounted for to the nanosecond, counts agree with what
-    /// was told, and the same randomness gives the same again.
+    /// Every packet is completed once, time is accounted for to the nanosecond, and counts agree
+    /// with the completions. The same random numbers give the same result.
     #[test]
     fn media_keep_their_contract(
         seed: u64,
@@ -114,7 +114,8 @@ proptest! {
             for contender in 0..one.lines.len() {
                 let counts = one.medium.counts(contender);
                 let told = |sent: bool| {
-                    let of = |(_, over): &&(Time, Completion)| over.contender == contender && over.sent == sent;
+                    let of = |(_, over): &&(Time, Completion)|
+                        over.contender == contender && over.sent == sent;
                     one.over.iter().filter(of).count() as u64
                 };
                 prop_assert_eq!((counts.successes, counts.retry_drops), (told(true), told(false)));

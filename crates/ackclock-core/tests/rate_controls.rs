@@ -1,4 +1,4 @@
-//! What every registered rate control must hold to.
+//! The contract of every registered rate control.
 
 use ackclock_core::rate_control::{
     Arrived, DatagramSent, Feedback, Halves, RateContext, RateControl, RateControlKind,
@@ -49,12 +49,12 @@ fn resolved_parameters_read_back_are_the_same() {
     }
 }
 
-/// Anything that could be told to one half or the other, sensible or not.
+/// Any input of one half or the other, sensible or not.
 #[derive(Clone, Debug)]
 enum Signal {
     /// A packet leaves.
     Sent { data_limited: bool },
-    /// The receiver, or somebody in its place, answers a packet that many before the next.
+    /// The receiver, or an impostor, answers a packet that many before the next.
     Feedback {
         back: i64,
         echo: Option<u64>,
@@ -63,26 +63,37 @@ enum Signal {
         marked: u64,
         report: Option<Report>,
     },
-    /// Such a packet arrives.
+    /// A packet that many before the next arrives.
     Arrived {
         back: u64,
         rtt: Option<Span>,
         marked: bool,
     },
-    /// Every timer that is due goes off.
+    /// Every timer that is due expires.
     Timers,
-    /// The next timer goes off, however far it is.
+    /// The next timer expires, however far away it is.
     Expire,
 }
 
-/// The steps between signals: none, usual, years.
+/// Time between signals: none, usual, years.
 fn any_step() -> impl Strategy<Value = u64> {
-    prop_oneof![4 => Just(0), 16 => 0..200_000_000_u64, 4 => 0..10_000_000_000_u64, 1 => 0..1_u64 << 56]
+    prop_oneof![
+        4 => Just(0),
+        16 => 0..200_000_000_u64,
+        4 => 0..10_000_000_000_u64,
+        1 => 0..1_u64 << 56
+    ]
 }
 
 fn any_report() -> impl Strategy<Value = Report> {
     let rate = prop_oneof![Just(0.0), 0.0..1e9_f64, Just(f64::INFINITY), Just(f64::NAN)];
-    let loss = prop_oneof![3 => Just(0.0), 6 => 0.0..1.0_f64, 1 => Just(1.0), 1 => Just(2.0), 1 => Just(f64::NAN)];
+    let loss = prop_oneof![
+        3 => Just(0.0),
+        6 => 0.0..1.0_f64,
+        1 => Just(1.0),
+        1 => Just(2.0),
+        1 => Just(f64::NAN)
+    ];
     (rate, loss).prop_map(|(receive_rate, loss_event_rate)| Report {
         receive_rate,
         loss_event_rate,
@@ -116,13 +127,15 @@ fn any_signal() -> impl Strategy<Value = Signal> {
     prop_oneof![
         8 => any::<bool>().prop_map(|data_limited| Signal::Sent { data_limited }),
         8 => any_feedback(),
-        6 => (0..40_u64, rtt, any::<bool>()).prop_map(|(back, rtt, marked)| Signal::Arrived { back, rtt, marked }),
+        6 => (0..40_u64, rtt, any::<bool>()).prop_map(
+            |(back, rtt, marked)| Signal::Arrived { back, rtt, marked }
+        ),
         4 => Just(Signal::Timers),
         2 => Just(Signal::Expire),
     ]
 }
 
-/// Both halves under a clock that is told, and what has been sent so far.
+/// Both halves under a given clock, and the packets sent so far.
 struct DrivenControl {
     sender: Box<dyn RateControl>,
     receiver: Box<dyn RateReceiver>,
@@ -213,7 +226,7 @@ impl DrivenControl {
         self.receiver.handle_timeout(self.now);
     }
 
-    /// How often timers go off up to then, which is over when they have done so `most` times.
+    /// Returns how often timers expire up to `until`, at most `most` times.
     fn expirations(&mut self, until: Time, most: u64) -> u64 {
         for count in 0..most {
             let next = self.sender.poll_timeout().min(self.receiver.poll_timeout());
@@ -227,7 +240,7 @@ impl DrivenControl {
         most
     }
 
-    /// A packet leaves, arrives and is answered at one moment, over a path of no length.
+    /// Sends a packet that arrives and is answered at the same moment, over a path without delay.
     fn packet_at_once(&mut self) {
         let sequence = self.sent.len() as u64;
         self.tell(&Signal::Sent {
@@ -247,7 +260,7 @@ impl DrivenControl {
     }
 }
 
-/// Controls have timers of a round trip's length. Where that is nothing, time would stand still.
+/// Controls have timers with the length of a round trip. If that were zero, time would stand still.
 #[test]
 fn a_round_trip_of_no_time_leaves_timers_that_end() {
     let while_sending = Span::from_millis(1);
@@ -268,7 +281,7 @@ fn a_round_trip_of_no_time_leaves_timers_that_end() {
     }
 }
 
-/// What cannot be is not believed: an answer to a packet that has never been sent.
+/// An answer to a packet that was never sent is ignored.
 #[test]
 fn an_answer_to_nothing_changes_nothing() {
     for tree in entries().flat_map(variants) {
@@ -324,7 +337,7 @@ fn a_receiver_falls_silent_with_its_sender() {
     }
 }
 
-/// No rate follows from a timer or a round-trip time of nothing.
+/// A timer or a round-trip time of zero gives no rate.
 #[test]
 fn times_of_nothing_are_refused() {
     for entry in entries() {
@@ -365,16 +378,43 @@ proptest! {
                 prop_assert!(clocking.packets_per_s.is_finite() && clocking.packets_per_s >= 0.0);
                 prop_assert!(clocking.origin <= told.now, "{}: packets never leave", tree);
                 if matches!(signal, Signal::Timers | Signal::Expire) {
-                    prop_assert!(told.sender.poll_timeout() > told.now, "{}: a timer that stays due", tree);
-                    prop_assert!(told.receiver.poll_timeout() > told.now, "{}: a timer that stays due", tree);
+                    prop_assert!(
+                        told.sender.poll_timeout() > told.now,
+                        "{}: a timer that stays due",
+                        tree
+                    );
+                    prop_assert!(
+                        told.receiver.poll_timeout() > told.now,
+                        "{}: a timer that stays due",
+                        tree
+                    );
                 }
-                let answers = std::iter::from_fn(|| told.receiver.poll_feedback(told.now)).take(100).collect::<Vec<_>>();
-                prop_assert!(answers.len() < 100, "{}: a receiver that never stops answering", tree);
+                let answers = std::iter::from_fn(|| told.receiver.poll_feedback(told.now))
+                    .take(100)
+                    .collect::<Vec<_>>();
+                prop_assert!(
+                    answers.len() < 100,
+                    "{}: a receiver that never stops answering",
+                    tree
+                );
                 for answer in answers {
-                    prop_assert!(answer.sequence < told.sent.len() as u64, "{}: of a packet that was never sent", tree);
-                    prop_assert!(answer.received.numbers(answer.sequence).all(|number| number <= answer.sequence));
+                    prop_assert!(
+                        answer.sequence < told.sent.len() as u64,
+                        "{}: of a packet that was never sent",
+                        tree
+                    );
+                    prop_assert!(
+                        answer
+                            .received
+                            .numbers(answer.sequence)
+                            .all(|number| number <= answer.sequence)
+                    );
                     if let Some(report) = answer.report {
-                        prop_assert!(report.receive_rate.is_finite() && report.receive_rate >= 0.0, "{}", tree);
+                        prop_assert!(
+                            report.receive_rate.is_finite() && report.receive_rate >= 0.0,
+                            "{}",
+                            tree
+                        );
                         prop_assert!((0.0..=1.0).contains(&report.loss_event_rate), "{}", tree);
                     }
                 }
@@ -384,7 +424,9 @@ proptest! {
 
     /// The same signals give the same rates: nothing is drawn, read or remembered outside.
     #[test]
-    fn controls_are_deterministic(signals in prop::collection::vec((any_step(), any_signal()), 1..60)) {
+    fn controls_are_deterministic(
+        signals in prop::collection::vec((any_step(), any_signal()), 1..60)
+    ) {
         for tree in entries().flat_map(variants) {
             let shown = || {
                 let mut told = DrivenControl::new(&tree, 1000);
@@ -393,8 +435,12 @@ proptest! {
                     told.now = told.now + Span::from_nanos(*step);
                     told.tell(signal);
                     let answer = told.receiver.poll_feedback(told.now);
-                    // Not a number is not equal to itself.
-                    shown.push(format!("{:?} {:?} {answer:?}", told.sender.state(), told.sender.poll_timeout()));
+                    // NaN is not equal to itself.
+                    shown.push(format!(
+                        "{:?} {:?} {answer:?}",
+                        told.sender.state(),
+                        told.sender.poll_timeout()
+                    ));
                 }
                 shown
             };

@@ -1,4 +1,4 @@
-//! The scenario from outside: text in, a checked scenario or one line out.
+//! The scenario from outside: a text gives a checked scenario or an error of one line.
 
 use ackclock_core::endpoint::TcpParameters;
 use ackclock_core::endpoint::parameters::{AfterTimeout, LossRecovery, Preset};
@@ -60,7 +60,7 @@ access_delay = ["0 ms", "10 ms"]
 "hops.wireless.impairments.0.probability" = ["0 %", "0.1 %", "0.5 %", "1 %", "5 %"]
 "#;
 
-/// The sample without its sweep.
+/// Returns the sample without its sweep.
 fn sample() -> Value {
     let mut tree = from_toml(TEXT).unwrap();
     tree.as_object_mut().unwrap().shift_remove("sweep");
@@ -71,7 +71,7 @@ fn read(tree: &Value) -> Result<Scenario, Error> {
     Scenario::from_tree(tree, &NoFiles)
 }
 
-/// The sample with one value set.
+/// Returns the sample with one value set.
 fn changed(path: &str, value: Value) -> Value {
     let mut tree = sample();
     set(&mut tree, path, value).unwrap();
@@ -248,7 +248,12 @@ fn the_time_series_stays_small_whatever_the_number_of_flows() {
 
 #[test]
 fn recovery_alone_may_be_changed() {
-    let transport = json!({ "kind": "tcp", "control": { "kind": "reno" }, "preset": "rfc", "recovery": "newreno" });
+    let transport = json!({
+        "kind": "tcp",
+        "control": { "kind": "reno" },
+        "preset": "rfc",
+        "recovery": "newreno"
+    });
     let mut tree = changed("flows.abse.transport", transport);
     let scenario = read(&tree).unwrap();
     assert_eq!(tcp(&scenario, 0).recovery, LossRecovery::Newreno);
@@ -265,7 +270,7 @@ fn recovery_alone_may_be_changed() {
     );
 }
 
-/// A path, the value set there, and the code and field of the error.
+/// Checks cases: a path, the value set there, and the code and field of the error.
 fn refuses(cases: &[(&str, Value, &str)]) {
     for (path, value, expected) in cases {
         let error = read(&changed(path, value.clone())).expect_err(path);
@@ -642,7 +647,7 @@ fn every_example_is_a_scenario() {
     }
 }
 
-/// All places of a schema that refer to others.
+/// Collects all references of a schema.
 fn references<'a>(part: &'a Value, found: &mut Vec<&'a str>) {
     match part {
         Value::Object(map) => {
@@ -749,7 +754,7 @@ fn one_of(names: &[&'static str]) -> impl Strategy<Value = Value> + use<> {
     prop::sample::select(names.to_vec()).prop_map(Value::from)
 }
 
-/// Values that may stand at a path of the sample.
+/// Valid values for some paths of the sample.
 fn assignment() -> impl Strategy<Value = (&'static str, Value)> {
     let hops = || one_of(&["wired", "wireless", "return"]);
     prop_oneof![
@@ -779,7 +784,7 @@ fn assignment() -> impl Strategy<Value = (&'static str, Value)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// The resolved tree says all: reading it, or its text, gives the same scenario.
+    /// The resolved tree is complete: reading it, or its text, gives the same scenario.
     #[test]
     fn resolved_reads_back(assignments in prop::collection::vec(assignment(), 1..6)) {
         let mut tree = sample();
@@ -795,7 +800,7 @@ proptest! {
         }
     }
 
-    /// Whatever is written: no panic, and at most one line.
+    /// Any text gives a scenario or an error of at most one line, without a panic.
     #[test]
     fn any_text_ends_in_a_scenario_or_in_one_line(
         at in 0..TEXT.len(),
@@ -853,7 +858,7 @@ fn a_medium_is_written_with_what_its_profile_says() {
     }
     let again = Scenario::from_tree(&scenario.resolved, &NoFiles).unwrap();
     assert_eq!(again.resolved, scenario.resolved);
-    // Who has no media writes nothing of them.
+    // Without media, the resolved form does not mention them.
     let without = Scenario::from_toml(
         CELL,
         &[
@@ -905,7 +910,8 @@ fn mistakes_in_media_and_contenders_have_a_code_and_a_field() {
             "contradiction hops.up.queue.limit",
         ),
         (
-            "hops.up.link={ kind = \"feedback\", from = \"up\", algorithm = { kind = \"instcap\" }, delay = \"5 ms\", period = \"3 ms\" }",
+            "hops.up.link={ kind = \"feedback\", from = \"up\", algorithm = { kind = \"instcap\" \
+             }, delay = \"5 ms\", period = \"3 ms\" }",
             "contradiction hops.up.link.from",
         ),
     ];

@@ -1,5 +1,5 @@
-//! One chain of 10 000 windows at the ends and in the middle of the loss rates, and a thousand
-//! chains of 1000.
+//! One chain of 10 000 windows at loss rates from the lowest to the highest, and a thousand chains
+//! of 1000 windows.
 
 use ackclock_markov::chain;
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};

@@ -1,18 +1,22 @@
-//! The stationary law of a chain that climbs one step at a time and falls by a non-decreasing map.
+//! The stationary distribution of a chain that climbs one step at a time and falls by a
+//! non-decreasing map.
 //!
-//! Probability that flows up across the cut between k and k+1 flows down across it:
+//! The probability that flows up across the cut between k and k+1 equals the probability that flows
+//! down across it:
 //!
 //! ```text
 //! pi_k s_k = D_k = sum of f_w pi_w over all w > k with down(w) <= k
 //! ```
 //!
-//! As the down map is non-decreasing these w are k+1 … hi(k). A fall may end between two states: a
-//! share `above` of it then goes to down(w)+1, and of those with down(w) = k the other share alone
-//! crosses the cut. The walk goes from the top downwards. The sliding sum D is formed without
-//! subtraction, so that each pi_k keeps all but a few roundings of its digits: the range is split
-//! at an anchor, the part below grows by addition, of the part above all prefix sums are kept; when
-//! the range has left the part above, the anchor moves to where the walk is. Each state is summed
-//! twice at most.
+//! As the down map is non-decreasing, these w are k+1 … hi(k). A fall may end between two states:
+//! then a share `above` of it goes to down(w)+1. Of the falls with down(w) = k, only the other
+//! share crosses the cut.
+//!
+//! The walk goes from the top downwards. It forms the sliding sum D without subtraction, so each
+//! pi_k loses no more digits than a few roundings take. The range is split at an anchor. The part
+//! below the anchor grows by addition; for the part above, all prefix sums are kept. When the range
+//! has left the part above, the anchor moves to the position of the walk. Each state is summed at
+//! most twice.
 //!
 //! Source: the cut equations are those of Bogoiavlenskaia, Kojo, Mutka and Alanko, "Analytical
 //! Markovian model of TCP congestion avoidance algorithm performance", University of Helsinki,
@@ -20,28 +24,28 @@
 
 use crate::climb::{Refused, bottom, check_above, check_down, check_probabilities};
 
-/// Masses below e^-760 (about 1e-330) of the lowest state's are no doubles: the walk starts below
-/// them.
+/// Masses below e^-760 (about 1e-330) times the lowest state's do not fit in a double, so the walk
+/// starts below them.
 const NEGLIGIBLE_LOG: f64 = -760.0;
 /// Stored masses are divided by a mass that grows beyond this.
 const LARGE: f64 = 1e200;
 
-/// What a walk needs besides its result; kept from one set of parameters to the next.
+/// Working memory of a walk, reused from one set of parameters to the next.
 #[derive(Debug, Default)]
 pub struct Workspace {
     above: Vec<f64>,
 }
 
-/// The stationary laws of several chains with the same down map.
+/// Returns the stationary distributions of several chains with the same down map.
 ///
-/// `survive` and `lose` hold one row of `down.len()` probabilities per chain. Index is state: from
-/// state k the chain climbs to k+1 with `survive[k]` (at the top it stays) and falls with
-/// `lose[k]`, a share `above[k]` (below one) of that to `down[k] + 1`, the rest to `down[k]`;
-/// `above` may be empty where no fall is shared. A state that never survives is the top of what is
-/// reached. The result has the shape of `survive`, each row sums to one.
+/// `survive` and `lose` hold one row of `down.len()` probabilities per chain; the index is the
+/// state. From state k the chain climbs to k+1 with `survive[k]` (at the top it stays) and falls
+/// with `lose[k]`. A share `above[k]` (below one) of the falls goes to `down[k] + 1`, the rest to
+/// `down[k]`; `above` may be empty if no fall is shared. A state with zero survival probability is
+/// the highest state reached. The result has the shape of `survive`, and each row sums to one.
 ///
 /// # Errors
-/// If lengths do not match, a value is no probability, or the map is not as said.
+/// If lengths do not match, a value is not a probability, or the map is not as described.
 pub fn stationary_of_many(
     survive: &[f64],
     lose: &[f64],
@@ -71,10 +75,11 @@ pub fn stationary_of_many(
     Ok(laws)
 }
 
-/// The stationary law of one chain whose falls are not shared; see [`stationary_of_many`].
+/// Returns the stationary distribution of one chain whose falls are not shared; see
+/// [`stationary_of_many`].
 ///
 /// # Errors
-/// As there.
+/// As for [`stationary_of_many`].
 pub fn stationary(survive: &[f64], lose: &[f64], down: &[usize]) -> Result<Vec<f64>, Refused> {
     if survive.len() != down.len() {
         return Err(Refused::Length {
@@ -106,7 +111,8 @@ fn walk(
     above.clear();
     let mut high = top;
     for k in (bottom..top).rev() {
-        // What falls to k or below it, whole; then what does so in part.
+        // First the states that fall to k or below it with their whole mass, then those with a part
+        // of it.
         while down[high] > k || (down[high] == k && shared[high] > 0.0) {
             high -= 1;
         }
@@ -147,8 +153,9 @@ fn walk(
         .for_each(|value| *value /= total);
 }
 
-/// Where the walk starts: `pi_{k+1} / pi_k <= s_k / f_{k+1}` by the cut equation, of f the part
-/// that crosses the cut, and the product of these bounds may leave the range of doubles.
+/// Returns the state at which the walk starts. By the cut equation `pi_{k+1} / pi_k <= s_k /
+/// f_{k+1}`, where f is the part that crosses the cut, and the product of these bounds may leave
+/// the range of doubles.
 fn start(
     survive: &[f64],
     lose: &[f64],

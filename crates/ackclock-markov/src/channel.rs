@@ -1,22 +1,22 @@
-//! The stationary law of a climbing chain beside which a channel of two states moves.
+//! The stationary distribution of a climbing chain together with a channel of two states.
 //!
 //! A state is (k, channel). A round takes it to k+1 with the matrix `survive[k]` over channel
-//! states, or to `down[k]` with `lose[k]`. With R_k the visits to level k+1 between two visits to
-//! levels up to k, seen from level k,
+//! states, or to `down[k]` with `lose[k]`. R_k are the visits to level k+1 between two visits to
+//! levels up to k, starting from level k. The recursion is:
 //!
 //! ```text
 //! pi_{k+1} = pi_k R_k,   R_{k-1} = S_{k-1} (I - U_k)^-1,   U_k = sum over w with down(w) = k of
 //! R_k … R_{w-1} F_w
 //! ```
 //!
-//! U_k are the returns to level k from above. What leaves level k for good, v_k, is a sum of the
-//! same products over k <= w <= hi(k-1); I - U_k has row sums v_k, so its inverse needs no
-//! subtraction (as in the elimination of Grassmann, Taksar and Heyman). Products over a range are
-//! formed as in [`crate::chain`], split at an anchor.
+//! U_k are the returns to level k from above. The probability v_k to leave level k for good is a
+//! sum of the same products over k <= w <= hi(k-1). I - U_k has row sums v_k, so its inverse needs
+//! no subtraction (as in the elimination of Grassmann, Taksar and Heyman). Products over a range
+//! are formed as in [`crate::chain`], split at an anchor.
 
 use crate::climb::{Refused, bottom, check_down, check_probabilities};
 
-/// Row by row: from channel state 0 to 0 and 1, from 1 to 0 and 1.
+/// A matrix over channel states, row by row: from state 0 to 0 and 1, from 1 to 0 and 1.
 pub type Matrix = [f64; 4];
 /// One value per channel state.
 pub type Vector = [f64; 2];
@@ -47,13 +47,13 @@ fn row_sums(a: Matrix) -> Vector {
     apply(a, [1.0, 1.0])
 }
 
-/// `(I - U)^-1` from U's off-diagonal entries and the row sums v of I - U; none where nothing
-/// leaves.
+/// Returns `(I - U)^-1` from U's off-diagonal entries and the row sums v of I - U; `None` if no
+/// mass leaves.
 fn inverse(returns: Matrix, leaving: Vector) -> Option<Matrix> {
     let size = leaving[0].max(leaving[1]).max(returns[1]).max(returns[2]);
     let [v, w, b, c] = [leaving[0], leaving[1], returns[1], returns[2]].map(|value| value / size);
     let determinant = v * w + v * c + w * b;
-    // Also where all are zero, and nothing can be said of their size.
+    // False also if all are zero, in which case their size is not a number.
     (determinant > 0.0).then(|| [w + c, b, c, v + b].map(|value| value / determinant / size))
 }
 
@@ -81,7 +81,8 @@ impl Products {
         }
     }
 
-    /// One level down: `visits` is R of the level the walk reaches, `fall` its f.
+    /// Moves the walk one level down: `visits` is R of the level that the walk reaches, `fall` its
+    /// f.
     fn descend(&mut self, visits: Matrix, fall: Vector) {
         self.near = times(visits, self.near);
         let above = apply(visits, self.leaving_near);
@@ -105,26 +106,27 @@ impl Products {
         }
     }
 
-    /// R_j … R_{w-1} for w at or above the anchor.
+    /// Returns R_j … R_{w-1} for w at or above the anchor.
     fn product(&self, w: usize) -> Matrix {
         times(self.near, self.far[w - self.anchor])
     }
 
-    /// Sum of R_j … R_{w-1} f_w over j <= w <= high, high at or above the anchor.
+    /// Returns the sum of R_j … R_{w-1} f_w over j <= w <= high, high at or above the anchor.
     fn leaving(&self, high: usize) -> Vector {
         let far = apply(self.near, self.leaving_far[high - self.anchor]);
         [self.leaving_near[0] + far[0], self.leaving_near[1] + far[1]]
     }
 }
 
-/// The stationary law: two masses (one per channel state) for each level, all together one.
+/// Returns the stationary distribution: two masses (one per channel state) for each level, with a
+/// total of one.
 ///
-/// `survive` and `lose` hold a matrix per level; their sum is stochastic. From the top level a
-/// survivor stays there; a level that nobody survives is the top of what is reached.
+/// `survive` and `lose` hold a matrix per level; their sum is stochastic. At the top level, a
+/// survivor stays there. A level with zero survival probability is the highest level reached.
 ///
 /// # Errors
-/// If lengths do not match, a value is no probability, the map is not as in [`crate::chain`], or
-/// the channel never changes.
+/// If lengths do not match, a value is not a probability, or the map is not as in [`crate::chain`].
+/// Also if the channel never changes.
 pub fn stationary(
     survive: &[Matrix],
     lose: &[Matrix],
@@ -147,11 +149,11 @@ pub fn stationary(
     descend(survive, lose, down, top).climb(down.len())
 }
 
-/// What the walk down finds.
+/// Result of the walk down.
 struct Descent {
-    /// The lowest level that is ever returned to.
+    /// Lowest level to which the chain ever returns.
     bottom: usize,
-    /// The law of the channel at that level.
+    /// Distribution of the channel at that level.
     channel: Option<Vector>,
     /// R of the levels from there to below the top.
     visits: Vec<Matrix>,
@@ -162,7 +164,7 @@ fn descend(survive: &[Matrix], lose: &[Matrix], down: &[usize], top: usize) -> D
     let mut visits = vec![[0.0; 4]; top];
     let mut products = Products::new(top, row_sums(lose[top]));
     let mut channel = None;
-    // The highest that falls to the level or below it, and the highest that falls below it.
+    // The highest state that falls to the level or below it, and the highest that falls below it.
     let (mut highest, mut leaves) = (top, top);
     for level in (bottom..=top).rev() {
         if level < top {
@@ -200,8 +202,8 @@ fn descend(survive: &[Matrix], lose: &[Matrix], down: &[usize], top: usize) -> D
     }
 }
 
-/// The channel's law at a level that is never left for good from at least one of its states; none
-/// if it depends on where the channel starts.
+/// Returns the channel's distribution at a level that is never left for good from at least one of
+/// its states; `None` if it depends on the channel's initial state.
 fn settled(returns: Matrix, leaving: Vector) -> Option<Vector> {
     let changes = returns[1] + returns[2];
     match leaving {

@@ -1,28 +1,27 @@
-//! What all chains that climb one step at a time have in common: who falls where, and what input is
-//! refused.
+//! The common parts of chains that climb one step at a time: down maps and the checks of input.
 
 use std::fmt;
 
-/// Why an input describes no chain.
+/// Reason for which an input does not describe a chain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Refused {
-    /// There is no state at all.
+    /// There is no state.
     Empty,
-    /// An array has another length than the number of states asks for.
+    /// An array does not have the length that the number of states requires.
     Length {
-        /// What there should be.
+        /// Length required.
         expected: usize,
-        /// What there is.
+        /// Length found.
         found: usize,
     },
     /// A probability is negative or not a number.
     Probability(f64),
     /// The state at this index falls upwards, or lower than the state below it does.
     Down(usize),
-    /// Not all states can be reached from one another, so that there is more than one stationary
-    /// law.
+    /// Not all states can be reached from one another, so the stationary distribution is not
+    /// unique.
     Reducible,
-    /// The states of a row's targets do not exist, or the row says nothing.
+    /// A target of the row is not a state, or the row is empty.
     Row(usize),
 }
 
@@ -51,7 +50,7 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// Checks that all are probabilities; rounding may have put them a little above one.
+/// Checks that all values are probabilities; rounding may have put them a little above one.
 pub(crate) fn check_probabilities(values: &[f64]) -> Result<(), Refused> {
     match values
         .iter()
@@ -62,7 +61,7 @@ pub(crate) fn check_probabilities(values: &[f64]) -> Result<(), Refused> {
     }
 }
 
-/// Checks a down map: nobody falls upwards, and who is higher falls no lower.
+/// Checks a down map: no state falls upwards, and a higher state falls no lower.
 pub(crate) fn check_down(down: &[usize]) -> Result<(), Refused> {
     if down.is_empty() {
         return Err(Refused::Empty);
@@ -74,8 +73,8 @@ pub(crate) fn check_down(down: &[usize]) -> Result<(), Refused> {
         .map_or(Ok(()), |state| Err(Refused::Down(state)))
 }
 
-/// Checks the shares of falls that end one state above the down map: below one, no fall ends above
-/// where it began, and of falls to the same state those that are not shared come first.
+/// Checks the shares of falls that end one state above the down map. They are below one, and no
+/// fall ends above its start. Among falls to the same state, those that are not shared come first.
 pub(crate) fn check_above(down: &[usize], above: &[f64]) -> Result<(), Refused> {
     if above.len() != down.len() {
         return Err(Refused::Length {
@@ -96,7 +95,7 @@ pub(crate) fn check_above(down: &[usize], above: &[f64]) -> Result<(), Refused> 
         .map_or(Ok(()), |state| Err(Refused::Down(state)))
 }
 
-/// The lowest state that is ever returned to: nobody above `bottom` falls below it.
+/// Returns the lowest state to which the chain ever returns: no state above it falls below it.
 pub(crate) fn bottom(down: &[usize], top: usize) -> usize {
     (0..=top)
         .rev()

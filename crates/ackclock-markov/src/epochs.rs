@@ -1,26 +1,26 @@
-//! The stationary law of a window seen at losses only, whose path to the next loss is a row of a
-//! sparse matrix.
+//! The stationary distribution of a window observed only at losses; the transitions to the next
+//! loss are the rows of a sparse matrix.
 //!
-//! Such a chain (CUBIC's) does not climb step by step, so it has no cut recursion. It forgets
-//! quickly, though: every loss takes a share of what was there. Its law is found by letting it run,
-//! with additions and products of non-negative numbers only. Each step is averaged with standing
-//! still, so that a chain that alternates settles as well.
+//! Such a chain (CUBIC's) does not climb step by step, so there is no recursion over cuts. But it
+//! forgets quickly, because every loss reduces the window by a share. Its distribution is found by
+//! power iteration, with additions and products of non-negative numbers only. Each step is averaged
+//! with the previous distribution, so that a periodic chain converges, too.
 
 use crate::climb::{Refused, check_probabilities};
 
-/// The run ends when a step moves less than this mass.
+/// The iteration ends when a step moves less than this mass.
 const SETTLED: f64 = 1e-15;
-/// Steps after which a chain is taken not to settle.
+/// Steps after which a chain is assumed not to converge.
 const PATIENCE: usize = 100_000;
 
-/// The stationary law.
+/// Returns the stationary distribution.
 ///
-/// State k leads to `targets[j]` with `probabilities[j]` for j in `offsets[k]..offsets[k + 1]`;
-/// rows need not be normalised.
+/// State k leads to `targets[j]` with `probabilities[j]` for j in `offsets[k]..offsets[k + 1]`.
+/// Rows need not be normalised.
 ///
 /// # Errors
-/// If there is no state, a row is empty or leads out of the states, a value is no probability, or
-/// the chain does not settle.
+/// If there is no state, a row is empty or leads out of the states, a value is not a probability,
+/// or the chain does not converge.
 pub fn stationary(
     offsets: &[usize],
     targets: &[usize],

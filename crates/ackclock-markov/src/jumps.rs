@@ -1,21 +1,23 @@
-//! The stationary law of a chain that climbs by a few states at once and falls anywhere.
+//! The stationary distribution of a chain that climbs by a few states at once and falls anywhere.
 //!
-//! States are censored away from the top downwards, without subtraction (Grassmann, Taksar and
-//! Heyman, "Regenerative analysis and steady state distributions for Markov chains", Operations
-//! Research 33(5), 1985): what enters the highest state goes on to where that state leads. A state
-//! is entered from the `up` states below it only, so that no more than `up` rows are open at a
-//! time. Time grows with the square of the number of states; memory with their number.
+//! States are censored one by one from the top downwards: transitions into the highest state
+//! continue to where that state leads. This needs no subtraction. A state is entered only from the
+//! `up` states below it, so at most `up` rows are open at a time. Time grows with the square of the
+//! number of states, memory with their number.
+//!
+//! Source: Grassmann, Taksar and Heyman, "Regenerative analysis and steady state distributions for
+//! Markov chains", Operations Research 33(5), 1985.
 
 use crate::climb::Refused;
 use crate::epochs::normalised;
 
-/// Masses are divided by one that grows beyond this.
+/// Masses are divided by a mass that grows beyond this.
 const LARGE: f64 = 1e200;
 
-/// The stationary law; the arguments are those of [`crate::epochs::stationary`].
+/// Returns the stationary distribution; the arguments are those of [`crate::epochs::stationary`].
 ///
 /// # Errors
-/// As there, and if there is more than one stationary law.
+/// As there, and if the stationary distribution is not unique.
 pub fn stationary(
     offsets: &[usize],
     targets: &[usize],
@@ -33,10 +35,9 @@ pub fn stationary(
         row(state).for_each(|j| dense[targets[j]] += sparse[j]);
         dense
     };
-    // Of the states below the one that is censored next, the highest first.
+    // Rows of the states below the one that is censored next, the highest first.
     let mut rows: Vec<Vec<f64>> = (0..states).rev().take(up + 1).map(open).collect();
-    // How often the state is entered from each of the `up` below it, the highest first, for each
-    // visit there.
+    // Mean entries into the state per visit to each of the `up` states below it, the highest first.
     let mut entered = vec![0.0; states * up];
     for state in (1..states).rev() {
         let censored = rows.remove(0);
@@ -64,7 +65,7 @@ pub fn stationary(
     Ok(law_of(&entered, states, up))
 }
 
-/// Masses from the lowest state upwards, all together one.
+/// Returns masses from the lowest state upwards, with a total of one.
 fn law_of(entered: &[f64], states: usize, up: usize) -> Vec<f64> {
     let mut law = vec![0.0; states];
     law[0] = 1.0;

@@ -1,12 +1,12 @@
-//! Stationary laws of Markov chains of congestion control. Numbers in, numbers out: no Python, no
-//! files, no clock.
+//! Stationary distributions of Markov chains of congestion control. This crate computes numbers
+//! from numbers and uses no Python, no files and no clock.
 //!
-//! - [`chain`]: a window that climbs one step per round and falls by a non-decreasing map, in O(N).
-//! - [`jumps`]: a window that climbs by a few states per round and falls anywhere, in O(N^2).
-//! - [`channel`]: the same with a channel of two states beside the window, in O(N).
-//! - [`epochs`]: a window known only at losses, with sparse rows.
+//! [`chain`] solves a window that climbs one step per round and falls by a non-decreasing map, in
+//! O(N). [`channel`] does the same for such a window with a channel of two states. [`jumps`] solves
+//! a window that climbs by a few states per round and falls anywhere, in O(N^2). [`epochs`] solves
+//! a window observed only at losses, with sparse rows.
 //!
-//! None of them subtracts, so that every component, however small, is accurate to a few roundings.
+//! None of them subtracts, so every component, however small, is accurate to a few roundings.
 
 pub mod chain;
 pub mod channel;

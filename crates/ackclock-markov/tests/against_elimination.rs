@@ -1,10 +1,10 @@
-//! The kernels against elimination without subtraction (Grassmann, Taksar and Heyman 1985),
+//! Compares the kernels with elimination without subtraction (Grassmann, Taksar and Heyman 1985),
 //! component by component.
 
 use ackclock_markov::{chain, channel, epochs, jumps};
 use proptest::prelude::*;
 
-/// The stationary law of a dense chain, row by row.
+/// Returns the stationary distribution of a dense chain, given row by row.
 fn eliminated(mut p: Vec<Vec<f64>>) -> Vec<f64> {
     let n = p.len();
     for k in (1..n).rev() {
@@ -40,7 +40,8 @@ fn climbing(survive: &[f64], lose: &[f64], down: &[usize]) -> Vec<Vec<f64>> {
     p
 }
 
-/// Relative to the reference, except for what is no normal double.
+/// Returns the largest relative deviation from the reference, without components that are not
+/// normal doubles.
 fn worst(law: &[f64], reference: &[f64]) -> f64 {
     assert_eq!(law.len(), reference.len());
     law.iter()
@@ -123,7 +124,7 @@ fn masses_far_beyond_the_range_of_doubles() {
         assert!((law.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{p}");
         assert!(law.iter().all(|mass| *mass >= 0.0), "{p}");
     }
-    // From e^-600 up in one step: what is stored has to be scaled before it overflows.
+    // From e^-600 up in one step: stored masses must be scaled before they overflow.
     let (mut survive, lose) = bernoulli(1e-9, 999);
     survive[500] = 1e-260;
     survive[200] = 1e-260;
@@ -179,7 +180,7 @@ fn what_is_no_chain_is_refused() {
     assert!(epochs::stationary(&[0, 1], &[1], &[1.0]).is_err());
 }
 
-/// A non-decreasing map that takes everybody but the lowest down.
+/// A non-decreasing map in which every state but the lowest falls.
 fn down_maps(states: usize) -> impl Strategy<Value = Vec<usize>> {
     proptest::collection::vec(0.0..1.0_f64, states).prop_map(|shares| {
         let mut lowest = 0;
@@ -193,7 +194,7 @@ fn down_maps(states: usize) -> impl Strategy<Value = Vec<usize>> {
     })
 }
 
-/// Where falls end in a chain whose states are equally far apart, as the state below and the share
+/// Returns the ends of falls in a chain with evenly spaced states, as the state below and the share
 /// above it.
 fn shared_falls(states: usize, kept: f64, least: f64) -> (Vec<usize>, Vec<f64>) {
     let ends: Vec<f64> = (0..states)
@@ -205,7 +206,7 @@ fn shared_falls(states: usize, kept: f64, least: f64) -> (Vec<usize>, Vec<f64>) 
     )
 }
 
-/// Losses of any size, from next to nothing on.
+/// Loss probabilities of any size, from almost zero.
 fn losses(states: usize) -> impl Strategy<Value = Vec<f64>> {
     proptest::collection::vec(
         (-9.0..-0.02_f64).prop_map(|exponent| 10.0_f64.powf(exponent)),
@@ -213,7 +214,7 @@ fn losses(states: usize) -> impl Strategy<Value = Vec<f64>> {
     )
 }
 
-/// Per level: the chance of a loss in each channel state, and where the channel goes.
+/// Per level: the loss probability in each channel state, and the transitions of the channel.
 fn channels(states: usize) -> impl Strategy<Value = Vec<[f64; 4]>> {
     proptest::collection::vec(
         [1e-6..0.9_f64, 1e-6..0.9_f64, 0.01..0.99_f64, 0.01..0.99_f64],
@@ -225,14 +226,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn any_map_and_any_loss((down, lose) in (1..60_usize).prop_flat_map(|n| (down_maps(n), losses(n)))) {
+    fn any_map_and_any_loss(
+        (down, lose) in (1..60_usize).prop_flat_map(|n| (down_maps(n), losses(n)))
+    ) {
         let survive: Vec<f64> = lose.iter().map(|f| 1.0 - f).collect();
         let law = chain::stationary(&survive, &lose, &down).expect("a chain");
         prop_assert!(worst(&law, &eliminated(climbing(&survive, &lose, &down))) < 1e-12);
     }
 
     #[test]
-    fn falls_that_are_shared(kept in 0.0..0.999_f64, least in 0.0..3.0_f64, lose in (1..60_usize).prop_flat_map(losses)) {
+    fn falls_that_are_shared(
+        kept in 0.0..0.999_f64,
+        least in 0.0..3.0_f64,
+        lose in (1..60_usize).prop_flat_map(losses)
+    ) {
         let survive: Vec<f64> = lose.iter().map(|f| 1.0 - f).collect();
         let (down, above) = shared_falls(lose.len(), kept, least);
         let law = chain::stationary_of_many(&survive, &lose, &down, &above).expect("a chain");
@@ -247,12 +254,23 @@ proptest! {
     }
 
     #[test]
-    fn climbs_by_several(rows in (2..30_usize).prop_flat_map(|n| proptest::collection::vec((proptest::collection::vec(0.0..1.0_f64, n), 0.01..1.0_f64), n)), up in 1..5_usize) {
+    fn climbs_by_several(
+        rows in (2..30_usize).prop_flat_map(
+            |n| proptest::collection::vec(
+                (proptest::collection::vec(0.0..1.0_f64, n), 0.01..1.0_f64),
+                n
+            )
+        ),
+        up in 1..5_usize
+    ) {
         let n = rows.len();
-        let (mut dense, mut offsets, mut targets, mut chances) = (vec![vec![0.0; n]; n], vec![0], vec![], vec![]);
+        let (mut dense, mut offsets, mut targets, mut chances) =
+            (vec![vec![0.0; n]; n], vec![0], vec![], vec![]);
         for (state, (falls, climb)) in rows.iter().enumerate() {
             let whole: f64 = falls[..=state].iter().sum::<f64>() + climb;
-            for (target, chance) in (0..=state).zip(falls).chain([((state + up).min(n - 1), climb)]) {
+            for (target, chance) in
+                (0..=state).zip(falls).chain([((state + up).min(n - 1), climb)])
+            {
                 dense[state][target] += chance / whole;
                 targets.push(target);
                 chances.push(*chance);
@@ -264,10 +282,20 @@ proptest! {
     }
 
     #[test]
-    fn many_chains_are_each_alone((down, a, b) in (1..40_usize).prop_flat_map(|n| (down_maps(n), losses(n), losses(n)))) {
+    fn many_chains_are_each_alone(
+        (down, a, b) in (1..40_usize).prop_flat_map(|n| (down_maps(n), losses(n), losses(n)))
+    ) {
         let survive = |lose: &[f64]| lose.iter().map(|f| 1.0 - f).collect::<Vec<f64>>();
-        let both = chain::stationary_of_many(&[survive(&a), survive(&b)].concat(), &[a.clone(), b.clone()].concat(), &down, &[]);
-        let alone = [chain::stationary(&survive(&a), &a, &down), chain::stationary(&survive(&b), &b, &down)];
+        let both = chain::stationary_of_many(
+            &[survive(&a), survive(&b)].concat(),
+            &[a.clone(), b.clone()].concat(),
+            &down,
+            &[]
+        );
+        let alone = [
+            chain::stationary(&survive(&a), &a, &down),
+            chain::stationary(&survive(&b), &b, &down)
+        ];
         prop_assert_eq!(both.expect("chains"), alone.map(|law| law.expect("a chain")).concat());
     }
 
@@ -276,7 +304,10 @@ proptest! {
         let moves = |share: [f64; 2], to: [f64; 2]| {
             [share[0] * (1.0 - to[0]), share[0] * to[0], share[1] * to[1], share[1] * (1.0 - to[1])]
         };
-        let survive: Vec<_> = rows.iter().map(|r| moves([1.0 - r[0], 1.0 - r[1]], [r[2], r[3]])).collect();
+        let survive: Vec<_> = rows
+            .iter()
+            .map(|r| moves([1.0 - r[0], 1.0 - r[1]], [r[2], r[3]]))
+            .collect();
         let lose: Vec<_> = rows.iter().map(|r| moves([r[0], r[1]], [r[3], r[2]])).collect();
         let law = channel::stationary(&survive, &lose, &down).expect("a chain");
         let n = down.len();
@@ -292,12 +323,18 @@ proptest! {
     }
 
     #[test]
-    fn any_rows(rows in (1..20_usize).prop_flat_map(|n| proptest::collection::vec(proptest::collection::vec(0.001..1.0_f64, n), n))) {
+    fn any_rows(
+        rows in (1..20_usize).prop_flat_map(
+            |n| proptest::collection::vec(proptest::collection::vec(0.001..1.0_f64, n), n)
+        )
+    ) {
         let n = rows.len();
         let offsets: Vec<usize> = (0..=n).map(|state| state * n).collect();
         let targets: Vec<usize> = (0..n * n).map(|j| j % n).collect();
         let normalised: Vec<Vec<f64>> =
-            rows.iter().map(|row| row.iter().map(|value| value / row.iter().sum::<f64>()).collect()).collect();
+            rows.iter()
+                .map(|row| row.iter().map(|value| value / row.iter().sum::<f64>()).collect())
+                .collect();
         let law = epochs::stationary(&offsets, &targets, &rows.concat()).expect("a chain");
         prop_assert!(worst(&law, &eliminated(normalised)) < 1e-12);
     }

@@ -1,5 +1,5 @@
-//! What listens to a traced run: the `packets` table and two captures, as if taken at the senders
-//! and at the receivers.
+//! The trace of a run: the `packets` table and two captures, as if taken at the senders and at the
+//! receivers.
 
 use ackclock_core::job::Job;
 use ackclock_core::packet::{FlowId, Packet, SackBlock};
@@ -17,18 +17,18 @@ use std::path::Path;
 
 type FileCapture = Capture<BufWriter<File>>;
 
-/// See the module.
+/// Writes the `packets` table and the captures of a run.
 pub struct Listener {
     log: Option<PacketLog>,
     at_senders: Option<FileCapture>,
     at_receivers: Option<FileCapture>,
-    /// By flow, if there are captures.
+    /// Labels of each flow, if there are captures.
     labels: Vec<Labels>,
     failure: Option<io::Error>,
 }
 
 impl Listener {
-    /// Listens to one job; captures go to `folder`, named after point and replicate.
+    /// Makes a listener for one job. Captures go to `folder`, named after point and replicate.
     pub fn new(job: &Job<'_>, topology: &Topology, packets: bool, folder: Option<&Path>) -> Self {
         let log = packets.then(|| PacketLog::new(job, topology));
         let mut listener = Listener {
@@ -59,7 +59,7 @@ impl Listener {
         Ok(())
     }
 
-    /// The table, if one was asked for; the first error of writing the captures, if any.
+    /// Returns the table, if one was requested, or the first error of writing the captures.
     pub fn finish(mut self) -> io::Result<Option<Table>> {
         if let Some(error) = self.failure.take() {
             return Err(error);
@@ -118,7 +118,7 @@ impl Trace for Listener {
         if let Some(open) = capture
             && let Err(error) = open.write(at, packet, sacks, label)
         {
-            // The run goes on; the error is reported at its end.
+            // The run continues; the error is reported at its end.
             *capture = None;
             self.failure.get_or_insert(error);
         }

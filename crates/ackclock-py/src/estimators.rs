@@ -1,4 +1,4 @@
-//! Rate estimators: named trees come in as JSON, traces of ACKs as buffers; estimates go out as
+//! Rate estimators. Named trees come in as JSON and traces of ACKs as buffers; estimates go out as
 //! bytes.
 
 use crate::{refuse, tree_of};
@@ -12,7 +12,7 @@ use pyo3::buffer::{Element, PyBuffer};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-/// Reads estimators, each with the name that it is asked for by.
+/// Reads estimators, each with its name in the request.
 pub fn asked(estimators: Vec<(String, String)>) -> PyResult<Vec<AskedEstimator>> {
     let read = |(name, tree): (String, String)| {
         let chosen = choose::<EstimatorKind>(&tree_of(&tree)?, &NoFiles);
@@ -28,10 +28,12 @@ pub fn check_estimators(estimators: Vec<(String, String)>) -> PyResult<Vec<(Stri
     Ok(asked(estimators)?.into_iter().map(resolved).collect())
 }
 
-/// What each estimator says after each ACK of a trace, in bit/s, as `{name: ("f8", bytes)}`. Not a
-/// number is not known.
+/// Returns the estimate of each estimator after each ACK of a trace, in bit/s, as `{name: ("f8",
+/// bytes)}`. Unknown values are NaN.
 #[pyfunction]
-#[pyo3(signature = (estimators, mss, *, time_s, ack, rtt_s, smoothed_rtt_s, cwnd_bytes, delivered_bytes))]
+#[pyo3(signature = (
+    estimators, mss, *, time_s, ack, rtt_s, smoothed_rtt_s, cwnd_bytes, delivered_bytes
+))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn rate_estimates<'py>(
     py: Python<'py>,

@@ -1,5 +1,5 @@
-//! The Python binding and nothing else: trees, tables and arrays cross the border as JSON text and
-//! raw columns.
+//! The Python binding and nothing else. Trees, tables and arrays are passed as JSON text and raw
+//! columns.
 
 mod capture;
 mod emulate;
@@ -56,7 +56,7 @@ impl PyErrArguments for Refusal {
     }
 }
 
-/// A tree as Python data.
+/// Converts a tree to Python data.
 fn as_python(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
     let json = py.import("json")?;
     Ok(json.call_method1("loads", (value.to_string(),))?.unbind())

@@ -1,4 +1,4 @@
-//! Stationary laws of Markov chains: arrays come in as buffers and go out as bytes.
+//! Stationary distributions of Markov chains. Arrays come in as buffers and go out as bytes.
 
 use ackclock_markov::climb::Refused;
 use ackclock_markov::{chain, channel, epochs, jumps};
@@ -19,7 +19,7 @@ fn indices(py: Python<'_>, array: &Bound<'_, PyAny>) -> PyResult<Vec<usize>> {
         .collect()
 }
 
-/// The law, solved without the interpreter's lock.
+/// Solves for the distribution without the interpreter's lock.
 fn solved<'py>(
     py: Python<'py>,
     solve: impl Send + FnOnce() -> Result<Vec<f64>, Refused>,
@@ -85,8 +85,8 @@ pub fn jumping_chain<'py>(
     of_sparse(py, (offsets, targets, probabilities), jumps::stationary)
 }
 
-/// The law of a chain given by sparse rows: where each begins, and targets and probabilities of its
-/// jumps.
+/// Solves a chain given by sparse rows: the offsets of the rows, and targets and probabilities of
+/// the jumps.
 fn of_sparse<'py>(
     py: Python<'py>,
     (offsets, targets, probabilities): (&Bound<'py, PyAny>, &Bound<'py, PyAny>, &Bound<'py, PyAny>),

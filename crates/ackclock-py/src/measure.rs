@@ -24,28 +24,28 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Written in place of a file.
+/// Stands for standard input instead of a file.
 const STANDARD_INPUT: &str = "-";
 
-/// So many chunks may wait to be written down. A chunk is some ten megabytes, of connections
+/// Most chunks that may wait to be written. A chunk has about ten megabytes; one of connections has
 /// thirty.
 const WAITING: usize = 2;
 
-/// How many packets are measured between two looks at whether to stop.
+/// Packets between two checks of the request to stop.
 const BETWEEN_LOOKS: u64 = 4_096;
 
-/// While chunks wait, whether to stop is looked at this often.
+/// Time between two checks of the request to stop while chunks wait.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Files, point, replicate.
 type Asked = (Vec<String>, u32, u32);
 
-/// Of the run that wrote a capture: name and number of instances of each flow in the order of the
+/// The run that wrote a capture: name and number of instances of each flow in the order of the
 /// scenario, and the warm-up in seconds.
 type Written = (Vec<(String, i64)>, f64);
 
-/// Measures captures, one after the other. Ctrl-C ends the reading and returns what there is,
-/// `complete` false.
+/// Measures captures, one after the other. Ctrl-C ends the reading and returns the results so far,
+/// with `complete` false.
 #[pyfunction]
 #[pyo3(signature = (captures, runs, way, *, interval_s, segments, estimators, progress, take))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -107,8 +107,8 @@ pub fn measure<'py>(
     Ok(result)
 }
 
-/// How long a file is, if it is one and a capture; none of standard input and pipes, which can be
-/// read but once.
+/// Returns the length of a file, and checks that it is a capture. Standard input and pipes have
+/// length zero and are not checked, since they can be read only once.
 fn refuse_what_is_none(file: &str) -> Result<u64, Unreadable> {
     if file == STANDARD_INPUT {
         return Ok(0);
@@ -178,14 +178,14 @@ fn parameters_of(
         origin_ns: written.map(|_| 0),
         warmup: written.map_or(Span::ZERO, |(_, warmup_s)| span(*warmup_s)),
         sample_interval: span(interval_s),
-        // Of a run of ours only the captures at the senders are measured.
+        // For a run of ackclock, only the captures at the senders are measured.
         at_senders: written.is_some(),
         segments,
         ..Parameters::default()
     }
 }
 
-/// Whose data it is that goes from the first address to the second in captures that `way` wrote of
+/// Returns the naming of data by its two addresses, in captures that the method `way` wrote of
 /// these flows.
 fn naming_of(flows: &[(String, i64)], way: &str) -> Option<Naming> {
     let instances = |(name, count): &(String, i64)| {
@@ -219,7 +219,7 @@ fn naming_of(flows: &[(String, i64)], way: &str) -> Option<Naming> {
     }
 }
 
-/// Reads one capture to its end, and says what was in it.
+/// Reads one capture to its end, and describes its content.
 fn read(asked: &Asked, mut measurement: Measurement, state: &State) -> Result<Value, Unreadable> {
     let readers: Result<Vec<_>, Unreadable> =
         asked.0.iter().map(|name| open(name, state)).collect();
@@ -280,7 +280,7 @@ fn open<'a>(name: &str, state: &'a State) -> Result<Reader<Counted<'a>>, Unreada
     Reader::new(counted).map_err(|error| Unreadable::of_content(shown, &error))
 }
 
-/// Counts what is read.
+/// Counts the bytes read.
 struct Counted<'a> {
     input: Box<dyn Read + Send>,
     count: &'a AtomicU64,
@@ -294,14 +294,14 @@ impl Read for Counted<'_> {
     }
 }
 
-/// What the thread that reads and the one that watches share.
+/// State shared by the thread that reads and the one that watches.
 #[derive(Default)]
 struct State {
-    /// Rows that nobody has taken yet.
+    /// Rows that have not been taken yet.
     waiting: Mutex<Vec<Tables>>,
     taken: Condvar,
     stop: AtomicBool,
-    /// Read so far, and the lengths of all files; zero if not known.
+    /// Bytes read so far, and the total length of all files; zero if unknown.
     bytes: AtomicU64,
     total: AtomicU64,
     packets: AtomicU64,
@@ -312,7 +312,7 @@ impl State {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves rows to be taken; waits while there are many.
+    /// Adds rows to be taken; waits while there are many.
     fn put(&self, tables: Tables) {
         let mut waiting = self.waiting();
         while waiting.len() >= WAITING && !self.is_stopped() {

@@ -1,4 +1,4 @@
-//! `replay`: recorded arrivals through the hops again.
+//! `replay`: sends recorded arrivals through the hops again.
 
 use crate::scenario_of;
 use crate::watch::watch;
@@ -14,8 +14,8 @@ use std::io::{self, BufReader};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Replays every run of a result's folder, and says of each whether the hops decide again what was
-/// recorded, as JSON.
+/// Replays every run of a result's folder. Returns for each run, as JSON, whether the hops'
+/// decisions are the recorded ones.
 #[pyfunction]
 pub fn replay(py: Python<'_>, points: Vec<String>, folder: &str, output: &str) -> PyResult<String> {
     let scenarios: Vec<Scenario> = points
@@ -59,7 +59,7 @@ fn replay_all(jobs: &[Job<'_>], folder: &Path, stop: &AtomicBool) -> Result<Vec<
     Ok(all)
 }
 
-/// `None` if there is no record: the run was never begun.
+/// Returns `None` if there is no record: the run was never begun.
 fn replay_one(job: &Job<'_>, file: &Path) -> io::Result<Option<Replay>> {
     let file = match File::open(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -1,5 +1,5 @@
-//! `simulate`: runs in the background, so that Python can show progress, keep what is finished, and
-//! be interrupted.
+//! `simulate`: runs in the background, so that Python can show progress, keep finished runs, and be
+//! interrupted.
 
 use crate::capture::Listener;
 use crate::tables::{Tables, append, by_name};
@@ -20,18 +20,22 @@ use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// After how many calls that tell of progress, ten in a second, finished runs are handed over.
+/// Number of progress calls, ten per second, after which finished runs are handed over.
 const HAND_OVER: u32 = 10;
 
 /// Point and replicate of a run.
 type Key = (u32, u32);
 
-/// Runs every replicate of every point that is not in `finished`. Calls `take` with keys and tables
-/// of the runs that have ended, about once a second. Returns `keys` and `tables` of the others that
-/// have ended. Ctrl-C stops the runs: then `complete` is false, and `stopped` has the rows of those
-/// that had not ended. What needs more than `memory` bytes is not begun.
+/// Runs every replicate of every point that is not in `finished`. Refuses to begin if the runs need
+/// more than `memory` bytes.
+///
+/// Calls `take` with keys and tables of the runs that have ended, about once a second. Returns
+/// `keys` and `tables` of the other ended runs. Ctrl-C stops the runs: then `complete` is false,
+/// and `stopped` has the rows of the runs that had not ended.
 #[pyfunction]
-#[pyo3(signature = (points, folder, *, threads, memory, packets, pcap_folder, finished, take, progress))]
+#[pyo3(
+    signature = (points, folder, *, threads, memory, packets, pcap_folder, finished, take, progress)
+)]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn simulate<'py>(
     py: Python<'py>,
@@ -112,7 +116,7 @@ pub fn simulate<'py>(
     Ok(result)
 }
 
-/// Refuses what cannot fit.
+/// Refuses runs that need more memory than there is.
 fn fit(need: &Need, memory: f64) -> PyResult<()> {
     if need.bytes() <= memory {
         return Ok(());
@@ -127,7 +131,8 @@ fn fit(need: &Need, memory: f64) -> PyResult<()> {
         ("flows", "fewer flows or fewer threads")
     };
     let sentence = format!(
-        "{} flows and the rows of all samples need at least {} of memory, and {} are free; write {remedy}",
+        "{} flows and the rows of all samples need at least {} of memory, and {} are free; write \
+         {remedy}",
         need.flows.round(),
         gigabytes(need.bytes()),
         gigabytes(memory),
@@ -139,19 +144,19 @@ fn key(job: &Job<'_>) -> Key {
     (job.point, job.replicate)
 }
 
-/// Runs that have ended and are not handed over, by their job's position.
+/// Runs that have ended and have not been handed over, by their job's position.
 #[derive(Default)]
 struct Ended(Mutex<EndedRuns>);
 
 #[derive(Default)]
 struct EndedRuns {
-    /// How many ran to their end.
+    /// Number of runs that reached their end.
     count: usize,
-    /// Those.
+    /// Runs that reached their end.
     whole: BTreeMap<usize, Tables>,
-    /// Those that were stopped.
+    /// Runs that were stopped.
     stopped: BTreeMap<usize, Tables>,
-    /// The first capture that could not be written.
+    /// The first error of writing a capture.
     failure: Option<io::Error>,
 }
 
@@ -184,7 +189,7 @@ impl Ended {
     }
 }
 
-/// The positions of runs, and their rows one below the other.
+/// Returns the positions of runs, and their rows in that order.
 fn merged(runs: BTreeMap<usize, Tables>) -> (Vec<usize>, Tables) {
     let positions = runs.keys().copied().collect();
     let mut merged: Tables = Vec::new();

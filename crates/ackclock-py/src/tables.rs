@@ -1,4 +1,4 @@
-//! Tables as Python sees them: `{"column": (type, bytes, …)}`, little-endian.
+//! Tables in the form for Python: `{"column": (type, bytes, …)}`, little-endian.
 
 use ackclock_core::result::{Column, Table};
 use pyo3::prelude::*;
@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict};
 /// Tables of one or several runs, by name.
 pub type Tables = Vec<(&'static str, Table)>;
 
-/// Puts a run's table below those of the same name.
+/// Appends a run's table to the table of the same name.
 pub fn append(tables: &mut Tables, name: &'static str, table: Table) {
     match tables.iter_mut().find(|(known, _)| *known == name) {
         Some((_, rows)) => rows.append(table),
@@ -15,7 +15,7 @@ pub fn append(tables: &mut Tables, name: &'static str, table: Table) {
     }
 }
 
-/// `{"name": columns}`.
+/// Converts tables to `{"name": columns}`.
 pub fn by_name<'py>(py: Python<'py>, tables: &Tables) -> PyResult<Bound<'py, PyDict>> {
     let all = PyDict::new(py);
     for (name, table) in tables {
@@ -24,7 +24,8 @@ pub fn by_name<'py>(py: Python<'py>, tables: &Tables) -> PyResult<Bound<'py, PyD
     Ok(all)
 }
 
-/// `("f8", bytes)`, `("i8", bytes)` or `("str", bytes of 32-bit indices, words)`.
+/// Converts columns to `("f8", bytes)`, `("i8", bytes)` or `("str", bytes of 32-bit indices,
+/// words)`.
 pub fn to_python<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     for (name, column) in &table.0 {

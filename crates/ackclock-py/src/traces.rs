@@ -1,5 +1,5 @@
-//! Traces of capacity: a link's parameters come in as JSON, what the trace carries in successive
-//! intervals goes out as bytes.
+//! Traces of capacity. A link's parameters come in as JSON; the trace's mean rates in successive
+//! intervals go out as bytes.
 
 use crate::{Folder, refuse, tree_of};
 use ackclock_core::link::trace::Trace;
@@ -9,8 +9,8 @@ use ackclock_core::units::Span;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// How long a trace lasts, in nanoseconds, and its mean rates in successive intervals, in bit/s;
-/// without an interval none.
+/// Returns the length of a trace in nanoseconds, and its mean rates in successive intervals in
+/// bit/s. Without an interval there are no rates.
 #[pyfunction]
 #[pyo3(signature = (trace, folder, interval_ns=None))]
 pub fn trace_rates<'py>(

@@ -21,7 +21,7 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsFd;
 
-/// Written in place of a file: standard input, or output.
+/// Stands for standard input or output instead of a file.
 const STANDARD: &str = "-";
 
 /// Waits for a receiver and sends it data. Ctrl-C ends the session in good order.
@@ -66,7 +66,7 @@ pub fn send<'py>(
     answer(py, &described, &tables)
 }
 
-/// Opens a session with a sender and takes what it sends. Ctrl-C ends the session in good order.
+/// Opens a session with a sender and receives its data. Ctrl-C ends the session in good order.
 #[pyfunction]
 #[pyo3(signature = (options, *, key, data, pcap, duration_s, progress))]
 pub fn receive<'py>(
@@ -149,7 +149,7 @@ fn opened(name: &str) -> PyResult<File> {
     File::open(name).map_err(|error| named(&error, name))
 }
 
-/// For what arrives. A file that is there keeps its content until something does.
+/// Opens the output for received data. An existing file keeps its content until data arrive.
 fn output(name: &str) -> PyResult<File> {
     if name == STANDARD {
         return Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?));
@@ -159,12 +159,12 @@ fn output(name: &str) -> PyResult<File> {
     opened.map_err(|error| named(&error, name))
 }
 
-/// The system's complaint, with the file's name as Python has it.
+/// Converts an error of the system, with the file's name as Python has it.
 fn named(error: &io::Error, name: &str) -> PyErr {
     PyOSError::new_err((error.raw_os_error(), error.to_string(), name.to_owned()))
 }
 
-/// Tells how things stand: the own address, and what there is to be said of the session.
+/// Reports progress: the local address, and the status of the session.
 fn tell(progress: &Bound<'_, PyAny>, local: SocketAddr, live: &Live) -> PyResult<()> {
     let told = live.latest().map(|told| {
         let SessionStatus {
@@ -176,8 +176,12 @@ fn tell(progress: &Bound<'_, PyAny>, local: SocketAddr, live: &Live) -> PyResult
             payload,
         } = told;
         json!({
-            "at_s": at.as_seconds(), "rate_bit_per_s": rate_bit_per_s, "allowed_bit_per_s": allowed_bit_per_s,
-            "rtt_s": rtt_s, "loss": loss, "payload_bytes": payload,
+            "at_s": at.as_seconds(),
+            "rate_bit_per_s": rate_bit_per_s,
+            "allowed_bit_per_s": allowed_bit_per_s,
+            "rtt_s": rtt_s,
+            "loss": loss,
+            "payload_bytes": payload,
         })
     });
     progress.call1((json!({ "local": local.to_string(), "now": told }).to_string(),))?;

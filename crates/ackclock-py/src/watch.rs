@@ -1,4 +1,4 @@
-//! Work on another thread while this one, which Python's signals reach, watches.
+//! Work on another thread, watched by this one, which Python's signals reach.
 
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -6,12 +6,13 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// How often progress is told and signals are looked at.
+/// Interval of progress reports and signal checks.
 const WATCH: Duration = Duration::from_millis(100);
 
-/// Does the work, calls `tell` ten times a second and once when it is done. At Ctrl-C, or if `tell`
-/// fails, `stop` is to end the work soon; what came of it by then is the answer at Ctrl-C, a
-/// failure of `tell` is passed on.
+/// Does the work, and calls `tell` ten times a second and once when it is done.
+///
+/// At Ctrl-C, or if `tell` fails, calls `stop`, which must end the work soon. At Ctrl-C, returns
+/// the result of the work so far; passes on a failure of `tell`.
 pub fn watch<R: Send>(
     py: Python<'_>,
     stop: impl Fn(),
@@ -24,7 +25,7 @@ pub fn watch<R: Send>(
             let _until_the_end = working;
             work()
         });
-        let done = Mutex::new(done); // what may be taken into `detach` could be shared
+        let done = Mutex::new(done); // `detach` takes only values that can be shared
         let mut failure = None;
         loop {
             let is_done = py.detach(|| {

@@ -1,5 +1,5 @@
-//! Many runs on all cores. A run is a value and shares nothing with another, so the rows do not
-//! depend on the number of threads.
+//! Runs many jobs on all cores. Runs share no state, so the rows do not depend on the number of
+//! threads.
 
 use crate::run::{Run, SimulationOutcome, Supervisor};
 use crate::topology;
@@ -9,7 +9,7 @@ use ackclock_core::units::Time;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// How far a batch is, and whether it should stop. Shared by all its runs and whoever watches.
+/// Progress of a batch, and the request to stop it. Shared by all runs and by observers.
 #[derive(Debug, Default)]
 pub struct BatchProgress {
     done: AtomicU64,
@@ -18,7 +18,7 @@ pub struct BatchProgress {
 }
 
 impl BatchProgress {
-    /// The share of virtual time that is done, 0 to 1.
+    /// Returns the share of virtual time that is done, 0 to 1.
     pub fn fraction(&self) -> f64 {
         let total = self.total.load(Ordering::Relaxed).max(1);
         (self.done.load(Ordering::Relaxed) as f64 / total as f64).min(1.0)
@@ -27,14 +27,14 @@ impl BatchProgress {
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
-    /// Whether they have been asked to.
+    /// True if the runs were asked to stop.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }
 
-/// One run's part of the progress, in microseconds of virtual time (a century of runs of a century
-/// each fits).
+/// The progress of one run, in microseconds of virtual time. A century of runs of a century each
+/// fits.
 struct Part<'a> {
     progress: &'a BatchProgress,
     told: AtomicU64,
@@ -51,8 +51,8 @@ impl Supervisor for Part<'_> {
     }
 }
 
-/// Runs the jobs on `threads` threads (0 for one per core), and hands over each outcome, with the
-/// job's position, as its run ends. Jobs not begun when the batch is stopped are left out.
+/// Runs the jobs on `threads` threads (0 for one per core). Hands over each outcome, with the job's
+/// position, as its run ends. Leaves out jobs not begun when the batch is stopped.
 pub fn run_each<T: Trace>(
     jobs: &[Job<'_>],
     threads: usize,
@@ -82,6 +82,7 @@ pub fn run_each<T: Trace>(
     let all = || jobs.par_iter().enumerate().with_max_len(1).for_each(run);
     match rayon::ThreadPoolBuilder::new().num_threads(threads).build() {
         Ok(pool) => pool.install(all),
-        Err(_) => jobs.iter().enumerate().for_each(run), // no threads to be had: one after the other
+        // Without threads, the jobs run one after the other.
+        Err(_) => jobs.iter().enumerate().for_each(run),
     }
 }

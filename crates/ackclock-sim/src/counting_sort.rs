@@ -1,10 +1,10 @@
-//! Counting sort: sorting by small integers.
+//! Counting sort, for sorting by small integers.
 
-/// A counting sort and the memory it works in.
+/// A counting sort and its working memory.
 #[derive(Debug)]
 pub struct CountingSort<E> {
     sorted: Vec<E>,
-    /// By key: where its next element goes.
+    /// Position of the next element with each key.
     places: Vec<u32>,
 }
 
@@ -18,10 +18,10 @@ impl<E> Default for CountingSort<E> {
 }
 
 impl<E: Copy> CountingSort<E> {
-    /// Sorts by a key below `keys`; what has the same key keeps its order.
+    /// Sorts stably by a key below `keys`.
     pub fn sort(&mut self, elements: &mut Vec<E>, keys: usize, key: impl Fn(&E) -> usize) {
         if elements.len() < keys / 16 {
-            return elements.sort_by_key(key); // counting takes time for every key
+            return elements.sort_by_key(key); // the time for counting grows with the keys
         }
         self.places.clear();
         self.places.resize(keys, 0);
@@ -54,7 +54,8 @@ mod tests {
             keys in prop::collection::vec(0..40_usize, 0..200),
             most in prop::sample::select(vec![40, 100_000]),
         ) {
-            let mut elements: Vec<(usize, usize)> = keys.into_iter().enumerate().map(|(n, key)| (key, n)).collect();
+            let mut elements: Vec<(usize, usize)> =
+                keys.into_iter().enumerate().map(|(n, key)| (key, n)).collect();
             let mut expected = elements.clone();
             expected.sort_by_key(|(key, _)| *key);
             CountingSort::default().sort(&mut elements, most, |(key, _)| *key);

@@ -1,25 +1,25 @@
-//! The event queue: a calendar queue (Brown, CACM 31(10), 1988). A bucket holds one event, and
-//! leads to the others, if any, in one slab.
+//! The event queue: a calendar queue (Brown, CACM 31(10), 1988). A bucket holds one event and links
+//! to its other events, if any, in one slab.
 //!
-//! Events are ordered by (time, target), whatever the shape of the calendar, so the order of events
-//! is a function of the events alone. A push and a pop cost a few nanoseconds each for any number
-//! of pending events.
+//! Events are ordered by (time, target), whatever the shape of the calendar, so their order depends
+//! on the events alone. A push and a pop cost a few nanoseconds each for any number of pending
+//! events.
 
 use ackclock_core::units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-/// Who is to be woken.
+/// Number of the object to be woken.
 pub type Target = u32;
 
 /// A wake-up: ordered by time, then target.
 type Event = (u64, Target);
 
-/// In place of an event: none. Unlike an `Option` of one, it is returned in registers.
+/// Stands for no event. Unlike an `Option`, it is returned in registers.
 const NOTHING: Event = (u64::MAX, 0);
 
-/// The pending wake-up of a target that counts; there may be obsolete ones in the queue.
+/// The valid wake-up of a target, if one is pending; the queue may also hold obsolete ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Wake(Time);
 
@@ -30,8 +30,8 @@ impl Default for Wake {
 }
 
 impl Wake {
-    /// Makes sure that `target` is woken at `at` or before. Waking early is harmless: the target
-    /// says again when.
+    /// Ensures that `target` is woken at `at` or earlier. An early wake-up is harmless: the target
+    /// sets the next one again.
     #[inline]
     pub fn set(&mut self, at: Time, target: Target, events: &mut EventQueue) {
         if at < self.0 {
@@ -40,7 +40,7 @@ impl Wake {
         }
     }
 
-    /// Takes a popped wake-up off the record; `false` if it is obsolete.
+    /// Takes a popped wake-up off the record. Returns false if it is obsolete.
     #[inline]
     pub fn take(&mut self, time: Time) -> bool {
         let counts = time == self.0;
@@ -51,8 +51,8 @@ impl Wake {
     }
 }
 
-/// A [`Wake`] that remembers one obsolete wake-up still in the queue, which can serve again: a
-/// sender whose pacing timer goes off a thousand times before its retransmission timer keeps one
+/// A [`Wake`] that remembers one obsolete wake-up still in the queue, which can serve again. A
+/// sender whose pacing timer expires a thousand times before its retransmission timer keeps one
 /// event for the latter.
 #[derive(Clone, Copy, Debug)]
 pub struct Alarm {
@@ -70,7 +70,7 @@ impl Default for Alarm {
 }
 
 impl Alarm {
-    /// As [`Wake::set`].
+    /// Acts like [`Wake::set`].
     #[inline]
     pub fn set(&mut self, at: Time, target: Target, events: &mut EventQueue) {
         if at >= self.next.0 {
@@ -82,7 +82,7 @@ impl Alarm {
         self.next.set(at, target, events);
     }
 
-    /// As [`Wake::take`].
+    /// Acts like [`Wake::take`].
     #[inline]
     pub fn take(&mut self, time: Time) -> bool {
         let counts = self.next.take(time);
@@ -96,12 +96,12 @@ impl Alarm {
 const NONE: u32 = u32::MAX;
 const FEWEST_BUCKETS: usize = 256;
 const MOST_BUCKETS: usize = 1 << 18;
-/// Not a lower bound that says anything.
+/// Stands for an unknown next day.
 const UNKNOWN: u64 = 0;
-/// How many pops pass between two looks at the calendar's shape.
+/// Number of pops between two reviews of the calendar's shape.
 const REVIEW: u32 = 4096;
 
-/// An event of a bucket, and where in the slab the bucket's next one is.
+/// An event of a bucket, and the position of the bucket's next event in the slab.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     time: u64,
@@ -111,7 +111,7 @@ struct Node {
 
 impl Node {
     const EMPTY: Node = Node {
-        time: NOTHING.0, // never, which is not added
+        time: NOTHING.0, // the time that is never added
         target: NOTHING.1,
         next: NONE,
     };
@@ -124,30 +124,30 @@ impl Node {
     }
 }
 
-/// See the module.
+/// The event queue.
 #[derive(Debug)]
 pub struct EventQueue {
-    /// The latest added of each bucket; a bucket holds one `width` of time, of the `buckets.len()`
-    /// that follow `day`.
+    /// The event last added to each bucket. A bucket holds one `width` of time, of the
+    /// `buckets.len()` that follow `day`.
     buckets: Vec<Node>,
-    /// The slab: all others.
+    /// The slab: all other events of buckets.
     nodes: Vec<Node>,
     free: u32,
     occupied: Vec<u64>,
     /// A bucket is 2^shift nanoseconds wide.
     shift: u32,
-    /// The bucket being drained, counted from time zero. Everything earlier has been popped.
+    /// The bucket being drained, counted from time zero. All earlier events have been popped.
     day: u64,
-    /// What is left of that bucket, last event first.
+    /// The remaining events of that bucket, last event first.
     today: Vec<Event>,
     /// Events beyond the calendar's last bucket.
     later: BinaryHeap<Reverse<Event>>,
-    /// The day of the first of them, `u64::MAX` if there is none.
+    /// Day of the first event in `later`, `u64::MAX` if there is none.
     later_day: u64,
-    /// The day of the calendar's first bucket with events after the one being drained; `UNKNOWN`
-    /// until somebody asks.
+    /// Day of the calendar's first bucket with events after the one being drained; `UNKNOWN` until
+    /// it is needed.
     next_day: u64,
-    /// How many nanoseconds the calendar has to hold at least.
+    /// Least number of nanoseconds that the calendar must cover.
     least_reach: u64,
     pending: usize,
     pops: u32,
@@ -188,7 +188,7 @@ impl EventQueue {
         self.place((time.as_nanos(), target));
     }
 
-    /// The earliest wake-up; of several at the same time the lowest target.
+    /// Pops the earliest wake-up; among several at the same time, the one with the lowest target.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(Time, Target)> {
         let (time, target) = match self.today.pop() {
@@ -206,7 +206,7 @@ impl EventQueue {
         Some((Time::from_nanos(time), target))
     }
 
-    /// As [`EventQueue::pop`], if the earliest wake-up comes before `limit`.
+    /// Pops the earliest wake-up like [`EventQueue::pop`], if it comes before `limit`.
     #[inline(always)]
     pub fn pop_before(&mut self, limit: (Time, Target)) -> Option<(Time, Target)> {
         if self.today.is_empty() {
@@ -225,8 +225,8 @@ impl EventQueue {
         None
     }
 
-    /// Takes wake-ups of `targets` before `end` out, in no order. Some may stay, to be popped:
-    /// those of the day begun, of the last, and of days beyond the calendar.
+    /// Takes out wake-ups of `targets` before `end`, in any order. Some may stay, to be popped:
+    /// those of the current day, of the last day, and of days beyond the calendar.
     pub fn drain_before(
         &mut self,
         end: Time,
@@ -251,7 +251,7 @@ impl EventQueue {
                 node = next;
             }
             self.days_opened += 1;
-            // Going round, what has been left behind is taken for something beyond `end`.
+            // The search wraps around, so an event left behind is taken for one beyond `end`.
             day = self.next_occupied_day(day);
         }
         self.next_day = UNKNOWN;
@@ -260,17 +260,17 @@ impl EventQueue {
         }
     }
 
-    /// Sees to it that the calendar always reaches so far ahead, for [`EventQueue::drain_before`].
+    /// Ensures that the calendar always covers that much time, for [`EventQueue::drain_before`].
     pub fn keep_reach(&mut self, reach: Span) {
         self.least_reach = reach.as_nanos();
         self.review();
     }
 
-    /// How many are pending.
+    /// Returns the number of pending wake-ups.
     pub const fn len(&self) -> usize {
         self.pending
     }
-    /// Whether none is.
+    /// True if no wake-up is pending.
     pub const fn is_empty(&self) -> bool {
         self.pending == 0
     }
@@ -314,7 +314,7 @@ impl EventQueue {
         slot
     }
 
-    /// Moves on to the next day with events and takes its first.
+    /// Advances to the next day with events and takes its first.
     #[inline(always)]
     fn open_next_day(&mut self) -> Event {
         self.days_opened += 1;
@@ -328,13 +328,13 @@ impl EventQueue {
         let first = std::mem::replace(&mut self.buckets[bucket], Node::EMPTY);
         self.occupied[bucket / 64] &= !(1 << (bucket % 64));
         if first.next == NONE && self.later_day - day >= self.buckets.len() as u64 {
-            return first.event(); // the day's only one
+            return first.event(); // the only event of the day
         }
         self.fill_today(first)
     }
 
-    /// What is in the opened bucket becomes `today`, and what has come within the calendar's reach
-    /// is brought in; then the first of today's.
+    /// Moves the events of the opened bucket to `today`, brings in events that are now within the
+    /// calendar, and returns the first of today's.
     #[inline(never)]
     fn fill_today(&mut self, first: Node) -> Event {
         let mut node = first;
@@ -371,7 +371,8 @@ impl EventQueue {
             .map_or(u64::MAX, |Reverse((time, _))| time >> self.shift);
     }
 
-    /// The bitmap's next set bit after `day`, going round; `u64::MAX` if there is none.
+    /// Returns the day of the bitmap's next set bit after `day`, wrapping around; `u64::MAX` if
+    /// there is none.
     #[inline(always)]
     fn next_occupied_day(&self, day: u64) -> u64 {
         let mask = self.buckets.len() - 1;
@@ -390,18 +391,19 @@ impl EventQueue {
         }
     }
 
-    /// The bitmap's next word after that one with a bit set, going round up to that one itself.
+    /// Returns the bitmap's next word after `word` with a set bit, wrapping around up to `word`
+    /// itself.
     #[inline(never)]
     fn next_occupied_word(&self, word: usize) -> Option<usize> {
         let words = self.occupied.len();
         (1..=words)
-            .map(|step| (word + step) & (words - 1)) // a power of two
+            .map(|step| (word + step) & (words - 1)) // `words` is a power of two
             .find(|word| self.occupied[*word] != 0)
     }
 
     /// Reshapes the calendar when days hold too many events or too many events lie beyond it.
     fn review(&mut self) {
-        // The only event of a day need not be sorted in among others: hardly more than one a day is
+        // The only event of a day need not be sorted among others, so about one event per day is
         // best.
         let crowded = 2 * self.pops > 3 * self.days_opened && self.shift > 0;
         let short = self.pushed_later > self.pops / 8;
@@ -448,8 +450,8 @@ impl EventQueue {
                 .into_iter()
                 .map(|Reverse(event)| event),
         );
-        // The next event's day, or an earlier one, must not lie behind; events still to be pushed
-        // may come before it.
+        // The current day must not move beyond the next event's day; events still to be pushed may
+        // come before that event.
         self.day = (self.day << self.shift) >> shift;
         self.next_day = UNKNOWN;
         self.nodes.clear();

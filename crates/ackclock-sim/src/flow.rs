@@ -1,4 +1,4 @@
-//! One flow: its endpoints, its traffic, its route.
+//! One flow: its endpoints, its traffic and its timers.
 
 use crate::events::{Alarm, EventQueue, Target};
 use crate::prefetch::prefetch;
@@ -12,53 +12,53 @@ mod protocol;
 
 pub use protocol::{Controlled, Datagrams, Protocol};
 
-/// A flow of the run.
+/// A flow instance of the run.
 #[derive(Debug)]
 pub struct Flow {
-    /// Its number.
+    /// Number of the flow.
     pub id: FlowId,
-    /// Which of the scenario's flows it is an instance of.
+    /// Index of its group in the scenario's flows.
     pub group: u32,
-    /// Which instance.
+    /// Number of the instance in its group.
     pub instance: u32,
-    /// Its endpoints.
+    /// Endpoints.
     pub protocol: Protocol,
-    /// When it starts and ends.
+    /// Start and end.
     pub activity: Activity,
-    /// Counts when the warm-up ended.
+    /// Counts at the end of the warm-up.
     pub warm: FlowCounts,
     /// Bytes that arrived at the receiver, headers included.
     pub received_on_wire: Bytes,
     /// Sum of the congestion windows at the sampling times after the warm-up, and their number.
     pub cwnd_samples: (f64, u64),
-    /// When the sending side is woken, and the receiving side.
+    /// Wake-up of the sending side.
     pub sending: Alarm,
-    /// See `sending`.
+    /// Wake-up of the receiving side.
     pub acknowledging: Alarm,
     traffic: Box<dyn Traffic>,
-    /// When it starts or stops or the application writes next, whatever comes first.
+    /// Time at which the flow starts or stops or the application writes next, whichever is first.
     next_own: Time,
-    /// All the application will ever write; `u64::MAX` if it does not end.
+    /// Total number of bytes that the application will write; `u64::MAX` if it does not end.
     total: Bytes,
     started: bool,
     stopped: bool,
 }
 
-/// Counts from which averages over the measured interval are taken.
+/// Counts from which means over the measured interval are computed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FlowCounts {
     /// Payload delivered.
     pub delivered: Bytes,
-    /// Bytes that arrived.
+    /// Bytes that arrived, headers included.
     pub received_on_wire: Bytes,
     /// Number of round-trip samples.
     pub rtt_samples: u64,
-    /// Their sum in seconds.
+    /// Sum of the round-trip samples in seconds.
     pub rtt_sum_s: f64,
 }
 
 impl Flow {
-    /// A flow that has not started.
+    /// Makes a flow that has not started.
     pub fn new(
         id: FlowId,
         (group, instance): (u32, u32),
@@ -89,7 +89,7 @@ impl Flow {
         }
     }
 
-    /// When the sending side wants to be woken.
+    /// Returns the time at which the sending side is to be woken.
     #[inline]
     pub fn poll_timeout(&self) -> Time {
         match &self.protocol {
@@ -99,19 +99,19 @@ impl Flow {
         }
     }
 
-    /// Sees to it that the sending side, `target`, is woken when it wants to be.
+    /// Ensures that the sending side, `target`, is woken in time.
     #[inline(always)]
     pub fn arm_sender(&mut self, target: Target, events: &mut EventQueue) {
         self.sending.set(self.poll_timeout(), target, events);
     }
-    /// Sees to it that the receiving side, `target`, is woken when it wants to be.
+    /// Ensures that the receiving side, `target`, is woken in time.
     #[inline(always)]
     pub fn arm_receiver(&mut self, target: Target, events: &mut EventQueue) {
         self.acknowledging
             .set(self.poll_receiver_timeout(), target, events);
     }
 
-    /// Begins to fetch the sending side, whose place only the flow itself knows.
+    /// Prefetches the sending side, whose address only the flow knows.
     #[inline(always)]
     pub fn prefetch_sender(&self) {
         match &self.protocol {
@@ -140,7 +140,7 @@ impl Flow {
         }
     }
 
-    /// Starts, stops, lets the application write and timers go off, as due by `now`.
+    /// Handles everything due by `now`: start, stop, writes and timers of the sending side.
     pub fn handle_timeout(&mut self, now: Time) {
         if self.next_own <= now {
             self.handle_own(now);
@@ -152,7 +152,7 @@ impl Flow {
         }
     }
 
-    /// What is due of the flow itself.
+    /// Handles the flow's own actions that are due: start, stop and writes.
     fn handle_own(&mut self, now: Time) {
         if !self.started {
             self.started = true;
@@ -175,7 +175,8 @@ impl Flow {
         self.find_next_own();
     }
 
-    /// The application writes what is due; UDP without control takes each write when it sends it.
+    /// Hands the writes that are due to the transport. UDP without control takes each write when it
+    /// sends it.
     fn write_due(&mut self, now: Time) {
         if matches!(self.protocol, Protocol::Udp(_)) {
             return;
@@ -199,7 +200,7 @@ impl Flow {
         }
     }
 
-    /// The next packet of the sending side, to be put on the first hop.
+    /// Returns the next packet of the sending side, for its first hop.
     #[inline(always)] // so that the packet is built in its slot
     pub fn poll_transmit(&mut self, now: Time, packets: &mut PacketPool) -> Option<PacketId> {
         match &mut self.protocol {
@@ -244,7 +245,7 @@ impl Flow {
         ))
     }
 
-    /// A packet has reached the receiving side.
+    /// Handles a packet that has reached the receiving side.
     #[inline(always)]
     pub fn receive_data(&mut self, now: Time, id: PacketId, packets: &PacketPool) {
         let packet = &packets[id];
@@ -276,9 +277,9 @@ impl Flow {
         }
     }
 
-    /// The receiver's next ACK, to be put on the first hop of the return route; in the place of the
-    /// packet that has arrived, if one has.
-    #[inline(always)] // most calls find nothing to say
+    /// Returns the receiver's next ACK, for the first hop of the return route. It reuses the slot
+    /// of the packet that has arrived, if there is one.
+    #[inline(always)] // most calls return no packet
     pub fn poll_acknowledgement(
         &mut self,
         now: Time,
@@ -308,7 +309,7 @@ impl Flow {
         Some(id)
     }
 
-    /// An ACK has come back.
+    /// Handles an ACK that has come back.
     #[inline(always)]
     pub fn receive_acknowledgement(&mut self, now: Time, id: PacketId, packets: &PacketPool) {
         let sender = match &mut self.protocol {
@@ -335,7 +336,7 @@ impl Flow {
         );
     }
 
-    /// When the receiving side wants to be woken.
+    /// Returns the time at which the receiving side is to be woken.
     #[inline]
     pub fn poll_receiver_timeout(&self) -> Time {
         match &self.protocol {
@@ -345,7 +346,7 @@ impl Flow {
         }
     }
 
-    /// The delayed-ACK timer or that of the receiver's reports, if due.
+    /// Handles the delayed-ACK timer or the timer of the receiver's reports, if due.
     pub fn handle_receiver_timeout(&mut self, now: Time) {
         match &mut self.protocol {
             Protocol::Tcp { receiver, .. } => receiver.handle_timeout(now),
@@ -354,7 +355,7 @@ impl Flow {
         }
     }
 
-    /// Payload handed to the application.
+    /// Returns the payload handed to the application.
     #[inline]
     pub fn delivered(&self) -> Bytes {
         match &self.protocol {
@@ -364,12 +365,12 @@ impl Flow {
         }
     }
 
-    /// All the application will ever write, if it ends.
+    /// Returns the total number of bytes that the application will write, if it ends.
     pub fn total(&self) -> Option<Bytes> {
         (self.total.0 != u64::MAX).then_some(self.total)
     }
 
-    /// Counts up to now.
+    /// Returns the counts up to now.
     pub fn counts(&self) -> FlowCounts {
         let (rtt_samples, rtt_sum_s) = match &self.protocol {
             Protocol::Tcp { sender, .. } => (

@@ -3,7 +3,7 @@
 use crate::events::Wake;
 use ackclock_core::hop::Hop;
 
-/// A hop and when it is woken, in one cache line.
+/// A hop and its wake-up, in one cache line.
 #[derive(Debug)]
 #[repr(align(64))]
 pub struct HopSlot {
@@ -16,7 +16,7 @@ pub struct HopSlot {
 const _: () = assert!(size_of::<HopSlot>() == 64, "a slot is one cache line");
 
 impl HopSlot {
-    /// A hop that nobody wakes yet.
+    /// Makes a slot without a pending wake-up.
     pub fn new(hop: Hop) -> Self {
         HopSlot {
             hop,

@@ -1,4 +1,4 @@
-//! Who dropped and marked what.
+//! Counts drops and marks by hop and by flow.
 
 use crate::trace::{Step, Trace};
 use ackclock_core::observe::{DropReason, FlowLosses, HopLosses, Observer};
@@ -8,9 +8,9 @@ use ackclock_core::units::Time;
 /// The observer of all hops of a run.
 #[derive(Debug)]
 pub struct Ledger<T> {
-    /// The counts.
+    /// Counts of drops and marks.
     pub losses: Losses,
-    /// The hop at work.
+    /// Index of the hop at work.
     pub hop: usize,
     /// Records each drop and mark.
     pub trace: T,
@@ -19,14 +19,14 @@ pub struct Ledger<T> {
 /// Counts of drops and marks.
 #[derive(Debug)]
 pub struct Losses {
-    /// By hop.
+    /// Counts by hop.
     pub hops: Vec<HopLosses>,
-    /// By flow.
+    /// Counts by flow.
     pub flows: Vec<FlowLosses>,
 }
 
 impl<T: Trace> Ledger<T> {
-    /// Nothing lost yet.
+    /// Makes a ledger without counts.
     pub fn new(hops: usize, flows: usize, trace: T) -> Self {
         Ledger {
             losses: Losses {

@@ -1,8 +1,9 @@
-//! The driver that jumps: a deterministic packet-level engine in virtual time.
+//! The simulation driver: a deterministic packet-level engine in virtual time, which jumps from
+//! event to event.
 //!
-//! [`topology`] builds flows on the network of a scenario, [`run`] moves packets between them,
-//! [`events`] says who is next, [`samples`] writes the tables, [`batch`] does many runs on all
-//! cores. A run is a function of (scenario, replicate): same input, same bytes.
+//! [`topology`] builds flows on the network of a scenario. [`run`] moves packets between them, in
+//! the order of [`events`]. [`samples`] writes the tables, and [`batch`] executes many runs on all
+//! cores. A run depends on (scenario, replicate) alone: the same input gives the same bytes.
 
 pub mod batch;
 mod counting_sort;

@@ -1,4 +1,4 @@
-//! Shared media of a run: when they are woken, and what is written down of them.
+//! Shared media of a run: their wake-ups and their tables.
 
 use crate::events::Wake;
 use crate::flow::Flow;
@@ -7,7 +7,7 @@ use ackclock_core::network::SharedMedium;
 use ackclock_core::result::{ContenderRow, MediumRow, Table};
 use ackclock_core::units::{Span, Time};
 
-/// A medium and when it is woken.
+/// A medium and its wake-up.
 #[derive(Debug)]
 pub struct Channel {
     /// The medium.
@@ -17,7 +17,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// A medium that nobody wakes yet.
+    /// Makes a channel without a pending wake-up.
     pub fn new(shared: SharedMedium) -> Self {
         Channel {
             shared,
@@ -25,7 +25,7 @@ impl Channel {
         }
     }
 
-    /// What each of its contenders has done.
+    /// Returns the counts of each of its contenders.
     fn counts(&self) -> impl Iterator<Item = ContenderCounts> {
         (0..self.shared.contenders.len()).map(|contender| self.shared.medium.counts(contender))
     }
@@ -34,14 +34,14 @@ impl Channel {
 /// The media of a run.
 #[derive(Debug, Default)]
 pub struct Media {
-    /// In the scenario's order.
+    /// Media in the scenario's order.
     pub channels: Vec<Channel>,
-    /// Room for the exchanges that are complete at a moment.
+    /// Buffer for the exchanges that are complete at a moment.
     pub completions: Vec<Completion>,
 }
 
 impl Media {
-    /// Media that nobody wakes yet.
+    /// Makes media without pending wake-ups.
     pub fn new(media: Vec<SharedMedium>) -> Self {
         Media {
             channels: media.into_iter().map(Channel::new).collect(),
@@ -50,18 +50,18 @@ impl Media {
     }
 }
 
-/// The tables `media` and `contenders` in the making.
+/// The tables `media` and `contenders`, to which rows are appended.
 #[derive(Debug)]
 pub struct MediaSeries {
     point: i64,
     replicate: i64,
-    /// By medium and contender, when the warm-up had ended.
+    /// Service times at the end of the warm-up, by medium and contender.
     warm: Vec<Vec<ServiceTimes>>,
     table: Table,
 }
 
 impl MediaSeries {
-    /// No rows yet of these media; every row begins with `labels`.
+    /// Begins tables of these media without rows. Every row begins with `labels`.
     pub fn new((point, replicate): (i64, i64), media: &[SharedMedium]) -> Self {
         MediaSeries {
             point,
@@ -74,13 +74,13 @@ impl MediaSeries {
         }
     }
 
-    /// The warm-up has ended.
+    /// Records the service times at the end of the warm-up.
     pub fn note_warm(&mut self, media: &Media) {
         let served = |channel: &Channel| channel.counts().map(|counts| counts.service).collect();
         self.warm = media.channels.iter().map(served).collect();
     }
 
-    /// Appends a row of each medium.
+    /// Appends a row for each medium.
     pub fn write(&mut self, now: Time, media: &Media) {
         for channel in &media.channels {
             let usage = channel.shared.medium.usage(now);
@@ -106,8 +106,8 @@ impl MediaSeries {
         }
     }
 
-    /// The rows of media, and one of each contender; nothing if there are no media. `groups` are
-    /// the names of the flows.
+    /// Returns the rows of the media, and one row for each contender; nothing if there are no
+    /// media. `groups` are the names of the flows.
     pub fn finish(
         self,
         media: &Media,

@@ -1,5 +1,5 @@
-//! How much memory a batch of runs needs at least, said before it begins: who runs out of memory is
-//! ended without a word.
+//! Estimates the least memory that a batch of runs needs, before it begins. A process that runs out
+//! of memory is killed without a message.
 
 use crate::events::Target;
 use crate::flow::{Controlled, Flow};
@@ -12,29 +12,30 @@ use ackclock_core::result::{FlowRow, HopRow, SampleRow, Table};
 use ackclock_core::scenario::{FlowDescription, Instances, Scenario, Scope, Transport};
 use ackclock_core::units::{Span, Time};
 
-/// Congestion control and traffic of a flow, each in a box with what the allocator adds: the
-/// smallest there are.
+/// Bytes of the smallest congestion control and the smallest traffic of a flow, each in a box with
+/// the allocator's overhead.
 const ELEMENTS: usize = 256;
 
-/// What of a batch takes memory. Packets are not known before: this is the least that it takes.
+/// Memory that a batch needs. The number of packets is not known in advance, so this is a lower
+/// bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Need {
     /// Flow instances of the largest run.
     pub flows: f64,
-    /// Bytes of the runs that go on side by side.
+    /// Bytes of the runs that execute at the same time.
     pub runs: f64,
     /// Bytes of the rows that all runs write.
     pub rows: f64,
 }
 
 impl Need {
-    /// All of it, in bytes: the rows, beside them first the runs, and when these are over the copy
-    /// of the rows that Python gets.
+    /// Returns all bytes: the rows, and the larger of the runs and of the copy of the rows that
+    /// Python gets after them.
     pub fn bytes(&self) -> f64 {
         self.rows + self.runs.max(self.rows)
     }
 
-    /// What all replicates of these points need on that many threads.
+    /// Returns the need of all replicates of these points on that many threads.
     pub fn of(points: &[Scenario], threads: usize) -> Need {
         let mut need = Need::default();
         let mut runs = Vec::new();
@@ -68,7 +69,7 @@ impl Need {
     }
 }
 
-/// Bytes that an instance takes while its run goes on.
+/// Returns the bytes that an instance takes during its run.
 fn of_instance(scenario: &Scenario, flow: &FlowDescription) -> f64 {
     let ways = flow.route.iter().chain(&flow.return_route);
     let own = ways
@@ -83,17 +84,17 @@ fn of_instance(scenario: &Scenario, flow: &FlowDescription) -> f64 {
         Transport::Controlled { .. } => size_of::<Controlled>(),
     };
     let flow = size_of::<Flow>() + sender + size_of::<Instance>() + size_of::<FlowLosses>();
-    // At least one wake-up of the sender is in the calendar.
+    // The calendar holds at least one wake-up of the sender.
     let events = size_of::<(Time, Target)>();
     let hop = size_of::<HopSlot>() + Hop::boxed() + size_of::<HopLosses>();
     (flow + ELEMENTS + stops + events + (own + delayed) * hop) as f64
 }
 
-/// Bytes of the rows that an instance writes.
+/// Returns the bytes of the rows that an instance writes.
 fn rows_of_instance(scenario: &Scenario, flow: &FlowDescription) -> f64 {
     let sampled = match flow.instances {
         Instances::Count(_) => samples(scenario, scenario.duration),
-        Instances::Arriving(_) => 1.0, // how long they last is not known
+        Instances::Arriving(_) => 1.0, // their duration is unknown
     };
     sampled * row(&SampleRow::table()) + row(&FlowRow::table())
 }

@@ -7,7 +7,7 @@ use ackclock_core::packet::{Packet, PacketKind, SackBlock};
 use ackclock_core::result::{PacketRow, Table};
 use ackclock_core::units::Time;
 
-/// Writes every step down.
+/// Records every step.
 #[derive(Debug)]
 pub struct PacketLog {
     labels: (i64, i64),
@@ -19,7 +19,7 @@ pub struct PacketLog {
 }
 
 impl PacketLog {
-    /// Nothing written yet.
+    /// Makes a log without rows.
     pub fn new(job: &Job<'_>, topology: &Topology) -> Self {
         PacketLog {
             labels: job.labels(),
@@ -39,13 +39,13 @@ impl PacketLog {
         }
     }
 
-    /// What has been written.
+    /// Returns the rows.
     pub fn into_table(self) -> Table {
         self.table
     }
 }
 
-/// As written in tables.
+/// Returns the name of a kind in tables.
 fn kind_name(kind: PacketKind) -> &'static str {
     match kind {
         PacketKind::Data => "data",

@@ -1,4 +1,4 @@
-//! Prefetching flow by flow: with many flows the state of the next one is in no cache of the
+//! Prefetches the state of flows. With many flows, the state of the next one is in no cache of the
 //! processor, so it is fetched some packets before its turn.
 
 use crate::flow::Flow;
@@ -8,27 +8,27 @@ use ackclock_core::packet::{PacketId, PacketPool};
 use ackclock_core::routes::Routes;
 use std::ops::Range;
 
-/// How many packets before a flow's turn its state is fetched, in two steps.
+/// Number of packets before a flow's turn at which its state is fetched, in two steps.
 const FAR: usize = 24;
 const NEAR: usize = 12;
 
 /// A packet that waits for its flow's turn.
 pub trait Turn {
-    /// The packet.
+    /// Returns the packet.
     fn packet(&self) -> PacketId;
-    /// Its flow.
+    /// Returns the number of its flow.
     fn flow(&self) -> usize;
 }
 
 /// The hops that each flow's turn will need.
 #[derive(Debug)]
 pub struct PrefetchPipeline {
-    /// By flow: the numbers of its private hops, which are consecutive.
+    /// Numbers of each flow's private hops, which are consecutive.
     own: Vec<Range<usize>>,
 }
 
 impl PrefetchPipeline {
-    /// For a run with these routes.
+    /// Makes the pipeline of a run with these routes.
     pub fn new(routes: &Routes) -> Self {
         PrefetchPipeline {
             own: (0..routes.flows())
@@ -37,8 +37,9 @@ impl PrefetchPipeline {
         }
     }
 
-    /// Begins to fetch what the packets after the first of `turns` will need: for those far off the
-    /// packet, the flow and its hops, for those near what only these know the place of.
+    /// Prefetches the state that the packets after the first of `turns` will need. For a far
+    /// packet, these are the packet, its flow and its hops; for a near one, the state whose address
+    /// only these know.
     #[inline(always)]
     pub fn fetch(
         &self,
@@ -68,7 +69,7 @@ impl PrefetchPipeline {
     }
 }
 
-/// The flow's private hops in both directions.
+/// Returns the private hops of a flow in both directions.
 fn own_hops(routes: &Routes, flow: usize) -> Range<usize> {
     let both = [true, false]
         .into_iter()

@@ -1,14 +1,14 @@
 //! One run: the event loop that moves packets between flows and hops.
 //!
-//! An event is a wake-up of a target: a hop, a sender, a receiver, the sampler or a medium. What
-//! leaves a hop comes to the next one, and at the end of its route to an endpoint, which may
-//! answer. Every target has at most one valid wake-up pending. Targets are numbered so that, of
-//! what happens at the same nanosecond, hops come first (in their order), then senders, then
-//! receivers, then the sampler, then media.
+//! An event is a wake-up of a target: a hop, a sender, a receiver, the sampler or a medium. A
+//! packet that leaves a hop enters the next one and, at the end of its route, reaches an endpoint,
+//! which may answer. Every target has at most one valid wake-up pending. The numbers of targets
+//! order events at the same nanosecond: hops come first (in their order), then senders, receivers,
+//! the sampler and media.
 //!
-//! `run/ahead.rs` carries out before its time what only one flow can see, so that many steps need
-//! no event. `run/windows.rs` does so flow by flow where there are many flows. Neither changes a
-//! table.
+//! The file `run/ahead.rs` executes in advance what only one flow can observe, so that many steps
+//! need no event. The file `run/windows.rs` does so flow by flow when there are many flows. Neither
+//! changes a table.
 
 use crate::events::{Alarm, EventQueue, Target};
 use crate::flow::Flow;
@@ -35,13 +35,13 @@ mod endpoints;
 mod leg;
 mod windows;
 
-/// Stops a run, and is told how far it is.
+/// Observes the progress of a run and may stop it.
 pub trait Supervisor {
-    /// Called every few thousand events; `false` stops the run.
+    /// Called every few thousand events. Returns false to stop the run.
     fn proceed(&self, now: Time) -> bool;
 }
 
-/// Lets a run go on to its end.
+/// Never stops a run.
 #[derive(Debug)]
 pub struct Unattended;
 
@@ -51,7 +51,7 @@ impl Supervisor for Unattended {
     }
 }
 
-/// Events between two questions to the supervisor.
+/// Events between two calls of the supervisor.
 const QUESTION_EVERY: u64 = 8192;
 
 /// Counts of a finished run.
@@ -61,45 +61,45 @@ pub struct RunStatistics {
     pub events: u64,
     /// Data packets that arrived at a receiver.
     pub data_packets: u64,
-    /// Most packets in flight or queued at once, at the sampling times.
+    /// Most packets in flight or queued at the same time, over the sampling times.
     pub most_packets: usize,
 }
 
 /// The results of a run.
 #[derive(Debug)]
 pub struct SimulationOutcome<T> {
-    /// `flows`, `samples`, `hops`, `events`.
+    /// `flows`, `samples`, `hops` and `events`; `media` and `contenders` if there are media.
     pub tables: Vec<(&'static str, Table)>,
-    /// Whether it reached its end.
+    /// True if the run reached its end.
     pub complete: bool,
-    /// The trace that listened.
+    /// Trace of the run.
     pub trace: T,
-    /// Counts.
+    /// Counts of the run.
     pub statistics: RunStatistics,
 }
 
-/// A run: the state of the network and of its flows, and the events to come.
+/// A run: the state of the network and of its flows, and the pending events.
 #[derive(Debug)]
 pub struct Run<T> {
     slots: Vec<HopSlot>,
     flows: Vec<Flow>,
     packets: PacketPool,
     events: EventQueue,
-    /// When the sampler is woken.
+    /// Wake-up of the sampler.
     sampling: Alarm,
     ledger: Ledger<T>,
     routes: Routes,
     clock: Clock,
-    /// Private hops that something has entered that may leave at once.
+    /// Private hops from which a packet may leave at once.
     ready: Vec<u32>,
     statistics: RunStatistics,
-    /// In boxes, so that what every packet needs of the run stays together.
+    /// In boxes, so that the parts of the run that every packet needs stay together.
     windows: Box<Windows>,
     media: Box<Media>,
 }
 
 impl<T: Trace> Run<T> {
-    /// A run about to begin.
+    /// Makes a run that has not begun.
     pub fn new(topology: Topology, trace: T) -> Self {
         let Topology {
             hops,
@@ -144,7 +144,7 @@ impl<T: Trace> Run<T> {
         run
     }
 
-    /// Does a job to its end, in the topology that was built of it.
+    /// Executes a job to its end, in the topology built from it.
     pub fn simulate(
         job: &Job<'_>,
         mut topology: Topology,
@@ -166,7 +166,7 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// Handles events up to `end`; `false` if the supervisor stopped it.
+    /// Handles events up to `end`. Returns false if the supervisor stopped the run.
     fn proceed_until(
         &mut self,
         end: Time,
@@ -227,7 +227,7 @@ impl<T: Trace> Run<T> {
         self.sampler_target() + 1 + medium as Target
     }
 
-    /// Moves on all that leaves a hop by now, or by the time up to which it is worked ahead.
+    /// Moves on all packets that leave a hop by now, or by the time up to which it is worked ahead.
     #[inline(always)]
     fn drain(&mut self, hop: usize) {
         loop {
@@ -263,8 +263,8 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// Takes a packet from a stop of its route at `at` on through all hops that release it at once,
-    /// to its endpoint, and on with the packet that answers it, if there is one.
+    /// Moves a packet from a stop of its route at `at` through all hops that release it at once, to
+    /// its endpoint. Continues with the packet that answers it, if there is one.
     #[inline(always)]
     fn travel(&mut self, mut at: Time, mut id: PacketId, mut leg: Leg) {
         loop {
@@ -291,8 +291,8 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// Puts a packet into a hop: when it leaves, if the hop releases it at once, which it does only
-    /// if `release` is set.
+    /// Puts a packet into a hop. Returns its departure time if the hop releases it at once, which
+    /// it does only if `release` is set.
     #[inline(always)]
     fn enter_hop(
         &mut self,
@@ -338,20 +338,20 @@ impl<T: Trace> Run<T> {
             self.request_access(hop);
             return None;
         }
-        self.packets[id].position = leg.position; // it has not been dropped
+        self.packets[id].position = leg.position; // the packet has not been dropped
         if next <= until && slot.hop.is_private() {
             self.note_ready(hop);
         } else {
-            // Even if it is now: what others can see happens in the order of events, or who arrives
-            // first of two at the same nanosecond would depend on how far somebody has worked
-            // ahead.
+            // Even if it is now: events that other flows can observe happen in the order of events.
+            // Otherwise the order of two arrivals at the same nanosecond would depend on how far a
+            // flow has worked ahead.
             slot.wake.set(next, hop as Target, &mut self.events);
         }
         None
     }
 
-    /// Requests access to the medium that a hop contends for, if its line was empty before a packet
-    /// came. Nothing else follows from a packet that a hop keeps for ever: it has been dropped.
+    /// Requests access to the medium for which a hop contends, if its queue was empty before a
+    /// packet came. Otherwise does nothing: a packet that a hop keeps for ever has been dropped.
     #[cold]
     #[inline(never)]
     fn request_access(&mut self, hop: usize) {
@@ -365,7 +365,7 @@ impl<T: Trace> Run<T> {
         wake.set(shared.medium.next(), target, &mut self.events);
     }
 
-    /// Does what is due at a medium. The packets whose exchange is complete leave their hops.
+    /// Does everything due at a medium. The packets whose exchange is complete leave their hops.
     #[inline(never)]
     fn wake_medium(&mut self, number: usize) {
         let (now, target) = (self.clock.now, self.medium_target(number));
@@ -408,7 +408,7 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// Lets every hop catch up to `now`, and shows the run to the sampler.
+    /// Lets every hop catch up to `now`, and returns the state for the sampler.
     fn snapshot(&mut self, now: Time) -> Snapshot<'_> {
         for (number, slot) in self.slots.iter_mut().enumerate() {
             self.ledger.hop = number;
@@ -430,8 +430,8 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// Packets are conserved: arrivals + duplicates = departures + drops + inside, at every hop;
-    /// and every live packet is inside one.
+    /// Asserts that packets are conserved: arrivals + duplicates = departures + drops + inside, at
+    /// every hop, and every live packet is inside one.
     fn check_conservation(&self) {
         let mut inside = 0;
         for (HopSlot { hop, .. }, losses) in self.slots.iter().zip(&self.ledger.losses.hops) {

@@ -21,7 +21,7 @@ use ackclock_core::units::{Bytes, Span, Time};
 pub struct Snapshot<'a> {
     /// The hops.
     pub hops: &'a [HopSlot],
-    /// The flows, to be asked for their events.
+    /// The flows, whose events are taken out.
     pub flows: &'a mut [Flow],
     /// Drops and marks.
     pub losses: &'a Losses,
@@ -36,9 +36,9 @@ pub struct Sampler {
     replicate: i64,
     hops: HopSeries,
     media: MediaSeries,
-    /// Name and control of each group of flows.
+    /// Name and control of each flow group.
     groups: Vec<(String, &'static str)>,
-    /// Whether the group's instances arrive: those have samples from the one before they start to
+    /// True for groups whose instances arrive. Those have samples from the one before they start to
     /// the one after they end.
     arriving: Vec<bool>,
     interval: Span,
@@ -61,7 +61,7 @@ fn count(value: Option<u64>) -> f64 {
 }
 
 impl Sampler {
-    /// Nothing written yet.
+    /// Makes a sampler without rows.
     pub fn new(job: &Job<'_>, topology: &mut Topology) -> Self {
         let scenario = job.scenario;
         let (point, replicate) = job.labels();
@@ -94,8 +94,8 @@ impl Sampler {
         }
     }
 
-    /// Takes what is due at `now`: a sample, or the counts at the end of the warm-up. Returns when
-    /// to come again.
+    /// Records everything due at `now`: a sample, or the counts at the end of the warm-up. Returns
+    /// the time of the next call.
     pub fn sample(&mut self, now: Time, mut run: Snapshot<'_>) -> Time {
         if !self.warm && now >= self.warmup {
             self.warm = true;
@@ -115,7 +115,7 @@ impl Sampler {
         }
     }
 
-    /// The last sample and the tables.
+    /// Writes the last sample and returns the tables.
     pub fn finish(mut self, end: Time, mut run: Snapshot<'_>) -> Vec<(&'static str, Table)> {
         if self.last != Some(end) {
             self.write_samples(end, &mut run);

@@ -1,5 +1,5 @@
-//! From a scenario to hops and flows: the [`network`](ackclock_core::network), and on it instances
-//! expanded, endpoints built, each with its own named stream.
+//! Builds hops and flows from a scenario: the [`network`](ackclock_core::network), and the flow
+//! instances with their endpoints, each with its own named stream.
 
 use crate::flow::{Flow, Protocol};
 use ackclock_core::congestion::ControlContext;
@@ -19,25 +19,25 @@ use ackclock_core::traffic::TrafficContext;
 use ackclock_core::units::Bytes;
 use std::sync::Arc;
 
-/// What a run is made of.
+/// The parts of a run.
 #[derive(Debug)]
 pub struct Topology {
-    /// The scenario's shared hops in their order, then hops of single flows.
+    /// The scenario's shared hops in their order, then the hops of single flows.
     pub hops: Vec<Hop>,
     /// The name of each shared hop.
     pub shared: Vec<String>,
-    /// A second instance of each shared hop's link, with the same realisation: the link itself may
-    /// be asked only about the future. Nothing where it contends for a medium.
+    /// A second instance of each shared hop's link with the same realisation, since the link itself
+    /// may be asked only about the future. `None` if the hop contends for a medium.
     pub meters: Vec<Option<Box<dyn Link>>>,
     /// The scenario's media.
     pub media: Vec<SharedMedium>,
-    /// The flows' instances in the scenario's order.
+    /// The flow instances in the scenario's order.
     pub flows: Vec<Flow>,
-    /// Their routes.
+    /// The routes of the instances.
     pub routes: Routes,
 }
 
-/// Builds what a run is made of.
+/// Builds the parts of a run.
 pub fn build(job: &Job<'_>) -> Topology {
     let (scenario, streams) = (job.scenario, job.streams());
     let Network {

@@ -1,15 +1,15 @@
 //! Per-packet tracing, on request. The engine is compiled once for [`NoTrace`] and once for any
-//! other, so that tracing costs nothing when it is off.
+//! other trace, so that tracing costs nothing when it is off.
 
 use ackclock_core::packet::{Packet, SackBlock};
 use ackclock_core::units::Time;
 
-/// What happened to a packet.
+/// A step of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// An endpoint put it on the wire.
     Send,
-    /// It came to a hop.
+    /// It arrived at a hop.
     Arrive,
     /// A hop dropped it.
     Drop,
@@ -20,7 +20,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// As written in tables.
+    /// Returns the name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Step::Send => "send",
@@ -32,13 +32,13 @@ impl Step {
     }
 }
 
-/// Told of every step of every packet. `hop` is an index into
+/// Records every step of every packet. `hop` is an index into
 /// [`Topology::hops`](crate::topology::Topology), `None` at the endpoints. Drops and marks inside a
-/// hop are told when the hop catches up, at the time they happened.
+/// hop are reported when the hop catches up, with the time at which they happened.
 pub trait Trace: Send {
-    /// Whether anybody listens.
+    /// True if steps are recorded.
     const ON: bool = true;
-    /// One step.
+    /// Records one step.
     fn record(
         &mut self,
         at: Time,
@@ -49,7 +49,7 @@ pub trait Trace: Send {
     );
 }
 
-/// Nobody listens.
+/// Records nothing.
 #[derive(Debug, Default)]
 pub struct NoTrace;
 

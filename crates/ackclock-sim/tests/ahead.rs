@@ -1,5 +1,5 @@
-//! Working ahead changes no figure: a traced run, which takes every step in the order of time, and
-//! an untraced one, which carries out at once what nobody else can see, fill the same tables.
+//! Working ahead changes no table. A traced run takes every step in the order of time; an untraced
+//! one executes in advance the steps that only one flow can observe. Both fill the same tables.
 
 mod common;
 
@@ -21,8 +21,8 @@ fn first(scenario: &Scenario) -> Job<'_> {
     }
 }
 
-/// Both runs of a scenario; the number of data packets, so that a test can see that something
-/// happened.
+/// Asserts that both runs of a scenario agree. Returns the number of data packets, so that a test
+/// can assert that the run was not empty.
 fn agree(scenario: &Scenario) -> u64 {
     let job = first(scenario);
     let topology = topology::build(&job);
@@ -77,7 +77,7 @@ fn every_kind_of_route() {
     }
 }
 
-/// The way of an extra delay in front of a shared hop is one hop longer than the route.
+/// With an extra delay before a shared hop, the path is one hop longer than the route.
 #[test]
 fn the_longest_route() {
     let route = |field, hop| format!("flows.bulk.{field}={:?}", vec![hop; 254]);
@@ -103,8 +103,8 @@ fn every_sampling_interval() {
     }
 }
 
-/// Who contends for a medium is in sight of everybody, also at a hop that only one flow uses; what
-/// lies before and behind it may be a flow's own.
+/// All flows can observe a contender for a medium, even at a hop that only one flow uses. Hops
+/// before and after it may be a flow's own.
 #[test]
 fn a_cell() {
     let private = [
@@ -131,7 +131,9 @@ fn a_cell() {
             private[0],
         ],
         &[
-            "hops.ap-data.impairments=[{ kind = \"iid_loss\", probability = \"5 %\" }, { kind = \"jitter\", distribution = { kind = \"uniform\", maximum = \"5 ms\" }, reordering = \"allowed\" }]",
+            "hops.ap-data.impairments=[{ kind = \"iid_loss\", probability = \"5 %\" }, { kind = \
+             \"jitter\", distribution = { kind = \"uniform\", maximum = \"5 ms\" }, reordering = \
+             \"allowed\" }]",
         ],
         &["flows.upload.route=[\"station-data\", \"station-data\", \"ap-data\", \"server\"]"],
     ] {
@@ -140,7 +142,7 @@ fn a_cell() {
     }
 }
 
-/// Many flows are worked off flow by flow, in windows of time.
+/// Many flows are executed flow by flow, in windows of time.
 #[test]
 fn many_flows() {
     let many = [
@@ -162,14 +164,16 @@ fn many_flows() {
         "flows.bulk.transport.send_jitter=\"2 ms\"",
         "flows.bulk.transport.preset=\"linux\"",
         "flows.bulk.traffic={ kind = \"transfer\", size = \"50 kB\" }",
-        "hops.exit.impairments=[{ kind = \"iid_loss\", probability = \"1 %\", side = \"after_link\" }]",
-        "hops.access.impairments=[{ kind = \"iid_loss\", probability = \"1 %\", side = \"after_link\" }]",
+        "hops.exit.impairments=[{ kind = \"iid_loss\", probability = \"1 %\", side = \
+         \"after_link\" }]",
+        "hops.access.impairments=[{ kind = \"iid_loss\", probability = \"1 %\", side = \
+         \"after_link\" }]",
     ] {
         agrees(&with(&many, &[more]));
     }
 }
 
-/// A stop is one between windows: what has been done by then is whole.
+/// A stop lies between windows: every step executed by then is complete.
 #[test]
 fn many_flows_can_be_stopped() {
     struct Impatient;
@@ -207,7 +211,8 @@ fn impairments_before_and_after_the_link() {
         for reordering in ["allowed", "forbidden"] {
             let jitter = "distribution = { kind = \"uniform\", maximum = \"4 ms\" }";
             agrees(&[&format!(
-                "hops.{hop}.impairments=[{{ kind = \"jitter\", {jitter}, reordering = \"{reordering}\" }}]"
+                "hops.{hop}.impairments=[{{ kind = \"jitter\", {jitter}, reordering = \
+                 \"{reordering}\" }}]"
             )]);
         }
     }
@@ -218,7 +223,8 @@ fn every_kind_of_sender_and_receiver() {
     for transport in [
         "preset=\"rfc\"",
         "preset=\"linux\"",
-        "delayed_ack={ every = \"2 packets\", timeout = \"40 ms\", quickack_segments = \"0 packets\" }",
+        "delayed_ack={ every = \"2 packets\", timeout = \"40 ms\", quickack_segments = \"0 \
+         packets\" }",
         "pacing=\"always\"",
         "send_jitter=\"2 ms\"",
         "handshake=true",
@@ -246,7 +252,8 @@ fn every_kind_of_traffic() {
             &["flows.bulk.traffic={ kind = \"cbr\", rate = \"3 Mbit/s\" }"],
         ));
         agrees(&with(route, &["flows.bulk.stop=\"9.99 s\""]));
-        let on_off = "flows.bulk.traffic={ kind = \"on_off\", rate = \"3 Mbit/s\", mean_on = \"500 ms\", mean_off = \"300 ms\" }";
+        let on_off = "flows.bulk.traffic={ kind = \"on_off\", rate = \"3 Mbit/s\", mean_on = \"500 \
+            ms\", mean_off = \"300 ms\" }";
         agrees(&with(route, &[on_off]));
         let mut datagrams = route.to_vec();
         datagrams.retain(|assignment| !assignment.contains("return"));
@@ -275,9 +282,9 @@ fn links_that_change_and_links_that_take_no_time() {
     ]);
 }
 
-/// Flows clocked by one bottleneck whose round trips differ by whole service times: their packets
-/// come to it at the same nanosecond again and again, one of them from a hop that is entered ahead
-/// of time.
+/// Flows clocked by one bottleneck whose round trips differ by whole service times. Their packets
+/// come to it at the same nanosecond again and again, some from a hop that is entered ahead of
+/// time.
 #[test]
 fn ties_at_a_shared_hop() {
     let ties = [
@@ -292,13 +299,14 @@ fn ties_at_a_shared_hop() {
     agrees(&ties);
     for side in ["before_queue", "after_link"] {
         let lossless = format!(
-            "hops.access.impairments=[{{ kind = \"iid_loss\", probability = \"0 %\", side = \"{side}\" }}]"
+            "hops.access.impairments=[{{ kind = \"iid_loss\", probability = \"0 %\", side = \
+             \"{side}\" }}]"
         );
         agrees(&with(&ties, &[&lossless]));
     }
 }
 
-/// A small scenario of which anything may be different from the next.
+/// A small scenario with random values of everything.
 fn anything() -> impl Strategy<Value = Vec<String>> {
     let choose = |all: &'static [&'static str]| prop::sample::select(all);
     (
@@ -310,7 +318,12 @@ fn anything() -> impl Strategy<Value = Vec<String>> {
             "[\"access\", \"bottleneck\"]",
             "[\"bottleneck\", \"exit\"]",
         ]),
-        choose(&["[\"back\"]", "[\"exit\", \"back\", \"access\"]", "[\"access\"]", "[\"back\", \"exit\"]"]),
+        choose(&[
+            "[\"back\"]",
+            "[\"exit\", \"back\", \"access\"]",
+            "[\"access\"]",
+            "[\"back\", \"exit\"]"
+        ]),
         choose(&["ns2-2002", "rfc", "linux"]),
         choose(&["100 ms", "3 ms", "5 s"]),
         choose(&["before_queue", "after_link"]),
@@ -318,7 +331,17 @@ fn anything() -> impl Strategy<Value = Vec<String>> {
         choose(&["{ kind = \"bulk\" }", "{ kind = \"transfer\", size = \"200 kB\" }"]),
         (0..3_u32, 0..3_u32),
     )
-        .prop_map(|((flows, limit, delay), route, back, preset, interval, side, lossy, traffic, (loss, jitter))| {
+        .prop_map(|(
+            (flows, limit, delay),
+            route,
+            back,
+            preset,
+            interval,
+            side,
+            lossy,
+            traffic,
+            (loss, jitter)
+        )| {
             vec![
                 "duration=\"4 s\"".into(),
                 format!("flows.bulk.count={flows}"),
@@ -331,14 +354,19 @@ fn anything() -> impl Strategy<Value = Vec<String>> {
                 format!("flows.bulk.traffic={traffic}"),
                 format!("sample_interval=\"{interval}\""),
                 format!(
-                    "hops.{lossy}.impairments=[{{ kind = \"iid_loss\", probability = \"{loss} %\", side = \"{side}\" }}]"
+                    "hops.{lossy}.impairments=[{{ kind = \"iid_loss\", probability = \"{loss} %\", \
+                     side = \"{side}\" }}]"
                 ),
             ]
         })
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 64,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
     #[test]
     fn anything_agrees(assignments in anything()) {
         let assignments: Vec<&str> = assignments.iter().map(String::as_str).collect();

@@ -1,5 +1,5 @@
-//! A cell of 802.11e in the engine: what TCP gets of it, what the tables say, and that neither
-//! working ahead nor windows of time matter.
+//! A cell of 802.11e in the engine: the throughput of TCP, consistent tables, and no effect of
+//! working ahead or of windows of time.
 
 mod common;
 
@@ -47,7 +47,7 @@ fn words<'a>(outcome: &'a SimulationOutcome<NoTrace>, table: &str, name: &str) -
     }
 }
 
-/// Time is conserved at every sampling time; what media and contenders count is the same; and the
+/// Time is conserved at every sampling time. Media and contenders have the same counts, and the
 /// packets of the hops are those of the medium.
 #[test]
 fn the_tables_of_a_cell_agree() {
@@ -102,7 +102,7 @@ fn the_tables_of_a_cell_agree() {
             let row = hops.iter().rposition(|hop| *hop == "ap-data").unwrap();
             integers(&outcome, "hops", name)[row]
         };
-        // A SYN of 40 bytes is among them.
+        // One of them is a SYN of 40 bytes.
         let packets = integers(&outcome, "contenders", "successes")[0];
         assert_eq!(of_ap("served_bytes"), 1000 * (packets - 1) + 40);
         assert_eq!(
@@ -116,8 +116,8 @@ fn the_tables_of_a_cell_agree() {
     }
 }
 
-/// Alone a download has no collisions, and its AP's service times vary by little more than the
-/// backoff.
+/// A single download has no collisions, and the service times of its AP vary by little more than
+/// the backoff.
 #[test]
 fn service_times_are_those_after_warm_up() {
     let long = [
@@ -128,8 +128,8 @@ fn service_times_are_those_after_warm_up() {
     let outcome = simulate(&scenario(CELL, &[&[ALONE], &long[..]].concat()), 0);
     let [mean, sd] = ["service_time_mean_s", "service_time_sd_s"]
         .map(|name| numbers(&outcome, "contenders", name)[0]);
-    // 306 us for the data, 139.5 us for the ACK behind them, 15.5 slots of backoff: the mean alone,
-    // as 13.675 Mbit/s are.
+    // 306 us for the data, 139.5 us for the ACK behind them, 15.5 slots of backoff: the mean of a
+    // single download, which matches 13.675 Mbit/s.
     assert!((mean / 585e-6 - 1.0).abs() < 0.01, "{mean}");
     assert!((sd / mean - 0.143).abs() < 0.005, "{sd}");
     assert_eq!(
@@ -163,7 +163,7 @@ fn a_run_without_media_has_no_tables_of_them() {
     assert_eq!(names(&with)[4..], ["media", "contenders"]);
 }
 
-/// Each contender draws from a stream of its own: another that sends nothing moves nobody's draw.
+/// Each contender draws from its own stream: another that sends nothing changes no draw.
 #[test]
 fn a_contender_that_is_silent_changes_nothing_for_others() {
     let silent = r#"
@@ -178,7 +178,7 @@ queue = { kind = "droptail", limit = "4 packets" }
     assert_eq!(integers(&more, "contenders", "attempts")[2], 0);
 }
 
-/// Payload with headers of the download in the mean of three runs.
+/// Returns the throughput of the download with headers, averaged over three runs.
 fn download_mbit_per_s(more: &[&str]) -> f64 {
     let sensitive = [
         "duration=\"60 s\"",
@@ -200,10 +200,10 @@ fn download_mbit_per_s(more: &[&str]) -> f64 {
 const ALONE: &str = "flows.upload.start=\"1000 s\"";
 const TEN: &str = "flows.upload.count=10";
 
-/// What fixes how the study's classes are to be read: 13.67 and 1.35 Mbit/s, without and with ten
-/// uploads. With data in the class of the acknowledgements, 2 and 31, it is 14.4 alone. Beside ten
-/// uploads another simulation has 2.3 then, which comes out if data go first where the two collide
-/// within the access point; here the smaller windows do, and it is 1.3.
+/// Fixes how to interpret the study's classes: 13.67 and 1.35 Mbit/s, without and with ten uploads.
+/// With data in the class of the acknowledgements, 2 and 31, a single download has 14.4. With ten
+/// uploads, another simulation then has 2.3, which results if data go first where the two collide
+/// within the access point. Here the smaller windows go first, which gives 1.3.
 #[test]
 fn a_download_gets_what_the_study_reports() {
     let one_class = [
@@ -224,9 +224,9 @@ fn a_download_gets_what_the_study_reports() {
     }
 }
 
-/// A queue that observes services is told how long each packet contended: eBDP holds 200 ms of them
-/// and 40 packets. The study's reproduction has limits of 382 packets alone and 72 beside ten
-/// uploads.
+/// A queue that observes services is told how long each packet contended. So eBDP holds 200 ms of
+/// them and 40 packets. The study's reproduction has limits of 382 packets for a single download
+/// and 72 with ten uploads.
 #[test]
 fn a_limit_that_moves_follows_the_service_times() {
     let adaptive = [

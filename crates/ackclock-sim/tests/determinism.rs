@@ -1,5 +1,5 @@
-//! A run is a function of the scenario and the replicate: same bytes for any number of threads, and
-//! no draw depends on who else draws.
+//! A run depends on the scenario and the replicate alone: it gives the same bytes with any number
+//! of threads, and no draw depends on other elements' draws.
 
 mod common;
 
@@ -34,7 +34,7 @@ fn replicate(scenario: &Scenario, number: u32) -> Tables {
     Run::simulate(&job, topology::build(&job), NoTrace, &Unattended).tables
 }
 
-/// The cells of every run's tables, in the jobs' order.
+/// Returns the cells of every run's tables, in the order of the jobs.
 fn batch(points: &[Scenario], threads: usize) -> Vec<Vec<(&'static str, &'static str, Vec<u64>)>> {
     let ended = Mutex::new(BTreeMap::new());
     run_each(
@@ -88,13 +88,14 @@ fn the_seed_matters() {
     );
 }
 
-/// A second group of flows on hops of their own leaves the first group's rows as they were, though
-/// both draw.
+/// A second group of flows on its own hops does not change the first group's rows, though both
+/// draw.
 #[test]
 fn adding_a_flow_moves_no_other_draw() {
     let more = format!(
         "{}\n[[flows]]\nname = \"other\"\ncount = 3\nroute = [\"access\"]\nreturn = [\"exit\"]\n\
-         transport = {{ kind = \"tcp\", control = {{ kind = \"cubic\" }}, send_jitter = \"1 ms\" }}\n\
+         transport = {{ kind = \"tcp\", control = {{ kind = \"cubic\" }}, \
+         send_jitter = \"1 ms\" }}\n\
          traffic = {{ kind = \"bulk\" }}\nstart = [\"0 s\", \"1 s\"]\n",
         DUMBBELL
     );
@@ -127,14 +128,14 @@ fn adding_a_flow_moves_no_other_draw() {
             _ => unreachable!("{name} is a number in both"),
         }
     }
-    // Not the other way round: flows that meet at the bottleneck do disturb each other.
+    // The converse is not asserted: flows that share the bottleneck do affect each other.
     let Column::Integer(delivered) = column(&two, "flows", "delivered_bytes") else {
         unreachable!("bytes are whole")
     };
     assert!(delivered.len() == 7 && delivered.iter().all(|&bytes| bytes > 0));
 }
 
-/// Instances keep their draws when their number grows: the same start times.
+/// Instances keep their draws when their number grows: the start times are the same.
 #[test]
 fn more_instances_start_as_the_fewer_did() {
     let starts = |count: &str| match column(&replicate(&lossy(&[count]), 0), "flows", "start_s") {

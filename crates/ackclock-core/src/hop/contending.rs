@@ -1,5 +1,5 @@
-//! How packets get from the queue to a shared medium: the head of the line waits until the medium
-//! says that it is over.
+//! Passes packets from the queue to a shared medium. The packet at the head of the queue waits
+//! until the medium has sent it or given it up.
 
 use super::service::Service;
 use super::{Cold, Hop};
@@ -9,25 +9,25 @@ use crate::packet::{Backlog, Fifo, PacketId};
 use crate::queue::{Admission, Discipline, Occupancy, Queue};
 use crate::units::{Bytes, Span, Time};
 
-/// A line in front of a medium.
+/// A queue in front of a medium.
 #[derive(Debug)]
 pub(super) struct Contending {
     pub(super) contender: ContenderId,
     line: Line,
     head: Option<Head>,
-    /// Whether access to the medium is still to be requested for the head.
+    /// True if access to the medium has not yet been requested for the head.
     unrequested: bool,
-    /// The time packets have stood at the head, those that are over.
+    /// Total time that packets have spent at the head, without the current one.
     served: Span,
 }
 
-/// Who waits behind the head of the line, in which order.
+/// The packets behind the head, and their order.
 #[derive(Debug)]
 enum Line {
     InOrder {
         admission: Box<dyn Admission>,
         waiting: Fifo,
-        /// Since when there has been nothing to send, when there is nothing.
+        /// Beginning of the current idle time; meaningful only while there is nothing to send.
         idle_since: Time,
     },
     Scheduled(Box<dyn Queue>),
@@ -62,14 +62,14 @@ impl Contending {
         }
     }
 
-    /// Takes a packet in or drops it.
+    /// Queues or drops a packet.
     pub(super) fn enqueue(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) {
         let (in_service, idle) = (self.in_service(), self.idle(now));
         match &mut self.line {
             Line::InOrder {
                 admission, waiting, ..
             } => {
-                // How long it will take nobody knows: those two are zero, and limits in time are
+                // The wait is unknown at a medium. These two are zero, and limits in time are
                 // refused.
                 let occupancy = Occupancy {
                     waiting: waiting.backlog(),
@@ -89,7 +89,7 @@ impl Contending {
         }
     }
 
-    /// Makes the next packet the head of the line: its size.
+    /// Makes the next packet the head and returns its size.
     fn serve_next(&mut self, now: Time, context: &mut Context<'_>) -> Option<Bytes> {
         let next = match &mut self.line {
             Line::InOrder { waiting, .. } => waiting.pop_front(context.packets),
@@ -108,7 +108,8 @@ impl Contending {
         std::mem::take(&mut self.unrequested).then_some((self.contender, head.size))
     }
 
-    /// Takes out the head; a discipline that observes services hears of it if it has been sent.
+    /// Takes out the head. Reports its service, if it was sent, to a discipline that observes
+    /// services.
     fn complete_exchange(&mut self, now: Time, sent: bool) -> Option<PacketId> {
         let head = self.head.take()?;
         self.served = self.served + now.since(head.since);
@@ -126,7 +127,7 @@ impl Contending {
         Some(head.id)
     }
 
-    /// Where a limit that moves is.
+    /// Returns the limit, if the queue adapts it.
     pub(super) fn limit(&self, now: Time) -> Option<f64> {
         match &self.line {
             Line::InOrder { admission, .. } => admission.limit(now, self.idle(now)),
@@ -134,7 +135,7 @@ impl Contending {
         }
     }
 
-    /// How long there has been nothing to send.
+    /// Returns for how long there has been nothing to send.
     fn idle(&self, now: Time) -> Span {
         match &self.line {
             Line::InOrder { idle_since, .. } if self.head.is_none() => now.since(*idle_since),
@@ -142,7 +143,7 @@ impl Contending {
         }
     }
 
-    /// What waits behind the head.
+    /// Returns the packets that wait behind the head.
     pub(super) fn backlog(&self) -> Backlog {
         match &self.line {
             Line::InOrder { waiting, .. } => waiting.backlog(),
@@ -155,14 +156,14 @@ impl Contending {
             bytes: head.size,
         })
     }
-    /// How long there has been something to send.
+    /// Returns for how long there has been something to send, in total.
     pub(super) fn busy(&self, now: Time) -> Span {
         self.served + self.head.map_or(Span::ZERO, |head| now.since(head.since))
     }
 }
 
 impl Hop {
-    /// The contender that it is for a medium, if its link is one.
+    /// Returns its contender at the medium, if the hop contends for one.
     pub fn contender(&self) -> Option<ContenderId> {
         match &self.cold.service {
             Service::Contending(contending) => Some(contending.contender),
@@ -170,8 +171,8 @@ impl Hop {
         }
     }
 
-    /// The size of a packet that has come to an empty line and for which access to the medium has
-    /// not been requested yet. To be called after each packet of a hop that is a
+    /// Returns the size of a packet that came to an empty queue, if access to the medium has not
+    /// been requested for it. Call this after each packet of a hop that is a
     /// [contender](Hop::contender).
     pub fn request_access(&mut self) -> Option<(ContenderId, Bytes)> {
         match &mut self.cold.service {
@@ -180,8 +181,8 @@ impl Hop {
         }
     }
 
-    /// Takes out the head of the line at `now`: the medium has sent it, or has given it up. Returns
-    /// when the hop is to be polled, and the size of the packet behind, if there is one.
+    /// Takes out the head at `now`, which the medium has sent or given up. Returns the time of the
+    /// next poll, and the size of the next packet if there is one.
     pub fn complete_exchange(
         &mut self,
         now: Time,

@@ -1,7 +1,7 @@
-//! The fast path: a packet of most hops is answered at arrival, and past an idle link without a
-//! look at the packet or at the cold part of the hop.
+//! The fast path. In most hops, the departure of a packet is computed at arrival. If the link is
+//! idle, this needs neither the packet nor the cold part of the hop.
 //!
-//! Nothing here decides anything that the stages of `hop.rs` would decide otherwise.
+//! Every decision here is the same as in the stages of `hop.rs`.
 
 use super::service::{Sending, Server, Service};
 use super::{Arrival, Departure, Hop};
@@ -9,19 +9,20 @@ use crate::observe::Context;
 use crate::packet::{Packet, PacketId, PacketPool};
 use crate::units::{Span, Time};
 
-/// How packets get through a hop.
+/// The path of packets through a hop.
 #[derive(Debug)]
 pub(super) enum Path {
-    /// Stage by stage: impairments, services that are observed, a discipline that decides when the
-    /// link asks, or a medium.
+    /// Stage by stage. For impairments, observed services, a medium, or a discipline that decides
+    /// when the link asks.
     Reference,
-    /// The queue keeps the order of arrival and nothing else decides on a packet: its departure is
-    /// known when it comes.
+    /// The queue keeps the order of arrival and nothing else decides on a packet, so its departure
+    /// is known at arrival.
     InOrder,
-    /// As [`Path::InOrder`], and the link has one rate and drop-tail lets at least one packet in.
-    /// So an idle link takes `service_ns` for a packet of `size` bytes, the size that came last.
+    /// The conditions of [`Path::InOrder`], and the link has one rate and drop-tail admits at least
+    /// one packet. So an idle link takes `service_ns` for a packet of `size` bytes, the size of the
+    /// latest packet.
     ConstantRate {
-        /// Packets that have passed the idle link and are not yet in the hop's counts. Each has
+        /// Packets that passed the idle link and are not yet in the hop's counts. Each of them has
         /// departed or is inside, so [`Hop::flush_counters`] comes before this overflows.
         passed: u32,
         service_ns: u32,
@@ -47,7 +48,7 @@ impl Path {
         }
     }
 
-    /// Arrivals that are not yet in the hop's counts.
+    /// Returns the arrivals that are not yet in the hop's counts.
     pub(super) const fn passed(&self) -> u32 {
         match self {
             Path::ConstantRate { passed, .. } => *passed,
@@ -57,15 +58,16 @@ impl Path {
 }
 
 impl Hop {
-    /// Whether more of a packet than its size may matter here.
+    /// True if a decision may depend on more than a packet's size.
     #[inline(always)]
     pub const fn looks_at_packets(&self) -> bool {
         !matches!(self.path, Path::ConstantRate { .. })
     }
 
     /// [`Hop::handle_packet`] for a packet that finds the link idle, without a look at the packet.
-    /// `None` if more has to be done, and nothing has happened.
-    #[inline(always)] // once for each hop on a packet's way: the call would cost as much as the work
+    /// Returns `None`, and changes nothing, if the packet needs another path.
+    // Called once for each hop on a packet's route; a call would cost as much as the work.
+    #[inline(always)]
     pub fn pass_idle(
         &mut self,
         now: Time,
@@ -133,8 +135,8 @@ impl Hop {
         Arrival::Kept(at)
     }
 
-    /// [`Hop::handle_packet`] behind packets that have passed the idle link, or for one of a size
-    /// that is not the one cached.
+    /// [`Hop::handle_packet`] for a packet behind others that passed the idle link, or of another
+    /// size than the cached one.
     #[inline(never)]
     fn handle_out_of_date(
         &mut self,
@@ -148,8 +150,8 @@ impl Hop {
         self.handle_packet(now, (id, size), until, context)
     }
 
-    /// Lets packets of `size` pass the idle link from now on; none, if 32 bits do not hold the
-    /// nanoseconds that one takes.
+    /// Lets packets of `size` pass the idle link from now on. Disables this if their service time
+    /// in nanoseconds does not fit in 32 bits.
     fn cache_service_time(&mut self, size: u16) {
         self.path = match self.cold.server.whole_nanos(size) {
             Some(service_ns) => Path::ConstantRate {
@@ -161,8 +163,8 @@ impl Hop {
         };
     }
 
-    /// Adds what [`Hop::pass_idle`] and [`Hop::poll_ahead`] have counted to the hop's counts, and
-    /// brings queue and link to where the packets passed have left them.
+    /// Adds the counts of [`Hop::pass_idle`] and [`Hop::poll_ahead`] to the hop's counts, and
+    /// updates queue and link for the packets that passed.
     pub(super) fn flush_counters(&mut self) {
         let cold = &mut *self.cold;
         cold.counts.departures += u64::from(std::mem::take(&mut self.departed));
@@ -191,7 +193,7 @@ impl Hop {
         }
     }
 
-    /// [`Hop::poll_transmit`] of a hop that [knows ahead](Hop::knows_ahead).
+    /// [`Hop::poll_transmit`] for a hop that [knows ahead](Hop::knows_ahead).
     #[inline(always)]
     pub fn poll_ahead(&mut self, until: Time, packets: &mut PacketPool) -> Departure {
         debug_assert!(self.knows_ahead);
@@ -213,13 +215,13 @@ impl Hop {
         }
     }
 
-    /// The packet that leaves next, of those that keep their order: for a driver that fetches
-    /// ahead.
+    /// Returns the packet that leaves next, of those that keep their order. For a driver that
+    /// prefetches.
     #[inline(always)]
     pub fn first<'a>(&self, packets: &'a PacketPool) -> Option<&'a Packet> {
         self.ordered.front(packets)
     }
-    /// The packet that leaves last, behind which the next will be put.
+    /// Returns the packet that leaves last, behind which the next one will be appended.
     #[inline(always)]
     pub fn last<'a>(&self, packets: &'a PacketPool) -> Option<&'a Packet> {
         self.ordered.back(packets)

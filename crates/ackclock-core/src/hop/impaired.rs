@@ -1,4 +1,4 @@
-//! What impairments do to packets in front of the queue and behind the link.
+//! Applies impairments to packets, before the queue and after the link.
 
 use crate::impairment::{Impairment, Overtaking, Side, Verdict};
 use crate::observe::{Context, DropReason};
@@ -7,17 +7,17 @@ use crate::units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The impairments, and what there is to remember on their account.
+/// The impairments and their state.
 #[derive(Debug, Default)]
 pub(super) struct Impairments {
     pub(super) before: Vec<Box<dyn Impairment>>,
     pub(super) after: Vec<Box<dyn Impairment>>,
-    /// Packets that are to be judged when they have been sent.
+    /// Packets to be judged when the link has sent them.
     pub(super) unjudged: FifoList,
-    /// Packets on their way that may be overtaken: (arrival, tie-break, packet).
+    /// Packets in propagation that may be overtaken: (arrival, tie-break, packet).
     pub(super) overtakable: BinaryHeap<Reverse<(Time, u64, PacketId)>>,
     pub(super) serial: u64,
-    /// The latest arrival of those that keep their order.
+    /// The latest arrival of the packets that keep their order.
     pub(super) last: Time,
     pub(super) duplicates: u64,
 }
@@ -34,7 +34,7 @@ impl Impairments {
         }
     }
 
-    /// Puts a packet on its way that has been judged.
+    /// Starts the propagation of a packet that has been judged.
     pub(super) fn append(
         &mut self,
         ordered: &mut Timeline,
@@ -62,8 +62,8 @@ impl Impairments {
 
 pub(super) type Lateness = (Span, Overtaking);
 
-/// Shows a packet to the impairments in their order: what is left of it (none, one or two), and how
-/// much later it arrives.
+/// Passes a packet through the impairments in their order. Returns the packets that result (none,
+/// one or two), and their extra delay.
 pub(super) fn judge(
     impairments: &mut [Box<dyn Impairment>],
     duplicates: &mut u64,

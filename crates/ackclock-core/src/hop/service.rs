@@ -1,4 +1,4 @@
-//! How packets get from the queue to the link.
+//! Passes packets from the queue to the link.
 
 use super::contending::Contending;
 use crate::link::Link;
@@ -9,7 +9,7 @@ use crate::queue::{Admission, Occupancy, Queue};
 use crate::units::{BitRate, Bytes, Span, Time};
 use std::collections::VecDeque;
 
-/// How packets get from the queue to the link.
+/// A queue together with the service of its packets.
 #[derive(Debug)]
 pub(super) enum Service {
     InOrder(InOrder),
@@ -18,7 +18,7 @@ pub(super) enum Service {
 }
 
 impl Service {
-    /// When the packet in service will have been sent, where the link tells.
+    /// Returns the time at which the packet in service will have been sent, if the link knows it.
     pub(super) fn next_completion(&self) -> Option<Time> {
         match self {
             Service::InOrder(line) => line.is_busy().then_some(line.serving.done),
@@ -26,7 +26,7 @@ impl Service {
             Service::Contending(_) => None,
         }
     }
-    /// What waits, the packet in service not counted.
+    /// Returns the packets that wait, without the one in service.
     pub(super) fn waiting(&self) -> Backlog {
         match self {
             Service::InOrder(line) => line.waiting(),
@@ -34,7 +34,7 @@ impl Service {
             Service::Contending(contending) => contending.backlog(),
         }
     }
-    /// The packet in service: one or none.
+    /// Returns the packet in service: one or none.
     pub(super) fn in_service(&self) -> Backlog {
         match self {
             Service::InOrder(line) => line.in_service(),
@@ -42,7 +42,7 @@ impl Service {
             Service::Contending(contending) => contending.in_service(),
         }
     }
-    /// What the link has been given and has not sent.
+    /// Returns the packets that the link has been given and has not sent.
     pub(super) fn unsent(&self) -> Backlog {
         match self {
             Service::InOrder(line) if line.is_busy() => Backlog {
@@ -53,15 +53,15 @@ impl Service {
             Service::Scheduled(scheduled) => scheduled.in_service(),
         }
     }
-    /// How many packets the line holds. Of one that keeps the order none: those it has admitted are
-    /// on their way already.
+    /// Returns the number of packets held. `InOrder` holds none: the packets that it admitted are
+    /// in propagation already.
     pub(super) fn held(&self) -> u64 {
         match self {
             Service::InOrder(_) => 0,
             _ => self.waiting().packets + self.in_service().packets,
         }
     }
-    /// The queue's limit in packets, if it is one that moves.
+    /// Returns the queue's limit in packets, if the queue adapts it.
     pub(super) fn limit(&self, now: Time, free_at: Time) -> Option<f64> {
         match self {
             Service::InOrder(line) => line.limit(now, free_at),
@@ -71,7 +71,7 @@ impl Service {
     }
 }
 
-/// A packet's service: when it will have been sent, and its size.
+/// The service of a packet: the time at which it will have been sent, and its size.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sending {
     pub(super) done: Time,
@@ -87,31 +87,32 @@ impl Sending {
     }
 }
 
-/// Behind a discipline that keeps the order: what the link has been given and has not sent at the
-/// last catching up.
+/// Service with a discipline that keeps the order: the packets that the link was given and had not
+/// sent at the last catching up.
 #[derive(Debug)]
 pub(super) struct InOrder {
     /// The packet in service, if there is one.
     pub(super) serving: Sending,
-    /// How many are waiting or in service.
+    /// Number of packets waiting or in service.
     pub(super) unsent: u32,
-    /// With fewer unsent packets than this the discipline need not be asked: it admits.
+    /// With fewer unsent packets than this, the discipline is certain to admit a packet and need
+    /// not be asked.
     fits_below: u32,
-    /// Who decides who may wait, those who do, and their bytes.
+    /// The discipline that admits packets, the packets that wait, and their bytes.
     admission: Box<dyn Admission>,
     waiting: VecDeque<Sending>,
     bytes: u64,
-    /// Whether the discipline is told of every service, and since when then the packet in service
-    /// has been the first.
+    /// True if every service is reported to the discipline; then, the time since which the packet
+    /// in service has been the first.
     observed: bool,
     first_since: Time,
 }
 
-/// Behind a discipline that decides when the link asks.
+/// Service with a discipline that decides when the link asks.
 #[derive(Debug)]
 pub(super) struct Scheduled {
     pub(super) queue: Box<dyn Queue>,
-    /// The packet in service: when it will have been sent, and how much it is.
+    /// The packet in service: the time at which it will have been sent, and its size.
     pub(super) serving: Option<(Time, PacketId, Backlog)>,
 }
 
@@ -121,16 +122,17 @@ impl Scheduled {
     }
 }
 
-/// The link, and how long it takes in all for what it has been given, waits not counted.
+/// The link, and the total service time of the packets that it was given, without waits.
 #[derive(Debug)]
 pub(super) struct Server {
     link: Serving,
     pub(super) given: Span,
-    /// When a service has begun that never ends: what was given before has been sent by then.
+    /// Start of a service that never ends. Everything given before has been sent by then.
     stuck_since: Time,
 }
 
-/// Almost every link is constant, and calling it through a pointer costs more than its division.
+/// A constant link is called directly: almost every link is constant, and a call through a pointer
+/// costs more than its division.
 #[derive(Debug)]
 enum Serving {
     Constant(ConstantLink),
@@ -148,8 +150,8 @@ impl Server {
         }
     }
 
-    /// Gives the link a packet: when it will have been sent, and be free. What never will takes no
-    /// time of `given`.
+    /// Gives the link a packet and returns the time at which it will have been sent. A service that
+    /// never ends adds nothing to `given`.
     #[inline(always)]
     pub(super) fn serve(&mut self, free_at: &mut Time, start: Time, size: Bytes) -> Time {
         let done = match &mut self.link {
@@ -167,13 +169,13 @@ impl Server {
         done
     }
 
-    /// How long the link has been sending up to `now`, what ends later not counted.
+    /// Returns the time for which the link has been sending up to `now`.
     pub(super) fn busy(&self, now: Time, free_at: Time) -> Span {
         let ends = free_at.min(self.stuck_since);
         self.given - ends.since(now)
     }
 
-    /// What the link has sent up to `at` beyond the integral of its rate, in bytes.
+    /// Returns the bytes that the link has sent up to `at` beyond the integral of its rate.
     pub(super) fn excess(&self, at: Time) -> f64 {
         match &self.link {
             Serving::Constant(_) => 0.0,
@@ -181,20 +183,20 @@ impl Server {
         }
     }
 
-    /// Has the link keep what [`Server::excess`] needs.
+    /// Makes the link record what [`Server::excess`] needs.
     pub(super) fn keep_excess(&mut self) {
         if let Serving::Other(link) = &mut self.link {
             link.keep_excess();
         }
     }
 
-    /// Whether the link sends, and at one rate for ever.
+    /// True if the link has one rate for ever, above zero.
     pub(super) fn is_constant(&self) -> bool {
         matches!(&self.link, Serving::Constant(link) if link.rate(Time::ZERO) > BitRate::ZERO)
     }
 
-    /// How long a packet of `size` takes from an idle link in whole nanoseconds, if the link is
-    /// constant and 32 bits hold it.
+    /// Returns the service time of a packet of `size` on an idle link in whole nanoseconds. `None`
+    /// if the link is not constant or 32 bits are too few.
     pub(super) fn whole_nanos(&mut self, size: u16) -> Option<u32> {
         match &mut self.link {
             Serving::Constant(link) => link.whole_nanos(size.into()),
@@ -202,8 +204,8 @@ impl Server {
         }
     }
 
-    /// Packets of the size that [`Server::whole_nanos`] was asked for have passed the idle link,
-    /// for `nanos` in all, the last one until `free_at`.
+    /// Records that packets of the size last given to [`Server::whole_nanos`] passed the idle link.
+    /// They took `nanos` in total, and the last one ended at `free_at`.
     pub(super) fn note_idle(&mut self, free_at: Time, nanos: u64) {
         self.given = self.given + Span::from_nanos(nanos);
         if let Serving::Constant(link) = &mut self.link {
@@ -226,7 +228,7 @@ impl InOrder {
         }
     }
 
-    /// All that was unsent has been sent; then one more has been given to the idle link, and
+    /// Records that all unsent packets were sent, then one more was given to the idle link, and
     /// nothing since.
     pub(super) fn note_last(&mut self, last: Sending) {
         self.waiting.clear();
@@ -235,7 +237,7 @@ impl InOrder {
         self.unsent = 1;
     }
 
-    /// What a packet finds that comes now. A link that is free has sent all it has been given.
+    /// Returns the occupancy that a packet finds now. A free link has sent all that it was given.
     pub(super) fn occupancy(&self, now: Time, free_at: Time) -> Occupancy {
         if free_at <= now {
             return Occupancy {
@@ -252,8 +254,8 @@ impl InOrder {
         }
     }
 
-    /// Takes a packet in and gives it to the link: when it will have been sent, `None` if it has
-    /// been dropped.
+    /// Gives a packet to the link. Returns the time at which it will have been sent, `None` if it
+    /// was dropped.
     #[inline(always)]
     pub(super) fn pass(
         &mut self,
@@ -278,7 +280,8 @@ impl InOrder {
         Some(done)
     }
 
-    /// Not inlined, so that what a call through a pointer needs in memory stays off the common way.
+    /// Asks the discipline. Not inlined, so that the common path does not pay for the registers of
+    /// a call through a pointer.
     #[inline(never)]
     pub(super) fn ask(
         &mut self,
@@ -289,12 +292,12 @@ impl InOrder {
     ) -> bool {
         let occupancy = self.occupancy(now, free_at);
         if self.unsent == 0 {
-            self.first_since = now; // if it may
+            self.first_since = now; // if it is admitted
         }
         self.admission.admit(now, id, &occupancy, context)
     }
 
-    /// Where a limit that moves is at `now`, up to which the line has caught up.
+    /// Returns the adapted limit at `now`, up to which the queue has caught up.
     pub(super) fn limit(&self, now: Time, free_at: Time) -> Option<f64> {
         self.admission.limit(now, self.occupancy(now, free_at).idle)
     }
@@ -303,7 +306,7 @@ impl InOrder {
         self.observed
     }
 
-    /// Completes one service; the discipline hears of it if it observes services.
+    /// Completes one service and reports it to a discipline that observes services.
     pub(super) fn complete(&mut self) {
         let done = self.serving.done;
         if self.observed {
@@ -313,7 +316,7 @@ impl InOrder {
         self.advance();
     }
 
-    /// Completes what is due by `now`, one by one only if the discipline observes that.
+    /// Completes the services due by `now`, one by one only if the discipline observes them.
     pub(super) fn complete_due(&mut self, now: Time, free_at: Time) {
         if !self.observed {
             return self.catch_up(now, free_at);
@@ -323,7 +326,7 @@ impl InOrder {
         }
     }
 
-    /// Whether the discipline admits whoever finds the link idle.
+    /// True if the discipline admits every packet that finds the link idle.
     pub(super) const fn always_admits_one(&self) -> bool {
         self.fits_below > 0
     }
@@ -348,7 +351,7 @@ impl InOrder {
         }
     }
 
-    /// The packet in service has been sent: the next one's turn.
+    /// Removes the packet in service, which has been sent; the next one follows.
     #[inline]
     pub(super) fn advance(&mut self) {
         self.unsent -= 1;
@@ -358,18 +361,18 @@ impl InOrder {
         }
     }
 
-    /// Lets go what has been sent by `now`, when nobody is to judge it.
+    /// Removes the packets sent by `now`, when no impairment judges them.
     #[inline(always)]
     pub(super) fn catch_up(&mut self, now: Time, free_at: Time) {
         if free_at <= now {
-            // All of it: no need to look at each.
+            // All were sent, so a look at each is not needed.
             if self.unsent > 1 {
                 self.waiting.clear();
                 self.bytes = 0;
             }
             self.unsent = 0;
         } else {
-            // The last one is done at `free_at`, so this ends, and with the link busy.
+            // The last one is done at `free_at`, so this ends with the link busy.
             while self.serving.done <= now {
                 self.advance();
             }

@@ -1,4 +1,4 @@
-//! Hops under every clock: conservation, causality, order, limits.
+//! Hops under both clocks: conservation, causality, order and limits.
 
 use super::*;
 use crate::impairment::ImpairmentKind;
@@ -83,21 +83,21 @@ impl Observer for Drops {
     fn marked(&mut self, _now: Time, _packet: &Packet) {}
 }
 
-/// (when, size)
+/// (time, size)
 type Arrivals = Vec<(Time, u16)>;
 
-/// A hop under test, what has left it (when, which) and what it has dropped.
+/// A hop under test, the packets that left it (time, number) and the packets that it dropped.
 struct Bench {
     hop: Hop,
     pool: PacketPool,
     drops: Drops,
     departures: Vec<(Time, u64)>,
-    /// When to come back.
+    /// Time of the next poll.
     alarm: Time,
-    /// The hop catches up once in that many arrivals, and then counts are checked: meanwhile what
-    /// the fast path has yet to count piles up.
+    /// The hop catches up, and counts are checked, once in that many arrivals. In between, the
+    /// counts of the fast path accumulate.
     every: u64,
-    /// How long after its arrival a packet may leave for the hop to release it at once.
+    /// A packet that leaves within this time of its arrival may be released at once.
     ahead: Option<Span>,
 }
 
@@ -146,7 +146,7 @@ impl Bench {
             .catch_up(now, &mut Self::context(&mut self.pool, &mut self.drops));
         self.check(now);
     }
-    /// Takes out all that has left by `now`.
+    /// Takes out all packets that have left by `now`.
     fn take(&mut self, now: Time) {
         loop {
             let mut context = Self::context(&mut self.pool, &mut self.drops);
@@ -164,7 +164,7 @@ impl Bench {
     fn wake(&self) -> Time {
         self.alarm
     }
-    /// Packets are conserved, and the packets of the pool are the ones inside.
+    /// Checks that packets are conserved and that the pool holds exactly those inside.
     fn check(&self, now: Time) {
         let counters = self.hop.counters();
         let drops = self.drops.0.len() as u64;
@@ -179,8 +179,8 @@ impl Bench {
     }
 }
 
-/// Drives a hop until nothing more will happen, waking up late by `lateness` (in turn). Without
-/// lateness: the clock that jumps. `at_each` is called after every event.
+/// Drives a hop until nothing more will happen. Wakes up late by each `lateness` in turn; without
+/// lateness, the clock jumps. Calls `at_each` after every event.
 fn drive(
     description: &Description,
     arrivals: &Arrivals,
@@ -209,7 +209,8 @@ fn drive_bench(
             return bench;
         }
         let now = due + late.next().copied().unwrap_or_default();
-        // What came meanwhile, each at its own time; then what is due.
+        // First the packets that came in the meantime, each at its own time; then the departures
+        // due.
         while let Some((sequence, (at, size))) = coming.next_if(|(_, (at, _))| *at <= now) {
             bench.arrive(*at, sequence, *size);
             at_each(&bench, *at);
@@ -229,7 +230,7 @@ fn jump(description: &Description, arrivals: &Arrivals) -> Bench {
     drive(description, arrivals, &[], |_, _| {})
 }
 
-/// So many packets of 1500 bytes at once.
+/// A burst of `n` packets of 1500 bytes.
 fn burst(n: usize) -> Arrivals {
     vec![(Time::ZERO, 1500); n]
 }
@@ -237,12 +238,21 @@ fn burst(n: usize) -> Arrivals {
 fn links() -> impl Strategy<Value = Value> {
     prop_oneof![
         8 => (1_u64..100).prop_map(|mbit| constant(&format!("{mbit} Mbit/s"))),
-        1 => Just(constant("400000 Mbit/s")), // small packets take no time
+        1 => Just(constant("400000 Mbit/s")), // small packets take zero time
         4 => Just(
-            json!({ "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s", "0 bit/s"], "mean_sojourn": "2 ms" })
+            json!({
+                "kind": "markov",
+                "rates": ["20 Mbit/s", "1 Mbit/s", "0 bit/s"],
+                "mean_sojourn": "2 ms"
+            })
         ),
         4 => Just(
-            json!({ "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s"], "mean_sojourn": "9 ms", "step": "3 ms" })
+            json!({
+                "kind": "markov",
+                "rates": ["20 Mbit/s", "1 Mbit/s"],
+                "mean_sojourn": "9 ms",
+                "step": "3 ms"
+            })
         ),
     ]
 }
@@ -253,7 +263,8 @@ fn queues() -> impl Strategy<Value = Value> {
         (0..20_u32).prop_map(|n| format!("{n} ms")),
         Just("unlimited".to_owned()),
     ];
-    let early = json!({ "kind": "red", "limit": "9 packets", "minimum_threshold": "1 packet", "maximum_threshold": "4 packets",
+    let early = json!({ "kind": "red", "limit": "9 packets",
+        "minimum_threshold": "1 packet", "maximum_threshold": "4 packets",
         "weight": 0.3, "typical_packet": "800 bytes" });
     prop_oneof![
         4 => (limits, any::<bool>()).prop_map(|(limit, counts)| droptail(&limit, counts)),
@@ -261,10 +272,11 @@ fn queues() -> impl Strategy<Value = Value> {
         1 => Just(adaptive()),
     ]
 }
-/// A limit that moves with every service and every few milliseconds.
+/// A limit that changes with every service and every few milliseconds.
 fn adaptive() -> Value {
-    json!({ "kind": "a_star", "target_delay": "4 ms", "over_provision": "1 packet", "weight": 0.3, "interval": "3 ms",
-        "increase": "900 packets/s", "decrease": "300 packets/s", "minimum": "2 packets", "initial": "4 packets" })
+    json!({ "kind": "a_star", "target_delay": "4 ms", "over_provision": "1 packet", "weight": 0.3,
+        "interval": "3 ms", "increase": "900 packets/s", "decrease": "300 packets/s",
+        "minimum": "2 packets", "initial": "4 packets" })
 }
 fn impairments(with_reordering: bool) -> impl Strategy<Value = Vec<Value>> {
     let sides = || prop_oneof![Just("before_queue"), Just("after_link")];
@@ -281,9 +293,11 @@ fn impairments(with_reordering: bool) -> impl Strategy<Value = Vec<Value>> {
             |side| json!({ "kind": "gilbert_elliott", "good_to_bad": "10 %", "bad_to_good": "30 %",
             "side": side })
         ),
-        (0..=100_u32, sides()).prop_map(
-            |(p, side)| json!({ "kind": "duplicate", "probability": format!("{p} %"), "side": side })
-        ),
+        (0..=100_u32, sides()).prop_map(|(p, side)| json!({
+            "kind": "duplicate",
+            "probability": format!("{p} %"),
+            "side": side
+        })),
         (0..=5_u32, orders).prop_map(|(ms, order)| json!({ "kind": "jitter", "reordering": order,
             "distribution": { "kind": "uniform", "maximum": format!("{ms} ms") } })),
     ];
@@ -298,7 +312,7 @@ fn hops(with_reordering: bool) -> impl Strategy<Value = Description> {
         |(link, queue, impairments, delay)| Description::new(link, queue, impairments, delay),
     )
 }
-/// Hops that packets may pass on the fast path.
+/// Hops through which packets may take the fast path.
 fn plain_hops() -> impl Strategy<Value = Description> {
     let plain = (1_u64..100, 1_u32..20, 0..5_000_u64);
     plain.prop_map(|(mbit, limit, delay)| {
@@ -323,8 +337,7 @@ fn arrivals() -> impl Strategy<Value = Arrivals> {
     })
 }
 
-/// First in, first out with room for so many packets, as a discipline that decides when the link
-/// asks.
+/// A FIFO with room for that many packets, as a discipline that decides when the link asks.
 #[derive(Debug)]
 struct Shelf(Fifo, u64);
 impl Queue for Shelf {
@@ -343,7 +356,7 @@ impl Queue for Shelf {
     }
 }
 
-/// Lets in what fits and writes down what it is told: (from, until).
+/// Admits packets that fit and records the services reported: (from, until).
 #[derive(Debug, Default)]
 struct Observing {
     room: u64,
@@ -382,10 +395,11 @@ impl Admission for Observing {
 }
 
 proptest! {
-    /// Who observes services is told of each packet that has been sent, one after the other,
-    /// however the hop is driven and whatever is in front of or behind it. A service begins when
-    /// the one before has ended, or else when its packet came, and takes as long as the link takes:
-    /// waiting is no part of it.
+    /// A discipline that observes services hears of each packet sent, in order, however the hop is
+    /// driven and whatever impairments it has.
+    ///
+    /// A service begins when the previous one has ended, or else when its packet came. It takes the
+    /// link's service time, without the wait.
     #[test]
     fn services_are_noted_one_by_one(
         hop in hops(true),
@@ -425,8 +439,8 @@ proptest! {
     }
 
     /// A discipline that decides when the link asks, but keeps the order, is served like one that
-    /// decides on arrival: the two ways through a hop give the same departures, drops and counts,
-    /// under a punctual and under a late clock.
+    /// decides on arrival. Both give the same departures, drops and counts, under a punctual and a
+    /// late clock.
     #[test]
     fn both_ways_through_a_hop_agree(
         hop in hops(true),
@@ -481,28 +495,39 @@ proptest! {
         }
     }
 
-    /// Conservation (checked at every event by the bench); whatever came has left or was dropped in
-    /// the end.
+    /// Packets are conserved (checked at every event by the bench). In the end, every packet has
+    /// left or was dropped.
     #[test]
     fn packets_are_conserved(hop in hops(true), arrivals in arrivals()) {
         let bench = jump(&hop, &arrivals);
         let counters = bench.hop.counters();
         prop_assert_eq!(bench.hop.inside(&bench.pool), 0);
         prop_assert_eq!(counters.arrivals, arrivals.len() as u64);
-        prop_assert_eq!(bench.drops.0.len() as u64 + counters.departures, counters.arrivals + counters.duplicates);
+        prop_assert_eq!(
+            bench.drops.0.len() as u64 + counters.departures,
+            counters.arrivals + counters.duplicates
+        );
     }
 
-    /// No link is busy for longer than time passes, nor sends more than its rate would carry, also
-    /// where it goes down for good with packets that wait.
+    /// No link is busy for longer than time passes, or sends more than its rate allows. This also
+    /// holds if it goes down for good while packets wait.
     #[test]
     fn busy_time_and_capacity_are_conserved(
-        rates in prop::collection::vec(select(&[0_u64, 64_000, 3_000_000, 400_000_000_000, 10_000_000_000_000][..]), 1..5),
+        rates in prop::collection::vec(
+            select(&[0_u64, 64_000, 3_000_000, 400_000_000_000, 10_000_000_000_000][..]),
+            1..5
+        ),
         queue in queues(),
         arrivals in arrivals(),
     ) {
         const STEP: u64 = 3_000_000;
         let steps: Vec<Value> = (0..).zip(&rates)
-            .map(|(n, rate): (u64, _)| json!({ "from": format!("{} ms", 3 * n), "rate": format!("{rate} bit/s") }))
+            .map(
+                |(n, rate): (u64, _)| json!({
+                    "from": format!("{} ms", 3 * n),
+                    "rate": format!("{rate} bit/s")
+                })
+            )
             .collect();
         let link = json!({ "kind": "scheduled", "steps": steps });
         let hop = Description::new(link, queue, vec![], Span::ZERO);
@@ -521,27 +546,34 @@ proptest! {
             before = (now, bench.hop.busy(now));
             assert!(before.1 >= busy && before.1 - busy <= now.since(then), "busy at {now:?}");
             let sent = u128::from(bench.hop.counters().served_bytes.0) * 8_000_000_000;
-            assert!(sent <= carried(now) + highest, "{sent} sent by {now:?}"); // the end of a service is rounded down to a nanosecond
+            // The end of a service is rounded down to a nanosecond.
+            assert!(sent <= carried(now) + highest, "{sent} sent by {now:?}");
         });
     }
 
-    /// One element, two clocks: who wakes up late sees the same departures and drops, to the
-    /// nanosecond.
+    /// One element, two clocks: a clock that wakes up late leads to the same departures and drops,
+    /// to the nanosecond.
     #[test]
     fn a_late_clock_changes_nothing(
         hop in hops(true),
         arrivals in arrivals(),
-        lateness in prop::collection::vec(prop_oneof![Just(0_u64), 0..100_000_u64, 0..30_000_000_u64], 1..20),
+        lateness in prop::collection::vec(
+            prop_oneof![Just(0_u64), 0..100_000_u64, 0..30_000_000_u64],
+            1..20
+        ),
     ) {
         let lateness: Vec<Span> = lateness.into_iter().map(Span::from_nanos).collect();
-        let (jumping, sleeping) = (jump(&hop, &arrivals), drive(&hop, &arrivals, &lateness, |_, _| {}));
+        let (jumping, sleeping) = (
+            jump(&hop, &arrivals),
+            drive(&hop, &arrivals, &lateness, |_, _| {})
+        );
         prop_assert_eq!(jumping.drops, sleeping.drops);
         prop_assert_eq!(jumping.departures, sleeping.departures);
         prop_assert_eq!(jumping.hop.counters(), sleeping.hop.counters());
     }
 
-    /// Nothing leaves before it can have been sent and have travelled; without reordering, in the
-    /// order of arrival.
+    /// No packet leaves before it can have been sent and have propagated. Without reordering,
+    /// packets leave in the order of arrival.
     #[test]
     fn causes_come_before_effects_and_order_is_kept(hop in hops(false), arrivals in arrivals()) {
         let mut last_polled = Time::ZERO;
@@ -550,7 +582,9 @@ proptest! {
             last_polled = now;
         });
         let fastest = match hop.link["rate"].as_str() {
-            Some(rate) => BitRate::from_mbit_per_s(rate.trim_end_matches(" Mbit/s").parse().unwrap()),
+            Some(rate) => BitRate::from_mbit_per_s(
+                rate.trim_end_matches(" Mbit/s").parse().unwrap()
+            ),
             None => BitRate::from_mbit_per_s(20.0),
         };
         for (at, sequence) in &bench.departures {
@@ -562,11 +596,20 @@ proptest! {
 
     /// The queue never holds more than its limit.
     #[test]
-    fn the_limit_holds(mbit in 1_u64..100, limit in 0_u64..20, unit in 0..3_usize, counts: bool, arrivals in arrivals()) {
+    fn the_limit_holds(
+        mbit in 1_u64..100,
+        limit in 0_u64..20,
+        unit in 0..3_usize,
+        counts: bool,
+        arrivals in arrivals()
+    ) {
         let rate = BitRate::from_mbit_per_s(mbit as f64);
         let unit = ["packets", "kB", "ms"][unit];
         let hop = Description::new(
-            constant(&format!("{mbit} Mbit/s")), droptail(&format!("{limit} {unit}"), counts), vec![], Span::ZERO,
+            constant(&format!("{mbit} Mbit/s")),
+            droptail(&format!("{limit} {unit}"), counts),
+            vec![],
+            Span::ZERO,
         );
         drive(&hop, &arrivals, &[], |bench, now| {
             let mut held = bench.hop.backlog();
@@ -577,8 +620,8 @@ proptest! {
             let within = match unit {
                 "packets" => held.packets <= limit,
                 "kB" => held.bytes <= Bytes(limit * 1000),
-                // What waits in front of the last packet is sent within the limit (and what is left
-                // of the one in service).
+                // The packets before the last one are sent within the limit (and the rest of the
+                // one in service).
                 _ => {
                     let in_front = held.bytes.saturating_sub(Bytes(1500 * (1 + u64::from(counts))));
                     rate.serialization(in_front) <= Span::from_millis(limit)
@@ -588,10 +631,17 @@ proptest! {
         });
     }
 
-    /// A link without pauses is busy whenever something is there: a burst leaves back to back.
+    /// A link without pauses is busy whenever a packet is there: a burst leaves back to back.
     #[test]
-    fn the_link_does_not_rest_while_there_is_work(sizes in prop::collection::vec(40..1501_u16, 1..50)) {
-        let hop = Description::new(constant("8 Mbit/s"), droptail("unlimited", false), vec![], Span::from_millis(3));
+    fn the_link_does_not_rest_while_there_is_work(
+        sizes in prop::collection::vec(40..1501_u16, 1..50)
+    ) {
+        let hop = Description::new(
+            constant("8 Mbit/s"),
+            droptail("unlimited", false),
+            vec![],
+            Span::from_millis(3)
+        );
         let burst: Arrivals = sizes.iter().map(|size| (Time::ZERO, *size)).collect();
         let bench = jump(&hop, &burst);
         let mut sent = 0;

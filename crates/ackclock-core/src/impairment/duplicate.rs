@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Duplicate {
-    /// With which probability a packet is followed by a copy of itself.
+    /// Probability that a copy follows a packet.
     pub probability: Probability,
-    /// Where in the hop: before the queue the copy takes room in the buffer and capacity of the
-    /// link like the first.
+    /// Position in the hop. Before the queue, the copy takes room in the buffer and capacity of the
+    /// link like the original.
     #[serde(default = "Side::after_link")]
     pub side: Side,
-    /// Which packets.
+    /// Packets to which it applies.
     #[serde(default = "Applies::data")]
     pub applies: Applies,
 }

@@ -1,45 +1,44 @@
-//! What an impairment states about itself.
+//! The facts of an impairment.
 
 use super::{Applies, Side};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What an impairment states about itself with its parameters. A field that is not known is null.
+/// The facts that an impairment states about itself. An unknown field is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ImpairmentFacts {
-    /// The share of packets that it loses in the long run, from 0 to 1; null where that changes at
-    /// given times.
+    /// Long-run share of packets that it loses, from 0 to 1; null if that changes at given times.
     pub mean_loss: Option<f64>,
-    /// The loss probabilities of given times; null if it has none. Before the first nothing is
-    /// lost, the last one stays.
+    /// Loss probabilities from given times on; null if there are none. There is no loss before the
+    /// first, and the last one holds for ever.
     pub loss_steps: Option<Vec<LossStep>>,
-    /// Which packets it concerns.
+    /// Packets to which it applies.
     pub applies_to: Option<Applies>,
-    /// Where in the hop it acts.
+    /// Position in the hop.
     pub side: Option<Side>,
-    /// Whether losses come in bursts.
+    /// True if losses come in bursts.
     pub bursty: Option<bool>,
-    /// Whether it changes at given times.
+    /// True if it changes at given times.
     pub changes: Option<bool>,
-    /// Whether it delays packets by random times.
+    /// True if it delays packets by random times.
     pub delays: Option<bool>,
-    /// Whether packets may overtake one another.
+    /// True if packets may overtake one another.
     pub reorders: Option<bool>,
-    /// Whether it adds copies of packets.
+    /// True if it adds copies of packets.
     pub duplicates: Option<bool>,
 }
 
-/// A loss probability and the moment from which it holds.
+/// A loss probability and the time from which it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LossStep {
-    /// Seconds since the beginning of the run.
+    /// Time since the beginning of the run, in seconds.
     pub from_s: f64,
-    /// From 0 to 1.
+    /// Loss probability, from 0 to 1.
     pub probability: f64,
 }
 
 impl ImpairmentFacts {
-    /// An impairment that does nothing to the packets that it concerns.
+    /// Returns the facts of an impairment that does nothing to the packets to which it applies.
     pub(super) fn of(applies: Applies, side: Side) -> Self {
         ImpairmentFacts {
             mean_loss: Some(0.0),

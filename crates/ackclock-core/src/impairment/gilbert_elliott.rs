@@ -1,5 +1,5 @@
-//! Loss in bursts: a channel that is good or bad, moves from packet to packet, and loses packets
-//! with the probability of its state.
+//! Loss in bursts: a channel with a good and a bad state, which may change with each packet. Each
+//! state has a loss probability.
 
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
@@ -15,20 +15,20 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GilbertElliott {
-    /// The probability that a packet met by a good channel leaves it bad.
+    /// Probability that the good state becomes bad after a packet.
     pub good_to_bad: Probability,
-    /// The probability that a packet met by a bad channel leaves it good.
+    /// Probability that the bad state becomes good after a packet.
     pub bad_to_good: Probability,
-    /// The probability that a good channel loses a packet.
+    /// Loss probability in the good state.
     #[serde(default)]
     pub loss_in_good: Probability,
-    /// The probability that a bad channel loses a packet.
+    /// Loss probability in the bad state.
     #[serde(default = "certain")]
     pub loss_in_bad: Probability,
-    /// Where in the hop.
+    /// Position in the hop.
     #[serde(default = "Side::after_link")]
     pub side: Side,
-    /// Which packets; the others neither suffer nor move the channel.
+    /// Packets to which it applies; other packets are not lost and do not change the state.
     #[serde(default = "Applies::data")]
     pub applies: Applies,
 }
@@ -57,7 +57,8 @@ impl Element<ImpairmentKind> for GilbertElliott {
 }
 
 impl GilbertElliott {
-    /// The long-run share of packets that meet a bad channel. A channel that never moves is good.
+    /// Returns the long-run share of packets that meet the bad state. A channel that never changes
+    /// is good.
     fn share_of_bad(&self) -> Probability {
         let (to_bad, to_good) = (self.good_to_bad.get(), self.bad_to_good.get());
         Probability::new(to_bad / (to_bad + to_good)).unwrap_or(Probability::ZERO)
@@ -93,8 +94,8 @@ impl Impairment for GilbertElliottImpairment {
         } else {
             (parameters.loss_in_good, parameters.good_to_bad)
         };
-        // Two draws for every packet, whatever the parameters, so that runs at different parameters
-        // share them.
+        // Two draws for every packet, whatever the parameters, so that runs with different
+        // parameters share them.
         let lost = self.stream.chance(loss);
         self.bad ^= self.stream.chance(leave);
         if lost { Verdict::Drop } else { Verdict::Pass }
@@ -156,7 +157,7 @@ mod tests {
             200_000,
         );
         let share = losses.iter().filter(|&&lost| lost).count() as f64 / losses.len() as f64;
-        // Independent from packet to packet with these transitions.
+        // With these transitions, packets are independent.
         assert!(
             (share - 0.2).abs() < 4.0 * libm::sqrt(0.2 * 0.8 / losses.len() as f64),
             "{share}"

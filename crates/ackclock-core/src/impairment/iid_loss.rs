@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IidLoss {
-    /// With which probability a packet is lost, whatever its size.
+    /// Loss probability of a packet, whatever its size.
     pub probability: Probability,
-    /// Where in the hop.
+    /// Position in the hop.
     #[serde(default = "Side::after_link")]
     pub side: Side,
-    /// Which packets.
+    /// Packets to which it applies.
     #[serde(default = "Applies::data")]
     pub applies: Applies,
 }

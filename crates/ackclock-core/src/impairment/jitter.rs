@@ -1,4 +1,4 @@
-//! Jitter: the propagation delay varies from packet to packet.
+//! Jitter: a propagation delay that varies from packet to packet.
 
 use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Overtaking, Side, Verdict};
@@ -12,18 +12,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. The extra delay is added to the hop's delay, behind the link.
+/// Parameters. The extra delay is added to the hop's delay, after the link.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "distribution": { "kind": "uniform", "maximum": "5 ms" } }))]
-#[schemars(example = json!({ "distribution": { "kind": "normal", "mean": "5 ms", "standard_deviation": "2 ms" }, "reordering": "allowed" }))]
+#[schemars(example = json!({
+    "distribution": { "kind": "normal", "mean": "5 ms", "standard_deviation": "2 ms" },
+    "reordering": "allowed"
+}))]
 pub struct Jitter {
-    /// Of the extra delay.
+    /// Distribution of the extra delay.
     pub distribution: Distribution,
-    /// Whether a packet may overtake another; if not, those behind a late one wait for it.
+    /// Permission for a packet to overtake another. If it is forbidden, the packets behind a late
+    /// one wait for it.
     #[serde(default = "forbidden")]
     pub reordering: Overtaking,
-    /// Which packets.
+    /// Packets to which it applies.
     #[serde(default = "Applies::data")]
     pub applies: Applies,
 }
@@ -32,27 +36,27 @@ fn forbidden() -> Overtaking {
     Overtaking::Forbidden
 }
 
-/// The distribution of the extra delay.
+/// Distribution of the extra delay.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Distribution {
-    /// Anything from 0 to `maximum`.
+    /// Uniform from 0 to `maximum`.
     Uniform {
-        /// The largest.
+        /// Largest extra delay.
         maximum: Span,
     },
     /// Exponential.
     Exponential {
-        /// The mean.
+        /// Mean extra delay.
         mean: Span,
     },
-    /// Normal, given that it is not negative. The mean and the deviation are those of the normal
-    /// law before it is cut; where the mean is no more than a few deviations, the mean of what is
-    /// left is larger.
+    /// Normal, truncated at zero. Mean and standard deviation are those of the normal distribution
+    /// before the truncation. If the mean is only a few standard deviations, the mean after the
+    /// truncation is larger.
     Normal {
-        /// The mean before the cut.
+        /// Mean before the truncation.
         mean: Span,
-        /// The standard deviation before the cut.
+        /// Standard deviation before the truncation.
         standard_deviation: Span,
     },
 }
@@ -61,7 +65,8 @@ impl Element<ImpairmentKind> for Jitter {
     const NAME: &'static str = "jitter";
     const LABEL: &'static str = "jitter";
     const SUMMARY: &'static str = "Delays each packet by a random time, in order or not.";
-    const REFERENCE: &'static str = "independent draws by inversion, one per packet; normal quantiles: Wichura 1988, Applied Statistics 37 (AS 241)";
+    const REFERENCE: &'static str = "independent draws by inversion, one per packet; normal \
+        quantiles: Wichura 1988, Applied Statistics 37 (AS 241)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if let Distribution::Normal {
@@ -98,7 +103,7 @@ impl Factory<ImpairmentKind> for Jitter {
     }
 }
 
-/// A distribution, made ready to draw from.
+/// A distribution with precomputed constants for its draws.
 #[derive(Clone, Copy, Debug)]
 enum Law {
     Uniform {
@@ -107,7 +112,7 @@ enum Law {
     Exponential {
         mean: f64,
     },
-    /// `below`: how much of the normal law is negative.
+    /// `below`: probability that the normal distribution is negative.
     Normal {
         mean: f64,
         deviation: f64,
@@ -145,7 +150,7 @@ impl Law {
                 deviation,
                 below,
             } => {
-                // From the upper end, where 1 − uniform() keeps away from zero, so that the
+                // From the upper end, where 1 − uniform() stays away from zero, so that the
                 // quantile is finite.
                 let above = (1.0 - stream.uniform()) * (1.0 - below);
                 Span::from_seconds(mean - deviation * normal_quantile(above))
@@ -154,8 +159,8 @@ impl Law {
     }
 }
 
-/// The standard normal quantile for 0 < `p` < 1, to about 16 digits (Wichura's AS 241, routine
-/// PPND16).
+/// Returns the standard normal quantile for 0 < `p` < 1, to about 16 digits (Wichura's AS 241,
+/// routine PPND16).
 fn normal_quantile(p: f64) -> f64 {
     let polynomial =
         |coefficients: &[f64], x: f64| coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c);
@@ -271,7 +276,7 @@ mod tests {
     use super::*;
     use crate::impairment::tests::{self, packet};
 
-    /// Extra delays in seconds.
+    /// Returns extra delays in seconds.
     fn delays(distribution: serde_json::Value, n: usize) -> Vec<f64> {
         let mut jitter = tests::build(json!({ "kind": "jitter", "distribution": distribution }));
         let mut delay = || match jitter.judge(Time::ZERO, &packet()) {
@@ -284,7 +289,7 @@ mod tests {
         (0..n).map(|_| delay()).collect()
     }
 
-    /// The sample mean is the given one within four standard errors.
+    /// Asserts that the sample mean is the given one within four standard errors.
     fn assert_mean(delays: &[f64], mean: f64, deviation: f64) {
         let observed = delays.iter().sum::<f64>() / delays.len() as f64;
         let sigma = deviation / libm::sqrt(delays.len() as f64);
@@ -305,10 +310,10 @@ mod tests {
             0.01,
             0.01,
         );
-        // The cut at zero is ten deviations away.
+        // Zero is ten standard deviations away.
         let normal = json!({ "kind": "normal", "mean": "10 ms", "standard_deviation": "1 ms" });
         assert_mean(&delays(normal, n), 0.01, 0.001);
-        // Cut in the middle: half-normal, mean √(2/π), deviation √(1 − 2/π).
+        // Truncated in the middle: half-normal, mean √(2/π), deviation √(1 − 2/π).
         let half = json!({ "kind": "normal", "mean": "0 s", "standard_deviation": "1 ms" });
         let share = 2.0 / std::f64::consts::PI;
         assert_mean(

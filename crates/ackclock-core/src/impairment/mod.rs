@@ -1,4 +1,4 @@
-//! Impairments: what a path does to packets besides queueing and serving them.
+//! Impairments: everything that a path does to packets other than queueing and serving them.
 
 use self::facts::ImpairmentFacts;
 use crate::packet::Packet;
@@ -15,41 +15,41 @@ pub mod iid_loss;
 pub mod jitter;
 pub mod scheduled_loss;
 
-/// Where in the hop an impairment acts.
+/// Position of an impairment in the hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
     /// On arrival, before the queue: a lost packet uses neither buffer nor capacity.
     BeforeQueue,
-    /// When the link has sent it: a lost packet has used its share of buffer and capacity.
+    /// After the link has sent the packet: a lost packet has used buffer and capacity.
     AfterLink,
 }
 
 impl Side {
-    /// Where losses usually are: a radio link loses what it has sent.
+    /// The usual position of losses: a radio link loses packets that it has sent.
     const fn after_link() -> Self {
         Side::AfterLink
     }
 }
 
-/// Which packets an impairment looks at.
+/// The packets to which an impairment applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Applies {
-    /// Data, SYN and datagrams: what travels from sender to receiver.
+    /// Data, SYN and datagrams: packets from sender to receiver.
     Data,
-    /// ACKs and SYN-ACKs: what travels back.
+    /// ACKs and SYN-ACKs: packets from receiver to sender.
     Acks,
-    /// Everything.
+    /// All packets.
     All,
 }
 
 impl Applies {
-    /// What an impairment looks at unless it is told otherwise.
+    /// The default.
     const fn data() -> Self {
         Applies::Data
     }
-    /// Whether `packet` is looked at.
+    /// Returns true if the impairment applies to `packet`.
     pub fn to(self, packet: &Packet) -> bool {
         match self {
             Applies::Data => packet.is_forward(),
@@ -59,31 +59,31 @@ impl Applies {
     }
 }
 
-/// What happens to a packet.
+/// Effect of an impairment on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing.
+    /// None.
     Pass,
-    /// It is lost.
+    /// The packet is lost.
     Drop,
-    /// A second one appears right behind it.
+    /// A copy follows right behind it.
     Duplicate,
-    /// It takes longer over the propagation delay. Only [`Side::AfterLink`].
+    /// Its propagation delay is longer. Only for [`Side::AfterLink`].
     Delay {
-        /// By how much.
+        /// Extra delay.
         by: Span,
-        /// Whether it may be overtaken; if not, what follows waits behind it.
+        /// Permission to be overtaken. If it is forbidden, the packets that follow wait behind it.
         overtaken: Overtaking,
     },
 }
 
-/// Whether packets may change their order.
+/// Permission for packets to change their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Overtaking {
     /// Later packets may arrive earlier.
     Allowed,
-    /// Order is kept.
+    /// Packets keep their order.
     Forbidden,
 }
 
@@ -91,7 +91,7 @@ pub enum Overtaking {
 pub trait Impairment: Debug + Send {
     /// Decides on one packet.
     fn judge(&mut self, now: Time, packet: &Packet) -> Verdict;
-    /// Where it acts.
+    /// Returns its position in the hop.
     fn side(&self) -> Side;
 }
 

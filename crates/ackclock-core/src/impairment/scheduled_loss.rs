@@ -1,4 +1,4 @@
-//! Independent loss whose probability changes at given moments: a step of loss, a blackout.
+//! Independent loss whose probability changes at given times: a step of loss, a blackout.
 
 use super::facts::{ImpairmentFacts, LossStep};
 use super::{Applies, Impairment, ImpairmentKind, Side, Verdict};
@@ -13,31 +13,36 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. Before the first step nothing is lost; the last one holds for ever. With `"100 %"`
-/// for a while it is a blackout of this direction; `applies = "all"` takes the ACKs that cross this
-/// hop with it.
+/// Parameters. There is no loss before the first step; the last step holds for ever. A step of
+/// `"100 %"` is a blackout of this direction; `applies = "all"` includes the ACKs that cross this
+/// hop.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(example = json!({ "steps": [{ "from": "0 s", "probability": "1 %" }, { "from": "60 s", "probability": "5 %" }] }))]
-#[schemars(example = json!({ "steps": [{ "from": "60 s", "probability": "100 %" }, { "from": "90 s", "probability": "0 %" }], "applies": "all" }))]
+#[schemars(example = json!({
+    "steps": [{ "from": "0 s", "probability": "1 %" }, { "from": "60 s", "probability": "5 %" }]
+}))]
+#[schemars(example = json!({
+    "steps": [{ "from": "60 s", "probability": "100 %" }, { "from": "90 s", "probability": "0 %" }],
+    "applies": "all"
+}))]
 pub struct ScheduledLoss {
-    /// In the order of their times.
+    /// Steps in the order of their times.
     pub steps: Vec<Step>,
-    /// Where in the hop.
+    /// Position in the hop.
     #[serde(default = "Side::after_link")]
     pub side: Side,
-    /// Which packets.
+    /// Packets to which it applies.
     #[serde(default = "Applies::data")]
     pub applies: Applies,
 }
 
-/// A probability and the moment from which it holds.
+/// A loss probability and the time from which it holds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// From when on, since the beginning of the run.
+    /// Time from which the probability holds, since the beginning of the run.
     pub from: Span,
-    /// With which probability a packet is lost from then on, whatever its size.
+    /// Loss probability of a packet from then on, whatever its size.
     pub probability: Probability,
 }
 
@@ -46,7 +51,8 @@ impl Element<ImpairmentKind> for ScheduledLoss {
     const LABEL: &'static str = "scheduled loss";
     const SUMMARY: &'static str =
         "Loses packets independently, with a probability that changes at given times.";
-    const REFERENCE: &'static str = "Bernoulli trials, one draw per packet; what RFC 5166 calls the response to changes is measured with steps";
+    const REFERENCE: &'static str = "Bernoulli trials, one draw per packet; what RFC 5166 calls \
+        the response to changes is measured with steps";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         let moments: Vec<Span> = self.steps.iter().map(|step| step.from).collect();
@@ -92,8 +98,8 @@ impl Impairment for ScheduledLossImpairment {
         let probability = begun
             .checked_sub(1)
             .map_or(Probability::ZERO, |last| steps[last].probability);
-        // A draw for every packet, whatever the schedule, so that runs with different ones share
-        // them.
+        // One draw for every packet, whatever the schedule, so that runs with different schedules
+        // share them.
         if self.stream.chance(probability) {
             Verdict::Drop
         } else {
@@ -111,7 +117,8 @@ mod tests {
     use crate::impairment::tests::{self, choose, packet};
     use serde_json::Value;
 
-    /// Whether each of `n` packets is lost that are a millisecond apart, the first at zero.
+    /// Returns for each of `n` packets true if it is lost. Packets are a millisecond apart, the
+    /// first at zero.
     fn lost(tree: Value, n: u64) -> Vec<bool> {
         let mut loss = tests::build(tree);
         (0..n)
@@ -125,7 +132,10 @@ mod tests {
 
     #[test]
     fn a_blackout_is_all_and_only_its_time() {
-        let steps = json!([{ "from": "60 ms", "probability": "100 %" }, { "from": "90 ms", "probability": "0 %" }]);
+        let steps = json!([
+            { "from": "60 ms", "probability": "100 %" },
+            { "from": "90 ms", "probability": "0 %" }
+        ]);
         let losses = lost(scheduled(steps), 200);
         assert!(
             losses
@@ -137,7 +147,10 @@ mod tests {
 
     #[test]
     fn between_its_steps_it_is_independent_loss_of_that_probability() {
-        let steps = json!([{ "from": "0 s", "probability": "1 %" }, { "from": "5 s", "probability": "20 %" }]);
+        let steps = json!([
+            { "from": "0 s", "probability": "1 %" },
+            { "from": "5 s", "probability": "20 %" }
+        ]);
         let losses = lost(scheduled(steps), 10_000);
         let plain = |probability: &str| {
             lost(
@@ -155,7 +168,10 @@ mod tests {
         for (steps, expected) in [
             (json!([]), "out-of-range steps"),
             (
-                json!([{ "from": "9 s", "probability": 0.1 }, { "from": "9 s", "probability": 0.2 }]),
+                json!([
+                    { "from": "9 s", "probability": 0.1 },
+                    { "from": "9 s", "probability": 0.2 }
+                ]),
                 "out-of-range steps.1.from",
             ),
             (

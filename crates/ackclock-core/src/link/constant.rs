@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Constant {
-    /// The rate; `"0 bit/s"` is a link that is down for ever.
+    /// Rate; `"0 bit/s"` is a link that is down for ever.
     pub rate: BitRate,
 }
 
@@ -38,7 +38,7 @@ impl Factory<LinkKind> for Constant {
     }
 }
 
-/// Nanoseconds times bits per second in a byte-second.
+/// Converts bytes over bits per second to nanoseconds: 8 bits times 10⁹ ns.
 const SCALE: u64 = 8_000_000_000;
 
 /// The serialisation time of one packet size: `whole` nanoseconds and `fraction`/rate of one.
@@ -50,10 +50,11 @@ struct Known {
 }
 
 impl Known {
-    /// Leaves no fraction, and with the one nanosecond more for a fraction of 0/0 never ends.
+    /// An infinite time: it leaves no fraction. The carry of one nanosecond that a fraction of 0/0
+    /// adds makes it `u64::MAX`.
     const FOR_EVER: u64 = u64::MAX - 1;
 
-    #[cold] // keeps the division's needs off the common way
+    #[cold] // keeps the cost of the division off the common path
     fn new(size: u64, rate: BitRate) -> Self {
         let rate = rate.as_bit_per_s();
         let (whole, fraction) = match size.checked_mul(SCALE) {
@@ -79,11 +80,12 @@ impl Known {
 #[derive(Clone, Copy, Debug)]
 pub struct ConstantLink {
     rate: BitRate,
-    /// Where the last service ended, and the numerator of the fraction of a nanosecond (over
-    /// `rate`) that the rounded finish is too early.
+    /// End of the last service, and the numerator of the fraction of a nanosecond (over `rate`) by
+    /// which rounding made it too early.
     last_finish: Time,
     remainder: u64,
-    /// The last size: packets of one direction mostly have one. Saves the division per packet.
+    /// Serialisation time of the last size. Most packets of one direction have the same size, so
+    /// this saves a division per packet.
     known: Known,
 }
 
@@ -105,14 +107,14 @@ impl ConstantLink {
         self.known
     }
 
-    /// How long a packet of `size` takes if it does not start at the last finish, in whole
-    /// nanoseconds; `None` if 32 bits do not hold it.
+    /// Returns the service time of a packet of `size` that does not start at the last finish, in
+    /// whole nanoseconds. `None` if 32 bits are too few.
     pub(crate) fn whole_nanos(&mut self, size: u64) -> Option<u32> {
         u32::try_from(self.serialization(size).whole).ok()
     }
 
-    /// A packet of the size asked for last has been sent until `finish`, having started later than
-    /// the last finish.
+    /// Records that a packet of the size last asked for was sent by `finish`, and that its service
+    /// started later than the last finish.
     pub(crate) const fn note_idle(&mut self, finish: Time) {
         self.last_finish = finish;
         self.remainder = self.known.fraction;

@@ -1,4 +1,4 @@
-//! How a link contends for a medium.
+//! Contention parameters of a link at a medium.
 
 use crate::scenario::error::{Error, Result};
 use crate::units::BitRate;
@@ -6,42 +6,42 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
-/// How a link contends for a medium of the scenario.
+/// Contention of a link for a medium of the scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Contention {
-    /// The name of the medium.
+    /// Name of the medium.
     pub medium: String,
-    /// The name of the station whose queue it is; null for a station of its own.
+    /// Name of the station that the queue belongs to; null for a station of its own.
     pub station: Option<String>,
-    /// The rate of its data frames, in bit/s.
+    /// Rate of its data frames, in bit/s.
     pub bit_per_s: u64,
     /// AIFSN: slots after SIFS for which the medium must have been idle.
     pub aifsn: u32,
-    /// The contention window at first.
+    /// Initial contention window.
     pub cw_min: ContentionWindow,
-    /// The largest contention window.
+    /// Largest contention window.
     pub cw_max: ContentionWindow,
 }
 
-/// A contention window. The physical layer of the medium has the bounds aCWmin and aCWmax.
+/// A contention window. The physical layer of the medium sets the bounds aCWmin and aCWmax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ContentionWindow {
-    /// A number of slots.
+    /// A given number of slots.
     Constant {
-        /// Slots.
+        /// Number of slots.
         window: u32,
     },
-    /// (bound + 1)/divisor − 1, divided in whole numbers.
+    /// (bound + 1)/divisor − 1, in integer division.
     OfMedium {
-        /// Of which bound.
+        /// Bound of the physical layer.
         bound: Bound,
-        /// By what.
+        /// Divisor.
         divisor: u32,
     },
 }
 
-/// A bound that the physical layer sets to contention windows.
+/// A bound that the physical layer sets for contention windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
@@ -51,18 +51,18 @@ pub enum Bound {
     CwMax,
 }
 
-/// The access parameters of a contender at a medium. The least is of the highest class.
+/// The access parameters of a contender at a medium. The smallest belong to the highest class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AccessParameters {
     /// Slots after SIFS for which the medium must have been idle.
     pub aifsn: u32,
-    /// The contention window at first.
+    /// Initial contention window.
     pub cw_min: u32,
-    /// The largest contention window.
+    /// Largest contention window.
     pub cw_max: u32,
 }
 
-/// Standards know no larger window (ECWmax has four bits).
+/// The standard allows no larger window (ECWmax has four bits).
 const LARGEST_WINDOW: u32 = 32_767;
 /// AIFSN has four bits.
 const LARGEST_AIFSN: u32 = 15;
@@ -91,12 +91,12 @@ impl ContentionWindow {
 }
 
 impl Contention {
-    /// The rate of its data frames.
+    /// Returns the rate of its data frames.
     pub const fn rate(&self) -> BitRate {
         BitRate::from_bit_per_s(self.bit_per_s)
     }
 
-    /// Its access parameters where a physical layer has these contention windows.
+    /// Returns its access parameters with the physical layer's contention windows `cw`.
     ///
     /// # Errors
     /// An AIFSN out of range, or a largest window below the smallest.

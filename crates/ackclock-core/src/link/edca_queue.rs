@@ -1,12 +1,12 @@
-//! A link that is no link of its own: the hop contends with others for a medium of the scenario.
+//! A hop without its own link: it contends with other hops for a medium of the scenario.
 //!
-//! One hop is one transmit queue of one station. Those that name the same station know of each
-//! other and never collide on the air: the higher class goes first, that is the one with the
-//! smaller AIFSN, or if they have the same, with the smaller contention windows.
+//! One hop is one transmit queue of one station. Queues that name the same station know of each
+//! other and never collide on the air. The higher class goes first: the one with the smaller AIFSN
+//! or, if these are equal, with the smaller contention windows.
 //!
-//! Nobody can tell beforehand when such a hop will have sent a packet, so tables give neither its
-//! rate nor its capacity, and its queue cannot be limited in time. A discipline whose parameters
-//! follow from the rate of the link takes that at which frames are sent.
+//! The time at which such a hop will have sent a packet is not known in advance. So tables give
+//! neither its rate nor its capacity, and its queue cannot be limited in time. A discipline whose
+//! parameters follow from the link's rate uses the rate of data frames.
 
 use super::constant::ConstantLink;
 use super::contention::{Bound, Contention, ContentionWindow};
@@ -23,41 +23,52 @@ use serde_json::json;
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(example = json!({ "medium": "cell", "station": "ap", "rate": "54 Mbit/s", "access": "video" }))]
-#[schemars(example = json!({ "medium": "cell", "rate": "54 Mbit/s", "aifsn": 6, "cw_min": 31, "cw_max": 1023 }))]
+#[schemars(example = json!({
+    "medium": "cell",
+    "station": "ap",
+    "rate": "54 Mbit/s",
+    "access": "video"
+}))]
+#[schemars(example = json!({
+    "medium": "cell",
+    "rate": "54 Mbit/s",
+    "aifsn": 6,
+    "cw_min": 31,
+    "cw_max": 1023
+}))]
 pub struct EdcaQueue {
-    /// The name of the medium, one of the scenario's `[[shared_media]]`.
+    /// Name of the medium, one of the scenario's `[[shared_media]]`.
     #[schemars(extend("examples" = ["cell"]))]
     pub medium: String,
-    /// Whose queue it is; hops that say nothing are a station each. Of hops of scope `per_flow`
-    /// those of one flow instance belong together, and none to the station of a shared hop.
+    /// Station that the queue belongs to; without it, each hop is a station. Hops of scope
+    /// `per_flow` share a station only within one flow instance, and never with a shared hop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("examples" = ["ap"]))]
     pub station: Option<String>,
-    /// At which its data frames are sent.
+    /// Rate of its data frames.
     pub rate: BitRate,
-    /// The access category, which says what is not given of the three below.
+    /// Access category, which sets those of the three parameters below that are not given.
     #[serde(default)]
     pub access: Access,
-    /// How many slots after SIFS the medium must have been idle before the backoff goes on; from 1
-    /// to 15.
+    /// Slots after SIFS for which the medium must have been idle before the backoff continues; from
+    /// 1 to 15.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 15))]
     pub aifsn: Option<u32>,
-    /// The contention window at first: a backoff is drawn from 0 to it, both included.
+    /// Initial contention window: a backoff is drawn from 0 to it, both included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(max = 32767))]
     pub cw_min: Option<u32>,
-    /// The largest contention window; after a collision it becomes 2 cw + 1, but not more than
+    /// Largest contention window. After a collision the window becomes 2 cw + 1, but no more than
     /// this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(max = 32767))]
     pub cw_max: Option<u32>,
 }
 
-/// An access category, with the default parameters that IEEE 802.11 gives it (802.11-2016 table
-/// 9-137), which stations add to what they know of the physical layer: its aCWmin and aCWmax.
-/// Limits of transmission opportunities are not modelled: each access sends one frame.
+/// An access category with the default parameters of IEEE 802.11 (802.11-2016 table 9-137). They
+/// depend on the aCWmin and aCWmax of the physical layer. Limits of transmission opportunities are
+/// not modelled: each access sends one frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -70,12 +81,12 @@ pub enum Access {
     Video,
     /// AIFSN 2, (aCWmin + 1)/4 - 1 to (aCWmin + 1)/2 - 1.
     Voice,
-    /// As before 802.11e: DIFS is SIFS and two slots, aCWmin to aCWmax.
+    /// Access before 802.11e: DIFS is SIFS and two slots, aCWmin to aCWmax.
     Dcf,
 }
 
 impl Access {
-    /// AIFSN, and the smallest and the largest contention window (802.11-2016 table 9-137).
+    /// Returns AIFSN, and the smallest and the largest contention window (802.11-2016 table 9-137).
     fn defaults(self) -> (u32, ContentionWindow, ContentionWindow) {
         let (least, most) = (ContentionWindow::CW_MIN, ContentionWindow::CW_MAX);
         let part = |divisor| ContentionWindow::OfMedium {
@@ -107,7 +118,8 @@ impl Element<LinkKind> for EdcaQueue {
         Ok(())
     }
 
-    /// The rate of frames is that of no link: how long others keep the medium is not known.
+    /// The rate of frames is not stated as the rate of the link, because the share of the medium
+    /// that others use is unknown.
     fn facts(&self) -> LinkFacts {
         let (aifsn, cw_min, cw_max) = self.access.defaults();
         let or_given = |default, given: Option<u32>| {
@@ -129,7 +141,7 @@ impl Element<LinkKind> for EdcaQueue {
 }
 
 impl Factory<LinkKind> for EdcaQueue {
-    /// For disciplines whose parameters follow from a rate; nobody is served by it.
+    /// Builds a link for disciplines whose parameters follow from a rate; it serves no packet.
     fn build(&self, _: LinkContext<'_>) -> Box<dyn Link> {
         Box::new(ConstantLink::new(self.rate))
     }

@@ -1,25 +1,25 @@
-//! A link that follows the capacity of another hop's: the server of a host whose network tells it
-//! at which rate to send.
+//! A link that follows the capacity of another hop's link: a host whose network tells it at which
+//! rate to send.
 //!
 //! The other link is measured over periods that begin at multiples of `period`. At the end of each,
-//! the algorithm makes of its mean rate and of those before a rate to feed back. Of that this link
-//! gets its part, `delay` later: all of it in the round trip is lumped into one, as a change here
-//! cannot be felt there before a full round trip after the change there. Before the first feedback
-//! has come the link sends at `initial_rate`.
+//! the algorithm computes a rate to feed back from the mean rate of this period and of earlier
+//! ones. This link takes its share of that rate `delay` later. The delay stands for the whole round
+//! trip, since the other hop cannot notice a change here until a full round trip after its own
+//! change. Before the first feedback arrives, the link sends at `initial_rate`.
 //!
-//! **A packet keeps the rate that holds when its service starts**, unlike one at a link whose own
-//! rate changes: a source spaces what it sends by the rate it knows. What the rate is worth to a
-//! nanosecond is carried on all the same. What such packets get beyond the rate, or lack, counts as
-//! the link's capacity (`Link::excess`): a link sends no more than it could have sent.
+//! **A packet keeps the rate at which its service started**, unlike on a link whose own rate
+//! changes: a source spaces its packets by the rate that it knows. Fractions of a nanosecond are
+//! still carried. The bytes that such packets get beyond the rate, or lack, count as capacity of
+//! the link (`Link::excess`). So a link never sends more than it could have sent.
 //!
-//! The measured link is another instance of the hop's, with the same realisation, that serves
-//! nobody. So this link's rate is a function of time like any other's, and needs no packets, no
-//! events and no order between the two hops. A control packet that is lost, or waits in a queue, is
-//! not modelled, nor is the slow rise of the rate that ABR sources had. The capacity measured is
-//! that of the link, whoever uses it.
+//! The measured link is another instance of the hop's link, with the same realisation, which serves
+//! no packets. So the rate of this link is a function of time like any other's. It needs no
+//! packets, no events and no order between the two hops. The model leaves out control packets that
+//! are lost or wait in a queue, and the slow rise of the rate of ABR sources. It measures the
+//! capacity of the link, whoever uses it.
 //!
-//! `delay = "0 s"` with a period of one round trip, at a link that changes at multiples of the
-//! round trip, gives the source of the renewal model of TCP over ABR: S(t) = R(t − Δ).
+//! The source of the renewal model of TCP over ABR, S(t) = R(t − Δ), has `delay = "0 s"` and a
+//! period of one round trip. Its measured link changes at multiples of the round trip.
 
 use super::facts::{FeedbackFacts, LinkFacts};
 use super::piecewise::{WORK_PER_BYTE, mean_of};
@@ -38,34 +38,48 @@ use std::collections::VecDeque;
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(example = json!({ "from": "bottleneck", "algorithm": { "kind": "instcap" }, "delay": "200 ms", "period": "30 ms" }))]
-#[schemars(example = json!({ "from": "bottleneck", "algorithm": { "kind": "effcap", "m": 7, "n": 49 }, "delay": "200 ms", "period": "30 ms", "sessions": 2 }))]
+#[schemars(example = json!({
+    "from": "bottleneck",
+    "algorithm": { "kind": "instcap" },
+    "delay": "200 ms",
+    "period": "30 ms"
+}))]
+#[schemars(example = json!({
+    "from": "bottleneck",
+    "algorithm": { "kind": "effcap", "m": 7, "n": 49 },
+    "delay": "200 ms",
+    "period": "30 ms",
+    "sessions": 2
+}))]
 pub struct Feedback {
-    /// The name of the hop whose link is measured: a shared one, and no feedback link itself.
+    /// Name of the hop whose link is measured: a shared hop whose link is not a feedback link.
     #[schemars(extend("examples" = ["bottleneck"]))]
     pub from: String,
-    /// What is made of the measurements.
-    #[schemars(schema_with = "crate::scenario::schema::feedback", extend("examples" = [{ "kind": "effcap", "m": 7, "n": 49 }]))]
+    /// Algorithm that turns the measurements into a rate.
+    #[schemars(
+        schema_with = "crate::scenario::schema::feedback",
+        extend("examples" = [{ "kind": "effcap", "m": 7, "n": 49 }])
+    )]
     pub algorithm: Value,
-    /// How long after a measurement has ended the link follows it.
+    /// Time from the end of a measurement until the link follows it.
     pub delay: Span,
-    /// How long each measurement lasts.
+    /// Length of each measurement.
     pub period: Span,
-    /// Among how many sessions the rate is divided; each has a host of its own.
+    /// Number of sessions that share the rate equally; each has its own host.
     #[serde(default = "one")]
     #[schemars(range(min = 1))]
     pub sessions: u32,
-    /// The part of the rate that is asked for, between 0 and 1. Less than all of it leaves the
-    /// bottleneck room to empty its queue. It is not the place for the overhead of ATM cells
-    /// (48/53): where they fill both links, as with ABR, it is a factor on the result.
+    /// Share of the rate that is asked for, between 0 and 1. Less than 1 leaves the bottleneck room
+    /// to empty its queue. The overhead of ATM cells (48/53) does not belong here: where cells fill
+    /// both links, as with ABR, it is a factor on the result.
     #[serde(default = "all")]
     pub target_utilisation: Probability,
-    /// The rate is never less: ABR's minimum cell rate. A link that fell to nothing would not even
-    /// learn that it may send again.
+    /// Lowest rate: ABR's minimum cell rate. A link whose rate fell to zero would not even learn
+    /// that it may send again.
     #[serde(default = "minimum_rate")]
     pub minimum_rate: BitRate,
-    /// The rate before the first feedback; by default the session's part of what the measured link
-    /// has at the beginning.
+    /// Rate before the first feedback; by default, the session's share of the initial rate of the
+    /// measured link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_rate: Option<BitRate>,
     #[serde(skip)]
@@ -75,7 +89,7 @@ pub struct Feedback {
 /// A guess: a packet of 1500 bytes in a fifth of a second.
 const MINIMUM_RATE: BitRate = BitRate::from_bit_per_s(64_000);
 
-/// Shorter measurements than this would cost more than the packets.
+/// Measuring over shorter periods would cost more than the packets.
 const SHORTEST_PERIOD: Span = Span::from_micros(1);
 
 fn one() -> u32 {
@@ -93,7 +107,8 @@ impl Element<LinkKind> for Feedback {
     const LABEL: &'static str = "explicit-rate feedback";
     const SUMMARY: &'static str =
         "Sends at the rate that is fed back from another hop: a host under explicit rate control.";
-    const REFERENCE: &'static str = "Shakkottai, Kumar, Karnik, Anvekar (2001), IEEE/ACM ToN 9(4): the segmentation buffer's server";
+    const REFERENCE: &'static str = "Shakkottai, Kumar, Karnik, Anvekar (2001), IEEE/ACM ToN 9(4): \
+        the segmentation buffer's server";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         if self.period < SHORTEST_PERIOD {
@@ -177,7 +192,7 @@ impl Factory<LinkKind> for Feedback {
 }
 
 impl Feedback {
-    /// What a session gets of a rate.
+    /// Returns the share of a rate that one session takes.
     fn part(&self, rate: BitRate) -> BitRate {
         let part =
             rate.as_bit_per_s() as f64 * self.target_utilisation.get() / f64::from(self.sessions);
@@ -185,21 +200,21 @@ impl Feedback {
     }
 }
 
-/// The link it is measured of, and what has been made of the measurements.
+/// The measured link, and the state of the measurements.
 #[derive(Debug)]
 struct Measurements {
     measured: Box<dyn Link>,
     algorithm: Box<dyn FeedbackAlgorithm>,
     period: Span,
-    /// How many have been taken.
+    /// Number of measurements taken.
     taken: u64,
-    /// What is fed back since the last.
+    /// Rate fed back since the last measurement.
     fed_back: BitRate,
 }
 
 impl Measurements {
-    /// What is fed back after that many measurements, one at least. Those that do not matter any
-    /// more are passed over; whoever asks for fewer than were taken has the last ones taken again.
+    /// Returns the rate fed back after that many measurements, at least one. Skips measurements
+    /// that no longer matter. If more were taken already, takes the last ones again.
     fn after(&mut self, number: u64) -> BitRate {
         let first = number.saturating_sub(self.algorithm.memory());
         if number < self.taken || self.taken < first {
@@ -220,27 +235,27 @@ impl Measurements {
 struct FeedbackLink {
     parameters: Feedback,
     initial: BitRate,
-    /// In a cell: who only asks for the rate goes forward in time as well.
+    /// In a cell, because asking for the rate also advances the measurements.
     measurements: RefCell<Measurements>,
     last_finish: Time,
-    /// Work left undone at `last_finish`: less than a nanosecond's.
+    /// Work left at `last_finish`: less than a nanosecond's.
     owed: u64,
-    /// If somebody wants to know. In a cell, as the measurements are.
+    /// Recorded on request. In a cell, as the measurements are.
     excess: Option<RefCell<Excess>>,
 }
 
-/// What packets in service have got beyond the rate of the moment.
+/// The work that packets in service did beyond the rate of the moment.
 #[derive(Debug, Default)]
 struct Excess {
-    /// In billionths of a bit, of what is over.
+    /// Settled excess, in billionths of a bit.
     settled: i128,
-    /// Times, one after the other, in which a packet has another rate than the link, and how much
-    /// more in bit/s.
+    /// Periods in order in which a packet has another rate than the link, with the difference in
+    /// bit/s.
     held: VecDeque<(Time, Time, i128)>,
 }
 
 impl Excess {
-    /// Up to `at`, in bytes.
+    /// Returns the excess up to `at`, in bytes.
     fn at(&mut self, at: Time) -> f64 {
         let work =
             |from: Time, until: Time, more: i128| more * i128::from(until.since(from).as_nanos());
@@ -259,7 +274,7 @@ impl Excess {
 }
 
 impl FeedbackLink {
-    /// Notes of a service at `rate` where the link's own rate is another.
+    /// Records the periods of a service at `rate` in which the link's own rate differs.
     fn note_held(&self, rate: BitRate, start: Time, finish: Time) {
         let Some(excess) = &self.excess else {
             return;
@@ -275,13 +290,13 @@ impl FeedbackLink {
         }
     }
 
-    /// When the rate may change next after `at`.
+    /// Returns the next time after `at` at which the rate may change.
     fn next_change(&self, at: Time) -> Time {
         let Feedback { delay, period, .. } = self.parameters;
         Time::ZERO + delay + period * (self.known(at) + 1)
     }
 
-    /// How many measurements it knows of at that moment.
+    /// Returns the number of measurements known at that moment.
     fn known(&self, at: Time) -> u64 {
         at.since(Time::ZERO + self.parameters.delay).as_nanos() / self.parameters.period.as_nanos()
     }

@@ -1,18 +1,18 @@
-//! A link whose rate is a Markov chain: any number of states, each with a rate.
+//! A link whose rate is a Markov chain with any number of states, each with a rate.
 //!
 //! **The realisation is a function of the link's stream and of time, whatever the packets do.**
-//! Time is cut into blocks of about 64 changes of state each. What happens in a block depends on
-//! the state at its beginning and on a stream of its own, keyed by the link's seed, the block's
-//! number and that state; sojourns that reach into the next block are drawn anew there, which their
-//! lack of memory allows. So a block can be walked without those before it, given the state it
-//! begins in.
+//! Time is divided into blocks of about 64 changes of state each. A block depends on the state at
+//! its beginning and on its own stream, keyed by the link's seed, the block's number and that
+//! state. A sojourn that reaches into the next block is drawn again there, which is correct because
+//! sojourns are memoryless. So a block can be walked without the earlier ones, given its initial
+//! state.
 //!
-//! **A long idle gap need not be walked.** To find the state at the beginning of a far block, a few
-//! blocks before it are walked from *every* state that could be there. Paths that meet stay
-//! together; once all have met, the state is known, and it is the one that a walk through the whole
-//! gap would have found (coupling from the past: Propp, Wilson 1996, Random Structures & Algorithms
-//! 9). How far back that reaches depends on how soon the chain forgets its past, not on the gap. A
-//! chain that remembers longer than the gap is walked.
+//! **A long idle gap need not be walked.** To find the initial state of a far block, a few blocks
+//! before it are walked from *every* state that is possible there. Paths that meet stay together.
+//! Once all have met, the state is known, and it is the one that a walk through the whole gap would
+//! have found (coupling from the past: Propp, Wilson 1996, Random Structures & Algorithms 9). The
+//! number of blocks depends on how soon the chain forgets its past, not on the gap. If the chain
+//! remembers longer than the gap, the gap is walked.
 
 use super::facts::{LinkFacts, LinkStates};
 use super::piecewise::{Piece, PiecewiseLink, Rates};
@@ -30,32 +30,40 @@ use std::sync::Arc;
 mod chain;
 use chain::Chain;
 
-/// Parameters. Three ways to say how the state moves:
+/// Parameters.
 ///
-/// - `mean_sojourn`: after a sojourn in one state the next is any other, all equally likely;
-/// - `mean_sojourn` and `transition_matrix`: the rows say which state is next, the diagonal is
-///   zero;
-/// - `transition_matrix` and `step`: the rows are the probabilities of one step, staying included.
+/// The chain is defined by one of three methods. With `mean_sojourn` alone, all other states are
+/// equally likely after a sojourn in one state. With `mean_sojourn` and `transition_matrix`, rows
+/// give the next state, and the diagonal is zero. With `transition_matrix` and `step`, rows are the
+/// probabilities of one step, staying included.
 ///
 /// Sojourns are exponential, or with `step` geometric: a whole number of steps, at least one.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(example = json!({ "rates": ["100 kB/s", "50 kB/s"], "mean_sojourn": "2 s", "step": "30 ms" }))]
-#[schemars(example = json!({ "rates": ["10 Mbit/s", "0 bit/s"], "transition_matrix": [["99 %", "1 %"], ["10 %", "90 %"]], "step": "10 ms" }))]
+#[schemars(example = json!({
+    "rates": ["100 kB/s", "50 kB/s"],
+    "mean_sojourn": "2 s",
+    "step": "30 ms"
+}))]
+#[schemars(example = json!({
+    "rates": ["10 Mbit/s", "0 bit/s"],
+    "transition_matrix": [["99 %", "1 %"], ["10 %", "90 %"]],
+    "step": "10 ms"
+}))]
 pub struct Markov {
-    /// The rate of each state, at least one; `"0 bit/s"` is an outage.
+    /// Rate of each state, at least one; `"0 bit/s"` is an outage.
     pub rates: Vec<BitRate>,
-    /// The mean time in a state: one for all, or a list with one for each.
+    /// Mean time in a state: one value for all states, or a list with one for each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_sojourn: Option<Sojourns>,
-    /// A row per state: the probabilities of the next state. Rows add up to 1.
+    /// Probabilities of the next state, one row per state. Rows add up to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transition_matrix: Option<Vec<Vec<Probability>>>,
     /// The state changes only at multiples of this; without it, at any time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<Span>,
-    /// The first state: `"stationary"` draws it with its share of time, a number names it, counting
-    /// from 0.
+    /// Initial state: `"stationary"` draws it from the stationary distribution, a number names it,
+    /// counting from 0.
     #[serde(default)]
     pub initial: Initial,
     #[serde(skip)]
@@ -68,7 +76,7 @@ pub struct Markov {
 pub enum Sojourns {
     /// The same in all states.
     Equal(Span),
-    /// In the order of the rates.
+    /// One for each state, in the order of the rates.
     PerState(Vec<Span>),
 }
 
@@ -83,21 +91,21 @@ impl<'de> Deserialize<'de> for Sojourns {
     }
 }
 
-/// The first state.
+/// The initial state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Initial {
-    /// Drawn.
+    /// Drawn from a distribution.
     Drawn(Law),
-    /// Given, counting from 0.
+    /// Given by its number, counting from 0.
     State(usize),
 }
 
-/// From which distribution the first state is drawn.
+/// Distribution from which the initial state is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Law {
-    /// The long-run shares of time.
+    /// Stationary distribution: the long-run shares of time.
     Stationary,
 }
 
@@ -163,7 +171,7 @@ impl Element<LinkKind> for Markov {
 }
 
 impl Markov {
-    /// The mean time in each state, `None` of one that is never left.
+    /// Returns the mean time in each state, `None` for a state that is never left.
     fn sojourns_s(&self) -> Vec<Option<f64>> {
         let states = 0..self.rates.len();
         match (&self.mean_sojourn, &self.transition_matrix, self.step) {
@@ -192,7 +200,7 @@ impl Factory<LinkKind> for Markov {
     }
 }
 
-/// Gaps of fewer blocks are walked.
+/// Gaps of at most this many blocks are walked.
 const NEAR: u64 = 16;
 
 /// Reads one realisation forwards.
@@ -200,13 +208,13 @@ const NEAR: u64 = 16;
 struct Walk {
     chain: Arc<Chain>,
     seed: u64,
-    /// The number of the block, and its stream.
+    /// Number of the block, and its stream.
     block: u64,
     stream: Stream,
     state: usize,
     from: Time,
     until: Time,
-    /// Whether the state is left at `until`, or only the block.
+    /// True if the state is left at `until`; false if only the block ends.
     leaves: bool,
 }
 
@@ -262,10 +270,10 @@ impl Walk {
         )
     }
 
-    /// Draws how long the state lasts from `from` on.
+    /// Draws the sojourn in the state that begins at `from`.
     fn stay(&mut self) {
         let Some(&scale) = self.chain.scale.get(self.state) else {
-            self.until = Time::NEVER; // a chain without states: a link that is down
+            self.until = Time::NEVER; // a chain without states is a link that is down
             return;
         };
         if scale == f64::NEG_INFINITY
@@ -289,12 +297,12 @@ impl Walk {
         self.until = left.min(end);
     }
 
-    /// Whether all paths from all states possible at the beginning of block `target - back` have
-    /// met at that of `target`, and where.
+    /// Returns the state at the beginning of block `target` if the paths from all states possible
+    /// at the beginning of block `target - back` have met by then.
     fn meet(&self, target: u64, back: u64) -> Option<usize> {
         let chain = &self.chain;
         let now = chain.class[self.state]?;
-        // Steps taken in this block so far; blocks are a multiple of the period.
+        // Steps taken in this block so far. The length of a block is a multiple of the period.
         let begun = Time::from_nanos(chain.block.saturating_mul(self.block));
         let steps = self
             .from
@@ -320,7 +328,8 @@ impl Walk {
         (states.len() == 1).then(|| states[0])
     }
 
-    /// Goes to the beginning of block `target`, if less than the whole gap has to be walked for it.
+    /// Moves to the beginning of block `target` if that needs less than a walk through the whole
+    /// gap.
     fn leap(&mut self, target: u64) -> bool {
         let mut back = 1;
         while back < target - self.block {
@@ -436,13 +445,21 @@ mod tests {
         vec![
             json!({ "rates": ["100 kB/s", "50 kB/s"], "mean_sojourn": "20 ms" }),
             json!({ "rates": ["100 kB/s", "50 kB/s"], "mean_sojourn": "2 s", "step": "30 ms" }),
-            json!({ "rates": ["1 Mbit/s", "2 Mbit/s", "0 bit/s"], "mean_sojourn": ["1 ms", "1 s", "20 ms"] }),
+            json!({
+                "rates": ["1 Mbit/s", "2 Mbit/s", "0 bit/s"],
+                "mean_sojourn": ["1 ms", "1 s", "20 ms"]
+            }),
             // Each state lasts one step: two cyclic classes.
             json!({ "rates": ["1 Mbit/s", "2 Mbit/s"], "mean_sojourn": "10 ms", "step": "10 ms" }),
             // Three cyclic classes, one of two states.
             json!({ "rates": ["1 Mbit/s", "2 Mbit/s", "3 Mbit/s", "4 Mbit/s"], "step": "1 ms",
-                "transition_matrix": [[0, 0.5, 0.5, 0], [0, 0, 0, 1], [0, 0, 0, 1], [1, 0, 0, 0]] }),
-            // State 0 is left once and for all.
+                "transition_matrix": [
+                    [0, 0.5, 0.5, 0],
+                    [0, 0, 0, 1],
+                    [0, 0, 0, 1],
+                    [1, 0, 0, 0]
+                ] }),
+            // State 0 is left for good.
             json!({ "rates": ["1 Mbit/s", "2 Mbit/s", "3 Mbit/s"], "step": "1 ms", "initial": 0,
                 "transition_matrix": [[0.999, 0.001, 0], [0, 0.5, 0.5], [0, 0.25, 0.75]] }),
             json!({ "rates": ["1 Mbit/s", "2 Mbit/s", "3 Mbit/s"], "mean_sojourn": "5 ms",
@@ -472,8 +489,8 @@ mod tests {
                 "{longer}"
             );
         }
-        // Mean rate 10.2 Mbit/s. Of the share of time, the variance is 2 π₀π₁ τ / t with 1/τ = 1/2
-        // + 1/0.5.
+        // Mean rate 10.2 Mbit/s. The variance of the share of time is 2 π₀π₁ τ / t with 1/τ = 1/2 +
+        // 1/0.5.
         let sigma = 9e6 * libm::sqrt(2.0 * 0.8 * 0.2 * 0.4 / seconds);
         let mut link = link(tree, 5);
         let mut now = Time::ZERO;
@@ -550,7 +567,11 @@ mod tests {
     fn the_first_state_is_drawn_with_its_share_or_given() {
         let n = 20_000_u32;
         let firsts = |initial: Value| {
-            let tree = json!({ "rates": ["1 Mbit/s", "2 Mbit/s"], "mean_sojourn": ["3 s", "1 s"], "initial": initial });
+            let tree = json!({
+                "rates": ["1 Mbit/s", "2 Mbit/s"],
+                "mean_sojourn": ["3 s", "1 s"],
+                "initial": initial
+            });
             let parameters = parameters(tree);
             let count = (0..n).filter(|&seed| {
                 let mut stream = Streams::new(seed.into(), 0).stream("hop/test/link");
@@ -614,7 +635,11 @@ mod tests {
         for tree in [
             json!({ "rates": ["0 bit/s"] }),
             json!({ "rates": ["0 bit/s", "0 bit/s"], "mean_sojourn": "1 us" }),
-            json!({ "rates": ["0 bit/s", "1 Mbit/s"], "step": "1 ms", "transition_matrix": [[1, 0], [0.001, 0.999]] }),
+            json!({
+                "rates": ["0 bit/s", "1 Mbit/s"],
+                "step": "1 ms",
+                "transition_matrix": [[1, 0], [0.001, 0.999]]
+            }),
         ] {
             assert!(link(tree, 1).finish(Time::ZERO, Bytes(1500)).is_never());
         }
@@ -708,7 +733,7 @@ mod tests {
             let mut link = link(tree, seed);
             let (mut now, mut seen) = (Time::ZERO, Vec::new());
             for (gap, size) in packets {
-                // Every second packet back to back.
+                // Every second packet is back to back.
                 let start = if gap % 2 == 0 { now } else { now + Span::from_nanos(gap) };
                 let finish = link.finish(start, Bytes(size));
                 prop_assert!(finish > start);

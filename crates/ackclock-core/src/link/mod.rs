@@ -1,5 +1,5 @@
-//! Links: the service process. A link's rate is a function of its own stream and of time alone, so
-//! that every way of answering can share one realisation.
+//! Links: the service process. The rate of a link depends only on its own stream and on time, so
+//! that all methods can use the same realisation.
 
 use self::facts::LinkFacts;
 use crate::registry::{Entry, Kind, StreamScope};
@@ -16,55 +16,58 @@ mod piecewise;
 pub mod scheduled;
 pub mod trace;
 
-/// A link. Serves one packet at a time.
+/// A link, which serves one packet at a time.
 pub trait Link: Debug + Send {
-    /// When a packet of `size` has been sent whose service starts at `start`; [`Time::NEVER`] when
-    /// the link is down for good. `start` never runs backwards and is never before the last finish.
-    /// The fraction of a nanosecond left over is carried into the next service that starts at this
-    /// finish, so that rates do not drift.
+    /// Returns the time at which a packet of `size` has been sent whose service starts at `start`.
+    /// [`Time::NEVER`] if the link is down for good.
+    ///
+    /// `start` never decreases and is never before the last finish. The remaining fraction of a
+    /// nanosecond is carried into the next service if that starts at this finish, so that rates do
+    /// not drift.
     fn finish(&mut self, start: Time, size: Bytes) -> Time;
-    /// The rate at that moment (any moment not before the last `start`).
+    /// Returns the rate at a moment, which is not before the last `start`.
     fn rate(&self, at: Time) -> BitRate;
-    /// The mean of the rate between two moments, moments as above; the rate itself if they are one.
-    /// It takes as long as the rate changes often in between.
+    /// Returns the mean rate between two moments, neither before the last `start`; the rate itself
+    /// if they are equal. Its cost grows with the number of rate changes in between.
     fn mean_rate(&self, from: Time, until: Time) -> BitRate;
-    /// The same if the rate changes no more than so often in between, `None` if it may: for those
-    /// who can do without.
+    /// Returns [`Link::mean_rate`], or `None` if the rate may change more than `_changes` times in
+    /// between. For callers that can do without the mean.
     fn mean_rate_within(&self, from: Time, until: Time, _changes: u64) -> Option<BitRate> {
         Some(self.mean_rate(from, until))
     }
-    /// What has been sent up to `at` beyond the integral of [`Link::rate`], in bytes, less where it
-    /// is behind; not before the moment asked for last. Only of a link whose packets keep the rate
-    /// that they began with, and only once [`Link::keep_excess`] was called, before the first
-    /// service.
+    /// Returns the bytes sent up to `at` beyond the integral of [`Link::rate`]; negative if fewer
+    /// were sent. `at` is not before the moment last asked for.
+    ///
+    /// Only for a link whose packets keep the rate at which they began, and only after
+    /// [`Link::keep_excess`] was called before the first service.
     fn excess(&self, _at: Time) -> f64 {
         0.0
     }
-    /// Has it keep what [`Link::excess`] needs, until that is asked for.
+    /// Makes the link record what [`Link::excess`] needs.
     fn keep_excess(&mut self) {}
-    /// Whether it sends in a busy time exactly what its rate and its excess say, nanoseconds apart.
+    /// True if, while busy, it sends exactly its rate plus its excess, within nanoseconds.
     fn is_exact(&self) -> bool {
         true
     }
-    /// The same link as a value, if its rate is constant: a hop need not call that one through a
-    /// pointer.
+    /// Returns the same link as a value if its rate is constant, so that a hop need not call it
+    /// through a pointer.
     fn as_constant(&self) -> Option<constant::ConstantLink> {
         None
     }
 }
 
-/// What a link is built with.
+/// Context from which a link is built.
 #[derive(Debug)]
 pub struct LinkContext<'a> {
-    /// Where it stands (`hop/bottleneck/link`).
+    /// Place of the link (`hop/bottleneck/link`).
     pub place: StreamScope<'a>,
     /// Another instance of the link that this one [measures](facts::LinkFacts::measures), with the
-    /// same realisation; nothing for those that measure none.
+    /// same realisation; `None` if it measures none.
     pub measured: Option<Box<dyn Link>>,
 }
 
 impl<'a> LinkContext<'a> {
-    /// For a link that measures no other.
+    /// Makes the context of a link that measures no other.
     pub fn alone(place: StreamScope<'a>) -> Self {
         LinkContext {
             place,

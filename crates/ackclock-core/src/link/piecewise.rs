@@ -1,10 +1,10 @@
-//! Service at a rate that changes from piece to piece: the exact integral of a piecewise-constant
-//! rate, shared by the links whose rate varies.
+//! Service at a piecewise-constant rate by its exact integral. All links whose rate varies share
+//! this.
 //!
-//! Work is counted in billionths of a bit: a rate of r bit/s does r of them in each nanosecond, and
-//! a packet of s bytes takes 8·10⁹ s. All of it is integer arithmetic, and what a finish rounded
-//! down to the nanosecond leaves undone is carried into the next service that starts there, so that
-//! the work done in any busy period is exact however often the rate changes.
+//! Work is counted in billionths of a bit. A rate of r bit/s does r of them in each nanosecond, and
+//! a packet of s bytes takes 8·10⁹ s. All arithmetic is in integers. A finish is rounded down to
+//! the nanosecond, and the work left is carried into the next service if that starts there. So the
+//! work done in a busy period is exact however often the rate changes.
 
 use super::Link;
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -14,14 +14,14 @@ use std::fmt::Debug;
 /// Billionths of a bit in a byte.
 pub(super) const WORK_PER_BYTE: u64 = 8_000_000_000;
 
-/// The mean rate of `work` done between two moments, rounded down; `None` if there is no time
-/// between them.
+/// Returns the mean rate of `work` done between two moments, rounded down; `None` if they are
+/// equal.
 pub(super) fn mean_of(work: u128, from: Time, until: Time) -> Option<BitRate> {
     let mean = work.checked_div(until.since(from).as_nanos().into())?;
-    Some(BitRate::from_bit_per_s(mean as u64)) // no more than the largest of the rates
+    Some(BitRate::from_bit_per_s(mean as u64)) // at most the largest rate
 }
 
-/// A stretch of time with one rate: `from` included, `until` excluded.
+/// A period with one rate: `from` included, `until` excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub from: Time,
@@ -30,7 +30,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// One rate for ever.
+    /// Returns the piece of one rate for ever.
     pub const fn for_ever(rate: BitRate) -> Self {
         Piece {
             from: Time::ZERO,
@@ -40,7 +40,7 @@ impl Piece {
     }
 }
 
-/// What repeats for ever: its length, and the work a link does in it.
+/// One cycle of rates that repeat for ever: its length, and the work that a link does in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cycle {
     pub period: Span,
@@ -48,43 +48,43 @@ pub(super) struct Cycle {
 }
 
 /// A rate as a function of time, read forwards. Pieces follow each other without a gap from
-/// [`Time::ZERO`] on; the last one, if there is one, lasts until [`Time::NEVER`]. A link that will
-/// never send again must say so with such a piece.
+/// [`Time::ZERO`] on. The last one, if there is one, lasts until [`Time::NEVER`]; a link that will
+/// never send again must end with such a piece.
 pub(super) trait Rates: Clone + Debug + Send {
-    /// The piece being read.
+    /// Returns the piece being read.
     fn piece(&self) -> Piece;
-    /// Goes on to the piece that follows.
+    /// Advances to the next piece.
     fn advance(&mut self);
-    /// Goes on to the piece that contains `at`, which is not before the piece being read.
+    /// Advances to the piece that contains `at`, which is not before the piece being read.
     fn seek(&mut self, at: Time) {
         while at >= self.piece().until && !self.piece().until.is_never() {
             self.advance();
         }
     }
-    /// If the rates repeat: one cycle.
+    /// Returns one cycle if the rates repeat.
     fn cycle(&self) -> Option<Cycle> {
         None
     }
 }
 
-/// The link that serves at those rates.
+/// A link that serves at these rates.
 #[derive(Debug)]
 pub(super) struct PiecewiseLink<R: Rates> {
     /// Reads the piece in which the last service ended.
     ahead: R,
-    /// Copied from `ahead` where the last service began that saw the rate change: moments since
-    /// then may still be asked for.
+    /// Copy of `ahead` at the beginning of the last service during which the rate changed. Moments
+    /// since then may still be asked for.
     behind: R,
-    /// Where [`Link::rate`] last read: while the link idles it is asked at many moments, each later
-    /// than the last.
+    /// Position at which [`Link::rate`] last read. While the link idles, it is asked for many
+    /// moments, each later than the last.
     reader: RefCell<R>,
     last_finish: Time,
-    /// Work left undone at `last_finish`: less than a nanosecond's.
+    /// Work left at `last_finish`: less than a nanosecond's.
     owed: u64,
 }
 
 impl<R: Rates> PiecewiseLink<R> {
-    /// The reader at that moment.
+    /// Returns the reader at that moment.
     fn read(&self, at: Time) -> RefMut<'_, R> {
         let mut reader = self.reader.borrow_mut();
         let nearest = if at < self.ahead.piece().from {
@@ -110,8 +110,8 @@ impl<R: Rates> PiecewiseLink<R> {
         }
     }
 
-    /// When `work` is done that begins at `start`, in the piece that `ahead` reads, and outlasts
-    /// it. Sets what is owed then.
+    /// Returns the time at which `work` is done that begins at `start` in the piece of `ahead` and
+    /// outlasts that piece. Sets the work owed then.
     fn integrate(&mut self, start: Time, mut work: u128) -> Time {
         self.behind = self.ahead.clone();
         let mut now = start;
@@ -157,7 +157,8 @@ impl<R: Rates> Link for PiecewiseLink<R> {
         };
         self.owed = 0;
         let Piece { until, rate, .. } = self.ahead.piece();
-        // Almost every packet: it fits in 64 bits and the rate does not change while it is sent.
+        // The common case: the work fits in 64 bits and the rate does not change during the
+        // service.
         if let Some(work) = size
             .0
             .checked_mul(WORK_PER_BYTE)
@@ -296,11 +297,14 @@ mod tests {
     }
 
     proptest! {
-        /// However a busy period is cut into packets, its work is done when one packet of the same
-        /// total would have been.
+        /// However a busy period is split into packets, its work ends at the time at which one
+        /// packet of the same total size would end.
         #[test]
         fn work_is_exact_across_changes(
-            pieces in prop::collection::vec((1_u64..200_000, prop_oneof![Just(0_u64), 1_000_u64..10_000_000_000]), 1..20),
+            pieces in prop::collection::vec(
+                (1_u64..200_000, prop_oneof![Just(0_u64), 1_000_u64..10_000_000_000]),
+                1..20
+            ),
             last in 1_000_u64..10_000_000_000,
             sizes in prop::collection::vec(1_u64..9000, 1..50),
             start in 0_u64..1_000_000,

@@ -1,4 +1,4 @@
-//! A link whose rate changes at given moments: a step of bandwidth, an outage.
+//! A link whose rate changes at given times: a step of the rate, an outage.
 
 use super::facts::{LinkFacts, RateStep};
 use super::piecewise::PiecewiseLink;
@@ -13,25 +13,33 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. A packet in service feels every change. While the rate is `"0 bit/s"` packets wait,
-/// and a full queue drops them. Many changes, or recorded ones, are better a file for the link
-/// `trace`.
+/// Parameters. A change of the rate applies at once, also to the packet in service. While the rate
+/// is `"0 bit/s"`, packets wait, and a full queue drops them. For many changes, or recorded ones,
+/// use the link `trace`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(example = json!({ "steps": [{ "from": "0 s", "rate": "10 Mbit/s" }, { "from": "60 s", "rate": "5 Mbit/s" }] }))]
-#[schemars(example = json!({ "steps": [{ "from": "0 s", "rate": "10 Mbit/s" }, { "from": "60 s", "rate": "0 bit/s" }, { "from": "90 s", "rate": "10 Mbit/s" }] }))]
+#[schemars(example = json!({
+    "steps": [{ "from": "0 s", "rate": "10 Mbit/s" }, { "from": "60 s", "rate": "5 Mbit/s" }]
+}))]
+#[schemars(example = json!({
+    "steps": [
+        { "from": "0 s", "rate": "10 Mbit/s" },
+        { "from": "60 s", "rate": "0 bit/s" },
+        { "from": "90 s", "rate": "10 Mbit/s" }
+    ]
+}))]
 pub struct Scheduled {
-    /// In the order of their times, the first from 0 s on; the last one holds for ever.
+    /// Steps in the order of their times. The first is at 0 s; the last one holds for ever.
     pub steps: Vec<Step>,
 }
 
-/// A rate and the moment from which it holds.
+/// A rate and the time from which it holds.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// From when on, since the beginning of the run.
+    /// Time from which the rate holds, since the beginning of the run.
     pub from: Span,
-    /// The rate from then on; `"0 bit/s"` is a link that is down.
+    /// Rate from then on; `"0 bit/s"` is a link that is down.
     pub rate: BitRate,
 }
 
@@ -39,7 +47,8 @@ impl Element<LinkKind> for Scheduled {
     const NAME: &'static str = "scheduled";
     const LABEL: &'static str = "scheduled rate";
     const SUMMARY: &'static str = "Sends at a rate that changes at given times.";
-    const REFERENCE: &'static str = "exact to the bit across changes; what RFC 5166 calls the response to changes is measured with steps";
+    const REFERENCE: &'static str = "exact to the bit across changes; what RFC 5166 calls the \
+        response to changes is measured with steps";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         let moments: Vec<Span> = self.steps.iter().map(|step| step.from).collect();
@@ -51,7 +60,7 @@ impl Element<LinkKind> for Scheduled {
         Ok(())
     }
 
-    /// The mean is that of the run's length, which the link does not know.
+    /// The mean is unknown, because it depends on the length of the run.
     fn facts(&self) -> LinkFacts {
         let step = |step: &Step| RateStep {
             from_s: step.from.as_seconds(),
@@ -127,7 +136,10 @@ mod tests {
                 "out-of-range steps.0.from",
             ),
             (
-                json!([{ "from": "0 s", "rate": "1 Mbit/s" }, { "from": "0 s", "rate": "2 Mbit/s" }]),
+                json!([
+                    { "from": "0 s", "rate": "1 Mbit/s" },
+                    { "from": "0 s", "rate": "2 Mbit/s" }
+                ]),
                 "out-of-range steps.1.from",
             ),
         ] {

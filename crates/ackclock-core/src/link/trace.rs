@@ -1,37 +1,41 @@
-//! A link that does what a file says.
+//! A link that follows a trace file.
 //!
 //! # `format = "mahimahi"`
 //!
-//! Packet-delivery traces as Mahimahi's `mm-link` reads them (Netravali et al., USENIX ATC 2015;
-//! its `link_queue.cc`). One whole number of milliseconds per line, never less than the line
-//! before; each line is an opportunity to deliver 1504 bytes at that moment (an IP packet of 1500
-//! bytes and the 4 bytes of the TUN device's header), equal lines are several. The last line is
-//! also the period: after it the trace begins again, shifted by that much. With `repeat = false`
-//! the link is down after the last opportunity.
+//! A packet-delivery trace as Mahimahi's `mm-link` reads it (Netravali et al., USENIX ATC 2015; its
+//! `link_queue.cc`).
 //!
-//! - Accounting is by the byte, the TUN header of each packet included: a packet of 1500 bytes
-//!   takes one opportunity. It leaves at the opportunity that carries its last byte; it may take
-//!   several, and what it leaves of the last one goes to the packets that wait behind it.
+//! Each line holds a whole number of milliseconds, never less than the line before. Each line is an
+//! opportunity to deliver 1504 bytes at that moment: an IP packet of 1500 bytes and the 4 bytes of
+//! the TUN device's header. Equal lines are several opportunities. The last line is also the
+//! period, after which the trace begins again, shifted by that much. With `repeat = false`, the
+//! link is down after the last opportunity.
+//!
+//! - Accounting is by the byte and includes the TUN header of each packet, so a packet of 1500
+//!   bytes takes one opportunity. A packet leaves at the opportunity that carries its last byte. It
+//!   may take several, and the rest of the last one goes to the packets that wait behind it.
 //!   (`mm-link` refuses packets of more than 1500 bytes; here they take several opportunities.)
-//! - What an opportunity could carry and nobody wanted is lost. A packet that finds the link idle
-//!   has missed the opportunities of that very moment: `mm-link` spends those that are due before
-//!   it takes in a packet.
-//! - A packet that arrives at the very moment the link falls idle is served as if it had been
-//!   waiting: it may have what is left of that opportunity. (`mm-link` would not let it; its clock
+//! - Unused capacity of an opportunity is lost. A packet that finds the link idle has missed the
+//!   opportunities of that very moment. (`mm-link` spends those that are due before it takes in a
+//!   packet.)
+//! - A packet may arrive at the very moment when the link falls idle. It is served as if it had
+//!   been waiting, and may use the rest of that opportunity. (`mm-link` would not let it. Its clock
 //!   is in milliseconds, ours in nanoseconds.)
 //!
-//! The rate at a moment, where somebody asks (a queue limited by time, a time series), is the
-//! average over the second around it, at 1500 bytes an opportunity.
+//! A queue limited by time and a time series need the rate at a moment. It is the average over the
+//! second around it, at 1500 bytes per opportunity.
 //!
 //! # `format = "csv"`
 //!
-//! A rate that changes from row to row. The first line is `time,rate`, and every value has its unit
-//! (`1.5 s,12 Mbit/s`), or it is `time_s,rate_bit_per_s`, and the values are numbers. The first
-//! time is 0, times increase; each rate holds until the next row's time. The trace repeats, unless
-//! `repeat = false` says that the last rate holds for ever. Its period is the parameter `period`;
-//! without it, the time of the last row, which then only says where the trace begins again, so that
-//! its rate must be the first row's or left empty. A single row is a constant rate. A packet in
-//! service feels every change (see the exact integral in `piecewise.rs`).
+//! A rate that changes from row to row. With the first line `time,rate`, every value has its unit
+//! (`1.5 s,12 Mbit/s`). With the first line `time_s,rate_bit_per_s`, the values are numbers.
+//!
+//! The first time is 0, and times increase. Each rate holds until the time of the next row. The
+//! trace repeats; with `repeat = false`, the last rate holds for ever. The period is the parameter
+//! `period`. Without it, the period is the time of the last row, which then only marks where the
+//! trace begins again. So the rate of that row must be that of the first row, or empty. A single
+//! row is a constant rate. A change of the rate applies at once, also to the packet in service (see
+//! the exact integral in `piecewise.rs`).
 
 use super::facts::LinkFacts;
 use super::piecewise::{Cycle, Piece, PiecewiseLink, Rates};
@@ -54,18 +58,18 @@ use delivery::{Deliveries, DeliveryLink};
 #[schemars(example = json!({ "file": "traces/example.trace", "format": "mahimahi" }))]
 #[schemars(example = json!({ "file": "traces/example.csv", "format": "csv", "repeat": false }))]
 pub struct Trace {
-    /// The name of the file.
+    /// Name of the trace file.
     pub file: String,
-    /// How to read it.
+    /// Format of the trace file.
     pub format: Format,
-    /// Whether the trace begins again after its end.
+    /// True if the trace begins again after its end.
     #[serde(default = "yes")]
     pub repeat: bool,
-    /// When a CSV trace begins again; the time of its last row if not given.
+    /// Time at which a CSV trace begins again; by default, the time of its last row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period: Option<Span>,
-    /// A digest of the file's text (FNV-1a, 64 bits), filled in when the file is read. If it is
-    /// given, the file must still have it.
+    /// Digest of the file's text (FNV-1a, 64 bits), filled in when the file is read. If given, the
+    /// file must match it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     #[serde(skip)]
@@ -76,7 +80,7 @@ fn yes() -> bool {
     true
 }
 
-/// The format of a trace.
+/// Format of a trace file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
@@ -93,7 +97,7 @@ enum Schedule {
     Rates(Rows),
 }
 
-/// Before it is read: a link that is down.
+/// A trace that has not been read is a link that is down.
 impl Default for Schedule {
     fn default() -> Self {
         Schedule::Rates(Rows::new(Vec::new(), None))
@@ -117,8 +121,8 @@ impl Element<LinkKind> for Trace {
         Ok(())
     }
 
-    /// A trace has no highest rate: opportunities are moments, and how many come together depends
-    /// on how long one looks.
+    /// A trace has no highest rate: opportunities are moments, and the rate of several together
+    /// depends on the interval.
     fn facts(&self) -> LinkFacts {
         LinkFacts {
             varies: Some(self.varies()),
@@ -143,19 +147,19 @@ impl Format {
 }
 
 const NANOS_PER_MS: u64 = 1_000_000;
-/// The latest time in a Mahimahi trace: about 292 years, so that one period after it can still be
-/// told.
+/// The latest time in a Mahimahi trace: about 292 years, so that the time one period later fits in
+/// 64 bits.
 const LATEST_MS: u64 = u64::MAX / 2 / NANOS_PER_MS;
 
 impl Trace {
-    /// Something is wrong with a line, counted from 1.
+    /// Returns the error for a line, counted from 1.
     fn line(&self, line: usize, problem: &str) -> Error {
         Error::message("file", format!("{} line {line}: {problem}", self.file)).coded(Code::File)
     }
 
-    /// How long what is recorded lasts: until the last opportunity, or until the trace begins
-    /// again; of a CSV trace that does not, until its last row. Nothing of a single row, and before
-    /// the file has been read.
+    /// Returns the length of the recording: until the last opportunity, or until the trace begins
+    /// again. For a CSV trace that does not repeat, until its last row. Zero for a single row, and
+    /// before the file has been read.
     pub fn length(&self) -> Span {
         match &self.schedule {
             Schedule::Deliveries(deliveries) => Span::from_nanos(deliveries.period()),
@@ -163,7 +167,7 @@ impl Trace {
         }
     }
 
-    /// The mean rates of successive intervals, as many as fit into what is recorded.
+    /// Returns the mean rates of successive intervals, as many as fit in the recording.
     pub fn mean_rates(&self, interval: Span) -> impl Iterator<Item = BitRate> {
         let link = self.link();
         let moment = move |number| Time::ZERO + interval * number;
@@ -199,7 +203,8 @@ impl Trace {
                 .filter(|&ms: &u64| ms <= LATEST_MS)
                 .ok_or_else(|| {
                     let problem = format!(
-                        "{} is no whole number of milliseconds; write one on each line, for example 12",
+                        "{} is no whole number of milliseconds; write one on each line, for \
+                         example 12",
                         json!(number)
                     );
                     self.line(line, &problem)
@@ -285,7 +290,7 @@ impl Trace {
         })
     }
 
-    /// A value of a row, in the unit of its column or in its own.
+    /// Parses a value of a row, in the unit of its column or in its own.
     fn cell<T: DeserializeOwned>(&self, line: usize, text: &str, unit: &str) -> Result<T> {
         if !unit.is_empty() && text.parse::<f64>().is_err() {
             let problem = format!(
@@ -298,11 +303,12 @@ impl Trace {
             .map_err(|error| self.line(line, &error.to_string()))
     }
 
-    /// What comes after the last row.
+    /// Determines what follows the last row.
     fn close(&self, mut rows: Vec<(u64, Option<BitRate>)>) -> Result<Rows> {
         let last_line = rows.len() + 1;
         let (Some(&(_, Some(first))), Some(&(end, last))) = (rows.first(), rows.last()) else {
-            let problem = "there is no first row with a rate; write for example 0 s,12 Mbit/s under the header time,rate";
+            let problem = "there is no first row with a rate; write for example 0 s,12 Mbit/s \
+                under the header time,rate";
             return Err(self.line(2, problem));
         };
         let period = match self.period {
@@ -325,7 +331,8 @@ impl Trace {
             }
             None => {
                 let problem = format!(
-                    "{} is not the first row's rate, though the trace begins again here; give the parameter period, or repeat = false, or leave the last rate empty",
+                    "{} is not the first row's rate, though the trace begins again here; give the \
+                     parameter period, or repeat = false, or leave the last rate empty",
                     json!(last)
                 );
                 return Err(self.line(last_line, &problem));
@@ -345,25 +352,25 @@ impl Trace {
 #[derive(Clone, Debug)]
 pub(super) struct Rows {
     rows: Arc<[(u64, BitRate)]>,
-    /// When it begins again, and the work of one round.
+    /// Period and work of one round, if the trace repeats.
     cycle: Option<Cycle>,
-    /// Until when there is something recorded.
+    /// Length of the recording.
     length: u64,
-    /// The row being read, and when the round began.
+    /// The row being read, and the beginning of the current round.
     index: usize,
     round: Time,
 }
 
 impl Rows {
-    /// Rates from the given times on; a missing one is that of a link that is down. No rows: down
-    /// for ever.
+    /// Makes the rates that hold from the given times on. A missing rate is that of a link that is
+    /// down; without rows, the link is down for ever.
     pub fn new(rows: Vec<(u64, Option<BitRate>)>, period: Option<u64>) -> Self {
         let mut rows: Vec<(u64, BitRate)> = rows
             .into_iter()
             .map(|(at, rate)| (at, rate.unwrap_or(BitRate::ZERO)))
             .collect();
         rows.dedup_by_key(|(_, rate)| *rate);
-        // One rate for ever, an outage above all, must be told as one piece.
+        // One rate for ever, in particular an outage, must be a single piece.
         let period = period.filter(|_| rows.len() > 1);
         let cycle = period.map(|period| {
             let ends = rows.iter().skip(1).map(|(at, _)| *at).chain([period]);

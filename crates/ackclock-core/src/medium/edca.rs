@@ -1,17 +1,19 @@
-//! A cell of IEEE 802.11e: stations that all hear one another contend by enhanced distributed
-//! channel access (EDCA), one frame for each access, no channel errors.
+//! A cell of IEEE 802.11e. Stations that all hear one another contend by enhanced distributed
+//! channel access (EDCA), with one frame per access and no channel errors.
 //!
-//! When the medium has become idle, a contender transmits in slot AIFSN + b after SIFS, b being its
-//! backoff; the least slot among those that have something to send counts. Everybody else's
-//! backoff, also that of an empty queue, has then run down by the slots that passed after its own
-//! AIFSN, and goes on from there after the next idle AIFS. After each success and each collision a
-//! new backoff is drawn, whether or not there is more to send (post-backoff). Who comes to an empty
-//! line keeps what is left of that; has it run down, he draws anew while the medium is busy, and
-//! transmits at the next slot while it is idle. So much for the rules; the machine is told when
-//! packets come, and acts twice for each exchange.
+//! Rules: when the medium has become idle, a contender transmits in slot AIFSN + b after SIFS,
+//! where b is its backoff. The smallest slot among the contenders with a packet wins. The backoff
+//! of every other contender, even with an empty queue, has by then decreased by the slots that
+//! passed after its own AIFSN. It continues from there after the next idle AIFS. After each success
+//! and each collision a new backoff is drawn, whether or not there is more to send (post-backoff).
+//! A packet that comes to an empty queue keeps the rest of that backoff. If the backoff has reached
+//! zero, a new one is drawn while the medium is busy; while it is idle, the packet is sent at the
+//! next slot.
 //!
-//! A packet is over at the end of its exchange, the acknowledgement included; what comes at that
-//! very moment finds the medium busy.
+//! The driver reports packets that come, and the cell acts twice for each exchange.
+//!
+//! A packet is done at the end of its exchange, acknowledgement included. A packet that comes at
+//! that very moment finds the medium busy.
 
 use super::facts::{MediumFacts, Timing};
 use super::phy::{Phy, Profile};
@@ -26,64 +28,67 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. What is not given is the profile's.
+/// Parameters. Those not given follow from the profile.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "profile": "802.11g", "retry_limit": 11 }))]
-#[schemars(example = json!({ "profile": "802.11b", "basic_rate": "1 Mbit/s", "rts_threshold": "500 bytes" }))]
+#[schemars(example = json!({
+    "profile": "802.11b",
+    "basic_rate": "1 Mbit/s",
+    "rts_threshold": "500 bytes"
+}))]
 pub struct Edca {
-    /// The physical layer.
+    /// Physical layer.
     #[serde(default)]
     pub profile: Profile,
-    /// A slot of the backoff.
+    /// Slot of the backoff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Span", extend("examples" = ["9 us"]))]
     pub slot: Option<Span>,
-    /// Between the frames of an exchange.
+    /// SIFS: time between the frames of an exchange.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Span", extend("examples" = ["10 us"]))]
     pub sifs: Option<Span>,
-    /// Preamble and header of the physical layer, in front of a data frame.
+    /// Preamble and header of the physical layer before a data frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Span", extend("examples" = ["20 us"]))]
     pub preamble: Option<Span>,
-    /// The same in front of ACK, RTS and CTS.
+    /// Preamble and header of the physical layer before ACK, RTS and CTS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Span", extend("examples" = ["20 us"]))]
     pub control_preamble: Option<Span>,
-    /// A symbol, which is sent whole; at `"0 s"` bits are sent one by one, as ns-2 does.
+    /// Symbol, which is sent as a whole; with `"0 s"` bits are sent one by one, as ns-2 does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Span", extend("examples" = ["4 us"]))]
     pub symbol: Option<Span>,
-    /// Bits of a frame besides its bytes: OFDM's service field and tail.
+    /// Bits of a frame in addition to its bytes: OFDM's service field and tail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", extend("examples" = [22]))]
     pub service_and_tail_bits: Option<u32>,
-    /// Silence that belongs to a frame, behind it.
+    /// Signal extension: silence after a frame that belongs to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Span", extend("examples" = ["6 us"]))]
     pub signal_extension: Option<Span>,
-    /// Of control frames.
+    /// Rate of control frames.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BitRate", extend("examples" = ["6 Mbit/s"]))]
     pub basic_rate: Option<BitRate>,
-    /// What a data frame has besides the packet: MAC header 24 bytes, FCS 4, LLC and SNAP 8. QoS
+    /// Bytes of a data frame in addition to the packet: MAC header 24, FCS 4, LLC and SNAP 8. QoS
     /// control would be 2 more.
     #[serde(default = "header")]
     pub header: Bytes,
-    /// Of the MAC's acknowledgement.
+    /// Size of the MAC's acknowledgement.
     #[serde(default = "ack_size")]
     pub ack_size: Bytes,
-    /// How often a packet is sent again at most. 802.11's dot11ShortRetryLimit of 7 counts
-    /// transmissions, the first among them.
+    /// Most retransmissions of a packet. 802.11's dot11ShortRetryLimit of 7 counts transmissions,
+    /// including the first.
     #[serde(default = "retry_limit")]
     pub retry_limit: u32,
-    /// Whether after a collision everybody waits as if it had been answered: the time of SIFS and
-    /// an ACK belongs to it (EIFS).
+    /// True if all stations wait after a collision as if it had been answered: SIFS and the time of
+    /// an ACK belong to it (EIFS).
     #[serde(default = "yes")]
     pub eifs: bool,
-    /// From this size on (header included) frames are preceded by RTS and CTS; never, if nothing is
-    /// written.
+    /// Size, header included, from which on RTS and CTS precede a frame; never, if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("examples" = ["500 bytes"]))]
     pub rts_threshold: Option<Bytes>,
@@ -124,7 +129,7 @@ impl Edca {
         }
     }
 
-    /// Writes down what is the profile's.
+    /// Fills in the values of the profile.
     fn write_out(&mut self) {
         let phy = self.phy();
         self.slot = Some(phy.slot);
@@ -141,7 +146,8 @@ impl Edca {
 impl Element<MediumKind> for Edca {
     const NAME: &'static str = "edca";
     const LABEL: &'static str = "802.11e cell";
-    const SUMMARY: &'static str = "A cell of IEEE 802.11e: stations contend by EDCA, everybody hears everybody, and only collisions lose frames.";
+    const SUMMARY: &'static str = "A cell of IEEE 802.11e: stations contend by EDCA, everybody \
+        hears everybody, and only collisions lose frames.";
     const REFERENCE: &'static str = "IEEE 802.11-2016 section 10.22.2 (EDCA)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
@@ -197,22 +203,22 @@ struct EdcaCell {
     answer: Span,
     stations: Vec<StationQueue>,
     phase: MediumState,
-    /// Since when the medium has been idle, last time.
+    /// Start of the current or last idle time.
     idle_since: Time,
-    /// Up to the beginning of the phase.
+    /// Usage up to the beginning of the phase.
     used: Usage,
-    /// Who transmits, or would, but for a higher class of the same station.
+    /// The contenders that transmit, or would if a higher class of the same station did not.
     transmitting: Vec<usize>,
 }
 
-/// What the medium does.
+/// State of the medium.
 #[derive(Clone, Copy, Debug)]
 enum MediumState {
-    /// Nothing, until somebody transmits.
+    /// Idle until a station transmits.
     Idle { until: Time },
-    /// Carries an exchange that succeeds.
+    /// Busy with an exchange that succeeds.
     Success { begin: Time, until: Time },
-    /// Carries frames that destroy one another.
+    /// Busy with frames that collide.
     Collision { begin: Time, until: Time },
 }
 
@@ -227,17 +233,17 @@ struct StationQueue {
     cw: u32,
     retries: u32,
     head: Option<Head>,
-    /// Whether a higher class of its station goes first, while it is among those that transmit.
+    /// True if a higher class of its station goes first; meaningful only for queues that transmit.
     yields: bool,
     counts: ContenderCounts,
 }
 
-/// What stands at the head of a line.
+/// The packet at the head of a queue.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     size: Bytes,
     since: Time,
-    /// In which slot it would be transmitted, after the medium has become idle.
+    /// Slot in which it would be transmitted, after the medium has become idle.
     slot: u64,
 }
 
@@ -248,7 +254,7 @@ impl StationQueue {
     fn slot(&self) -> u64 {
         u64::from(self.access.aifsn) + u64::from(self.backoff)
     }
-    /// The contention begins anew, for the packet behind.
+    /// Restarts the contention, for the next packet.
     fn begin_again(&mut self) {
         (self.cw, self.retries) = (self.access.cw_min, 0);
         self.draw();
@@ -270,19 +276,18 @@ impl EdcaCell {
         }
     }
 
-    /// When that slot begins.
+    /// Returns the time at which a slot begins.
     fn time_of(&self, slot: u64) -> Time {
         self.idle_since + self.phy.sifs + self.phy.slot * slot
     }
 
-    /// The first slot that begins at `now` or later.
+    /// Returns the first slot that begins at `now` or later.
     fn slot_from(&self, now: Time) -> u64 {
         let waited = now.since(self.idle_since + self.phy.sifs);
         waited.as_nanos().div_ceil(self.phy.slot.as_nanos())
     }
 
-    /// How long the data frame of a packet lasts, and what is sent first: that or RTS; up to the
-    /// answer that is waited for.
+    /// Returns the duration of the data frame of a packet, and that of the RTS if one precedes it.
     fn frames(&self, size: Bytes, rate: BitRate) -> (Span, Option<Span>) {
         let size = size + self.parameters.header;
         let asks = self
@@ -293,7 +298,7 @@ impl EdcaCell {
         (data, asks.then(|| self.phy.control(RTS_SIZE)))
     }
 
-    /// How long an exchange lasts that succeeds.
+    /// Returns the duration of an exchange that succeeds.
     fn exchange(&self, size: Bytes, rate: BitRate) -> Span {
         let (data, request) = self.frames(size, rate);
         let agreed = request.map_or(Span::ZERO, |request| {
@@ -302,13 +307,13 @@ impl EdcaCell {
         agreed + data + self.answer
     }
 
-    /// How long what collides lasts.
+    /// Returns the duration of the frame that may collide: RTS, or data without it.
     fn first_frame(&self, size: Bytes, rate: BitRate) -> Span {
         let (data, request) = self.frames(size, rate);
         request.unwrap_or(data)
     }
 
-    /// A packet is the head of its line from now on, to be transmitted in that slot if nobody comes
+    /// Makes a packet the head of its queue, to be transmitted in its slot if no other station is
     /// first.
     fn announce(&mut self, contender: usize, head: Head) {
         self.stations[contender].head = Some(head);
@@ -318,7 +323,7 @@ impl EdcaCell {
         }
     }
 
-    /// The slot has come in which somebody transmits.
+    /// Starts the transmissions of the slot that begins now.
     fn transmit(&mut self, begin: Time) {
         let slot = self.slot_from(begin);
         self.used.idle = self.used.idle + begin.since(self.idle_since);
@@ -343,9 +348,9 @@ impl EdcaCell {
         };
     }
 
-    /// Of several queues of one station the highest class transmits: that with the least AIFSN, of
-    /// those the one with the smallest windows (voice before video), of those the first. For the
-    /// others it is a collision.
+    /// Chooses the class that transmits, if several queues of one station would. The one with the
+    /// smallest AIFSN wins, then the one with the smallest windows (voice before video), then the
+    /// first. For the others it is a collision.
     fn resolve_within_stations(&mut self) {
         for &number in &self.transmitting {
             let rank = |one: usize| (self.stations[one].access, one);
@@ -383,7 +388,7 @@ impl EdcaCell {
         }
     }
 
-    /// What a queue has on the air if it collides: nothing if it yields.
+    /// Returns the duration of a queue's frame if it collides, zero if the queue yields.
     fn collided_frame(&self, number: usize) -> Span {
         let StationQueue {
             head, rate, yields, ..
@@ -394,7 +399,7 @@ impl EdcaCell {
         }
     }
 
-    /// What was on the air since `begin` has ended.
+    /// Ends the exchange or the collision that began at `begin`.
     fn end(
         &mut self,
         succeeded: bool,
@@ -450,7 +455,7 @@ impl EdcaCell {
         self.count_down();
     }
 
-    /// The medium is idle: whose turn it is if nothing more comes.
+    /// Makes the medium idle and determines the next transmission if no other packet comes.
     fn count_down(&mut self) {
         let mut first = u64::MAX;
         for one in &mut self.stations {

@@ -1,46 +1,46 @@
-//! What a medium states about itself.
+//! The facts of a medium.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a medium states about itself with its parameters. A field that is not known is null.
+/// The facts that a medium states about itself. An unknown field is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct MediumFacts {
-    /// The timing of a medium whose stations contend as in IEEE 802.11.
+    /// Timing of a medium whose stations contend as in IEEE 802.11.
     pub timing: Option<Timing>,
 }
 
-/// How long frames and pauses of IEEE 802.11 last, and how often they are tried.
+/// Durations of frames and pauses of IEEE 802.11, and the number of retries.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Timing {
-    /// A slot of the backoff, in seconds.
+    /// Slot of the backoff, in seconds.
     pub slot_s: f64,
-    /// The pause between the frames of an exchange, in seconds.
+    /// Pause between the frames of an exchange (SIFS), in seconds.
     pub sifs_s: f64,
-    /// The preamble of a data frame, in seconds.
+    /// Preamble of a data frame, in seconds.
     pub preamble_s: f64,
-    /// The preamble of a control frame, in seconds.
+    /// Preamble of a control frame, in seconds.
     pub control_preamble_s: f64,
-    /// A symbol, which is sent whole, in seconds; zero if bits are sent one by one.
+    /// Symbol, which is sent as a whole, in seconds; zero if bits are sent one by one.
     pub symbol_s: f64,
-    /// The silence behind each frame, in seconds.
+    /// Silence after each frame, in seconds.
     pub signal_extension_s: f64,
-    /// Bits of a frame besides its bytes.
+    /// Bits of a frame in addition to its bytes.
     pub service_and_tail_bits: u32,
-    /// The rate of control frames, in bit/s.
+    /// Rate of control frames, in bit/s.
     pub basic_bit_per_s: u64,
-    /// What a data frame has besides the packet, in bytes.
+    /// Bytes of a data frame in addition to the packet.
     pub header_bytes: u64,
-    /// The acknowledgement of the MAC, in bytes.
+    /// Size of the acknowledgement of the MAC, in bytes.
     pub ack_bytes: u64,
-    /// How often a packet is sent again at most.
+    /// Most retransmissions of a packet.
     pub retries: u32,
-    /// Whether after a collision everybody waits as if it had been answered.
+    /// True if all stations wait after a collision as if it had been answered.
     pub eifs: bool,
-    /// The size, header included, from which on RTS and CTS come first, in bytes; null for never.
+    /// Size, header included, from which on RTS and CTS precede a frame, in bytes; null for never.
     pub rts_bytes: Option<u64>,
-    /// aCWmin: the smallest contention window of the physical layer.
+    /// Smallest contention window of the physical layer (aCWmin).
     pub cw_min: u32,
-    /// aCWmax: the largest contention window of the physical layer.
+    /// Largest contention window of the physical layer (aCWmax).
     pub cw_max: u32,
 }

@@ -1,10 +1,9 @@
-//! Shared media: who of several queues may send is decided between them, not by each hop's link
-//! alone.
+//! Shared media. They decide between several queues which one may send, instead of each hop's link.
 //!
 //! A hop whose link is a [contender](crate::link::edca_queue) for a medium keeps its queue,
-//! impairments and delay. For the head of its line it requests access to the medium, which says
-//! when the exchange is complete: the packet is sent, or given up. A medium has no clock: whoever
-//! drives it passes the time, and asks when to come again.
+//! impairments and delay. It requests access to the medium for the packet at the head of its queue.
+//! The medium reports when the exchange is complete: the packet was sent or given up. A medium has
+//! no clock: the driver passes the time, and asks for the time of the next call.
 
 use self::facts::MediumFacts;
 use crate::link::contention::Contention;
@@ -18,87 +17,87 @@ pub mod edca;
 pub mod facts;
 pub mod phy;
 
-/// Names a contender for a medium.
+/// Number of a contender for a medium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContenderId {
-    /// Number of the medium among the network's.
+    /// Number of the medium in the network.
     pub medium: u32,
-    /// Number of the contender there.
+    /// Number of the contender at the medium.
     pub contender: u32,
 }
 
-/// The end of an exchange: the packet at the head of a contender's line has been sent or given up.
+/// The end of an exchange: the packet at the head of a contender's queue was sent or given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
     /// Number of the contender.
     pub contender: usize,
-    /// Whether it has been sent; if not, the medium has given it up.
+    /// True if the packet was sent; false if the medium gave it up.
     pub sent: bool,
 }
 
-/// A medium, driven from outside. `now` never runs backwards and is never later than
-/// [`Medium::next`].
+/// A medium, driven from outside. `now` never decreases and is never later than [`Medium::next`].
 pub trait Medium: Debug + Send {
-    /// Takes in a contender of that station, with the randomness it draws from; its number.
+    /// Adds a contender of a station, with its random stream, and returns its number.
     ///
     /// # Errors
-    /// What it asks for and the medium has not; fields relative to the contender's.
+    /// Parameters that the medium does not support; fields relative to the contender's.
     fn add(&mut self, station: u32, contention: &Contention, stream: Stream) -> Result<usize>;
-    /// A packet has come to an empty line.
+    /// Reports that a packet has come to an empty queue.
     fn join(&mut self, now: Time, contender: usize, size: Bytes);
-    /// The packet behind one whose exchange is complete since `now`; to be called at once.
+    /// Reports the packet behind one whose exchange is complete since `now`. Call it at once.
     fn follow(&mut self, now: Time, contender: usize, size: Bytes);
-    /// When [`Medium::proceed`] is to be called, [`Time::NEVER`] if nobody has anything to send.
+    /// Returns the time of the next [`Medium::proceed`], [`Time::NEVER`] if no contender has a
+    /// packet to send.
     fn next(&self) -> Time;
-    /// Does what is due at `now`, and appends the exchanges that are complete.
+    /// Does everything due at `now`, and appends the exchanges that are complete.
     fn proceed(&mut self, now: Time, completions: &mut Vec<Completion>);
-    /// How the time up to `now` was spent.
+    /// Returns the usage of the medium up to `now`.
     fn usage(&self, now: Time) -> Usage;
-    /// What its contenders have done, by number.
+    /// Returns the counts of a contender, by its number.
     fn counts(&self, contender: usize) -> ContenderCounts;
 }
 
-/// How a medium's time was spent; the three make up all of it, to the nanosecond. And how often.
+/// Usage of a medium: times, which add up to all of it, to the nanosecond; and counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Nobody was sending; what stations wait before they do is in it.
+    /// Time in which no station transmitted, including the stations' waits before they transmit.
     pub idle: Span,
-    /// With exchanges that succeeded.
+    /// Time of successful exchanges.
     pub success: Span,
-    /// With collisions.
+    /// Time of collisions.
     pub collision: Span,
-    /// Exchanges that succeeded.
+    /// Successful exchanges.
     pub successes: u64,
-    /// Collisions between stations, each counted once however many took part.
+    /// Collisions between stations, each counted once however many stations took part.
     pub collisions: u64,
 }
 
-/// What a contender has done since the run began.
+/// Counts of a contender since the run began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ContenderCounts {
     /// Transmissions that succeeded.
     pub successes: u64,
     /// Transmissions that collided with another station's.
     pub collisions: u64,
-    /// Times when a higher class of the same station sent in its place.
+    /// Internal collisions: a higher class of the same station transmitted instead.
     pub internal_collisions: u64,
-    /// Packets given up after too many collisions of either kind.
+    /// Packets given up after too many collisions, internal or not.
     pub retry_drops: u64,
-    /// Of its exchanges that succeeded, and of its frames that collided.
+    /// Time on the air of its successful exchanges and of its frames that collided.
     pub airtime: Span,
     /// Service times of the packets sent.
     pub service: ServiceTimes,
 }
 
 impl ContenderCounts {
-    /// Transmissions.
+    /// Returns the number of transmissions.
     pub const fn attempts(&self) -> u64 {
         self.successes + self.collisions
     }
 }
 
-/// How long packets took from the head of the line to the end of their exchange. Sums of whole
-/// nanoseconds, so that those of a part of the run are the difference.
+/// Service times: from the head of the queue to the end of the exchange. They are sums of whole
+/// nanoseconds, so the service times of a part of the run are a difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServiceTimes {
     number: u64,
@@ -107,7 +106,7 @@ pub struct ServiceTimes {
 }
 
 impl ServiceTimes {
-    /// Adds one.
+    /// Adds one service time.
     pub fn push(&mut self, service: Span) {
         let nanos = u128::from(service.as_nanos());
         self.number += 1;
@@ -115,7 +114,7 @@ impl ServiceTimes {
         self.sum_of_squares += nanos * nanos;
     }
 
-    /// Those that are not in `earlier`, which is a part of these.
+    /// Returns the service times without those in `earlier`, which is a part of these.
     pub const fn since(&self, earlier: &ServiceTimes) -> ServiceTimes {
         ServiceTimes {
             number: self.number - earlier.number,
@@ -124,15 +123,15 @@ impl ServiceTimes {
         }
     }
 
-    /// How many.
+    /// Returns the number of service times.
     pub const fn number(&self) -> u64 {
         self.number
     }
-    /// Their mean in seconds, not a number if there is none.
+    /// Returns their mean in seconds, NaN if there is none.
     pub fn mean_s(&self) -> f64 {
         self.sum as f64 / self.number as f64 / 1e9
     }
-    /// Their standard deviation in seconds, not a number if there are fewer than two.
+    /// Returns their standard deviation in seconds, NaN if there are fewer than two.
     pub fn sd_s(&self) -> f64 {
         if self.number < 2 {
             return f64::NAN;

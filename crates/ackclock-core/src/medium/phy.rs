@@ -1,52 +1,51 @@
-//! How long frames last: the physical layers of IEEE 802.11 as data.
+//! Frame durations: the physical layers of IEEE 802.11 as data.
 
 use crate::units::{BitRate, Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which physical layer.
+/// A physical layer of IEEE 802.11.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Profile {
-    /// OFDM at 2.4 GHz with the short slot, as nobody is near who only knows 802.11b: slot 9 us,
-    /// SIFS 10 us, preamble 20 us, symbols of 4 us, 22 bits of service and tail, 6 us of signal
+    /// OFDM at 2.4 GHz with the short slot, as no station nearby knows only 802.11b: slot 9 us,
+    /// SIFS 10 us, preamble 20 us. Symbols of 4 us, 22 bits of service and tail, 6 us of signal
     /// extension, control frames at 6 Mbit/s, contention windows 15 to 1023.
     #[default]
     #[serde(rename = "802.11g")]
     G,
-    /// DSSS with the long preamble: slot 20 us, SIFS 10 us, preamble 192 us, no symbols, control
+    /// DSSS with the long preamble: slot 20 us, SIFS 10 us, preamble 192 us, no symbols. Control
     /// frames at 2 Mbit/s, contention windows 31 to 1023.
     #[serde(rename = "802.11b")]
     B,
     /// OFDM at 5 GHz: as 802.11g, but SIFS 16 us and no signal extension.
     #[serde(rename = "802.11a")]
     A,
-    /// As 802.11g with 802.11n's mixed preamble of 36 us in front of data, and neither aggregation
-    /// nor block acknowledgement: like 802.11n only in this.
+    /// Like 802.11g, but with 802.11n's mixed preamble of 36 us before data. It is like 802.11n
+    /// only in this: there is neither aggregation nor block acknowledgement.
     #[serde(rename = "802.11n")]
     N,
 }
 
-/// The constants of a physical layer, and what of the layer above counts as time on the air.
+/// The constants of a physical layer that determine frame durations and access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phy {
-    /// A slot of the backoff.
+    /// Slot of the backoff.
     pub slot: Span,
-    /// Between the frames of one exchange.
+    /// SIFS: time between the frames of an exchange.
     pub sifs: Span,
-    /// In front of a data frame: what the receiver synchronises by, and the header of the physical
-    /// layer.
+    /// Preamble and header of the physical layer before a data frame.
     pub preamble: Span,
-    /// The same in front of control frames: ACK, RTS, CTS.
+    /// Preamble and header of the physical layer before control frames: ACK, RTS, CTS.
     pub control_preamble: Span,
-    /// A symbol, which is sent whole; at zero bits are sent one by one.
+    /// Symbol, which is sent as a whole; with zero, bits are sent one by one.
     pub symbol: Span,
-    /// Sent with each frame besides its bytes.
+    /// Bits of a frame in addition to its bytes.
     pub service_and_tail_bits: u32,
-    /// Behind each frame.
+    /// Signal extension after each frame.
     pub signal_extension: Span,
-    /// Of control frames.
+    /// Rate of control frames.
     pub basic_rate: BitRate,
-    /// The default smallest and largest contention window.
+    /// Default smallest and largest contention window.
     pub cw: (u32, u32),
 }
 
@@ -55,11 +54,13 @@ const fn micros(number: u64) -> Span {
 }
 
 impl Profile {
-    /// The table. IEEE 802.11-2016: clause 16 (b; long preamble and header, 144 + 48 bits at 1
-    /// Mbit/s), 17 (a), 18 (g), 19 (n). In clause 17 a preamble of 16 us and SIGNAL of 4 us, and 16
-    /// service and 6 tail bits; n's mixed format puts HT-SIG, HT-STF and one HT-LTF behind them.
-    /// Basic rates are a choice of the cell: the lowest of OFDM, as in the study of buffers in
-    /// 802.11e; of DSSS the higher of the two that every station has.
+    /// Returns the constants of the profile. IEEE 802.11-2016: clause 16 (b; long preamble and
+    /// header, 144 + 48 bits at 1 Mbit/s), 17 (a), 18 (g), 19 (n).
+    ///
+    /// In clause 17, the preamble is 16 us and SIGNAL 4 us, and there are 16 service and 6 tail
+    /// bits. The mixed format of n adds HT-SIG, HT-STF and one HT-LTF. Basic rates are a choice of
+    /// the cell: for OFDM the lowest, as in the study of buffers in 802.11e; for DSSS the higher of
+    /// the two that every station has.
     pub const fn phy(self) -> Phy {
         let ofdm = Phy {
             slot: micros(9),
@@ -99,16 +100,16 @@ impl Profile {
 }
 
 impl Phy {
-    /// How long a data frame lasts; `size` is all of it above the physical layer.
+    /// Returns the duration of a data frame; `size` is its size above the physical layer.
     pub fn data(&self, size: Bytes, rate: BitRate) -> Span {
         self.frame(self.preamble, size, rate)
     }
-    /// How long a control frame lasts.
+    /// Returns the duration of a control frame.
     pub fn control(&self, size: Bytes) -> Span {
         self.frame(self.control_preamble, size, self.basic_rate)
     }
 
-    /// Whole symbols; without symbols up to the next whole nanosecond.
+    /// Returns whole symbols; without symbols, rounds up to the next nanosecond.
     fn frame(&self, preamble: Span, size: Bytes, rate: BitRate) -> Span {
         let bits = u128::from(self.service_and_tail_bits) + 8 * u128::from(size.0);
         let (scaled, rate) = (bits * 1_000_000_000, u128::from(rate.as_bit_per_s()));
@@ -126,7 +127,7 @@ mod tests {
     use super::*;
 
     const MEGABIT: u64 = 1_000_000;
-    /// Of the layers below IP: MAC header and FCS 28, LLC 8.
+    /// Bytes of the layers below IP: MAC header and FCS 28, LLC 8.
     const OVERHEAD: u64 = 36;
 
     fn airtimes(phy: &Phy, megabits: u64) -> [u64; 3] {
@@ -135,7 +136,8 @@ mod tests {
         [data(1000), data(40), phy.control(Bytes(14)).as_nanos()]
     }
 
-    /// Data of 1000 bytes, a TCP ACK of 40 and a MAC ACK, counted by hand: 39, 3 and 6 symbols.
+    /// Data of 1000 bytes, a TCP ACK of 40 bytes and a MAC ACK, counted by hand: 39, 3 and 6
+    /// symbols.
     #[test]
     fn frames_of_ofdm_are_whole_symbols() {
         assert_eq!(airtimes(&Profile::G.phy(), 54), [182_000, 38_000, 50_000]);
@@ -143,7 +145,7 @@ mod tests {
         assert_eq!(airtimes(&Profile::N.phy(), 54), [198_000, 54_000, 50_000]);
     }
 
-    /// As ns-2 reckons: 192 bits of preamble and header at 6 Mbit/s, then bit by bit.
+    /// Matches ns-2: 192 bits of preamble and header at 6 Mbit/s, then bit by bit.
     #[test]
     fn without_symbols_bits_are_sent_one_by_one() {
         let ns2 = Phy {

@@ -1,4 +1,4 @@
-//! The routes of a flow's instance, and the hops on them that are its own.
+//! The routes of a flow instance and the hops that belong to it alone.
 
 use super::{HopBuilder, Network, place_of, spread, uniform};
 use crate::hop::Hop;
@@ -11,7 +11,7 @@ use crate::scenario::{FlowDescription, Instances, Scenario};
 use crate::streams::Streams;
 use crate::units::{BitRate, Bytes, Span, Time};
 
-/// The link of a flow's extra delay: takes no time to send anything.
+/// The link of a flow's extra delay; it sends in zero time.
 #[derive(Debug)]
 struct Instant;
 
@@ -31,12 +31,12 @@ impl Link for Instant {
 pub(super) struct RouteBuilder<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) streams: &'a Streams,
-    /// By hop of the scenario: its index in the network, if it is shared.
+    /// Index in the network of each hop of the scenario, `None` if it is not shared.
     pub(super) index_of: &'a [Option<u32>],
 }
 
 impl RouteBuilder<'_> {
-    /// Adds the routes of a flow's instance, and the hops on them that are its own.
+    /// Adds the routes of a flow instance and the hops that belong to it alone.
     pub(super) fn add_routes(
         &self,
         description: &FlowDescription,
@@ -58,9 +58,12 @@ impl RouteBuilder<'_> {
         network.routes.push(&forward, &back);
     }
 
-    /// The stops of a route. A hop of scope `per_flow` is built for each place in the route. An
-    /// extra delay is a private hop; before a hop that is private already, it is as good behind
-    /// that one's link. A hop that contends for a medium can be felt by others.
+    /// Returns the stops of a route.
+    ///
+    /// A hop of scope `per_flow` is built once for each place in the route. An extra delay is a
+    /// private hop. If the first hop is private already, the extra delay is added to that hop's
+    /// delay instead, which is equivalent. A hop that contends for a medium is not private, because
+    /// other flows can notice it.
     fn route(
         &self,
         numbers: &[usize],

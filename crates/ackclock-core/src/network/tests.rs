@@ -99,7 +99,7 @@ fn arrivals_are_the_flows_own_draws_and_end_with_it() {
     // Another flow, or another seed of it, moves no arrival.
     let alone = arriving.replace("access_delay = \"10 ms\"", "count = 3");
     assert_eq!(built(&alone, 0).1.instances[..near.len()], *near);
-    // Each has the hop of its own on its route, and a delay of its own in that.
+    // Each has its own hop on its route, with its own delay.
     let delays: Vec<Span> = (0..near.len())
         .filter_map(|flow| network.routes.first(flow, true).as_hop())
         .map(|hop| network.hops[hop].delay())
@@ -115,13 +115,27 @@ fn arrivals_are_the_flows_own_draws_and_end_with_it() {
 #[test]
 fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
     let cell = TWO_GROUPS
-        .replace("[[hops]]\nname = \"access\"", "[[shared_media]]\nname = \"cell\"\nkind = \"edca\"\n\n[[hops]]\nname = \"access\"")
-        .replace("name = \"bottleneck\"\nlink = { kind = \"markov\", rates = [\"6 Mbit/s\", \"1 Mbit/s\"], mean_sojourn = \"200 ms\" }", CONTENDERS)
-        .replace("route = [\"access\", \"bottleneck\"]", "route = [\"access\", \"data\", \"bottleneck\"]")
-        .replace("return = [\"bottleneck\"]", "return = [\"bottleneck\", \"acks\", \"data\", \"access\"]");
+        .replace(
+            "[[hops]]\nname = \"access\"",
+            "[[shared_media]]\nname = \"cell\"\nkind = \"edca\"\n\n[[hops]]\nname = \"access\"",
+        )
+        .replace(
+            "name = \"bottleneck\"\nlink = { kind = \"markov\", rates = [\"6 Mbit/s\", \"1 \
+             Mbit/s\"], mean_sojourn = \"200 ms\" }",
+            CONTENDERS,
+        )
+        .replace(
+            "route = [\"access\", \"bottleneck\"]",
+            "route = [\"access\", \"data\", \"bottleneck\"]",
+        )
+        .replace(
+            "return = [\"bottleneck\"]",
+            "return = [\"bottleneck\", \"acks\", \"data\", \"access\"]",
+        );
     let scenario = Scenario::from_tree(&tree::from_toml(&cell).unwrap(), &NoFiles).unwrap();
     let network = build(&scenario, &Streams::new(scenario.seed, 0));
-    // One shared, then of each of two flows one on its way and two on the way back.
+    // One shared hop, then for each of two flows one on the forward route and two on the return
+    // route.
     let contends: Vec<bool> = network
         .hops
         .iter()
@@ -149,7 +163,8 @@ fn who_contends_comes_before_what_nobody_sees_and_stations_have_names() {
         .iter()
         .map(|one| (one.hop, &*one.name, one.owner, one.station))
         .collect();
-    // Hops of an instance that name a station are one; the shared hop of that name is another.
+    // Hops of one instance that name the same station share it; the shared hop's station of that
+    // name is another.
     let expected = [
         (0, "bottleneck", None, 0),
         (1, "data", Some(0), 1),

@@ -1,9 +1,9 @@
-//! First-in first-out lists of packets, threaded through the pool.
+//! First-in first-out lists of packets, linked through the pool.
 
 use super::{Packet, PacketId, PacketPool};
 use crate::units::{Bytes, Time};
 
-/// A first-in first-out list of packets, threaded through the pool.
+/// A first-in first-out list of packets, linked through the pool.
 #[derive(Debug)]
 pub struct FifoList {
     head: PacketId,
@@ -34,7 +34,7 @@ impl FifoList {
         self.tail = id;
     }
 
-    /// Takes the first packet out.
+    /// Removes and returns the first packet.
     #[inline]
     pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
         let id = self.front()?;
@@ -47,30 +47,31 @@ impl FifoList {
         Some(id)
     }
 
-    /// The first packet.
+    /// Returns the first packet.
     #[inline]
     pub fn front(&self) -> Option<PacketId> {
         (self.head != PacketId::NONE).then_some(self.head)
     }
-    /// The last packet.
+    /// Returns the last packet.
     pub fn back(&self) -> Option<PacketId> {
         (self.tail != PacketId::NONE).then_some(self.tail)
     }
-    /// How many are in it, counted one by one.
+    /// Counts the packets one by one.
     pub fn count(&self, pool: &PacketPool) -> u64 {
         pool.count(self.head, self.tail)
     }
-    /// Whether there is none.
+    /// True if the list holds no packet.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head == PacketId::NONE
     }
 }
 
-/// A first-in first-out list of packets that each have a moment, none before that of the packet in
-/// front of it. The list itself holds the moment of the first, and each packet that of the one
-/// behind it: whoever takes the first out learns when the next is due without looking at it, which
-/// with a million packets costs more than all the rest.
+/// A first-in first-out list of packets with non-decreasing moments.
+///
+/// The list stores the moment of the first packet, and each packet the moment of the next. So
+/// taking out the first packet shows when the next is due without a look at that packet. With a
+/// million packets, that look would cost more than everything else.
 #[derive(Debug)]
 pub struct Timeline {
     first_at: Time,
@@ -103,7 +104,7 @@ impl Timeline {
         self.tail = id;
     }
 
-    /// Takes the first packet out.
+    /// Removes and returns the first packet.
     #[inline(always)]
     pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
         let id = self.head;
@@ -117,33 +118,33 @@ impl Timeline {
         Some(id)
     }
 
-    /// The first packet.
+    /// Returns the first packet.
     #[inline(always)]
     pub fn front<'a>(&self, pool: &'a PacketPool) -> Option<&'a Packet> {
         pool.packets.get(self.head.index())
     }
-    /// The last packet.
+    /// Returns the last packet.
     #[inline(always)]
     pub fn back<'a>(&self, pool: &'a PacketPool) -> Option<&'a Packet> {
         pool.packets.get(self.tail.index())
     }
-    /// The moment of the first packet, [`Time::NEVER`] if there is none.
+    /// Returns the moment of the first packet, [`Time::NEVER`] if there is none.
     #[inline]
     pub const fn first_at(&self) -> Time {
         self.first_at
     }
-    /// How many are in it, counted one by one.
+    /// Counts the packets one by one.
     pub fn count(&self, pool: &PacketPool) -> u64 {
         pool.count(self.head, self.tail)
     }
-    /// Whether there is none.
+    /// True if the list holds no packet.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head == PacketId::NONE
     }
 }
 
-/// A [`FifoList`] that knows how much is in it.
+/// A [`FifoList`] that counts its packets and bytes.
 #[derive(Debug, Default)]
 pub struct Fifo {
     list: FifoList,
@@ -158,7 +159,7 @@ impl Fifo {
         self.backlog.bytes += pool[id].bytes();
         self.list.push_back(id, pool);
     }
-    /// Takes the first packet out.
+    /// Removes and returns the first packet.
     #[inline]
     pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<PacketId> {
         let id = self.list.pop_front(pool)?;
@@ -166,27 +167,28 @@ impl Fifo {
         self.backlog.bytes -= pool[id].bytes();
         Some(id)
     }
-    /// The first packet.
+    /// Returns the first packet.
     #[inline]
     pub fn front(&self) -> Option<PacketId> {
         self.list.front()
     }
-    /// The last packet.
+    /// Returns the last packet.
     pub fn back(&self) -> Option<PacketId> {
         self.list.back()
     }
-    /// How much is in it.
+    /// Returns its packets and bytes.
     pub const fn backlog(&self) -> Backlog {
         self.backlog
     }
-    /// Whether there is none.
+    /// True if the list holds no packet.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 }
 
-/// A [`Timeline`] of arrivals that knows how much is in it: for queues that need to know how long a
-/// packet has waited. The time of arrival stands in the packets and costs no memory.
+/// A [`Timeline`] of arrivals that counts its packets and bytes, for queues that need to know for
+/// how long a packet has waited. The packets hold their arrival times, so these cost no extra
+/// memory.
 #[derive(Debug, Default)]
 pub struct TimedFifo {
     line: Timeline,
@@ -201,7 +203,7 @@ impl TimedFifo {
         self.backlog.bytes += pool[id].bytes();
         self.line.push_back(now, id, pool);
     }
-    /// Takes the first packet out. Returns it with the time of its arrival.
+    /// Removes the first packet and returns it with its arrival time.
     #[inline]
     pub fn pop_front(&mut self, pool: &mut PacketPool) -> Option<(Time, PacketId)> {
         let arrival = self.line.first_at();
@@ -210,11 +212,11 @@ impl TimedFifo {
         self.backlog.bytes -= pool[id].bytes();
         Some((arrival, id))
     }
-    /// When the first packet arrived, [`Time::NEVER`] if there is none.
+    /// Returns the arrival time of the first packet, [`Time::NEVER`] if there is none.
     pub const fn first_at(&self) -> Time {
         self.line.first_at()
     }
-    /// How much is in it.
+    /// Returns its packets and bytes.
     pub const fn backlog(&self) -> Backlog {
         self.backlog
     }
@@ -225,6 +227,6 @@ impl TimedFifo {
 pub struct Backlog {
     /// Number of packets.
     pub packets: u64,
-    /// Their lengths on the wire.
+    /// Sum of their lengths on the wire.
     pub bytes: Bytes,
 }

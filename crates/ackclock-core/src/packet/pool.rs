@@ -1,25 +1,25 @@
-//! The pool that all packets of a run live in.
+//! The pool that stores all packets of a run.
 
 use super::{FlowId, Packet, PacketId, PacketKind, SackBlocks};
 use crate::rate_control::Feedback;
 use crate::units::{Span, Time};
 
-/// What few packets carry beside their header.
+/// Data that few packets carry in addition to their header.
 #[derive(Clone, Copy, Debug)]
 pub enum Options {
-    /// What the receiver holds beyond the cumulative ACK; at least one block.
+    /// Segments that the receiver holds beyond the cumulative ACK; at least one block.
     Sack(SackBlocks),
-    /// What the receiver of datagrams says.
+    /// Feedback of a receiver of datagrams.
     Feedback(Feedback),
     /// The sender's estimate of the round-trip time, for the receiver of a datagram.
     RoundTrip(Span),
 }
 
-/// Owns every packet of a run. Freed slots are used again, the last freed first.
+/// Owns every packet of a run. Reuses freed slots, the last freed first.
 #[derive(Debug)]
 pub struct PacketPool {
     pub(super) packets: Vec<Packet>,
-    /// The first free slot; each leads to the next.
+    /// The first free slot. Each free slot leads to the next.
     free: PacketId,
     live: usize,
     pub(super) options: Vec<Options>,
@@ -39,19 +39,19 @@ impl Default for PacketPool {
 }
 
 impl PacketPool {
-    /// An empty pool.
+    /// Makes an empty pool.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes a packet in.
+    /// Stores a packet.
     ///
     /// # Panics
     /// Beyond 2^32 − 1 packets at once.
     #[inline(always)] // so that the packet is built in its slot
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         self.live += 1;
-        // There is no slot of the number of `NONE`: one comparison answers both questions.
+        // `NONE` is never the number of a slot, so one comparison covers both cases.
         if self.free.index() >= self.packets.len() {
             self.grow();
         }
@@ -63,12 +63,13 @@ impl PacketPool {
         id
     }
 
-    /// Makes a free slot.
+    /// Adds a free slot.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
         if self.packets.len() == self.packets.capacity() {
-            // A quarter, not a doubling: memory per packet in flight is a promise (BENCHMARKS.md).
+            // Grows by a quarter instead of doubling: BENCHMARKS.md promises the memory per packet
+            // in flight.
             self.packets.reserve_exact(self.packets.len() / 4 + 64);
         }
         assert!(
@@ -80,8 +81,8 @@ impl PacketPool {
             .push(Packet::new(PacketKind::Data, FlowId(0), 0, 0, Time::ZERO));
     }
 
-    /// Puts an answer in the place of the packet that has arrived, or in a slot of its own if it
-    /// answers none.
+    /// Stores an answer in the slot of the packet that it answers, or in its own slot if it answers
+    /// none.
     #[inline(always)] // so that the packet is built in its slot
     pub fn answer(&mut self, arrived: Option<PacketId>, answer: Packet) -> PacketId {
         let Some(id) = arrived else {
@@ -92,7 +93,7 @@ impl PacketPool {
         id
     }
 
-    /// Lets a packet go.
+    /// Frees a packet.
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
         self.live -= 1;
@@ -110,7 +111,7 @@ impl PacketPool {
         }
     }
 
-    /// A second packet like the first, in no list.
+    /// Duplicates a packet. The copy is in no list.
     pub fn duplicate(&mut self, id: PacketId) -> PacketId {
         let options = self.options(id).copied();
         let mut copy = self[id];
@@ -123,13 +124,13 @@ impl PacketPool {
         copy
     }
 
-    /// What a packet carries beside its header; most carry nothing.
+    /// Returns the options of a packet; most packets have none.
     #[inline]
     pub fn options(&self, id: PacketId) -> Option<&Options> {
         self.options.get(self[id].options as usize)
     }
 
-    /// The SACK blocks of an ACK; most have none.
+    /// Returns the SACK blocks of an ACK; most ACKs have none.
     #[inline]
     pub fn sack_blocks(&self, id: PacketId) -> Option<&SackBlocks> {
         match self.options(id) {
@@ -138,7 +139,7 @@ impl PacketPool {
         }
     }
 
-    /// Gives options to a packet that has none yet.
+    /// Sets the options of a packet that has none yet.
     #[inline(never)] // most packets carry none
     pub fn set_options(&mut self, id: PacketId, options: Options) {
         debug_assert_eq!(self[id].options, u32::MAX, "options are set once");
@@ -150,13 +151,13 @@ impl PacketPool {
         self[id].options = slot;
     }
 
-    /// How many there are in the list from `head` to `tail`.
+    /// Counts the packets in the list from `head` to `tail`.
     pub(super) fn count(&self, head: PacketId, tail: PacketId) -> u64 {
         let next = |id: &PacketId| (*id != tail).then(|| self[*id].next);
         std::iter::successors((head != PacketId::NONE).then_some(head), next).count() as u64
     }
 
-    /// How many packets are in flight or queued.
+    /// Returns the number of packets stored: in flight or queued.
     pub const fn live(&self) -> usize {
         self.live
     }

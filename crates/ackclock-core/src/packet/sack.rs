@@ -1,17 +1,17 @@
 //! SACK blocks (RFC 2018).
 
-/// A run of segments the receiver holds beyond the cumulative ACK: `start` included, `end` excluded
-/// (RFC 2018).
+/// A range of segments that the receiver holds beyond the cumulative ACK: `start` included, `end`
+/// excluded (RFC 2018).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlock {
-    /// First segment held.
+    /// First segment of the range.
     pub start: u64,
-    /// First segment after it.
+    /// First segment after the range.
     pub end: u64,
 }
 
 impl SackBlock {
-    /// Whether the segment of that number is in it.
+    /// True if the range includes the segment with that number.
     pub const fn contains(&self, sequence: u64) -> bool {
         self.start <= sequence && sequence < self.end
     }
@@ -25,21 +25,21 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// How many fit beside the timestamp option.
+    /// Most blocks that fit next to the timestamp option.
     pub const MOST: usize = 3;
 
-    /// Adds a block; what does not fit is left out.
+    /// Adds a block; ignores it if there are three already.
     pub fn push(&mut self, block: SackBlock) {
         if usize::from(self.count) < Self::MOST {
             self.blocks[usize::from(self.count)] = block;
             self.count += 1;
         }
     }
-    /// The blocks.
+    /// Returns the blocks.
     pub fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.count)]
     }
-    /// Whether there is none.
+    /// True if there is no block.
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }

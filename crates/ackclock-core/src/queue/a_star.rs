@@ -15,39 +15,51 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 /// Parameters: those of `ebdp` and of `alt`, whose `maximum` is `tuned_maximum` here. eBDP bounds
-/// the delay; ALT takes away what several flows do not need, since they do not halve their windows
-/// at one time.
+/// the delay. ALT removes the buffer that several flows do not need, since they do not halve their
+/// windows at the same time.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(example = json!({}))]
-#[schemars(example = json!({ "target_delay": "5 ms", "over_provision": "2 packets", "weight": 0.1, "maximum": "9 packets", "interval": "7 ms",
-    "increase": "900 packets/s", "decrease": "200 packets/s", "minimum": "2 packets", "initial": "3 packets", "tuned_maximum": "12 packets" }))]
+#[schemars(example = json!({
+    "target_delay": "5 ms",
+    "over_provision": "2 packets",
+    "weight": 0.1,
+    "maximum": "9 packets",
+    "interval": "7 ms",
+    "increase": "900 packets/s",
+    "decrease": "200 packets/s",
+    "minimum": "2 packets",
+    "initial": "3 packets",
+    "tuned_maximum": "12 packets"
+}))]
 pub struct AStar {
-    /// The queueing delay that eBDP aims at. Inferred: 200 ms is the round-trip time of the
-    /// publication's path, and twice that the delay it reports.
+    /// Target queueing delay of eBDP. Inferred: 200 ms is the round-trip time of the publication's
+    /// path, and twice that is the delay that it reports.
     pub target_delay: Span,
-    /// How many packets more than are sent within that delay. From memory of the publication.
+    /// Packets added to those that are sent within the target delay. From memory of the
+    /// publication.
     pub over_provision: Segments,
-    /// The weight of a service in the average of their times; above 0, at most 1.
+    /// Weight of the latest service in the average service time; above 0, at most 1.
     pub weight: f64,
-    /// The limit at most.
+    /// Upper bound of eBDP's limit.
     pub maximum: Segments,
-    /// How often ALT moves its limit. This and the following are from memory of the publication,
-    /// but for `initial`.
+    /// Interval at which ALT adapts its limit. This and the following are from memory of the
+    /// publication, except `initial`.
     pub interval: Span,
-    /// By how much ALT's limit rises in a second in which the queue is empty. Above 0.
+    /// Increase of ALT's limit per second in which the queue is empty. Above 0.
     pub increase: PacketRate,
-    /// By how much it falls in a second in which the queue is not. Above 0.
+    /// Decrease of ALT's limit per second in which the queue is not empty. Above 0.
     pub decrease: PacketRate,
-    /// ALT's limit at least; eBDP's may be lower.
+    /// Lower bound of ALT's limit; eBDP's may be lower.
     pub minimum: Segments,
-    /// ALT's limit at most. Where it is above eBDP's it takes as many seconds to have an effect.
+    /// Upper bound of ALT's limit. From there, at the default `decrease`, the limit falls to eBDP's
+    /// by one packet per second.
     pub tuned_maximum: Segments,
-    /// ALT's limit at the beginning. A choice of ours, and low: it rises ten times as fast as it
-    /// falls.
+    /// Initial limit of ALT. Our own choice, and low, because the limit rises ten times as fast as
+    /// it falls.
     pub initial: Segments,
-    /// Whether the packet being sent counts towards the limit, as it does at an 802.11 station,
-    /// which may have to send it again.
+    /// True if the packet in service counts towards the limit, as at an 802.11 station, which may
+    /// have to send it again.
     pub counts_packet_in_service: bool,
 }
 
@@ -73,7 +85,8 @@ impl Element<QueueKind> for AStar {
     const NAME: &'static str = "a_star";
     const LABEL: &'static str = "A*";
     const SUMMARY: &'static str = "Drop-tail with the smaller of the limits of `ebdp` and `alt`.";
-    const REFERENCE: &'static str = "Li, Leith and Malone (2011), Buffer Sizing for 802.11-Based Networks, IEEE/ACM Transactions on Networking";
+    const REFERENCE: &'static str = "Li, Leith and Malone (2011), Buffer Sizing for 802.11-Based \
+        Networks, IEEE/ACM Transactions on Networking";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_service_time(self.target_delay, self.weight, self.maximum)?;

@@ -1,5 +1,5 @@
-//! What queues share that move their limit: by how long services take (eBDP), by how long the queue
-//! is empty (ALT), by both (A*).
+//! Queues that adapt their limit: to the service time (eBDP), to the time for which the queue is
+//! empty (ALT), or to both (A*).
 
 use super::{Admission, Occupancy};
 use crate::observe::{Context, DropReason};
@@ -9,11 +9,11 @@ use crate::scenario::quantity::{PacketRate, Segments};
 use crate::units::{Span, Time};
 use serde_json::json;
 
-/// First in, first out; what comes when as many packets are there as the limit says, or more, is
-/// dropped. What is there stays when the limit falls.
+/// A FIFO queue that drops a packet that finds at least as many packets as the limit. Packets that
+/// wait stay when the limit falls.
 #[derive(Debug)]
 pub(super) struct AdaptiveLimit {
-    /// Where there are both, the smaller counts.
+    /// If both laws are given, the smaller limit applies.
     pub by_service: Option<ServiceTimeLimit>,
     pub by_idleness: Option<IdleTimeLimit>,
     pub counts_packet_in_service: bool,
@@ -73,7 +73,7 @@ impl Admission for AdaptiveLimit {
     }
 }
 
-/// As many packets as are sent within a target delay, and some more: min(T/T_serv + a, Q_max).
+/// The packets sent within a target delay, and some more: min(T/T_serv + a, Q_max).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ServiceTimeLimit {
     /// T, in seconds.
@@ -84,7 +84,7 @@ pub(super) struct ServiceTimeLimit {
     weight: f64,
     /// Q_max
     maximum: f64,
-    /// T_serv, in seconds, once something has been served.
+    /// T_serv, in seconds, once a packet has been served.
     service_time: Option<f64>,
 }
 
@@ -104,8 +104,8 @@ impl ServiceTimeLimit {
         }
     }
 
-    /// A service has taken so long: T_serv = (1 − W) T_serv + W service, the first time the service
-    /// itself.
+    /// Updates the average service time: T_serv = (1 − W) T_serv + W service, the first time the
+    /// service itself.
     fn note(&mut self, service: Span) {
         let service = service.as_seconds();
         let average = |before: f64| (1.0 - self.weight) * before + self.weight * service;
@@ -120,8 +120,9 @@ impl ServiceTimeLimit {
     }
 }
 
-/// At the end of each interval t of which the queue was empty for t_i: q = clip(q + a1 t_i − b1 (t
-/// − t_i), q_min, q_max).
+/// A limit adapted at the end of each interval t, in which the queue was empty for t_i.
+///
+/// `q = clip(q + a1 t_i − b1 (t − t_i), q_min, q_max)`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IdleTimeLimit {
     /// t
@@ -133,10 +134,9 @@ pub(super) struct IdleTimeLimit {
     bounds: [f64; 2],
     /// q
     limit: f64,
-    /// The end of the last interval that is over.
+    /// End of the last complete interval.
     begun: Time,
-    /// Up to when it is known how long the queue was empty, and for how long since the interval
-    /// began.
+    /// Moment up to which the idle time is known, and the idle time since the interval began.
     known: Time,
     idle: Span,
 }
@@ -164,15 +164,15 @@ impl IdleTimeLimit {
         self.limit
     }
 
-    /// It is `now`, and the queue has been empty for `idle`; before that it was not, as far as it
-    /// was not known already.
+    /// Advances to `now`, when the queue has been empty for `idle`. Before that it was not empty,
+    /// as far as that was not known already.
     fn go_on(&mut self, now: Time, idle: Span) {
         let busy = now.since(self.known) - idle;
         self.pass(self.known + busy, false);
         self.pass(now, true);
     }
 
-    /// Until then the queue was empty throughout, or never.
+    /// Advances to `until`; up to then, the queue was either empty or not empty throughout.
     fn pass(&mut self, until: Time, is_empty: bool) {
         let idle = |span: Span| if is_empty { span } else { Span::ZERO };
         let end = self.begun + self.interval;
@@ -180,7 +180,7 @@ impl IdleTimeLimit {
             self.idle = self.idle + idle(until.since(self.known));
         } else {
             self.adapt(1, self.idle + idle(end.since(self.known)));
-            // Intervals that are all alike, however many.
+            // Further intervals are all alike, however many.
             let more = until.since(end).as_nanos() / self.interval.as_nanos();
             self.adapt(more, idle(self.interval));
             self.begun = end + self.interval * more;
@@ -189,7 +189,7 @@ impl IdleTimeLimit {
         self.known = until;
     }
 
-    /// So many intervals are over, in each of which the queue was empty for `idle`.
+    /// Adapts the limit for that many intervals, in each of which the queue was empty for `idle`.
     fn adapt(&mut self, intervals: u64, idle: Span) {
         let busy = self.interval - idle;
         let step = self.increase * idle.as_seconds() - self.decrease * busy.as_seconds();
@@ -210,7 +210,7 @@ pub(super) fn check_service_time(target_delay: Span, weight: f64, maximum: Segme
     check_room("maximum", maximum)
 }
 
-/// `named` is q_max as the scenario calls it.
+/// Checks the parameters of ALT; `named` is the scenario's name of q_max.
 pub(super) fn check_idle_time(
     interval: Span,
     [increase, decrease]: [PacketRate; 2],
@@ -256,7 +256,7 @@ pub(super) fn check_idle_time(
     Ok(())
 }
 
-/// Refuses a limit of nothing.
+/// Refuses a limit of zero.
 fn check_room(field: &str, limit: Segments) -> Result<()> {
     if limit.0 == 0 {
         let remedy = "leaves no room for a packet; write for example \"100 packets\"";

@@ -1,5 +1,5 @@
-//! Adaptive RED (Floyd, Gummadi, Shenker 2001): RED whose thresholds and weight follow from the
-//! link and a target delay, and whose highest share moves until the average queue is half way
+//! Adaptive RED (Floyd, Gummadi, Shenker 2001). Its thresholds and its weight follow from the link
+//! and a target delay. It adapts its maximum drop probability until the average queue is half way
 //! between the thresholds.
 
 use super::early_detection::{Average, Curve, EarlyDetection, Level, Measure, Spacing};
@@ -21,15 +21,15 @@ use serde_json::json;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdaptiveRed {
-    /// The most that may wait, the packet being sent not counted, in packets, in bytes, or in time;
-    /// at least 15 packets, the lowest that the upper threshold can be.
+    /// Most packets or bytes that may wait, or the longest wait, without the packet in service. At
+    /// least 15 packets, the lowest value of the upper threshold.
     pub limit: QueueLimit,
-    /// The average queueing delay aimed at, roughly: the lower threshold is half of it, or five
-    /// packets if that is more, the upper one three times the lower.
+    /// Approximate target of the average queueing delay. The lower threshold is half of it, but at
+    /// least five packets; the upper threshold is three times the lower.
     #[serde(default = "target_delay")]
     pub target_delay: Span,
-    /// Whether ECN-capable packets are marked where chance strikes; where everything is dropped
-    /// they are dropped, too.
+    /// True if ECN-capable packets are marked instead of dropped at random. When everything is
+    /// dropped, they are dropped, too.
     #[serde(default)]
     pub ecn: bool,
     /// The queue drops and marks early only packets that find at least this much waiting. The
@@ -37,19 +37,19 @@ pub struct AdaptiveRed {
     /// it, the slow average goes on dropping after the queue has emptied.
     #[serde(default = "early_from")]
     pub early_from: QueueLimit,
-    /// The share dropped at the upper threshold before it moves, from 1 % to 50 %. A choice of ours
-    /// within what it may become.
+    /// Initial drop probability at the upper threshold, from 1 % to 50 %. Our own choice within the
+    /// range of its adaptation.
     #[serde(default = "initial_probability")]
     pub initial_probability: Probability,
-    /// The size by which the link's rate is reckoned in packets.
+    /// Packet size for converting the link's rate to packets per second.
     #[serde(default = "typical_packet")]
     pub typical_packet: Bytes,
-    /// What the link is taken to send. By default its mean rate over the first minute.
+    /// Rate of the link. By default its mean rate over the first minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
 }
 
-/// The paper's simulations.
+/// The value of the paper's simulations.
 const fn target_delay() -> Span {
     Span::from_millis(5)
 }
@@ -69,26 +69,31 @@ const PART_ADDED: f64 = 0.25;
 const KEPT: f64 = 0.9;
 const SMALLEST: f64 = 0.01;
 const LARGEST: f64 = 0.5;
-/// The target is from here to there on the way between the thresholds.
+/// Target range of the average queue, as shares of the distance between the thresholds.
 const TARGET: [f64; 2] = [0.4, 0.6];
-/// The lower threshold, at least, in packets.
+/// Smallest lower threshold, in packets.
 const LEAST_LOW: f64 = 5.0;
-/// The upper threshold over the lower.
+/// Upper threshold divided by the lower.
 const HIGH_OVER_LOW: f64 = 3.0;
-/// From SMALLEST to LARGEST takes 90 steps, and back 38: more need not be taken at once.
+/// Most steps at a time: from SMALLEST to LARGEST takes 90 steps, and back 38.
 const STEPS: u64 = 100;
 
 impl Element<QueueKind> for AdaptiveRed {
     const NAME: &'static str = "adaptive_red";
     const LABEL: &'static str = "Adaptive RED";
-    const SUMMARY: &'static str = "RED that adapts its share of drops every 0.5 s until the average queue is half way between the thresholds.";
-    const REFERENCE: &'static str = "Floyd, Gummadi and Shenker (2001), Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue Management";
+    const SUMMARY: &'static str = "RED that adapts its share of drops every 0.5 s until the \
+        average queue is half way between the thresholds.";
+    const REFERENCE: &'static str = "Floyd, Gummadi and Shenker (2001), Adaptive RED: An Algorithm \
+        for Increasing the Robustness of RED's Active Queue Management";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_room("limit", self.limit)?;
-        if matches!(self.limit, QueueLimit::Packets(limit) if (limit as f64) < HIGH_OVER_LOW * LEAST_LOW)
-        {
-            let remedy = "is less than the upper threshold, which is at least 15 packets; write for example \"100 packets\"";
+        if matches!(
+            self.limit,
+            QueueLimit::Packets(limit) if (limit as f64) < HIGH_OVER_LOW * LEAST_LOW
+        ) {
+            let remedy = "is less than the upper threshold, which is at least 15 packets; write \
+                for example \"100 packets\"";
             return Err(Error::new("limit", &json!(self.limit), remedy));
         }
         if self.target_delay == Span::ZERO {
@@ -111,8 +116,8 @@ impl Element<QueueKind> for AdaptiveRed {
         check_typical(self.typical_packet, self.rate)
     }
 
-    /// The thresholds follow from the link, and the share dropped at the upper one moves: neither
-    /// is stated.
+    /// States neither the thresholds, which follow from the link, nor the drop probability at the
+    /// upper one, which is adapted.
     fn facts(&self) -> QueueFacts {
         QueueFacts::early(self.limit, self.ecn, None)
     }
@@ -125,8 +130,8 @@ impl Factory<QueueKind> for AdaptiveRed {
 }
 
 impl AdaptiveRed {
-    /// Section 4: w_q = 1 − exp(−1/C), a time constant of a second; min_th = max(5, C delay/2). C
-    /// is the link's rate in packets per second.
+    /// Builds the queue as in section 4: w_q = 1 − exp(−1/C), a time constant of a second; min_th =
+    /// max(5, C delay/2). C is the link's rate in packets per second.
     fn queue(&self, context: &QueueContext<'_>) -> AdaptiveQueue {
         let rate = self.rate.unwrap_or_else(|| context.mean_rate());
         let typical = self.typical_packet.as_f64() / rate.as_byte_per_s(); // 1/C
@@ -158,13 +163,13 @@ impl AdaptiveRed {
 #[derive(Debug)]
 struct AdaptiveQueue {
     detection: EarlyDetection,
-    /// The end of the last interval for which it has adapted.
+    /// End of the last interval for which it has adapted.
     adapted: Time,
 }
 
 impl AdaptiveQueue {
-    /// Of several intervals in which nothing came, each has the average that the packet finds which
-    /// ends them.
+    /// Adapts for all intervals that have ended. If nothing came in several of them, all use the
+    /// average that the next packet finds.
     #[inline(never)]
     fn adapt(&mut self, now: Time) {
         let intervals = now.since(self.adapted).as_nanos() / INTERVAL.as_nanos();
@@ -209,7 +214,7 @@ mod tests {
     use crate::scenario::files::NoFiles;
     use crate::streams::Streams;
 
-    /// At so many packets of 1500 bytes per second.
+    /// Makes a queue for a link that sends that many packets of 1500 bytes per second.
     fn queue(packets_per_second: u64, target_ms: u64) -> AdaptiveQueue {
         let place = StreamScope {
             streams: &Streams::new(3, 0),
@@ -261,7 +266,8 @@ mod tests {
                     && (curve.high - 3.0 * low).abs() < 1e-9
                     && curve.gentle
             );
-            // After a second of packets back to back, a change is in the average but for 1/e of it.
+            // After a second of packets back to back, 1/e of a change is still missing from the
+            // average.
             let mut left = queue;
             left.detection.average.value = 1.0;
             let mut fates = Fates::default();
@@ -299,7 +305,7 @@ mod tests {
             (after(40.0, 400) - 0.099 * 0.729).abs() < 1e-12,
             "the grid stays"
         );
-        // Of a small share a quarter is added.
+        // A quarter is added to a small share.
         let low = after(0.0, 8_000);
         assert!(low < 0.02 && low > 0.01);
         assert!((after(70.0, 500) - 1.25 * low).abs() < 1e-12);

@@ -13,31 +13,38 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. With the letters of the publication: t is `interval`, a1 `increase`, b1 `decrease`,
+/// Parameters. In the letters of the publication: t is `interval`, a1 `increase`, b1 `decrease`,
 /// q_min `minimum`, q_max `maximum`. Where the limit settles, the queue is empty for b1/(a1 + b1)
-/// of the time, 9 %. All values are from memory of the publication, but for `initial`.
+/// of the time, 9 %. All values are from memory of the publication, except `initial`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(example = json!({}))]
-#[schemars(example = json!({ "interval": "7 ms", "increase": "900 packets/s", "decrease": "200 packets/s", "minimum": "2 packets", "initial": "3 packets",
-    "maximum": "9 packets", "counts_packet_in_service": false }))]
+#[schemars(example = json!({
+    "interval": "7 ms",
+    "increase": "900 packets/s",
+    "decrease": "200 packets/s",
+    "minimum": "2 packets",
+    "initial": "3 packets",
+    "maximum": "9 packets",
+    "counts_packet_in_service": false
+}))]
 pub struct Alt {
-    /// How often the limit moves.
+    /// Interval at which the limit is adapted.
     pub interval: Span,
-    /// By how much it rises in a second in which the queue is empty: nothing waits and nothing is
+    /// Increase of the limit per second in which the queue is empty: nothing waits and nothing is
     /// sent. Above 0.
     pub increase: PacketRate,
-    /// By how much it falls in a second in which the queue is not. Above 0.
+    /// Decrease of the limit per second in which the queue is not empty. Above 0.
     pub decrease: PacketRate,
-    /// The limit at least.
+    /// Lower bound of the limit.
     pub minimum: Segments,
-    /// The limit at most.
+    /// Upper bound of the limit.
     pub maximum: Segments,
-    /// The limit at the beginning. A choice of ours, and low: it rises by ten packets in a second,
-    /// and comes down by one. From 1600 packets it would take 25 minutes.
+    /// Initial limit. Our own choice, and low, because it rises by ten packets in a second and
+    /// falls by one. From 1600 packets it would take 25 minutes.
     pub initial: Segments,
-    /// Whether the packet being sent counts towards the limit, as it does at an 802.11 station,
-    /// which may have to send it again.
+    /// True if the packet in service counts towards the limit, as at an 802.11 station, which may
+    /// have to send it again.
     pub counts_packet_in_service: bool,
 }
 
@@ -58,8 +65,10 @@ impl Default for Alt {
 impl Element<QueueKind> for Alt {
     const NAME: &'static str = "alt";
     const LABEL: &'static str = "ALT";
-    const SUMMARY: &'static str = "Drop-tail whose limit rises while the queue is empty and falls while it is not, once a second.";
-    const REFERENCE: &'static str = "Li, Leith and Malone (2011), Buffer Sizing for 802.11-Based Networks, IEEE/ACM Transactions on Networking";
+    const SUMMARY: &'static str = "Drop-tail whose limit rises while the queue is empty and falls \
+        while it is not, once a second.";
+    const REFERENCE: &'static str = "Li, Leith and Malone (2011), Buffer Sizing for 802.11-Based \
+        Networks, IEEE/ACM Transactions on Networking";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         let rates = [self.increase, self.decrease];

@@ -1,5 +1,4 @@
-//! The buffer of a discipline that decides when the link asks: bounded, first in, first out, with
-//! the time of each arrival.
+//! The buffer of a discipline that decides when the link asks: a bounded FIFO with arrival times.
 
 use super::droptail::DropTail;
 use super::red::check_room;
@@ -19,7 +18,7 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    /// An empty buffer. The limit has been [checked](check_limit).
+    /// Makes an empty buffer. The limit must have been [checked](check_limit).
     pub fn new(limit: QueueLimit) -> Self {
         Buffer {
             tail: limit.into(),
@@ -27,7 +26,7 @@ impl Buffer {
         }
     }
 
-    /// Takes a packet in, or drops it if it does not fit; as
+    /// Queues a packet, or drops it if it does not fit; as
     /// [`Queue::enqueue`](super::Queue::enqueue).
     pub fn enqueue(
         &mut self,
@@ -46,25 +45,26 @@ impl Buffer {
         }
     }
 
-    /// Takes the first packet out. Returns it with the time of its arrival.
+    /// Removes the first packet and returns it with its arrival time.
     pub fn dequeue(&mut self, context: &mut Context<'_>) -> Option<(Time, PacketId)> {
         self.waiting.pop_front(context.packets)
     }
 
-    /// What is waiting.
+    /// Returns the packets that wait.
     pub const fn backlog(&self) -> Backlog {
         self.waiting.backlog()
     }
 }
 
-/// Refuses a limit without room, and one in time: a packet is judged on arrival, when nobody knows
-/// yet how long it will wait.
+/// Refuses a limit without room, and a limit in time: a packet is judged on arrival, when its wait
+/// is not known yet.
 ///
 /// # Errors
 /// With the name of the field.
 pub(super) fn check_limit(field: &str, limit: QueueLimit) -> Result<()> {
     if matches!(limit, QueueLimit::Time(_)) {
-        let remedy = "is a time, and how long a packet will wait is not known on arrival; write packets or bytes";
+        let remedy = "is a time, and how long a packet will wait is not known on arrival; write \
+            packets or bytes";
         return Err(Error::new(field, &json!(limit), remedy));
     }
     check_room(field, limit)

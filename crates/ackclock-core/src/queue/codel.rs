@@ -1,5 +1,6 @@
-//! Controlled Delay (CoDel, RFC 8289): drops or marks at the head when packets have waited longer
-//! than a target for a whole interval, and then ever more often until they no longer do.
+//! Controlled Delay (CoDel, RFC 8289). Drops or marks at the head when packets have waited longer
+//! than a target for a whole interval. Then it does so more and more often until they no longer
+//! wait that long.
 
 use super::buffer::{Buffer, check_limit};
 use super::facts::{Capacity, Drops, QueueFacts};
@@ -19,27 +20,31 @@ use serde_json::json;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(example = json!({}))]
-#[schemars(example = json!({ "target": "2 ms", "interval": "20 ms", "limit": "60 kB", "ecn": true }))]
+#[schemars(example = json!({
+    "target": "2 ms",
+    "interval": "20 ms",
+    "limit": "60 kB",
+    "ecn": true
+}))]
 pub struct Codel {
-    /// The standing queueing delay that is allowed. Above 0 and below the interval (RFC 8289
-    /// section 4.3).
+    /// Allowed standing queueing delay. Above 0 and below the interval (RFC 8289 section 4.3).
     pub target: Span,
-    /// How long the delay may exceed the target before the first drop: about the longest usual
-    /// round-trip time (RFC 8289 section 4.2).
+    /// Time for which the delay may exceed the target before the first drop: about the longest
+    /// usual round-trip time (RFC 8289 section 4.2).
     pub interval: Span,
-    /// The most that may wait, the packet being sent not counted, in packets or in bytes. RFC 8289
-    /// leaves it open; 1000 packets is Linux's.
+    /// Most packets or bytes that may wait, without the packet in service. RFC 8289 leaves it open;
+    /// 1000 packets is the value of Linux.
     pub limit: QueueLimit,
-    /// Whether ECN-capable packets are marked instead of dropped. What finds the buffer full is
-    /// dropped all the same.
+    /// True if ECN-capable packets are marked instead of dropped. Packets that find the buffer full
+    /// are still dropped.
     pub ecn: bool,
-    /// The size of a full packet on the wire: with no more than this waiting nothing is dropped
+    /// Size of a full packet on the wire. With at most this many bytes waiting, nothing is dropped
     /// (RFC 8289 section 5.6).
     pub mtu: Bytes,
 }
 
 impl Default for Codel {
-    /// Target and interval of RFC 8289 section 5.3; the rest is Linux's.
+    /// Target and interval of RFC 8289 section 5.3; the rest is as in Linux.
     fn default() -> Self {
         Codel {
             target: Span::from_millis(5),
@@ -54,7 +59,8 @@ impl Default for Codel {
 impl Element<QueueKind> for Codel {
     const NAME: &'static str = "codel";
     const LABEL: &'static str = "CoDel";
-    const SUMMARY: &'static str = "First in, first out; drops or marks at the head, ever more often, while packets wait longer than a target.";
+    const SUMMARY: &'static str = "First in, first out; drops or marks at the head, ever more \
+        often, while packets wait longer than a target.";
     const REFERENCE: &'static str =
         "RFC 8289; Nichols and Jacobson (2012), Controlling Queue Delay";
 
@@ -97,13 +103,13 @@ impl Factory<QueueKind> for Codel {
 struct CodelQueue {
     parameters: Codel,
     buffer: Buffer,
-    /// When the delay will have exceeded the target for an interval; none while it does not exceed
-    /// it.
+    /// Time at which the delay will have exceeded the target for an interval; `None` while it does
+    /// not exceed it.
     late_from: Option<Time>,
-    /// Whether packets are being dropped, and when the next one is.
+    /// True while packets are being dropped; then, the time of the next drop.
     dropping: bool,
     drop_next: Time,
-    /// Drops in this dropping state, with which it has begun.
+    /// Drops in this dropping state, and the count with which it began.
     count: u64,
     last_count: u64,
 }
@@ -139,8 +145,8 @@ impl CodelQueue {
         }
     }
 
-    /// dodequeue of RFC 8289 section 5.6: the next packet, and whether the delay has exceeded the
-    /// target for an interval.
+    /// dodequeue of RFC 8289 section 5.6: takes the next packet, and determines whether the delay
+    /// has exceeded the target for an interval.
     fn take(&mut self, now: Time, context: &mut Context<'_>) -> Head {
         let Some((arrival, id)) = self.buffer.dequeue(context) else {
             self.late_from = None;
@@ -159,14 +165,15 @@ impl CodelQueue {
         }
     }
 
-    /// control_law of RFC 8289 section 5.6. Throughput goes with one over the square root of the
-    /// drop probability, so that intervals of this length make it fall linearly with time.
+    /// Returns the time of the next drop: control_law of RFC 8289 section 5.6. Throughput is
+    /// proportional to one over the square root of the drop probability, so intervals of this
+    /// length make it fall linearly with time.
     fn after(&self, time: Time) -> Time {
         let interval = self.parameters.interval.as_seconds();
         time + Span::from_seconds(interval / libm::sqrt(self.count as f64))
     }
 
-    /// Marks a packet if it may, as Linux does. Otherwise drops it and takes the next.
+    /// Marks a packet if possible, as Linux does. Otherwise drops it and takes the next.
     fn signal(&mut self, now: Time, id: PacketId, context: &mut Context<'_>) -> Signal {
         if self.parameters.ecn && context.mark_packet(now, id) {
             return Signal::Marked;
@@ -176,7 +183,7 @@ impl CodelQueue {
     }
 
     /// Enters the dropping state (RFC 8289 section 5.5). If the last one ended less than 16
-    /// intervals ago, the rate that it ended with is a better start than one drop per interval.
+    /// intervals ago, its final rate is a better start than one drop per interval.
     fn begin_dropping(&mut self, now: Time) {
         let drops = self.count - self.last_count;
         let recent = now.since(self.drop_next) < self.parameters.interval * 16;
@@ -187,7 +194,7 @@ impl CodelQueue {
     }
 }
 
-/// What has become of a late packet.
+/// Result of a signal to a late packet.
 #[derive(Clone, Copy, Debug)]
 enum Signal {
     Marked,
@@ -200,7 +207,7 @@ impl Queue for CodelQueue {
         self.buffer.enqueue(now, id, in_service, context);
     }
 
-    /// RFC 8289 section 5.5.
+    /// Follows RFC 8289 section 5.5.
     fn dequeue(&mut self, now: Time, context: &mut Context<'_>) -> Option<PacketId> {
         let mut head = self.take(now, context);
         if self.dropping {
@@ -245,7 +252,7 @@ mod tests {
 
     const INTERVAL: f64 = 0.1;
 
-    /// What happens to packets, in seconds.
+    /// Drops and marks, in seconds.
     #[derive(Debug, Default)]
     struct Log {
         drops: Vec<(f64, DropReason)>,
@@ -260,7 +267,7 @@ mod tests {
         }
     }
 
-    /// A CoDel queue and a server that takes as long for each packet.
+    /// A CoDel queue and a server with the same service time for each packet.
     struct Bench {
         queue: CodelQueue,
         pool: PacketPool,
@@ -268,7 +275,7 @@ mod tests {
         service: Span,
         ecn: Ecn,
         serving: Option<(Time, PacketId)>,
-        /// When each packet's service began, and how long the packet had waited, in seconds.
+        /// Start of each packet's service, and the packet's wait, in seconds.
         waits: Vec<(f64, f64)>,
     }
 
@@ -326,13 +333,13 @@ mod tests {
             }
         }
 
-        /// A packet each `gap` seconds.
+        /// Offers a packet every `gap` seconds.
         fn load(&mut self, from: f64, until: f64, gap: f64) {
             let packets = ((until - from) / gap) as u32;
             (0..packets).for_each(|n| self.arrive(from + f64::from(n) * gap));
             self.serve_until(Time::from_seconds(until));
         }
-        /// When packets were dropped early.
+        /// Returns the times of the early drops.
         fn early(&self) -> Vec<f64> {
             let early = self
                 .log
@@ -350,8 +357,9 @@ mod tests {
         }
     }
 
-    /// A load that takes no notice: a drop comes an interval after the delay has exceeded the
-    /// target, and the n-th one INTERVAL/sqrt(n) before the next, to the end of a service.
+    /// A load that does not react. The first drop comes an interval after the delay has exceeded
+    /// the target. The n-th drop precedes the next by INTERVAL/sqrt(n), rounded up to the end of a
+    /// service.
     #[test]
     fn the_interval_between_drops_shrinks_with_the_square_root_of_their_number() {
         let mut bench = Bench::new(unlimited(), 1);
@@ -378,7 +386,7 @@ mod tests {
         }
     }
 
-    /// A load that slows down by a third at each drop, and speeds up by and by.
+    /// A load that slows down by a third at each drop, and speeds up gradually.
     #[test]
     fn the_delay_stays_near_the_target_under_a_load_that_reacts() {
         for ecn in [false, true] {
@@ -420,8 +428,8 @@ mod tests {
         assert_eq!(bench.log.drops, []);
     }
 
-    /// The gap between the first two drops of an overload that follows another after `pause`
-    /// seconds.
+    /// Returns the gap between the first two drops of an overload that begins `pause` seconds after
+    /// another.
     fn second_gap(pause: f64) -> f64 {
         let mut bench = Bench::new(unlimited(), 1);
         bench.load(0.0, 3.0, 0.000_8);
@@ -441,7 +449,7 @@ mod tests {
         assert!(soon < 0.5 * INTERVAL, "{soon}");
     }
 
-    /// A slow link: each packet waits for ten times the target, but no more than one waits.
+    /// A slow link: each packet waits for ten times the target, but at most one packet waits.
     #[test]
     fn the_last_packet_is_never_dropped() {
         let mut bench = Bench::new(unlimited(), 50);

@@ -1,4 +1,4 @@
-//! First in, first out; what does not fit is dropped on arrival.
+//! A FIFO queue that drops, on arrival, the packets that do not fit.
 
 use super::facts::{Capacity, Drops, QueueFacts};
 use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DropTail {
-    /// The most that may wait, in packets, in bytes, or in time: then what would wait longer than
-    /// that for its service is dropped.
+    /// Most packets or bytes that may wait, or the longest wait: a packet that would wait longer
+    /// for its service is dropped.
     pub limit: QueueLimit,
-    /// Whether the packet being sent counts towards the limit. ns-2's limit counts it; a textbook
-    /// buffer does not.
+    /// True if the packet in service counts towards the limit. It counts in ns-2, but not in a
+    /// textbook buffer.
     #[serde(default)]
     pub counts_packet_in_service: bool,
 }
@@ -48,7 +48,7 @@ impl Factory<QueueKind> for DropTail {
     }
 }
 
-/// A textbook buffer: the packet in service does not count.
+/// A textbook buffer, where the packet in service does not count.
 impl From<QueueLimit> for DropTail {
     fn from(limit: QueueLimit) -> Self {
         DropTail {
@@ -59,8 +59,8 @@ impl From<QueueLimit> for DropTail {
 }
 
 impl DropTail {
-    /// With fewer packets than this waiting or in service, one more fits whatever its size; with as
-    /// many or more it depends.
+    /// Returns the number of packets, waiting or in service, below which one more fits whatever its
+    /// size. With that many or more, it depends.
     pub const fn fits_below(&self) -> u64 {
         match (self.limit, self.counts_packet_in_service) {
             (QueueLimit::Unlimited, _) => u64::MAX,
@@ -71,7 +71,7 @@ impl DropTail {
         }
     }
 
-    /// Whether there is room for a packet of `size`.
+    /// Returns true if there is room for a packet of `size`.
     pub(super) fn fits(&self, size: Bytes, occupancy: &Occupancy) -> bool {
         let counts = self.counts_packet_in_service;
         if occupancy.is_idle() && !counts {
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_time_limit_bounds_the_wait() {
-        // 2 ms a packet and 1 ms left of the one in service.
+        // 2 ms per packet, and 1 ms left of the one in service.
         assert_eq!(most(QueueLimit::Time(Span::from_millis(8)), false), 5);
         assert_eq!(most(QueueLimit::Time(Span::from_millis(8)), true), 4);
     }

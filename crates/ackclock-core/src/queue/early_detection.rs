@@ -1,5 +1,5 @@
-//! What kinds of RED share: the average of the queue, the share of packets that it asks for, and
-//! which packets those are.
+//! The common parts of the RED variants: the average queue, the drop probability that follows from
+//! it, and the choice of the packets.
 
 use super::droptail::DropTail;
 use super::{Admission, Occupancy};
@@ -9,28 +9,28 @@ use crate::scenario::quantity::QueueLimit;
 use crate::streams::Stream;
 use crate::units::{Span, Time};
 
-/// First in, first out behind such a choice.
+/// A FIFO queue behind such a choice.
 #[derive(Debug)]
 pub(super) struct EarlyDetection {
-    /// What may wait at all.
+    /// Room of the queue.
     pub buffer: DropTail,
-    /// In what the average is reckoned.
+    /// Unit of the average.
     pub measure: Measure,
     pub average: Average,
     pub curve: Curve,
     pub spacing: Spacing,
-    /// Whether chance marks what is capable.
+    /// True if a random drop becomes a mark for an ECN-capable packet.
     pub ecn: bool,
     /// The shortest queue that drops or marks early.
     pub early_from: Level,
 }
 
-/// In what a queue is reckoned; the packet in service does not count.
+/// Unit of a queue's length; the packet in service does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
     Packets,
     Bytes,
-    /// How long a packet would wait behind the one in service.
+    /// Wait of a packet behind the one in service.
     Seconds,
 }
 
@@ -44,7 +44,7 @@ impl Measure {
     }
 }
 
-/// A length of a queue.
+/// A queue length with its unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Level {
     pub measure: Measure,
@@ -52,7 +52,7 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// That length; none if it is unlimited.
+    /// Returns none for an unlimited length.
     pub fn of(limit: QueueLimit) -> Option<Self> {
         let (measure, value) = match limit {
             QueueLimit::Packets(packets) => (Measure::Packets, packets as f64),
@@ -67,13 +67,13 @@ impl Level {
     }
 }
 
-/// The exponentially weighted average of what packets find on arrival (Floyd and Jacobson 1993,
-/// figure 2).
+/// The exponentially weighted moving average of the queue that packets find on arrival (Floyd and
+/// Jacobson 1993, figure 2).
 #[derive(Debug)]
 pub(super) struct Average {
     pub value: f64,
     weight: f64,
-    /// s, in seconds: a packet that might have come while the link was idle takes so long.
+    /// s, in seconds: service time of a packet that could have come while the link was idle.
     typical: f64,
 }
 
@@ -86,9 +86,9 @@ impl Average {
         }
     }
 
-    /// A packet finds a queue of that length: avg + w (q − avg). After idle time it is (1 − w)^m
-    /// avg, as if m packets had come meanwhile, one behind the other, and had found the queue
-    /// empty.
+    /// Updates the average with the queue that a packet finds: avg + w (q − avg). After idle time
+    /// it is (1 − w)^m avg, as if m packets had come in that time, back to back, and had found the
+    /// queue empty.
     fn update(&mut self, queue: f64, idle: Option<Span>) {
         match idle {
             None => self.value += self.weight * (queue - self.value),
@@ -100,7 +100,7 @@ impl Average {
     }
 }
 
-/// The share of packets that an average asks for.
+/// The drop probability as a function of the average queue.
 #[derive(Debug)]
 pub(super) struct Curve {
     /// min_th and max_th.
@@ -108,15 +108,15 @@ pub(super) struct Curve {
     pub high: f64,
     /// max_p, at max_th.
     pub most: f64,
-    /// Whether it rises on from there to all at twice max_th.
+    /// True if it rises from there to 1 at twice max_th.
     pub gentle: bool,
 }
 
-/// What an average asks for.
+/// The share of packets to drop at an average queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Share {
     Nothing,
-    /// p_b: that share, by chance.
+    /// p_b: drop at random with that probability.
     Part(f64),
     Everything,
 }
@@ -138,15 +138,17 @@ impl Curve {
     }
 }
 
-/// Spaces the packets that chance strikes: with a share p_b that stays the same, the number from
-/// one to the next is uniform on 1 … 1/p_b (Floyd and Jacobson 1993, section 7, method 2). One
-/// number R is drawn for each, and the first packet whose number n has n p_b > R is struck: the
-/// paper's efficient algorithm, which asks for p_b/(1 − n p_b) without drawing for every packet.
+/// Spaces the random drops. With a constant p_b, the number of packets from one drop to the next is
+/// uniform on 1 … 1/p_b (Floyd and Jacobson 1993, section 7, method 2).
+///
+/// One number R is drawn for each drop, and the first packet whose number n has n p_b > R is
+/// dropped. This is the paper's efficient algorithm, which gives p_b/(1 − n p_b) without a draw for
+/// every packet.
 #[derive(Debug)]
 pub(super) struct Spacing {
     stream: Stream,
     threshold: f64,
-    /// Packets since the last that was struck; zero if a number is to be drawn.
+    /// Packets since the last random drop; zero if a number is to be drawn.
     count: u64,
 }
 
@@ -171,8 +173,8 @@ impl Spacing {
         strikes
     }
 
-    /// The average asks for nothing, or a packet has been dropped for another reason: what comes is
-    /// counted anew.
+    /// Restarts the count, because the average asks for no drop or a packet was dropped for another
+    /// reason.
     fn restart(&mut self) {
         self.count = 0;
     }
@@ -227,7 +229,7 @@ pub(super) mod tests {
     use crate::streams::Streams;
     use crate::units::Bytes;
 
-    /// What became of packets, by their numbers.
+    /// The packets dropped and marked, by their numbers.
     #[derive(Debug, Default)]
     pub struct Fates {
         pub drops: Vec<(u64, DropReason)>,
@@ -243,8 +245,8 @@ pub(super) mod tests {
         }
     }
 
-    /// So many waiting packets of 1000 bytes, 1 ms each, behind one that has half a millisecond
-    /// left.
+    /// Returns the occupancy of that many waiting packets of 1000 bytes, 1 ms each, behind one with
+    /// half a millisecond left.
     pub fn waiting(packets: u64) -> Occupancy {
         let backlog = |packets| Backlog {
             packets,
@@ -277,8 +279,8 @@ pub(super) mod tests {
         queue.admit(at, id, occupancy, &mut context)
     }
 
-    /// Thresholds 5 and 15, a tenth at the upper one. The weight is 1: the average is what the last
-    /// packet has found.
+    /// Makes a queue with thresholds 5 and 15 and a drop probability of 0.1 at the upper one. With
+    /// weight 1, the average is the queue that the last packet found.
     fn detection(weight: f64, gentle: bool, ecn: bool) -> EarlyDetection {
         EarlyDetection {
             buffer: QueueLimit::Packets(100).into(),
@@ -299,7 +301,7 @@ pub(super) mod tests {
         }
     }
 
-    /// What becomes of so many packets that all find that many waiting.
+    /// Returns the fates of `n` packets that all find that many waiting.
     fn fates(queue: &mut EarlyDetection, packets: u64, n: u64, ecn: Ecn) -> Fates {
         let mut fates = Fates::default();
         for number in 0..n {
@@ -387,7 +389,12 @@ pub(super) mod tests {
             assert_eq!((curve.at(20.0), curve.at(30.0)), (at_20, at_30));
         }
         let curve = detection(1.0, true, false).curve;
-        let near = |one, other| matches!((one, other), (Share::Part(p), Share::Part(q)) if p < q && q - p < 1e-6);
+        let near = |one, other| {
+            matches!(
+                (one, other),
+                (Share::Part(p), Share::Part(q)) if p < q && q - p < 1e-6
+            )
+        };
         assert!(
             near(curve.at(15.0 - 1e-6), curve.at(15.0 + 1e-6)),
             "no step at the threshold"
@@ -397,7 +404,7 @@ pub(super) mod tests {
     #[test]
     fn gaps_are_uniform_up_to_the_inverse_of_the_share() {
         for (found, inverse) in [(6, 100_u64), (7, 50), (10, 20), (13, 12)] {
-            // At 13 the share is 0.08: gaps of 1 to 12 with 0.08 each, and 13 with what is left.
+            // At 13 the probability is 0.08: gaps of 1 to 12 with 0.08 each, and 13 with the rest.
             let mut queue = detection(1.0, false, false);
             let drops = fates(&mut queue, found, 400_000, Ecn::NotCapable).drops;
             assert!(drops.iter().all(|(_, reason)| *reason == DropReason::Aqm));
@@ -437,7 +444,7 @@ pub(super) mod tests {
         assert_eq!(dropped(4, true), 0);
         assert_eq!((dropped(15, false), dropped(29, false)), (30_000, 30_000));
         assert_eq!(dropped(30, true), 30_000);
-        // p_b at 18 is 0.28: gaps of 1, 2, 3 with that each, of 4 with the rest.
+        // p_b at 18 is 0.28: gaps of 1, 2 and 3 with that probability each, of 4 with the rest.
         let mean_gap = 0.28 * 6.0 + 0.16 * 4.0;
         let share = dropped(18, true) as f64 / 30_000.0;
         assert!((share * mean_gap - 1.0).abs() < 0.02, "{share}");
@@ -495,8 +502,8 @@ pub(super) mod tests {
         let mut queue = detection(1.0, false, false);
         let mut fates_of = Fates::default();
         for number in 0..10_000 {
-            // Nine packets between the thresholds, one below: no gap is longer than nine, and at
-            // p_b = 0.05 fewer than half of them end in a drop.
+            // Nine packets between the thresholds, then one below. So no gap is longer than nine,
+            // and at p_b = 0.05 fewer than half of the groups have a drop.
             let found = if number % 10 == 9 { 0 } else { 10 };
             offer(
                 &mut queue,
@@ -505,7 +512,7 @@ pub(super) mod tests {
                 &mut fates_of,
             );
         }
-        // The first of each nine that is struck has each place with chance 1/20.
+        // The first drop of each nine is at each place with probability 1/20.
         let struck = (0..1000)
             .filter(|ten| fates_of.drops.iter().any(|(number, _)| number / 10 == *ten))
             .count();

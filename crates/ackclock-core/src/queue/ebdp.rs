@@ -1,5 +1,5 @@
-//! eBDP (Li and Leith 2008): room for what the link sends within a target delay, by the average of
-//! what services take.
+//! eBDP (Li and Leith 2008): room for the packets that the link sends within a target delay, from
+//! the average service time.
 
 use super::adaptive_limit::{AdaptiveLimit, ServiceTimeLimit, check_service_time};
 use super::facts::QueueFacts;
@@ -13,30 +13,36 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. The limit is the target delay over the average service time, and `over_provision`
-/// more, but not above `maximum`. A service lasts from the moment at which a packet is the first of
-/// the line until it has been sent: what it has waited for others is no part of it. There is no
-/// lower bound: that is `over_provision`.
+/// Parameters. The limit is the target delay over the average service time, plus `over_provision`,
+/// but at most `maximum`. A service lasts from the moment at which a packet is the first of the
+/// queue until it has been sent; its wait for other packets does not count. There is no lower bound
+/// other than `over_provision`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(example = json!({}))]
-#[schemars(example = json!({ "target_delay": "5 ms", "over_provision": "2 packets", "weight": 0.1, "maximum": "9 packets", "counts_packet_in_service": false }))]
+#[schemars(example = json!({
+    "target_delay": "5 ms",
+    "over_provision": "2 packets",
+    "weight": 0.1,
+    "maximum": "9 packets",
+    "counts_packet_in_service": false
+}))]
 pub struct Ebdp {
-    /// The queueing delay aimed at. Inferred: 200 ms is the round-trip time of the publication's
-    /// path, and twice that the delay it reports.
+    /// Target queueing delay. Inferred: 200 ms is the round-trip time of the publication's path,
+    /// and twice that is the delay that it reports.
     pub target_delay: Span,
-    /// How many packets more, since a link with services of chance length wants more than its
-    /// bandwidth-delay product. 40 agrees with the publication's results; its later version has 5,
-    /// as we remember it.
+    /// Packets added to the limit, since a link with random service times needs more than its
+    /// bandwidth-delay product. 40 fits the publication's results; its later version has 5, from
+    /// memory.
     pub over_provision: Segments,
-    /// The weight of a service in the average of their times; above 0, at most 1. The
-    /// publication's: a memory of a thousand packets, however long they take.
+    /// Weight of the latest service in the average service time; above 0, at most 1. The
+    /// publication's value: a memory of a thousand packets, however long they take.
     pub weight: f64,
-    /// The limit at most, and until a packet has been served. Inferred: the buffer of the
-    /// publication's stations.
+    /// Upper bound of the limit, and the limit until a packet has been served. Inferred: the buffer
+    /// of the publication's stations.
     pub maximum: Segments,
-    /// Whether the packet being sent counts towards the limit, as it does at an 802.11 station,
-    /// which may have to send it again.
+    /// True if the packet in service counts towards the limit, as at an 802.11 station, which may
+    /// have to send it again.
     pub counts_packet_in_service: bool,
 }
 
@@ -55,8 +61,10 @@ impl Default for Ebdp {
 impl Element<QueueKind> for Ebdp {
     const NAME: &'static str = "ebdp";
     const LABEL: &'static str = "eBDP";
-    const SUMMARY: &'static str = "Drop-tail whose limit follows the link: what it sends within a target delay, by the average of service times.";
-    const REFERENCE: &'static str = "Li and Leith (2008), Buffer Sizing for TCP Flows in 802.11e WLANs, IEEE Communications Letters";
+    const SUMMARY: &'static str = "Drop-tail whose limit follows the link: what it sends within a \
+        target delay, by the average of service times.";
+    const REFERENCE: &'static str = "Li and Leith (2008), Buffer Sizing for TCP Flows in 802.11e \
+        WLANs, IEEE Communications Letters";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_service_time(self.target_delay, self.weight, self.maximum)

@@ -1,70 +1,69 @@
-//! What a queue states about itself.
+//! The facts of a queue.
 
 use crate::scenario::quantity::QueueLimit;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a queue states about itself with its parameters. A field that is not known is null.
+/// The facts that a queue states about itself. An unknown field is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct QueueFacts {
-    /// How much it holds.
+    /// Capacity of the queue.
     pub capacity: Option<Capacity>,
-    /// Which packets it drops.
+    /// Packets that the queue drops.
     pub drops: Option<Drops>,
-    /// Whether it marks ECN-capable packets instead of dropping them.
+    /// True if it marks ECN-capable packets instead of dropping them.
     pub marks: Option<bool>,
-    /// Fixed thresholds of random drops; null also if it has none, or if they move.
+    /// Fixed thresholds of random drops; null also if there are none, or if the queue adapts them.
     pub thresholds: Option<Thresholds>,
 }
 
-/// How much a queue holds.
+/// The capacity of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Capacity {
-    /// A limit that stays.
+    /// A fixed limit.
     Limit {
         /// Packets, bytes, a time, or "unlimited".
         limit: QueueLimit,
-        /// Whether the packet being sent counts towards it.
+        /// True if the packet in service counts towards it.
         counts_packet_in_service: bool,
     },
-    /// A limit that moves.
+    /// A limit that the queue adapts.
     Moving {
-        /// The largest that it may become.
+        /// Largest value of the limit.
         most: QueueLimit,
-        /// Whether the packet being sent counts towards it.
+        /// True if the packet in service counts towards it.
         counts_packet_in_service: bool,
     },
 }
 
-/// Which packets a queue drops.
+/// The packets that a queue drops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Drops {
-    /// Those that arrive at a full queue.
+    /// Packets that arrive at a full queue.
     Tail,
-    /// Besides those, some at arrival before the queue is full.
+    /// Packets that arrive at a full queue, and some that arrive before it is full.
     Early,
-    /// Those at the head of the queue.
+    /// Packets at the head of the queue.
     Head,
 }
 
-/// Thresholds of the average queue between which the share of random drops rises in a straight
-/// line.
+/// Thresholds of the average queue between which the drop probability rises linearly.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Thresholds {
-    /// Up to which nothing is dropped: packets, bytes or a time.
+    /// Threshold up to which nothing is dropped: packets, bytes or a time.
     pub low: QueueLimit,
-    /// At which the share dropped is `p_max`.
+    /// Threshold at which the drop probability is `p_max`.
     pub high: QueueLimit,
-    /// The share dropped at `high`, from 0 to 1.
+    /// Drop probability at `high`, from 0 to 1.
     pub p_max: f64,
-    /// Whether the share rises on to 1 at twice `high`, instead of at once.
+    /// True if the drop probability rises further to 1 at twice `high`, instead of jumping to 1.
     pub gentle: bool,
 }
 
 impl QueueFacts {
-    /// Drops at the tail of a moving limit, and marks nothing.
+    /// Returns the facts of a queue that drops at the tail of an adapted limit and marks nothing.
     pub(super) fn moving(most: u32, counts_packet_in_service: bool) -> Self {
         QueueFacts {
             capacity: Some(Capacity::Moving {
@@ -77,7 +76,8 @@ impl QueueFacts {
         }
     }
 
-    /// Drops at random before a limit is reached that the packet being sent does not count towards.
+    /// Returns the facts of a queue that drops at random before a limit is reached. The packet in
+    /// service does not count towards the limit.
     pub(super) fn early(limit: QueueLimit, marks: bool, thresholds: Option<Thresholds>) -> Self {
         QueueFacts {
             capacity: Some(Capacity::Limit {
@@ -90,7 +90,7 @@ impl QueueFacts {
         }
     }
 
-    /// The limits and thresholds, as far as they are stated.
+    /// Returns the limit and the thresholds, as far as they are stated.
     pub(crate) fn limits(&self) -> impl Iterator<Item = QueueLimit> {
         let capacity = self.capacity.map(|capacity| match capacity {
             Capacity::Limit { limit, .. } => limit,

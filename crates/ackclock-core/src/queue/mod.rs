@@ -1,8 +1,9 @@
-//! Queues: decide what to keep and what to send next, and report each drop and mark themselves.
+//! Queues. They decide which packets to keep and which to send next, and report each drop and mark
+//! themselves.
 //!
-//! Most disciplines keep the order of arrival and decide on arrival (drop-tail, RED): they are an
+//! Most disciplines keep the order of arrival and decide on arrival (drop-tail, RED). They are an
 //! [`Admission`], and the hop knows at arrival when a packet will leave. Others decide when the
-//! link asks (CoDel, fair queueing): they are a [`Queue`].
+//! link asks (CoDel, fair queueing). They are a [`Queue`].
 
 use self::facts::QueueFacts;
 use crate::link::Link;
@@ -24,23 +25,23 @@ pub mod ebdp;
 pub mod facts;
 pub mod red;
 
-/// What a packet finds on arrival.
+/// The state of a hop that a packet finds on arrival.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Occupancy {
-    /// What is waiting, the packet in service not counted.
+    /// Packets that wait, without the one in service.
     pub waiting: Backlog,
-    /// The packet in service: one or none.
+    /// Packet in service: one or none.
     pub in_service: Backlog,
-    /// How much longer the packet in service takes.
+    /// Remaining service time of the packet in service.
     pub residual_service: Span,
-    /// How long an admitted packet would wait until its own service begins.
+    /// Time that an admitted packet would wait until its service begins.
     pub wait: Span,
-    /// How long the link has had nothing to send.
+    /// Time for which the link has had nothing to send.
     pub idle: Span,
 }
 
 impl Occupancy {
-    /// Whether an admitted packet would be sent at once.
+    /// True if an admitted packet would be sent at once.
     pub const fn is_idle(&self) -> bool {
         self.in_service.packets == 0
     }
@@ -48,8 +49,8 @@ impl Occupancy {
 
 /// A discipline that keeps the order of arrival and decides on arrival.
 pub trait Admission: Debug + Send {
-    /// Whether the packet may join the queue. If not, it has been dropped
-    /// ([`Context::drop_packet`]). `now` never runs backwards.
+    /// Returns true if the packet may join the queue. If not, it has been dropped
+    /// ([`Context::drop_packet`]). `now` never decreases.
     #[must_use]
     fn admit(
         &mut self,
@@ -59,60 +60,62 @@ pub trait Admission: Debug + Send {
         context: &mut Context<'_>,
     ) -> bool;
 
-    /// Whether it is to be told of every service.
+    /// True if every service is to be reported to it.
     fn observes_service(&self) -> bool {
         false
     }
-    /// A packet has become the first of the line at `from`, which is its arrival only if it found
-    /// nobody there, and had been sent at `until`. Whoever [observes](Admission::observes_service)
-    /// is told of each packet, in order, before one is judged that comes at `until` or later.
+    /// Reports that a packet became the first of the queue at `from` and had been sent at `until`.
+    /// `from` is its arrival only if it found the queue empty.
+    ///
+    /// A discipline that [observes services](Admission::observes_service) hears of each packet, in
+    /// order, before it judges one that comes at `until` or later.
     fn note_service(&mut self, _from: Time, _until: Time) {}
 
-    /// Of a limit that moves: where it is at `now`, in packets, the link having had nothing to send
-    /// for `idle`. Every service up to then has been noted.
+    /// Returns the limit in packets at `now`, if the discipline adapts it. The link has had nothing
+    /// to send for `idle`. Every service up to then has been reported.
     fn limit(&self, _now: Time, _idle: Span) -> Option<f64> {
         None
     }
 }
 
 /// A discipline that decides when the link asks. `now` is the scheduled time of the arrival or of
-/// the service completion and never runs backwards.
+/// the service completion and never decreases.
 pub trait Queue: Debug + Send {
-    /// Takes a packet in or drops it ([`Context::drop_packet`]). With `in_service` empty it will be
-    /// asked for by [`Queue::dequeue`] before anything else happens.
+    /// Queues a packet or drops it ([`Context::drop_packet`]). If `in_service` is empty, the packet
+    /// is asked for by [`Queue::dequeue`] before anything else happens.
     fn enqueue(&mut self, now: Time, id: PacketId, in_service: Backlog, context: &mut Context<'_>);
-    /// The next packet to send, `None` if there is none (left).
+    /// Returns the next packet to send, `None` if there is none (left).
     fn dequeue(&mut self, now: Time, context: &mut Context<'_>) -> Option<PacketId>;
-    /// What is waiting, the packet in service not counted.
+    /// Returns the packets that wait, without the one in service.
     fn backlog(&self) -> Backlog;
 }
 
-/// A discipline.
+/// A queueing discipline.
 #[derive(Debug)]
 pub enum Discipline {
     /// Drop-tail, which the hop need not call through a pointer.
     DropTail(droptail::DropTail),
-    /// Keeps the order of arrival.
+    /// A discipline that keeps the order of arrival.
     InOrder(Box<dyn Admission>),
-    /// Decides when the link asks.
+    /// A discipline that decides when the link asks.
     Scheduled(Box<dyn Queue>),
 }
 
-/// What a queue is built with.
+/// Context from which a queue is built.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueContext<'a> {
-    /// Where it stands (`hop/bottleneck/queue`).
+    /// Place of the queue (`hop/bottleneck/queue`).
     pub place: StreamScope<'a>,
-    /// The link that it feeds, for disciplines whose parameters follow from its rate.
+    /// The link behind the queue, for disciplines whose parameters follow from its rate.
     pub link: &'a dyn Link,
 }
 
-/// How far a discipline looks ahead that takes a moving link's mean rate for its parameters: long
-/// beside what links do within a round trip.
+/// Interval over which a discipline takes the mean rate of a varying link for its parameters. It is
+/// long compared with changes within a round trip.
 const LOOK_AHEAD: Span = Span::from_millis(60_000);
 
 impl QueueContext<'_> {
-    /// What the link sends, in the mean over the first minute.
+    /// Returns the mean rate of the link over the first minute.
     pub fn mean_rate(&self) -> BitRate {
         self.link.mean_rate(Time::ZERO, Time::ZERO + LOOK_AHEAD)
     }

@@ -1,5 +1,5 @@
-//! Random Early Detection (Floyd and Jacobson 1993): drops, or marks, at random before the buffer
-//! is full, the more the longer its average queue.
+//! Random Early Detection (Floyd and Jacobson 1993): drops or marks at random before the buffer is
+//! full, with a probability that rises with the average queue.
 
 use super::early_detection::{Average, Curve, EarlyDetection, Level, Spacing};
 use super::facts::{QueueFacts, Thresholds};
@@ -13,48 +13,59 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. With the letters of the paper: min_th is `minimum_threshold`, max_th
+/// Parameters. In the letters of the paper: min_th is `minimum_threshold`, max_th
 /// `maximum_threshold`, max_p `maximum_probability`, w_q `weight`, s the time that `typical_packet`
 /// takes at `rate`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(example = json!({ "limit": "100 packets", "minimum_threshold": "5 packets", "maximum_threshold": "15 packets" }))]
-#[schemars(example = json!({ "limit": "60 kB", "minimum_threshold": "2 ms", "maximum_threshold": "6 ms", "gentle": true, "ecn": true, "weight": 0.1 }))]
+#[schemars(example = json!({
+    "limit": "100 packets",
+    "minimum_threshold": "5 packets",
+    "maximum_threshold": "15 packets"
+}))]
+#[schemars(example = json!({
+    "limit": "60 kB",
+    "minimum_threshold": "2 ms",
+    "maximum_threshold": "6 ms",
+    "gentle": true,
+    "ecn": true,
+    "weight": 0.1
+}))]
 pub struct Red {
-    /// The most that may wait, the packet being sent not counted, in packets, in bytes, or in time.
-    /// More than nothing.
+    /// Most packets or bytes that may wait, or the longest wait, without the packet in service.
+    /// Above zero.
     pub limit: QueueLimit,
-    /// Up to this average nothing is dropped, in packets, in bytes, or in time.
+    /// Average queue up to which nothing is dropped, in packets, in bytes, or in time.
     pub minimum_threshold: QueueLimit,
-    /// From this average on everything is dropped, or with `gentle` more and more. Above the other,
-    /// in the same unit, and not above the limit.
+    /// Average queue from which on everything is dropped, or more and more with `gentle`. Above the
+    /// minimum threshold, in the same unit, and not above the limit.
     pub maximum_threshold: QueueLimit,
-    /// The share that is dropped at the maximum threshold, to which it rises in a straight line.
-    /// Larger than 0. The paper has 2 %; 10 % is what its first author recommended later.
+    /// Drop probability at the maximum threshold, to which it rises linearly. Above 0. The paper
+    /// has 2 %; 10 % is what its first author recommended later.
     #[serde(default = "maximum_probability")]
     pub maximum_probability: Probability,
-    /// The weight of what an arriving packet finds in the average. Above 0, at most 1.
+    /// Weight, in the average, of the queue that an arriving packet finds. Above 0, at most 1.
     #[serde(default = "weight")]
     pub weight: f64,
-    /// Whether the share rises on, from the maximum threshold to all at twice that, instead of at
-    /// once to all (Floyd 2000).
+    /// True if the drop probability rises further, to 1 at twice the maximum threshold, instead of
+    /// jumping to 1 (Floyd 2000).
     #[serde(default)]
     pub gentle: bool,
-    /// Whether ECN-capable packets are marked where chance strikes; where everything is dropped
-    /// they are dropped, too.
+    /// True if ECN-capable packets are marked instead of dropped at random. When everything is
+    /// dropped, they are dropped, too.
     #[serde(default)]
     pub ecn: bool,
     /// RED drops and marks early only packets that find at least this much waiting. The paper has no
     /// such rule; ns-2 spares a packet that finds fewer than 2.
     #[serde(default = "always")]
     pub early_from: QueueLimit,
-    /// A packet that might have come while the link was idle: so many of them as it would have sent
-    /// meanwhile find the queue empty. The paper says "a small packet"; a larger one makes the
-    /// average fall more slowly.
+    /// Size of the packets that could have come while the link was idle. As many as the link could
+    /// have sent in that time count as having found the queue empty. The paper says "a small
+    /// packet"; a larger one makes the average fall more slowly.
     #[serde(default = "typical_packet")]
     pub typical_packet: Bytes,
-    /// What the link is taken to send, for the packets that might have come. By default its mean
-    /// rate over the first minute.
+    /// Rate of the link for the packets that could have come in idle time. By default its mean rate
+    /// over the first minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
 }
@@ -69,7 +80,7 @@ const fn always() -> QueueLimit {
 const fn weight() -> f64 {
     0.002
 }
-/// What fills queues is mostly full packets.
+/// Most packets in queues are full-sized.
 pub(super) const fn typical_packet() -> Bytes {
     Bytes(1500)
 }
@@ -79,7 +90,8 @@ impl Element<QueueKind> for Red {
     const LABEL: &'static str = "RED";
     const SUMMARY: &'static str =
         "First in, first out; drops or marks at random, the more the longer the average queue.";
-    const REFERENCE: &'static str = "Floyd and Jacobson (1993), Random Early Detection Gateways for Congestion Avoidance; RFC 7141 section 2 (packets count alike, whatever their size)";
+    const REFERENCE: &'static str = "Floyd and Jacobson (1993), Random Early Detection Gateways \
+        for Congestion Avoidance; RFC 7141 section 2 (packets count alike, whatever their size)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_room("limit", self.limit)?;
@@ -168,7 +180,7 @@ pub(super) fn check_room(field: &str, limit: QueueLimit) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a share of nothing.
+/// Refuses a drop probability of zero.
 pub(super) fn check_probability(field: &str, probability: Probability) -> Result<()> {
     if probability == Probability::ZERO {
         return Err(Error::new(
@@ -192,7 +204,7 @@ pub(super) fn check_early_from(early_from: QueueLimit) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a packet of nothing, and a link that sends nothing.
+/// Refuses a packet of zero bytes and a link of rate zero.
 pub(super) fn check_typical(packet: Bytes, rate: Option<BitRate>) -> Result<()> {
     if packet == Bytes::ZERO {
         return Err(Error::new(
@@ -249,7 +261,8 @@ mod tests {
     use serde_json::{Value, json};
 
     fn red(changes: &Value) -> Value {
-        let mut tree = json!({ "kind": "red", "limit": "100 packets", "minimum_threshold": "5 packets",
+        let mut tree = json!({ "kind": "red", "limit": "100 packets",
+            "minimum_threshold": "5 packets",
             "maximum_threshold": "15 packets" });
         for (field, value) in changes.as_object().unwrap() {
             tree[field] = value.clone();

@@ -1,11 +1,12 @@
-//! Sample parameters of an element, from its JSON schema: what the reference pages show, and what
-//! tests of contracts try.
+//! Sample parameters of an element, made from its JSON schema. The reference pages show them, and
+//! contract tests try them.
 
 use crate::scenario::files::Files;
 use serde_json::{Map, Value};
 
-/// Samples of the parameters that a schema describes, without `kind`: its examples, or else one of
-/// the required fields, each by an example of its own. Empty if a required field has no example.
+/// Returns samples of the parameters that a schema describes, without `kind`. These are its
+/// examples, or else one sample of the required fields, each filled in from its own example. Empty
+/// if a required field has no example.
 pub fn samples(schema: &Value) -> Vec<Value> {
     match schema["examples"].as_array() {
         Some(examples) => examples.clone(),
@@ -13,7 +14,7 @@ pub fn samples(schema: &Value) -> Vec<Value> {
     }
 }
 
-/// A sample of one part of the schema `root`.
+/// Returns a sample of one part of the schema `root`.
 fn sample(part: &Value, root: &Value) -> Option<Value> {
     if let Some(reference) = part["$ref"].as_str() {
         return sample(root.pointer(reference.trim_start_matches('#'))?, root);
@@ -34,7 +35,7 @@ fn sample(part: &Value, root: &Value) -> Option<Value> {
     fields.map(Value::Object)
 }
 
-/// A short file for every name that a sample may have: sizes, a trace of rates (`.csv`), a trace of
+/// A short file for every name in a sample: sizes, a trace of rates (`.csv`) or a trace of
 /// deliveries.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SampleFiles;

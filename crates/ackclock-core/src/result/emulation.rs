@@ -1,11 +1,11 @@
-//! Tables that only an emulation fills: what the kernel says of its connections, and what says
-//! whether the run can be trusted.
+//! Tables that only an emulation fills: the kernel's view of its connections, and the evidence on
+//! whether the run is reliable.
 
 use super::{Cell, ColumnDescription, Table};
 
 rows! {
     /// One connection at one reading of the kernel's `tcp_info` (tcp(7)). Counts are since the
-    /// start.
+    /// start of the connection.
     TcpInfoRow<'a> {
         /// Number of the sweep's point.
         point: i64,
@@ -15,132 +15,129 @@ rows! {
         flow: &'a str,
         /// Number of the instance in its group.
         instance: i64,
-        /// When.
+        /// Time of the reading.
         time_s: f64,
-        /// What the sender makes of its losses: `open`, `disorder`, `window_reduced`, `recovery`,
-        /// `loss`.
+        /// Loss state of the sender: `open`, `disorder`, `window_reduced`, `recovery` or `loss`.
         loss_state: &'a str,
         /// Congestion window.
         cwnd_segments: f64,
-        /// Slow-start threshold; null before there was congestion.
+        /// Slow-start threshold; null before the first congestion event.
         ssthresh_segments: f64,
-        /// Payload of a full segment sent.
+        /// Payload of a full-sized segment.
         mss_bytes: f64,
         /// Smoothed round-trip time.
         smoothed_rtt_s: f64,
-        /// Variation of the round-trip time.
+        /// Variation of the round-trip time (RTTVAR).
         rtt_variation_s: f64,
-        /// The least round-trip time of the last minutes.
+        /// Smallest round-trip time of the last minutes.
         rtt_min_s: f64,
         /// Retransmission timeout.
         rto_s: f64,
         /// Segments sent and not acknowledged.
         unacknowledged_segments: f64,
-        /// Of these, those selectively acknowledged.
+        /// Unacknowledged segments that a SACK block covers.
         sacked_segments: f64,
-        /// Of these, those taken for lost.
+        /// Unacknowledged segments deemed lost.
         lost_segments: f64,
-        /// Of these, those sent again.
+        /// Unacknowledged segments that were retransmitted.
         resent_segments: f64,
-        /// Segments sent again.
+        /// Segments retransmitted.
         retransmissions: f64,
         /// Retransmission timeouts.
         timeouts: f64,
-        /// Duplicate SACKs received: what was sent again for nothing (RFC 2883).
+        /// Duplicate SACKs received, one for each segment retransmitted needlessly (RFC 2883).
         duplicate_sacks: f64,
-        /// How often reordering was seen.
+        /// Number of times reordering was seen.
         reordering_events: f64,
-        /// The delivery rate last measured.
+        /// Latest sample of the delivery rate.
         delivery_rate_bit_per_s: f64,
-        /// Whether that rate was limited by the application, 0 or 1.
+        /// 1 if the application limited the delivery rate, else 0.
         application_limited: f64,
-        /// Rate of pacing; null if it has no limit.
+        /// Pacing rate; null if there is none.
         pacing_rate_bit_per_s: f64,
-        /// Segments with payload sent, those sent again too.
+        /// Segments with payload sent, retransmissions included.
         sent_data_segments: f64,
         /// Segments delivered.
         delivered_segments: f64,
-        /// Of these, those marked "congestion experienced", as far as echoes tell.
+        /// Delivered segments that were marked CE, as far as the echoes tell.
         delivered_marked_segments: f64,
         /// Payload acknowledged.
         acknowledged_bytes: f64,
-        /// What the application has written and that was never sent.
+        /// Bytes that the application has written and that were never sent.
         unsent_bytes: f64,
-        /// The receiver's window.
+        /// Window that the receiver offers.
         receive_window_bytes: f64,
-        /// Time with something outstanding or to send.
+        /// Time with data in flight or to send.
         busy_s: f64,
-        /// Of this, the time in which the receiver's window was what limited the sender.
+        /// Busy time in which the receiver's window limited the sender.
         receive_window_limited_s: f64,
-        /// Of this, the time in which the send buffer was.
+        /// Busy time in which the send buffer limited the sender.
         send_buffer_limited_s: f64,
     }
 }
 
 rows! {
-    /// How faithful one run was.
+    /// Fidelity of one run.
     FidelityRow<'a> {
         /// Number of the sweep's point.
         point: i64,
         /// Number of the replicate.
         replicate: i64,
-        /// 1 if every bound was kept, else 0.
+        /// 1 if the run kept every bound, else 0.
         reliable: i64,
-        /// `reliable`, or the bounds that were broken, in words.
+        /// `reliable`, or a list of the bounds that the run broke.
         verdict: &'a str,
-        /// Packets lost outside the model: in the rings of the devices, by sockets, or refused by a
+        /// Packets lost outside the model: in the rings of the devices, in sockets, or refused by a
         /// device.
         outside_drops: i64,
-        /// How late half of the packets were written at most, after the moment that the model gave
-        /// them.
+        /// Median lateness of packets: from the departure in the model to the write to the device.
         lateness_p50_s: f64,
-        /// How late 99 in 100 were at most.
+        /// 99th percentile of the lateness.
         lateness_p99_s: f64,
-        /// How late 999 in 1000 were at most.
+        /// 99.9th percentile of the lateness.
         lateness_p999_s: f64,
-        /// How late the latest was.
+        /// Largest lateness.
         lateness_max_s: f64,
-        /// The longest time the emulator was away.
+        /// Longest time for which the emulator's loop did not run when it should have.
         longest_gap_s: f64,
-        /// Processor time of the emulator's thread over the run's time.
+        /// Processor time of the emulator's thread divided by the time of the run.
         cpu_share: f64,
-        /// The largest packet.
+        /// Length of the largest packet.
         largest_packet_bytes: i64,
-        /// What a device may carry.
+        /// Largest packet that a device may carry.
         mtu_bytes: i64,
-        /// The shortest round trip that the scenario's delays allow.
+        /// Shortest round trip that the delays of the scenario allow.
         base_rtt_s: f64,
-        /// Probes of the self-test before the run.
+        /// Probes that the self-test before the run sent.
         probes_sent: i64,
-        /// Of these, those whose delay was measured; the model may have dropped or still held the
-        /// others.
+        /// Probes whose delay was measured; the model may have dropped or still held the others.
         probes_measured: i64,
-        /// How much longer than the model says half of the probes took at most, from the call that
-        /// sent to the call that received.
+        /// Median delay of the probes beyond the model's, from the sending call to the receiving
+        /// call.
         probe_extra_p50_s: f64,
-        /// The same of the slowest.
+        /// Largest delay of a probe beyond the model's.
         probe_extra_max_s: f64,
-        /// The longest time that a host's thread waited for a processor, or was late to what was
-        /// due; null where the kernel does not say.
+        /// Longest time that a host's thread waited for a processor or was late to an action; null
+        /// if the kernel does not report it.
         host_wait_max_s: f64,
-        /// Share of the run in which a host could not do what was due and its buffers no longer
-        /// bridged it.
+        /// Share of the run in which a host was held up for longer than its buffers bridge.
         host_stalled_share: f64,
-        /// Time that the kernel's threads for softirqs waited for a processor, over the run's time;
-        /// null where they cannot be seen.
+        /// Time that the kernel's softirq threads waited for a processor, divided by the time of
+        /// the run; null if they cannot be seen.
         softirq_wait_share: f64,
-        /// Readings of flows that were left out, of those due.
+        /// Share of the readings due of flows that were not taken.
         missed_readings_share: f64,
-        /// Share of the run in which something on this machine waited for a processor; null where
-        /// the kernel does not say.
+        /// Share of the run in which some task of this machine waited for a processor; null if the
+        /// kernel does not report it.
         cpu_pressure_share: f64,
-        /// What carried the packets: `tun` or `packet_socket`.
+        /// Device that carried the packets: `tun` or `packet_socket`.
         device: &'a str,
-        /// Scheduling of the emulator's thread: `SCHED_FIFO`, or why it is ordinary.
+        /// Scheduling of the emulator's thread: `SCHED_FIFO`, or the reason why it is ordinary.
         priority: &'a str,
-        /// Scheduling of the hosts' threads: `SCHED_FIFO`, or why one is ordinary.
+        /// Scheduling of the hosts' threads: `SCHED_FIFO`, or the reason why one is ordinary.
         host_priority: &'a str,
-        /// Idle states that processors could enter: `none`, or why they could not be forbidden.
+        /// Idle states that processors could enter: `none`, or the reason why they could not be
+        /// forbidden.
         idle_states: &'a str,
     }
 }
@@ -152,31 +149,30 @@ rows! {
         point: i64,
         /// Number of the replicate.
         replicate: i64,
-        /// The longest lateness that belongs to it.
+        /// Upper end of the bucket.
         at_most_s: f64,
-        /// How many packets.
+        /// Packets in the bucket.
         packets: i64,
     }
 }
 
 rows! {
-    /// One thing that the kernel was asked for, or that it does in its own way although the
-    /// scenario says something else.
+    /// One setting that the kernel was asked for, or in which it differs from the scenario.
     SettingRow<'a> {
         /// Number of the sweep's point.
         point: i64,
         /// Number of the replicate.
         replicate: i64,
-        /// Where: `senders` or `receivers`.
+        /// Host: `senders` or `receivers`.
         host: &'a str,
-        /// A setting as in sysctl(8), a metric of a route, an option of a socket, or a parameter of
-        /// the scenario's transport.
+        /// A setting as in sysctl(8), a route metric, a socket option, or a parameter of the
+        /// scenario's transport.
         name: &'a str,
-        /// What it was asked to be.
+        /// Value asked for.
         asked: &'a str,
-        /// What it is; empty where the kernel does not say.
+        /// Value in effect; empty if the kernel does not report it.
         has: &'a str,
-        /// Why it is not what was asked; empty if it is.
+        /// Reason why the value differs; empty if it does not.
         refusal: &'a str,
     }
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 /// Words, each stored once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Words {
-    /// One per row: which of `values`.
+    /// Index into `values`, one per row.
     pub indices: Vec<i32>,
     /// The words, in order of first appearance.
     pub values: Vec<String>,
-    /// Where each word is in `values`: a capture has a name for each of its connections.
+    /// Index of each word in `values`. A map, because a capture has one name for each connection.
     places: BTreeMap<String, i32>,
 }
 
@@ -25,7 +25,7 @@ impl Words {
         self.indices.push(index);
     }
 
-    /// Where a word is in `values`, to which it is added if it is new.
+    /// Returns the index of a word in `values`; appends the word if it is new.
     fn place(&mut self, word: &str) -> i32 {
         if let Some(place) = self.places.get(word) {
             return *place;

@@ -1,4 +1,5 @@
-//! What no single field shows: values that do not go together, or that no run could hold.
+//! Checks of several fields together: values that contradict one another, or for which a run would
+//! take too much memory or time.
 
 use super::error::{Code, Error, Result, nearest};
 use super::parse::to_tree;
@@ -15,37 +16,37 @@ use crate::traffic::{TrafficContext, Transports};
 use crate::units::{Bytes, Span, Time};
 use serde::Serialize;
 
-/// Hops on a route: a packet counts them in one byte, and an extra delay may be one more.
+/// Most hops on a route: a packet counts them in one byte, and an extra delay may be one more.
 const LONGEST_ROUTE: usize = 254;
-/// Flow instances of a run.
+/// Most flow instances of a run.
 const MOST_FLOWS: u64 = 10_000_000;
-/// Replicates of a run.
+/// Most replicates of a run.
 const MOST_REPLICATES: u32 = 1_000_000;
-/// Samples of one time series.
+/// Most samples of one time series.
 const MOST_SAMPLES: u64 = 10_000_000;
-/// Segments of an initial window: they all leave at the first moment, and each takes memory.
+/// Most segments of an initial window: they all leave at the first moment, and each takes memory.
 const LARGEST_INITIAL_WINDOW: u32 = 10_000_000;
-/// Header and payload of a packet: the length field of IP has 16 bits.
+/// Largest header and payload of a packet: the length field of IP has 16 bits.
 const LARGEST_PACKET: u64 = 65_535;
-/// Retransmission timeouts: at none at all, virtual time would stand still.
+/// Shortest retransmission timeout: with a timeout of zero, virtual time would stand still.
 const SHORTEST_TIMEOUT: Span = Span::from_micros(1);
 
-/// `value` is out of range in `field`.
+/// Returns the error that `value` is out of range in `field`.
 fn refuse<T>(field: &str, value: &impl Serialize, remedy: &str) -> Result<T> {
     Err(Error::new(field, &to_tree(value), remedy))
 }
 
-/// `value` in `field` does not go with another field.
+/// Returns the error that `value` in `field` contradicts another field.
 fn contradict<T>(field: &str, value: &impl Serialize, remedy: &str) -> Result<T> {
     Err(Error::contradiction(field, &to_tree(value), remedy))
 }
 
 impl Scenario {
-    /// Refuses what cannot be run. [`Scenario::from_tree`] has done it; who changes fields in place
-    /// does it again.
+    /// Refuses a scenario that cannot be run. [`Scenario::from_tree`] does this; call it again
+    /// after changing fields in place.
     ///
     /// # Errors
-    /// The first field whose value does not go with the others.
+    /// The first field whose value contradicts the others.
     pub fn check(&self) -> Result<()> {
         if self.name.trim().is_empty() {
             return refuse(
@@ -96,8 +97,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// Who measures a hop's link needs a hop of that name that all share, and whose rate does not
-    /// follow another in its turn: no circles.
+    /// Checks the hops whose links others measure. Such a hop must exist, be shared, and have a
+    /// link that does not itself measure another, so that there are no cycles.
     fn check_measured(&self) -> Result<()> {
         for hop in &self.hops {
             let Some(name) = &hop.link.facts.measures else {
@@ -110,7 +111,9 @@ impl Scenario {
                     "is a hop whose rate is fed back itself; name one whose rate is its own".into()
                 }
                 Some(other) if other.link.facts.contends.is_some() => {
-                    "is a hop that contends for a medium, which nobody can measure; name one whose rate is its own".into()
+                    "is a hop that contends for a medium, which nobody can measure; name one whose \
+                     rate is its own"
+                        .into()
                 }
                 Some(other) if other.scope == Scope::PerFlow => {
                     "is a hop that each flow has its own of; name a shared one".into()
@@ -132,8 +135,8 @@ impl Scenario {
         Ok(())
     }
 
-    /// Who contends needs a medium that takes it, and a queue that need not know how long it will
-    /// take.
+    /// Checks the contenders. Each needs a medium that accepts it, and a queue that need not know
+    /// the wait of a packet.
     fn check_contenders(&self) -> Result<()> {
         let streams = Streams::new(0, 0);
         let place = StreamScope {
@@ -176,7 +179,8 @@ impl Scenario {
         let samples = self.duration.as_nanos() / self.sample_interval.as_nanos();
         if samples > MOST_SAMPLES {
             let remedy = format!(
-                "makes {samples} samples of each series; write a ten-millionth of the duration at least"
+                "makes {samples} samples of each series; write a ten-millionth of the duration at \
+                 least"
             );
             return refuse("sample_interval", &self.sample_interval, &remedy);
         }
@@ -232,8 +236,8 @@ impl FlowDescription {
         self.check_traffic()
     }
 
-    /// UDP without control sends each write at once: it cannot carry a source that only the
-    /// transport holds back.
+    /// Refuses, over UDP without control, a source that only the transport limits: UDP would send
+    /// each write at once.
     fn check_traffic(&self) -> Result<()> {
         let Transport::Udp { mss, .. } = self.transport else {
             return Ok(());
@@ -245,14 +249,15 @@ impl FlowDescription {
         };
         let source = self.traffic.build(TrafficContext { place, mss });
         if source.transports() == Transports::Controlled {
-            let remedy = "cannot go over UDP without control; write one with a rate, give the transport a control, or write transport kind \"tcp\"";
+            let remedy = "cannot go over UDP without control; write one with a rate, give the \
+                transport a control, or write transport kind \"tcp\"";
             return contradict("traffic.kind", &self.traffic.name, remedy);
         }
         Ok(())
     }
 }
 
-/// What to do about a name that none of the media has.
+/// Returns the remedy for a name that no medium has.
 fn no_medium<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.collect();
     match (nearest(name, &known), &known[..]) {
@@ -264,8 +269,8 @@ fn no_medium<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// Refuses limits and thresholds in time: nobody knows at arrival how long a packet in front of a
-/// medium will wait.
+/// Refuses limits and thresholds in time: the wait of a packet in front of a medium is not known at
+/// arrival.
 fn check_untimed(queue: &Selection<QueueKind>) -> Result<()> {
     let Some(timed) = queue
         .facts
@@ -293,7 +298,8 @@ fn check_sizes(mss: Bytes, header: Bytes) -> Result<()> {
     let packet = mss.0.saturating_add(header.0);
     if packet > LARGEST_PACKET {
         let remedy = format!(
-            "makes packets of {packet} bytes with the header; write {LARGEST_PACKET} bytes at most for both"
+            "makes packets of {packet} bytes with the header; write {LARGEST_PACKET} bytes at most \
+             for both"
         );
         return refuse("mss", &mss, &remedy);
     }
@@ -318,8 +324,8 @@ fn check_datagrams(parameters: &DatagramParameters) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what the endpoints could not work with: a scoreboard without SACK, windows in which
-/// nothing fits, timers that run down at once.
+/// Refuses parameters with which the endpoints cannot work: a scoreboard without SACK, windows in
+/// which nothing fits, timers that expire at once.
 fn check_tcp(tcp: &TcpParameters) -> Result<()> {
     check_sizes(tcp.mss, tcp.header)?;
     if tcp.after_timeout == AfterTimeout::Scoreboard && tcp.recovery != LossRecovery::Sack {

@@ -1,5 +1,5 @@
-//! The scenario as it is written: the structs here are the file's fields, their doc comments its
-//! reference, their derived JSON schema what editors and the Python side check against.
+//! The scenario as it is written. The structs here are the fields of the file, their doc comments
+//! its reference, and their derived JSON schema is what editors and the Python side check against.
 //!
 //! Elements (links, queues, …) stay trees here; their registries read them.
 
@@ -13,10 +13,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// The version of the format that this crate reads and writes.
+/// Version of the format that this crate reads and writes.
 pub(super) const VERSION: u32 = 1;
 
-/// How many replicates a scenario has that does not say: enough for a confidence interval.
+/// Default number of replicates: enough for a confidence interval.
 const REPLICATES: u32 = 5;
 
 /// A network path and its traffic.
@@ -27,45 +27,46 @@ pub(super) struct Document {
     /// Version of this format: 1.
     #[schemars(range(min = 1, max = 1), extend("examples" = [1]))]
     pub schema: u32,
-    /// For titles and folders.
+    /// Name for titles and folders.
     #[serde(default = "unnamed")]
     pub name: String,
-    /// When the run ends.
+    /// Length of the run.
     #[schemars(extend("examples" = ["100 s"]))]
     pub duration: Span,
-    /// From when on averages are taken; shorter than the duration.
+    /// Time from which on means are taken; shorter than the duration.
     #[serde(default)]
     pub warmup: Span,
-    /// The root of all randomness: a whole number from 0 to 2^64 - 1; as text where numbers have
-    /// only 53 bits.
+    /// Root of all random numbers: a whole number from 0 to 2^64 - 1. Written as text where numbers
+    /// have only 53 bits.
     #[serde(default)]
     pub seed: Seed,
-    /// How many times it is run, each time with its own randomness.
+    /// Number of runs of each point, each with its own random numbers.
     #[serde(default = "replicates")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub replicates: u32,
-    /// Spacing of the time series. By default a thousandth of the duration; with more than 1000
-    /// flows a larger part, such that all flows together have at most a million samples, but not
-    /// more than a tenth.
+    /// Spacing of the time series. By default a thousandth of the duration. With more than 1000
+    /// flows it is longer, so that all flows together have at most a million samples, but at most a
+    /// tenth of the duration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Span", extend("examples" = ["100 ms"]))]
     pub sample_interval: Option<Span>,
-    /// Media that hops contend for: a hop whose link is a contender names one.
+    /// Media for which hops contend: a hop whose link is a contender names one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(schema_with = "super::schema::media")]
     pub shared_media: Vec<Value>,
-    /// The hops. A packet meets a hop's impairments that act before the queue, its queue, its link,
-    /// the impairments that act after the link, and its propagation delay.
+    /// The hops. A packet passes through the impairments before the queue, the queue, the link, the
+    /// impairments after the link, and the propagation delay.
     #[serde(default)]
     #[schemars(with = "Vec<HopDocument>")]
     pub hops: Vec<Value>,
-    /// The flows.
+    /// The flow groups.
     #[serde(default)]
     #[schemars(with = "Vec<FlowDocument>")]
     pub flows: Vec<Value>,
-    /// The grid: for each path into this document ("hops.wireless.delay") the list of its values.
-    /// Every combination is a point; the first path varies slowest. Paths joined by a comma vary
-    /// together: each of their values is a list with one value for each path.
+    /// The grid of the sweep. Each key is a path into this document ("hops.wireless.delay") with
+    /// the list of its values. Every combination is a point; the first path varies slowest. Paths
+    /// joined by a comma vary together: each of their values is a list with one value for each
+    /// path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "sweep")]
     pub sweep: Option<Value>,
@@ -76,82 +77,91 @@ pub(super) struct Document {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Hop")]
 pub(super) struct HopDocument {
-    /// Unique; not a number, and without `.`, `/`, `,` and `=`. It seeds what the hop draws: under
-    /// another name it draws other numbers.
+    /// Unique name; not a number, and without `.`, `/`, `,` and `=`. It seeds the random numbers of
+    /// the hop, so another name means other numbers.
     #[schemars(extend("examples" = ["bottleneck"]))]
     pub name: String,
-    /// Whether all flows share it or each flow instance has one of its own (an access link).
+    /// Sharing of the hop: by all flows, or one hop for each flow instance (an access link).
     #[serde(default)]
     pub scope: Scope,
-    /// The service process.
-    #[schemars(schema_with = "super::schema::link", extend("examples" = [{ "kind": "constant", "rate": "45 Mbit/s" }]))]
+    /// Service process.
+    #[schemars(
+        schema_with = "super::schema::link",
+        extend("examples" = [{ "kind": "constant", "rate": "45 Mbit/s" }])
+    )]
     pub link: Value,
-    /// What waits for the link.
-    #[schemars(schema_with = "super::schema::queue", extend("examples" = [{ "kind": "droptail", "limit": "93 packets" }]))]
+    /// Queue in front of the link.
+    #[schemars(
+        schema_with = "super::schema::queue",
+        extend("examples" = [{ "kind": "droptail", "limit": "93 packets" }])
+    )]
     pub queue: Value,
     /// Propagation delay, after the link.
     #[serde(default)]
     pub delay: Span,
-    /// What else happens to packets, in the order in which they meet it.
+    /// Loss, jitter and other impairments, in the order in which packets meet them.
     #[serde(default)]
     #[schemars(schema_with = "super::schema::impairments")]
     pub impairments: Vec<Value>,
 }
 
-/// A group of like flows.
+/// A group of flows with the same parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Flow")]
 pub(super) struct FlowDocument {
-    /// Unique; not a number, and without `.`, `/`, `,` and `=`. By default "flow-1", "flow-2", … by
-    /// position. It seeds what its instances draw: under another name they draw other numbers.
+    /// Unique name; not a number, and without `.`, `/`, `,` and `=`. By default "flow-1", "flow-2",
+    /// … by position. It seeds the random numbers of the instances, so another name means other
+    /// numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub name: Option<String>,
-    /// How many instances; one, unless there are `arrivals`.
+    /// Number of instances; 1, unless there are `arrivals`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 10_000_000), extend("default" = 1))]
     pub count: Option<u32>,
-    /// Instead of a `count`: instances that arrive one after the other, from `start` on and until
-    /// `stop`.
+    /// Instances that arrive one after the other, from `start` until `stop`; instead of a `count`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Arrivals")]
     pub arrivals: Option<Arrivals>,
-    /// Names of the hops on the data's way, in order; the same hop may appear twice.
+    /// Names of the hops on the data's route, in order; the same hop may appear twice.
     #[schemars(length(min = 1, max = 255), extend("examples" = [["bottleneck"]]))]
     pub route: Vec<String>,
-    /// Names of the hops on the ACKs' way. UDP needs none.
+    /// Names of the hops on the ACKs' route. UDP needs none.
     #[serde(default, rename = "return")]
     #[schemars(length(max = 255), extend("examples" = [["return"]]))]
     pub return_route: Vec<String>,
-    /// How data is sent.
-    #[schemars(schema_with = "super::schema::transport", extend("examples" = [{ "kind": "tcp", "control": { "kind": "cubic" } }]))]
+    /// Transport protocol.
+    #[schemars(
+        schema_with = "super::schema::transport",
+        extend("examples" = [{ "kind": "tcp", "control": { "kind": "cubic" } }])
+    )]
     pub transport: Value,
-    /// What is sent.
+    /// Source of the data.
     #[serde(default = "bulk")]
     #[schemars(schema_with = "super::schema::traffic")]
     pub traffic: Value,
-    /// When instances start: a time, or two between which each draws its own. With `arrivals`, from
-    /// when on they arrive: a time, or two between which one is drawn.
+    /// Start of the instances: a time, or two times between which each instance draws its own. With
+    /// `arrivals`, start of the arrivals: a time, or two times between which one is drawn.
     #[serde(default)]
     pub start: Range,
-    /// When they stop sending; nobody arrives after that.
+    /// Time at which instances stop sending; there are no arrivals after it.
     #[serde(default)]
     pub stop: Stop,
-    /// One-way delay of an instance's own, before its first hop: a time, or two between which
-    /// instances are spread evenly; who arrives draws its own between them.
+    /// One-way delay of each instance before its first hop: a time, or two times between which
+    /// instances are spread evenly. Instances that arrive draw their own between the two.
     #[serde(default)]
     pub access_delay: Range,
 }
 
-/// What a UDP transport can be told.
+/// Parameters of a UDP transport.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UdpDocument {
     /// Payload of a full datagram.
     #[serde(default = "datagram")]
     pub mss: Bytes,
-    /// IP and UDP headers, on the wire with every datagram.
+    /// IP and UDP headers on the wire, per datagram.
     #[serde(default = "udp_header")]
     pub header: Bytes,
 }
@@ -196,11 +206,12 @@ impl Document {
     }
 }
 
-/// The root of all randomness. Numbers in JSON and TOML do not hold 64 bits: a seed may be text.
+/// The root of all random numbers. It may be text, since numbers in JSON and TOML do not hold 64
+/// bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seed(pub u64);
 
-/// The largest whole number up to which floating point has all.
+/// The largest whole number up to which floating-point numbers are exact.
 const EXACT: u64 = 1 << 53;
 
 impl Default for Seed {
@@ -237,12 +248,15 @@ impl JsonSchema for Seed {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "anyOf": [{ "type": "integer", "minimum": 0, "maximum": u64::MAX }, { "type": "string", "pattern": r"^\s*\+?[0-9]+\s*$" }],
+            "anyOf": [
+                { "type": "integer", "minimum": 0, "maximum": u64::MAX },
+                { "type": "string", "pattern": r"^\s*\+?[0-9]+\s*$" }
+            ],
         })
     }
 }
 
-/// When a flow stops sending: a time, or `"end"`.
+/// Time at which a flow stops sending: a time, or `"end"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stop(pub Time);
 

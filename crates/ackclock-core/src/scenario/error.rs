@@ -1,9 +1,9 @@
-//! Bad input: a code, the field, the value, and a sentence with what to do. One line.
+//! Bad input: a code, the field, the value, and a sentence with a remedy, on one line.
 
 use serde_json::Value;
 use std::fmt;
 
-/// What is wrong, for programs and tests: it stays when the sentence is worded better.
+/// The kind of an error, for programs and tests. It stays the same when the sentence is reworded.
 ///
 /// `ackclock.errors` in Python has the same codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,25 +14,25 @@ pub enum Code {
     UnknownField,
     /// A value names nothing that exists: a kind, a hop, a choice.
     UnknownName,
-    /// A value has another type: a number for a table, a word for a quantity.
+    /// A value has another type: a number instead of a table, a word instead of a quantity.
     WrongType,
     /// A quantity lacks its unit.
     NoUnit,
-    /// A quantity has a unit of something else.
+    /// A quantity has a unit of another quantity.
     WrongUnit,
     /// A value is of the right type but too small, too large or not allowed.
     OutOfRange,
-    /// A value is good in itself but not together with another field.
+    /// A value is valid alone but contradicts another field.
     Contradiction,
     /// Text is not in its format: TOML, JSON, an assignment.
     Syntax,
-    /// A file cannot be read or does not hold what it should.
+    /// A file cannot be read or has the wrong content.
     File,
-    /// What is described is valid, but not by the chosen method.
+    /// The description is valid, but the chosen method does not support it.
     Unsupported,
 }
 
-/// Every code with its name.
+/// All codes with their names.
 const CODES: [(Code, &str); 11] = [
     (Code::Missing, "missing"),
     (Code::UnknownField, "unknown-field"),
@@ -48,7 +48,7 @@ const CODES: [(Code, &str); 11] = [
 ];
 
 impl Code {
-    /// Its name: `unknown-field`.
+    /// Returns its name: `unknown-field`.
     pub fn name(self) -> &'static str {
         CODES
             .iter()
@@ -56,7 +56,7 @@ impl Code {
             .map_or("", |(_, name)| name)
     }
 
-    /// The code of a name.
+    /// Returns the code with a name.
     fn named(name: &str) -> Option<Self> {
         CODES
             .iter()
@@ -71,8 +71,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// Stands between a sentence and its code where only text can pass: serde keeps of an error no
-/// more.
+/// Separates a sentence from its code, because serde keeps only the text of an error.
 const CODE_FOLLOWS: char = '\u{1f}';
 
 /// Bad input in a scenario.
@@ -84,28 +83,29 @@ pub struct Error {
     message: String,
 }
 
-/// The result of reading something.
+/// Result of reading a part of a scenario.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A value longer than this is cut in a message.
+/// Longest value in a message; a longer one is cut.
 const LONGEST_VALUE: usize = 80;
 
 impl Error {
-    /// `value` is out of range in `field`; `remedy` says what is not ("is less than 1; write 1 or
-    /// more"). For another code see [`Error::coded`].
+    /// Returns the error that `value` is out of range in `field`. `remedy` completes the sentence
+    /// after the value ("is less than 1; write 1 or more"). For other codes see [`Error::coded`].
     pub fn new(field: &str, value: &Value, remedy: &str) -> Self {
         Error::message(field, format!("{} {remedy}", shortened(value))).valued(value)
     }
-    /// `value` in `field` does not go with another field; `remedy` as for [`Error::new`].
+    /// Returns the error that `value` in `field` contradicts another field; `remedy` as for
+    /// [`Error::new`].
     pub fn contradiction(field: &str, value: &Value, remedy: &str) -> Self {
         Error::new(field, value, remedy).coded(Code::Contradiction)
     }
-    /// `field` is not there but must be.
+    /// Returns the error that the required `field` is absent.
     pub fn missing(field: &str, remedy: &str) -> Self {
         Error::message(field, format!("is missing; {remedy}")).coded(Code::Missing)
     }
-    /// A problem that is not a single value's, out of range unless [`Error::coded`] or the
-    /// message's own end says otherwise. Line breaks in it become blanks.
+    /// Returns an error that does not concern a single value. Its code is out-of-range unless
+    /// [`Error::coded`] or the end of the message says otherwise. Line breaks become blanks.
     pub fn message(field: &str, message: impl Into<String>) -> Self {
         let message = message.into();
         let coded = message
@@ -119,19 +119,19 @@ impl Error {
             message: on_one_line(text),
         }
     }
-    /// The same error with another code.
+    /// Sets the code.
     #[must_use]
     pub fn coded(mut self, code: Code) -> Self {
         self.code = code;
         self
     }
-    /// The same error with the value it is about.
+    /// Sets the value that the error concerns.
     #[must_use]
     pub fn valued(mut self, value: &Value) -> Self {
         self.value = Some(Box::new(value.clone()));
         self
     }
-    /// `field` does not exist; the nearest of the `known` ones is offered.
+    /// Returns the error that `field` does not exist, and suggests the nearest of the `known` ones.
     pub fn unknown_field(field: &str, known: &[&str]) -> Self {
         let last = field.rsplit('.').next().unwrap_or(field);
         let remedy = match (nearest(last, known), known) {
@@ -141,7 +141,7 @@ impl Error {
         };
         Error::message(field, format!("no such field; {remedy}")).coded(Code::UnknownField)
     }
-    /// `value` names no known `what`; the nearest known name is offered.
+    /// Returns the error that `value` names no known `what`, and suggests the nearest known name.
     pub fn unknown_name<'a>(
         field: &str,
         value: &Value,
@@ -159,7 +159,7 @@ impl Error {
         };
         Error::new(field, value, &remedy).coded(Code::UnknownName)
     }
-    /// The same problem seen from outside: `prefix.field`.
+    /// Adds the name of the surrounding field: `prefix.field`.
     #[must_use]
     pub fn within(mut self, prefix: &str) -> Self {
         self.field = match (prefix.is_empty(), self.field.is_empty()) {
@@ -169,23 +169,23 @@ impl Error {
         };
         self
     }
-    /// What is wrong.
+    /// Returns the code.
     pub fn code(&self) -> Code {
         self.code
     }
-    /// Which field; empty if it is the whole.
+    /// Returns the field; empty if the error concerns the whole.
     pub fn field(&self) -> &str {
         &self.field
     }
-    /// The value that is refused, if it is a single one.
+    /// Returns the value that is refused, if it is a single one.
     pub fn value(&self) -> Option<&Value> {
         self.value.as_deref()
     }
-    /// Code and field: `unknown-name hops.wired.queue.kind`. What a test compares.
+    /// Returns code and field, which tests compare: `unknown-name hops.wired.queue.kind`.
     pub fn key(&self) -> String {
         format!("{} {}", self.code, self.field)
     }
-    /// The sentence behind the field.
+    /// Returns the sentence that follows the field.
     pub fn sentence(&self) -> &str {
         &self.message
     }
@@ -202,12 +202,12 @@ impl fmt::Display for Error {
 }
 impl std::error::Error for Error {}
 
-/// The text that carries a code through serde, for [`Error::message`] to take apart.
+/// Returns the text that carries a code through serde; [`Error::message`] splits it again.
 pub(super) fn with_code(code: Code, text: &str) -> String {
     format!("{text}{CODE_FOLLOWS}{code}")
 }
 
-/// Names and reasons come from outside: they may hold anything.
+/// Puts text on one line, because names and reasons come from outside and may contain anything.
 fn on_one_line(text: &str) -> String {
     text.replace(
         |c: char| c.is_control() || c == '\u{2028}' || c == '\u{2029}',
@@ -223,12 +223,12 @@ fn shortened(value: &Value) -> String {
     }
 }
 
-/// The known name a typing error away from `name`, if one is near. Case, `-` and `_` are not looked
-/// at.
+/// Returns the known name that is a typing error away from `name`, if there is one. Ignores case,
+/// `-` and `_`.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     if name.len() > LONGEST_VALUE {
-        return None; // the distance takes time in proportion to the length
+        return None; // the time for the distance grows with the length
     }
     let name = plain(name);
     known

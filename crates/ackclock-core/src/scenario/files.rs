@@ -1,17 +1,18 @@
-//! Files a scenario names (link traces). The core opens none: who reads a scenario hands them in.
+//! Files that a scenario names (link traces). This crate opens no files: the caller that reads a
+//! scenario provides them.
 
 use super::error::{Code, Error, Result};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// Gives the text of a file.
+/// Provides the text of files.
 pub trait Files {
-    /// The text of the file of that name as written in the scenario, or why it cannot be had ("no
-    /// such file").
+    /// Returns the text of the file with that name as written in the scenario, or the reason why it
+    /// cannot be read ("no such file").
     fn read(&self, name: &str) -> std::result::Result<String, String>;
 }
 
-/// There are no files.
+/// Provides no files.
 #[derive(Debug)]
 pub struct NoFiles;
 
@@ -28,13 +29,11 @@ impl Files for BTreeMap<String, String> {
     }
 }
 
-/// Reads the file that an element names in its field `file`, and fills in the digest of its text. A
-/// digest that is there already must be the file's: then it has not changed since somebody wrote it
-/// down.
+/// Reads the file that an element names in its field `file`, and fills in the digest of its text.
+/// If there is a digest already, it must be that of the file. So the file has not changed.
 ///
 /// # Errors
-/// The file cannot be read, which `remedy` helps ("name a file of sizes"), or it is another than it
-/// was.
+/// The file cannot be read, to which `remedy` applies ("name a file of sizes"), or it has changed.
 pub fn read_checked(
     files: &dyn Files,
     file: &str,
@@ -54,7 +53,8 @@ pub fn read_checked(
         && *expected != found
     {
         let remedy = format!(
-            "is not the digest of {file}, which is \"{found}\"; leave it out to accept the file as it is now"
+            "is not the digest of {file}, which is \"{found}\"; leave it out to accept the file as \
+             it is now"
         );
         return Err(Error::new("digest", &json!(expected), &remedy).coded(Code::File));
     }
@@ -62,7 +62,7 @@ pub fn read_checked(
     Ok(text)
 }
 
-/// The hash of Fowler, Noll and Vo: tells a changed file, not a forged one.
+/// The hash of Fowler, Noll and Vo. It detects a changed file, not a forged one.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

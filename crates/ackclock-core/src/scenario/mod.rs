@@ -1,9 +1,9 @@
 //! The scenario: a network path and its traffic, checked and resolved.
 //!
-//! Text becomes a tree ([`tree::from_toml`]), a tree with a sweep one tree for each point
-//! ([`tree::expand`]), and such a tree becomes [`Scenario`] ([`Scenario::from_tree`]), every
-//! element through its registry. The tree with all defaults filled in is [`Scenario::resolved`];
-//! reading it back gives the same scenario. What may be written is [`schema::schema`].
+//! [`tree::from_toml`] turns text into a tree, and [`tree::expand`] a tree with a sweep into one
+//! tree per point. [`Scenario::from_tree`] turns such a tree into a [`Scenario`], where each
+//! element is read by its registry. [`Scenario::resolved`] is the tree with all defaults filled in;
+//! reading it gives the same scenario. [`schema::schema`] describes valid files.
 
 use crate::arrivals::Arrivals;
 use crate::congestion::ControlKind;
@@ -36,34 +36,34 @@ pub(crate) mod steps;
 mod transport;
 pub mod tree;
 
-/// One run's worth of description, sweep already expanded.
+/// The description of one point; its sweep has been expanded.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// For titles and folders.
+    /// Name for titles and folders.
     pub name: String,
-    /// When the run ends.
+    /// Length of the run.
     pub duration: Span,
-    /// From when on averages are taken.
+    /// Time from which on means are taken.
     pub warmup: Span,
-    /// The root of all randomness.
+    /// Root of all random numbers.
     pub seed: u64,
-    /// How many times it is run, each with its own randomness.
+    /// Number of runs of each point, each with its own random numbers.
     pub replicates: u32,
     /// Spacing of the time series.
     pub sample_interval: Span,
-    /// The media.
+    /// Shared media.
     pub media: Vec<MediumDescription>,
-    /// The hops.
+    /// Hops.
     pub hops: Vec<HopDescription>,
-    /// The flows, instances not yet expanded.
+    /// Flow groups; instances are not yet expanded.
     pub flows: Vec<FlowDescription>,
-    /// Everything above as a tree, defaults filled in.
+    /// All of the above as a tree with defaults filled in.
     pub resolved: Value,
 }
 
 impl Scenario {
-    /// Reads and checks the text of a file without a sweep, with assignments as the command line
-    /// takes them (`path=value`).
+    /// Reads and checks the text of a file without a sweep, with assignments as on the command line
+    /// (`path=value`).
     ///
     /// # Errors
     /// Those of the file's syntax, of an assignment, and of [`Scenario::from_tree`].
@@ -81,78 +81,78 @@ impl Scenario {
     }
 }
 
-/// A medium that hops contend for.
+/// A medium for which hops contend.
 #[derive(Clone, Debug)]
 pub struct MediumDescription {
-    /// Its name, unique.
+    /// Unique name.
     pub name: String,
-    /// What it is.
+    /// Kind of medium, with its parameters.
     pub medium: Selection<MediumKind>,
 }
 
 /// A hop: impairments, queue, link, propagation delay.
 #[derive(Clone, Debug)]
 pub struct HopDescription {
-    /// Its name, unique.
+    /// Unique name.
     pub name: String,
-    /// Whether every flow instance has one of its own (an access link).
+    /// Sharing of the hop: by all flows, or one hop for each flow instance (an access link).
     pub scope: Scope,
-    /// The service process.
+    /// Service process.
     pub link: Selection<LinkKind>,
-    /// What waits for it.
+    /// Queue in front of the link.
     pub queue: Selection<QueueKind>,
     /// Propagation delay.
     pub delay: Span,
-    /// In the order in which a packet meets them.
+    /// Impairments in the order in which a packet meets them.
     pub impairments: Vec<Selection<ImpairmentKind>>,
 }
 
-/// Who shares a hop.
+/// The flows that share a hop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// All flows whose route names it.
     #[default]
     Shared,
-    /// Nobody: each flow instance has its own copy.
+    /// None: each flow instance has its own copy.
     PerFlow,
 }
 
-/// A group of like flows.
+/// A group of flows with the same parameters.
 #[derive(Clone, Debug)]
 pub struct FlowDescription {
-    /// Its name, unique; instances are `name/0`, `name/1`, …
+    /// Unique name; instances are `name/0`, `name/1`, …
     pub name: String,
-    /// Which instances there are.
+    /// Instances of the group.
     pub instances: Instances,
-    /// Hops of the data's way, as indices into [`Scenario::hops`].
+    /// Hops on the data's route, as indices into [`Scenario::hops`].
     pub route: Vec<usize>,
-    /// Hops of the ACKs' way.
+    /// Hops on the ACKs' route.
     pub return_route: Vec<usize>,
-    /// How data is sent.
+    /// Transport protocol, with its parameters.
     pub transport: Transport,
-    /// What is sent.
+    /// Source of the data.
     pub traffic: Selection<TrafficKind>,
-    /// When instances start.
+    /// Start times of instances.
     pub start: Range,
-    /// When they stop sending, [`Time::NEVER`] for the end of the run.
+    /// Time at which instances stop sending, [`Time::NEVER`] for the end of the run.
     pub stop: Time,
-    /// One-way delay of an instance's own, before its first hop: from `low` for the first instance
-    /// in even steps to `high` for the last; of arrivals drawn.
+    /// One-way delay of each instance before its first hop. It rises in even steps from `low` for
+    /// the first instance to `high` for the last; for arrivals it is drawn.
     pub access_delay: Range,
 }
 
-/// The instances of a group of flows.
+/// The instances of a flow group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Instances {
-    /// So many.
+    /// A fixed number.
     Count(u32),
-    /// One after the other; how many is drawn.
+    /// Arrivals one after the other; their number is random.
     Arriving(Arrivals),
 }
 
 impl FlowDescription {
-    /// How many instances there are in a run that lasts so long, of arrivals on average.
+    /// Returns the number of instances in a run of that length; for arrivals, the mean number.
     pub fn expected_instances(&self, duration: Span) -> f64 {
         match self.instances {
             Instances::Count(count) => count.into(),
@@ -164,24 +164,24 @@ impl FlowDescription {
     }
 }
 
-/// From `low` to `high`; equal for a fixed value. A start is drawn uniformly; an extra delay is
-/// spread evenly.
+/// A range from `low` to `high`; equal for a fixed value. A start is drawn uniformly; an extra
+/// delay is spread evenly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Range {
-    /// Smallest.
+    /// Lower end.
     pub low: Span,
-    /// Largest.
+    /// Upper end.
     pub high: Span,
 }
 
-/// How data is sent.
+/// A transport protocol with its parameters.
 #[derive(Clone, Debug)]
 pub enum Transport {
     /// TCP.
     Tcp {
-        /// The congestion control.
+        /// Congestion control.
         control: Selection<ControlKind>,
-        /// Everything else.
+        /// All other parameters.
         parameters: Arc<TcpParameters>,
     },
     /// UDP: each write leaves at once.
@@ -193,15 +193,15 @@ pub enum Transport {
     },
     /// UDP under rate control.
     Controlled {
-        /// What says how fast.
+        /// Rate control.
         control: Selection<RateControlKind>,
-        /// Everything else.
+        /// All other parameters.
         parameters: DatagramParameters,
     },
 }
 
 impl Transport {
-    /// The name of its control as in tables; `udp` for UDP without one.
+    /// Returns the name of its control in tables; `udp` for UDP without one.
     pub const fn control_name(&self) -> &'static str {
         match self {
             Transport::Tcp { control, .. } => control.name,
@@ -209,7 +209,7 @@ impl Transport {
             Transport::Controlled { control, .. } => control.name,
         }
     }
-    /// Payload of a full packet.
+    /// Returns the payload of a full packet.
     pub fn mss(&self) -> Bytes {
         match self {
             Transport::Tcp { parameters, .. } => parameters.mss,

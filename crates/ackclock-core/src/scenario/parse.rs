@@ -1,5 +1,4 @@
-//! From a tree to parameters and back: what serde says of a mismatch becomes field, value and
-//! remedy.
+//! Converts a tree to parameters and back. Turns a serde error into field, value and remedy.
 
 use super::error::{Code, Error, Result};
 use schemars::{JsonSchema, schema_for};
@@ -7,7 +6,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use serde_path_to_error::{Path, Segment};
 
-/// Reads a struct from a tree. Errors name the field relative to `tree`; examples in them come from
+/// Reads a struct from a tree. Errors name the field relative to `tree`; their examples come from
 /// the struct's JSON schema.
 pub fn from_tree<T: DeserializeOwned + JsonSchema>(tree: Value) -> Result<T> {
     serde_path_to_error::deserialize(&tree).map_err(|error| {
@@ -17,12 +16,12 @@ pub fn from_tree<T: DeserializeOwned + JsonSchema>(tree: Value) -> Result<T> {
     })
 }
 
-/// Writes a struct as a tree. Nothing is lost: what a scenario holds is all valid JSON.
+/// Writes a struct as a tree. Nothing is lost, because everything in a scenario is valid JSON.
 pub fn to_tree(part: &impl Serialize) -> Value {
     serde_json::to_value(part).unwrap_or_default()
 }
 
-/// The way from the root to the mistake: keys and indices.
+/// Returns the path from the root to the error: keys and indices.
 fn steps(path: &Path) -> Vec<String> {
     path.iter()
         .filter_map(|segment| match segment {
@@ -33,7 +32,7 @@ fn steps(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Serde's wording (`serde::de::Error` documents it) into ours.
+/// Converts a message of serde (`serde::de::Error` documents them) to an [`Error`].
 fn explain(tree: &Value, steps: &[String], message: &str, schema: impl Fn() -> Value) -> Error {
     let field = steps.join(".");
     let value = at(tree, steps);
@@ -50,7 +49,7 @@ fn explain(tree: &Value, steps: &[String], message: &str, schema: impl Fn() -> V
         return Error::missing(&way.join("."), &remedy);
     }
     let Some(value) = value else {
-        return Error::message(&field, message); // cannot be, as serde has been there
+        return Error::message(&field, message); // impossible: serde has read the value
     };
     if message.starts_with("unknown variant `") {
         return Error::unknown_name(&field, value, "choice", expected_names(message).into_iter());
@@ -69,10 +68,10 @@ fn explain(tree: &Value, steps: &[String], message: &str, schema: impl Fn() -> V
         )
         .coded(Code::WrongType);
     }
-    Error::message(&field, message).valued(value) // a quantity's: has the value in it already
+    Error::message(&field, message).valued(value) // of a quantity: the message contains the value
 }
 
-/// What is at the end of the way, if the way is there.
+/// Returns the value at the end of the path, if there is one.
 fn at<'a>(tree: &'a Value, steps: &[String]) -> Option<&'a Value> {
     steps.iter().try_fold(tree, |tree, step| match tree {
         Value::Object(map) => map.get(step),
@@ -81,13 +80,13 @@ fn at<'a>(tree: &'a Value, steps: &[String]) -> Option<&'a Value> {
     })
 }
 
-/// What stands between backquotes.
+/// Returns the texts between backquotes.
 fn quoted(text: &str) -> Vec<&str> {
     text.split('`').skip(1).step_by(2).collect()
 }
 
-/// The names in "unknown …, expected one of `a`, `b`". What comes before "expected" may hold
-/// anything the user wrote.
+/// Returns the names in "unknown …, expected one of `a`, `b`". The text before "expected" may
+/// contain any user input.
 fn expected_names(message: &str) -> Vec<&str> {
     message
         .rsplit_once(", expected ")
@@ -95,7 +94,7 @@ fn expected_names(message: &str) -> Vec<&str> {
         .unwrap_or_default()
 }
 
-/// What serde calls a type, as its reader would.
+/// Describes a type as the reader would, given serde's name for it.
 fn in_words(expected: &str) -> String {
     match expected {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, not negative".into(),
@@ -111,7 +110,8 @@ fn in_words(expected: &str) -> String {
     }
 }
 
-/// An example of the field at the end of the way, from the schema: its own, else its type's.
+/// Returns an example of the field at the end of the path, from the schema: its own, or else that
+/// of its type.
 fn example(schema: &Value, steps: &[String]) -> Option<Value> {
     let mut here = schema;
     for step in steps {
@@ -139,7 +139,7 @@ fn example_of(schema: &Value, part: &Value) -> Option<Value> {
         .or_else(of_items)
 }
 
-/// The first of an enumeration's names.
+/// Returns the first name of an enumeration.
 fn first_choice(schema: &Value) -> Option<Value> {
     schema
         .pointer("/enum/0")
@@ -148,7 +148,7 @@ fn first_choice(schema: &Value) -> Option<Value> {
         .cloned()
 }
 
-/// What a `$ref` points to; of an optional type, the type.
+/// Returns the target of a `$ref`; for an optional type, the type.
 fn resolve<'a>(schema: &'a Value, part: &'a Value) -> &'a Value {
     let is_null = |choice: &&Value| choice.get("type").is_some_and(|name| name == "null");
     let part = match part
@@ -165,7 +165,7 @@ fn resolve<'a>(schema: &'a Value, part: &'a Value) -> &'a Value {
         .unwrap_or(part)
 }
 
-/// As it would stand in the file.
+/// Formats a value as in a TOML file.
 fn toml(value: &Value) -> String {
     match value {
         Value::Array(list) => format!("[{}]", list.iter().map(toml).collect::<Vec<_>>().join(", ")),

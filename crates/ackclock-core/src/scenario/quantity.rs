@@ -1,4 +1,4 @@
-//! How quantities are written: `"45 Mbit/s"`, `"35 ms"`, `"93 packets"`, `"0.5 %"`. Every quantity
+//! The notation of quantities: `"45 Mbit/s"`, `"35 ms"`, `"93 packets"`, `"0.5 %"`. Every quantity
 //! has its unit.
 
 use super::Range;
@@ -13,23 +13,23 @@ use std::borrow::Cow;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Segments(pub u32);
 
-/// Packets per second.
+/// A rate in packets per second.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct PacketRate(pub f64);
 
 /// A window: segments, bytes, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionalWindow {
-    /// That many segments.
+    /// A number of segments.
     Segments(u64),
-    /// That many bytes.
+    /// A number of bytes.
     Bytes(Bytes),
     /// No limit.
     Unlimited,
 }
 
 impl OptionalWindow {
-    /// In bytes, `None` for unlimited.
+    /// Returns bytes, `None` for unlimited.
     pub fn bytes(self, mss: Bytes) -> Option<Bytes> {
         match self {
             OptionalWindow::Segments(n) => Some(Bytes(n.saturating_mul(mss.0))),
@@ -42,17 +42,17 @@ impl OptionalWindow {
 /// A queue's limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
-    /// That many packets.
+    /// A number of packets.
     Packets(u64),
-    /// That many bytes.
+    /// A number of bytes.
     Bytes(Bytes),
-    /// As much as the link sends in that time.
+    /// The amount that the link sends in that time.
     Time(Span),
     /// No limit.
     Unlimited,
 }
 
-/// A unit: how it is written, and its size in the base unit.
+/// Units: their notation, and their size in the base unit.
 type Units = &'static [(&'static str, f64)];
 
 const TIME: Units = &[
@@ -97,17 +97,17 @@ const COUNT: Units = &[
 
 const PACKET_RATE: Units = &[("packets/s", 1.0), ("packet/s", 1.0)];
 
-/// The largest value of an integer quantity that a run can hold.
+/// Largest value of an integer quantity that a run can hold.
 const LARGEST: f64 = 9e18;
 
-/// What is wrong with a quantity: its sentence begins with the value.
+/// The error in a quantity. Its sentence begins with the value.
 #[derive(Debug, PartialEq, Eq)]
 struct Problem {
     code: Code,
     sentence: String,
 }
 
-/// A quantity, or what is wrong with it.
+/// A quantity, or the error in it.
 type Read<T> = Result<T, Problem>;
 
 impl Problem {
@@ -115,7 +115,8 @@ impl Problem {
         Problem { code, sentence }
     }
 
-    /// As an error of serde's, which [`Error::message`](super::error::Error::message) reads back.
+    /// Converts to an error of serde, which [`Error::message`](super::error::Error::message) reads
+    /// back.
     fn carried<E: serde::de::Error>(self) -> E {
         E::custom(with_code(self.code, &self.sentence))
     }
@@ -125,7 +126,7 @@ fn out_of_range(sentence: String) -> Problem {
     Problem::new(Code::OutOfRange, sentence)
 }
 
-/// The digits and the unit in `"45 Mbit/s"`; the space may be missing.
+/// Returns the digits and the unit in `"45 Mbit/s"`; the space may be missing.
 fn cut(text: &str) -> (String, &str) {
     let text = text.trim();
     let end = text
@@ -142,14 +143,13 @@ fn cut(text: &str) -> (String, &str) {
     (text[..end].replace('_', ""), text[end..].trim())
 }
 
-/// The number and the unit in `"45 Mbit/s"`.
+/// Returns the number and the unit in `"45 Mbit/s"`.
 fn split(text: &str) -> Option<(f64, &str)> {
     let (digits, unit) = cut(text);
     Some((digits.parse().ok()?, unit))
 }
 
-/// Reads a quantity in one of several units, as a multiple of the base unit, or says what is wrong
-/// with it.
+/// Reads a quantity in one of several units and returns a multiple of the base unit.
 fn read(value: &Value, units: &[Units], example: &str) -> Read<f64> {
     let problem = |code, what: &str| {
         Err(Problem::new(
@@ -183,8 +183,8 @@ fn read(value: &Value, units: &[Units], example: &str) -> Read<f64> {
     Ok(amount)
 }
 
-/// Reads a quantity that is kept as a whole number of base units, rounded to it. What is written as
-/// a whole number is kept to the last digit, beyond the 53 bits of floating point.
+/// Reads a quantity that is stored as a whole number of base units, rounded. A quantity written as
+/// a whole number is exact to the last digit, beyond the 53 bits of floating point.
 fn read_whole(value: &Value, units: Units, example: &str) -> Read<u64> {
     let amount = read(value, &[units], example)?;
     let exact = value.as_str().map(cut).and_then(|(digits, unit)| {
@@ -194,7 +194,7 @@ fn read_whole(value: &Value, units: Units, example: &str) -> Read<u64> {
     Ok(exact.unwrap_or(libm::round(amount) as u64))
 }
 
-/// Writes an integer amount in the largest unit that keeps it whole.
+/// Formats an integer amount in the largest unit that keeps it whole.
 fn write(amount: u64, units: &[(&str, u64)]) -> String {
     let (name, size) = units
         .iter()
@@ -239,7 +239,7 @@ fn write_bytes(bytes: Bytes) -> String {
     format!("{} bytes", bytes.0)
 }
 
-/// The range of a rate that is not zero: 1 kbit/s to 10 Tbit/s.
+/// Range of a rate that is not zero: 1 kbit/s to 10 Tbit/s.
 const RATES: std::ops::RangeInclusive<u64> = 1_000..=10_000_000_000_000;
 
 fn read_span(value: &Value) -> Read<Span> {
@@ -249,7 +249,8 @@ fn read_rate(value: &Value) -> Read<BitRate> {
     let rate = read_whole(value, RATE, "45 Mbit/s")?;
     if rate != 0 && !RATES.contains(&rate) {
         return Err(out_of_range(format!(
-            "{value} is out of range; rates go from 1 kbit/s to 10 Tbit/s (or 0 bit/s for a link that is down)"
+            "{value} is out of range; rates go from 1 kbit/s to 10 Tbit/s (or 0 bit/s for a link \
+             that is down)"
         )));
     }
     Ok(BitRate::from_bit_per_s(rate))
@@ -344,11 +345,10 @@ fn read_range(value: &Value) -> Read<Range> {
     Ok(Range { low, high })
 }
 
-/// In per cent if that reads back as the same number, else as the number.
+/// Formats in percent if that reads back as the same number, else as the number.
 fn write_probability(probability: Probability) -> String {
     let number = probability.get();
-    // Moves the decimal point, which multiplying by 100 would do with a rounding error: 0.07 is 7
-    // %.
+    // Moves the decimal point. Multiplying by 100 would round: 0.07 must become 7 %.
     let scientific = format!("{number:e}");
     let percent: f64 = scientific
         .split_once('e')
@@ -380,7 +380,7 @@ fn write_limit(limit: QueueLimit) -> String {
     }
 }
 
-/// What a JSON schema can say of a text with a unit.
+/// Returns the JSON schema of a text with a unit.
 fn with_unit(units: &[Units], word: Option<&str>) -> Value {
     let names: Vec<&str> = units
         .iter()
@@ -392,9 +392,17 @@ fn with_unit(units: &[Units], word: Option<&str>) -> Value {
     json!({ "type": "string", "pattern": pattern })
 }
 
-/// Serde and schema for a quantity: one reader, one writer, one example.
+/// Implements serde and schema for a quantity: one reader, one writer, one example.
 macro_rules! quantity {
-    ($type:ty, $name:literal, $read:expr, $write:expr, $schema:expr, $description:literal, $example:literal) => {
+    (
+        $type:ty,
+        $name:literal,
+        $read:expr,
+        $write:expr,
+        $schema:expr,
+        $description:literal,
+        $example:literal
+    ) => {
         impl Serialize for $type {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let write: fn($type) -> String = $write;
@@ -411,7 +419,10 @@ macro_rules! quantity {
                 $name.into()
             }
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                let mut schema = json_schema!({ "description": $description, "examples": [$example] });
+                let mut schema = json_schema!({
+                    "description": $description,
+                    "examples": [$example]
+                });
                 if let Value::Object(constraints) = $schema {
                     schema.ensure_object().extend(constraints);
                 }
@@ -471,7 +482,12 @@ quantity!(
     "Probability",
     read_probability,
     write_probability,
-    json!({ "anyOf": [{ "type": "number", "minimum": 0, "maximum": 1 }, { "type": "string", "pattern": r"^\s*[0-9._eE+-]+\s*%?\s*$" }] }),
+    json!({
+        "anyOf": [
+            { "type": "number", "minimum": 0, "maximum": 1 },
+            { "type": "string", "pattern": r"^\s*[0-9._eE+-]+\s*%?\s*$" }
+        ]
+    }),
     "A probability: \"0.5 %\" or 0.005.",
     "0.5 %"
 );
@@ -622,12 +638,18 @@ mod tests {
     }
 
     proptest! {
-        /// What is written is what is read, to the last bit.
+        /// Every quantity reads back as it was written, to the last bit.
         #[test]
-        fn every_quantity_reads_back(amount in 0..9_000_000_000_000_000_000_u64, count: u32, p in 0.0..=1.0_f64) {
+        fn every_quantity_reads_back(
+            amount in 0..9_000_000_000_000_000_000_u64,
+            count: u32,
+            p in 0.0..=1.0_f64
+        ) {
             round_trips(Span::from_nanos(amount));
             round_trips(Bytes(amount));
-            round_trips(BitRate::from_bit_per_s(RATES.start() + amount % (RATES.end() - RATES.start())));
+            round_trips(
+                BitRate::from_bit_per_s(RATES.start() + amount % (RATES.end() - RATES.start()))
+            );
             round_trips(Segments(count));
             round_trips(OptionalWindow::Segments(count.into()));
             round_trips(OptionalWindow::Bytes(Bytes(amount)));

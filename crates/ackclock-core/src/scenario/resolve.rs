@@ -1,5 +1,5 @@
-//! From the document to the scenario: every element through its registry, names to indices,
-//! defaults filled in.
+//! Converts the document to the scenario: reads every element with its registry, turns names into
+//! indices, and fills in defaults.
 
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
 use super::error::{Code, Error, Result, nearest};
@@ -12,19 +12,20 @@ use crate::registry::{choose, choose_within};
 use crate::units::Span;
 use serde_json::{Map, Value};
 
-/// How many samples the time series of all flows together have at most by default, and one flow's
-/// at most and at least.
+/// Default for the most samples of all flows' time series together, and the least and the most of
+/// one flow's.
 const SAMPLES_OF_ALL_FLOWS: u64 = 1_000_000;
 const SAMPLES_OF_A_FLOW: std::ops::RangeInclusive<u64> = 10..=1000;
-/// The share of the run for which an instance that arrives is taken to be there, and have samples.
-/// A guess on the side of memory: where transfers end before they pile up it is far less.
+/// Share of the run for which an instance that arrives is assumed to be present and have samples. A
+/// guess that errs on the side of memory: where transfers end before they pile up, the share is far
+/// smaller.
 const PRESENT_SHARE: f64 = 0.1;
 
 impl Scenario {
     /// Reads and checks a tree whose sweep has been expanded ([`expand`](super::tree::expand)).
     ///
     /// # Errors
-    /// The first thing that is wrong: unknown or missing fields, values that do not fit, and what
+    /// The first error: unknown or missing fields, invalid values, and everything that
     /// [`Scenario::check`] refuses. Hops and flows are addressed by name.
     pub fn from_tree(tree: &Value, files: &dyn Files) -> Result<Scenario> {
         let document = Document::read(tree)?;
@@ -69,7 +70,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// The document that says all this, defaults included.
+    /// Returns the document of this scenario, defaults included.
     fn written(&self, transports: Vec<Value>) -> Value {
         let hop = |hop: &HopDescription| HopDocument {
             name: hop.name.clone(),
@@ -127,7 +128,7 @@ impl Scenario {
     }
 }
 
-/// Reads the items of a list; an item is addressed by its name if it has a good one, else by its
+/// Reads the items of a list. An item is addressed by its name if that is valid, else by its
 /// position.
 fn each<T>(
     list: &[Value],
@@ -146,8 +147,8 @@ fn each<T>(
         .collect()
 }
 
-/// Names are steps of paths (`hops.NAME.delay`), parts of streams' names (`flow/NAME/0`) and items
-/// of lists in a sweep's key.
+/// Checks a name. Names are steps of paths (`hops.NAME.delay`), parts of streams' names
+/// (`flow/NAME/0`) and items of lists in a sweep's key.
 fn check_name(name: &str) -> Result<()> {
     let problem = if name.trim() != name || name.is_empty() {
         "is no name; write for example \"bottleneck\""
@@ -176,7 +177,7 @@ fn unique<'a>(names: impl Iterator<Item = &'a str>, field: &str) -> Result<()> {
     Ok(())
 }
 
-/// A medium is written in one table with its name.
+/// Reads a medium, which is written in one table with its name.
 fn medium(tree: &Value, files: &dyn Files) -> Result<MediumDescription> {
     let mut tree = tree.clone();
     let name = tree
@@ -198,7 +199,7 @@ fn medium(tree: &Value, files: &dyn Files) -> Result<MediumDescription> {
 }
 
 impl MediumDescription {
-    /// As it is written, with all defaults.
+    /// Returns its tree with all defaults.
     fn written(&self) -> Value {
         let mut written = Map::new();
         written.insert("name".into(), self.name.as_str().into());
@@ -227,7 +228,7 @@ fn hop(tree: &Value, files: &dyn Files) -> Result<HopDescription> {
     })
 }
 
-/// A flow, and its transport as it is written with all defaults.
+/// Reads a flow. Returns it and the tree of its transport with all defaults.
 fn flow(
     tree: &Value,
     position: usize,
@@ -253,25 +254,25 @@ fn flow(
     Ok((flow, written))
 }
 
-/// A number of instances, or arrivals; one if nothing is said.
+/// Returns a number of instances, or arrivals; one instance if neither is given.
 fn instances(count: Option<u32>, arrivals: Option<Arrivals>) -> Result<Instances> {
     match (count, arrivals) {
         (count, None) => Ok(Instances::Count(count.unwrap_or(1))),
         (None, Some(arrivals)) => Ok(Instances::Arriving(arrivals)),
         (Some(count), Some(_)) => {
-            let remedy = "says how many there are, though how many arrive is drawn; leave out count or arrivals";
+            let remedy = "says how many there are, though how many arrive is drawn; leave out \
+                count or arrivals";
             Err(Error::contradiction("count", &count.into(), remedy))
         }
     }
 }
 
-/// The name of the flow at that position of the list if it has none of its own: "flow-1" is the
-/// first.
+/// Returns the default name of the flow at that position of the list: the first is "flow-1".
 pub(super) fn default_name(position: usize) -> String {
     format!("flow-{}", position + 1)
 }
 
-/// What to do about a name that none of the hops has.
+/// Returns the remedy for a name that no hop has.
 pub(super) fn no_hop(name: &str, known: &[&str]) -> String {
     match (nearest(name, known), known) {
         (Some(name), _) => format!("names no hop; did you mean \"{name}\"?"),
@@ -280,7 +281,7 @@ pub(super) fn no_hop(name: &str, known: &[&str]) -> String {
     }
 }
 
-/// Names of hops to their positions.
+/// Converts names of hops to their positions.
 fn route(names: &[String], field: &str, hops: &[HopDescription]) -> Result<Vec<usize>> {
     let place = |(step, name): (usize, &String)| {
         hops.iter()
@@ -298,7 +299,7 @@ fn route(names: &[String], field: &str, hops: &[HopDescription]) -> Result<Vec<u
     names.iter().enumerate().map(place).collect()
 }
 
-/// The default spacing of the time series.
+/// Returns the default spacing of the time series.
 fn sample_interval(duration: Span, flows: &[FlowDescription]) -> Span {
     let weight = |flow: &FlowDescription| match flow.instances {
         Instances::Count(_) => 1.0,

@@ -1,4 +1,4 @@
-//! What may be written, as JSON schema and as a catalogue: derived from the structs that read it
+//! The valid scenarios, as JSON schema and as a catalogue: derived from the structs that read them
 //! and from the registries.
 
 use super::document::{Document, UdpDocument};
@@ -33,16 +33,22 @@ const PRESETS: [Preset; 4] = [
     Preset::Jacobson1988,
 ];
 
-/// The JSON schema (draft 2020-12) of a whole scenario.
+/// Returns the JSON schema (draft 2020-12) of a whole scenario.
 pub fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12().into_generator();
     unwrapped(generator.into_root_schema_for::<Document>().to_value())
 }
 
-/// Everything that can be chosen: for each kind the list of its elements with the schema of their
-/// parameters and the facts of a sample, and the presets with all their values.
+/// Returns all choices: for each kind the list of its elements with the schema of their parameters
+/// and the facts of a sample, and the presets with all their values.
 pub fn registry() -> Value {
-    let kind = |kind: &KindRecord| json!({ "name": kind.name, "noun": kind.noun, "facts": unwrapped((kind.facts)()) });
+    let kind = |kind: &KindRecord| {
+        json!({
+            "name": kind.name,
+            "noun": kind.noun,
+            "facts": unwrapped((kind.facts)())
+        })
+    };
     let mut all = Map::new();
     all.insert("kinds".into(), KINDS.iter().map(kind).collect());
     all.extend(KINDS.iter().map(|kind| (kind.name.into(), catalogue(kind))));
@@ -54,7 +60,11 @@ pub fn registry() -> Value {
 fn table((name, summary, columns): &(&str, &str, &[ColumnDescription])) -> Value {
     let column =
         |column: &ColumnDescription| json!({ "name": column.name, "summary": column.summary });
-    json!({ "name": name, "summary": summary, "columns": columns.iter().map(column).collect::<Vec<_>>() })
+    json!({
+        "name": name,
+        "summary": summary,
+        "columns": columns.iter().map(column).collect::<Vec<_>>()
+    })
 }
 
 fn catalogue(kind: &KindRecord) -> Value {
@@ -72,14 +82,15 @@ fn catalogue(kind: &KindRecord) -> Value {
     (kind.elements)().into_iter().map(record).collect()
 }
 
-/// The facts of an element with the first sample of its parameters; null of a kind that has none.
+/// Returns the facts of an element with the first sample of its parameters; null for a kind without
+/// facts.
 fn facts_of_a_sample(kind: &KindRecord, name: &str, parameters: &Value) -> Value {
     let sample = samples(parameters).into_iter().next().unwrap_or_default();
     let resolved = (kind.resolve)(&with_kind(name, sample), &SampleFiles);
     resolved.map_or(Value::Null, |resolved| resolved[FACTS].clone())
 }
 
-/// Doc comments are wrapped for the source's sake: their lines become one; paragraphs stay.
+/// Joins the lines of descriptions, which the doc comments wrap; keeps paragraphs.
 fn unwrapped(mut schema: Value) -> Value {
     match &mut schema {
         Value::Object(map) => {
@@ -98,7 +109,7 @@ fn unwrapped(mut schema: Value) -> Value {
     schema
 }
 
-/// A line that begins an item of a list stays a line.
+/// Joins lines, except those that begin an item of a list.
 fn paragraphs(text: &str) -> String {
     let mut unwrapped = String::new();
     for line in text.lines() {
@@ -145,7 +156,7 @@ pub(super) fn impairments(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": items })
 }
 
-/// Each has a name beside what its kind has.
+/// Returns the schema of the list of media: each has a name in addition to the fields of its kind.
 pub(super) fn media(generator: &mut SchemaGenerator) -> Schema {
     let mut items = one_of::<MediumKind>(generator).to_value();
     let name = json!({
@@ -191,7 +202,7 @@ pub(super) fn transport(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({ "oneOf": [of_tcp, of_udp, controlled] })
 }
 
-/// A table that has these fields before its own.
+/// Returns the schema of a table with these fields before its own.
 fn led_by<const N: usize>(mut table: Value, fields: [(&str, Value); N]) -> Value {
     if let Some(properties) = table.get_mut("properties").and_then(Value::as_object_mut) {
         let mut all: Map<_, _> = fields
@@ -220,7 +231,8 @@ fn schema_of<T: JsonSchema>() -> Value {
     schemars::schema_for!(T).to_value()
 }
 
-/// One of the registered elements, by its `kind`. A resolved one has its facts.
+/// Returns the schema of one of the registered elements, by its `kind`. A resolved element has its
+/// facts.
 fn one_of<K: Kind>(generator: &mut SchemaGenerator) -> Schema {
     let facts = has_fields::<K::Facts>().then(|| {
         let facts = generator.subschema_for::<K::Facts>();
@@ -245,12 +257,13 @@ fn one_of<K: Kind>(generator: &mut SchemaGenerator) -> Schema {
     };
     let all: Vec<Value> = K::entries().iter().map(&mut one).collect();
     match all.is_empty() {
-        true => json_schema!({ "not": {} }), // nothing can be chosen
+        true => json_schema!({ "not": {} }), // there is no choice
         false => json_schema!({ "oneOf": all }),
     }
 }
 
-/// Puts `kind` first among the properties, and makes it required with `required` and what was.
+/// Puts `kind` first among the properties. Makes it required, together with `required` and the
+/// fields required so far.
 fn tagged(mut schema: Value, kind: &str, required: &[&str]) -> Value {
     let Some(map) = schema.as_object_mut() else {
         return schema;
@@ -275,7 +288,7 @@ fn tagged(mut schema: Value, kind: &str, required: &[&str]) -> Value {
     schema
 }
 
-/// Nothing is required, in the tables within neither: a preset has it all.
+/// Makes all fields optional, also in the tables within, because a preset has them all.
 fn optional(mut schema: Value) -> Value {
     if let Some(map) = schema.as_object_mut() {
         map.shift_remove("required");
@@ -288,8 +301,8 @@ fn optional(mut schema: Value) -> Value {
     schema
 }
 
-/// Makes a schema of its own part of the generator's: its definitions go to the generator's, under
-/// another name (`Markov.Mode`) where that name means something else already.
+/// Adds a separate schema to the generator. Its definitions move to the generator's, under another
+/// name (`Markov.Mode`) if the name is already taken by a different one.
 fn adopt(generator: &mut SchemaGenerator, name: &str, mut schema: Value) -> Value {
     let Some(map) = schema.as_object_mut() else {
         return schema;
@@ -320,7 +333,7 @@ fn adopt(generator: &mut SchemaGenerator, name: &str, mut schema: Value) -> Valu
     schema
 }
 
-/// Points references to where the definitions went.
+/// Points references to the moved definitions.
 fn rename(schema: &mut Value, renamed: &[(String, String)]) {
     match schema {
         Value::Object(map) => {
@@ -355,7 +368,10 @@ mod tests {
         let mut generator = SchemaSettings::draft2020_12().into_generator();
         let element = |meaning: &str| {
             json!({
-                "properties": { "mode": { "$ref": "#/$defs/Mode" }, "list": { "items": { "$ref": "#/$defs/Mode" } } },
+                "properties": {
+                    "mode": { "$ref": "#/$defs/Mode" },
+                    "list": { "items": { "$ref": "#/$defs/Mode" } }
+                },
                 "$defs": { "Mode": { "const": meaning }, "Same": true },
             })
         };

@@ -1,14 +1,14 @@
-//! Lists of what changes at given moments.
+//! Lists of values that change at given times.
 
 use super::error::{Error, Result};
 use crate::units::Span;
 use serde_json::json;
 
-/// Checks the moments from which the entries of the field `steps` hold: each after the one before,
-/// and one at least, for which `example` is written.
+/// Checks the times from which the entries of the field `steps` hold. There must be at least one,
+/// and each must be after the one before. The error message contains `example`.
 ///
 /// # Errors
-/// The list, or the first moment that is not after the one before.
+/// The list, or the first time that is not after the one before.
 pub fn check(moments: &[Span], example: &str) -> Result<()> {
     if moments.is_empty() {
         let remedy = format!("has no step; write for example {example}");

@@ -1,4 +1,4 @@
-//! The transport of a flow: for TCP a preset overlaid by what the file says, for UDP its sizes.
+//! The transport of a flow: for TCP a preset with the file's parameters on top, for UDP its sizes.
 
 use super::Transport;
 use super::document::UdpDocument;
@@ -12,23 +12,24 @@ use crate::registry::choose_within;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// The transports, as written in `kind`.
+/// Transports, as written in `kind`.
 pub(super) const TRANSPORTS: [&str; 2] = ["tcp", "udp"];
 
-/// Fields that UDP has without rate control.
+/// Fields of UDP without rate control.
 const OF_UDP: [&str; 2] = ["mss", "header"];
 
-/// Fields of a TCP transport beside [`TcpParameters`]'.
+/// Fields of a TCP transport in addition to those of [`TcpParameters`].
 const OF_TCP: [&str; 3] = ["kind", "control", "preset"];
 
-/// Reads `{ kind = "tcp", … }`: the transport, and how it is written with all defaults. Errors name
+/// Reads `{ kind = "tcp", … }`. Returns the transport and its tree with all defaults. Errors name
 /// fields relative to `tree`.
 pub(super) fn read(tree: &Value, files: &dyn Files) -> Result<(Transport, Value)> {
     let Value::Object(map) = tree else {
         return Err(Error::new(
             "",
             tree,
-            "is no transport; write a table, for example { kind = \"tcp\", control = { kind = \"cubic\" } }",
+            "is no transport; write a table, for example { kind = \"tcp\", control = { kind = \
+             \"cubic\" } }",
         )
         .coded(Code::WrongType));
     };
@@ -53,7 +54,8 @@ fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
     let under_control = to_tree(&DatagramParameters::default());
     let of_control = |name: &str| !OF_UDP.contains(&name) && under_control.get(name).is_some();
     if let Some((name, value)) = rest.iter().find(|(name, _)| of_control(name)) {
-        let remedy = "is for UDP under rate control; add for example control = { kind = \"tfrc\" }, or leave it out";
+        let remedy = "is for UDP under rate control; add for example control = { kind = \"tfrc\" \
+            }, or leave it out";
         return Err(Error::contradiction(name, value, remedy));
     }
     let udp: UdpDocument = parse::from_tree(Value::Object(rest))?;
@@ -113,7 +115,7 @@ fn tcp(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Va
     ))
 }
 
-/// A preset's parameters with those in `given` in their place.
+/// Returns a preset's parameters with those in `given` replaced.
 fn overlay(preset: Preset, given: Map<String, Value>) -> Result<TcpParameters> {
     let mut tree = to_tree(&preset.parameters());
     let known: Vec<&str> = tree
@@ -128,14 +130,14 @@ fn overlay(preset: Preset, given: Map<String, Value>) -> Result<TcpParameters> {
     let says_after_timeout = given.contains_key("after_timeout");
     merge(&mut tree, Value::Object(given));
     let mut parameters: TcpParameters = parse::from_tree(tree)?;
-    // A scoreboard needs SACK. Who changes the recovery alone means the whole of it.
+    // A scoreboard needs SACK. A file that changes only `recovery` means both.
     if parameters.recovery != LossRecovery::Sack && !says_after_timeout {
         parameters.after_timeout = AfterTimeout::GoBackN;
     }
     Ok(parameters)
 }
 
-/// Puts `over` in the place of what has its name, table by table.
+/// Replaces the values in `tree` by those of the same name in `over`, table by table.
 fn merge(tree: &mut Value, over: Value) {
     match (tree, over) {
         (Value::Object(tree), Value::Object(over)) => {
@@ -147,7 +149,7 @@ fn merge(tree: &mut Value, over: Value) {
     }
 }
 
-/// The table with `kind` as its first field.
+/// Returns the table with `kind` as its first field.
 pub(super) fn with_kind(kind: &str, tree: Value) -> Value {
     let mut map = Map::new();
     map.insert("kind".into(), kind.into());

@@ -1,5 +1,5 @@
-//! Pure functions on the scenario's tree, before it is typed: reading text, setting a value by its
-//! path, expanding a sweep.
+//! Functions on the scenario's tree, before it is typed: reading text, setting a value by its path,
+//! expanding a sweep.
 
 use super::error::{Code, Error, Result, nearest};
 use super::resolve::default_name;
@@ -9,23 +9,23 @@ use serde_json::{Map, Number, Value};
 /// One point of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// What was set, in order: paths and values.
+    /// Paths and values that were set, in order.
     pub assignments: Vec<(String, Value)>,
-    /// The tree with it, without `sweep`.
+    /// The tree with these values, without `sweep`.
     pub tree: Value,
 }
 
-/// The most points of a sweep: each holds the whole tree.
+/// Most points of a sweep: each holds the whole tree.
 const MOST_POINTS: usize = 10_000;
 
-/// Tables that may be left out of a scenario (their fields have defaults) and so may be missing on
-/// the way to a field.
+/// Tables that a scenario may leave out, since their fields have defaults. They may be missing on
+/// the path to a field.
 const TABLES_WITH_DEFAULTS: [&str; 2] = ["traffic", "delayed_ack"];
 
 /// Reads TOML.
 ///
 /// # Errors
-/// What is no TOML, with line and column ("3:14"); a date, and a number that is none.
+/// Invalid TOML, with line and column ("3:14"); a date; and a number that is not finite.
 pub fn from_toml(text: &str) -> Result<Value> {
     let table: toml::Table = toml::from_str(text).map_err(|error| {
         let place = error
@@ -36,7 +36,7 @@ pub fn from_toml(text: &str) -> Result<Value> {
     plain(toml::Value::Table(table))
 }
 
-/// Line and column, from 1, of a byte of the text.
+/// Returns line and column, from 1, of a byte of the text.
 fn position(text: &str, byte: usize) -> String {
     let before = text.get(..byte).unwrap_or(text);
     let line = before.matches('\n').count() + 1;
@@ -50,7 +50,7 @@ fn position(text: &str, byte: usize) -> String {
     format!("line {line}:{column}")
 }
 
-/// TOML's values are JSON's and dates.
+/// Converts a TOML value to JSON, which has no dates.
 fn plain(value: toml::Value) -> Result<Value> {
     Ok(match value {
         toml::Value::String(text) => text.into(),
@@ -86,14 +86,15 @@ fn plain(value: toml::Value) -> Result<Value> {
     })
 }
 
-/// Sets the value at `path`: field names, and for items of lists their name or their position from
-/// 0, joined by dots ("hops.wireless.impairments.0.probability"). The last field may be missing so
-/// far, and tables with defaults on the way may. Facts of elements on the way are removed: they
-/// were computed from what is changed.
+/// Sets the value at `path`: steps joined by dots ("hops.wireless.impairments.0.probability"). A
+/// step is a field name or, for an item of a list, its name or its position from 0.
+///
+/// The last field may be missing so far, and so may tables with defaults on the path. Facts of
+/// elements on the path are removed, because they were computed from the values that change.
 ///
 /// # Errors
-/// A step that leads nowhere, with the nearest known one. The value itself is not looked at;
-/// [`Scenario::from_tree`](super::Scenario::from_tree) does.
+/// A step that does not exist, with the nearest known one. The value itself is not checked;
+/// [`Scenario::from_tree`](super::Scenario::from_tree) does that.
 pub fn set(tree: &mut Value, path: &str, value: Value) -> Result<()> {
     let steps: Vec<&str> = path.split('.').collect();
     let mut here = tree;
@@ -121,14 +122,13 @@ pub fn set(tree: &mut Value, path: &str, value: Value) -> Result<()> {
     Ok(())
 }
 
-/// Sets the value at `path` as [`set`] does, and takes the path out of the sweep: who gives a value
-/// to what is swept wants that value, not the sweep's. Of paths that are swept together the others
-/// keep their values. A table or list that is given takes those fields out of the sweep that it
-/// states.
+/// Sets the value at `path` as [`set`] does, and removes the path from the sweep, because an
+/// explicit value overrides it. Paths that were swept together with it keep their values. A table
+/// or list as value removes the fields that it states from the sweep.
 ///
 /// # Errors
-/// As for [`set`], and a path within a table that the sweep sets as a whole. The tree is unchanged
-/// then.
+/// As for [`set`], and a path within a table that the sweep sets as a whole. The tree is then
+/// unchanged.
 pub fn assign(tree: &mut Value, path: &str, value: Value) -> Result<()> {
     let mut changed = tree.clone();
     set(&mut changed, path, value)?;
@@ -139,11 +139,12 @@ pub fn assign(tree: &mut Value, path: &str, value: Value) -> Result<()> {
     Ok(())
 }
 
-/// Takes what `path` sets out of the sweep of `changed`; `before` is the tree without the change.
+/// Removes the paths that `path` sets from the sweep of `changed`; `before` is the tree without the
+/// change.
 fn unsweep(changed: &mut Value, before: &Value, path: &str) -> Result<()> {
     let mut axes = Vec::new();
     match changed.get("sweep") {
-        // What is no sweep is refused where it is expanded.
+        // An invalid sweep is refused when it is expanded.
         Some(sweep) if flatten("", sweep, &mut axes).is_ok() => {}
         _ => return Ok(()),
     }
@@ -153,7 +154,8 @@ fn unsweep(changed: &mut Value, before: &Value, path: &str) -> Result<()> {
         let place = places(before, swept);
         if given.len() > place.len() && given.starts_with(&place) {
             let remedy = format!(
-                "is within {swept}, which the sweep sets; set {swept} itself, or leave out its sweep"
+                "is within {swept}, which the sweep sets; set {swept} itself, or leave out its \
+                 sweep"
             );
             return Err(Error::message(path, remedy).coded(Code::Contradiction));
         }
@@ -205,8 +207,8 @@ fn unsweep(changed: &mut Value, before: &Value, path: &str) -> Result<()> {
     Ok(())
 }
 
-/// The steps of a path with the positions of list items in place of their names, as far as it leads
-/// somewhere.
+/// Returns the steps of a path with positions instead of names of list items, as far as the path
+/// exists.
 fn places(tree: &Value, path: &str) -> Vec<String> {
     let mut here = Some(tree);
     path.split('.')
@@ -225,7 +227,7 @@ fn places(tree: &Value, path: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether the tree states a value there.
+/// True if the tree states a value there.
 fn holds(tree: &Value, path: &str) -> bool {
     path.split('.')
         .try_fold(tree, |here, step| match here {
@@ -236,7 +238,7 @@ fn holds(tree: &Value, path: &str) -> bool {
         .is_some()
 }
 
-/// A field of a table; made if it is the last step or a table with defaults.
+/// Returns a field of a table; adds it if it is the last step or a table with defaults.
 fn enter<'a>(
     map: &'a mut Map<String, Value>,
     step: &str,
@@ -252,7 +254,8 @@ fn enter<'a>(
     Ok(map.entry(step).or_insert(empty))
 }
 
-/// The item of that name, or at that position. A flow without a name has one by its position.
+/// Returns the position of the item with that name or position. A flow without a name has a default
+/// name.
 fn find(list: &[Value], step: &str) -> Option<usize> {
     let position = || step.parse().ok().filter(|&at: &usize| at < list.len());
     let named = |name: &str| {
@@ -278,11 +281,11 @@ fn unknown_item(field: &str, step: &str, list: &[Value]) -> Error {
     Error::message(field, format!("no such item; {remedy}")).coded(Code::UnknownField)
 }
 
-/// Reads `path=value` as written on a command line: the value as TOML if it is a TOML value, else
+/// Reads `path=value` as on a command line. The value is read as TOML if it is a TOML value, else
 /// as text, so that `1 %` and `45 Mbit/s` need no quotes.
 ///
 /// # Errors
-/// No `=`, or no path before it.
+/// Text without `=`, or without a path before it.
 pub fn parse_assignment(text: &str) -> Result<(String, Value)> {
     let Some((path, value)) = text
         .split_once('=')
@@ -299,14 +302,16 @@ pub fn parse_assignment(text: &str) -> Result<(String, Value)> {
     Ok((path.trim().into(), typed.unwrap_or_else(|| value.into())))
 }
 
-/// All points of the sweep: every combination of the values, in the order written, the first path
-/// varying slowest. A key of several paths joined by commas sweeps them together: each of its
-/// values is a list with one value for each path. Tables within `sweep` are another way to write
-/// dots. Without a sweep there is one point.
+/// Returns all points of the sweep: every combination of the values, in the order written, where
+/// the first path varies slowest.
+///
+/// A key of several paths joined by commas sweeps them together: each of its values is a list with
+/// one value for each path. Nested tables within `sweep` are equivalent to dots. Without a sweep
+/// there is one point.
 ///
 /// # Errors
-/// A path that leads nowhere, a list that is none or is empty or of the wrong length, too many
-/// points.
+/// A path that does not exist, a value that is not a list, a list that is empty or of the wrong
+/// length, too many points.
 pub fn expand(tree: &Value) -> Result<Vec<Point>> {
     let mut base = tree.clone();
     let sweep = base
@@ -331,11 +336,11 @@ pub fn expand(tree: &Value) -> Result<Vec<Point>> {
         .collect()
 }
 
-/// What is set together at one value of an axis.
+/// Paths and values set together at one value of an axis.
 type Step = Vec<(String, Value)>;
 
-/// The point of that number: its digits, in a system whose bases are the axes' lengths, the last
-/// axis the units.
+/// Returns the point with that number. Its digits, in a mixed-radix system with the axes' lengths
+/// as bases, are the values of the axes; the last axis is the units.
 fn point(base: &Value, axes: &[Vec<Step>], mut number: usize) -> Result<Point> {
     let mut chosen: Vec<&Step> = Vec::with_capacity(axes.len());
     for axis in axes.iter().rev() {
@@ -352,7 +357,7 @@ fn point(base: &Value, axes: &[Vec<Step>], mut number: usize) -> Result<Point> {
     Ok(point)
 }
 
-/// Collects the axes of a sweep's table and of the tables in it.
+/// Collects the axes of a sweep's table and of its nested tables.
 fn flatten(path: &str, sweep: &Value, axes: &mut Vec<Vec<Step>>) -> Result<()> {
     let remedy = "is no list of values; write for example [\"1 %\", \"2 %\"]";
     match sweep {
@@ -409,7 +414,10 @@ mod tests {
     fn sample() -> Value {
         json!({
             "duration": "1 s",
-            "hops": [{ "name": "wired" }, { "name": "wireless", "impairments": [{ "kind": "iid_loss", "probability": 0 }] }],
+            "hops": [
+                { "name": "wired" },
+                { "name": "wireless", "impairments": [{ "kind": "iid_loss", "probability": 0 }] }
+            ],
             "flows": [{ "transport": { "kind": "tcp" } }, { "name": "abse", "transport": {} }],
         })
     }
@@ -478,7 +486,7 @@ mod tests {
             let mut tree = swept(sweep);
             assign(&mut tree, path, value).map(|()| tree)
         };
-        // Whichever way either is written: by name or position, with dots or as tables.
+        // Both may be written in any form: by name or position, with dots or as tables.
         for (key, path) in [
             (loss, loss),
             (loss, "hops.1.impairments.0.probability"),
@@ -498,7 +506,7 @@ mod tests {
                 .get("sweep"),
             None
         );
-        // Of two that vary together the other still does.
+        // Of two paths that vary together, the other still varies.
         let pair = json!({ "warmup, duration": [[1, "a"], [2, "b"]] });
         assert_eq!(
             given(pair.clone(), "warmup", json!(9)).unwrap()["sweep"],
@@ -508,7 +516,7 @@ mod tests {
             given(pair.clone(), "duration", json!("c")).unwrap()["sweep"],
             json!({ "warmup": [1, 2] })
         );
-        // A table states what it holds, and no more.
+        // A table states only the fields that it has.
         let hop = json!({ "name": "wireless", "impairments": [{ "probability": 3 }] });
         assert_eq!(
             given(json!({ loss: [0, 1] }), "hops.wireless", hop)
@@ -521,7 +529,8 @@ mod tests {
             given(json!({ loss: [0, 1] }), "hops.wireless", bare).unwrap()["sweep"],
             json!({ loss: [0, 1] })
         );
-        // What is not swept leaves the sweep as it was written, and the sweep itself may be given.
+        // A path that is not swept leaves the sweep as it was written, and the sweep itself may be
+        // given.
         assert_eq!(
             given(pair.clone(), "hops.wired.name", json!("x")).unwrap()["sweep"],
             pair
@@ -530,7 +539,7 @@ mod tests {
             given(pair, "sweep", json!({ "warmup": [5] })).unwrap()["sweep"],
             json!({ "warmup": [5] })
         );
-        // Within a table that is swept as a whole a value would be overwritten.
+        // Within a table that is swept as a whole, a value would be overwritten.
         let whole = json!({ "flows.abse.transport": [{ "kind": "tcp" }, { "kind": "udp" }] });
         let error = given(whole, "flows.1.transport.kind", json!("tcp")).unwrap_err();
         assert_eq!(
@@ -615,7 +624,10 @@ mod tests {
     #[test]
     fn paths_joined_by_a_comma_vary_together() {
         let mut tree = sample();
-        tree["sweep"] = json!({ "warmup, duration": [[1, "a"], [2, "b"]], "hops": { "wired": { "delay": [5] } } });
+        tree["sweep"] = json!({
+            "warmup, duration": [[1, "a"], [2, "b"]],
+            "hops": { "wired": { "delay": [5] } }
+        });
         let points = expand(&tree).unwrap();
         assert_eq!(points.len(), 2);
         assert_eq!(points[1].tree["warmup"], 2);

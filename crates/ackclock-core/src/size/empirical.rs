@@ -1,8 +1,8 @@
-//! Sizes as they were found: a list of them with weights, in the scenario or in a file.
+//! Measured sizes: a list of them with weights, in the scenario or in a file.
 //!
-//! The first line of a file is `size,weight`, and every size has its unit (`20 kB,3`), or it is
-//! `size_bytes,weight`, and sizes are numbers. Without `,weight`, all weigh the same: a size to a
-//! line, as it was measured.
+//! With the first line `size,weight`, every size has its unit (`20 kB,3`). With the first line
+//! `size_bytes,weight`, sizes are numbers. Without `,weight`, all sizes have the same weight: one
+//! line per size, as measured.
 
 use super::{SizeKind, check_size};
 use crate::registry::{Element, Factory};
@@ -15,21 +15,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Parameters. Either `values` or `file`.
+/// Parameters. Give either `values` or `file`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "values": [["10 kB", 3], ["1 MB", 1]] }))]
 #[schemars(example = json!({ "file": "traces/sizes.csv" }))]
 pub struct Empirical {
-    /// Sizes with their weights: how often each is found beside the others.
+    /// Sizes with their weights, which are relative frequencies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [[["10 kB", 3], ["1 MB", 1]]]))]
     pub values: Option<Vec<(Bytes, f64)>>,
-    /// The name of a file of sizes.
+    /// Name of a file of sizes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// A digest of the file's text (FNV-1a, 64 bits), filled in when the file is read. If it is
-    /// given, the file must still have it.
+    /// Digest of the file's text (FNV-1a, 64 bits), filled in when the file is read. If given, the
+    /// file must match it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// Each size with the sum of the weights up to it.
@@ -61,7 +61,8 @@ impl Element<SizeKind> for Empirical {
                 })?
             }
             (None, None) => {
-                let remedy = "write for example values = [[\"10 kB\", 3], [\"1 MB\", 1]], or the name of a file";
+                let remedy = "write for example values = [[\"10 kB\", 3], [\"1 MB\", 1]], or the \
+                    name of a file";
                 return Err(Error::missing("values", remedy));
             }
             (Some(_), Some(file)) => {
@@ -92,7 +93,7 @@ impl Element<SizeKind> for Empirical {
     }
 }
 
-/// Refuses what is no size or no weight.
+/// Refuses an invalid size or weight.
 fn check(size: Bytes, weight: f64) -> Result<()> {
     check_size("", size)?;
     if weight >= 0.0 && weight.is_finite() {
@@ -102,7 +103,8 @@ fn check(size: Bytes, weight: f64) -> Result<()> {
     Err(Error::new("", &json!(weight), remedy))
 }
 
-/// The sizes and weights of a file, or the line in which something is wrong, counted from 1.
+/// Returns the sizes and weights of a file, or the number of the first invalid line, counted from
+/// 1.
 fn read(text: &str) -> std::result::Result<Vec<(Bytes, f64)>, (usize, String)> {
     let mut lines = (1..).zip(text.lines());
     let header = lines.next().map_or("", |(_, line)| line.trim());
@@ -114,7 +116,8 @@ fn read(text: &str) -> std::result::Result<Vec<(Bytes, f64)>, (usize, String)> {
         other => {
             let other = json!(other);
             let problem = format!(
-                "{other} is no known header; write size, size,weight, size_bytes or size_bytes,weight"
+                "{other} is no known header; write size, size,weight, size_bytes or \
+                 size_bytes,weight"
             );
             return Err((1, problem));
         }

@@ -1,4 +1,4 @@
-//! Sizes whose logarithm is normal: the body of what is found on file servers and in web traffic.
+//! Sizes whose logarithm is normal: the body of the sizes on file servers and in web traffic.
 
 use super::{SizeKind, check_positive, check_size, whole};
 use crate::registry::{Element, Factory};
@@ -10,16 +10,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. The median is mean · exp(−sigma²/2); a law given by its mu and sigma has the mean
-/// exp(mu + sigma²/2).
+/// Parameters. The median is mean · exp(−sigma²/2). A distribution given by mu and sigma has the
+/// mean exp(mu + sigma²/2).
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "mean": "20 kB", "sigma": 1.3 }))]
 pub struct Lognormal {
-    /// The mean of the sizes themselves, not of their logarithms.
+    /// Mean of the sizes themselves, not of their logarithms.
     #[schemars(extend("examples" = ["20 kB"]))]
     pub mean: Bytes,
-    /// The standard deviation of the natural logarithm of the size.
+    /// Standard deviation of the natural logarithm of the size.
     #[schemars(extend("exclusiveMinimum" = 0, "examples" = [1.3]))]
     pub sigma: f64,
 }

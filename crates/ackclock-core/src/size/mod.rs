@@ -1,6 +1,6 @@
-//! Laws of sizes: how much each instance of a finite transfer sends, drawn from the instance's own
-//! stream. One law, one file, one line in the list below. A plain amount of data is no law: it
-//! draws nothing.
+//! Size distributions: the amount that each instance of a finite transfer sends, drawn from the
+//! instance's own stream. Each distribution has one file and one line in the list below. A plain
+//! amount of data is not one of them: it draws nothing.
 
 use crate::registry::{Entry, Kind, NoFacts};
 use crate::scenario::error::{Error, Result};
@@ -13,7 +13,7 @@ pub mod lognormal;
 pub mod pareto;
 pub mod uniform;
 
-/// The registry of size laws. What one makes is a size, of the draws of a stream.
+/// The registry of size distributions. A distribution makes a size from the draws of a stream.
 #[derive(Debug)]
 pub struct SizeKind;
 
@@ -34,15 +34,15 @@ impl Kind for SizeKind {
     }
 }
 
-/// More than any run can send; a heavy tail may draw more.
+/// More bytes than any run can send; a heavy tail may draw more.
 const LARGEST: f64 = 1e18;
 
-/// A drawn number of bytes, rounded; one at least.
+/// Rounds a drawn number of bytes, to at least one.
 fn whole(bytes: f64) -> Bytes {
     Bytes(libm::round(bytes).clamp(1.0, LARGEST) as u64)
 }
 
-/// Refuses a size that is nothing.
+/// Refuses a size of zero.
 pub(crate) fn check_size(field: &str, size: Bytes) -> Result<()> {
     if size == Bytes::ZERO {
         let remedy = "is nothing to transfer; write at least \"1 byte\"";
@@ -51,7 +51,7 @@ pub(crate) fn check_size(field: &str, size: Bytes) -> Result<()> {
     Ok(())
 }
 
-/// Refuses a parameter of a law that is no positive number.
+/// Refuses a parameter of a distribution that is not a positive number.
 fn check_positive(field: &str, value: f64, example: &str) -> Result<()> {
     if value > 0.0 && value.is_finite() {
         return Ok(());

@@ -1,9 +1,9 @@
-//! Sizes with a heavy tail, bounded on request.
+//! Sizes with a heavy tail, optionally bounded.
 //!
-//! With shape a and smallest size k, P(X > x) = (k/x)^a; cut off at a largest size p (the bounded
-//! Pareto law), P(X > x) = ((k/x)^a − (k/p)^a) / (1 − (k/p)^a). The mean is what is given, so that
-//! laws can be exchanged under the same load, and k follows from it: k = mean (a − 1)/a, and with a
-//! bound by bisection of a mean that grows with k.
+//! With shape a and smallest size k, P(X > x) = (k/x)^a. With a largest size p (the bounded Pareto
+//! distribution), P(X > x) = ((k/x)^a − (k/p)^a) / (1 − (k/p)^a). The mean is given, so that
+//! distributions can be exchanged under the same load, and k follows from it. Without a bound k =
+//! mean (a − 1)/a. With a bound, k is found by bisection, because the mean grows with k.
 
 use super::{SizeKind, check_positive, check_size, whole};
 use crate::registry::{Element, Factory};
@@ -21,23 +21,23 @@ use serde_json::json;
 #[schemars(example = json!({ "mean": "20 kB", "shape": 1.2 }))]
 #[schemars(example = json!({ "mean": "20 kB", "shape": 1.2, "maximum": "10 MB" }))]
 pub struct Pareto {
-    /// The mean size, of the bounded law if there is a bound. Up to a shape of 2 the mean of a run
-    /// is mostly less: it is made by few very large sizes.
+    /// Mean size, after bounding if there is a bound. With a shape of up to 2, the mean of a run is
+    /// mostly smaller, since a few very large sizes make up most of the mean.
     #[schemars(extend("examples" = ["20 kB"]))]
     pub mean: Bytes,
-    /// The shape, above 1 unless there is a bound; up to 2 the variance is infinite without one.
+    /// Shape, above 1 unless there is a bound; up to 2 the variance is infinite without one.
     #[serde(default = "usual_shape")]
     #[schemars(extend("exclusiveMinimum" = 0))]
     pub shape: f64,
-    /// The largest size; none if not given.
+    /// Largest size; unbounded if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maximum: Option<Bytes>,
-    /// The smallest size, in bytes.
+    /// Smallest size, in bytes.
     #[serde(skip)]
     minimum: f64,
 }
 
-/// That of the tail of web files in Crovella and Bestavros (1997) is 1.1 to 1.3; in the middle.
+/// The middle of 1.1 to 1.3, the shapes of the tail of web files in Crovella and Bestavros (1997).
 fn usual_shape() -> f64 {
     1.2
 }
@@ -47,7 +47,8 @@ impl Element<SizeKind> for Pareto {
     const LABEL: &'static str = "Pareto";
     const SUMMARY: &'static str =
         "Most sizes are small, and few make up most of the data; bounded on request.";
-    const REFERENCE: &'static str = "Crovella, Bestavros (1997), IEEE/ACM ToN 5(6); bounded: Harchol-Balter, Crovella, Murta (1999), JPDC 59(2)";
+    const REFERENCE: &'static str = "Crovella, Bestavros (1997), IEEE/ACM ToN 5(6); bounded: \
+        Harchol-Balter, Crovella, Murta (1999), JPDC 59(2)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_size("mean", self.mean)?;
@@ -69,7 +70,7 @@ impl Element<SizeKind> for Pareto {
     }
 }
 
-/// Halvings of an interval until its ends are neighbours in floating point.
+/// Bisections of an interval until its ends are adjacent floating-point numbers.
 const BISECTIONS: u32 = 200;
 
 impl Pareto {
@@ -91,7 +92,7 @@ impl Pareto {
     }
 }
 
-/// The mean of the law bounded by k and p: the integral of P(X > x), from 0 on.
+/// Returns the mean of the distribution bounded by k and p: the integral of P(X > x) from 0.
 fn bounded_mean(k: f64, p: f64, a: f64) -> f64 {
     let cut = libm::pow(k / p, a);
     // ∫ (k/x)^a dx from k to p

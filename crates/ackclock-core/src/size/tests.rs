@@ -16,7 +16,7 @@ fn refused(tree: Value, files: &dyn Files) -> String {
         .key()
 }
 
-/// So many sizes of one stream, in bytes.
+/// Draws that many sizes from one stream, in bytes.
 fn draws(law: &Selection<SizeKind>, seed: u64, number: usize) -> Vec<f64> {
     let mut stream = Streams::new(seed, 0).stream("sizes");
     (0..number)
@@ -28,14 +28,14 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The share of sizes up to that many bytes.
+/// Returns the share of sizes up to that many bytes.
 fn share_up_to(values: &[f64], size: f64) -> f64 {
     values.iter().filter(|value| **value <= size).count() as f64 / values.len() as f64
 }
 
 const NUMBER: usize = 200_000;
 
-/// Four standard deviations of a share.
+/// Returns true if a share is within four standard deviations of the expected one.
 fn within(share: f64, expected: f64) -> bool {
     (share - expected).abs() < 4.0 * libm::sqrt(expected * (1.0 - expected) / NUMBER as f64)
 }
@@ -54,7 +54,7 @@ fn uniform_sizes_have_their_bounds_and_their_mean() {
     );
     let sigma = 20_000.0 / libm::sqrt(12.0 * NUMBER as f64);
     assert!((mean(&sizes) - 20_000.0).abs() < 4.0 * sigma);
-    // Two sizes, both bounds, as likely.
+    // Two sizes, both bounds, equally likely.
     let two = draws(
         &law(json!({ "kind": "uniform", "low": "1 byte", "high": "2 bytes" })),
         2,
@@ -141,7 +141,7 @@ fn a_file_says_what_a_list_says() {
         let read: Selection<SizeKind> =
             registry::choose(&json!({ "kind": "empirical", "file": "sizes.csv" }), &files).unwrap();
         assert_eq!(draws(&read, 7, 1000), draws(&listed, 7, 1000));
-        // What is resolved has the digest, and is refused with another file.
+        // The resolved form has the digest, and is refused with another file.
         let again = registry::choose::<SizeKind>(&read.resolved, &files).unwrap();
         assert_eq!(again.resolved, read.resolved);
         let other = BTreeMap::from([("sizes.csv".to_string(), "size\n1 kB\n".to_string())]);
@@ -211,13 +211,23 @@ fn what_is_no_law_is_refused_in_a_line() {
 
 proptest! {
     #[test]
-    fn every_law_draws_a_size(seed: u64, mean in 1_u64..1 << 40, shape in 0.05_f64..20.0, multiple in 2_u64..1000) {
+    fn every_law_draws_a_size(
+        seed: u64,
+        mean in 1_u64..1 << 40,
+        shape in 0.05_f64..20.0,
+        multiple in 2_u64..1000
+    ) {
         let bytes = |amount: u64| format!("{amount} bytes");
         for tree in [
             json!({ "kind": "uniform", "low": bytes(mean), "high": bytes(mean * multiple) }),
             json!({ "kind": "lognormal", "mean": bytes(mean), "sigma": shape }),
             json!({ "kind": "pareto", "mean": bytes(mean), "shape": 1.0 + shape }),
-            json!({ "kind": "pareto", "mean": bytes(mean), "shape": shape, "maximum": bytes(mean * multiple) }),
+            json!({
+                "kind": "pareto",
+                "mean": bytes(mean),
+                "shape": shape,
+                "maximum": bytes(mean * multiple)
+            }),
         ] {
             for size in draws(&law(tree), seed, 20) {
                 prop_assert!((1.0..=LARGEST).contains(&size));

@@ -10,15 +10,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. Each whole number of bytes is as likely, the bounds among them.
+/// Parameters. Every whole number of bytes is equally likely, bounds included.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "low": "10 kB", "high": "30 kB" }))]
 pub struct Uniform {
-    /// The smallest size.
+    /// Smallest size.
     #[schemars(extend("examples" = ["10 kB"]))]
     pub low: Bytes,
-    /// The largest.
+    /// Largest size.
     #[schemars(extend("examples" = ["30 kB"]))]
     pub high: Bytes,
 }

@@ -1,4 +1,4 @@
-//! Bulk: there is always more to send.
+//! Bulk traffic: there is always more to send.
 
 use super::facts::TrafficFacts;
 use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
@@ -7,7 +7,7 @@ use crate::units::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// It has no parameters.
+/// Bulk traffic has no parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bulk {}

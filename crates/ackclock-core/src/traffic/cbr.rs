@@ -14,9 +14,9 @@ use serde_json::json;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cbr {
-    /// The rate of the payload: headers come on top on the wire. `"0 bit/s"` sends nothing.
+    /// Rate of the payload, without headers. `"0 bit/s"` sends nothing.
     pub rate: BitRate,
-    /// The payload of each packet; a full packet (the flow's mss) if not given.
+    /// Payload of each packet; by default a full packet (the flow's mss).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<Bytes>,
 }
@@ -25,7 +25,8 @@ impl Element<TrafficKind> for Cbr {
     const NAME: &'static str = "cbr";
     const LABEL: &'static str = "constant bit rate";
     const SUMMARY: &'static str = "Sends packets of one size at even spacing, the first at once.";
-    const REFERENCE: &'static str = "exact: packet k leaves at k · size / rate, rounded down to the nanosecond, and does not drift";
+    const REFERENCE: &'static str = "exact: packet k leaves at k · size / rate, rounded down to \
+        the nanosecond, and does not drift";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_packet_size(self.packet_size)
@@ -43,7 +44,7 @@ impl Element<TrafficKind> for Cbr {
     }
 }
 
-/// Refuses packets without payload, of which any rate would be infinitely many.
+/// Refuses packets without payload: any rate would need infinitely many.
 pub(super) fn check_packet_size(size: Option<Bytes>) -> Result<()> {
     match size {
         Some(Bytes::ZERO) => {
@@ -62,25 +63,25 @@ impl Factory<TrafficKind> for Cbr {
     }
 }
 
-/// Ticks once a packet: at 0, size/rate, 2·size/rate, … rounded down to the nanosecond, without
+/// Ticks once per packet: at 0, size/rate, 2·size/rate, … rounded down to the nanosecond, without
 /// drift.
 #[derive(Debug)]
 pub(super) struct PacketClock {
     size: Bytes,
     rate: u64,
-    /// The spacing: whole nanoseconds and `fraction`/`rate` of one.
+    /// Spacing of packets: whole nanoseconds and `fraction`/`rate` of one.
     whole: Span,
     fraction: u64,
     at: Time,
-    /// How far `at` is rounded down: `remainder`/`rate` nanoseconds.
+    /// Amount by which `at` was rounded down: `remainder`/`rate` nanoseconds.
     remainder: u64,
 }
 
 impl PacketClock {
-    /// Never ticks at rate zero.
+    /// Makes a clock, which never ticks at rate zero.
     pub fn new(rate: BitRate, size: Bytes) -> Self {
         let bits = rate.as_bit_per_s();
-        // A tick without payload would be no tick; at least one byte, so that time passes.
+        // At least one byte per tick, so that time passes.
         let size = Bytes(size.0.max(1));
         let scaled = u128::from(size.0) * 8_000_000_000;
         PacketClock {
@@ -92,15 +93,15 @@ impl PacketClock {
             remainder: 0,
         }
     }
-    /// The payload of a packet.
+    /// Returns the payload of a packet.
     pub const fn size(&self) -> Bytes {
         self.size
     }
-    /// When it ticks next.
+    /// Returns the time of the next tick.
     pub const fn at(&self) -> Time {
         self.at
     }
-    /// Goes on to the following tick.
+    /// Advances to the following tick.
     pub fn tick(&mut self) {
         self.remainder += self.fraction;
         let carry = if self.remainder >= self.rate {

@@ -1,23 +1,22 @@
-//! What a source states about itself.
+//! The facts of a source.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a source states about itself with its parameters. A field that is not known is null.
+/// The facts that a source states about itself. An unknown field is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct TrafficFacts {
-    /// Whether there is always more to send.
+    /// True if there is always more to send.
     pub greedy: Option<bool>,
-    /// Whether it ends by itself.
+    /// True if it ends by itself.
     pub finite: Option<bool>,
-    /// Bytes of payload in all; null also if it does not end, or if the size is drawn.
+    /// Total payload in bytes; null also if the source does not end, or if the size is drawn.
     pub size_bytes: Option<u64>,
-    /// Rate of the payload in bit/s where it is the same all the time; null if the transport or
-    /// chance decides.
+    /// Rate of the payload in bit/s if it is constant; null if it depends on the transport or on
+    /// draws.
     pub steady_bit_per_s: Option<u64>,
-    /// Rate of the payload in bit/s in the long run; null if the transport decides.
+    /// Long-run rate of the payload in bit/s; null if it depends on the transport.
     pub mean_bit_per_s: Option<f64>,
-    /// Payload of each packet in bytes; null where packets are as large as the transport makes
-    /// them.
+    /// Payload of each packet in bytes; null if the transport decides.
     pub packet_bytes: Option<u64>,
 }

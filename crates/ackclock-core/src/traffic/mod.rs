@@ -1,5 +1,6 @@
-//! Traffic: what the application hands to the transport, and when. The same source feeds TCP (as
-//! much of it at a time as the window allows) and UDP (each write leaves at once).
+//! Traffic: the data that the application hands to the transport, and the times at which it does.
+//! The same source feeds TCP (which sends as much as the window allows) and UDP (where each write
+//! leaves at once).
 
 use self::facts::TrafficFacts;
 use crate::registry::{Entry, Kind, StreamScope};
@@ -12,34 +13,36 @@ pub mod facts;
 pub mod on_off;
 pub mod transfer;
 
-/// Which transports a source can feed.
+/// The transports that a source can feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transports {
-    /// Transports under control: there is no rate at which UDP alone could send it.
+    /// Transports with congestion or rate control: without it, UDP has no rate at which to send the
+    /// data.
     Controlled,
-    /// All.
+    /// All transports.
     Any,
 }
 
 /// One write of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Write {
-    /// That much.
+    /// A number of bytes.
     Bytes(Bytes),
-    /// More than will ever be sent.
+    /// More bytes than will ever be sent.
     Unlimited,
 }
 
 /// A source. Times count from the start of the flow.
 pub trait Traffic: Debug + Send {
-    /// Which transports it can feed. Who checks a scenario builds one and asks.
+    /// Returns the transports that it can feed. The check of a scenario builds a source and asks
+    /// it.
     fn transports(&self) -> Transports;
-    /// When the next write happens; [`Time::NEVER`] after the last. Does not change until it is
-    /// taken.
+    /// Returns the time of the next write; [`Time::NEVER`] after the last. It does not change until
+    /// the write is taken.
     fn poll_timeout(&self) -> Time;
     /// Takes the write due at [`Traffic::poll_timeout`], `None` after the last.
     fn poll_write(&mut self) -> Option<Write>;
-    /// All that it will ever write, if it ends.
+    /// Returns the total number of bytes that it will write, if it ends.
     fn total(&self) -> Option<Bytes>;
 }
 
@@ -47,10 +50,10 @@ pub trait Traffic: Debug + Send {
 #[derive(Debug)]
 pub struct TrafficKind;
 
-/// What a source is built with.
+/// Context from which a source is built.
 #[derive(Clone, Copy, Debug)]
 pub struct TrafficContext<'a> {
-    /// Where it stands (`flow/3/traffic`).
+    /// Place of the source (`flow/3/traffic`).
     pub place: StreamScope<'a>,
     /// Payload of a full packet.
     pub mss: Bytes,

@@ -1,4 +1,4 @@
-//! On and off: constant bit rate in on periods, silence in off periods, both of random length.
+//! On-off traffic: constant bit rate in on periods, silence in off periods, both of random length.
 
 use super::cbr::{PacketClock, check_packet_size};
 use super::facts::TrafficFacts;
@@ -12,47 +12,47 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. The spacing of packets is counted in on time alone: an off period interrupts it and
-/// does not start it anew. So the long-run rate is exactly `rate` · on time / time, however short
-/// the on periods are against the spacing.
+/// Parameters. The spacing of packets counts only on time: an off period interrupts it and does not
+/// restart it. So the long-run rate is exactly `rate` · on time / time, however short the on
+/// periods are compared with the spacing.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnOff {
-    /// The rate of the payload in on periods: headers come on top on the wire.
+    /// Rate of the payload in on periods, without headers.
     pub rate: BitRate,
-    /// The mean length of on periods.
+    /// Mean length of on periods.
     pub mean_on: Span,
-    /// The mean length of off periods; zero for none.
+    /// Mean length of off periods; zero for none.
     pub mean_off: Span,
-    /// How the lengths of on periods are distributed.
+    /// Distribution of the lengths of on periods.
     #[serde(default = "exponential")]
     pub on_distribution: Lengths,
-    /// How the lengths of off periods are distributed.
+    /// Distribution of the lengths of off periods.
     #[serde(default = "exponential")]
     pub off_distribution: Lengths,
-    /// The shape of Pareto distributions, above 1; up to 2 the variance is infinite, which makes
-    /// many such sources together self-similar.
+    /// Shape of Pareto distributions, above 1. Up to 2 the variance is infinite, so that many such
+    /// sources together are self-similar.
     #[serde(default = "usual_shape")]
     pub shape: f64,
-    /// The payload of each packet; a full packet (the flow's mss) if not given.
+    /// Payload of each packet; by default a full packet (the flow's mss).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packet_size: Option<Bytes>,
-    /// Whether it begins with an on period.
+    /// True if the source begins with an on period.
     #[serde(default = "yes")]
     pub starts_on: bool,
-    /// Whether it begins as if it had been there for ever, whatever `starts_on` says: on as often
-    /// as it is on in the long run, in the midst of a period, and of a packet. Many sources that
-    /// all begin anew take very long to forget it if their periods have a heavy tail: what is left
-    /// of it falls no faster than the time to the power of 1 - shape.
+    /// True if the source begins in its stationary state, whatever `starts_on` says: on with its
+    /// long-run probability, inside a period, and inside a packet. The transient of many sources
+    /// that start at the same time is very long if their periods have a heavy tail. It falls no
+    /// faster than the time to the power of 1 - shape.
     #[serde(default)]
     pub stationary: bool,
 }
 
-/// A distribution of lengths with a given mean.
+/// Distribution of lengths with a given mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Lengths {
-    /// All the same.
+    /// Constant.
     Constant,
     /// Exponential.
     Exponential,
@@ -70,15 +70,16 @@ fn yes() -> bool {
     true
 }
 
-/// The most on periods that one packet may take, on average.
+/// Most on periods that one packet may take, on average.
 const MOST_PERIODS: u64 = 1_000_000;
-/// What a packet has at most, where its size is not given.
+/// Largest packet if its size is not given.
 const LARGEST_PACKET: Bytes = Bytes(65_535);
 
 impl Element<TrafficKind> for OnOff {
     const NAME: &'static str = "on_off";
     const LABEL: &'static str = "on-off";
-    const SUMMARY: &'static str = "Sends at a constant bit rate in on periods, nothing in off periods, both of random length.";
+    const SUMMARY: &'static str = "Sends at a constant bit rate in on periods, nothing in off \
+        periods, both of random length.";
     const REFERENCE: &'static str =
         "Willinger, Taqqu, Sherman, Wilson 1997, IEEE/ACM Transactions on Networking 5(1)";
 
@@ -117,7 +118,8 @@ impl Element<TrafficKind> for OnOff {
 }
 
 impl OnOff {
-    /// The length that most on periods have or exceed: the mean, or what a heavy tail leaves of it.
+    /// Returns the length that most on periods reach: the mean, or the smallest length of a heavy
+    /// tail.
     fn usual_on(&self) -> Span {
         match self.on_distribution {
             Lengths::Constant | Lengths::Exponential => self.mean_on,
@@ -157,13 +159,13 @@ impl Factory<TrafficKind> for OnOff {
 struct OnOffTraffic {
     parameters: OnOff,
     stream: Stream,
-    /// Ticks in on time: as if there were no off periods.
+    /// Ticks in on time, as if there were no off periods.
     clock: PacketClock,
-    /// When the current on period began; and, in on time, when it began and when it ends.
+    /// Start of the current on period; then its start and its end in on time.
     began: Time,
     on_time: Time,
     on_until: Time,
-    /// When the next packet leaves.
+    /// Departure time of the next packet.
     at: Time,
 }
 
@@ -186,9 +188,9 @@ impl OnOffTraffic {
         Self::draw(&mut self.stream, p.off_distribution, p.mean_off, p.shape)
     }
 
-    /// What is left of a period that is met at random: longer ones are met more often. The rest of
-    /// a length X is uniform in X drawn with a density that is X times as large (Feller, volume II,
-    /// XI.4), which for Pareto is Pareto with a shape of one less.
+    /// Draws the rest of a period at a random time; longer periods are met more often. The rest of
+    /// a length X is uniform in X, where X is drawn from its density times X (Feller, volume II,
+    /// XI.4). For Pareto, that is Pareto with a shape of one less.
     fn draw_rest(&mut self, lengths: Lengths, mean: Span) -> Span {
         let nanos = mean.as_nanos() as f64;
         let rest = match lengths {
@@ -213,7 +215,7 @@ impl OnOffTraffic {
                 + self
                     .stream
                     .uniform_span(p.rate.serialization(self.clock.size()));
-            self.clock.tick(); // the packet that the midst is in
+            self.clock.tick(); // the packet in which the source begins
         }
         let left = if is_on {
             self.draw_rest(p.on_distribution, p.mean_on)
@@ -225,7 +227,7 @@ impl OnOffTraffic {
         self.find();
     }
 
-    /// Goes on to the on period in which the clock ticks next, and finds that moment.
+    /// Advances to the on period in which the clock ticks next, and finds that time.
     fn find(&mut self) {
         let tick = self.clock.at();
         while tick >= self.on_until && !tick.is_never() && !self.began.is_never() {
@@ -275,11 +277,12 @@ mod tests {
     fn source(on: &str, off: &str, shape: f64) -> Box<dyn Traffic> {
         tests::build(
             json!({ "kind": "on_off", "rate": "1 Mbit/s", "mean_on": "300 ms", "mean_off": "700 ms",
-            "on_distribution": on, "off_distribution": off, "shape": shape, "packet_size": "125 bytes" }),
+            "on_distribution": on, "off_distribution": off, "shape": shape,
+            "packet_size": "125 bytes" }),
         )
     }
 
-    /// Rate over so many seconds, as a share of the rate of on periods.
+    /// Returns the rate over that many seconds, as a share of the rate in on periods.
     fn share(source: &mut dyn Traffic, seconds: f64) -> f64 {
         let mut bits = 0.0;
         while source.poll_timeout() < Time::from_seconds(seconds) {
@@ -293,7 +296,7 @@ mod tests {
 
     #[test]
     fn constant_periods_are_exact() {
-        // Packets of 1 ms, 300 in each on period of 300 ms, one period a second.
+        // Packets of 1 ms, 300 in each on period of 300 ms, one period per second.
         let mut source = source("constant", "constant", 1.5);
         for k in 0..3000_u64 {
             let expected = k / 300 * 1_000_000_000 + k % 300 * 1_000_000;
@@ -318,8 +321,8 @@ mod tests {
     fn the_duty_cycle_is_that_of_the_means() {
         let n = 20_000.0; // periods of one second
         for (on, off, shape, variance) in [
-            // Of the share, by the renewal theorem: Var(off·mean_on − on·mean_off) / cycle² per
-            // cycle.
+            // Variance of the share, by the renewal theorem: Var(off·mean_on − on·mean_off) /
+            // cycle² per cycle.
             (
                 "exponential",
                 "exponential",
@@ -341,7 +344,7 @@ mod tests {
 
     #[test]
     fn heavy_tails_are_heavy() {
-        // The longest silence in as many periods grows with the tail.
+        // The longest silence in the same number of periods grows with the tail.
         let longest = |off: &str| {
             let mut source = source("constant", off, 1.5);
             let (mut last, mut longest) = (Time::ZERO, 0.0_f64);
@@ -356,8 +359,8 @@ mod tests {
         assert!(longest("exponential") > 2.0 * longest("constant"));
     }
 
-    /// The share of on time in the second that begins then, over many sources, and its standard
-    /// deviation.
+    /// Returns the share of on time in the second that begins at `second`, over many sources, and
+    /// its standard deviation.
     fn share_at(second: u64, tree: &Value) -> (f64, f64) {
         let n = 4000;
         let chosen = tests::choose(tree.clone()).unwrap();
@@ -402,7 +405,8 @@ mod tests {
             ("constant", "pareto"),
             ("pareto", "exponential"),
         ] {
-            let tree = json!({ "kind": "on_off", "rate": "100 kbit/s", "packet_size": "125 bytes", "mean_on": "1 s", "mean_off": "2 s",
+            let tree = json!({ "kind": "on_off", "rate": "100 kbit/s", "packet_size": "125 bytes",
+                "mean_on": "1 s", "mean_off": "2 s",
                 "shape": 1.2, "on_distribution": on, "off_distribution": off, "stationary": true });
             for second in [0, 1, 30] {
                 let (share, sigma) = share_at(second, &tree);
@@ -412,8 +416,10 @@ mod tests {
                 );
             }
         }
-        // What begins anew is not: with tails so heavy it is on too often for long.
-        let anew = json!({ "kind": "on_off", "rate": "100 kbit/s", "packet_size": "125 bytes", "mean_on": "1 s", "mean_off": "2 s",
+        // A source that is not stationary is different: with tails so heavy it is on too often for
+        // long.
+        let anew = json!({ "kind": "on_off", "rate": "100 kbit/s", "packet_size": "125 bytes",
+                "mean_on": "1 s", "mean_off": "2 s",
             "shape": 1.2, "on_distribution": "pareto", "off_distribution": "pareto" });
         let (share, sigma) = share_at(0, &anew);
         assert!(share - 1.0 / 3.0 > 10.0 * sigma);
@@ -421,7 +427,8 @@ mod tests {
 
     #[test]
     fn a_stationary_source_without_off_periods_is_a_clock_of_any_phase() {
-        let tree = json!({ "kind": "on_off", "rate": "100 kbit/s", "packet_size": "125 bytes", "mean_on": "1 s", "mean_off": "0 s",
+        let tree = json!({ "kind": "on_off", "rate": "100 kbit/s", "packet_size": "125 bytes",
+                "mean_on": "1 s", "mean_off": "0 s",
             "stationary": true });
         let mut source = tests::build(tree);
         let first = source.poll_timeout();
@@ -430,13 +437,20 @@ mod tests {
             assert_eq!(source.poll_timeout(), first + Span::from_millis(10) * k);
             source.poll_write();
         }
-        let silent = json!({ "kind": "on_off", "rate": "0 bit/s", "mean_on": "1 s", "mean_off": "1 s", "stationary": true });
+        let silent = json!({
+            "kind": "on_off",
+            "rate": "0 bit/s",
+            "mean_on": "1 s",
+            "mean_off": "1 s",
+            "stationary": true
+        });
         assert!(tests::build(silent).poll_timeout().is_never());
     }
 
     #[test]
     fn it_may_start_off() {
-        let tree = json!({ "kind": "on_off", "rate": "1 Mbit/s", "mean_on": "1 s", "mean_off": "2 s",
+        let tree = json!({ "kind": "on_off", "rate": "1 Mbit/s",
+            "mean_on": "1 s", "mean_off": "2 s",
             "off_distribution": "constant", "starts_on": false });
         assert_eq!(tests::build(tree).poll_timeout(), Time::from_seconds(2.0));
     }
@@ -444,7 +458,8 @@ mod tests {
     #[test]
     fn what_would_hang_is_refused_and_what_never_sends_says_so() {
         let tree = |field: &str, value: Value| {
-            let mut tree = json!({ "kind": "on_off", "rate": "1 kbit/s", "mean_on": "1 s", "mean_off": "1 s",
+            let mut tree = json!({ "kind": "on_off", "rate": "1 kbit/s",
+            "mean_on": "1 s", "mean_off": "1 s",
                 "on_distribution": "pareto" });
             tree[field] = value;
             tree

@@ -1,4 +1,4 @@
-//! Transfer: one amount of data, handed over at once.
+//! Transfer: one amount of data, written at once.
 
 use super::facts::TrafficFacts;
 use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
@@ -15,16 +15,19 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "size": "20 kB" }))]
-#[schemars(example = json!({ "size": { "kind": "pareto", "mean": "20 kB", "shape": 1.2, "maximum": "10 MB" } }))]
+#[schemars(example = json!({
+    "size": { "kind": "pareto", "mean": "20 kB", "shape": 1.2, "maximum": "10 MB" }
+}))]
 pub struct Transfer {
-    /// How much payload: an amount, or a law of which each instance of the flow draws its own.
+    /// Size of the payload: an amount, or a distribution from which each instance of the flow draws
+    /// its own.
     #[schemars(schema_with = "crate::scenario::schema::size", extend("examples" = ["20 kB"]))]
     pub size: Value,
     #[serde(skip)]
     chosen: Option<Size>,
 }
 
-/// What `size` says.
+/// The parsed value of `size`.
 #[derive(Clone, Debug)]
 enum Size {
     Plain(Bytes),
@@ -45,7 +48,8 @@ impl Size {
 impl Element<TrafficKind> for Transfer {
     const NAME: &'static str = "transfer";
     const LABEL: &'static str = "transfer";
-    const SUMMARY: &'static str = "Sends one file as fast as the transport takes it, then ends. Not over UDP without control.";
+    const SUMMARY: &'static str = "Sends one file as fast as the transport takes it, then ends. \
+        Not over UDP without control.";
     const REFERENCE: &'static str = "flow completion time: Dukkipati, McKeown 2006, ACM CCR 36(1)";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {

@@ -1,10 +1,10 @@
-//! What can be made of a registered element's parameters without knowing what they mean.
+//! Variants of a registered element's parameters, without knowing their meaning.
 
 use ackclock_core::registry::{Entry, Kind, choose};
 use ackclock_core::scenario::files::NoFiles;
 use serde_json::{Value, json};
 
-/// The defaults, each switch turned the other way, and each choice between words made.
+/// Returns the defaults, each switch inverted, and each choice of a word made.
 pub fn variants<K: Kind>(entry: &Entry<K>) -> Vec<Value> {
     let defaults = json!({ "kind": entry.name });
     let resolved = choose::<K>(&defaults, &NoFiles).unwrap().resolved;
@@ -26,7 +26,7 @@ pub fn variants<K: Kind>(entry: &Entry<K>) -> Vec<Value> {
     std::iter::once(defaults.clone()).chain(other).collect()
 }
 
-/// The words that a field may be, by the schema.
+/// Returns the words that a field may be, by the schema.
 fn choices<K: Kind>(entry: &Entry<K>, field: &str) -> Vec<Value> {
     let schema = (entry.schema)();
     let field = &schema["properties"][field];

@@ -1,5 +1,5 @@
-//! What the emulator needs of Python: a program that becomes a host, a look at this machine, and
-//! runs in real time.
+//! The emulator's functions for Python: a program that becomes a host, an examination of this
+//! machine, and runs in real time.
 
 #[cfg(target_os = "linux")]
 pub mod runs;
@@ -14,7 +14,7 @@ use ackclock_emu::program::HostProgram;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-/// Becomes a host and returns, once it has ended, with the status to exit with.
+/// Becomes a host. Returns the exit status after the host has ended.
 #[pyfunction]
 #[cfg(target_os = "linux")]
 pub fn serve_host() -> i32 {
@@ -22,7 +22,7 @@ pub fn serve_host() -> i32 {
     ackclock_emu::host_process::serve_standard_input(&mut |request| workload.answer(request))
 }
 
-/// Says that there are no hosts here; the status to exit with.
+/// Reports that there are no hosts on this system. Returns the exit status.
 #[pyfunction]
 #[cfg(not(target_os = "linux"))]
 pub fn serve_host() -> i32 {
@@ -30,7 +30,7 @@ pub fn serve_host() -> i32 {
     3
 }
 
-/// What this machine can do of an emulation; the command becomes a host.
+/// Examines whether this machine can emulate; `host_command` becomes a host.
 #[pyfunction]
 pub fn doctor(py: Python<'_>, host_command: Vec<String>) -> PyResult<String> {
     let program = program_of(&host_command)?;

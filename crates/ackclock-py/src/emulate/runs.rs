@@ -46,7 +46,7 @@ fn raised(failure: Failure) -> PyErr {
     }
 }
 
-/// What this machine would run these points with, as JSON.
+/// Returns the properties of this machine with which it would run these points, as JSON.
 #[pyfunction]
 #[pyo3(signature = (points, folder, host_command, *, device))]
 pub fn prepare_emulation(
@@ -63,7 +63,7 @@ pub fn prepare_emulation(
         folder: folder.into(),
         captures: false,
     };
-    // Hosts end with the thread that has started them.
+    // Hosts end with the thread that started them.
     let checked = py.detach(|| {
         std::thread::scope(|scope| {
             scope
@@ -77,10 +77,12 @@ pub fn prepare_emulation(
     serde_json::to_string(&machine).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }
 
-/// Runs every replicate of every point, so many `side_by_side`. Ctrl-C stops and returns what there
-/// is, `complete` false.
+/// Runs every replicate of every point, `side_by_side` at a time. Ctrl-C stops and returns the
+/// results so far, with `complete` false.
 #[pyfunction]
-#[pyo3(signature = (points, folder, output, host_command, *, device, pcap, side_by_side, progress, take))]
+#[pyo3(signature = (
+    points, folder, output, host_command, *, device, pcap, side_by_side, progress, take
+))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn emulate<'py>(
     py: Python<'py>,
@@ -125,31 +127,31 @@ pub fn emulate<'py>(
     Ok(result)
 }
 
-/// What the threads that run and the one that watches share.
+/// State shared by the threads that run and the one that watches.
 struct State {
     shared: Mutex<Shared>,
-    /// Held while hosts are started: that takes the processors from runs that are under way, and
+    /// Held while hosts are started. Starting them would take the processors from other runs and
     /// from their first probes.
     starting: Mutex<()>,
-    /// All runs are to end soon.
+    /// True if all runs are to end soon.
     stop: AtomicBool,
     total_s: f64,
 }
 
 struct Shared {
-    /// Rows that nobody has taken yet.
+    /// Rows that have not been taken yet.
     tcp_info: Table,
-    /// Of every run, begun or not.
+    /// Progress of every run, begun or not.
     runs: Vec<EmulationProgress>,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Default)]
 struct EmulationProgress {
     begun: bool,
     elapsed: Time,
     delivered_bytes: u64,
-    /// Zero once it is over.
+    /// Delivery rate since the last report; zero once the run is over.
     rate_bit_per_s: f64,
 }
 
@@ -185,7 +187,7 @@ impl State {
     }
 }
 
-/// One run as it is watched.
+/// One run and its shared state.
 struct Watching<'a> {
     state: &'a State,
     number: usize,
@@ -209,7 +211,7 @@ impl Watch for Watching<'_> {
     }
 }
 
-/// What came of all runs.
+/// Result of all runs.
 struct Done {
     tables: Tables,
     complete: bool,
@@ -223,7 +225,7 @@ fn run_all(jobs: &[Job<'_>], options: &Options, side_by_side: NonZeroUsize, stat
     let outcomes = Mutex::new((0..jobs.len()).map(|_| None).collect());
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
-        // Hosts end with the thread that has started them: each stays as long as its runs.
+        // Hosts end with the thread that started them, so each thread lives as long as its runs.
         for _ in 0..side_by_side.get().min(jobs.len()) {
             scope.spawn(|| run_some(jobs, options, state, &next, &outcomes));
         }
@@ -235,8 +237,8 @@ fn run_all(jobs: &[Job<'_>], options: &Options, side_by_side: NonZeroUsize, stat
     )
 }
 
-/// Carries out runs that nobody has begun, until there is none or one has failed. Others that are
-/// under way come to their end.
+/// Executes runs that have not begun, until there is none or one has failed. Other runs in progress
+/// are completed.
 fn run_some(
     jobs: &[Job<'_>],
     options: &Options,
@@ -254,7 +256,7 @@ fn run_some(
         let started = {
             let _alone = state.starting.lock();
             if state.stop.load(Ordering::Relaxed) {
-                return; // it had to wait, perhaps for many
+                return; // the wait for the lock may have been long
             }
             emulation::start(job, options)
         };
@@ -270,7 +272,7 @@ fn run_some(
     }
 }
 
-/// In the order of the runs, whichever was over first.
+/// Collects the outcomes in the order of the runs, whichever ended first.
 fn gathered(outcomes: Vec<Option<Result<EmulationOutcome, Failure>>>) -> Done {
     let mut done = Done {
         tables: emulation::empty_tables(),

@@ -1,4 +1,4 @@
-//! Where there are no namespaces there are no runs.
+//! Replaces the runs on systems without network namespaces.
 
 use crate::LackingError;
 use pyo3::prelude::*;

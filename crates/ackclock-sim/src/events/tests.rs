@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// Pushes and pops in the manner of a run: every push lies `ahead` of the last pop.
+/// Pushes and pops as in a run: every push lies `ahead` of the last pop.
 fn agrees_with_a_sorted_set(aheads: &[(u64, bool)], scale: u64) {
     let (mut queue, mut model) = (EventQueue::default(), BTreeSet::new());
     let mut now = 0;
@@ -41,7 +41,7 @@ proptest! {
 
 #[test]
 fn the_calendar_reshapes_without_losing_order() {
-    // Dense, then sparse, then far apart: crosses every branch of the review.
+    // Dense, then sparse, then far apart, which covers every branch of the review.
     for scale in [100, 1 << 20, 1 << 30, 1 << 40] {
         let mut state = 1_u64;
         let aheads: Vec<_> = (0..60_000_u64)
@@ -56,7 +56,8 @@ fn the_calendar_reshapes_without_losing_order() {
     }
 }
 
-/// With others between, and some beyond the calendar or in the day begun already: those may stay.
+/// With events of other targets between, and some beyond the calendar or in the current day, which
+/// may stay.
 #[test]
 fn what_is_drained_is_gone_and_nothing_else() {
     let mut queue = EventQueue::default();

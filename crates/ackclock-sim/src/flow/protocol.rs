@@ -6,20 +6,21 @@ use ackclock_core::packet::{Ecn, FlowId, Options, Packet, PacketId, PacketKind, 
 use ackclock_core::rate_control::Arrived;
 use ackclock_core::units::{Bytes, Time};
 
-/// The endpoints. Which they are is asked several times for each packet, so it is a number of its
-/// own to compare with zero, where the compiler would hide it in the spare values of a field.
+/// The endpoints. Their kind is needed several times for each packet. So it is a separate number,
+/// which is quick to compare with zero, where the compiler would hide it in the spare values of a
+/// field.
 #[derive(Debug)]
 #[repr(u8)]
 pub enum Protocol {
     /// TCP.
     Tcp {
-        /// Headers of every packet; the size of an ACK.
+        /// Size of the headers of every packet, and of an ACK.
         header: u16,
-        /// Whether data is ECN-capable.
+        /// True if data packets are ECN-capable.
         ecn: bool,
         /// Sends data.
         sender: Box<Sender>,
-        /// Acknowledges it.
+        /// Acknowledges data.
         receiver: Receiver,
     },
     /// UDP.
@@ -29,7 +30,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// TCP endpoints.
+    /// Makes TCP endpoints.
     pub fn tcp(sender: Sender, receiver: Receiver, parameters: &TcpParameters) -> Self {
         Protocol::Tcp {
             sender: Box::new(sender),
@@ -38,14 +39,14 @@ impl Protocol {
             ecn: parameters.ecn,
         }
     }
-    /// UDP endpoints.
+    /// Makes UDP endpoints.
     pub fn udp(header: Bytes) -> Self {
         Protocol::Udp(Datagrams {
             header: header.0 as u16,
             ..Datagrams::default()
         })
     }
-    /// UDP endpoints under rate control.
+    /// Makes UDP endpoints under rate control.
     pub fn controlled(
         sender: DatagramSender,
         receiver: DatagramReceiver,
@@ -80,13 +81,13 @@ impl Datagrams {
     }
 }
 
-/// A UDP sender and receiver under rate control. Its methods are kept out of line and marked as
-/// rare, so that they do not lengthen the path of a TCP segment.
+/// A UDP sender and receiver under rate control. Its methods are not inlined and marked as cold, so
+/// that they do not lengthen the path of a TCP segment.
 #[derive(Debug)]
 pub struct Controlled {
     /// Sends datagrams.
     pub sender: DatagramSender,
-    /// Answers them.
+    /// Sends feedback.
     pub receiver: DatagramReceiver,
     header: u16,
     feedback_size: u16,

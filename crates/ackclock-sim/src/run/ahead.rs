@@ -1,10 +1,10 @@
-//! Working ahead: what only one flow can see is carried out before its time.
+//! Working ahead: steps that only one flow can observe are executed before their time.
 //!
-//! A hop after which only one flow's own hops or endpoint follow, and that endpoint, can be seen by
-//! nobody else until the next sampling time, the *horizon*. What happens there up to the horizon is
-//! carried out at once, each step at its own scheduled time. So a dumbbell with access links costs
-//! two events per data packet, one at each shared hop, and the tables are the same to the bit. A
-//! traced run, which must report steps in order, does not work ahead.
+//! Suppose that a hop is followed only by one flow's own hops or endpoint. Then no other flow can
+//! observe these until the next sampling time, the *horizon*. Steps there up to the horizon are
+//! executed at once, each at its own scheduled time. So a dumbbell with access links costs two
+//! events per data packet, one at each shared hop, and the tables are the same to the bit. A traced
+//! run, which must report steps in order, does not work ahead.
 
 use super::Run;
 use crate::trace::Trace;
@@ -15,11 +15,11 @@ use ackclock_core::units::Time;
 #[derive(Debug)]
 pub(super) struct Clock {
     pub(super) now: Time,
-    /// Up to when packets leave private hops: the horizon, or now if that is later.
+    /// Time up to which packets leave private hops: the horizon, or now if that is later.
     ahead: Time,
-    /// Up to when nobody looks at what belongs to a single flow.
+    /// Time up to which the state of single flows is not sampled.
     pub(super) horizon: Time,
-    /// When the window ends; never if the run is not cut into windows.
+    /// End of the window; never if the run has no windows.
     pub(super) window_end: Time,
 }
 
@@ -41,7 +41,7 @@ impl Clock {
         self.ahead = now.max(self.horizon);
     }
 
-    /// Up to when packets may be taken out of a hop.
+    /// Returns the time up to which packets may be taken out of a hop.
     #[inline(always)]
     pub(super) const fn until(&self, hop: &Hop) -> Time {
         if hop.is_private() {
@@ -53,7 +53,7 @@ impl Clock {
 }
 
 impl<T: Trace> Run<T> {
-    /// Notes that something may leave a private hop at once.
+    /// Records that a packet may leave a private hop at once.
     #[inline(always)]
     pub(super) fn note_ready(&mut self, hop: usize) {
         if self.ready.last() != Some(&(hop as u32)) {
@@ -61,7 +61,7 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// Drains the ready hops until nothing moves.
+    /// Drains the ready hops until no packet moves.
     #[inline]
     pub(super) fn work(&mut self) {
         if !self.ready.is_empty() {
@@ -76,7 +76,7 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// Lets the timers of the receiving side go off that are due before a packet arrives at `at`.
+    /// Handles the timers of the receiving side that are due before a packet arrives at `at`.
     #[inline(always)]
     pub(super) fn catch_up_receiver(&mut self, flow: usize, at: Time) {
         while let due = self.flows[flow].poll_receiver_timeout()
@@ -87,7 +87,7 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// Lets the timers of the sending side go off that are due before a packet arrives at `at`.
+    /// Handles the timers of the sending side that are due before a packet arrives at `at`.
     #[inline(always)]
     pub(super) fn catch_up_sender(&mut self, flow: usize, at: Time) {
         while let due = self.flows[flow].poll_timeout()

@@ -1,5 +1,5 @@
-//! The endpoints' part of the event loop: packets delivered to them, packets they send, and when
-//! they want to be woken.
+//! The endpoints' part of the event loop: packets delivered to them, packets that they send, and
+//! their wake-ups.
 
 use super::Run;
 use super::leg::Leg;
@@ -8,7 +8,7 @@ use ackclock_core::packet::PacketId;
 use ackclock_core::units::Time;
 
 impl<T: Trace> Run<T> {
-    /// Delivers data to its receiver: the ACK that answers it at once, in the packet's place.
+    /// Delivers data to its receiver. Returns the ACK if it answers at once, in the packet's slot.
     #[inline(always)]
     pub(super) fn deliver_data(&mut self, at: Time, flow: usize, id: PacketId) -> Option<PacketId> {
         self.record_endpoint(at, Step::Receive, id);
@@ -27,7 +27,8 @@ impl<T: Trace> Run<T> {
         None
     }
 
-    /// Delivers an ACK to its sender: the only packet that it lets go, if it is one.
+    /// Delivers an ACK to its sender. Returns the packet that the sender then sends, if it sends
+    /// exactly one.
     #[inline(always)]
     pub(super) fn deliver_acknowledgement(
         &mut self,
@@ -50,7 +51,7 @@ impl<T: Trace> Run<T> {
         if !self.flows[flow].sending.take(self.clock.now) {
             return;
         }
-        // A sender that has worked ahead has nothing due now; it only says again when.
+        // A sender that has worked ahead has nothing due now; it only sets its next wake-up.
         if self.flows[flow].poll_timeout() <= self.clock.now {
             self.flows[flow].handle_timeout(self.clock.now);
             self.pump_sender(flow, self.clock.now);
@@ -73,7 +74,7 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// Lets the sending side send what it may at `at`, and asks when it wants to be woken.
+    /// Sends all packets that the sending side may send at `at`, and sets its next wake-up.
     #[inline(never)]
     pub(super) fn pump_sender(&mut self, flow: usize, at: Time) {
         if let Some(id) = self.send(flow, at) {
@@ -81,7 +82,7 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// [`Run::pump_sender`], but if there is only one packet, it is returned and yet to begin its
+    /// Sends like [`Run::pump_sender`], but returns a single packet, which has yet to begin its
     /// route.
     #[inline(always)]
     fn send(&mut self, flow: usize, at: Time) -> Option<PacketId> {
@@ -99,8 +100,8 @@ impl<T: Trace> Run<T> {
         last
     }
 
-    /// Puts a packet sent at `at` into its first hop, where it waits for [`Run::work`]: those sent
-    /// with it enter the hop before it leaves.
+    /// Puts a packet sent at `at` into its first hop, where it waits for [`Run::work`]: packets
+    /// sent with it enter the hop before it leaves.
     #[inline(never)]
     fn begin_route(&mut self, flow: usize, at: Time, id: PacketId) {
         self.record_endpoint(at, Step::Send, id);
@@ -110,7 +111,7 @@ impl<T: Trace> Run<T> {
         }
     }
 
-    /// Lets the receiving side say what it has to at `at`, and asks when it wants to be woken.
+    /// Sends the ACK that the receiving side has due at `at`, and sets its next wake-up.
     pub(super) fn pump_receiver(&mut self, flow: usize, at: Time) {
         if let Some(id) = self.flows[flow].poll_acknowledgement(at, None, &mut self.packets) {
             self.record_endpoint(at, Step::Send, id);

@@ -1,20 +1,20 @@
-//! The part of a packet's route that it is on.
+//! The part of its route on which a packet is.
 
 use ackclock_core::packet::Packet;
 
-/// What the run has to know of a packet at every hop, in one register.
+/// The fields of a packet that the run needs at every hop, in one register.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leg {
     flow: u32,
     pub(super) size: u16,
-    /// The stop of its route that it is at or comes to.
+    /// Stop of its route that it is at or about to reach.
     pub(super) position: u8,
-    /// Whether it travels from the sender of data to the receiver.
+    /// True if it travels from the sender of data to the receiver.
     pub(super) forward: bool,
 }
 
 impl Leg {
-    /// The leg a packet is on.
+    /// Returns the leg of a packet.
     #[inline(always)]
     pub(super) const fn of(packet: &Packet) -> Self {
         Leg {
@@ -24,7 +24,7 @@ impl Leg {
             forward: packet.is_forward(),
         }
     }
-    /// One stop further on.
+    /// Returns the leg at the next stop.
     #[inline(always)]
     pub(super) const fn next(mut self) -> Self {
         self.position += 1;

@@ -1,16 +1,17 @@
-//! Windows of time: with many flows, work is done flow by flow and not event by event.
+//! Windows of time: with many flows, the run proceeds flow by flow instead of event by event.
 //!
-//! With ten thousand flows the next event is nearly always another flow's, whose state is in no
-//! cache of the processor. But what leaves the last hop that others can see concerns its flow alone
-//! until it comes to the next such hop, and that is never sooner than the propagation delay it has
-//! just begun. So time is cut into windows no longer than the least such delay (conservative
-//! lookahead: Chandy and Misra, IEEE TSE 5(5), 1979). At a window's beginning most packets that
-//! will come to a shared hop in it are known: they are taken out of private hops, put in order, and
-//! pass the shared hops one after the other. What follows is deferred to the window's end, and then
-//! done flow by flow.
+//! With ten thousand flows, the next event nearly always belongs to another flow, whose state is in
+//! no cache of the processor. But a packet that leaves the last hop that other flows can observe
+//! concerns only its own flow until it enters the next such hop. That takes at least the
+//! propagation delay that it has just begun. So time is divided into windows no longer than the
+//! smallest such delay (conservative lookahead: Chandy and Misra, IEEE TSE 5(5), 1979).
 //!
-//! The order at shared hops, and of what happens to one flow, is that of a run without windows.
-//! Only what two flows do out of each other's sight changes places.
+//! At the beginning of a window, most packets that will come to a shared hop in it are known. They
+//! are taken out of private hops, sorted, and pass the shared hops one after the other. The steps
+//! that follow are deferred to the end of the window and then executed flow by flow.
+//!
+//! The order at shared hops, and of the steps of one flow, is that of a run without windows. Only
+//! steps of two flows that cannot observe each other change places.
 
 use super::leg::Leg;
 use super::{QUESTION_EVERY, Run, Supervisor};
@@ -25,16 +26,16 @@ use ackclock_core::packet::PacketId;
 use ackclock_core::routes::Routes;
 use ackclock_core::units::{Span, Time};
 
-/// With fewer flows windows are not worth their sorting.
+/// Least number of flows for which windows are worth their sorting.
 const MANY_FLOWS: usize = 200;
 
-/// Windows in which more packets come are made shorter: they cost memory, and caches hold no more.
+/// Windows with more packets are made shorter: they cost memory, and caches hold no more.
 const MANY_PACKETS: usize = 1 << 17;
 
-/// How many hops are drained side by side, so that they wait for memory together.
+/// Number of hops drained side by side, so that their memory accesses overlap.
 const SIDE_BY_SIDE: usize = 16;
 
-/// A packet that comes to a shared hop in the window at `at`, out of `hop`.
+/// A packet that comes to a shared hop in the window at `at`, from `hop`.
 #[derive(Clone, Copy, Debug)]
 struct Coming {
     at: Time,
@@ -60,16 +61,16 @@ impl Turn for Waiting {
     }
 }
 
-/// The windows of a run and the lists they are worked off with.
+/// The windows of a run and their working lists.
 #[derive(Debug)]
 pub(super) struct Windows {
-    /// How long a window may be, and how long the next will be.
+    /// Longest length of a window, and length of the next.
     longest: Span,
     length: Span,
-    /// The lowest number of a private hop; those above are private too.
+    /// Lowest number of a private hop; hops above are private, too.
     first_private: usize,
     coming: Vec<Coming>,
-    /// How many of them have come.
+    /// Number of packets in `coming` that have come.
     come: usize,
     waiting: Vec<Waiting>,
     by_time: CountingSort<Coming>,
@@ -80,7 +81,7 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    /// Windows for a run, if it has any.
+    /// Makes the windows of a run, if it has any.
     pub(super) fn new(routes: &Routes, slots: &[HopSlot], traced: bool) -> Self {
         let first_private = routes.shared_hops();
         let shared = slots[..first_private].iter();
@@ -102,12 +103,12 @@ impl Windows {
         }
     }
 
-    /// Whether the run is cut into windows.
+    /// True if the run is divided into windows.
     pub(super) fn are_any(&self) -> bool {
         self.longest > Span::ZERO
     }
 
-    /// How far ahead wake-ups should be at hand: a few windows.
+    /// Returns how far ahead wake-ups should be in the calendar: a few windows.
     pub(super) fn reach(&self) -> Span {
         self.longest * 4
     }
@@ -116,7 +117,7 @@ impl Windows {
         self.coming.get(self.come).copied()
     }
 
-    /// Half as long after a window in which too many came, longer again after one with few.
+    /// Halves the length after a window with too many packets, and doubles it after one with few.
     fn adapt_length(&mut self) {
         if self.coming.len() > MANY_PACKETS {
             self.length = (self.length / 2).max(Span::from_nanos(1));
@@ -125,7 +126,7 @@ impl Windows {
         }
     }
 
-    /// Puts in order who comes; out of one hop, they are already.
+    /// Sorts the packets that come; those from one hop are sorted already.
     fn sort_coming(&mut self, begin: Time) {
         let share = self.length.as_nanos() / (self.coming.len() as u64 + 1);
         let shift = share.max(1).ilog2();
@@ -164,13 +165,14 @@ impl<T: Trace> Run<T> {
         true
     }
 
-    /// [`Run::handle`].
-    #[inline(never)] // it stays out of the way of the packets, which are more
+    /// Calls [`Run::handle`].
+    #[inline(never)] // packets are more frequent than events
     fn handle_in_window(&mut self, time: Time, target: Target, end: Time, sampler: &mut Sampler) {
         self.handle(time, target, end, sampler);
     }
 
-    /// Whether a packet that left a hop at `at` can be deferred to its flow's turn; then it is.
+    /// Defers a packet that left a hop at `at` to its flow's turn, if possible. Returns true if it
+    /// did.
     #[inline(always)]
     pub(super) fn defer(&mut self, at: Time, hop: usize, id: PacketId, leg: Leg) -> bool {
         let waits = at >= self.clock.window_end && hop < self.windows.first_private;
@@ -181,7 +183,7 @@ impl<T: Trace> Run<T> {
         true
     }
 
-    /// The next wake-up of the window, after all that come before it have come.
+    /// Returns the next wake-up of the window, after moving all packets that come before it.
     #[inline(always)]
     fn pop_in_window(&mut self) -> Option<(Time, Target)> {
         while let Some(Coming { at, leg, hop, id }) = self.windows.next() {
@@ -197,7 +199,7 @@ impl<T: Trace> Run<T> {
         self.events.pop_before((self.clock.window_end, 0))
     }
 
-    /// Begins a window with the next wake-up; `false` if there is none up to `end`.
+    /// Begins a window with the next wake-up. Returns false if there is none up to `end`.
     #[inline(never)]
     fn open_window(&mut self, end: Time) -> bool {
         let next = self.events.pop().filter(|(time, _)| *time <= end);
@@ -213,7 +215,7 @@ impl<T: Trace> Run<T> {
         true
     }
 
-    /// Carries out at a window's end what has been deferred, flow by flow.
+    /// Executes the deferred steps at the end of a window, flow by flow.
     #[inline(never)]
     fn take_turns(&mut self) {
         let mut waiting = std::mem::take(&mut self.windows.waiting);
@@ -239,7 +241,7 @@ impl<T: Trace> Run<T> {
         self.windows.waiting = waiting;
     }
 
-    /// Takes what leaves within the window out of private hops.
+    /// Takes the packets that leave within the window out of private hops.
     fn find_coming(&mut self) {
         self.windows.coming.clear();
         self.windows.come = 0;
@@ -265,7 +267,7 @@ impl<T: Trace> Run<T> {
         self.windows.wakes = wakes;
     }
 
-    /// The hop of a wake-up, if what leaves it may be taken before its time.
+    /// Returns the hop of a wake-up, if packets may be taken from it before their time.
     fn take_wake(&mut self, time: Time, hop: Target) -> Option<Target> {
         let slot = &mut self.slots[hop as usize];
         if slot.hop.is_private() || !slot.hop.knows_ahead() {
@@ -278,8 +280,8 @@ impl<T: Trace> Run<T> {
         slot.wake.take(time).then_some(hop)
     }
 
-    /// Takes the next packet that leaves a hop within the window; `false` if there is none. Not
-    /// beyond the horizon: the sampler wants to find it in its hop.
+    /// Takes the next packet that leaves a hop within the window. Returns false if there is none.
+    /// Stops at the horizon, where the sampler must find packets in their hops.
     fn take_coming(&mut self, hop: Target) -> bool {
         let last = Time::from_nanos(self.clock.window_end.as_nanos() - 1).min(self.clock.horizon);
         let slot = &mut self.slots[hop as usize];

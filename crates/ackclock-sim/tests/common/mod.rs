@@ -1,4 +1,4 @@
-//! Scenarios of a few seconds, and their runs reduced to something that can be compared.
+//! Scenarios of a few seconds, and the comparison of their tables.
 
 use ackclock_core::result::{Column, Table};
 use ackclock_core::scenario::{Scenario, files::NoFiles};
@@ -47,8 +47,7 @@ start = ["0 s", "1 s"]
 access_delay = ["0 ms", "18 ms"]
 "#;
 
-/// A download and three uploads in a cell of 802.11e; the acknowledgements have a class of their
-/// own.
+/// A download and three uploads in a cell of 802.11e; the acknowledgements have their own class.
 pub const CELL: &str = r#"
 schema = 1
 name = "cell"
@@ -75,25 +74,57 @@ delay = "100 ms"
 
 [[hops]]
 name = "ap-data"
-link = { kind = "edca", medium = "cell", station = "ap", rate = "54 Mbit/s", aifsn = 6, cw_min = 31, cw_max = 1023 }
 queue = { kind = "droptail", limit = "30 packets", counts_packet_in_service = true }
+
+[hops.link]
+kind = "edca"
+medium = "cell"
+station = "ap"
+rate = "54 Mbit/s"
+aifsn = 6
+cw_min = 31
+cw_max = 1023
 
 [[hops]]
 name = "ap-acks"
-link = { kind = "edca", medium = "cell", station = "ap", rate = "54 Mbit/s", aifsn = 2, cw_min = 3, cw_max = 7 }
 queue = { kind = "droptail", limit = "1000 packets" }
+
+[hops.link]
+kind = "edca"
+medium = "cell"
+station = "ap"
+rate = "54 Mbit/s"
+aifsn = 2
+cw_min = 3
+cw_max = 7
 
 [[hops]]
 name = "station-data"
 scope = "per_flow"
-link = { kind = "edca", medium = "cell", station = "station", rate = "54 Mbit/s", aifsn = 6, cw_min = 31, cw_max = 1023 }
 queue = { kind = "droptail", limit = "400 packets", counts_packet_in_service = true }
+
+[hops.link]
+kind = "edca"
+medium = "cell"
+station = "station"
+rate = "54 Mbit/s"
+aifsn = 6
+cw_min = 31
+cw_max = 1023
 
 [[hops]]
 name = "station-acks"
 scope = "per_flow"
-link = { kind = "edca", medium = "cell", station = "station", rate = "54 Mbit/s", aifsn = 2, cw_min = 3, cw_max = 7 }
 queue = { kind = "droptail", limit = "1000 packets" }
+
+[hops.link]
+kind = "edca"
+medium = "cell"
+station = "station"
+rate = "54 Mbit/s"
+aifsn = 2
+cw_min = 3
+cw_max = 7
 
 [[hops]]
 name = "server"
@@ -106,26 +137,40 @@ delay = "1 ms"
 name = "download"
 route = ["to-cell", "ap-data"]
 return = ["station-acks", "to-server"]
-transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux", mss = "960 bytes", header = "40 bytes", delayed_ack = { every = "1 packets" } }
 traffic = { kind = "bulk" }
 start = ["0 s", "1 s"]
+
+[flows.transport]
+kind = "tcp"
+control = { kind = "reno" }
+preset = "linux"
+mss = "960 bytes"
+header = "40 bytes"
+delayed_ack = { every = "1 packets" }
 
 [[flows]]
 name = "upload"
 count = 3
 route = ["station-data", "to-server"]
 return = ["to-cell", "ap-acks"]
-transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux", mss = "960 bytes", header = "40 bytes", delayed_ack = { every = "1 packets" } }
 traffic = { kind = "bulk" }
 start = ["0 s", "1 s"]
+
+[flows.transport]
+kind = "tcp"
+control = { kind = "reno" }
+preset = "linux"
+mss = "960 bytes"
+header = "40 bytes"
+delayed_ack = { every = "1 packets" }
 "#;
 
-/// The scenario in `text`, with assignments as the command line takes them.
+/// Reads the scenario in `text`, with assignments as on the command line.
 pub fn scenario(text: &str, assignments: &[&str]) -> Scenario {
     Scenario::from_toml(text, assignments, &NoFiles).unwrap()
 }
 
-/// Every cell, bit by bit: two unknowns are equal.
+/// Returns every cell as bits, so that two unknown values are equal.
 pub fn cells(tables: &[(&'static str, Table)]) -> Vec<(&'static str, &'static str, Vec<u64>)> {
     let column = |column: &Column| -> Vec<u64> {
         match column {

@@ -1,8 +1,8 @@
-//! Single cases, each with what must come of it.
+//! Single cases with their expected results.
 
 use super::*;
 
-/// More packets than [`Hop`] counts on the fast path at a time.
+/// More packets than [`Hop`] can count on the fast path at a time.
 #[test]
 fn many_packets_past_an_idle_link_are_all_counted() {
     let hop = || {
@@ -26,8 +26,8 @@ fn many_packets_past_an_idle_link_are_all_counted() {
     }
 }
 
-/// A packet of 1500 bytes at 7 Mbit/s takes 1714285 nanoseconds and 5/7; each comes as the one
-/// before it has been sent.
+/// A packet of 1500 bytes at 7 Mbit/s takes 1714285 nanoseconds and 5/7. Each packet comes when the
+/// previous one has been sent.
 #[test]
 fn fractions_of_a_nanosecond_are_carried_past_an_idle_link() {
     let hop = Description::new(
@@ -202,7 +202,7 @@ fn jitter_reorders_only_where_it_may() {
     assert!(allowed.into_iter().eq(0..100), "each once");
 }
 
-/// Sizes of 1000 bytes at 8 Mbit/s take 1 ms; from 3 s on the link has half the rate.
+/// Packets of 1000 bytes at 8 Mbit/s take 1 ms. From 3 s on, the link has half the rate.
 #[test]
 fn the_limit_by_service_times_follows_a_link_that_slows_down_and_not_the_queue() {
     let steps =
@@ -210,14 +210,14 @@ fn the_limit_by_service_times_follows_a_link_that_slows_down_and_not_the_queue()
     let link = json!({ "kind": "scheduled", "steps": steps });
     let queue = json!({ "kind": "ebdp", "over_provision": "0 packets" });
     let hop = Description::new(link, queue, vec![], Span::ZERO);
-    // Three packets for each that can be sent: the queue is always full, so that each waits 200 ms
-    // and more for a service of 1 or 2 ms.
+    // Three packets come for each that can be sent. So the queue is always full, and each packet
+    // waits 200 ms and more for a service of 1 or 2 ms.
     let arrivals: Arrivals = (0..45_000_u64)
         .map(|n| (Time::from_nanos(n * 333_333), 1000))
         .collect();
     let bench = drive(&hop, &arrivals, &[], |bench, now| {
         let limit = bench.hop.limit(now).unwrap();
-        // The average of 1 ms and, of those sent since, 2 ms.
+        // The average of 1 ms and, for the packets sent since, 2 ms.
         let slow = bench.hop.counters().served.saturating_sub(3000);
         let average = 2.0 - libm::pow(0.999, slow as f64);
         let expected = if bench.hop.counters().served == 0 {
@@ -236,9 +236,10 @@ fn the_limit_by_service_times_follows_a_link_that_slows_down_and_not_the_queue()
 
 #[test]
 fn what_is_there_stays_when_the_limit_falls() {
-    // The limit is 20 until the first second of work is over, in which it falls to 5.
+    // The limit is 20 until the first second of work is over; in that second it falls to 5.
     let queue = json!({ "kind": "alt", "initial": "20 packets", "decrease": "100 packets/s" });
-    let hop = Description::new(constant("80 kbit/s"), queue, vec![], Span::ZERO); // 10 packets of 1000 bytes in a second
+    // 10 packets of 1000 bytes per second.
+    let hop = Description::new(constant("80 kbit/s"), queue, vec![], Span::ZERO);
     let mut arrivals: Arrivals = vec![(Time::ZERO, 1000); 25];
     arrivals.push((Time::from_seconds(1.05), 1000)); // finds 10
     arrivals.push((Time::from_seconds(1.55), 1000)); // finds 5

@@ -1,9 +1,9 @@
-//! Hops that contend: with a medium that serves like a link they are like any other hop, and what
-//! it gives up is dropped.
+//! Hops that contend. With a medium that serves like a link they are like any other hop, and
+//! packets that the medium gives up are dropped.
 
 use super::*;
 
-/// 8 Mbit/s: a microsecond for each byte, so that there are no fractions to carry.
+/// 8 Mbit/s: a microsecond for each byte, so there are no fractions to carry.
 const RATE: &str = "8 Mbit/s";
 const CONTENDER: ContenderId = ContenderId {
     medium: 0,
@@ -36,8 +36,8 @@ fn contending(description: &Description, discipline: Discipline) -> Hop {
     )
 }
 
-/// Drives a contending hop until nothing more will happen; `sent` says of each packet in turn
-/// whether the medium sends it, or gives it up after as long a time.
+/// Drives a contending hop until nothing more will happen. `sent` says for each packet in turn
+/// whether the medium sends it; if not, the medium gives it up after the same time.
 fn drive_contending(hop: Hop, arrivals: &Arrivals, sent: &[bool]) -> Bench {
     let mut bench = Bench::new(hop);
     let mut coming = (0..).zip(arrivals).peekable();
@@ -86,15 +86,14 @@ fn untimed_queues() -> impl Strategy<Value = Value> {
             .prop_map(|(n, counts)| droptail(&format!("{n} packets"), counts)),
         ((0..30_000_u32), any::<bool>())
             .prop_map(|(n, counts)| droptail(&format!("{n} bytes"), counts)),
-        Just(
-            json!({ "kind": "red", "limit": "9 packets", "minimum_threshold": "1 packet", "maximum_threshold": "4 packets",
-            "weight": 0.3, "typical_packet": "800 bytes" })
-        ),
+        Just(json!({ "kind": "red", "limit": "9 packets",
+            "minimum_threshold": "1 packet", "maximum_threshold": "4 packets",
+            "weight": 0.3, "typical_packet": "800 bytes" })),
         Just(adaptive()),
     ]
 }
 
-/// Lets in what fits and writes down what has been sent: (from, until).
+/// Admits packets that fit and records the services reported: (from, until).
 #[derive(Debug, Default)]
 struct Noting {
     room: u64,
@@ -124,7 +123,11 @@ impl Admission for Noting {
 
 proptest! {
     #[test]
-    fn a_medium_that_serves_like_a_link_is_one(hop in hops(true), queue in untimed_queues(), arrivals in arrivals()) {
+    fn a_medium_that_serves_like_a_link_is_one(
+        hop in hops(true),
+        queue in untimed_queues(),
+        arrivals in arrivals()
+    ) {
         let hop = Description { link: constant(RATE), queue, ..hop };
         let linked = jump(&hop, &arrivals);
         let other = drive_contending(contending(&hop, discipline(&hop)), &arrivals, &[true]);
@@ -136,10 +139,19 @@ proptest! {
         prop_assert_eq!(linked.hop.limit(end), other.hop.limit(end));
     }
 
-    /// Also in front of a medium a discipline may decide when it is asked.
+    /// A discipline in front of a medium may also decide when the medium asks.
     #[test]
-    fn both_ways_to_a_medium_agree(hop in hops(true), limit in 0_u64..20, arrivals in arrivals(), sent in prop::collection::vec(any::<bool>(), 1..9)) {
-        let hop = Description { link: constant(RATE), queue: droptail(&format!("{limit} packets"), false), ..hop };
+    fn both_ways_to_a_medium_agree(
+        hop in hops(true),
+        limit in 0_u64..20,
+        arrivals in arrivals(),
+        sent in prop::collection::vec(any::<bool>(), 1..9)
+    ) {
+        let hop = Description {
+            link: constant(RATE),
+            queue: droptail(&format!("{limit} packets"), false),
+            ..hop
+        };
         let in_order = drive_contending(contending(&hop, discipline(&hop)), &arrivals, &sent);
         let shelf = Discipline::Scheduled(Box::new(Shelf(Fifo::default(), limit)));
         let scheduled = drive_contending(contending(&hop, shelf), &arrivals, &sent);
@@ -148,14 +160,27 @@ proptest! {
         prop_assert_eq!(in_order.hop.counters(), scheduled.hop.counters());
     }
 
-    /// What is given up has used the medium, but is not sent, is not noted as a service, and meets
-    /// no impairment behind the link.
+    /// A packet given up has used the medium. But it is not sent, is not reported as a service, and
+    /// meets no impairment after the link.
     #[test]
-    fn what_is_given_up_is_dropped(room in 0_u64..20, arrivals in arrivals(), sent in prop::collection::vec(any::<bool>(), 1..9)) {
-        let hop = Description::new(constant(RATE), droptail("9 packets", false), Vec::new(), Span::ZERO);
+    fn what_is_given_up_is_dropped(
+        room in 0_u64..20,
+        arrivals in arrivals(),
+        sent in prop::collection::vec(any::<bool>(), 1..9)
+    ) {
+        let hop = Description::new(
+            constant(RATE),
+            droptail("9 packets", false),
+            Vec::new(),
+            Span::ZERO
+        );
         let observing = Noting { room, ..Noting::default() };
         let noted = observing.noted.clone();
-        let bench = drive_contending(contending(&hop, Discipline::InOrder(Box::new(observing))), &arrivals, &sent);
+        let bench = drive_contending(
+            contending(&hop, Discipline::InOrder(Box::new(observing))),
+            &arrivals,
+            &sent
+        );
         let noted = noted.lock().unwrap().clone();
         let given_up = bench.drops.0.iter().filter(|one| one.2 == DropReason::Retries).count();
         let served = arrivals.len() - bench.drops.0.len() + given_up;

@@ -1,4 +1,4 @@
-//! What is fed back is what the other link did, period by period, that much later.
+//! The rate fed back follows the measured link, period by period, with the delay.
 
 use super::*;
 use crate::registry::{StreamScope, choose};
@@ -23,16 +23,23 @@ fn build(tree: &Value, measured: Option<Box<dyn Link>>, seed: u64) -> Box<dyn Li
     let chosen = choose::<LinkKind>(tree, &NoFiles).unwrap();
     chosen.build(LinkContext { place, measured })
 }
-/// Two rates in turns of 100 ms each: the rate of a step is the other of the step before.
+/// Alternates between two rates every 100 ms: the rate of each step differs from the one before.
 fn alternating() -> Box<dyn Link> {
     let matrix = json!([[0, 1], [1, 0]]);
     let tree = json!({
-        "kind": "markov", "rates": ["800 kbit/s", "400 kbit/s"], "transition_matrix": matrix, "step": "100 ms", "initial": 0,
+        "kind": "markov", "rates": ["800 kbit/s", "400 kbit/s"],
+        "transition_matrix": matrix, "step": "100 ms", "initial": 0,
     });
     build(&tree, None, 1)
 }
 fn feedback(more: &Value) -> Value {
-    let mut tree = json!({ "kind": "feedback", "from": "bottleneck", "algorithm": { "kind": "instcap" }, "delay": "30 ms", "period": "50 ms" });
+    let mut tree = json!({
+        "kind": "feedback",
+        "from": "bottleneck",
+        "algorithm": { "kind": "instcap" },
+        "delay": "30 ms",
+        "period": "50 ms"
+    });
     for (field, value) in more.as_object().unwrap() {
         tree[field] = value.clone();
     }
@@ -92,10 +99,15 @@ fn sessions_and_utilisation_take_their_part_and_the_minimum_stays() {
     );
 }
 
-/// S(t) = R(t − Δ) for all t, of the renewal model.
+/// S(t) = R(t − Δ) for all t, as in the renewal model.
 #[test]
 fn a_period_of_one_round_trip_and_no_delay_is_the_rate_of_one_round_trip_ago() {
-    let tree = json!({ "kind": "markov", "rates": ["800 kbit/s", "400 kbit/s"], "mean_sojourn": "600 ms", "step": "200 ms" });
+    let tree = json!({
+        "kind": "markov",
+        "rates": ["800 kbit/s", "400 kbit/s"],
+        "mean_sojourn": "600 ms",
+        "step": "200 ms"
+    });
     let moving = build(&tree, None, 7);
     let source = build(
         &feedback(&json!({ "period": "200 ms", "delay": "0 s" })),
@@ -113,17 +125,26 @@ fn a_period_of_one_round_trip_and_no_delay_is_the_rate_of_one_round_trip_ago() {
 }
 
 proptest! {
-    /// A packet keeps its rate, and what it gets by that is capacity: never is more sent than that,
-    /// and as much where there is always a packet.
+    /// A packet keeps its rate, and the bytes that it gains by that are capacity. No more than the
+    /// capacity is ever sent, and exactly as much if there is always a packet.
     #[test]
     fn no_more_is_sent_than_could_have_been(
         seed: u64,
         period_ms in 1..60_u64,
-        packets in prop::collection::vec((prop_oneof![4 => Just(0_u64), 1 => 0..50_000_000_u64], 40..9000_u64), 1..60),
+        packets in prop::collection::vec(
+            (prop_oneof![4 => Just(0_u64), 1 => 0..50_000_000_u64], 40..9000_u64),
+            1..60
+        ),
     ) {
-        let tree = json!({ "kind": "markov", "rates": ["800 kbit/s", "500 kbit/s", "100 kbit/s"], "mean_sojourn": "90 ms" });
+        let tree = json!({
+            "kind": "markov",
+            "rates": ["800 kbit/s", "500 kbit/s", "100 kbit/s"],
+            "mean_sojourn": "90 ms"
+        });
         let more = json!({ "period": format!("{period_ms} ms"), "minimum_rate": "150 kbit/s" });
-        let [mut link, meter] = [(); 2].map(|()| build(&feedback(&more), Some(build(&tree, None, seed)), seed));
+        let [mut link, meter] = [(); 2].map(
+            |()| build(&feedback(&more), Some(build(&tree, None, seed)), seed)
+        );
         link.keep_excess();
         let (mut free, mut done, mut always) = (Time::ZERO, Vec::new(), true);
         for (gap, size) in packets {
@@ -137,22 +158,38 @@ proptest! {
             for at in [start, start + (finish - start) / 3, finish] {
                 let integral = meter.mean_rate(Time::ZERO, at).as_byte_per_s() * at.as_seconds();
                 let capacity = integral + link.excess(at);
-                let rounding = at.as_seconds() / 8.0 + 1e-3; // a mean is in whole bits per second
+                let rounding = at.as_seconds() / 8.0 + 1e-3; // means are whole bits per second
                 let now = sent + if at == finish { size } else { 0 };
                 prop_assert!(now as f64 <= capacity + rounding, "{now} of {capacity} at {at:?}");
                 let part = if at == start || at == finish { 0.0 } else { size as f64 / 3.0 };
-                prop_assert!(!always || (now as f64 + part - capacity).abs() <= rounding + 1e-3, "{now} + {part} of {capacity} at {at:?}");
+                prop_assert!(
+                    !always || (now as f64 + part - capacity).abs() <= rounding + 1e-3,
+                    "{now} + {part} of {capacity} at {at:?}"
+                );
             }
             sent += size;
         }
     }
 
-    /// Nothing that happens later is known: the rate is that of measurements whose end lies the
-    /// delay back, and each is within what the link did.
+    /// The rate depends on nothing that happens later. It is that of measurements that ended at
+    /// least the delay ago, and each lies within the measured link's rates.
     #[test]
-    fn causality(seed: u64, delay_ms in 0..300_u64, period_ms in 1..100_u64, times in prop::collection::vec(0..60_000_u64, 1..30)) {
-        let tree = json!({ "kind": "markov", "rates": ["800 kbit/s", "500 kbit/s", "100 kbit/s"], "mean_sojourn": "90 ms" });
-        let more = json!({ "delay": format!("{delay_ms} ms"), "period": format!("{period_ms} ms"), "initial_rate": "1 Mbit/s" });
+    fn causality(
+        seed: u64,
+        delay_ms in 0..300_u64,
+        period_ms in 1..100_u64,
+        times in prop::collection::vec(0..60_000_u64, 1..30)
+    ) {
+        let tree = json!({
+            "kind": "markov",
+            "rates": ["800 kbit/s", "500 kbit/s", "100 kbit/s"],
+            "mean_sojourn": "90 ms"
+        });
+        let more = json!({
+            "delay": format!("{delay_ms} ms"),
+            "period": format!("{period_ms} ms"),
+            "initial_rate": "1 Mbit/s"
+        });
         let link = build(&feedback(&more), Some(build(&tree, None, seed)), seed);
         let measured = build(&tree, None, seed);
         for ms in times {
@@ -165,12 +202,23 @@ proptest! {
         }
     }
 
-    /// However long nobody has asked, the answer is that of who has asked all the time.
+    /// The answer after any silence is the same as if the link had been asked all the time.
     #[test]
     fn silence_changes_nothing(seed: u64, steps in prop::collection::vec(1..20_000_u64, 1..8)) {
-        let tree = json!({ "kind": "markov", "rates": ["800 kbit/s", "400 kbit/s"], "mean_sojourn": "200 ms", "step": "30 ms" });
-        let more = json!({ "algorithm": { "kind": "effcap", "m": 3, "n": 11 }, "period": "30 ms", "delay": "100 ms" });
-        let [rarely, often] = [(); 2].map(|()| build(&feedback(&more), Some(build(&tree, None, seed)), seed));
+        let tree = json!({
+            "kind": "markov",
+            "rates": ["800 kbit/s", "400 kbit/s"],
+            "mean_sojourn": "200 ms",
+            "step": "30 ms"
+        });
+        let more = json!({
+            "algorithm": { "kind": "effcap", "m": 3, "n": 11 },
+            "period": "30 ms",
+            "delay": "100 ms"
+        });
+        let [rarely, often] = [(); 2].map(
+            |()| build(&feedback(&more), Some(build(&tree, None, seed)), seed)
+        );
         let mut now = 0;
         for step in steps {
             (now..now + step).step_by(10).for_each(|ms| {
@@ -187,8 +235,13 @@ schema = 1
 duration = "10 s"
 [[hops]]
 name = "host"
-link = { kind = "feedback", from = "bottleneck", algorithm = { kind = "effcap", m = 7, n = 49 }, delay = "200 ms", period = "30 ms" }
 queue = { kind = "droptail", limit = "unlimited" }
+[hops.link]
+kind = "feedback"
+from = "bottleneck"
+algorithm = { kind = "effcap", m = 7, n = 49 }
+delay = "200 ms"
+period = "30 ms"
 [[hops]]
 name = "bottleneck"
 link = { kind = "markov", rates = ["100 kB/s", "50 kB/s"], mean_sojourn = "1 s", step = "30 ms" }
@@ -244,6 +297,7 @@ fn who_cannot_be_measured_is_refused_with_one_line() {
     ] {
         assert_eq!(error(&[assignment]), expected);
     }
-    let circle = r#"hops.bottleneck.link={ kind = "feedback", from = "host", algorithm = { kind = "instcap" }, delay = "1 ms", period = "1 ms" }"#;
+    let circle = "hops.bottleneck.link={ kind = \"feedback\", from = \"host\", \
+        algorithm = { kind = \"instcap\" }, delay = \"1 ms\", period = \"1 ms\" }";
     assert_eq!(error(&[circle]), "contradiction hops.host.link.from");
 }

@@ -1,20 +1,19 @@
-//! The chain of a Markov link: checked, with everything worked out that does not depend on the
-//! draws.
+//! The chain of a Markov link: checked, with everything computed that does not depend on the draws.
 
 use super::{Markov, Sojourns};
 use crate::scenario::error::{Error, Result};
 use crate::units::{BitRate, Probability, Span};
 use serde_json::json;
 
-/// The most states.
+/// Largest number of states.
 const MOST_STATES: usize = 1000;
-/// The shortest sojourn and step, in nanoseconds: far above the clock's resolution.
+/// Shortest sojourn and step, in nanoseconds: far above the clock's resolution.
 const SHORTEST: u64 = 1_000;
-/// Changes of state in a block, on average.
+/// Mean number of state changes in a block.
 const CHANGES_PER_BLOCK: f64 = 64.0;
-/// The most changes of state, on average, while a packet of 1500 bytes is sent.
+/// Largest mean number of state changes during the service of a packet of 1500 bytes.
 const MOST_CHANGES_PER_PACKET: f64 = 1e6;
-/// How far the sum of a row may be from 1; a probability to stay that is smaller counts as none.
+/// Largest deviation of the sum of a row from 1. A smaller probability to stay counts as zero.
 const ROW_TOLERANCE: f64 = 1e-9;
 
 /// The checked chain.
@@ -24,25 +23,26 @@ pub(super) struct Chain {
     /// Per state: 1/ln(probability to stay one step), or minus the mean sojourn in nanoseconds.
     /// Minus infinity if it is never left.
     pub scale: Vec<f64>,
-    /// Per state, a row: the probability that the next state is this one or one before it.
+    /// One row per state: cumulative probabilities of the next state.
     pub next: Vec<f64>,
     /// Long-run shares of time.
     pub stationary: Vec<f64>,
-    /// Per state: its cyclic class if it recurs (all the same unless every return takes a multiple
-    /// of some number of steps).
+    /// Per state: its cyclic class if it is recurrent. All are in one class unless every return
+    /// takes a multiple of some number of steps.
     pub class: Vec<Option<u64>>,
-    /// The number of cyclic classes.
+    /// Number of cyclic classes.
     pub period: u64,
-    /// All states that recur have one rate, so that nothing changes any more.
+    /// True if all recurrent states have the same rate, so that it changes no more once one is
+    /// reached.
     pub settled: bool,
-    /// In nanoseconds; zero in continuous time.
+    /// Step in nanoseconds; zero in continuous time.
     pub step: u64,
-    /// The length of a block in nanoseconds.
+    /// Length of a block in nanoseconds.
     pub block: u64,
 }
 
 impl Chain {
-    /// Refuses what is no chain, and what would take too long.
+    /// Refuses parameters that do not define a chain or that would take too long.
     pub fn new(parameters: &Markov) -> Result<Self> {
         let (n, step) = (states(parameters)?, step(parameters)?);
         let unit = if step == 0 { 1.0 } else { step as f64 };
@@ -100,7 +100,7 @@ impl Chain {
 }
 
 impl Chain {
-    /// The rate in the long run.
+    /// Returns the long-run mean rate.
     pub fn mean_bit_per_s(&self) -> f64 {
         let rates = self.rates.iter().map(|rate| rate.as_bit_per_s() as f64);
         rates
@@ -110,7 +110,7 @@ impl Chain {
     }
 }
 
-/// The number of states.
+/// Returns the number of states.
 fn states(parameters: &Markov) -> Result<usize> {
     let n = parameters.rates.len();
     if n == 0 || n > MOST_STATES {
@@ -120,7 +120,7 @@ fn states(parameters: &Markov) -> Result<usize> {
     Ok(n)
 }
 
-/// The length of a step in nanoseconds; zero in continuous time.
+/// Returns the length of a step in nanoseconds; zero in continuous time.
 fn step(parameters: &Markov) -> Result<u64> {
     match parameters.step {
         Some(step) if step.as_nanos() < SHORTEST => Err(Error::new(
@@ -132,8 +132,7 @@ fn step(parameters: &Markov) -> Result<u64> {
     }
 }
 
-/// Off the diagonal the probability to go from one state to another in `unit` nanoseconds, row
-/// after row.
+/// Returns, off the diagonal, the probability of each transition in `unit` nanoseconds, row by row.
 fn flow(parameters: &Markov, n: usize, unit: f64) -> Result<Vec<f64>> {
     let mut flow = rows(parameters, n)?;
     let means = means(parameters, n)?;
@@ -146,7 +145,8 @@ fn flow(parameters: &Markov, n: usize, unit: f64) -> Result<Vec<f64>> {
     Ok(flow)
 }
 
-/// Where a state is left for, row after row: the matrix, or all others with equal probability.
+/// Returns the probabilities of the next state, row by row: the matrix, or equal probabilities for
+/// all other states.
 fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
     let Some(matrix) = &parameters.transition_matrix else {
         let each = if n > 1 { 1.0 / (n - 1) as f64 } else { 0.0 };
@@ -159,7 +159,8 @@ fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
     }
     if matrix.len() != n || matrix.iter().any(|row| row.len() != n) {
         let remedy = format!(
-            "is not square with a row and a column for each of the {n} rates; write {n} lists of {n} probabilities"
+            "is not square with a row and a column for each of the {n} rates; write {n} lists of \
+             {n} probabilities"
         );
         return Err(Error::message("transition_matrix", remedy));
     }
@@ -176,7 +177,8 @@ fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
             ));
         }
         if parameters.mean_sojourn.is_some() && row[i] != Probability::ZERO {
-            let remedy = "on the diagonal; with mean_sojourn the matrix says where a state is left for, so write 0";
+            let remedy = "on the diagonal; with mean_sojourn the matrix says where a state is left \
+                for, so write 0";
             return Err(Error::new(
                 &field,
                 &json!(row[i].get()),
@@ -188,8 +190,8 @@ fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
     Ok(rows)
 }
 
-/// The mean sojourn of each state in nanoseconds; the length of a step if the matrix is one of
-/// single steps.
+/// Returns the mean sojourn of each state in nanoseconds; the length of a step if the matrix is
+/// that of single steps.
 fn means(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
     let shortest = parameters.step.unwrap_or(Span::from_nanos(SHORTEST));
     let checked = |field: &str, mean: Span| {
@@ -224,7 +226,7 @@ fn means(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
     }
 }
 
-/// The states from which (`forwards`) or to which the flow leads from `start`, itself included.
+/// Returns the states reachable from `start` (`forwards`) or those that reach it, itself included.
 fn reach(flow: &[f64], n: usize, start: usize, forwards: bool) -> Vec<bool> {
     let mut reached = vec![false; n];
     reached[start] = true;
@@ -245,8 +247,8 @@ fn reach(flow: &[f64], n: usize, start: usize, forwards: bool) -> Vec<bool> {
     reached
 }
 
-/// The states to which the chain returns for ever. There must be one such class, or the long run
-/// would depend on the beginning.
+/// Returns the recurrent states. They must form one class, or the long run would depend on the
+/// initial state.
 fn recurrent(flow: &[f64], n: usize) -> Result<Vec<bool>> {
     let mut candidate = 0;
     loop {
@@ -255,22 +257,23 @@ fn recurrent(flow: &[f64], n: usize) -> Result<Vec<bool>> {
             reach(flow, n, candidate, false),
         );
         if let Some(below) = (0..n).find(|&j| to[j] && !from[j]) {
-            candidate = below; // it leads there and not back: go down
+            candidate = below; // `below` does not lead back, so continue from there
             continue;
         }
         let Some(apart) = from.iter().position(|reaches| !reaches) else {
             return Ok(to);
         };
         let problem = format!(
-            "leads from state {apart} never to state {candidate}, and back neither; make one reachable from the other, or use two links"
+            "leads from state {apart} never to state {candidate}, and back neither; make one \
+             reachable from the other, or use two links"
         );
         return Err(Error::message("transition_matrix", problem));
     }
 }
 
-/// Long-run shares of time by the elimination of Grassmann, Taksar and Heyman (1985, Operations
-/// Research 33): no subtraction, hence every share to nearly full precision however far apart the
-/// sojourns are.
+/// Returns the long-run shares of time by the elimination of Grassmann, Taksar and Heyman (1985,
+/// Operations Research 33). It subtracts nothing, so every share has nearly full precision however
+/// far apart the sojourns are.
 fn stationary(flow: &[f64], n: usize, recurs: &[bool]) -> Vec<f64> {
     let states: Vec<usize> = (0..n).filter(|&i| recurs[i]).collect();
     let m = states.len();
@@ -300,8 +303,8 @@ fn stationary(flow: &[f64], n: usize, recurs: &[bool]) -> Vec<f64> {
     all
 }
 
-/// The cyclic class of each recurrent state, and how many there are: the greatest common divisor of
-/// all ways back.
+/// Returns the cyclic class of each recurrent state, and their number: the greatest common divisor
+/// of the lengths of all return paths.
 fn cyclic_classes(flow: &[f64], leave: &[f64], recurs: &[bool]) -> (Vec<Option<u64>>, u64) {
     let n = leave.len();
     let mut distance: Vec<Option<u64>> = vec![None; n];
@@ -313,7 +316,7 @@ fn cyclic_classes(flow: &[f64], leave: &[f64], recurs: &[bool]) -> (Vec<Option<u
     let mut period = 0;
     while let Some((i, steps)) = open.pop_front() {
         if leave[i] < 1.0 {
-            period = 1; // it may stay
+            period = 1; // a state may last several steps
         }
         for j in (0..n).filter(|&j| flow[i * n + j] > 0.0) {
             match distance[j] {
@@ -344,7 +347,8 @@ fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// Refuses a chain so restless for its rate that sending one packet would take millions of draws.
+/// Refuses a chain that changes so often for its rate that sending one packet would take millions
+/// of draws.
 fn check_changes(parameters: &Markov, stationary: &[f64], changes_per_nano: f64) -> Result<()> {
     let rates = parameters
         .rates
@@ -357,23 +361,24 @@ fn check_changes(parameters: &Markov, stationary: &[f64], changes_per_nano: f64)
     let per_packet = changes_per_nano * 1e9 * 12_000.0 / mean;
     if per_packet > MOST_CHANGES_PER_PACKET {
         let problem = format!(
-            "has a mean of {mean:.3e} bit/s, so that {per_packet:.0e} changes of state fall on a packet of 1500 bytes; raise a rate or lengthen the sojourns"
+            "has a mean of {mean:.3e} bit/s, so that {per_packet:.0e} changes of state fall on a \
+             packet of 1500 bytes; raise a rate or lengthen the sojourns"
         );
         return Err(Error::message("rates", problem));
     }
     Ok(())
 }
 
-/// The length of a block in nanoseconds: a whole number of rounds through the cyclic classes, so
-/// that all blocks begin in one class.
+/// Returns the length of a block in nanoseconds: a whole number of rounds through the cyclic
+/// classes, so that all blocks begin in one class.
 fn block_length(changes_per_nano: f64, step: u64, period: u64) -> u64 {
-    let length = CHANGES_PER_BLOCK / changes_per_nano; // infinite if nothing ever changes
+    let length = CHANGES_PER_BLOCK / changes_per_nano; // infinite if the state never changes
     let round = step.saturating_mul(period).max(1);
     let rounds = libm::ceil(length / round as f64) as u64;
     rounds.max(1).saturating_mul(round)
 }
 
-/// Each row as running sums of the probabilities of the next state; exactly 1 from the last
+/// Returns the running sums of each row's probabilities of the next state; exactly 1 from the last
 /// possible state on.
 fn cumulative(flow: &[f64], leave: &[f64]) -> Vec<f64> {
     let n = leave.len();

@@ -1,20 +1,19 @@
-//! Delivery at the opportunities of a Mahimahi trace. What it means exactly is said in the module
-//! above.
+//! Delivery at the opportunities of a Mahimahi trace; `trace.rs` describes the rules.
 
 use crate::link::Link;
 use crate::units::{BitRate, Bytes, Span, Time};
 use std::sync::Arc;
 
-/// What one opportunity carries: `PACKET_SIZE` in Mahimahi's `link_queue.hh`; and the header each
-/// packet takes of it.
+/// Bytes that one opportunity carries (`PACKET_SIZE` in Mahimahi's `link_queue.hh`), and the header
+/// bytes of each packet.
 pub(super) const OPPORTUNITY: u64 = 1504;
 pub(super) const TUN_HEADER: u64 = 4;
-/// The span over which opportunities are averaged to a rate, and its half.
+/// The interval over which opportunities are averaged to a rate, and its half.
 const AROUND: Span = Span::from_millis(1000);
 const HALF_AROUND: Span = Span::from_millis(500);
 
-/// Opportunities at the given times (ns, never decreasing, at least one; the last is above zero and
-/// is also the period).
+/// Opportunities at the given times in nanoseconds. Times never decrease, and there is at least
+/// one. The last is above zero and is also the period.
 #[derive(Clone, Debug)]
 pub(super) struct Deliveries {
     pub at: Arc<[u64]>,
@@ -25,7 +24,7 @@ impl Deliveries {
     pub fn period(&self) -> u64 {
         self.at.last().copied().unwrap_or(u64::MAX)
     }
-    /// How many come until `until`, that moment included.
+    /// Returns the number of opportunities until `until`, that moment included.
     fn count(&self, until: Time) -> u64 {
         let (length, until) = (self.at.len() as u64, until.as_nanos());
         if !self.repeat {
@@ -36,12 +35,12 @@ impl Deliveries {
     }
 }
 
-/// The link that delivers at those opportunities.
+/// A link that delivers at these opportunities.
 #[derive(Debug)]
 pub(super) struct DeliveryLink {
     deliveries: Deliveries,
-    /// The opportunity after the last one used: its place in the trace, when that round of the
-    /// trace began, and its time.
+    /// The opportunity after the last one used: its index in the trace, the beginning of that
+    /// round, and its time.
     index: usize,
     round: Time,
     next: Time,
@@ -50,7 +49,7 @@ pub(super) struct DeliveryLink {
     left: u64,
 }
 
-/// How many opportunities are passed one by one before it is better to search.
+/// Most opportunities to skip one by one; a search is faster beyond that.
 const FEW: u64 = 8;
 
 impl DeliveryLink {
@@ -65,7 +64,7 @@ impl DeliveryLink {
         }
     }
 
-    /// Passes one opportunity.
+    /// Skips one opportunity.
     fn pass(&mut self) {
         self.index += 1;
         if self.index == self.deliveries.at.len() && self.deliveries.repeat {
@@ -75,7 +74,7 @@ impl DeliveryLink {
         self.tell();
     }
 
-    /// Passes that many opportunities.
+    /// Skips that many opportunities.
     fn pass_many(&mut self, number: u64) {
         if number <= FEW {
             return (0..number).for_each(|_| self.pass());
@@ -92,7 +91,7 @@ impl DeliveryLink {
         self.tell();
     }
 
-    /// Lets everything up to `now` go by unused.
+    /// Skips all opportunities up to `now` unused.
     fn waste(&mut self, now: Time) {
         self.left = 0;
         for _ in 0..FEW {
@@ -144,12 +143,14 @@ impl Link for DeliveryLink {
         BitRate::average(Bytes(bytes), AROUND)
     }
 
-    /// A packet of more than 1500 bytes takes one header of several opportunities.
+    /// Not exact, because a packet of more than 1500 bytes takes one header for several
+    /// opportunities.
     fn is_exact(&self) -> bool {
         false
     }
 
-    /// At 1500 bytes an opportunity; one at `until` counts, one at `from` does not.
+    /// Computed at 1500 bytes per opportunity. An opportunity at `until` counts, one at `from` does
+    /// not.
     fn mean_rate(&self, from: Time, until: Time) -> BitRate {
         if until <= from {
             return self.rate(from);

@@ -1,4 +1,4 @@
-//! A link that does what a file says: traces in text, and what the link makes of them.
+//! Links that follow a trace: reading the files, and serving packets.
 
 use super::delivery::{OPPORTUNITY, TUN_HEADER};
 use super::*;
@@ -8,7 +8,7 @@ use crate::streams::Streams;
 use crate::units::Bytes;
 use proptest::prelude::*;
 
-/// Any name is a file with that text.
+/// Every file name returns this text.
 struct Text<'a>(&'a str);
 impl Files for Text<'_> {
     fn read(&self, name: &str) -> std::result::Result<String, String> {
@@ -56,17 +56,19 @@ fn a_full_packet_takes_one_opportunity_and_the_trace_repeats() {
 #[test]
 fn opportunities_are_shared_and_joined() {
     let mut link = mahimahi("5\n7\n7\n20\n");
-    // Sixteen of 90 bytes with their header fill an opportunity; the seventeenth needs the next.
+    // Sixteen packets of 90 bytes with their headers fill an opportunity; the seventeenth needs the
+    // next.
     let mut now = Time::ZERO;
     for _ in 0..16 {
         now = link.finish(now, Bytes(90));
         assert_eq!(now, ms(5));
     }
-    // What it leaves of the first opportunity at 7 ms and the second there make one of 2800 bytes.
+    // The rest of the first opportunity at 7 ms and the second one there carry a packet of 2800
+    // bytes.
     assert_eq!(link.finish(now, Bytes(90)), ms(7));
     assert_eq!(link.finish(ms(7), Bytes(2800)), ms(7));
     assert_eq!(link.finish(ms(7), Bytes(1500)), ms(20));
-    // The next round: 25, 27, 27, 40. One packet of four opportunities.
+    // The next round: 25, 27, 27, 40. One packet takes four opportunities.
     assert_eq!(link.finish(ms(20), Bytes(4 * 1504 - 4)), ms(40));
 }
 
@@ -74,7 +76,7 @@ fn opportunities_are_shared_and_joined() {
 fn an_opportunity_with_nothing_to_send_is_lost() {
     let mut link = mahimahi("5\n7\n7\n20\n");
     assert_eq!(link.finish(ms(1), Bytes(100)), ms(5));
-    // After a pause nothing is left of it, and the opportunities of the very moment are gone.
+    // After a pause nothing is left of it, and the opportunities of that very moment are lost.
     assert_eq!(link.finish(ms(7), Bytes(100)), ms(20));
     assert_eq!(link.finish(ms(2_000_001), Bytes(100)), ms(2_000_005));
     assert_eq!(link.finish(ms(2_000_005), Bytes(100)), ms(2_000_005));
@@ -169,8 +171,8 @@ fn a_trace_tells_its_length_and_its_rates_in_successive_intervals() {
                 .collect::<Vec<_>>(),
         )
     };
-    // 1500 bytes in 2 ms are 6 Mbit/s; one at the end of an interval counts. What is left of the
-    // trace has no interval.
+    // 1500 bytes in 2 ms are 6 Mbit/s; an opportunity at the end of an interval counts. The rest of
+    // the trace is shorter than an interval.
     let deliveries = read(
         "1\n2\n2\n3\n5\n",
         json!({ "file": "a", "format": "mahimahi" }),
@@ -269,8 +271,8 @@ fn the_digest_pins_the_file() {
     assert_eq!(error.field(), "digest");
 }
 
-/// Mahimahi's own loop: each opportunity in turn is given to what waits. Returns when each packet
-/// leaves.
+/// Mahimahi's own loop: gives each opportunity in turn to the packets that wait. Returns when each
+/// packet leaves.
 fn reference(trace: &[u64], arrivals: &[(u64, u64)]) -> Vec<u64> {
     let mut done = Vec::new();
     let mut waiting = std::collections::VecDeque::new();
@@ -301,7 +303,7 @@ fn reference(trace: &[u64], arrivals: &[(u64, u64)]) -> Vec<u64> {
 
 proptest! {
     /// The link and the loop of `mm-link` agree on every packet. Arrivals are half a millisecond
-    /// off the opportunities.
+    /// away from the opportunities.
     #[test]
     fn deliveries_are_those_of_mahimahi(
         mut trace in prop::collection::vec(0_u64..30, 1..20),

@@ -1,5 +1,5 @@
-//! The rules one by one on cells whose backoffs are put where they matter, then cells left to
-//! themselves: conservation, and what theory says of saturation.
+//! The rules one by one on cells with given backoffs, then cells with random backoffs:
+//! conservation, and saturation as theory predicts it.
 
 use super::*;
 use crate::link::edca_queue::EdcaQueue;
@@ -8,7 +8,7 @@ use crate::streams::Streams;
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// Data of 1000 bytes and its acknowledgement, and a slot, of the default profile.
+/// Data of 1000 bytes, its acknowledgement, and a slot, in the default profile.
 const DATA: u64 = 182;
 const ANSWER: u64 = 60;
 const SLOT: u64 = 9;
@@ -21,7 +21,7 @@ fn at(micros: u64) -> Time {
 
 /// Station, AIFSN, smallest and largest window.
 type Class = (u32, u32, u32, u32);
-/// The study's classes.
+/// The classes of the study.
 const DATA_CLASS: (u32, u32, u32) = (6, 31, 1023);
 
 fn cell(parameters: &Value, classes: &[Class]) -> EdcaCell {
@@ -29,7 +29,13 @@ fn cell(parameters: &Value, classes: &[Class]) -> EdcaCell {
     parameters.check(&NoFiles).unwrap();
     let mut cell = EdcaCell::new(&parameters);
     for (number, &(station, aifsn, cw_min, cw_max)) in classes.iter().enumerate() {
-        let contender = json!({ "medium": "cell", "rate": "54 Mbit/s", "aifsn": aifsn, "cw_min": cw_min, "cw_max": cw_max });
+        let contender = json!({
+            "medium": "cell",
+            "rate": "54 Mbit/s",
+            "aifsn": aifsn,
+            "cw_min": cw_min,
+            "cw_max": cw_max
+        });
         let contender: EdcaQueue = serde_json::from_value(contender).unwrap();
         let contention = contender.facts().contends.unwrap();
         let stream = Streams::new(3, 0).stream(&format!("contender {number}"));
@@ -42,7 +48,7 @@ fn default_cell(classes: &[Class]) -> EdcaCell {
     cell(&json!({}), classes)
 }
 
-/// Lets the cell act once: when, and what was over.
+/// Lets the cell act once. Returns the time, and the exchanges that are complete.
 fn act(cell: &mut EdcaCell) -> (Time, Vec<Completion>) {
     let (now, mut over) = (cell.next(), Vec::new());
     assert!(!now.is_never());
@@ -57,7 +63,7 @@ fn sent(contender: usize) -> Vec<Completion> {
     }]
 }
 
-/// Every line has always something behind its head, up to `end`.
+/// Runs the cell up to `end` with a packet always waiting in every queue.
 fn saturate(cell: &mut EdcaCell, end: Time) {
     for contender in 0..cell.stations.len() {
         cell.join(Time::ZERO, contender, SIZE);
@@ -70,7 +76,7 @@ fn saturate(cell: &mut EdcaCell, end: Time) {
     }
 }
 
-/// One contender that always has something: SIFS, AIFSN slots and the backoff, the frame, SIFS and
+/// One contender that always has a packet: SIFS, AIFSN slots and the backoff, the frame, SIFS and
 /// the acknowledgement, and so on.
 #[test]
 fn alone_all_is_known_by_hand() {
@@ -91,14 +97,15 @@ fn alone_all_is_known_by_hand() {
     }
     let counts = cell.counts(0);
     assert_eq!((counts.attempts(), counts.service.number()), (1000, 1000));
-    assert!((counts.service.mean_s() - expected as f64 / 1e9).abs() < 1e-12); // it is always somebody's turn
+    // Some station always has the next turn.
+    assert!((counts.service.mean_s() - expected as f64 / 1e9).abs() < 1e-12);
     assert_eq!(counts.airtime, Span::from_micros(1000 * (DATA + ANSWER)));
 }
 
 #[test]
 fn who_comes_when_the_countdown_is_over_transmits_at_the_next_slot() {
-    // Slot 110 begins at 1000 us, so that 1001 us is too late for it; before the end of AIFS it is
-    // AIFSN.
+    // Slot 110 begins at 1000 us, so 1001 us is too late for it. Before the end of AIFS, the slot
+    // is AIFSN.
     for (comes, begins) in [
         (1001, SIFS + 111 * SLOT),
         (20, SIFS + 6 * SLOT),
@@ -125,7 +132,7 @@ fn backoffs_freeze_and_go_on_and_aifs_is_paid_again() {
     cell.count_down();
     let first = SIFS + 5 * SLOT;
     assert_eq!(act(&mut cell).0, at(first));
-    // Nothing passed for AIFSN 6, three slots for the empty queue with AIFSN 2.
+    // No slot passed for AIFSN 6, three slots passed for the empty queue with AIFSN 2.
     let backoffs = |cell: &EdcaCell| [1, 2].map(|number| cell.stations[number].backoff);
     assert_eq!(backoffs(&cell), [4, 6]);
     let (idle, over) = act(&mut cell);
@@ -145,10 +152,11 @@ fn an_arrival_to_an_idle_line_draws_only_while_the_medium_is_busy() {
     cell.join(at(1), 0, SIZE);
     act(&mut cell);
     cell.stations[1].backoff = 5;
-    cell.join(cell.idle_since + Span::from_micros(50), 1, SIZE); // busy: what is left of the post-backoff is kept
+    // While the medium is busy, the rest of the post-backoff is kept.
+    cell.join(cell.idle_since + Span::from_micros(50), 1, SIZE);
     assert_eq!(cell.stations[1].backoff, 5);
     let (end, _) = act(&mut cell);
-    // At the very end of the exchange the medium counts as busy.
+    // At the very end of the exchange, the medium counts as busy.
     let drawn = (cell.stations[2].stream.clone().uniform() * 1024.0) as u32;
     cell.join(end, 2, SIZE);
     assert_eq!(cell.stations[2].backoff, drawn);
@@ -299,9 +307,10 @@ fn a_profile_is_written_out_and_its_fields_may_be_others() {
     }
 }
 
-/// Payload of each of `n` contenders in saturation, by the fixed point of Bianchi (IEEE JSAC 18(3),
-/// 2000) with a limit of retries: the chance p that a transmission collides and the chance tau to
-/// transmit in a slot, with the class and the times of `DATA_CLASS`.
+/// Returns the payload rate of each of `n` contenders in saturation, by the fixed point of Bianchi
+/// (IEEE JSAC 18(3), 2000) with a limit of retries. The unknowns are the probability p that a
+/// transmission collides and the probability tau of a transmission in a slot. Class and times are
+/// those of `DATA_CLASS`.
 fn predicted_bit_per_s(n: i32) -> f64 {
     let (retries, slot) = (11, 9e-6);
     let tau = |p: f64| {
@@ -325,7 +334,8 @@ fn predicted_bit_per_s(n: i32) -> f64 {
     let tau = tau(low);
     let idle = (1.0 - tau).powi(n);
     let success = f64::from(n) * tau * (1.0 - tau).powi(n - 1);
-    let busy = (DATA + ANSWER + SIFS + 6 * SLOT) as f64 / 1e6; // a collision takes as long, with EIFS
+    // With EIFS, a collision takes as long.
+    let busy = (DATA + ANSWER + SIFS + 6 * SLOT) as f64 / 1e6;
     success * 8000.0 / ((idle * slot + (1.0 - idle) * busy) * f64::from(n))
 }
 
@@ -339,10 +349,9 @@ fn saturated_bit_per_s(n: u32, seconds: u64) -> f64 {
     cell.used.successes as f64 * 8000.0 / seconds as f64 / f64::from(n)
 }
 
-/// Alone there is nothing to approximate. Among others the theory takes collisions of one packet
-/// for independent, and lets every counter run down by one over a busy time; here they freeze, and
-/// the first slot after AIFS is for who has just transmitted. Found: 1.5 to 2.1 % less than it
-/// says.
+/// A single station is exact. With others, the theory assumes independent collisions and lets every
+/// counter decrease by one over a busy time. Here counters freeze, and the first slot after AIFS is
+/// only for the station that has just transmitted. Measured: 1.5 to 2.1 % less than the theory.
 #[test]
 fn saturation_is_what_theory_says() {
     for (n, bound) in [(1, 0.002), (3, 0.03), (6, 0.03), (11, 0.03), (40, 0.03)] {
@@ -353,8 +362,8 @@ fn saturation_is_what_theory_says() {
     }
 }
 
-/// Each station gets less the more there are; all together too, once there are more than leave no
-/// slot unused.
+/// Each station gets less the more stations there are. The total falls, too, once there are so many
+/// that no slot is left unused.
 #[test]
 fn saturation_throughput_falls_with_the_number_of_stations() {
     let numbers = [1, 2, 5, 10, 20, 50, 100];
@@ -368,7 +377,7 @@ fn saturation_throughput_falls_with_the_number_of_stations() {
     assert!(together[2..].is_sorted_by(|a, b| a > b), "{together:?}");
 }
 
-/// A load on one contender: its class, and how many microseconds pass between two packets.
+/// A load on one contender: its class, and the time between two packets in microseconds.
 fn load() -> impl Strategy<Value = (Class, u64, u64)> {
     let class = (0..4_u32, 1..8_u32, 0..40_u32, 0..100_u32);
     (class, 50..5000_u64, 40..1500_u64).prop_map(|((station, aifsn, cw, more), interval, size)| {
@@ -377,10 +386,14 @@ fn load() -> impl Strategy<Value = (Class, u64, u64)> {
 }
 
 proptest! {
-    /// Idle, success and collision make up all of the time, at every moment and to the nanosecond;
-    /// and the same packets come out that went in.
+    /// Idle, success and collision time add up to all of the time, at every moment and to the
+    /// nanosecond. The packets that come out are those that went in.
     #[test]
-    fn time_is_conserved(loads in prop::collection::vec(load(), 1..12), eifs in any::<bool>(), retry_limit in 0..4_u32) {
+    fn time_is_conserved(
+        loads in prop::collection::vec(load(), 1..12),
+        eifs in any::<bool>(),
+        retry_limit in 0..4_u32
+    ) {
         let classes: Vec<Class> = loads.iter().map(|one| one.0).collect();
         let mut cell = cell(&json!({ "eifs": eifs, "retry_limit": retry_limit }), &classes);
         let mut coming: Vec<Time> = loads.iter().map(|one| at(one.1)).collect();
@@ -388,7 +401,8 @@ proptest! {
         let (mut come, mut over, mut gone) = (0_u64, Vec::new(), 0_u64);
         let mut now = Time::ZERO;
         while now < at(300_000) {
-            let (first, arrival) = coming.iter().copied().enumerate().min_by_key(|one| one.1).unwrap();
+            let (first, arrival) =
+                coming.iter().copied().enumerate().min_by_key(|one| one.1).unwrap();
             if arrival <= cell.next() {
                 now = arrival;
                 (coming[first], come) = (now + Span::from_micros(loads[first].1), come + 1);
@@ -418,7 +432,7 @@ proptest! {
         prop_assert!(sum(|one| one.collisions) >= 2 * usage.collisions);
         prop_assert_eq!(sum(|one| one.successes + one.retry_drops), gone);
         prop_assert_eq!(come, gone + waiting.iter().sum::<u64>());
-        // What was on the air, reckoned by the packets: sizes are always the same.
+        // Time on the air, computed from the packets: all have the same size.
         let mut succeeded = Span::ZERO;
         for (contender, (one, load)) in counts.iter().zip(&loads).enumerate() {
             let (size, rate) = (Bytes(load.2), cell.stations[contender].rate);

@@ -17,7 +17,7 @@ fn at(seconds: f64) -> Time {
     Time::from_seconds(seconds)
 }
 
-/// The discipline as a scenario describes it.
+/// Builds the discipline from its parameters in a scenario.
 fn built(tree: &Value) -> Box<dyn Admission> {
     let streams = &Streams::new(1, 0);
     let place = |name| StreamScope { streams, name };
@@ -34,8 +34,8 @@ fn built(tree: &Value) -> Box<dyn Admission> {
     }
 }
 
-/// Whether a packet is admitted that comes at that moment and finds so many waiting behind the one
-/// in service.
+/// Returns true if a packet is admitted that comes at that moment and finds that many waiting
+/// behind the one in service.
 fn admits(queue: &mut dyn Admission, now: Time, found: u64) -> bool {
     let mut fates = Fates::default();
     let admitted = offer(
@@ -84,7 +84,7 @@ fn when_services_take_twice_as_long_the_limit_halves_within_a_few_thousand_packe
     assert!((law.limit() - 200.0).abs() < 1e-9);
     for packet in 1..=10_000 {
         law.note(ms(2));
-        // What is left of the old service time: e^-1 after a thousand packets.
+        // The remaining weight of the old service time: e^-1 after a thousand packets.
         let left = libm::pow(0.999, f64::from(packet));
         assert!((law.limit() * (2.0 - left) / 200.0 - 1.0).abs() < 1e-9);
         if packet == 1000 {
@@ -121,8 +121,8 @@ fn the_limit_moves_once_an_interval_by_how_long_the_queue_was_empty() {
 
 #[test]
 fn what_was_known_already_is_not_counted_again() {
-    // Somebody came to an empty queue and was not admitted: it stays empty, and is said to have
-    // been for longer than since then.
+    // A packet came to an empty queue and was not admitted. The queue stays empty, and the idle
+    // time reported next began before that packet.
     let mut law = tuned(50);
     law.go_on(at(0.5), ms(500));
     law.go_on(at(0.75), ms(750));
@@ -160,10 +160,13 @@ fn timeline() -> impl Strategy<Value = Vec<(u64, u64)>> {
 }
 
 proptest! {
-    /// The limit is that of somebody who looks at every millisecond and reckons every second,
+    /// The limit is the same as if the law looked at every millisecond and computed every second,
     /// wherever packets come.
     #[test]
-    fn looking_at_arrivals_alone_is_as_good_as_looking_always(periods in timeline(), looks in prop::collection::vec(1..300_u64, 1..20)) {
+    fn looking_at_arrivals_alone_is_as_good_as_looking_always(
+        periods in timeline(),
+        looks in prop::collection::vec(1..300_u64, 1..20)
+    ) {
         let mut law = tuned(50);
         let (mut limit, mut idle_ms, mut now) = (50.0_f64, 0, 0_u64);
         let mut gaps = looks.iter().cycle();
@@ -173,25 +176,38 @@ proptest! {
                 now += 1;
                 idle_ms += u64::from(step >= busy);
                 if now.is_multiple_of(1000) {
-                    limit = (limit + 0.01 * idle_ms as f64 - 0.001 * (1000 - idle_ms) as f64).clamp(5.0, 1600.0);
+                    limit = (
+                        limit + 0.01 * idle_ms as f64 - 0.001 * (1000 - idle_ms) as f64
+                    ).clamp(5.0, 1600.0);
                     idle_ms = 0;
                 }
                 let is_empty = step >= busy;
-                // Within idle time only its end has an arrival.
+                // In idle time, only its end has an arrival.
                 let comes = if is_empty { step + 1 == busy + idle } else { now >= next };
                 if comes {
                     law.go_on(Time::ZERO + ms(now), ms(if is_empty { idle } else { 0 }));
-                    prop_assert!((law.limit() - limit).abs() < 1e-9, "{} {limit} at {now} ms", law.limit());
+                    prop_assert!(
+                        (law.limit() - limit).abs() < 1e-9,
+                        "{} {limit} at {now} ms",
+                        law.limit()
+                    );
                     next = now + gaps.next().unwrap();
                 }
             }
         }
     }
 
-    /// Whoever asks where the limit is does not move it.
+    /// Asking for the limit does not change it.
     #[test]
-    fn a_look_at_the_limit_changes_nothing(times in prop::collection::vec((0..3000_u64, 0..3000_u64), 1..50)) {
-        let tree = json!({ "kind": "a_star", "initial": "20 packets", "over_provision": "0 packets", "target_delay": "20 ms" });
+    fn a_look_at_the_limit_changes_nothing(
+        times in prop::collection::vec((0..3000_u64, 0..3000_u64), 1..50)
+    ) {
+        let tree = json!({
+            "kind": "a_star",
+            "initial": "20 packets",
+            "over_provision": "0 packets",
+            "target_delay": "20 ms"
+        });
         let [mut one, mut other] = [(); 2].map(|()| built(&tree));
         let mut now = Time::ZERO;
         for (gap, look) in times {
@@ -209,7 +225,12 @@ proptest! {
 #[test]
 fn as_many_are_let_in_as_the_limit_says_and_the_packet_in_service_counts_if_told() {
     for (counts, room) in [(true, 29), (false, 30)] {
-        let tree = json!({ "kind": "ebdp", "over_provision": "10 packets", "weight": 1.0, "counts_packet_in_service": counts });
+        let tree = json!({
+            "kind": "ebdp",
+            "over_provision": "10 packets",
+            "weight": 1.0,
+            "counts_packet_in_service": counts
+        });
         let mut queue = built(&tree);
         queue.note_service(Time::ZERO, at(0.01)); // 200 ms / 10 ms + 10
         assert_eq!(queue.limit(at(0.01), Span::ZERO), Some(30.0));
