@@ -23,7 +23,8 @@
 //! A datagram always has its simulated size. Bytes of `header` beyond 28 are payload for UDP.
 //!
 //! # Fields that a simulated packet lacks
-//! An ACK lacks a timestamp, data lacks an echo, and both lack an identification. These fields are in the packet's [`Label`], which [`Labels`](crate::Labels) keeps from sender to
+//! An ACK lacks a timestamp, data lacks an echo, and both lack an identification. These fields
+//! are in the packet's [`Label`], which [`Labels`](crate::Labels) keeps from sender to
 //! receiver.
 
 use crate::FlowAddresses;
