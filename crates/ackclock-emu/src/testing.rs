@@ -1,16 +1,16 @@
-//! What tests share.
+//! Common parts of tests.
 
 use crate::background::Output;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
-/// Bytes that a test can look at while somebody else writes them.
+/// A buffer that a test can read while other code writes to it.
 #[derive(Clone, Debug, Default)]
 pub struct Shared(Arc<Mutex<Vec<u8>>>);
 
 impl Shared {
-    /// What has been written.
+    /// Returns the bytes written so far.
     pub fn bytes(&self) -> Vec<u8> {
         self.0.lock().unwrap().clone()
     }
@@ -28,8 +28,8 @@ impl Write for Shared {
 
 impl Output for Shared {}
 
-/// A packet of `length` bytes (20 at least) with a correct header; what follows the header says
-/// which packet it is.
+/// Returns a packet of `length` bytes (at least 20) with a correct header. The payload holds
+/// `number`.
 pub fn ipv4_packet(
     source: Ipv4Addr,
     destination: Ipv4Addr,
@@ -62,8 +62,7 @@ pub fn ipv4_packet(
     packet
 }
 
-/// Scenarios of which anything may be different from the next, what comes to their hops, and
-/// drivers of them.
+/// Random scenarios with four hops, random arrivals, and drivers of them.
 pub mod networks {
     use super::ipv4_packet;
     use crate::driver::Driver;
@@ -85,7 +84,7 @@ pub mod networks {
     use serde_json::{Value, json};
     use std::net::Ipv4Addr;
 
-    /// One packet from outside.
+    /// A packet that arrives from outside.
     #[derive(Clone, Debug)]
     pub struct Coming {
         pub at: Time,
@@ -94,20 +93,20 @@ pub mod networks {
         pub bytes: Vec<u8>,
     }
 
-    /// A scenario, and whether its second hop has a queue that marks.
+    /// A scenario; `marks` is true if its second hop has a queue that marks.
     #[derive(Clone, Debug)]
     pub struct Description {
         pub tree: Value,
         pub marks: bool,
     }
 
-    /// The flows of every description: near/0, near/1, far, datagrams.
+    /// Number of flows of every description: near/0, near/1, far, datagrams.
     pub const FLOWS: u32 = 4;
-    /// Long after the last packet has come.
+    /// A time long after the last arrival.
     pub const END: Time = Time::from_nanos(20_000_000_000);
     pub const INTERVAL: Span = Span::from_millis(700);
 
-    /// The files of samples, and what was recorded of a link that comes and goes.
+    /// The sample files, and the recorded trace of a link with a varying rate.
     struct Traces;
     impl Files for Traces {
         fn read(&self, name: &str) -> Result<String, String> {
@@ -121,8 +120,8 @@ pub mod networks {
         }
     }
 
-    /// The samples of every registered element of a kind, and `more` that the few packets of a test
-    /// make much of.
+    /// Returns samples of every registered element of a kind, and those in `more`, which affect
+    /// many of the few packets of a test.
     fn every<K: Kind>(more: Value) -> Vec<Selection<K>> {
         let of_entry = |entry: &'static Entry<K>| {
             let mut found = samples(&(entry.schema)());
@@ -139,7 +138,7 @@ pub mod networks {
         trees.chain(more).map(choose).collect()
     }
 
-    /// No emulation has a medium to contend for.
+    /// Returns links without a shared medium, which no emulation has.
     fn links() -> Vec<Value> {
         let more = json!([
             { "kind": "constant", "rate": "7 Mbit/s" },
@@ -194,7 +193,7 @@ pub mod networks {
             .collect()
     }
 
-    /// Everything of a hop but its name and scope.
+    /// Generates a hop without name and scope.
     fn hop() -> impl Strategy<Value = Value> {
         let choose = |all: Vec<Value>| prop::sample::select(all);
         let impairments = prop::collection::vec(choose(impairments()), 0..3);
@@ -231,7 +230,7 @@ pub mod networks {
         })
     }
 
-    /// Without its hops.
+    /// A scenario without its hops.
     const SCENARIO_OF_FOUR_FLOWS: &str = r#"
 schema = 1
 name = "anything"
@@ -259,7 +258,8 @@ traffic = { kind = "cbr", rate = "3 Mbit/s" }
 "#;
 
     impl Description {
-        /// One hop of 12 Mbit/s, a millisecond for 1500 bytes, and one flow both ways through it.
+        /// Returns one hop of 12 Mbit/s, a millisecond for 1500 bytes, and one flow with both
+        /// directions through it.
         pub fn one_hop(impairments: &str) -> Self {
             let text = format!(
                 r#"
@@ -301,8 +301,8 @@ traffic = {{ kind = "bulk" }}
         }
     }
 
-    /// Marks every second packet when the link asks, and drops every fifth and what cannot be
-    /// marked.
+    /// Marks every second packet when the link asks for it. Drops every fifth, and those that
+    /// cannot be marked.
     #[derive(Debug, Default)]
     struct Marker {
         waiting: Fifo,
@@ -335,7 +335,7 @@ traffic = {{ kind = "bulk" }}
         }
     }
 
-    /// Bursts and pauses, of every flow both ways.
+    /// Generates bursts and pauses of every flow, in both directions.
     pub fn arrivals() -> impl Strategy<Value = Vec<Coming>> {
         let gap = prop_oneof![3 => Just(0_u64), 3 => 0..500_000_u64, 1 => 0..20_000_000_u64];
         let one = (gap, 0..FLOWS, any::<bool>(), 40..1501_u16, 0..4_u8);
@@ -371,11 +371,11 @@ traffic = {{ kind = "bulk" }}
         prop::collection::vec(one.prop_map(Span::from_nanos), 1..20)
     }
 
-    /// What left: when, whose, which way, which bytes.
+    /// Departures: time, flow, true if forward, bytes.
     pub type Left = Vec<(Time, FlowId, bool, Vec<u8>)>;
 
-    /// Drives packets through by a clock that jumps to what is due next and, if there is any
-    /// `lateness`, wakes that much after it.
+    /// Drives packets through with a clock that jumps to the next due time. If `lateness` is not
+    /// empty, each wake-up is late by the next value of it.
     pub fn drive(
         driver: &mut Driver,
         arrivals: &[Coming],
