@@ -368,7 +368,8 @@ fn refused(step: Step, what: &str, error: &io::Error) -> Refusal {
     let remedy = match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => "run as root",
         Some(libc::EOPNOTSUPP | libc::EAFNOSUPPORT | libc::ENODEV) => {
-            "use a kernel with CONFIG_VETH and CONFIG_PACKET, or load the modules veth and af_packet"
+            "use a kernel with CONFIG_VETH and CONFIG_PACKET, \
+             or load the modules veth and af_packet"
         }
         _ => "try again; if it stays so, please report it",
     };

@@ -83,7 +83,8 @@ pub(crate) fn create(name: &str) -> io::Result<Pair> {
         _ => {}
     }
     if set_socket_recv_buffer_size_force(&socket, RECEIVE_BUFFER / 2).is_err() {
-        set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER / 2)?; // the kernel doubles what it is asked for, socket(7)
+        // The kernel doubles the value, socket(7).
+        set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER / 2)?;
     }
     packet_address::bind(&socket, other.index, IPV4)?;
     let addresses = [end.ethernet_address, other.ethernet_address];

@@ -466,18 +466,27 @@ mod tests {
         }
 
         #[test]
-        fn what_was_cut_off_ends_with_the_last_whole_chunk(chunks in prop::collection::vec(any_chunk(), 1..4), cut in 1_usize..12) {
+        fn what_was_cut_off_ends_with_the_last_whole_chunk(
+            chunks in prop::collection::vec(any_chunk(), 1..4),
+            cut in 1_usize..12,
+        ) {
             let file = written(&chunks);
-            let read: io::Result<Vec<Chunk>> = Chunks::new(&file[..file.len() - cut.min(file.len() - 8)]).unwrap().collect();
+            let read: io::Result<Vec<Chunk>> =
+                Chunks::new(&file[..file.len() - cut.min(file.len() - 8)]).unwrap().collect();
             prop_assert_eq!(&read.unwrap()[..], &chunks[..chunks.len() - 1]);
         }
 
         #[test]
-        fn damage_is_found(chunk in any_chunk(), place in any::<prop::sample::Index>(), bit in 0..8_u32) {
+        fn damage_is_found(
+            chunk in any_chunk(),
+            place in any::<prop::sample::Index>(),
+            bit in 0..8_u32,
+        ) {
             let mut file = written(std::slice::from_ref(&chunk));
             let place = place.index(file.len());
             file[place] ^= 1 << bit;
-            let read = Chunks::new(&file[..]).and_then(|chunks| chunks.collect::<io::Result<Vec<_>>>());
+            let read = Chunks::new(&file[..])
+                .and_then(|chunks| chunks.collect::<io::Result<Vec<_>>>());
             // A chunk that seems longer than the file counts as incomplete.
             prop_assert!(read.is_err() || read.is_ok_and(|chunks| chunks.is_empty()));
         }

@@ -145,13 +145,33 @@ pub mod networks {
             { "kind": "constant", "rate": "90 Mbit/s" },
             { "kind": "constant", "rate": "400 Gbit/s" },
             { "kind": "constant", "rate": "0 bit/s" },
-            { "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s", "0 bit/s"], "mean_sojourn": "2 ms" },
-            { "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s"], "mean_sojourn": "9 ms", "step": "3 ms" },
+            {
+                "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s", "0 bit/s"],
+                "mean_sojourn": "2 ms",
+            },
+            {
+                "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s"], "mean_sojourn": "9 ms",
+                "step": "3 ms",
+            },
             { "kind": "trace", "file": "deliveries", "format": "mahimahi" },
             { "kind": "trace", "file": "rates", "format": "csv" },
-            { "kind": "feedback", "from": "bottleneck", "algorithm": { "kind": "instcap" }, "delay": "5 ms", "period": "3 ms" },
-            { "kind": "feedback", "from": "bottleneck", "algorithm": { "kind": "effcap", "m": 2, "n": 9 }, "delay": "20 ms", "period": "2 ms", "sessions": 2 },
-            { "kind": "scheduled", "steps": [{ "from": "0 s", "rate": "20 Mbit/s" }, { "from": "15 ms", "rate": "0 bit/s" }, { "from": "40 ms", "rate": "3 Mbit/s" }] },
+            {
+                "kind": "feedback", "from": "bottleneck", "algorithm": { "kind": "instcap" },
+                "delay": "5 ms", "period": "3 ms",
+            },
+            {
+                "kind": "feedback", "from": "bottleneck",
+                "algorithm": { "kind": "effcap", "m": 2, "n": 9 }, "delay": "20 ms",
+                "period": "2 ms", "sessions": 2,
+            },
+            {
+                "kind": "scheduled",
+                "steps": [
+                    { "from": "0 s", "rate": "20 Mbit/s" },
+                    { "from": "15 ms", "rate": "0 bit/s" },
+                    { "from": "40 ms", "rate": "3 Mbit/s" },
+                ],
+            },
         ]);
         let all = every::<LinkKind>(more).into_iter();
         all.filter(|link| link.facts.contends.is_none())
@@ -165,8 +185,14 @@ pub mod networks {
             { "kind": "droptail", "limit": "9 kB", "counts_packet_in_service": true },
             { "kind": "droptail", "limit": "6 ms" },
             { "kind": "droptail", "limit": "unlimited" },
-            { "kind": "red", "limit": "9 packets", "minimum_threshold": "1 packet", "maximum_threshold": "3 packets", "weight": 0.3, "ecn": true },
-            { "kind": "red", "limit": "9 kB", "minimum_threshold": "1 ms", "maximum_threshold": "4 ms", "weight": 0.1, "gentle": true, "rate": "7 Mbit/s" },
+            {
+                "kind": "red", "limit": "9 packets", "minimum_threshold": "1 packet",
+                "maximum_threshold": "3 packets", "weight": 0.3, "ecn": true,
+            },
+            {
+                "kind": "red", "limit": "9 kB", "minimum_threshold": "1 ms",
+                "maximum_threshold": "4 ms", "weight": 0.1, "gentle": true, "rate": "7 Mbit/s",
+            },
             { "kind": "adaptive_red", "limit": "15 packets", "ecn": true },
         ]);
         every::<QueueKind>(more)
@@ -180,12 +206,27 @@ pub mod networks {
             { "kind": "iid_loss", "probability": "20 %", "applies": "all" },
             { "kind": "iid_loss", "probability": "20 %", "applies": "all", "side": "before_queue" },
             { "kind": "gilbert_elliott", "good_to_bad": "10 %", "bad_to_good": "30 %" },
-            { "kind": "gilbert_elliott", "good_to_bad": "10 %", "bad_to_good": "30 %", "side": "before_queue" },
-            { "kind": "jitter", "distribution": { "kind": "uniform", "maximum": "5 ms" }, "reordering": "allowed" },
+            {
+                "kind": "gilbert_elliott", "good_to_bad": "10 %", "bad_to_good": "30 %",
+                "side": "before_queue",
+            },
+            {
+                "kind": "jitter", "distribution": { "kind": "uniform", "maximum": "5 ms" },
+                "reordering": "allowed",
+            },
             { "kind": "duplicate", "probability": "30 %" },
             { "kind": "duplicate", "probability": "30 %", "side": "before_queue" },
-            { "kind": "scheduled_loss", "steps": [{ "from": "0 s", "probability": "20 %" }, { "from": "20 ms", "probability": "0 %" }] },
-            { "kind": "scheduled_loss", "steps": [{ "from": "20 ms", "probability": "30 %" }], "applies": "all", "side": "before_queue" },
+            {
+                "kind": "scheduled_loss",
+                "steps": [
+                    { "from": "0 s", "probability": "20 %" },
+                    { "from": "20 ms", "probability": "0 %" },
+                ],
+            },
+            {
+                "kind": "scheduled_loss", "steps": [{ "from": "20 ms", "probability": "30 %" }],
+                "applies": "all", "side": "before_queue",
+            },
         ]);
         every::<ImpairmentKind>(more)
             .into_iter()
@@ -198,36 +239,42 @@ pub mod networks {
         let choose = |all: Vec<Value>| prop::sample::select(all);
         let impairments = prop::collection::vec(choose(impairments()), 0..3);
         let delays = prop::sample::select(vec!["0 ms", "3 ms", "12.345678 ms"]);
-        (choose(links()), choose(queues()), impairments, delays).prop_map(|(link, queue, impairments, delay)| {
+        (choose(links()), choose(queues()), impairments, delays)
+            .prop_map(|(link, queue, impairments, delay)| {
             json!({ "link": link, "queue": queue, "impairments": impairments, "delay": delay })
         })
     }
 
     pub fn descriptions() -> impl Strategy<Value = Description> {
         let hops = (hop(), hop(), hop(), hop());
-        (hops, any::<u32>(), any::<bool>()).prop_map(|((first, second, access, back), seed, marks)| {
-            let named = |name: &str, scope: &str, mut hop: Value| {
-                hop["name"] = name.into();
-                hop["scope"] = scope.into();
-                hop
-            };
-            let measured = json!({
-                "name": "bottleneck",
-                "link": { "kind": "markov", "rates": ["30 Mbit/s", "2 Mbit/s", "0 bit/s"], "mean_sojourn": "9 ms" },
-                "queue": { "kind": "droptail", "limit": "unlimited" },
-            });
-            let hops = [
-                named("first", "shared", first),
-                named("second", "shared", second),
-                named("access", "per_flow", access),
-                named("back", "shared", back),
-                measured,
-            ];
-            let mut tree = tree::from_toml(SCENARIO_OF_FOUR_FLOWS).unwrap();
-            tree["hops"] = hops.into_iter().collect();
-            tree["seed"] = seed.into();
-            Description { tree, marks }
-        })
+        (hops, any::<u32>(), any::<bool>()).prop_map(
+            |((first, second, access, back), seed, marks)| {
+                let named = |name: &str, scope: &str, mut hop: Value| {
+                    hop["name"] = name.into();
+                    hop["scope"] = scope.into();
+                    hop
+                };
+                let measured = json!({
+                    "name": "bottleneck",
+                    "link": {
+                        "kind": "markov", "rates": ["30 Mbit/s", "2 Mbit/s", "0 bit/s"],
+                        "mean_sojourn": "9 ms",
+                    },
+                    "queue": { "kind": "droptail", "limit": "unlimited" },
+                });
+                let hops = [
+                    named("first", "shared", first),
+                    named("second", "shared", second),
+                    named("access", "per_flow", access),
+                    named("back", "shared", back),
+                    measured,
+                ];
+                let mut tree = tree::from_toml(SCENARIO_OF_FOUR_FLOWS).unwrap();
+                tree["hops"] = hops.into_iter().collect();
+                tree["seed"] = seed.into();
+                Description { tree, marks }
+            },
+        )
     }
 
     /// A scenario without its hops.

@@ -12,8 +12,7 @@ pub const NODE: &str = "/dev/net/tun";
 /// Creates a TUN interface in the calling thread's network namespace. It is down, and vanishes when
 /// the descriptor is closed.
 ///
-/// Offloads are refused, so that packets are read as they would be on a wire: no longer than the
-/// MTU, and with checksums.
+/// Offloads are refused. So packets have at most the length of the MTU, and checksums.
 ///
 /// # Errors
 /// Errors of open(2) about the node (EACCES, ENOENT), or of the driver about the interface (EPERM).

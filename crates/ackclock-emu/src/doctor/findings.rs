@@ -129,7 +129,8 @@ fn real_time(facts: &Facts) -> Finding {
     match (&facts.real_time, facts.real_time_share) {
         (Err(reason), _) => {
             let found = format!(
-                "SCHED_FIFO is refused ({reason}): delays may be late by milliseconds when the machine is busy"
+                "SCHED_FIFO is refused ({reason}): \
+                 delays may be late by milliseconds when the machine is busy"
             );
             finding(name, label, State::No, found).with_remedy(
                 "run as root, or give the user a limit rtprio of 1 in /etc/security/limits.conf",
@@ -166,7 +167,8 @@ fn wakefulness(facts: &Facts) -> Finding {
         ),
         Err(reason) => {
             let found = format!(
-                "/dev/cpu_dma_latency: {reason}; waking a processor makes some packets late, by milliseconds in a virtual machine"
+                "/dev/cpu_dma_latency: {reason}; \
+                 waking a processor makes some packets late, by milliseconds in a virtual machine"
             );
             finding(name, label, State::No, found).with_remedy("run as root")
         }

@@ -65,7 +65,8 @@ impl Description {
             return Err(Error::new("flows", &json!(instances.len()), &remedy));
         }
         if let Some(medium) = scenario.media.first() {
-            let remedy = "is a medium, which only a simulation has; run ackclock simulate, or emulate measured rates with a link of kind \"trace\"";
+            let remedy = "is a medium, which only a simulation has; \
+                 run ackclock simulate, or emulate measured rates with a link of kind \"trace\"";
             let name = format!("shared_media.{}", medium.name);
             return Err(
                 Error::new(&name, &medium.medium.resolved["kind"], remedy).coded(Code::Unsupported)
@@ -124,7 +125,8 @@ fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
         }
         Transport::Controlled { parameters, .. } => {
             let remedy = format!(
-                "is more than a packet of this transport takes; write at most \"{LONGEST_PAYLOAD} bytes\""
+                "is more than a packet of this transport takes; \
+                 write at most \"{LONGEST_PAYLOAD} bytes\""
             );
             return Err(wrong_mss(flow, parameters.mss, &remedy));
         }
@@ -133,7 +135,8 @@ fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
         return Ok(bytes);
     }
     let remedy = format!(
-        "and its header are more than an IPv4 packet of {MOST_MTU} bytes; write for example \"1448 bytes\""
+        "and its header are more than an IPv4 packet of {MOST_MTU} bytes; \
+         write for example \"1448 bytes\""
     );
     Err(wrong_mss(flow, payload, &remedy))
 }
@@ -457,7 +460,10 @@ count = 2
 route = ["there"]
 return = ["back"]
 access_delay = ["1 ms", "5 ms"]
-transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial_window = "4 segments" }
+transport.kind = "tcp"
+transport.control = { kind = "reno" }
+transport.preset = "rfc"
+transport.initial_window = "4 segments"
 "#;
 
     fn of(scenario: &Scenario) -> Result<Description, Error> {
@@ -540,7 +546,8 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial
             different(r#"{ kind = "westwood_plus" }"#),
             ["cut", "estimator", "growth"]
         );
-        let linux = r#"{ kind = "westwood_plus", estimator = { kind = "westwood_linux" }, cut = "at_recovery_end", growth = "per_window" }"#;
+        let linux = "{ kind = \"westwood_plus\", estimator = { kind = \"westwood_linux\" }, \
+                     cut = \"at_recovery_end\", growth = \"per_window\" }";
         assert!(different(linux).is_empty());
     }
 

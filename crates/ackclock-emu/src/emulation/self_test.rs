@@ -105,7 +105,11 @@ pub(super) fn self_test(pair: &mut Pair, job: &Job<'_>) -> Result<SelfTest, Fail
         sender: SocketAddrV4::new(addresses::sender(FlowId(0)), 0),
         receiver: SocketAddrV4::new(addresses::receiver(FlowId(0)), PORT),
         transport: TransportPlan::Udp { padding_bytes: 0 },
-        traffic: json!({ "kind": "cbr", "rate": format!("{rate} bit/s"), "packet_size": format!("{PROBE_BYTES} bytes") }),
+        traffic: json!({
+            "kind": "cbr",
+            "rate": format!("{rate} bit/s"),
+            "packet_size": format!("{PROBE_BYTES} bytes"),
+        }),
         mss_bytes: PROBE_BYTES,
         start_ns: 0,
         stop_ns: Some(sending.as_nanos()),

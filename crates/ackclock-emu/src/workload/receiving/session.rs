@@ -69,7 +69,8 @@ impl SessionSink {
     pub(super) fn into_report(self, ending: Ending) -> ReceivedFlow {
         let arrived = self.receiver.report().arrived;
         let overflowed = overflowed(&self.port).ok();
-        let (refused, refusal) = self.port.finish().unwrap_or_default(); // there is no capture to be written
+        // Without a capture nothing can fail here.
+        let (refused, refusal) = self.port.finish().unwrap_or_default();
         let mut report = self.counting.report;
         report.datagrams = Some(ReceivedDatagrams {
             unique: arrived.packets,
