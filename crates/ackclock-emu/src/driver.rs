@@ -129,7 +129,7 @@ impl Driver {
     pub fn poll_departure(&mut self, now: Time) -> Option<Departure<'_>> {
         let (at, id) = self.graph.poll_departure(now)?;
         let packet = *self.graph.packet(id);
-        self.graph.remove(id); // its bytes stay until its slot is used again
+        self.graph.remove(id); // its bytes stay until the slot is reused
         if packet.is_forward() {
             let delivered = &mut self.delivered[packet.flow.0 as usize];
             delivered.bytes += u64::from(packet.size);

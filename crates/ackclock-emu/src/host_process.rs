@@ -57,7 +57,7 @@ pub fn serve_standard_input(extension: Extension<'_>) -> i32 {
 /// Takes the connection to the supervisor from standard input, and makes standard input empty.
 fn take_standard_input() -> io::Result<Channel> {
     let connection = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
-    sockopt::socket_type(&connection)?; // refuses what is no socket
+    sockopt::socket_type(&connection)?; // fails unless it is a socket
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     Ok(Channel::from(connection))
 }
@@ -81,7 +81,7 @@ fn run(channel: Channel, choice: DeviceChoice, entered: Entered, extension: Exte
         Err(refusal) => return refuse(&channel, refusal),
     };
     let told = channel.send(&Response::Ready(facts), Some(device.as_fd()));
-    drop(device); // the emulator's from here on: with its last descriptor it is gone
+    drop(device); // from here on the emulator holds its last descriptor
     match told.and_then(|()| serve(&channel, &ended_children, &mut inside, extension)) {
         Ok(()) => 0,
         Err(_) => FAILED, // the supervisor is gone

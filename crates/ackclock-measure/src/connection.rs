@@ -278,8 +278,8 @@ impl Handshake {
     }
 }
 
-/// Returns the window scale shift of `own`: 0 unless both SYNs have the option (RFC 7323 section
-/// 2.2); `None` if that is unknown. A SYN-ACK with the option answers a SYN that had it.
+/// Returns the window scale shift of `own`: 0 unless both SYNs have the option (RFC 7323
+/// section 2.2); `None` if that is unknown. A SYN-ACK with the option answers a SYN that had it.
 fn shift(own: &Direction, other: &Direction) -> Option<u8> {
     /// Largest shift (RFC 7323 section 2.3).
     const LARGEST: u8 = 14;

@@ -332,8 +332,8 @@ impl Direction {
         let largest = self.counts.largest_payload;
         match self.most {
             Some(most) if largest <= most && 2 * largest > most => Some(largest),
-            // An MSS option does not subtract the options of later segments (RFC 9293 section
-            // 3.7.1); timestamps take 12 bytes.
+            // An MSS option does not subtract the options of later segments (RFC 9293
+            // section 3.7.1); timestamps take 12 bytes.
             Some(most) => Some(
                 most.saturating_sub(if self.stamped { 12 } else { 0 })
                     .max(1),

@@ -114,10 +114,10 @@ pub struct Room {
 /// True if a sender has to wait for the receiver's window. `full` is true if it had to wait before,
 /// `lately` if the window was full within about the last round trip.
 ///
-/// A sender sends when a full segment fits, or half of the largest window (RFC 9293 section
-/// 3.8.6.2.1): within a host a segment is hardly smaller than the window. Once the window is full,
-/// senders that aggregate segments wait until part of it is free; Linux waits for a third. So free
-/// space of less than half the window does not prove that there is no data waiting.
+/// A sender sends when a full segment fits, or half of the largest window (RFC 9293
+/// section 3.8.6.2.1): within a host a segment is hardly smaller than the window. Once the window
+/// is full, senders that aggregate segments wait until part of it is free; Linux waits for a third.
+/// So free space of less than half the window does not prove that there is no data waiting.
 pub const fn window_is_full(room: &Room, mss: u64, full: bool, lately: bool) -> bool {
     let least = if mss < room.largest / 2 {
         mss

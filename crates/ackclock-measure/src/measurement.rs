@@ -90,8 +90,8 @@ pub struct Surplus {
     pub ended_early: u64,
 }
 
-/// Two addresses and ports, the lower first. IPv4 addresses are mapped to IPv6 (RFC 4291 section
-/// 2.5.5.2).
+/// Two addresses and ports, the lower first. IPv4 addresses are mapped to IPv6 (RFC 4291
+/// section 2.5.5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Pair([(u128, u16); 2]);
 

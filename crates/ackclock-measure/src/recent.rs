@@ -96,8 +96,8 @@ impl Recent {
         self.count += 1;
     }
 
-    /// True unless most packets have the same identification, which hosts may do (RFC 6864 section
-    /// 4.1).
+    /// True unless most packets have the same identification, which hosts may do (RFC 6864
+    /// section 4.1).
     pub const fn identifications_differ(&self) -> bool {
         self.same * 4 <= self.compared
     }

@@ -10,8 +10,8 @@ pub const DUPLICATE_THRESHOLD: u32 = 3;
 /// measuring it.
 const TIMER_SHARE: f64 = 0.75;
 
-/// Least pause before a tail-loss probe, in smoothed round-trip times. Senders wait for two (RFC
-/// 8985 section 7.2), but our estimate differs a little. We chose the value.
+/// Least pause before a tail-loss probe, in smoothed round-trip times. Senders wait for two
+/// (RFC 8985 section 7.2), but our estimate differs a little. We chose the value.
 const PROBE_ROUND_TRIPS: f64 = 1.5;
 
 /// The cause of a retransmission.

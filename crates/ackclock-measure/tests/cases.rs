@@ -218,7 +218,7 @@ fn a_whole_connection() {
 #[test]
 fn a_capture_that_begins_midway() {
     let mut script = Script::default();
-    script.ack(0.0, 10_000); // of what was sent before
+    script.ack(0.0, 10_000); // of data sent before
     script.data(1.0, 50_000, 51_000);
     script.ack(2.0, 20_000);
     script.data(3.0, 51_000, 52_000);

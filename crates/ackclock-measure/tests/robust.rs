@@ -32,7 +32,7 @@ fn captures() -> &'static [Vec<CapturedPacket>; 2] {
 
 fn measured(packets: &[CapturedPacket]) -> Tables {
     let parameters = Parameters {
-        origin_ns: Some(0), // so that what comes before the first packet is not cut to its time
+        origin_ns: Some(0), // keeps times before the first packet
         segments: true,
         chunk_rows: 1_000,
         ..Parameters::default()

@@ -144,8 +144,8 @@ fn put_ip(mut ip: Ipv4Header, buffer: &mut Vec<u8>) {
 }
 
 /// Appends IP and TCP headers. The checksum covers the zero payload without reading it: zeros do
-/// not change the sum. The payload counts only in the length of the pseudo header (RFC 9293 section
-/// 3.1).
+/// not change the sum. The payload counts only in the length of the pseudo header (RFC 9293
+/// section 3.1).
 fn put_tcp(ip: Ipv4Header, tcp: &TcpHeader, buffer: &mut Vec<u8>) {
     let mut bytes = tcp.to_bytes();
     let checksum = Sum16BitWords::new()

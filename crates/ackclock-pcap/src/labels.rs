@@ -98,7 +98,7 @@ impl Labels {
     /// Records that a packet is sent at `at`, and returns its label.
     pub fn sent(&mut self, at: Time, packet: &Packet) -> Label {
         let way = self.way(packet);
-        way.sent = way.sent.wrapping_add(1).max(1); // 0 says nothing
+        way.sent = way.sent.wrapping_add(1).max(1); // 0 means unknown
         let identification = way.sent;
         let label = self.label(at, packet, identification);
         self.way(packet).send(packet, label);
@@ -148,8 +148,8 @@ impl Labels {
     }
 }
 
-/// Microseconds modulo 2^32; 0 for a time that never comes, since 0 in an echo means "none" (RFC
-/// 7323 section 3.2).
+/// Microseconds modulo 2^32; 0 for a time that never comes, since 0 in an echo means "none"
+/// (RFC 7323 section 3.2).
 const fn microseconds(time: Time) -> u32 {
     if time.is_never() {
         return 0;

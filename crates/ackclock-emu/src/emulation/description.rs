@@ -510,8 +510,8 @@ transport.initial_window = "4 segments"
     #[test]
     fn without_fast_retransmit_the_kernel_is_told_to_wait_for_the_timer_as_long_as_it_can() {
         let text = BOTH_WAYS.replace(
-            r#"preset = "rfc", initial_window = "4 segments""#,
-            r#"preset = "jacobson1988""#,
+            "preset = \"rfc\"\ntransport.initial_window = \"4 segments\"",
+            "preset = \"jacobson1988\"",
         );
         let description = of(&scenario(&text)).unwrap();
         let settings = &description.senders.settings;

@@ -193,7 +193,7 @@ impl Pair {
 
     /// Ends both hosts, and waits until all their processes have ended.
     pub(super) fn exit(self) -> Result<(), Failure> {
-        drop(self.devices); // the interfaces go with them
+        drop(self.devices); // removes the interfaces too
         self.senders.host.exit()?;
         Ok(self.receivers.host.exit()?)
     }

@@ -74,7 +74,7 @@ mod tests {
         assert_eq!((due.next(), due.pop(at(3))), (at(4), None));
         assert_eq!((due.pop(at(8)), due.pop(at(8))), (Some(1), None));
         due.set(1, at(10));
-        due.set(1, at(4)); // the moment that it had before
+        due.set(1, at(4)); // the same time as before
         assert_eq!([(); 3].map(|()| due.pop(at(20))), [Some(1), Some(0), None]);
         assert_eq!(due.next(), Time::NEVER);
     }

@@ -105,7 +105,7 @@ fn filter(last: &OwnedFd) -> Vec<Instruction> {
     p.step(COPY, 2, STACK, 0, 0);
     p.step(ADD, 2, 0, 0, KEY.into());
     p.step(CALL, 0, 0, 0, LOOK_UP);
-    p.jump(IF_EQUAL, 0, 0, 0, PASS); // there always is a value, but the kernel wants it looked at
+    p.jump(IF_EQUAL, 0, 0, 0, PASS); // the verifier requires this check
     p.step(LOAD_WORD, 1, STACK, NUMBER, 0);
     p.step(LOAD_HALF, 3, STACK, WINDOW, 0);
     p.step(FROM_NETWORK, 3, 0, 0, 16);
@@ -113,7 +113,7 @@ fn filter(last: &OwnedFd) -> Vec<Instruction> {
     p.step(LOAD_WORD, 4, 0, 4, 0);
     p.jump(IF_UNEQUAL_REGISTERS, 1, 2, 0, SHOW);
     p.jump(IF_ABOVE_REGISTER, 3, 4, 0, SHOW);
-    p.jump(IF_EQUAL, 3, 0, 0, SHOW); // a window of nothing is news, too
+    p.jump(IF_EQUAL, 3, 0, 0, SHOW); // a zero window is passed too
     p.step(SET, 0, 0, 0, 0);
     p.step(EXIT, 0, 0, 0, 0);
     p.here(SHOW);

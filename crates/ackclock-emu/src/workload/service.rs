@@ -113,7 +113,7 @@ impl WorkloadService {
         if self.running.is_some() {
             return Err("a workload is running".into());
         }
-        self.prepared = None; // its sockets may be in the way of the new ones
+        self.prepared = None; // its sockets may block the new ones
         let prepared = match role {
             Role::Senders => Sending::prepare(plan).map(Prepared::Sending),
             Role::Receivers => Receiving::prepare(plan).map(Prepared::Receiving),

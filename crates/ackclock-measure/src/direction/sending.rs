@@ -243,8 +243,8 @@ impl Direction {
         if low > self.numbers.highest {
             self.pass_over(seen, low);
         }
-        // Otherwise the application may have had nothing to send. At the receiver nothing is in
-        // flight, but newer ACKs, still on their way, show that there was data.
+        // Without data in flight, the application may have had nothing to send. At the receiver
+        // nothing is ever in flight; newer ACKs on their way show that the sender was busy.
         if let Some(echo) = echo.filter(|echo| echo.first && (busy || !echo.newest)) {
             self.learn_sender_side(Span::from_nanos(at.saturating_sub(echo.sent_at)));
         }

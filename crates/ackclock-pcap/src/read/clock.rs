@@ -4,8 +4,8 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// Decimal digits of a second with nanosecond resolution.
 const NANOSECOND_DIGITS: u32 = 9;
 
-/// Converts timestamps to nanoseconds since the beginning of 1970 (draft-ietf-opsawg-pcapng section
-/// 4.2, options if_tsresol and if_tsoffset).
+/// Converts timestamps to nanoseconds since the beginning of 1970 (draft-ietf-opsawg-pcapng
+/// section 4.2, options if_tsresol and if_tsoffset).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
     resolution: Resolution,

@@ -26,7 +26,7 @@ impl Output {
             return Ok(false);
         };
         if !std::mem::replace(&mut self.is_begun, true) {
-            let _ = data.set_len(0); // of a pipe there is nothing to be cut
+            let _ = data.set_len(0); // fails on a pipe
         }
         match data.write_all(payload) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {

@@ -233,7 +233,7 @@ impl Receiver {
                     .stopping
                     .is_some_and(|stopping| stopping.repeated.is_some()) =>
             {
-                self.ignored.unexpected += 1; // nobody wants it any more
+                self.ignored.unexpected += 1; // not wanted any more
             }
             Ok(Message::Data(data)) => {
                 self.handle_data(now, envelope.number, &data, length, marked, payload)

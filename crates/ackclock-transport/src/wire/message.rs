@@ -131,8 +131,8 @@ pub struct Data<'a> {
     pub sent_us: u64,
     /// Nonce; proves that a packet has arrived, since only its receiver knows it.
     pub nonce: u32,
-    /// The sender's estimate of the round-trip time in microseconds; 0 if there is none yet (RFC
-    /// 5348 section 3.2.1).
+    /// The sender's estimate of the round-trip time in microseconds; 0 if there is none yet
+    /// (RFC 5348 section 3.2.1).
     pub rtt_us: u32,
     /// Data of the application; empty in a packet that only keeps the session alive.
     pub payload: &'a [u8],

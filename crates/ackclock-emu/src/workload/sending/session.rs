@@ -144,7 +144,7 @@ impl SessionSource {
 
     /// Handles the datagrams that have arrived, and sends what they allow.
     pub(super) fn handle_ready(&mut self, context: &mut Context<'_, '_>) -> io::Result<()> {
-        self.transmit(context)?; // what is due leaves as if nothing had come yet
+        self.transmit(context)?; // due packets leave before the answers count
         let (now, sender, answer) = (context.now, &mut self.sender, &mut self.answer);
         if let Some(port) = &mut self.port {
             port.receive(

@@ -302,7 +302,7 @@ fn a_flood_of_hellos_changes_nothing() {
 #[test]
 fn nothing_is_sent_to_who_has_not_shown_his_address() {
     let mut path = Path::new("rap", Source::Synthetic(None));
-    path.run_until(Time::from_nanos(50_000_000)); // START is under way
+    path.run_until(Time::from_nanos(50_000_000)); // START is in transit
     let start = last(&path, Kind::Start);
     assert!(!start.is_empty() && path.data().is_empty());
     let mut other = Path::new("rap", Source::Synthetic(None));
