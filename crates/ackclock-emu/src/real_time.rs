@@ -193,7 +193,7 @@ impl<S: Port, R: Port> RealTime<S, R> {
             planned = if more { after } else { due };
             if !more && due < now + GROUP {
                 planned = now + GROUP;
-                wait([], planned.since(after))?; // packets that arrive meanwhile belong to the group
+                wait([], planned.since(after))?; // arrivals meanwhile belong to the group
             } else {
                 self.wait_until(planned, clock, stop)?;
             }
