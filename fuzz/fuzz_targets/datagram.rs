@@ -1,8 +1,8 @@
-//! Any bytes as a datagram. Begins with the corpus that is kept in `fuzz/corpus/datagram`.
+//! Reads any bytes as a datagram. Starts from the corpus in `fuzz/corpus/datagram`.
 #![no_main]
 
 #[path = "../../crates/ackclock-transport/tests/any_bytes/mod.rs"]
-#[allow(dead_code)] // of two targets each takes its own
+#[allow(dead_code)] // each of two targets uses its own part
 mod any_bytes;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| any_bytes::datagram(data));

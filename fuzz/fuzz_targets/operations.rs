@@ -1,6 +1,6 @@
 //! Any sequence of operations on a connection: writes, losses, duplicates, reordering, marks, time.
-//! Every registered control, every preset, every loss recovery. After it the path behaves, and what
-//! was written must arrive, each byte once.
+//! Covers every registered control, every preset and every loss recovery. After the operations the
+//! path behaves well, and all data must arrive, each byte once.
 #![no_main]
 
 use ackclock_core::congestion::{ControlContext, ControlKind};
@@ -19,21 +19,21 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The most that one call may send: more is a sender that does not stop.
+/// Most segments that one call may send; a sender that sends more does not stop.
 const BURST: usize = 100_000;
-/// How many events the orderly end may take: timeouts back off, so that virtual time passes
+/// Most events until the connection has ended. Timeouts back off, so that virtual time passes
 /// quickly.
 const EVENTS: usize = 1_000_000;
-/// One way over the path, when it behaves.
+/// One-way delay of the path when it behaves well.
 const DELAY: Span = Span::from_millis(20);
 
-/// Two endpoints and what is under way between them.
+/// Two endpoints and the packets in flight between them.
 struct Connection {
     now: Time,
     sender: Sender,
     receiver: Receiver,
     forward: VecDeque<(Segment, bool)>,
-    /// The driver keeps the blocks of an ACK while it travels.
+    /// The driver keeps the SACK blocks of an ACK while it is in flight.
     back: VecDeque<(Acknowledgement<'static>, Option<SackBlocks>)>,
     mss: u64,
     written: u64,
@@ -74,7 +74,7 @@ impl Connection {
         }
     }
 
-    /// Everything that may leave now, leaves.
+    /// Transmits everything that may leave now.
     fn transmit(&mut self) {
         for sent in 0.. {
             let Some(segment) = self.sender.poll_transmit(self.now) else {
@@ -104,7 +104,7 @@ impl Connection {
         self.transmit();
     }
 
-    /// Time jumps to the next timer, if one runs.
+    /// Advances the time to the next timer; returns false if none runs.
     fn wait(&mut self) -> bool {
         let due = self.sender.poll_timeout().min(self.receiver.poll_timeout());
         if due.is_never() {
@@ -164,7 +164,7 @@ impl Connection {
         }
     }
 
-    /// No more losses: everything written must arrive and be acknowledged.
+    /// Ends the connection without further losses: all data must arrive and be acknowledged.
     fn end(&mut self) {
         self.sender.close();
         self.transmit();
@@ -194,8 +194,8 @@ impl Connection {
     }
 }
 
-/// Every registered control by its defaults, and those of the Westwood family that defaults do not
-/// make.
+/// Returns every registered control with its defaults, and variants of the Westwood family that the
+/// defaults do not cover.
 fn controls() -> Vec<Value> {
     let defaults = ControlKind::entries()
         .iter()
@@ -204,12 +204,17 @@ fn controls() -> Vec<Value> {
         json!({ "kind": "westwood_be", "estimator": { "low_pass": { "zeros_at_timeout": true } } }),
         json!({ "kind": "westwood_crb", "growth": "per_window" }),
         json!({ "kind": "westwood_abse", "estimator": { "kind": "abse_literal" } }),
-        json!({ "kind": "westwood_plus", "estimator": { "kind": "westwood_linux" }, "cut": "at_recovery_end", "growth": "per_window" }),
+        json!({
+            "kind": "westwood_plus",
+            "estimator": { "kind": "westwood_linux" },
+            "cut": "at_recovery_end",
+            "growth": "per_window",
+        }),
     ];
     defaults.chain(others).collect()
 }
 
-/// A preset, sometimes with another recovery, and with switches turned.
+/// Returns the parameters of a preset, sometimes with another loss recovery and other switches.
 fn parameters(choice: [u8; 4]) -> TcpParameters {
     let presets = [
         Preset::Linux,

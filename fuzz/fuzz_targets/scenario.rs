@@ -1,5 +1,5 @@
-//! Any text: reading it ends in a scenario or in an error of one line; what is resolved reads back
-//! as itself.
+//! Reads any text as a scenario. The result is a scenario or a one-line error, and a resolved
+//! scenario reads back as itself.
 #![no_main]
 
 use ackclock_core::scenario::Scenario;
@@ -7,7 +7,7 @@ use ackclock_core::scenario::files::NoFiles;
 use ackclock_core::scenario::tree::{expand, from_toml};
 use libfuzzer_sys::fuzz_target;
 
-/// Points of a sweep that are read: they differ in few values.
+/// Points of a sweep that are read; points differ in few values.
 const POINTS: usize = 4;
 
 fuzz_target!(|data: &[u8]| {
@@ -22,7 +22,8 @@ fuzz_target!(|data: &[u8]| {
         match Scenario::from_tree(&point.tree, &NoFiles) {
             Err(error) => assert_eq!(error.to_string().lines().count(), 1),
             Ok(scenario) => {
-                let again = Scenario::from_tree(&scenario.resolved, &NoFiles).expect("resolved is valid");
+                let again =
+                    Scenario::from_tree(&scenario.resolved, &NoFiles).expect("resolved is valid");
                 assert_eq!(again.resolved, scenario.resolved);
                 assert_eq!(format!("{again:?}"), format!("{scenario:?}"));
             }

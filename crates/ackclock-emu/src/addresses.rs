@@ -1,22 +1,22 @@
-//! Who is who inside: every flow has a pair of addresses of its own, so that the kernel's settings
-//! can differ between flows (route metrics go by address) and the emulator knows a packet's flow
-//! without looking behind its IP header.
+//! Addresses of the flows inside the hosts. Every flow has its own pair of addresses, for two
+//! reasons. The kernel's settings can differ between flows (route metrics go by address), and the
+//! emulator knows a packet's flow from its IP header alone.
 
 use crate::ipv4::Direction;
 use ackclock_core::packet::FlowId;
 use std::net::Ipv4Addr;
 
-/// Senders live in 10.66.0.0/16, receivers in 10.77.0.0/16 (RFC 1918), inside namespaces nobody
-/// else sees.
+/// Network of the senders, 10.66.0.0/16; receivers are in 10.77.0.0/16 (RFC 1918). Both are in
+/// namespaces that nothing outside sees.
 const SENDERS: u32 = 0x0a42_0000;
 const RECEIVERS: u32 = 0x0a4d_0000;
 const NETWORK: u32 = 0xffff_0000;
 
-/// How many flows have addresses: a /16 without the network's own address and the broadcast
+/// Number of flows that have addresses: a /16 without the network address and the broadcast
 /// address.
 pub const MOST_FLOWS: u32 = 65_534;
 
-/// The address of a flow's sender: 10.66.0.1 for flow 0.
+/// Returns the address of a flow's sender: 10.66.0.1 for flow 0.
 ///
 /// # Panics
 /// If the flow's number is not below [`MOST_FLOWS`].
@@ -24,7 +24,7 @@ pub fn sender(flow: FlowId) -> Ipv4Addr {
     host(SENDERS, flow)
 }
 
-/// The address of a flow's receiver: 10.77.0.1 for flow 0.
+/// Returns the address of a flow's receiver: 10.77.0.1 for flow 0.
 ///
 /// # Panics
 /// If the flow's number is not below [`MOST_FLOWS`].
@@ -37,7 +37,7 @@ fn host(network: u32, flow: FlowId) -> Ipv4Addr {
     Ipv4Addr::from(network + 1 + flow.0)
 }
 
-/// Whose a packet between these addresses is, and which way it travels; `None` if it is nobody's.
+/// Returns flow and direction of a packet between these addresses; `None` if it belongs to no flow.
 pub fn flow_of(source: Ipv4Addr, destination: Ipv4Addr) -> Option<(FlowId, Direction)> {
     let (source, destination) = (source.to_bits(), destination.to_bits());
     let direction = match (source & NETWORK, destination & NETWORK) {

@@ -1,5 +1,5 @@
-//! Four captures of real packets, two at each end of the path, with the model's own times to the
-//! nanosecond.
+//! Captures of real packets at four points, two at each end of the path, with the model's own times
+//! to the nanosecond.
 
 use crate::background::{Background, Output};
 use ackclock_core::units::Time;
@@ -10,28 +10,28 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Where packets are seen.
+/// Capture point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Point {
-    /// What the senders have sent, when it came to the hops.
+    /// Packets of the senders, when they arrive at the hops.
     FromSenders,
-    /// What is given to the receivers, when it left the hops.
+    /// Packets to the receivers, when they leave the hops.
     ToReceivers,
-    /// What the receivers have sent, when it came to the hops.
+    /// Packets of the receivers, when they arrive at the hops.
     FromReceivers,
-    /// What is given to the senders, when it left the hops.
+    /// Packets to the senders, when they leave the hops.
     ToSenders,
 }
 
 impl Point {
-    /// All, as they are numbered.
+    /// All points in the order of their numbers.
     pub const ALL: [Point; 4] = [
         Point::FromSenders,
         Point::ToReceivers,
         Point::FromReceivers,
         Point::ToSenders,
     ];
-    /// The name of its file.
+    /// Returns the name of its file.
     pub const fn file_name(self) -> &'static str {
         match self {
             Point::FromSenders => "from-senders.pcap",
@@ -42,8 +42,8 @@ impl Point {
     }
 }
 
-/// Captures at any of the four points. The times of each are in order: packets that left at the
-/// times the model gave them, not when they were written to a device.
+/// Captures at any of the four points. The times of each are in order: for departures they are the
+/// model's times, not the times of writing to a device.
 #[derive(Default)]
 pub struct Captures([Option<PcapWriter<Box<dyn Output>>>; 4]);
 
@@ -57,11 +57,11 @@ impl fmt::Debug for Captures {
 }
 
 impl Captures {
-    /// Files at all four points, named `prefix` and as [`Point::file_name`] says, each written by a
-    /// thread of its own.
+    /// Creates files at all four points, named `prefix` with [`Point::file_name`], each written by
+    /// a thread of its own.
     ///
     /// # Errors
-    /// Those of creating and writing them.
+    /// Errors of creating and writing them.
     pub fn in_folder(folder: &Path, prefix: &str) -> io::Result<Self> {
         let mut captures = Captures::default();
         for point in Point::ALL {
@@ -71,19 +71,19 @@ impl Captures {
         Ok(captures)
     }
 
-    /// Captures at that point from now on: headers and some payload of each packet.
+    /// Adds a capture at this point, with headers and some payload of each packet.
     ///
     /// # Errors
-    /// Those of `output`.
+    /// Errors of `output`.
     pub fn add(&mut self, point: Point, output: Box<dyn Output>) -> io::Result<()> {
         self.0[point as usize] = Some(PcapWriter::new(output, DEFAULT_SNAP_LENGTH)?);
         Ok(())
     }
 
-    /// Writes a packet seen at `at`, if somebody captures there.
+    /// Writes a packet seen at `at`, if there is a capture at the point.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn write(&mut self, point: Point, at: Time, packet: &[u8]) -> io::Result<()> {
         match &mut self.0[point as usize] {
             Some(writer) => writer.write(at, packet, packet.len() as u32),
@@ -91,10 +91,10 @@ impl Captures {
         }
     }
 
-    /// Lets all that was captured so far go to the disk, without waiting for it.
+    /// Passes everything captured so far on to the disk, without waiting.
     ///
     /// # Errors
-    /// Those of the outputs.
+    /// Errors of the outputs.
     pub fn hand_over(&mut self) -> io::Result<()> {
         let mut writers = self.0.iter_mut().flatten();
         writers.try_for_each(|writer| writer.output_mut().hand_over())
@@ -103,7 +103,7 @@ impl Captures {
     /// Ends all captures.
     ///
     /// # Errors
-    /// Those of the outputs.
+    /// Errors of the outputs.
     pub fn finish(&mut self) -> io::Result<()> {
         for writer in self.0.iter_mut().filter_map(Option::take) {
             writer.finish()?;

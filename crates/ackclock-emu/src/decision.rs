@@ -1,10 +1,9 @@
-//! What hops decide about packets, as a run's record keeps it and a replay of it must find it
-//! again.
+//! Decisions of hops about packets. A run's record holds them, and a replay must reproduce them.
 
 use ackclock_core::observe::DropReason;
 use ackclock_core::units::Time;
 
-/// What became of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Fate {
@@ -16,14 +15,14 @@ pub enum Fate {
     Aqm = 2,
     /// Lost by an impairment.
     Lost = 3,
-    /// Marked "congestion experienced"; it goes on.
+    /// Marked with CE; it goes on.
     Marked = 4,
     /// Given up by a medium after too many collisions.
     GivenUp = 5,
 }
 
 impl Fate {
-    /// The outcome of that number, `None` if there is none.
+    /// Returns the fate with this number; `None` if there is none.
     pub const fn from_number(number: u8) -> Option<Self> {
         match number {
             0 => Some(Fate::Departed),
@@ -51,18 +50,19 @@ impl From<DropReason> for Fate {
 /// One decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
-    /// The scheduled time of the decision, not when somebody woke up for it.
+    /// Scheduled time of the decision, not the time of the wake-up that carried it out.
     pub at: Time,
-    /// Where: an index into [`Network::hops`](ackclock_core::network::Network). Of a departure, the
-    /// last hop of the route; [`Decision::NOWHERE`] if the route has none.
+    /// Index into [`Network::hops`](ackclock_core::network::Network). For a departure it is the
+    /// last hop of the route, or [`Decision::NOWHERE`] if the route has none.
     pub hop: u32,
-    /// The number of the packet: the run's arrivals counted from zero. A copy has its original's.
+    /// Number of the packet: the run's arrivals counted from 0. A duplicate has its original's
+    /// number.
     pub packet: u64,
-    /// What.
+    /// Fate of the packet.
     pub outcome: Fate,
 }
 
 impl Decision {
-    /// In place of a hop: none.
+    /// Value of `hop` without a hop.
     pub const NOWHERE: u32 = u32::MAX;
 }

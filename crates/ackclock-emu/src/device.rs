@@ -1,53 +1,52 @@
-//! The emulator's end of a host's network device: whole IP packets out and in, whatever carries
-//! them.
+//! The emulator's end of a host's network device: whole IP packets out and in, over either kind of
+//! device.
 
 use rustix::io::{Errno, read, readv, write, writev};
 use serde::{Deserialize, Serialize};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// The name of a host's device, in the host.
+/// Name of a host's device inside the host.
 pub const NAME: &str = "ackclock";
-/// Packets a device's transmit queue holds: that of a TUN is the ring between host and emulator,
-/// and the window of every flow may be in it at once, since a packet in it no longer counts against
-/// the sender's socket.
+/// Length of a device's transmit queue in packets. That of a TUN is the ring between host and
+/// emulator. The windows of all flows may be in it at once, since a packet in it no longer counts
+/// against the sender's socket.
 pub const TRANSMIT_QUEUE: u32 = 10_000;
-/// An Ethernet header: destination, source, EtherType.
+/// Length of an Ethernet header: destination, source, EtherType.
 pub(crate) const ETHERNET_HEADER: usize = 14;
 /// EtherType of IPv4.
 pub(crate) const IPV4: u16 = 0x0800;
 
-/// What carries a host's packets.
+/// Kind of device that carries a host's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceKind {
     /// A TUN interface, tun.rst in the kernel's documentation.
     Tun,
-    /// A veth pair, the emulator's end of which is read and written by a packet socket, packet(7).
+    /// A veth pair; a packet socket, packet(7), reads and writes on the emulator's end.
     PacketSocket,
 }
 
-/// What the emulator must know of a device besides its descriptor.
+/// Facts about a device for the emulator, besides its descriptor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceFacts {
-    /// What it is.
+    /// Kind of the device.
     pub kind: DeviceKind,
-    /// Ethernet addresses of the host's interface and of the emulator's, if it has any.
+    /// Ethernet addresses of the host's interface and of the emulator's, if any.
     pub ethernet: Option<[[u8; 6]; 2]>,
-    /// Bytes that the socket's receive buffer may hold, as the kernel counts them; of a TUN
-    /// nothing.
+    /// Size of the socket's receive buffer in bytes, as the kernel counts them; `None` for a TUN.
     pub receive_buffer_bytes: Option<u64>,
 }
 
-/// A host's network device. Reading and writing never wait.
+/// A host's network device. Reading and writing never block.
 ///
-/// The network namespace lives as long as this does, even without the host.
+/// The network namespace lives as long as this device, even without the host.
 #[derive(Debug)]
 pub struct Device {
     descriptor: OwnedFd,
     facts: DeviceFacts,
-    /// What stands before a packet that is written.
+    /// Header prepended to each packet written.
     header: Option<[u8; ETHERNET_HEADER]>,
     lost: u64,
 }
@@ -69,19 +68,19 @@ impl Device {
         }
     }
 
-    /// What it is.
+    /// Returns facts about the device.
     pub fn facts(&self) -> &DeviceFacts {
         &self.facts
     }
 
-    /// Reads the next IP packet that the host has sent, and says how long it is; `None` while there
-    /// is none.
+    /// Reads the next IP packet that the host has sent and returns its length; `None` if there is
+    /// none.
     ///
-    /// What does not fit into `buffer` is lost without notice: take 65,535 bytes, or the MTU and
-    /// one byte more to see a packet that is too long.
+    /// Bytes that do not fit into `buffer` are silently lost. Pass 65,535 bytes, or the MTU and one
+    /// byte more to detect packets that are too long.
     ///
     /// # Errors
-    /// What read(2) says; ENETDOWN or EBADFD once the interface is gone.
+    /// Errors of read(2); ENETDOWN or EBADFD once the interface is gone.
     pub fn read(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let received = match self.header {
             None => read(&self.descriptor, buffer),
@@ -99,11 +98,11 @@ impl Device {
         }
     }
 
-    /// Gives an IP packet to the host; `false` if the kernel had no room for it. The host's whole
-    /// input path may run inside of this call.
+    /// Sends an IP packet to the host; returns `false` if the kernel had no room for it. The host's
+    /// whole receive path may run inside this call.
     ///
     /// # Errors
-    /// What write(2) says: EINVAL for what is no IP packet, EMSGSIZE for more than the MTU of a
+    /// Errors of write(2): EINVAL if it is not an IP packet, EMSGSIZE if it exceeds the MTU of a
     /// packet socket, EIO or ENETDOWN while the interface is down.
     pub fn write(&self, packet: &[u8]) -> io::Result<bool> {
         loop {
@@ -123,14 +122,14 @@ impl Device {
         }
     }
 
-    /// Packets the host has sent that were lost since the beginning because nobody read them in
-    /// time. Always 0 for a TUN, whose interface counts them itself, as `send_drops`.
+    /// Returns the packets sent by the host and lost since the beginning because they were not read
+    /// in time. Always 0 for a TUN, whose interface counts them itself, as `send_drops`.
     ///
     /// # Errors
-    /// What getsockopt(2) says.
+    /// Errors of getsockopt(2).
     pub fn lost(&mut self) -> io::Result<u64> {
         if self.facts.kind == DeviceKind::PacketSocket {
-            // struct tpacket_stats: packets, drops; both begin anew at every reading.
+            // struct tpacket_stats: packets, drops; reading resets both.
             let [_, drops] = crate::system::socket_option::words::<2>(
                 &self.descriptor,
                 libc::SOL_PACKET,

@@ -1,5 +1,6 @@
-//! Real packets through the hops of a scenario. Reads no clock and no descriptor: a test's clock, a
-//! loop that sleeps and a replay drive it alike, and get the same departures, drops and marks.
+//! Passage of real packets through the hops of a scenario. Reads no clock and no descriptor: a
+//! test's clock, the real-time loop and a replay drive it alike, and get the same departures, drops
+//! and marks.
 
 use crate::decision::Decision;
 use crate::graph::{Graph, Listener};
@@ -12,8 +13,8 @@ use ackclock_core::packet::{Ecn, FlowId, Packet, PacketId};
 use ackclock_core::result::Table;
 use ackclock_core::units::{Span, Time};
 
-/// The bytes of the packets inside, by [`PacketId::index`]. A buffer is used again by whatever
-/// packet has its slot next.
+/// The bytes of the packets inside, by [`PacketId::index`]. The next packet in a slot reuses its
+/// buffer.
 #[derive(Debug, Default)]
 struct Payloads(Vec<Vec<u8>>);
 
@@ -37,7 +38,7 @@ impl Payloads {
     }
 }
 
-/// What is kept of packets besides what the hops know.
+/// Payloads and record of the packets inside.
 #[derive(Debug, Default)]
 struct Book {
     payloads: Payloads,
@@ -56,26 +57,26 @@ impl Listener for Book {
 /// A packet that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure<'a> {
-    /// When it left, or should have: its scheduled time.
+    /// Scheduled time of departure.
     pub at: Time,
-    /// Whose it is.
+    /// Flow of the packet.
     pub flow: FlowId,
-    /// Which way.
+    /// Direction of the packet.
     pub direction: Direction,
-    /// The packet, with "congestion experienced" in its header if it was marked.
+    /// The packet, with CE in its header if it was marked.
     pub bytes: &'a [u8],
 }
 
-/// What of a flow's packets has been given to the receiver, headers included.
+/// Bytes of a flow delivered to the receiver, headers included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivered {
-    /// In all, in bytes.
+    /// Total in bytes.
     pub bytes: u64,
-    /// By the end of the warm-up, in bytes.
+    /// Part delivered by the end of the warm-up, in bytes.
     pub by_warmup_bytes: u64,
 }
 
-/// See the module.
+/// Passes real packets through the hops of a scenario.
 #[derive(Debug)]
 pub struct Driver {
     graph: Graph<Book>,
@@ -85,8 +86,8 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// The hops of `network`, empty. Shared hops are sampled every `interval`; rows of the table
-    /// begin with `labels` (point and replicate).
+    /// Creates a driver with the empty hops of `network`. Shared hops are sampled every `interval`;
+    /// rows of the table begin with `labels` (point and replicate).
     pub fn new(network: Network, interval: Span, labels: (i64, i64)) -> Self {
         let graph = Graph::new(network, interval, labels, Book::default());
         Driver {
@@ -96,18 +97,19 @@ impl Driver {
         }
     }
 
-    /// Says what counts as [`Delivered::by_warmup_bytes`]; else it is what comes at time zero.
+    /// Sets the end of the warm-up for [`Delivered::by_warmup_bytes`]; the default is time zero.
     #[must_use]
     pub fn with_warmup(mut self, warmup: Time) -> Self {
         self.warmup = warmup;
         self
     }
 
-    /// A packet has come: a whole IPv4 packet and nothing behind it. `stamp` is when; if the driver
-    /// has been told of a later moment already, that counts, and is recorded.
+    /// Takes a packet that has arrived: a whole IPv4 packet without padding. `stamp` is its time of
+    /// arrival. If the driver has already advanced beyond it, the driver's time counts and is
+    /// recorded.
     ///
     /// # Panics
-    /// If there is no such flow, or a packet of more than 65,535 bytes.
+    /// If there is no such flow, or the packet has more than 65,535 bytes.
     pub fn handle_packet(&mut self, stamp: Time, flow: FlowId, direction: Direction, bytes: &[u8]) {
         assert!(
             bytes.len() <= usize::from(u16::MAX),
@@ -123,11 +125,11 @@ impl Driver {
             });
     }
 
-    /// The next packet that has left by `now`, in order of scheduled time.
+    /// Returns the next packet that has left by `now`, in order of scheduled time.
     pub fn poll_departure(&mut self, now: Time) -> Option<Departure<'_>> {
         let (at, id) = self.graph.poll_departure(now)?;
         let packet = *self.graph.packet(id);
-        self.graph.remove(id); // its bytes stay until its slot is used again
+        self.graph.remove(id); // its bytes stay until the slot is reused
         if packet.is_forward() {
             let delivered = &mut self.delivered[packet.flow.0 as usize];
             delivered.bytes += u64::from(packet.size);
@@ -151,13 +153,14 @@ impl Driver {
         })
     }
 
-    /// When to come back: nothing leaves before. [`Time::NEVER`] if there is nothing to wait for.
+    /// Returns the next time at which a packet may leave; [`Time::NEVER`] if there is nothing to
+    /// wait for.
     pub fn poll_timeout(&self) -> Time {
         self.graph.poll_timeout()
     }
 
-    /// The record since it was last cleared. What is due has been carried out up to
-    /// [`Driver::now`].
+    /// Returns the record since it was last cleared. Everything due up to [`Driver::now`] has been
+    /// carried out.
     pub fn poll_record(&mut self) -> &mut Chunk {
         let now = self.graph.now();
         self.graph.advance(now);
@@ -166,52 +169,52 @@ impl Driver {
         chunk
     }
 
-    /// The end of the run at `end`: hops catch up and are sampled, and the record is closed.
-    /// Packets inside stay there.
+    /// Ends the run at `end`: hops catch up and are sampled, and the record is closed. Packets
+    /// inside stay there.
     pub fn finish(&mut self, end: Time) {
         self.graph.finish(end);
         self.graph.check_conservation();
         self.poll_record().last = true;
     }
 
-    /// Rows of the record that [`Driver::poll_record`] would give.
+    /// Returns the number of rows that [`Driver::poll_record`] would return.
     pub fn record_len(&self) -> usize {
         let chunk = &self.graph.listener().chunk;
         chunk.arrivals_len() + chunk.decisions_len()
     }
-    /// Up to when everything has been carried out.
+    /// Returns the time up to which everything has been carried out.
     pub const fn now(&self) -> Time {
         self.graph.now()
     }
-    /// How many packets have come.
+    /// Returns the number of packets that have arrived.
     pub const fn arrivals(&self) -> u64 {
         self.graph.arrivals()
     }
-    /// How many packets are inside.
+    /// Returns the number of packets inside.
     pub const fn inside(&self) -> usize {
         self.graph.live()
     }
-    /// How many flows there are.
+    /// Returns the number of flows.
     pub fn flows(&self) -> usize {
         self.graph.flows()
     }
-    /// The hops, in the network's order.
+    /// Returns the hops, in the network's order.
     pub fn hops(&self) -> &[Hop] {
         self.graph.hops()
     }
-    /// What each hop has dropped and marked.
+    /// Returns the drops and marks of each hop.
     pub fn losses(&self) -> &[HopLosses] {
         self.graph.losses()
     }
-    /// What each flow has lost.
+    /// Returns the losses of each flow.
     pub fn dropped(&self) -> &[FlowLosses] {
         self.graph.dropped()
     }
-    /// What each flow's receiver has been given.
+    /// Returns the bytes delivered to each flow's receiver.
     pub fn delivered(&self) -> &[Delivered] {
         &self.delivered
     }
-    /// The table `hops` up to the last sample, which is taken out.
+    /// Takes out the table `hops` up to the last sample.
     pub fn take_table(&mut self) -> Table {
         self.graph.take_table()
     }

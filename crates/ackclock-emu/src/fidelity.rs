@@ -1,107 +1,110 @@
-//! Whether a run in real time can be trusted: what was measured against stated bounds. A run that
-//! breaks one is kept and marked; its figures say what the machine did, not what the scenario
-//! describes.
+//! Verdict on a run in real time: measurements against stated bounds. A run that breaks a bound is
+//! kept and marked as unreliable: its results may show the machine instead of the scenario.
 
 use ackclock_core::units::Span;
 use std::fmt;
 
-/// What is measured of a run.
+/// Measurements of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
-    /// Packets lost outside the model: in the rings of the devices, or refused by one when written.
+    /// Packets lost outside the model: in the rings of the devices, or refused by a device.
     pub outside_drops: u64,
-    /// The lateness of 99 in 100 packets, see [`Timing`](crate::timing::Timing).
+    /// Lateness that 99 % of the packets do not exceed, see [`Timing`](crate::timing::Timing).
     pub lateness_p99: Span,
-    /// The shortest round trip of any flow that the scenario allows.
+    /// Shortest round trip of any flow that the scenario allows.
     pub base_rtt: Span,
-    /// The longest time the loop was away.
+    /// Longest time that the loop was away.
     pub longest_gap: Span,
-    /// The largest packet read, in bytes.
+    /// Largest packet read, in bytes.
     pub largest_packet: u64,
-    /// What a device may carry, in bytes.
+    /// MTU of the devices in bytes.
     pub mtu: u64,
-    /// Processor time of the emulator's thread over the run's time, 0 to 1.
+    /// Processor time of the emulator's thread, divided by the run's time, 0 to 1.
     pub cpu_share: f64,
-    /// How the hosts were kept from their work; `None` if there are no hosts of ours.
+    /// Delays of the hosts' threads; `None` if the hosts are not ours.
     pub hosts: Option<HostWaits>,
-    /// By how much half of the self-test's probes exceeded the delay of the model at most; `None`
-    /// if none was measured.
+    /// Median excess delay of the self-test's probes over the model; `None` if none was measured.
     pub probe_extra: Option<Span>,
 }
 
 /// One bound of the verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// As in a table, the unit at its end.
+    /// Name as in a table, with the unit at its end.
     pub name: &'static str,
-    /// What was measured, in the name's unit.
+    /// Measured value, in the name's unit.
     pub measured: f64,
-    /// What it may be at most, in the same unit.
+    /// Largest permitted value, in the same unit.
     pub limit: f64,
-    /// Whether it was kept.
+    /// True if the bound was kept.
     pub kept: bool,
-    /// One sentence, kept or not.
+    /// One sentence, whether it was kept or not.
     pub sentence: String,
 }
 
-/// Every bound, and what follows.
+/// All bounds, which together give the verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// In the order in which they matter.
+    /// Bounds in the order of importance.
     pub bounds: Vec<Bound>,
 }
 
-/// How the hosts of a run were kept from their work.
+/// Delays of the threads of a run's hosts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HostWaits {
-    /// The longest wait of a host's thread; `None` if this kernel does not say.
+    /// Longest wait of a host's thread; `None` if this kernel does not count it.
     pub longest: Option<Span>,
-    /// What of each wait exceeded what is [`bridged`], of both hosts, over the run's time.
+    /// Excess of each wait over what is [`bridged`], summed over both hosts, divided by the run's
+    /// time.
     pub stalled_share: f64,
-    /// How long the kernel's threads for softirqs waited for a processor, over the run's time;
-    /// `None` if they cannot be seen.
+    /// Waits of the kernel's softirq threads for a processor, divided by the run's time; `None` if
+    /// they cannot be seen.
     pub softirq_share: Option<f64>,
-    /// Readings left out, of those due.
+    /// Share of the readings due that were left out.
     pub missed_share: f64,
 }
 
-// The bounds. None was fitted to runs: each says what it follows from. docs/guides/fidelity.md has
-// them as a table.
+// The bounds. None was fitted to runs: each states what it follows from. docs/guides/fidelity.md
+// has them as a table.
 
-/// Lateness below this never matters: that is what the kernel's own timers and softirqs cost a real
+/// Lateness below this never matters: the kernel's own timers and softirqs cost as much on a real
 /// path.
 const LATENESS_FLOOR: Span = Span::from_millis(1);
-/// Lateness below this share of the round trip does not move what a congestion control sees.
+/// Divisor of the round trip: lateness below this share does not affect what a congestion control
+/// sees.
 const LATENESS_SHARE_OF_RTT: u64 = 20;
-/// Real-time throttling takes a thread off its processor for 50 ms (sched_rt_runtime_us): a longer
-/// wait than this is that, or an overloaded machine.
+/// Longest wait of the emulator or a host. Real-time throttling takes a thread off its processor
+/// for 50 ms (sched_rt_runtime_us): a longer wait than this bound is that, or an overloaded
+/// machine.
 const LONGEST_WAIT: Span = Span::from_millis(20);
-/// A tick of a kernel of 250 ticks per second: its TCP timers are no more punctual than that.
+/// A tick of a kernel with 250 ticks per second: its TCP timers are no more precise.
 const SHORTEST_TICK: Span = Span::from_millis(4);
 const MOST_CPU: f64 = 0.9;
+/// Divisor of the round trip: a host may be delayed by this share without a gap in its data.
+///
 /// Linux wakes a sender when a third of its send buffer is free (`sk_stream_min_wspace`: half of
-/// what is queued), and makes that buffer twice the window. What is queued then is four thirds of
-/// the window, of which one window is on its way: a third of a round trip's data is left to send,
-/// in slow start a sixth of one's, since the rate doubles. The receive buffer is twice the window
-/// too, and bridges more.
+/// the queued data), and makes that buffer twice the window. Then four thirds of the window are
+/// queued, of which one window is in flight. So a third of a round trip's data is left to send; in
+/// slow start it lasts for a sixth of a round trip, since the rate doubles. The receive buffer is
+/// twice the window too, and bridges more.
 const BRIDGED_SHARE_OF_RTT: u64 = 6;
-/// A flow can lose no more than the share of the time in which a host or the kernel's own threads
-/// stood still. A third of the 3 % by which the figures of a reliable run may differ from those of
-/// a quiet machine: as much is left to what the congestion control makes of it, and to the other
-/// host.
+/// Largest share of the time in which a host or the kernel's own threads may stand still. A flow
+/// can lose no more than that share. It is a third of the 3 % by which the results of a reliable
+/// run may differ from those of a quiet machine. The rest is left to the response of the congestion
+/// control, and to the other host.
 const MOST_STALLED: f64 = 0.01;
-/// One in a hundred, as of late packets.
+/// One in a hundred, as for late packets.
 const MOST_MISSED: f64 = 0.01;
 
-/// How long a host can be kept from its work without a gap in what it sends, on a path with this
+/// Returns the longest delay of a host's thread without a gap in its data, on a path with this
 /// round trip.
 pub fn bridged(base_rtt: Span) -> Span {
     LATENESS_FLOOR.max(base_rtt / BRIDGED_SHARE_OF_RTT)
 }
 
-/// How long the emulator or a host may be away at the longest: after a round trip nothing is in
-/// flight any more, and what comes next is a burst of a whole window, which overflows queues that
-/// would not have.
+/// Returns the longest permitted wait of the emulator or a host. After a round trip nothing is in
+/// flight any more, and the next packets are a burst of a whole window, which overflows queues that
+/// would otherwise not overflow.
 fn longest_wait(base_rtt: Span) -> Span {
     base_rtt.clamp(SHORTEST_TICK, LONGEST_WAIT)
 }
@@ -116,7 +119,7 @@ fn bound(name: &'static str, measured: f64, limit: f64, kept: bool, sentence: St
     }
 }
 
-/// "1.25 ms"
+/// Formats a time span, such as "1.25 ms".
 fn milliseconds(span: Span) -> String {
     format!("{} ms", (span.as_seconds() * 1e6).round() / 1e3)
 }
@@ -176,7 +179,7 @@ fn of_host_wait(longest: Option<Span>, most: Span) -> Bound {
     )
 }
 
-/// A share of the run that may be one in a hundred.
+/// Returns the bound of a share of the run.
 fn of_share(name: &'static str, what: &str, share: f64, most: f64) -> Bound {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let (has, may) = (percent(share), percent(most));
@@ -254,7 +257,7 @@ fn of_probes(extra_p50: Span, most: Span) -> Bound {
 }
 
 impl Verdict {
-    /// Compares what was measured with the bounds.
+    /// Compares the measurements with the bounds.
     pub fn of(measured: &Measured) -> Self {
         let Measured {
             outside_drops,
@@ -280,17 +283,17 @@ impl Verdict {
         Verdict { bounds }
     }
 
-    /// Whether every bound was kept.
+    /// True if every bound was kept.
     pub fn is_reliable(&self) -> bool {
         self.bounds.iter().all(|bound| bound.kept)
     }
-    /// The bounds that were not kept.
+    /// Yields the bounds that were not kept.
     pub fn broken(&self) -> impl Iterator<Item = &Bound> {
         self.bounds.iter().filter(|bound| !bound.kept)
     }
 }
 
-/// "reliable", or "unreliable: " and why.
+/// Formats the verdict: "reliable", or "unreliable: " with the reasons.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_reliable() {

@@ -1,9 +1,9 @@
-//! The hops of a network as one thing that packets are put into and come out of. It is told the
-//! time, and says when it wants to be told again; every decision is taken at its scheduled time, so
-//! a clock that jumps and one that wakes late see the same.
+//! The hops of a network as a unit that takes packets and returns them. The caller passes the time,
+//! and learns when to call again. Every decision is taken at its scheduled time, so a clock that
+//! jumps and one that wakes late give the same result.
 //!
-//! Order, as in the engine: of several things at the same nanosecond hops come first, in their
-//! order, then arrivals from outside, then the sampling of the hops.
+//! Order, as in the engine: at the same nanosecond, hops come first, in their order, then arrivals
+//! from outside, then the sampling of the hops.
 
 use crate::decision::{Decision, Fate};
 use ackclock_core::hop::{Arrival, Hop};
@@ -17,16 +17,16 @@ use ackclock_core::units::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Told of what happens to packets inside.
+/// Listener for what happens to packets inside.
 pub trait Listener {
-    /// A decision has been taken. Decisions of one hop are told in order of time; those of several
-    /// are told as the hops catch up, in an order that depends on the arrivals alone.
+    /// Called for each decision. Decisions of one hop come in order of time. Those of several hops
+    /// come as the hops catch up, in an order that depends only on the arrivals.
     fn decided(&mut self, decision: Decision);
-    /// `copy` is now a second packet like `original`.
+    /// Called when `copy` has been made a second packet like `original`.
     fn duplicated(&mut self, original: PacketId, copy: PacketId);
 }
 
-/// Who dropped and marked what.
+/// Counts of drops and marks.
 #[derive(Debug)]
 struct Ledger<L> {
     /// By hop.
@@ -64,31 +64,31 @@ impl<L: Listener> Observer for Ledger<L> {
     }
 }
 
-/// See the module.
+/// The hops of a network, with the packets inside.
 #[derive(Debug)]
 pub struct Graph<L> {
     hops: Vec<Hop>,
-    /// By hop: the wake-up that counts; there may be obsolete ones in `due`.
+    /// Valid wake-up time by hop; `due` may also hold obsolete ones.
     wakes: Vec<Time>,
     due: BinaryHeap<Reverse<(Time, u32)>>,
     routes: Routes,
     packets: PacketPool,
-    /// What has left its route, and when.
+    /// Packets that have left their route, with their times.
     departed: VecDeque<(Time, PacketId)>,
     ledger: Ledger<L>,
     series: HopSeries,
     interval: Span,
-    /// When the hops are sampled next, and when they have been last.
+    /// Time of the next and of the last sample.
     next_sample: Time,
     last_sample: Option<Time>,
-    /// Everything up to here has been carried out.
+    /// Everything up to this time has been carried out.
     now: Time,
     arrivals: u64,
 }
 
 impl<L: Listener> Graph<L> {
-    /// The hops of `network`, empty. Its shared hops are sampled every `interval`, `labels` (point
-    /// and replicate) in front.
+    /// Creates the empty hops of `network`. Shared hops are sampled every `interval`; rows begin
+    /// with `labels` (point and replicate).
     pub fn new(network: Network, interval: Span, labels: (i64, i64), listener: L) -> Self {
         let Network {
             hops,
@@ -119,9 +119,9 @@ impl<L: Listener> Graph<L> {
         }
     }
 
-    /// A packet comes to the first hop of its route at `stamp`, or now if that is earlier. It is
-    /// given the number of its arrival as its `sequence`, and `listener` is told before the hops
-    /// are.
+    /// Takes a packet that arrives at the first hop of its route at `stamp`, or now if that is
+    /// later. Sets its `sequence` to the number of its arrival. Calls `tell` with the listener
+    /// before the packet enters a hop.
     ///
     /// # Panics
     /// If the network has no such flow.
@@ -142,7 +142,7 @@ impl<L: Listener> Graph<L> {
         self.enter(at, id);
     }
 
-    /// Carries out what is due by `until`.
+    /// Carries out everything due by `until`.
     pub fn advance(&mut self, until: Time) {
         while let Some(&Reverse((at, hop))) = self.due.peek()
             && at <= until
@@ -160,30 +160,31 @@ impl<L: Listener> Graph<L> {
         self.now = self.now.max(until);
     }
 
-    /// The next packet that has left its route by `now`, and when it did. The caller lets it go
+    /// Returns the next packet that has left its route by `now`, with its time. The caller frees it
     /// with [`Graph::remove`].
     pub fn poll_departure(&mut self, now: Time) -> Option<(Time, PacketId)> {
         self.advance(now);
         self.take_departed()
     }
 
-    /// The next packet that has left by [`Graph::now`], as [`Graph::poll_departure`].
+    /// Returns the next packet that has left by [`Graph::now`], as [`Graph::poll_departure`] does.
     pub fn take_departed(&mut self) -> Option<(Time, PacketId)> {
         self.departed.pop_front()
     }
 
-    /// When to come back: no packet leaves before. [`Time::NEVER`] if there is nothing to wait for.
+    /// Returns the next time at which a packet may leave; [`Time::NEVER`] if there is nothing to
+    /// wait for.
     pub fn poll_timeout(&self) -> Time {
         let hops = self.due.peek().map_or(Time::NEVER, |Reverse((at, _))| *at);
         self.departed.front().map_or(hops, |(at, _)| hops.min(*at))
     }
 
-    /// Lets a packet go that has left.
+    /// Frees a packet that has left.
     pub fn remove(&mut self, id: PacketId) {
         self.packets.remove(id);
     }
 
-    /// The end of the run: what is due, and a last sample.
+    /// Ends the run: carries out what is due, and takes a last sample.
     pub fn finish(&mut self, end: Time) {
         let end = end.max(self.now);
         self.advance(end);
@@ -192,7 +193,7 @@ impl<L: Listener> Graph<L> {
         }
     }
 
-    /// A packet has come to the stop of its route that it is to enter next.
+    /// Passes a packet to the next stop of its route.
     fn enter(&mut self, at: Time, id: PacketId) {
         let packet = &self.packets[id];
         let begin = self
@@ -208,12 +209,12 @@ impl<L: Listener> Graph<L> {
             observer: &mut self.ledger,
         };
         match self.hops[hop].handle_packet(at, (id, size), None, &mut context) {
-            // Nothing is asked to be released: it is in there until the hop is looked at.
+            // The packet stays inside until the hop is polled, even if it could be released now.
             Arrival::Kept(next) | Arrival::Released(next) => self.wake(hop, next),
         }
     }
 
-    /// A packet has come to the end of its route.
+    /// Handles a packet at the end of its route.
     fn depart(&mut self, at: Time, id: PacketId, begin: usize, position: usize) {
         let last = position.checked_sub(1);
         let hop = last.and_then(|last| self.routes.stop(begin + last).as_hop());
@@ -230,7 +231,7 @@ impl<L: Listener> Graph<L> {
         });
     }
 
-    /// Sees to it that the hop is looked at by `at`. Looking early is harmless.
+    /// Ensures that the hop is polled by `at`. Polling early is harmless.
     fn wake(&mut self, hop: usize, at: Time) {
         if at < self.wakes[hop] {
             self.wakes[hop] = at;
@@ -238,7 +239,7 @@ impl<L: Listener> Graph<L> {
         }
     }
 
-    /// Moves on what leaves a hop now.
+    /// Forwards the packets that leave a hop now.
     fn empty(&mut self, hop: usize) {
         loop {
             self.ledger.hop = hop;
@@ -262,7 +263,8 @@ impl<L: Listener> Graph<L> {
         }
     }
 
-    /// Takes the samples due before `time`: whatever happens at the moment of a sample, it sees.
+    /// Takes the samples due before `time`. A sample includes everything that happens at its own
+    /// time.
     fn sample_before(&mut self, time: Time) {
         while self.next_sample < time {
             let at = self.next_sample;
@@ -290,11 +292,11 @@ impl<L: Listener> Graph<L> {
         }
     }
 
-    /// Packets are conserved: arrivals + duplicates = departures + drops + inside, at every hop;
-    /// and every live packet is in a hop or has left.
+    /// Checks that packets are conserved: arrivals + duplicates = departures + drops + inside, at
+    /// every hop; and every live packet is in a hop or has left.
     ///
     /// # Panics
-    /// If they are not.
+    /// If they are not conserved.
     pub fn check_conservation(&self) {
         let mut inside = self.departed.len() as u64;
         for (hop, losses) in self.hops.iter().zip(&self.ledger.hops) {
@@ -313,47 +315,47 @@ impl<L: Listener> Graph<L> {
         );
     }
 
-    /// A packet that is inside or has left and was not let go.
+    /// Returns a packet that is inside, or has left and was not freed.
     pub fn packet(&self, id: PacketId) -> &Packet {
         &self.packets[id]
     }
-    /// Up to when everything has been carried out.
+    /// Returns the time up to which everything has been carried out.
     pub const fn now(&self) -> Time {
         self.now
     }
-    /// How many packets have come.
+    /// Returns the number of packets that have arrived.
     pub const fn arrivals(&self) -> u64 {
         self.arrivals
     }
-    /// How many packets are inside, or have left and were not let go.
+    /// Returns the number of packets inside, or that have left and were not freed.
     pub const fn live(&self) -> usize {
         self.packets.live()
     }
-    /// How many flows there are.
+    /// Returns the number of flows.
     pub fn flows(&self) -> usize {
         self.routes.flows()
     }
-    /// The hops, in the network's order.
+    /// Returns the hops, in the network's order.
     pub fn hops(&self) -> &[Hop] {
         &self.hops
     }
-    /// What each hop has dropped and marked.
+    /// Returns the drops and marks of each hop.
     pub fn losses(&self) -> &[HopLosses] {
         &self.ledger.hops
     }
-    /// What each flow has lost.
+    /// Returns the losses of each flow.
     pub fn dropped(&self) -> &[FlowLosses] {
         &self.ledger.flows
     }
-    /// The table `hops` up to the last sample, which is taken out.
+    /// Takes out the table `hops` up to the last sample.
     pub fn take_table(&mut self) -> Table {
         self.series.take_table()
     }
-    /// Who is told.
+    /// Returns the listener.
     pub const fn listener(&self) -> &L {
         &self.ledger.listener
     }
-    /// Who is told.
+    /// Returns the listener.
     pub const fn listener_mut(&mut self) -> &mut L {
         &mut self.ledger.listener
     }

@@ -1,10 +1,10 @@
-//! A host as its supervisor has it: a process in namespaces of its own, asked over a pair of
+//! A host as seen by its supervisor: a process in namespaces of its own, controlled over a pair of
 //! sockets.
 //!
-//! Nothing of a host has a name outside or outlives its processes: killing any of them, or the
-//! supervisor, ends it. The supervisor starts a program, which enters the namespaces and forks
-//! once; the child is the first process of the PID namespace, and when it ends the kernel ends
-//! whatever is in there.
+//! Nothing in a host has a name outside or outlives its processes: killing any of them, or the
+//! supervisor, ends the host. The supervisor starts a program, which enters the namespaces and
+//! forks once. The child is the first process of the PID namespace, and when it ends the kernel
+//! ends all others in it.
 
 use crate::device::Device;
 use crate::program::HostProgram;
@@ -21,18 +21,18 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use std::{fmt, io};
 
-/// For how long a host may be silent before it is given up: longer than any machine takes to start
-/// a program.
+/// Longest silence of a host before it is given up: longer than any machine takes to start a
+/// program.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Why a host did not do what it was asked.
+/// The reason why a host did not carry out a request.
 #[derive(Debug)]
 pub enum HostError {
-    /// This machine does not let it start.
+    /// This machine does not allow it to start.
     Refused(Refusal),
-    /// It could not do that; it goes on.
+    /// The request failed; the host goes on.
     Failed(String),
-    /// It is gone, or the connection to it is broken.
+    /// The host has ended, or the connection to it is broken.
     Lost(io::Error),
 }
 
@@ -69,14 +69,14 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts a host and gives its device to the caller.
+    /// Starts a host and returns it with its device.
     ///
-    /// The host lives no longer than the calling *thread* (prctl(2), `PR_SET_PDEATHSIG`): call it
-    /// from one that stays. It is in a process group of its own, so that Ctrl-C reaches the
-    /// supervisor alone; standard error is the supervisor's.
+    /// The host ends with the calling *thread* (prctl(2), `PR_SET_PDEATHSIG`), so call this from
+    /// one that lives on. The host is in a process group of its own, so that Ctrl-C reaches only
+    /// the supervisor. It shares the supervisor's standard error.
     ///
     /// # Errors
-    /// [`HostError::Refused`] with the step and the remedy, or what befell the program.
+    /// [`HostError::Refused`] with the step and the remedy, or an error of the program.
     pub fn start(program: &HostProgram, choice: DeviceChoice) -> Result<(Host, Device), HostError> {
         let (channel, theirs) = connected()?;
         let process = Command::new(&program.program)
@@ -121,24 +121,24 @@ impl Host {
         }
     }
 
-    /// What it is.
+    /// Returns facts about the host.
     pub fn facts(&self) -> &HostFacts {
         &self.facts
     }
 
-    /// The id of the process that was started, outside of the PID namespace.
+    /// Returns the id of the started process, outside the PID namespace.
     pub fn process_id(&self) -> u32 {
         self.process.0.id()
     }
 
-    /// The id of the first process of the PID namespace, as it is seen from outside.
+    /// Returns the id of the first process of the PID namespace, as seen from outside.
     pub fn first_process_id(&self) -> i32 {
         self.first_process
     }
 
     fn ask(&mut self, request: &Request, limit: Option<Duration>) -> Result<Response, HostError> {
-        // A host that has ended does not take the request; what it said last is more telling than
-        // that.
+        // A host that has ended does not take the request; its last message says more than that
+        // error.
         let sent = self.channel.send(request, None);
         let (response, _) = self.channel.receive(limit).map_err(|error| match sent {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => error,
@@ -147,11 +147,10 @@ impl Host {
         Ok(response)
     }
 
-    /// Sets kernel settings, MTU, addresses and routes, and reports what the kernel took and what
-    /// it did not.
+    /// Sets kernel settings, MTU, addresses and routes. Returns the kernel's answers to them.
     ///
     /// # Errors
-    /// The host is gone. What the kernel refuses is no error but in the report.
+    /// The host has ended. Refusals of the kernel are not errors; they are in the report.
     pub fn configure(
         &mut self,
         configuration: Configuration,
@@ -162,10 +161,10 @@ impl Host {
         }
     }
 
-    /// Everything the kernel was asked for so far, and what became of it.
+    /// Returns the kernel's answers to all requests so far.
     ///
     /// # Errors
-    /// The host is gone.
+    /// The host has ended.
     pub fn report(&mut self) -> Result<Vec<ReportEntry>, HostError> {
         match self.ask(&Request::Report, Some(PATIENCE))? {
             Response::Report(entries) => Ok(entries),
@@ -173,10 +172,10 @@ impl Host {
         }
     }
 
-    /// The counters of the host's device, and of the other end if it is a pair.
+    /// Returns the counters of the host's device, and of the other end if it is a pair.
     ///
     /// # Errors
-    /// The host is gone, or its device.
+    /// The host has ended, or its device is gone.
     pub fn statistics(&mut self) -> Result<Vec<DeviceStatistics>, HostError> {
         match self.ask(&Request::Statistics, Some(PATIENCE))? {
             Response::Statistics(statistics) => Ok(statistics),
@@ -184,10 +183,10 @@ impl Host {
         }
     }
 
-    /// Which of these congestion controls a socket in the host may use, tried with a socket each.
+    /// Tests which of these congestion controls a socket in the host may use, with a socket each.
     ///
     /// # Errors
-    /// The host is gone.
+    /// The host has ended.
     pub fn congestion_controls(
         &mut self,
         names: &[String],
@@ -198,11 +197,11 @@ impl Host {
         }
     }
 
-    /// Asks what the host's program adds to the protocol, and waits for the answer, at most for
-    /// `limit`.
+    /// Sends a request that the host's program adds to the protocol, and waits for the answer, at
+    /// most for `limit`.
     ///
     /// # Errors
-    /// The program refuses, or the host is gone.
+    /// The program refuses, or the host has ended.
     pub fn call(&mut self, request: Value, limit: Option<Duration>) -> Result<Value, HostError> {
         match self.ask(&Request::Extension(request), limit)? {
             Response::Extension(answer) => Ok(answer),
@@ -210,10 +209,10 @@ impl Host {
         }
     }
 
-    /// Ends the host and waits until its processes are gone.
+    /// Ends the host and waits until its processes have ended.
     ///
     /// # Errors
-    /// It was gone before, or did not end by itself and was killed.
+    /// It had ended before, or did not end by itself and was killed.
     pub fn exit(mut self) -> Result<(), HostError> {
         match self.ask(&Request::Exit, Some(PATIENCE))? {
             Response::Ending => {}
@@ -228,21 +227,20 @@ impl Host {
     }
 }
 
-/// Readable once the host has ended, for whatever reason: it says nothing unasked.
+/// Becomes readable when the host has ended for any reason: a host never sends unasked.
 impl AsFd for Host {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.channel.as_fd()
     }
 }
 
-/// A program that was started. Dropping it kills it, and with it its PID namespace, and takes it
-/// off the process table.
+/// A program that was started. Dropping it kills it with its PID namespace, and reaps it.
 #[derive(Debug)]
 struct Process(Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only if the process has been waited for already.
+        // Both fail only if the process has already been waited for.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

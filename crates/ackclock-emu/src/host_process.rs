@@ -1,4 +1,5 @@
-//! The process that becomes a host, and serves the supervisor's requests until it is left alone.
+//! The process that becomes a host, and serves the supervisor's requests until the supervisor ends
+//! it or is gone.
 
 use crate::device::{NAME, TRANSMIT_QUEUE};
 use crate::namespace::{self, Entered};
@@ -17,7 +18,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 
-/// What the program of a host answers to requests that are its own.
+/// Answers the requests that a host's program adds to the protocol.
 pub type Extension<'a> = &'a mut dyn FnMut(Value) -> Result<Value, String>;
 
 /// Exit status of a program that was not started by a supervisor.
@@ -25,12 +26,12 @@ const NOT_A_HOST: i32 = 2;
 /// Exit status of a host that was refused something or lost its supervisor.
 const FAILED: i32 = 1;
 
-/// Becomes a host, at the behest of the supervisor at the other end of standard input
+/// Becomes a host for the supervisor at the other end of standard input
 /// ([`crate::host::Host::start`]).
 ///
-/// Returns, in the process that was started, with the status to exit with, once the host has ended.
-/// The process must have one thread. `extension` runs in the host's first process; the children it
-/// starts it must wait for itself before it returns, those left over are reaped.
+/// Returns the exit status, in the process that was started, once the host has ended. The process
+/// must have one thread. `extension` runs in the host's first process. It must wait for the
+/// children that it starts before it returns; any others are reaped.
 pub fn serve_standard_input(extension: Extension<'_>) -> i32 {
     let supervised = take_standard_input().and_then(|channel| {
         namespace::end_with_parent()?;
@@ -53,21 +54,21 @@ pub fn serve_standard_input(extension: Extension<'_>) -> i32 {
     }
 }
 
-/// The connection to the supervisor, in whose place standard input becomes empty.
+/// Takes the connection to the supervisor from standard input, and makes standard input empty.
 fn take_standard_input() -> io::Result<Channel> {
     let connection = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
-    sockopt::socket_type(&connection)?; // refuses what is no socket
+    sockopt::socket_type(&connection)?; // fails unless it is a socket
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
     Ok(Channel::from(connection))
 }
 
 fn refuse(channel: &Channel, refusal: Refusal) -> i32 {
-    // Where nobody listens any more there is nobody to tell.
+    // If the supervisor is gone, there is nobody to tell.
     let _ = channel.send(&Response::Refused(refusal), None);
     FAILED
 }
 
-/// The life of the first process.
+/// Runs the first process until the host ends.
 fn run(channel: Channel, choice: DeviceChoice, entered: Entered, extension: Extension<'_>) -> i32 {
     let started = child_signal::open()
         .map_err(namespace::process_refused)
@@ -80,15 +81,14 @@ fn run(channel: Channel, choice: DeviceChoice, entered: Entered, extension: Exte
         Err(refusal) => return refuse(&channel, refusal),
     };
     let told = channel.send(&Response::Ready(facts), Some(device.as_fd()));
-    drop(device); // the emulator's from here on: with its last descriptor it is gone
+    drop(device); // from here on the emulator holds its last descriptor
     match told.and_then(|()| serve(&channel, &ended_children, &mut inside, extension)) {
         Ok(()) => 0,
         Err(_) => FAILED, // the supervisor is gone
     }
 }
 
-/// Answers requests until the supervisor says `Exit` or is gone, and reaps whatever process is left
-/// without parent.
+/// Answers requests until the supervisor sends `Exit` or is gone. Reaps orphaned processes.
 fn serve(
     channel: &Channel,
     ended: &File,
@@ -112,13 +112,13 @@ fn serve(
 }
 
 fn reap_children(mut ended: &File) -> io::Result<()> {
-    // One pending signal stands for any number of children; what it says of the first is not
+    // One pending signal stands for any number of children; its details on the first are not
     // needed.
     match ended.read(&mut [0; size_of::<libc::signalfd_siginfo>()]) {
         Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
         _ => {}
     }
-    // ECHILD: there is no child any more.
+    // ECHILD: there are no more children.
     while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
     Ok(())
 }
@@ -127,7 +127,7 @@ fn reap_children(mut ended: &File) -> io::Result<()> {
 #[derive(Debug)]
 struct Inside {
     namespace: Netlink,
-    /// Where the emulator's end of a pair is, and its name.
+    /// Namespace of the emulator's end of a pair.
     other_namespace: Option<Netlink>,
     device: u32,
     report: Vec<ReportEntry>,
@@ -251,7 +251,7 @@ impl Inside {
         }
     }
 
-    /// The device's MTU, and that of the other end of a pair; gives back what the kernel has.
+    /// Sets the device's MTU, and that of the other end of a pair; returns the kernel's value.
     fn set_mtu(&mut self, bytes: u32) -> io::Result<String> {
         self.namespace.set_mtu(self.device, bytes)?;
         if let Some(other) = &mut self.other_namespace {
@@ -261,8 +261,8 @@ impl Inside {
         Ok(self.namespace.interface(NAME)?.mtu.to_string())
     }
 
-    /// The kernel takes a route whole or not at all. If it takes it not, it is asked again without
-    /// metrics, then with one at a time, to know which.
+    /// Adds a route. The kernel accepts a route as a whole or not at all. If it refuses, tries
+    /// without metrics, then with each metric alone, to find those that it refuses.
     fn add_route(&mut self, route: &Route) {
         let name = format!("route {}/{}", route.destination, route.prefix);
         let asked = route
@@ -343,7 +343,7 @@ fn as_refused(error: io::Error) -> KernelAnswer {
     }
 }
 
-/// Whether a socket in this namespace may use a congestion control.
+/// Tests if a socket in this namespace may use a congestion control.
 fn with_congestion_control(name: String) -> (String, KernelAnswer) {
     let outcome = || -> io::Result<String> {
         let flags = SocketFlags::CLOEXEC;
@@ -368,7 +368,8 @@ fn refused(step: Step, what: &str, error: &io::Error) -> Refusal {
     let remedy = match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => "run as root",
         Some(libc::EOPNOTSUPP | libc::EAFNOSUPPORT | libc::ENODEV) => {
-            "use a kernel with CONFIG_VETH and CONFIG_PACKET, or load the modules veth and af_packet"
+            "use a kernel with CONFIG_VETH and CONFIG_PACKET, \
+             or load the modules veth and af_packet"
         }
         _ => "try again; if it stays so, please report it",
     };

@@ -1,5 +1,4 @@
-//! As much of IPv4 (RFC 791) as the way through the hops needs: whose a packet is, how long it is,
-//! its ECN field (RFC 3168).
+//! The part of IPv4 (RFC 791) that the hops need: addresses, length, and the ECN field (RFC 3168).
 
 use ackclock_core::packet::{Ecn, PacketKind};
 use std::fmt;
@@ -9,13 +8,13 @@ use std::net::Ipv4Addr;
 const SHORTEST_HEADER: usize = 20;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
-/// Of the 14th byte of a TCP header (RFC 9293 section 3.1).
+/// Flags in the 14th byte of a TCP header (RFC 9293 section 3.1).
 const SYN: u8 = 0b0000_0010;
 const ACK: u8 = 0b0001_0000;
 const ECN_MASK: u8 = 0b11;
 const CONGESTION_EXPERIENCED: u8 = 0b11;
 
-/// Which way a packet travels.
+/// Direction of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From the sender of data to the receiver.
@@ -25,16 +24,16 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Whether it is [`Direction::Forward`].
+    /// True for [`Direction::Forward`].
     pub const fn is_forward(self) -> bool {
         matches!(self, Direction::Forward)
     }
 }
 
-/// Why bytes are no IPv4 packet.
+/// The reason why bytes are not an IPv4 packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Another version of IP, or none.
+    /// Another version of IP, or not IP.
     Version,
     /// Shorter than its header, or than the header says.
     Truncated,
@@ -50,12 +49,12 @@ impl fmt::Display for Malformed {
 }
 impl std::error::Error for Malformed {}
 
-/// What is read of a header.
+/// The needed fields of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Who sent it.
+    /// Source address.
     pub source: Ipv4Addr,
-    /// Who is to get it.
+    /// Destination address.
     pub destination: Ipv4Addr,
     /// Length with the header, in bytes.
     pub length: u16,
@@ -66,7 +65,7 @@ impl Header {
     /// (Ethernet pads short frames).
     ///
     /// # Errors
-    /// If it is no whole IPv4 packet.
+    /// If it is not a whole IPv4 packet.
     pub fn read(packet: &[u8]) -> Result<Header, Malformed> {
         let header: &[u8; SHORTEST_HEADER] = packet.first_chunk().ok_or(Malformed::Truncated)?;
         if header[0] >> 4 != 4 {
@@ -95,7 +94,7 @@ fn header_length(packet: &[u8]) -> usize {
         .map_or(0, |first| usize::from(first & 0xf) * 4)
 }
 
-/// The ECN field of a packet's header; bytes without one are not capable.
+/// Returns the ECN field of a packet's header; bytes without a header count as not ECN-capable.
 pub fn ecn(packet: &[u8]) -> Ecn {
     match packet.get(1).map_or(0, |service| service & ECN_MASK) {
         0b10 => Ecn::Capable,
@@ -105,7 +104,7 @@ pub fn ecn(packet: &[u8]) -> Ecn {
     }
 }
 
-/// What the hops take a packet for.
+/// Returns the kind that the hops take a packet for.
 pub fn kind(packet: &[u8], direction: Direction) -> PacketKind {
     let protocol = packet.get(9).copied();
     // The fragment offset: only the first fragment has a TCP header.
@@ -124,8 +123,8 @@ pub fn kind(packet: &[u8], direction: Direction) -> PacketKind {
     }
 }
 
-/// Writes "congestion experienced" into the header and corrects its checksum (RFC 1624, equation
-/// 3). Bytes without a header stay as they are.
+/// Sets CE in the header and corrects its checksum (RFC 1624, equation 3). Bytes without a header
+/// stay unchanged.
 pub fn mark(packet: &mut [u8]) {
     let Some(header) = packet.first_chunk_mut::<SHORTEST_HEADER>() else {
         return;
@@ -145,7 +144,7 @@ mod tests {
     use super::*;
     use crate::testing::ipv4_packet;
 
-    /// The sum of all 16-bit words of a correct header, RFC 1071.
+    /// Sums all 16-bit words of a header, RFC 1071; true if the checksum is correct.
     fn is_correct(packet: &[u8]) -> bool {
         let words = packet[..header_length(packet)].chunks(2);
         let sum: u32 = words

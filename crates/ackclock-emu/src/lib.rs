@@ -1,29 +1,30 @@
-//! The driver that sleeps: two hosts with the kernel's own network stack, joined by the
-//! laboratory's hops in real time.
+//! Emulation: two hosts with the kernel's own network stack, joined in real time by the hops of a
+//! scenario.
 //!
-//! | module | holds |
-//! |---|---|
-//! | [`host`] | a host as its supervisor has it: start, configure, ask, end |
-//! | [`program`] | which program becomes a host |
-//! | [`host_process`] | the process that becomes a host |
-//! | [`protocol`] | what the two say to each other |
-//! | `namespace` | from a fresh process to the first one of its own namespaces |
-//! | [`device`] | the emulator's end of a host's network device: IP packets out and in |
-//! | `tun`, `packet_socket` | what such a device is made of |
-//! | [`netlink`] | interfaces, addresses, routes |
-//! | [`settings`] | kernel settings of a network namespace |
-//! | [`schedule`] | real-time priority, processors that stay awake |
-//! | `machine_load` | how long the kernel's own threads waited, how busy the machine was |
-//! | [`doctor`] | what this machine can do, and what would help |
-//! | [`workload`] | what runs in the hosts: connections and datagrams on the kernel's sockets, and what it says of them |
-//! | [`addresses`], [`ipv4`] | whose a packet is, from its header |
-//! | [`driver`], [`graph`] | packets through the hops of a scenario, at scheduled times, without clock or descriptor |
-//! | [`real_time`], [`wait`], [`clock`], [`port`] | the loop that reads, waits and writes |
-//! | [`record`], [`replay`], [`decision`] | what came and what was decided, and whether the engine's hops decide the same |
-//! | [`timing`], [`fidelity`] | how late it was, and whether the run can be trusted |
-//! | [`capture`], [`background`] | packets to disk, beside the loop |
+//! * [`host`]: a host as seen by its supervisor: start, configure, query, end.
+//! * [`program`]: the program that becomes a host.
+//! * [`host_process`]: the process that becomes a host.
+//! * [`protocol`]: messages between supervisor and host.
+//! * `namespace`: the steps from a new process to the first one in namespaces of its own.
+//! * [`device`]: the emulator's end of a host's network device: IP packets out and in.
+//! * `tun`, `packet_socket`: implementations of such a device.
+//! * [`netlink`]: interfaces, addresses, routes.
+//! * [`settings`]: kernel settings of a network namespace.
+//! * [`schedule`]: real-time priority, and processors kept out of idle states.
+//! * `machine_load`: waits of the kernel's own threads, and the load of the machine.
+//! * [`doctor`]: checks of what this machine can do, with remedies.
+//! * [`workload`]: flows in the hosts, on the kernel's sockets, and the kernel's readings of them.
+//! * [`addresses`], [`ipv4`]: the flow of a packet, from its header.
+//! * [`driver`], [`graph`]: passage of packets through the hops of a scenario at given times,
+//!   without clock or descriptor.
+//! * [`real_time`], [`wait`], [`clock`], [`port`]: the loop that reads, waits and writes.
+//! * [`record`], [`replay`], [`decision`]: record of arrivals and decisions, and a check that the
+//!   engine's hops decide the same.
+//! * [`timing`], [`fidelity`]: lateness, and the verdict on the reliability of a run.
+//! * [`capture`], [`background`]: packet captures, written to disk beside the loop.
 //!
-//! Linux only: elsewhere there is [`doctor`], which says so, and what needs no kernel.
+//! Linux only. On other systems there are [`doctor`], which says so, and the modules that need no
+//! kernel.
 
 pub mod addresses;
 pub mod capture;

@@ -1,9 +1,8 @@
-//! What the machine's other work costs the kernel's own: how long the threads that process packets
-//! were kept waiting, and how busy it was.
+//! Load of the machine: waits of the kernel's packet processing, and pressure on the processors.
 //!
-//! Packets are mostly processed by whoever sends them. What becomes too much is left to a thread of
-//! each processor, `ksoftirqd`, which is an ordinary one; while it waits, so do packets and timers
-//! of that processor.
+//! Packets are mostly processed by the thread that sends them. Excess work is left to a thread per
+//! processor, `ksoftirqd`, which has ordinary priority. While it waits, the packets and timers of
+//! that processor wait too.
 
 use crate::workload::waited_of;
 use ackclock_core::units::Span;
@@ -17,7 +16,7 @@ const KSOFTIRQD: &str = "ksoftirqd/";
 pub(crate) struct Softirqs(Vec<PathBuf>);
 
 impl Softirqs {
-    /// Looks for them; there are none to be seen from within a container.
+    /// Finds them; none are visible from within a container.
     pub(crate) fn find() -> Self {
         let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
         let is_one = |folder: &PathBuf| {
@@ -31,8 +30,8 @@ impl Softirqs {
         Softirqs(folders.map(|folder| folder.join("schedstat")).collect())
     }
 
-    /// How long they have waited for a processor since the machine was started, in all; `None` if
-    /// that cannot be seen.
+    /// Returns the total time that they have waited for a processor since the machine was started;
+    /// `None` if it cannot be seen.
     pub(crate) fn waited(&self) -> Option<Span> {
         let waited = |file: &PathBuf| waited_of(&fs::read(file).ok()?);
         let all: Option<Vec<u64>> = self.0.iter().map(waited).collect();
@@ -41,8 +40,9 @@ impl Softirqs {
     }
 }
 
-/// How long somebody on this machine has waited for a processor since it was started (Linux,
-/// "Pressure Stall Information"); `None` if this kernel does not say.
+/// Returns the time for which some process on this machine has waited for a processor since the
+/// machine was started (Linux, "Pressure Stall Information"); `None` if this kernel does not count
+/// it.
 pub(crate) fn pressure() -> Option<Span> {
     pressure_of(&fs::read_to_string("/proc/pressure/cpu").ok()?)
 }

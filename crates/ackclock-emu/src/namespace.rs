@@ -1,4 +1,4 @@
-//! From a fresh process to the first process of its own namespaces.
+//! Namespaces: turns a new process into the first process of its own namespaces.
 
 use crate::protocol::{Channel, Refusal, Response, Step};
 use crate::system::{fork, unshare};
@@ -11,25 +11,25 @@ use std::cell::Cell;
 use std::fs;
 use std::io::{self, Read, Write};
 
-/// What a process exits with that was told to end by the end of another.
+/// Exit status of a process that ends because another one has ended.
 const ENDED: i32 = 1;
 
-/// What came of entering the namespaces.
+/// Outcome of entering the namespaces.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entered {
-    /// A user namespace was needed.
+    /// True if a user namespace was needed.
     pub(crate) user_namespace: bool,
-    /// No process from here on gains privileges.
+    /// True if no process can gain privileges from here on.
     pub(crate) no_new_privileges: bool,
 }
 
-/// The calling process is killed when the thread that started it ends, however it ends.
+/// Makes the kernel kill the calling process when the thread that started it ends for any reason.
 pub(crate) fn end_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-/// Moves the calling process into a network namespace and its next child into a PID namespace,
-/// within a user namespace if privileges are missing.
+/// Moves the calling process into a network namespace and its next child into a PID namespace. Uses
+/// a user namespace if privileges are missing.
 pub(crate) fn enter() -> Result<Entered, Refusal> {
     let user_namespace = match unshare::network_and_process_namespaces() {
         Ok(()) => false,
@@ -45,12 +45,13 @@ pub(crate) fn enter() -> Result<Entered, Refusal> {
     })
 }
 
-/// Everything in a user namespace in which the present user is root, user_namespaces(7).
+/// Enters a user namespace in which the current user is root, with the other namespaces inside
+/// (user_namespaces(7)).
 fn enter_user_namespace() -> Result<(), Refusal> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     unshare::user_namespace().map_err(|error| user_namespace_refused(error.into()))?;
     for (file, text) in [
-        // Without this a process without privileges may not write the map of groups.
+        // Without this an unprivileged process may not write the group map.
         ("setgroups", "deny".to_owned()),
         ("uid_map", format!("0 {user} 1")),
         ("gid_map", format!("0 {group} 1")),
@@ -89,7 +90,8 @@ fn user_namespace_refused(error: io::Error) -> Refusal {
     }
 }
 
-/// What switches user namespaces on, by the settings that distributions switch them off with.
+/// Returns the remedy that enables user namespaces, from the settings with which distributions
+/// disable them.
 fn user_namespace_remedy(setting: impl Fn(&str) -> Option<String>) -> String {
     let is = |name: &str, value: &str| setting(name).is_some_and(|found| found.trim() == value);
     let cure = if is("user/max_user_namespaces", "0") {
@@ -104,19 +106,19 @@ fn user_namespace_remedy(setting: impl Fn(&str) -> Option<String>) -> String {
     format!("run as root, or {cure}")
 }
 
-/// Forks the first process of the PID namespace, which runs `first`, tells the supervisor, and
-/// stays until it ends. Returns the status to exit with.
+/// Forks the first process of the PID namespace, which runs `first`. Reports its id to the
+/// supervisor, and waits until it ends. Returns the exit status.
 pub(crate) fn run_first_process(
     channel: Channel,
     first: impl FnOnce(Channel) -> i32,
 ) -> Result<i32, Refusal> {
     let (mut gate, opener) = io::pipe().map_err(process_refused)?;
-    // After the fork each process has its own copy of what is in here.
+    // After the fork each process has its own copy of these cells.
     let (channel, opener) = (Cell::new(Some(channel)), Cell::new(Some(opener)));
     let child = fork::fork_into(|| {
         drop(opener.take());
-        // A parent that ended before this process asked to end with it has closed the gate's other
-        // end.
+        // If the parent ended before this process asked to end with it, the gate's other end is
+        // closed.
         if end_with_parent().is_err() || gate.read_exact(&mut [0]).is_err() {
             return ENDED;
         }

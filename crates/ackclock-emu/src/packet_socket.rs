@@ -1,7 +1,8 @@
-//! A host's device as a veth pair with a packet socket on the emulator's end: needs no device node.
+//! A host's device as a veth pair with a packet socket on the emulator's end; it needs no device
+//! node.
 //!
-//! The emulator's end is in a network namespace of its own that has no address, so that the kernel
-//! does nothing there with what the socket reads.
+//! The emulator's end is in a network namespace of its own without addresses, so that the kernel
+//! does nothing with the packets that the socket reads.
 
 use crate::device::{DeviceFacts, DeviceKind, IPV4, TRANSMIT_QUEUE};
 use crate::netlink::Netlink;
@@ -16,11 +17,10 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// What the receive buffer is asked to hold, in bytes: some 10,000 packets of 1500 bytes with what
-/// the kernel adds. Without privileges in the initial namespace the kernel grants
-/// `net.core.rmem_max` only.
+/// Requested receive buffer in bytes: some 10,000 packets of 1500 bytes with the kernel's overhead.
+/// Without privileges in the initial namespace the kernel grants only `net.core.rmem_max`.
 const RECEIVE_BUFFER: usize = 32 << 20;
-/// Everything that would let packets longer than the MTU, or without their checksum, through.
+/// All offloads that would pass packets longer than the MTU, or without their checksum.
 const OFFLOADS: [Offload; 6] = [
     Offload::GenericReceive,
     Offload::GenericSegmentation,
@@ -29,28 +29,28 @@ const OFFLOADS: [Offload; 6] = [
     Offload::TransmitChecksum,
     Offload::ReceiveChecksum,
 ];
-/// The name of the emulator's end.
+/// Name of the emulator's end.
 pub(crate) const OTHER_END: &str = "emulator";
 
 /// A pair whose first end, `name`, is in the calling thread's network namespace.
 #[derive(Debug)]
 pub(crate) struct Pair {
-    /// The emulator's end.
+    /// Socket on the emulator's end.
     pub(crate) socket: OwnedFd,
-    /// What the emulator must know.
+    /// Facts for the emulator.
     pub(crate) facts: DeviceFacts,
-    /// Asks about the emulator's end.
+    /// Netlink socket in the namespace of the emulator's end.
     pub(crate) other_namespace: Netlink,
 }
 
-/// Makes the pair. The calling thread is moved into a new network namespace, in which the host's
-/// end is (down); the emulator's end is in the one it leaves.
+/// Creates the pair. The calling thread moves into a new network namespace, which holds the host's
+/// end (down). The emulator's end is in the namespace that it leaves.
 ///
 /// # Errors
-/// What the kernel says to any of the steps.
+/// Errors of the kernel in any of the steps.
 pub(crate) fn create(name: &str) -> io::Result<Pair> {
     let mut other_namespace = Netlink::open()?;
-    // Packets come only once the socket is bound; until then it takes none.
+    // The socket receives nothing until it is bound.
     let socket = socket_with(
         AddressFamily::PACKET,
         SocketType::RAW,
@@ -77,13 +77,14 @@ pub(crate) fn create(name: &str) -> io::Result<Pair> {
     );
     other_namespace.set_transmit_queue(other.index, TRANSMIT_QUEUE)?;
     other_namespace.set_up(other.index, false)?;
-    // Since Linux 4.20; before, a socket of one protocol does not see what is sent either.
+    // Since Linux 4.20; before that, a socket of one protocol does not see sent packets either.
     match socket_option::set_int(&socket, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1) {
         Err(error) if error.raw_os_error() != Some(libc::ENOPROTOOPT) => return Err(error),
         _ => {}
     }
     if set_socket_recv_buffer_size_force(&socket, RECEIVE_BUFFER / 2).is_err() {
-        set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER / 2)?; // the kernel doubles what it is asked for, socket(7)
+        // The kernel doubles the value, socket(7).
+        set_socket_recv_buffer_size(&socket, RECEIVE_BUFFER / 2)?;
     }
     packet_address::bind(&socket, other.index, IPV4)?;
     let addresses = [end.ethernet_address, other.ethernet_address];
@@ -104,8 +105,8 @@ pub(crate) fn create(name: &str) -> io::Result<Pair> {
     })
 }
 
-/// Drivers that cannot change an offload answer EOPNOTSUPP; what was read is checked against the
-/// MTU in any case.
+/// Switches an offload off. Drivers that cannot change it answer EOPNOTSUPP; packets are checked
+/// against the MTU in any case.
 fn switch_off_if_there(namespace: &Netlink, name: &str, offload: Offload) -> io::Result<()> {
     match switch_off(namespace, name, offload) {
         Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(()),

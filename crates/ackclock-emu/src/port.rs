@@ -1,19 +1,20 @@
-//! What the loop asks of a network device, so that it can also be run between two sockets.
+//! Interface of a network device for the loop, so that the loop can also run between two sockets.
 
 use std::io;
 use std::os::fd::AsFd;
 
-/// One end of a path: whole IPv4 packets out and in. Reading and writing never wait; the descriptor
-/// is readable when there is something to read.
+/// One end of a path: whole IPv4 packets out and in. Reading and writing never block; the
+/// descriptor is readable when there is a packet to read.
 pub trait Port: AsFd {
-    /// Reads the next packet and says how long it is, `None` while there is none. What does not fit
-    /// is cut off.
+    /// Reads the next packet and returns its length; `None` if there is none. A packet longer than
+    /// `buffer` is cut.
     ///
     /// # Errors
     /// If nothing can be read any more.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>>;
 
-    /// Gives a packet to the other side; `false` if there was no room for it, and it is lost.
+    /// Sends a packet to the other side; returns `false` if there was no room for it, and it is
+    /// lost.
     ///
     /// # Errors
     /// If this packet cannot be written.

@@ -1,5 +1,4 @@
-//! What the supervisor and a host say to each other, and how: JSON over a pair of connected
-//! sockets.
+//! Protocol between supervisor and host: JSON over a pair of connected sockets.
 
 use crate::device::DeviceFacts;
 use crate::netlink::{Counters, Route};
@@ -20,7 +19,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-/// How a host's device shall be made.
+/// Kind of device to create for a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DeviceChoice {
@@ -29,39 +28,39 @@ pub enum DeviceChoice {
     Automatic,
     /// A TUN interface or nothing.
     Tun,
-    /// A veth pair and a packet socket, or nothing.
+    /// A veth pair with a packet socket, or nothing.
     PacketSocket,
 }
 
-/// Which step of a host's start was refused, in their order.
+/// A step of a host's start, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// The program of the host was started and spoke.
+    /// Starting the host's program, up to its first message.
     Program,
-    /// The process made itself end with the supervisor, and forked.
+    /// Preparing the process to end with the supervisor, and forking.
     Process,
-    /// Without privileges: the user namespace.
+    /// The user namespace, without privileges.
     UserNamespace,
     /// The network and PID namespaces.
     Namespaces,
-    /// The loopback interface and what every host is set to.
+    /// The loopback interface and the settings of every host.
     Settings,
     /// The device.
     Device,
 }
 
-/// Why something cannot be had on this machine.
+/// The reason why something is not available on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Refusal {
-    /// Where it failed.
+    /// The step that failed.
     pub step: Step,
-    /// What was tried and what the kernel said.
+    /// The attempt and the kernel's answer.
     pub reason: String,
-    /// The error's number, if the kernel said it.
+    /// Error number of the kernel, if any.
     pub error: Option<i32>,
-    /// What would help, one thing.
+    /// One remedy.
     pub remedy: String,
 }
 
@@ -71,92 +70,92 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What a host shall be; what is absent stays as it is. May be sent again, to add.
+/// Configuration of a host; absent values stay unchanged. It may be sent repeatedly to add more.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Configuration {
     /// Kernel settings of the namespace, in this order.
     pub settings: Vec<Setting>,
-    /// The device's largest IP packet, in bytes.
+    /// MTU of the device in bytes.
     pub mtu_bytes: Option<u32>,
-    /// Addresses to give to the device.
+    /// Addresses of the device.
     pub addresses: Vec<Ipv4Addr>,
-    /// Routes out of the device.
+    /// Routes through the device.
     pub routes: Vec<Route>,
 }
 
-/// One thing the kernel was asked for.
+/// One request to the kernel, with its answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportEntry {
-    /// Its name: of a setting as in sysctl(8), `mtu_bytes`, `address 10.66.0.1`, `route
-    /// 10.77.0.1/32`, or `route 10.77.0.1/32 rto_min_ms` for a metric.
+    /// Name: of a setting as in sysctl(8), `mtu_bytes`, `address 10.66.0.1`, `route 10.77.0.1/32`,
+    /// or `route 10.77.0.1/32 rto_min_ms` for a metric.
     pub name: String,
-    /// What it was asked to be.
+    /// Requested value.
     pub asked: String,
-    /// What became of it.
+    /// The kernel's answer.
     #[serde(flatten)]
     pub outcome: KernelAnswer,
 }
 
 impl ReportEntry {
-    /// Whether the kernel has now what it was asked for.
+    /// True if the kernel has the requested value.
     pub fn is_as_asked(&self) -> bool {
         matches!(&self.outcome, KernelAnswer::Accepted { value } if *value == self.asked)
     }
 }
 
-/// What an interface has counted.
+/// Counters of an interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceStatistics {
-    /// The interface's name.
+    /// Name of the interface.
     pub name: String,
-    /// The name of its queueing discipline.
+    /// Name of its queueing discipline.
     pub discipline: String,
-    /// Its counters, as its own end sees them.
+    /// Its counters, from its own view.
     pub counters: Counters,
 }
 
-/// A host that is ready.
+/// Facts about a host that is ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostFacts {
-    /// Whether it is in a user namespace of its own, for want of privileges.
+    /// True if it is in a user namespace of its own because privileges were missing.
     pub user_namespace: bool,
-    /// Whether no process in it can gain privileges, prctl(2) `PR_SET_NO_NEW_PRIVS`.
+    /// True if no process in it can gain privileges, prctl(2) `PR_SET_NO_NEW_PRIVS`.
     pub no_new_privileges: bool,
     /// Its device.
     pub device: DeviceFacts,
-    /// Why its device is no TUN interface although one was tried.
+    /// The reason why the device is not a TUN interface although one was tried.
     pub tun_refused: Option<String>,
 }
 
-/// What the supervisor asks.
+/// Request of the supervisor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Request {
-    /// The first request: become a host. Answered by `Started`, then `Ready` with the device's
+    /// Become a host; the first request. Answered by `Started`, then `Ready` with the device's
     /// descriptor.
     Start(DeviceChoice),
-    /// Set things; answered by `Report` of these things.
+    /// Apply a configuration; answered by `Report` of this configuration.
     Configure(Configuration),
-    /// Answered by `Report` of everything configured so far.
+    /// Report; answered by `Report` of everything configured so far.
     Report,
-    /// Answered by `Statistics`.
+    /// Count packets; answered by `Statistics`.
     Statistics,
-    /// Which of these congestion controls a socket may use; answered by `CongestionControls`.
+    /// Test which of these congestion controls a socket may use; answered by `CongestionControls`.
     CongestionControls(Vec<String>),
-    /// Whatever the program of the host adds; answered by `Extension`.
+    /// A request that the host's program adds; answered by `Extension`.
     Extension(Value),
     /// End; answered by `Ending`.
     Exit,
 }
 
-/// What a host answers.
+/// Response of a host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Response {
-    /// The host's first process exists; its id as the supervisor sees it.
+    /// The host's first process exists; its id as seen by the supervisor.
     Started(i32),
     Ready(HostFacts),
     Report(Vec<ReportEntry>),
@@ -170,14 +169,13 @@ pub(crate) enum Response {
     Failed(String),
 }
 
-/// A part of a message is preceded by a byte that says whether another follows.
+/// First byte of each part of a message: tells if another part follows.
 const LAST: u8 = 0;
 const MORE: u8 = 1;
-/// Bytes of a message per packet, well below what the kernel lets an unprivileged socket send at
-/// once.
+/// Bytes of a message per packet, well below what an unprivileged socket may send at once.
 const PART: usize = 60_000;
 
-/// One end of the connection. The other end's closing, for whatever reason, is an error of kind
+/// One end of the connection. If the other end closes for any reason, operations fail with
 /// `UnexpectedEof`.
 #[derive(Debug)]
 pub(crate) struct Channel {
@@ -196,7 +194,7 @@ impl AsFd for Channel {
     }
 }
 
-/// Two connected ends, the second to be given away.
+/// Creates two connected ends; the second is to be passed on.
 pub(crate) fn connected() -> io::Result<(Channel, OwnedFd)> {
     let (ours, theirs) = socketpair(
         AddressFamily::UNIX,
@@ -208,7 +206,7 @@ pub(crate) fn connected() -> io::Result<(Channel, OwnedFd)> {
 }
 
 impl Channel {
-    /// Sends a message, and a descriptor with it.
+    /// Sends a message, with a descriptor if given.
     pub(crate) fn send(
         &self,
         message: &impl Serialize,
@@ -233,8 +231,8 @@ impl Channel {
         Ok(())
     }
 
-    /// Waits for a message, and for the descriptor that came with it. With a limit, `TimedOut` if
-    /// nothing has come for that long.
+    /// Waits for a message and its descriptor, if any. Fails with `TimedOut` if nothing comes for
+    /// `limit`.
     pub(crate) fn receive<M: DeserializeOwned>(
         &self,
         limit: Option<Duration>,
@@ -278,8 +276,8 @@ impl Channel {
     }
 }
 
-/// Waits until one of the descriptors can be read or is at its end, and says which; none if `limit`
-/// has passed.
+/// Waits until one of the descriptors is readable or at its end; returns a flag for each. All are
+/// false if `limit` has passed.
 pub(crate) fn readable<const N: usize>(
     descriptors: [BorrowedFd<'_>; N],
     limit: Option<Duration>,

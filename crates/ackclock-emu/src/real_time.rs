@@ -1,11 +1,11 @@
-//! The loop that sleeps: packets from two devices through the hops of a scenario, in real time.
+//! The real-time loop: passes packets from two devices through the hops of a scenario.
 //!
-//! One turn reads what has come (at most [`MOST_READS`] packets, so that what is due never
-//! starves), stamps each with the moment it was read, and writes all that is due. Then the thread
-//! sleeps until the next packet is due or one comes. Being late moves only the stamp of an arrival
-//! and the moment of a write, never a decision of a hop.
+//! One turn reads the packets that have arrived (at most [`MOST_READS`], so that due packets never
+//! starve), stamps each with the time of reading, and writes all packets that are due. Then the
+//! thread sleeps until the next packet is due or one arrives. Lateness moves only the stamp of an
+//! arrival and the time of a write, never a decision of a hop.
 //!
-//! Ask for real-time priority before calling it: nothing does more for punctuality.
+//! Request real-time priority before calling it: nothing improves punctuality more.
 
 use crate::addresses;
 use crate::background::Output;
@@ -27,50 +27,49 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many packets are read in one turn at most.
+/// Most packets read in one turn.
 pub const MOST_READS: u32 = 32;
-/// The loop sleeps no longer than this, so that it notices when it was away even if nothing was
-/// due.
+/// Longest sleep, so that the loop notices that it was away even if nothing was due.
 const LONGEST_SLEEP: Span = Span::from_millis(10);
-/// When packets are due closer together than this, they are written in groups: falling asleep and
+/// Time between groups of writes. Packets due closer together are written in groups: sleeping and
 /// waking costs as much processor time as carrying a packet or two, and at 1 Gbit/s one is due
-/// every 12 µs. A sixteenth of the lateness that a verdict allows.
+/// every 12 µs. It is a sixteenth of the lateness that a verdict permits.
 const GROUP: Span = Span::from_micros(60);
-/// From so many rows on the record is written: some fifty microseconds of work.
+/// Number of rows from which on the record is written: some fifty microseconds of work.
 const RECORD_ROWS: usize = 1 << 11;
-/// How often all that is known by then is let go to the disk, however little it is. Half of the
-/// second by which a run that is killed may be ahead of its record and captures: the rest is for
-/// the threads that write.
+/// Interval at which all outputs are handed over to the disk, however short they are. It is half of
+/// the second by which a killed run may be ahead of its record and captures. The rest is for the
+/// threads that write.
 const HAND_OVER: Span = Span::from_millis(500);
-/// No IPv4 packet is longer.
+/// Length of the longest IPv4 packet in bytes.
 const LONGEST_PACKET: usize = 65_535;
 
-/// What passed through the loop.
+/// Packets that passed the loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Packets that came to the hops, forward and back.
+    /// Packets that arrived at the hops, forward and back.
     pub taken: [u64; 2],
-    /// Packets that were written, forward and back.
+    /// Packets written, forward and back.
     pub written: [u64; 2],
-    /// Packets a device had no room for or refused: lost outside the model.
+    /// Packets that a device refused or had no room for: lost outside the model.
     pub not_written: u64,
-    /// What was read and is no whole IPv4 packet.
+    /// Packets read that are not whole IPv4 packets.
     pub malformed: u64,
     /// Packets between addresses of no flow, or from the wrong side.
     pub strangers: u64,
-    /// The largest packet read, in bytes.
+    /// Largest packet read, in bytes.
     pub largest: u64,
 }
 
-/// Where a run is written to while it lasts; what is missing is not written. What was written is
-/// handed over about twice a second.
+/// Outputs of a run while it lasts; absent ones are not written. They are handed over to the disk
+/// about twice a second.
 #[derive(Default)]
 pub struct Outputs {
-    /// For replay, see [`record`](crate::record).
+    /// Record for replay, see [`record`](crate::record).
     pub record: Option<Box<dyn Output>>,
-    /// Packets at the ends of the path.
+    /// Captures at the ends of the path.
     pub captures: Captures,
-    /// Bytes given to the receivers so far, headers included, for whoever shows progress.
+    /// Bytes delivered to the receivers so far, headers included, to show progress.
     pub delivered: Arc<AtomicU64>,
 }
 
@@ -83,26 +82,26 @@ impl fmt::Debug for Outputs {
     }
 }
 
-/// What a run leaves behind.
+/// Results of a run.
 #[derive(Debug)]
 pub struct Report {
-    /// The hops, the record of what was not written yet and the table `hops`.
+    /// The hops, with the unwritten rest of the record and the table `hops`.
     pub driver: Driver,
-    /// How punctual it was.
+    /// Punctuality of the run.
     pub timing: Timing,
-    /// What passed.
+    /// Packets that passed.
     pub traffic: Traffic,
-    /// How long it lasted.
+    /// Duration of the run.
     pub elapsed: Span,
     /// Processor time of the thread.
     pub processor: Span,
-    /// Whether it was stopped before its end.
+    /// True if it was stopped before its end.
     pub stopped: bool,
 }
 
 impl Report {
-    /// What the verdict is about. `lost_elsewhere` counts packets that the devices themselves lost;
-    /// `probe_extra` is that of the self-test, if there was one.
+    /// Returns the measurements for the verdict. `lost_elsewhere` counts packets lost by the
+    /// devices themselves; `probe_extra` comes from the self-test, if there was one.
     pub fn measured(
         &self,
         lost_elsewhere: u64,
@@ -124,7 +123,7 @@ impl Report {
     }
 }
 
-/// See the module.
+/// Passes packets between two devices through the hops.
 #[derive(Debug)]
 pub struct RealTime<S, R> {
     driver: Driver,
@@ -138,10 +137,10 @@ pub struct RealTime<S, R> {
 }
 
 impl<S: Port, R: Port> RealTime<S, R> {
-    /// The hops of `driver` between two devices.
+    /// Creates a loop with the hops of `driver` between two devices.
     ///
     /// # Errors
-    /// Those of writing the first bytes of the record.
+    /// Errors of writing the first bytes of the record.
     pub fn new(
         driver: Driver,
         (senders, receivers): (S, R),
@@ -163,14 +162,13 @@ impl<S: Port, R: Port> RealTime<S, R> {
         })
     }
 
-    /// Goes round until `end` by `clock`, or until told to `stop`, which is looked at after every
-    /// turn.
+    /// Runs until `end` by `clock`, or until `stop` is set, which is checked after every turn.
     ///
     /// # Errors
-    /// Those of reading from a device, waiting and writing to the outputs. A packet that cannot be
-    /// written to a device is no error: it is counted.
+    /// Errors of reading from a device, of waiting, and of writing to the outputs. A packet that
+    /// cannot be written to a device is not an error; it is counted.
     pub fn run(mut self, clock: &Clock, end: Time, stop: &Stop) -> io::Result<Report> {
-        // Or every timer of this thread is 50 µs late (prctl(2), PR_SET_TIMERSLACK).
+        // Without this every timer of this thread is 50 µs late (prctl(2), PR_SET_TIMERSLACK).
         set_current_timer_slack(NonZeroU64::new(1))?;
         let processor = thread_time();
         let begin = clock.now();
@@ -195,7 +193,7 @@ impl<S: Port, R: Port> RealTime<S, R> {
             planned = if more { after } else { due };
             if !more && due < now + GROUP {
                 planned = now + GROUP;
-                wait([], planned.since(after))?; // what comes meanwhile belongs to the group
+                wait([], planned.since(after))?; // arrivals meanwhile belong to the group
             } else {
                 self.wait_until(planned, clock, stop)?;
             }
@@ -218,7 +216,8 @@ impl<S: Port, R: Port> RealTime<S, R> {
         })
     }
 
-    /// Reads what has come and writes what is due by `end`; whether there may be more to read.
+    /// Reads packets that have arrived and writes packets due by `end`; returns true if there may
+    /// be more to read.
     fn turn(&mut self, clock: &Clock, end: Time) -> io::Result<bool> {
         self.timing.turns += 1;
         let (mut reads, mut empty) = (0, [false; 2]);
@@ -235,8 +234,8 @@ impl<S: Port, R: Port> RealTime<S, R> {
         Ok(empty != [true; 2])
     }
 
-    /// Takes the next packet that the hosts of one side have sent, if there is one. What comes
-    /// after `end` is not of the run.
+    /// Takes the next packet that the hosts of one side have sent; returns false if there is none.
+    /// Packets after `end` are not part of the run.
     fn read(&mut self, side: Direction, clock: &Clock, end: Time) -> io::Result<bool> {
         let read = match side {
             Direction::Forward => self.senders.read(&mut self.buffer)?,
@@ -276,7 +275,7 @@ impl<S: Port, R: Port> RealTime<S, R> {
         Ok(true)
     }
 
-    /// Writes the next packet that is due, if there is one.
+    /// Writes the next packet that is due; returns false if there is none.
     fn write(&mut self, clock: &Clock, end: Time) -> io::Result<bool> {
         let now = clock.now();
         let Some(departure) = self.driver.poll_departure(now.min(end)) else {
@@ -302,7 +301,7 @@ impl<S: Port, R: Port> RealTime<S, R> {
         Ok(true)
     }
 
-    /// Sleeps until then, or until a packet comes; not at all if that is now.
+    /// Sleeps until `at`, or until a packet arrives; returns immediately if that time has come.
     fn wait_until(&mut self, at: Time, clock: &Clock, stop: &Stop) -> io::Result<()> {
         let sleep = at.since(clock.now()).min(LONGEST_SLEEP);
         if sleep > Span::ZERO {
@@ -313,7 +312,7 @@ impl<S: Port, R: Port> RealTime<S, R> {
         Ok(())
     }
 
-    /// Lets go to the disk all that has come and was decided until now.
+    /// Hands over to the disk everything that has arrived and was decided until now.
     fn hand_over(&mut self) -> io::Result<()> {
         self.write_record(0)?;
         if let Some(record) = &mut self.outputs.record {
@@ -322,8 +321,8 @@ impl<S: Port, R: Port> RealTime<S, R> {
         self.outputs.captures.hand_over()
     }
 
-    /// Writes the record down if it has grown to that many rows, and forgets it. Without a writer
-    /// it is forgotten at once, save its digest.
+    /// Writes the record if it has at least this many rows, and clears it. Without an output it is
+    /// cleared, except for its digest.
     fn write_record(&mut self, rows: usize) -> io::Result<()> {
         if self.driver.record_len() < rows {
             return Ok(());

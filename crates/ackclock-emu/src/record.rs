@@ -1,10 +1,10 @@
-//! The record of a run: what came to the hops and what they decided, in columns that are only ever
-//! appended to. It is written chunk by chunk (so a run of any length needs little memory), and what
-//! of it has reached the disk can be replayed even if the run was killed.
+//! The record of a run: packets that arrived at the hops, and the hops' decisions, in columns that
+//! only grow. It is written in chunks, so that a run of any length needs little memory. If a run is
+//! killed, the part that has reached the disk can still be replayed.
 //!
 //! The file is [`MAGIC`], then chunks: the body's length (u32) and its FNV-1a digest (u64), both
-//! little-endian, then the body. In the body every number is a LEB128 varint, times and packet
-//! numbers as differences from the row before (zigzag where they may fall).
+//! little-endian, then the body. In the body every number is a LEB128 varint. Times and packet
+//! numbers are differences from the previous row (zigzag where they may fall).
 
 use crate::decision::{Decision, Fate};
 use crate::ipv4::Direction;
@@ -14,31 +14,31 @@ use ackclock_core::units::Time;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-/// The first bytes of a record, its version the last of them.
+/// First bytes of a record; the last of them is its version.
 pub const MAGIC: [u8; 8] = *b"ackrec\0\x01";
 
-/// The file of a run's record within the folder of a result.
+/// Returns the file of a run's record within the folder of a result.
 pub fn file_of(folder: &Path, job: &Job<'_>) -> PathBuf {
     folder.join("record").join(format!("{}.ackrec", job.name()))
 }
 
-/// One packet that came to the hops.
+/// One packet that arrived at the hops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArrivalRow {
-    /// When.
+    /// Time of arrival.
     pub at: Time,
-    /// Whose it is.
+    /// Flow of the packet.
     pub flow: FlowId,
     /// Length with the IP header, in bytes.
     pub size: u16,
-    /// What the hops take it for, its direction included.
+    /// Kind as the hops see it, which includes the direction.
     pub kind: PacketKind,
-    /// Its ECN field as it came.
+    /// ECN field on arrival.
     pub ecn: Ecn,
 }
 
 impl ArrivalRow {
-    /// The row of a packet that comes at `at`.
+    /// Returns the row of a packet that arrives at `at`.
     pub const fn of(at: Time, packet: &Packet) -> Self {
         ArrivalRow {
             at,
@@ -48,13 +48,13 @@ impl ArrivalRow {
             ecn: packet.ecn(),
         }
     }
-    /// The packet again, as the hops see it.
+    /// Returns the packet as the hops see it.
     pub fn packet(&self) -> Packet {
         let mut packet = Packet::new(self.kind, self.flow, 0, self.size, self.at);
         packet.set_ecn(self.ecn);
         packet
     }
-    /// Which way it travels.
+    /// Returns the direction of the packet.
     pub fn direction(&self) -> Direction {
         if self.packet().is_forward() {
             Direction::Forward
@@ -62,7 +62,7 @@ impl ArrivalRow {
             Direction::Back
         }
     }
-    /// Kind and ECN field in one byte.
+    /// Encodes kind and ECN field in one byte.
     const fn traits(&self) -> u8 {
         self.kind as u8 | ((self.ecn as u8) << 4)
     }
@@ -88,35 +88,35 @@ fn from_traits(traits: u8) -> Option<(PacketKind, Ecn)> {
     Some((kind, ecn))
 }
 
-/// A digest of all arrivals since the run began, so that a change is found even where no hop would
-/// have decided otherwise.
+/// A digest of all arrivals since the run began. It shows changes that do not affect any decision
+/// of the hops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArrivalDigest(u64);
 
 impl ArrivalDigest {
-    /// With one more.
+    /// Adds an arrival.
     pub fn add(&mut self, row: &ArrivalRow) {
         let rest = u64::from(row.flow.0) << 32 | u64::from(row.size) << 8 | u64::from(row.traits());
-        // FNV-1a's step, on words.
+        // The step of FNV-1a, on words.
         for word in [row.at.as_nanos(), rest] {
             self.0 = (self.0 ^ word).wrapping_mul(FNV_PRIME).rotate_left(29);
         }
     }
 }
 
-/// A part of a record, in columns. `until` of one is the beginning of the next.
+/// Part of a record, in columns. A chunk begins at `until` of the previous one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chunk {
     /// Arrivals: times, flows, sizes, kinds with ECN fields.
     arrivals: (Vec<u64>, Vec<u32>, Vec<u16>, Vec<u8>),
     /// Decisions: times, hops, packets, outcomes.
     decisions: (Vec<u64>, Vec<u32>, Vec<u64>, Vec<u8>),
-    /// Everything due by then has been carried out, and its decisions are here or in an earlier
-    /// chunk.
+    /// Everything due by this time has been carried out, and its decisions are in this chunk or an
+    /// earlier one.
     pub until: Time,
-    /// Of all arrivals up to the end of this chunk.
+    /// Digest of all arrivals up to the end of this chunk.
     pub digest: ArrivalDigest,
-    /// Whether the run ended with it, and the hops were caught up to `until`.
+    /// True if the run ended with this chunk, and the hops were caught up to `until`.
     pub last: bool,
 }
 
@@ -136,16 +136,15 @@ impl Chunk {
         self.decisions.2.push(decision.packet);
         self.decisions.3.push(decision.outcome as u8);
     }
-    /// Number of arrivals.
+    /// Returns the number of arrivals.
     pub fn arrivals_len(&self) -> usize {
         self.arrivals.0.len()
     }
-    /// Number of decisions.
+    /// Returns the number of decisions.
     pub fn decisions_len(&self) -> usize {
         self.decisions.0.len()
     }
-    /// The arrivals, in their order. Rows that cannot be are left out; [`Chunk::read_from`] gives
-    /// none.
+    /// Yields the arrivals in order. Leaves out invalid rows; [`Chunk::read_from`] accepts none.
     pub fn arrivals(&self) -> impl Iterator<Item = ArrivalRow> + '_ {
         let (times, flows, sizes, traits) = &self.arrivals;
         let rows = times.iter().zip(flows).zip(sizes).zip(traits);
@@ -160,7 +159,7 @@ impl Chunk {
             })
         })
     }
-    /// The decisions, in the order in which they were told.
+    /// Yields the decisions, in the order in which they were reported.
     pub fn decisions(&self) -> impl Iterator<Item = Decision> + '_ {
         let (times, hops, packets, outcomes) = &self.decisions;
         let rows = times.iter().zip(hops).zip(packets).zip(outcomes);
@@ -173,7 +172,7 @@ impl Chunk {
             })
         })
     }
-    /// Forgets the rows, and keeps their memory and the digest.
+    /// Removes the rows, but keeps their memory and the digest.
     pub fn clear(&mut self) {
         let (times, flows, sizes, traits) = &mut self.arrivals;
         times.clear();
@@ -204,17 +203,17 @@ impl Chunk {
         body.extend_from_slice(traits);
         let (times, hops, packets, outcomes) = &self.decisions;
         put_differences(body, times);
-        // So that "nowhere" is one byte.
+        // So that [`Decision::NOWHERE`] takes one byte.
         hops.iter()
             .for_each(|hop| put(body, hop.wrapping_add(1).into()));
         put_differences(body, packets);
         body.extend_from_slice(outcomes);
     }
 
-    /// Reads a body.
+    /// Decodes a body.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] if it is none.
+    /// [`io::ErrorKind::InvalidData`] if it is not valid.
     fn decode(body: &[u8]) -> io::Result<Chunk> {
         let mut cursor = Cursor(body);
         let (until, digest) = (
@@ -248,11 +247,11 @@ impl Chunk {
         }
     }
 
-    /// Appends the chunk to a record that begins with [`MAGIC`]. `body` is used on the way and may
-    /// be used again.
+    /// Appends the chunk to a record that begins with [`MAGIC`]. `body` is a scratch buffer, which
+    /// may be reused.
     ///
     /// # Errors
-    /// Those of `output`, and [`io::ErrorKind::InvalidInput`] beyond 4 GiB.
+    /// Errors of `output`, and [`io::ErrorKind::InvalidInput`] beyond 4 GiB.
     pub fn write_to(&self, output: &mut dyn Write, body: &mut Vec<u8>) -> io::Result<()> {
         self.encode(body);
         let length = u32::try_from(body.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -261,11 +260,10 @@ impl Chunk {
         output.write_all(body)
     }
 
-    /// Reads the next chunk; `None` at the end, also if what follows is the beginning of one that
-    /// was not written to its end.
+    /// Reads the next chunk; returns `None` at the end, or if the next chunk is incomplete.
     ///
     /// # Errors
-    /// Those of `input`; [`io::ErrorKind::InvalidData`] if it is no chunk.
+    /// Errors of `input`; [`io::ErrorKind::InvalidData`] if it is not a chunk.
     pub fn read_from(input: &mut dyn Read) -> io::Result<Option<Chunk>> {
         let mut head = Vec::with_capacity(12);
         input.take(12).read_to_end(&mut head)?;
@@ -288,18 +286,18 @@ impl Chunk {
     }
 }
 
-/// The chunks of a record.
+/// Iterator over the chunks of a record.
 #[derive(Debug)]
 pub struct Chunks<R> {
     input: R,
 }
 
 impl<R: Read> Chunks<R> {
-    /// Reads a record's first bytes. Fewer of them, or none, are the record of a run that was
+    /// Reads a record's first bytes. A file with fewer of them is the record of a run that was
     /// killed before it had written anything.
     ///
     /// # Errors
-    /// Those of `input`; [`io::ErrorKind::InvalidData`] if it is no record.
+    /// Errors of `input`; [`io::ErrorKind::InvalidData`] if it is not a record.
     pub fn new(mut input: R) -> io::Result<Self> {
         let mut magic = Vec::with_capacity(MAGIC.len());
         input
@@ -350,7 +348,7 @@ fn put_differences(body: &mut Vec<u8>, values: &[u64]) {
     }
 }
 
-/// What is left of a body.
+/// The rest of a body.
 struct Cursor<'a>(&'a [u8]);
 
 impl Cursor<'_> {
@@ -369,7 +367,8 @@ impl Cursor<'_> {
         }
         Err(invalid("a number in a record is too long"))
     }
-    /// A number of rows: each takes a byte at least, so that a wrong one asks for no memory.
+    /// Reads a number of rows. Each row takes at least a byte, so a wrong number cannot exhaust the
+    /// memory.
     fn count(&mut self) -> io::Result<usize> {
         let rows = self.take()?;
         usize::try_from(rows)
@@ -467,19 +466,28 @@ mod tests {
         }
 
         #[test]
-        fn what_was_cut_off_ends_with_the_last_whole_chunk(chunks in prop::collection::vec(any_chunk(), 1..4), cut in 1_usize..12) {
+        fn what_was_cut_off_ends_with_the_last_whole_chunk(
+            chunks in prop::collection::vec(any_chunk(), 1..4),
+            cut in 1_usize..12,
+        ) {
             let file = written(&chunks);
-            let read: io::Result<Vec<Chunk>> = Chunks::new(&file[..file.len() - cut.min(file.len() - 8)]).unwrap().collect();
+            let read: io::Result<Vec<Chunk>> =
+                Chunks::new(&file[..file.len() - cut.min(file.len() - 8)]).unwrap().collect();
             prop_assert_eq!(&read.unwrap()[..], &chunks[..chunks.len() - 1]);
         }
 
         #[test]
-        fn damage_is_found(chunk in any_chunk(), place in any::<prop::sample::Index>(), bit in 0..8_u32) {
+        fn damage_is_found(
+            chunk in any_chunk(),
+            place in any::<prop::sample::Index>(),
+            bit in 0..8_u32,
+        ) {
             let mut file = written(std::slice::from_ref(&chunk));
             let place = place.index(file.len());
             file[place] ^= 1 << bit;
-            let read = Chunks::new(&file[..]).and_then(|chunks| chunks.collect::<io::Result<Vec<_>>>());
-            // A chunk that seems longer than the file was not written to its end.
+            let read = Chunks::new(&file[..])
+                .and_then(|chunks| chunks.collect::<io::Result<Vec<_>>>());
+            // A chunk that seems longer than the file counts as incomplete.
             prop_assert!(read.is_err() || read.is_ok_and(|chunks| chunks.is_empty()));
         }
 

@@ -1,5 +1,5 @@
-//! Replaying a record: the recorded arrivals go through freshly built hops, and these must decide
-//! what was recorded, to the nanosecond.
+//! Replay of a record: the recorded arrivals pass through newly built hops, which must take the
+//! recorded decisions, to the nanosecond.
 
 use crate::decision::Decision;
 use crate::graph::{Graph, Listener};
@@ -10,50 +10,50 @@ use ackclock_core::units::{Span, Time};
 use std::fmt;
 use std::io;
 
-/// What a replay found.
+/// Result of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replay {
-    /// Packets that came to the hops.
+    /// Number of packets that arrived at the hops.
     pub arrivals: u64,
-    /// Decisions that were the same.
+    /// Number of equal decisions.
     pub decisions: u64,
-    /// Up to when what happened was compared.
+    /// Time up to which decisions were compared.
     pub until: Time,
-    /// Whether the record goes to the end of its run; if not, all that it holds was compared.
+    /// True if the record goes to the end of its run; if not, everything in it was compared.
     pub complete: bool,
-    /// The first difference, `None` if there is none.
+    /// First difference, if there is one.
     pub difference: Option<Difference>,
 }
 
-/// How a record and its replay differ.
+/// A difference between a record and its replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// An arrival of a flow that the scenario has not.
+    /// An arrival of a flow that is not in the scenario.
     UnknownFlow {
-        /// The number of the arrival.
+        /// Number of the arrival.
         packet: u64,
         /// Its flow.
         flow: u32,
     },
-    /// An arrival recorded for a time before what was done already.
+    /// An arrival recorded for a time earlier than previous rows.
     OutOfOrder {
-        /// The number of the arrival.
+        /// Number of the arrival.
         packet: u64,
-        /// When it came according to the record.
+        /// Recorded time of the arrival.
         at: Time,
     },
-    /// A decision: as recorded and as replayed, `None` where there is none left.
+    /// Different decisions; `None` if there are no more.
     Decision {
-        /// How many decisions before it were the same.
+        /// Number of equal decisions before it.
         number: u64,
-        /// What the record says.
+        /// Recorded decision.
         recorded: Option<Decision>,
-        /// What the hops decided now.
+        /// Replayed decision.
         replayed: Option<Decision>,
     },
-    /// The arrivals are not those that came, though the hops decide the same.
+    /// Changed arrivals, although the hops take the same decisions.
     Arrivals {
-        /// By the end of the chunk that ends then.
+        /// End of the chunk in which the difference was found.
         until: Time,
     },
 }
@@ -113,7 +113,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// What the hops have decided since it was last looked at.
+/// Decisions of the hops since the last comparison.
 #[derive(Debug, Default)]
 struct Decided(Vec<Decision>);
 
@@ -124,11 +124,11 @@ impl Listener for Decided {
     fn duplicated(&mut self, _original: PacketId, _copy: PacketId) {}
 }
 
-/// Pushes the recorded arrivals through `network`, built anew from the run's scenario and
+/// Replays the recorded arrivals through `network`, newly built from the run's scenario and
 /// replicate. `interval` is the scenario's sampling interval. Stops at the first difference.
 ///
 /// # Errors
-/// Those of reading the chunks.
+/// Errors of reading the chunks.
 pub fn replay(
     network: Network,
     interval: Span,
@@ -199,8 +199,8 @@ impl Run {
         Ok(())
     }
 
-    /// Compares what the chunk says with what was decided; if the chunk could not be replayed
-    /// `whole`, as far as both go.
+    /// Compares recorded and replayed decisions. If `whole` is false, the chunk could not be
+    /// replayed completely, and only the decisions that both have are compared.
     fn compare_decisions(&mut self, chunk: &Chunk, whole: bool) -> Result<(), Difference> {
         let mut decided = std::mem::take(&mut self.graph.listener_mut().0);
         let mut recorded = chunk.decisions();

@@ -1,31 +1,32 @@
-//! What makes the emulator's thread punctual: real-time priority, and processors that stay awake.
+//! Punctuality of the emulator's thread: real-time priority, and processors that stay awake.
 
 use crate::system::real_time;
 use std::fs::{self, File};
 use std::io::{self, Write};
 
-/// Of 1 to 99, of a host's workload: above everything ordinary. It sleeps until there is something
-/// to write or to read, which is as much as the hops let pass.
+/// Priority, from 1 to 99, of a host's workload: above all ordinary threads. It sleeps until there
+/// is something to write or read, and the hops limit how much that is.
 const HOST_PRIORITY: i32 = 1;
-/// Of the emulator: above the hosts. What comes to the hops must be stamped first.
+/// Priority of the emulator: above the hosts. Packets that arrive at the hops must be stamped
+/// first.
 const LOOP_PRIORITY: i32 = 2;
 
-/// Makes the calling thread, the emulator's, real-time (SCHED_FIFO, sched(7)). Threads and
-/// processes it starts from then on are ordinary ones.
+/// Gives the calling thread, the emulator's, real-time priority (SCHED_FIFO, sched(7)). Threads and
+/// processes that it starts later have ordinary priority.
 ///
-/// Ask before entering a user namespace: within one even root is refused.
+/// Call it before entering a user namespace: inside one even root is refused.
 ///
 /// # Errors
-/// What sched_setscheduler(2) says: EPERM without CAP_SYS_NICE in the initial user namespace and
+/// Errors of sched_setscheduler(2): EPERM without CAP_SYS_NICE in the initial user namespace and
 /// without RLIMIT_RTPRIO, or in a control group without real-time budget.
 pub fn become_real_time() -> io::Result<()> {
-    // Who may have one priority alone (RLIMIT_RTPRIO) takes turns with the hosts.
+    // With a limit of priority 1 (RLIMIT_RTPRIO) it takes turns with the hosts.
     real_time::first_in_first_out(LOOP_PRIORITY)
         .or_else(|_| real_time::first_in_first_out(HOST_PRIORITY))
 }
 
-/// Makes the calling thread real-time as that of a host's workload. A host in a user namespace is
-/// refused.
+/// Gives the calling thread the real-time priority of a host's workload. A host in a user namespace
+/// is refused.
 ///
 /// # Errors
 /// As [`become_real_time`].
@@ -33,10 +34,10 @@ pub fn become_real_time_host() -> io::Result<()> {
     real_time::first_in_first_out(HOST_PRIORITY)
 }
 
-/// Whether a thread may become real-time: asks in one of its own, which ends with what it got.
+/// Tests if a thread may get real-time priority, in a new thread that ends afterwards.
 ///
 /// # Errors
-/// Those of [`become_real_time`], as a sentence.
+/// Errors of [`become_real_time`], as a sentence.
 pub fn try_real_time() -> Result<(), String> {
     let asked = std::thread::spawn(become_real_time);
     asked
@@ -45,9 +46,10 @@ pub fn try_real_time() -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-/// While it lives no processor of this machine enters an idle state (Linux, "PM QoS interface": a
-/// bound on the latency of waking). Waking a processor takes tens of microseconds, that of a
-/// virtual machine sometimes milliseconds: it has to get a processor of its host first.
+/// A request that keeps all processors of this machine out of idle states while it lives (Linux,
+/// "PM QoS interface": a bound on the wake-up latency). Waking a processor takes tens of
+/// microseconds. Waking one of a virtual machine sometimes takes milliseconds, since it first has
+/// to get a processor of its host.
 #[derive(Debug)]
 pub struct Wakefulness(
     #[expect(dead_code, reason = "the kernel forgets the request when it is closed")] File,
@@ -56,10 +58,10 @@ pub struct Wakefulness(
 impl Wakefulness {
     const DEVICE: &str = "/dev/cpu_dma_latency";
 
-    /// Asks for it.
+    /// Makes the request.
     ///
     /// # Errors
-    /// Those of opening and writing the device, which is root's.
+    /// Errors of opening and writing the device, which belongs to root.
     pub fn request() -> io::Result<Self> {
         let mut device = File::options().write(true).open(Self::DEVICE)?;
         device.write_all(&0_i32.to_ne_bytes())?; // microseconds
@@ -67,8 +69,8 @@ impl Wakefulness {
     }
 }
 
-/// The share of a second that all real-time threads of a processor may have, sched(7); the rest
-/// they are stopped. 1 if they never are; `None` if this kernel does not say.
+/// Returns the share of a period for which the real-time threads of a processor may run, sched(7);
+/// for the rest they are stopped. Returns 1 if they never are; `None` if this kernel does not tell.
 pub fn real_time_share() -> Option<f64> {
     let number = |name: &str| -> Option<i64> {
         fs::read_to_string(format!("/proc/sys/kernel/sched_rt_{name}_us"))

@@ -1,33 +1,33 @@
-//! Kernel settings of a network namespace (sysctls), through /proc/sys/net, which shows each thread
-//! its own namespace's.
+//! Kernel settings of a network namespace (sysctls), through /proc/sys/net, where each thread sees
+//! those of its own namespace.
 
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::PathBuf;
 
-/// A setting by its name in sysctl(8), and the value to give it.
+/// Name of a setting in sysctl(8), and the value to set.
 pub type Setting = (String, String);
 
-/// What became of something that the kernel was asked for.
+/// The kernel's answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case", deny_unknown_fields)]
 pub enum KernelAnswer {
-    /// It was taken. The kernel, asked again, says this.
+    /// Accepted.
     Accepted {
-        /// What the kernel has now; it may have changed what it was given.
+        /// Value read back from the kernel, which may have changed it.
         value: String,
     },
-    /// It was not taken.
+    /// Refused.
     Refused {
-        /// What the kernel says.
+        /// The kernel's reason.
         reason: String,
     },
-    /// This kernel has no such thing.
+    /// Unknown to this kernel.
     NotInThisKernel,
 }
 
 impl KernelAnswer {
-    /// Why it is not as asked; for what was taken, what the kernel has.
+    /// Returns the reason of a refusal; if it was accepted, the kernel's value.
     pub fn reason(&self) -> &str {
         match self {
             KernelAnswer::Accepted { value } => value,
@@ -37,19 +37,19 @@ impl KernelAnswer {
     }
 }
 
-/// What TCP is to do in a network namespace. What is `None` is left to the kernel.
+/// TCP settings of a network namespace. `None` keeps the kernel's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TcpSettings {
-    /// Selective acknowledgements, RFC 2018.
+    /// Selective acknowledgments, RFC 2018.
     pub sack: Option<bool>,
-    /// Duplicate selective acknowledgements, RFC 2883.
+    /// Duplicate selective acknowledgments, RFC 2883.
     pub duplicate_sack: Option<bool>,
     /// Timestamps, RFC 7323.
     pub timestamps: Option<bool>,
     /// Window scaling, RFC 7323.
     pub window_scaling: Option<bool>,
-    /// Explicit congestion notification, RFC 3168: asked for and granted, or neither.
+    /// Explicit congestion notification, RFC 3168: requested and accepted, or neither.
     pub ecn: Option<bool>,
     /// Loss detection by time, RFC 8985.
     pub rack: Option<bool>,
@@ -57,28 +57,28 @@ pub struct TcpSettings {
     pub tail_loss_probe: Option<bool>,
     /// Detection of spurious timeouts, RFC 5682.
     pub frto: Option<bool>,
-    /// Segments that may be overtaken before one is taken for lost (the duplicate ACK threshold at
-    /// the beginning).
+    /// Reordering in segments above which a segment counts as lost; the initial duplicate ACK
+    /// threshold.
     pub reordering_segments: Option<u32>,
-    /// The least retransmission timeout, in microseconds; a route's own comes first.
+    /// Least retransmission timeout in microseconds; that of a route has precedence.
     pub rto_min_us: Option<u32>,
-    /// Slow start anew after an idle time, RFC 5681, 4.1.
+    /// Slow start after an idle time, RFC 5681 section 4.1.
     pub slow_start_after_idle: Option<bool>,
-    /// The largest receive buffer, in bytes.
+    /// Largest receive buffer in bytes.
     pub receive_buffer_max_bytes: Option<u64>,
-    /// The largest send buffer, in bytes.
+    /// Largest send buffer in bytes.
     pub send_buffer_max_bytes: Option<u64>,
 }
 
 impl TcpSettings {
-    /// The settings by name and value, in the order of the fields.
+    /// Returns the settings by name and value, in the order of the fields.
     pub fn settings(&self) -> Vec<Setting> {
         let flag = |value: Option<bool>| value.map(|on| u8::from(on).to_string());
         let choice = |value: Option<bool>, yes: &str, no: &str| {
             value.map(|on| if on { yes } else { no }.to_owned())
         };
         let buffer = |value: Option<u64>, default: u64| {
-            // Least, initial and largest; the first two as the kernel has them by default.
+            // Minimum, initial and maximum; the first two are the kernel's defaults.
             value.map(|largest| format!("4096 {} {largest}", default.min(largest)))
         };
         [
@@ -87,9 +87,9 @@ impl TcpSettings {
             ("timestamps", flag(self.timestamps)),
             ("window_scaling", flag(self.window_scaling)),
             ("ecn", flag(self.ecn)),
-            // Bits, of which the first is RACK; without it losses are detected as in RFC 6675.
+            // A bit mask whose first bit is RACK; without it losses are detected as in RFC 6675.
             ("recovery", flag(self.rack)),
-            // 3 is the kernel's default, 0 switches probes off.
+            // 3 is the kernel's default; 0 switches probes off.
             ("early_retrans", choice(self.tail_loss_probe, "3", "0")),
             // 2 is the kernel's default.
             ("frto", choice(self.frto, "2", "0")),
@@ -109,16 +109,16 @@ impl TcpSettings {
     }
 }
 
-/// What every host needs whatever the scenario says: nothing is remembered from one connection to
-/// the next.
+/// Returns the settings that every host needs: connections must not remember anything of earlier
+/// ones.
 pub(crate) fn always() -> Vec<Setting> {
     vec![("net.ipv4.tcp_no_metrics_save".into(), "1".into())]
 }
 
-/// Switches IPv6 off for every interface to come, so that none sends what nobody asked for.
+/// Switches IPv6 off for all interfaces created later, so that none sends unrequested packets.
 ///
 /// # Errors
-/// What the kernel says; a kernel without IPv6 is fine.
+/// Errors of the kernel; a kernel without IPv6 is fine.
 pub(crate) fn forbid_ipv6() -> io::Result<()> {
     for scope in ["all", "default"] {
         match std::fs::write(format!("/proc/sys/net/ipv6/conf/{scope}/disable_ipv6"), "1") {
@@ -129,7 +129,7 @@ pub(crate) fn forbid_ipv6() -> io::Result<()> {
     Ok(())
 }
 
-/// The file of a setting; `None` for what is no setting of a network namespace.
+/// Returns the file of a setting; `None` if it is not a setting of a network namespace.
 fn file_of(name: &str) -> Option<PathBuf> {
     let parts: Vec<&str> = name.split('.').collect();
     let fine = |part: &&str| {
@@ -142,7 +142,7 @@ fn file_of(name: &str) -> Option<PathBuf> {
         .then(|| PathBuf::from("/proc/sys").join(parts.join("/")))
 }
 
-/// Gives a setting a value in the calling thread's network namespace, and reads it back.
+/// Sets a value in the calling thread's network namespace, and reads it back.
 pub(crate) fn apply((name, value): &Setting) -> KernelAnswer {
     let Some(file) = file_of(name) else {
         return KernelAnswer::Refused {

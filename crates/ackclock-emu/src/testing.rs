@@ -1,16 +1,16 @@
-//! What tests share.
+//! Common parts of tests.
 
 use crate::background::Output;
 use std::io::{self, Write};
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
 
-/// Bytes that a test can look at while somebody else writes them.
+/// A buffer that a test can read while other code writes to it.
 #[derive(Clone, Debug, Default)]
 pub struct Shared(Arc<Mutex<Vec<u8>>>);
 
 impl Shared {
-    /// What has been written.
+    /// Returns the bytes written so far.
     pub fn bytes(&self) -> Vec<u8> {
         self.0.lock().unwrap().clone()
     }
@@ -28,8 +28,8 @@ impl Write for Shared {
 
 impl Output for Shared {}
 
-/// A packet of `length` bytes (20 at least) with a correct header; what follows the header says
-/// which packet it is.
+/// Returns a packet of `length` bytes (at least 20) with a correct header. The payload holds
+/// `number`.
 pub fn ipv4_packet(
     source: Ipv4Addr,
     destination: Ipv4Addr,
@@ -62,8 +62,7 @@ pub fn ipv4_packet(
     packet
 }
 
-/// Scenarios of which anything may be different from the next, what comes to their hops, and
-/// drivers of them.
+/// Random scenarios with four hops, random arrivals, and drivers of them.
 pub mod networks {
     use super::ipv4_packet;
     use crate::driver::Driver;
@@ -85,7 +84,7 @@ pub mod networks {
     use serde_json::{Value, json};
     use std::net::Ipv4Addr;
 
-    /// One packet from outside.
+    /// A packet that arrives from outside.
     #[derive(Clone, Debug)]
     pub struct Coming {
         pub at: Time,
@@ -94,20 +93,20 @@ pub mod networks {
         pub bytes: Vec<u8>,
     }
 
-    /// A scenario, and whether its second hop has a queue that marks.
+    /// A scenario; `marks` is true if its second hop has a queue that marks.
     #[derive(Clone, Debug)]
     pub struct Description {
         pub tree: Value,
         pub marks: bool,
     }
 
-    /// The flows of every description: near/0, near/1, far, datagrams.
+    /// Number of flows of every description: near/0, near/1, far, datagrams.
     pub const FLOWS: u32 = 4;
-    /// Long after the last packet has come.
+    /// A time long after the last arrival.
     pub const END: Time = Time::from_nanos(20_000_000_000);
     pub const INTERVAL: Span = Span::from_millis(700);
 
-    /// The files of samples, and what was recorded of a link that comes and goes.
+    /// The sample files, and the recorded trace of a link with a varying rate.
     struct Traces;
     impl Files for Traces {
         fn read(&self, name: &str) -> Result<String, String> {
@@ -121,8 +120,8 @@ pub mod networks {
         }
     }
 
-    /// The samples of every registered element of a kind, and `more` that the few packets of a test
-    /// make much of.
+    /// Returns samples of every registered element of a kind, and those in `more`, which affect
+    /// many of the few packets of a test.
     fn every<K: Kind>(more: Value) -> Vec<Selection<K>> {
         let of_entry = |entry: &'static Entry<K>| {
             let mut found = samples(&(entry.schema)());
@@ -139,20 +138,40 @@ pub mod networks {
         trees.chain(more).map(choose).collect()
     }
 
-    /// No emulation has a medium to contend for.
+    /// Returns links without a shared medium, which no emulation has.
     fn links() -> Vec<Value> {
         let more = json!([
             { "kind": "constant", "rate": "7 Mbit/s" },
             { "kind": "constant", "rate": "90 Mbit/s" },
             { "kind": "constant", "rate": "400 Gbit/s" },
             { "kind": "constant", "rate": "0 bit/s" },
-            { "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s", "0 bit/s"], "mean_sojourn": "2 ms" },
-            { "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s"], "mean_sojourn": "9 ms", "step": "3 ms" },
+            {
+                "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s", "0 bit/s"],
+                "mean_sojourn": "2 ms",
+            },
+            {
+                "kind": "markov", "rates": ["20 Mbit/s", "1 Mbit/s"], "mean_sojourn": "9 ms",
+                "step": "3 ms",
+            },
             { "kind": "trace", "file": "deliveries", "format": "mahimahi" },
             { "kind": "trace", "file": "rates", "format": "csv" },
-            { "kind": "feedback", "from": "bottleneck", "algorithm": { "kind": "instcap" }, "delay": "5 ms", "period": "3 ms" },
-            { "kind": "feedback", "from": "bottleneck", "algorithm": { "kind": "effcap", "m": 2, "n": 9 }, "delay": "20 ms", "period": "2 ms", "sessions": 2 },
-            { "kind": "scheduled", "steps": [{ "from": "0 s", "rate": "20 Mbit/s" }, { "from": "15 ms", "rate": "0 bit/s" }, { "from": "40 ms", "rate": "3 Mbit/s" }] },
+            {
+                "kind": "feedback", "from": "bottleneck", "algorithm": { "kind": "instcap" },
+                "delay": "5 ms", "period": "3 ms",
+            },
+            {
+                "kind": "feedback", "from": "bottleneck",
+                "algorithm": { "kind": "effcap", "m": 2, "n": 9 }, "delay": "20 ms",
+                "period": "2 ms", "sessions": 2,
+            },
+            {
+                "kind": "scheduled",
+                "steps": [
+                    { "from": "0 s", "rate": "20 Mbit/s" },
+                    { "from": "15 ms", "rate": "0 bit/s" },
+                    { "from": "40 ms", "rate": "3 Mbit/s" },
+                ],
+            },
         ]);
         let all = every::<LinkKind>(more).into_iter();
         all.filter(|link| link.facts.contends.is_none())
@@ -166,8 +185,14 @@ pub mod networks {
             { "kind": "droptail", "limit": "9 kB", "counts_packet_in_service": true },
             { "kind": "droptail", "limit": "6 ms" },
             { "kind": "droptail", "limit": "unlimited" },
-            { "kind": "red", "limit": "9 packets", "minimum_threshold": "1 packet", "maximum_threshold": "3 packets", "weight": 0.3, "ecn": true },
-            { "kind": "red", "limit": "9 kB", "minimum_threshold": "1 ms", "maximum_threshold": "4 ms", "weight": 0.1, "gentle": true, "rate": "7 Mbit/s" },
+            {
+                "kind": "red", "limit": "9 packets", "minimum_threshold": "1 packet",
+                "maximum_threshold": "3 packets", "weight": 0.3, "ecn": true,
+            },
+            {
+                "kind": "red", "limit": "9 kB", "minimum_threshold": "1 ms",
+                "maximum_threshold": "4 ms", "weight": 0.1, "gentle": true, "rate": "7 Mbit/s",
+            },
             { "kind": "adaptive_red", "limit": "15 packets", "ecn": true },
         ]);
         every::<QueueKind>(more)
@@ -181,12 +206,27 @@ pub mod networks {
             { "kind": "iid_loss", "probability": "20 %", "applies": "all" },
             { "kind": "iid_loss", "probability": "20 %", "applies": "all", "side": "before_queue" },
             { "kind": "gilbert_elliott", "good_to_bad": "10 %", "bad_to_good": "30 %" },
-            { "kind": "gilbert_elliott", "good_to_bad": "10 %", "bad_to_good": "30 %", "side": "before_queue" },
-            { "kind": "jitter", "distribution": { "kind": "uniform", "maximum": "5 ms" }, "reordering": "allowed" },
+            {
+                "kind": "gilbert_elliott", "good_to_bad": "10 %", "bad_to_good": "30 %",
+                "side": "before_queue",
+            },
+            {
+                "kind": "jitter", "distribution": { "kind": "uniform", "maximum": "5 ms" },
+                "reordering": "allowed",
+            },
             { "kind": "duplicate", "probability": "30 %" },
             { "kind": "duplicate", "probability": "30 %", "side": "before_queue" },
-            { "kind": "scheduled_loss", "steps": [{ "from": "0 s", "probability": "20 %" }, { "from": "20 ms", "probability": "0 %" }] },
-            { "kind": "scheduled_loss", "steps": [{ "from": "20 ms", "probability": "30 %" }], "applies": "all", "side": "before_queue" },
+            {
+                "kind": "scheduled_loss",
+                "steps": [
+                    { "from": "0 s", "probability": "20 %" },
+                    { "from": "20 ms", "probability": "0 %" },
+                ],
+            },
+            {
+                "kind": "scheduled_loss", "steps": [{ "from": "20 ms", "probability": "30 %" }],
+                "applies": "all", "side": "before_queue",
+            },
         ]);
         every::<ImpairmentKind>(more)
             .into_iter()
@@ -194,44 +234,50 @@ pub mod networks {
             .collect()
     }
 
-    /// Everything of a hop but its name and scope.
+    /// Generates a hop without name and scope.
     fn hop() -> impl Strategy<Value = Value> {
         let choose = |all: Vec<Value>| prop::sample::select(all);
         let impairments = prop::collection::vec(choose(impairments()), 0..3);
         let delays = prop::sample::select(vec!["0 ms", "3 ms", "12.345678 ms"]);
-        (choose(links()), choose(queues()), impairments, delays).prop_map(|(link, queue, impairments, delay)| {
+        (choose(links()), choose(queues()), impairments, delays)
+            .prop_map(|(link, queue, impairments, delay)| {
             json!({ "link": link, "queue": queue, "impairments": impairments, "delay": delay })
         })
     }
 
     pub fn descriptions() -> impl Strategy<Value = Description> {
         let hops = (hop(), hop(), hop(), hop());
-        (hops, any::<u32>(), any::<bool>()).prop_map(|((first, second, access, back), seed, marks)| {
-            let named = |name: &str, scope: &str, mut hop: Value| {
-                hop["name"] = name.into();
-                hop["scope"] = scope.into();
-                hop
-            };
-            let measured = json!({
-                "name": "bottleneck",
-                "link": { "kind": "markov", "rates": ["30 Mbit/s", "2 Mbit/s", "0 bit/s"], "mean_sojourn": "9 ms" },
-                "queue": { "kind": "droptail", "limit": "unlimited" },
-            });
-            let hops = [
-                named("first", "shared", first),
-                named("second", "shared", second),
-                named("access", "per_flow", access),
-                named("back", "shared", back),
-                measured,
-            ];
-            let mut tree = tree::from_toml(SCENARIO_OF_FOUR_FLOWS).unwrap();
-            tree["hops"] = hops.into_iter().collect();
-            tree["seed"] = seed.into();
-            Description { tree, marks }
-        })
+        (hops, any::<u32>(), any::<bool>()).prop_map(
+            |((first, second, access, back), seed, marks)| {
+                let named = |name: &str, scope: &str, mut hop: Value| {
+                    hop["name"] = name.into();
+                    hop["scope"] = scope.into();
+                    hop
+                };
+                let measured = json!({
+                    "name": "bottleneck",
+                    "link": {
+                        "kind": "markov", "rates": ["30 Mbit/s", "2 Mbit/s", "0 bit/s"],
+                        "mean_sojourn": "9 ms",
+                    },
+                    "queue": { "kind": "droptail", "limit": "unlimited" },
+                });
+                let hops = [
+                    named("first", "shared", first),
+                    named("second", "shared", second),
+                    named("access", "per_flow", access),
+                    named("back", "shared", back),
+                    measured,
+                ];
+                let mut tree = tree::from_toml(SCENARIO_OF_FOUR_FLOWS).unwrap();
+                tree["hops"] = hops.into_iter().collect();
+                tree["seed"] = seed.into();
+                Description { tree, marks }
+            },
+        )
     }
 
-    /// Without its hops.
+    /// A scenario without its hops.
     const SCENARIO_OF_FOUR_FLOWS: &str = r#"
 schema = 1
 name = "anything"
@@ -259,7 +305,8 @@ traffic = { kind = "cbr", rate = "3 Mbit/s" }
 "#;
 
     impl Description {
-        /// One hop of 12 Mbit/s, a millisecond for 1500 bytes, and one flow both ways through it.
+        /// Returns one hop of 12 Mbit/s, a millisecond for 1500 bytes, and one flow with both
+        /// directions through it.
         pub fn one_hop(impairments: &str) -> Self {
             let text = format!(
                 r#"
@@ -301,8 +348,8 @@ traffic = {{ kind = "bulk" }}
         }
     }
 
-    /// Marks every second packet when the link asks, and drops every fifth and what cannot be
-    /// marked.
+    /// Marks every second packet when the link asks for it. Drops every fifth, and those that
+    /// cannot be marked.
     #[derive(Debug, Default)]
     struct Marker {
         waiting: Fifo,
@@ -335,7 +382,7 @@ traffic = {{ kind = "bulk" }}
         }
     }
 
-    /// Bursts and pauses, of every flow both ways.
+    /// Generates bursts and pauses of every flow, in both directions.
     pub fn arrivals() -> impl Strategy<Value = Vec<Coming>> {
         let gap = prop_oneof![3 => Just(0_u64), 3 => 0..500_000_u64, 1 => 0..20_000_000_u64];
         let one = (gap, 0..FLOWS, any::<bool>(), 40..1501_u16, 0..4_u8);
@@ -371,11 +418,11 @@ traffic = {{ kind = "bulk" }}
         prop::collection::vec(one.prop_map(Span::from_nanos), 1..20)
     }
 
-    /// What left: when, whose, which way, which bytes.
+    /// Departures: time, flow, true if forward, bytes.
     pub type Left = Vec<(Time, FlowId, bool, Vec<u8>)>;
 
-    /// Drives packets through by a clock that jumps to what is due next and, if there is any
-    /// `lateness`, wakes that much after it.
+    /// Drives packets through with a clock that jumps to the next due time. If `lateness` is not
+    /// empty, each wake-up is late by the next value of it.
     pub fn drive(
         driver: &mut Driver,
         arrivals: &[Coming],

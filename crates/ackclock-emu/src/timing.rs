@@ -1,27 +1,26 @@
-//! How punctual a run was: how late packets were written, and how long the loop was away.
+//! Punctuality of a run: lateness of the packets written, and times that the loop was away.
 
 use ackclock_core::histogram::Histogram;
 use ackclock_core::units::Span;
 
-/// Buckets for each doubling, as a power of two: a lateness is told to an eighth.
+/// Logarithm to base 2 of the buckets per doubling: a lateness is known to an eighth.
 const FINENESS: u32 = 3;
 
-/// See the module.
+/// Punctuality of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Timing {
-    /// How late packets were written, after the moment the model gave them.
+    /// Lateness of the packets written, relative to the model's time.
     pub lateness: Histogram<FINENESS>,
-    /// The longest time the loop was away: late after a moment it had asked to be woken at, or busy
-    /// with one turn.
+    /// Longest time that the loop was away: late after a requested wake-up, or busy with one turn.
     pub longest_gap: Span,
-    /// How often the loop went round.
+    /// Number of turns of the loop.
     pub turns: u64,
-    /// How often it slept.
+    /// Number of times that the loop slept.
     pub sleeps: u64,
 }
 
 impl Timing {
-    /// The loop has been away for so long.
+    /// Records that the loop has been away for `gap`.
     pub fn note_gap(&mut self, gap: Span) {
         self.longest_gap = self.longest_gap.max(gap);
     }

@@ -6,17 +6,16 @@ use rustix::fs::{Mode, OFlags, open};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Where the driver is reached.
+/// Device node of the driver.
 pub const NODE: &str = "/dev/net/tun";
 
-/// Makes a TUN interface in the calling thread's network namespace, gone when the descriptor is
-/// closed. It is down.
+/// Creates a TUN interface in the calling thread's network namespace. It is down, and vanishes when
+/// the descriptor is closed.
 ///
-/// Offloads are refused, so that what is read are packets as they would be on a wire: of at most
-/// the MTU, summed.
+/// Offloads are refused. So packets have at most the length of the MTU, and checksums.
 ///
 /// # Errors
-/// What open(2) says about the node (EACCES, ENOENT), or the driver about the interface (EPERM).
+/// Errors of open(2) about the node (EACCES, ENOENT), or of the driver about the interface (EPERM).
 pub(crate) fn create(name: &str) -> io::Result<(OwnedFd, DeviceFacts)> {
     let node = open(
         NODE,

@@ -1,8 +1,8 @@
-//! Whole runs on this machine: the kernel's TCP through the hops of a scenario, and what is said of
-//! it. Nothing is asserted about time, and nothing about whether this machine can be trusted.
+//! Whole runs on this machine: the kernel's TCP through the hops of a scenario, and the tables.
+//! Nothing is asserted about time or about the verdict on this machine.
 //!
-//! What this machine does not allow is skipped, and said on standard error. As root everything runs
-//! a second time as a user without privileges.
+//! Tests that this machine does not permit are skipped, and reported on standard error. As root
+//! every test runs a second time as an unprivileged user.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -43,7 +43,10 @@ name = "bottleneck"
 link = { kind = "markov", rates = ["4 Mbit/s", "12 Mbit/s"], mean_sojourn = "100 ms" }
 queue = { kind = "droptail", limit = "30 packets" }
 delay = "5 ms"
-impairments = [{ kind = "iid_loss", probability = 0.02 }, { kind = "duplicate", probability = 0.01 }]
+impairments = [
+    { kind = "iid_loss", probability = 0.02 },
+    { kind = "duplicate", probability = 0.01 },
+]
 
 [[hops]]
 name = "back"
@@ -73,7 +76,7 @@ transport = { kind = "udp", mss = "160 bytes" }
 traffic = { kind = "cbr", rate = "64 kbit/s" }
 "#;
 
-/// A folder that goes when the test is over, however it ends.
+/// A folder that is deleted when the test ends, however it ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -95,16 +98,16 @@ impl Drop for Folder {
     }
 }
 
-/// When a run is ended.
+/// The condition for ending a run.
 #[derive(Clone, Copy)]
 enum Enough {
-    /// The receivers were given so many bytes, headers and duplicates among them.
+    /// The receivers got this many bytes, headers and duplicates included.
     Carried(u64),
-    /// The sender of a connection that is over said that so many had been acknowledged.
+    /// The sender of a finished connection reported this many bytes acknowledged.
     Acknowledged(u64),
 }
 
-/// Counts rows, and ends the run as soon as there is enough.
+/// Counts rows, and ends the run when its condition holds.
 struct Watched {
     rows: usize,
     acknowledged_bytes: f64,
@@ -133,16 +136,17 @@ struct Ran {
     outcome: EmulationOutcome,
     tcp_info_rows: usize,
     replay: Replay,
-    /// How long each capture is, in bytes.
+    /// Length of each capture in bytes.
     captures: [u64; 4],
 }
 
-/// A run until the receivers were given so many bytes.
+/// Runs until the receivers got this many bytes.
 fn run(scenario: &Scenario, device: DeviceChoice, enough_bytes: u64) -> Option<Ran> {
     run_until(scenario, device, Enough::Carried(enough_bytes))
 }
 
-/// A run and its replay, which must decide the same; `None` if this machine cannot, and says so.
+/// Runs and replays, which must take the same decisions; `None` if this machine cannot, which is
+/// reported.
 fn run_until(scenario: &Scenario, device: DeviceChoice, enough: Enough) -> Option<Ran> {
     let folder = Folder::new();
     let options = Options {
@@ -232,7 +236,8 @@ fn flows_of_every_kind_and_what_is_said_of_them() {
         };
         let outcome = &ran.outcome;
         assert!(outcome.complete);
-        // A machine that is short of time reads less often, and says so; nothing else may be wrong.
+        // A machine that is short of time takes fewer readings, and warns; there must be no other
+        // warning.
         let others =
             |warning: &&String| !warning.ends_with("tcp_info were left out: there was no time");
         let warnings: Vec<&String> = outcome.warnings.iter().filter(others).collect();
@@ -242,8 +247,8 @@ fn flows_of_every_kind_and_what_is_said_of_them() {
         assert_eq!(words(flows, "control"), ["reno", "reno", "cubic", "udp"]);
         assert_eq!(numbers(flows, "point"), [3.0; 4]);
         let delivered = numbers(flows, "delivered_bytes");
-        // Which segments are lost, a SYN or the file's last among them, and wait for timeouts
-        // beyond the end, is the draws' to say.
+        // The random numbers decide which segments are lost, perhaps a SYN or the file's last, and
+        // wait for timeouts beyond the end.
         assert!(
             delivered[0] + delivered[1] > 0.0 && delivered[3] > 0.0,
             "{delivered:?}"
@@ -256,15 +261,15 @@ fn flows_of_every_kind_and_what_is_said_of_them() {
             "done if all is there"
         );
         assert!(completion[0].is_nan() && completion[3].is_nan());
-        // Of datagrams 28 bytes more each are on the wire; what of a connection arrived out of
-        // order waits for its turn.
+        // A datagram has 28 more bytes on the wire. Data of a connection that arrived out of order
+        // waits for its turn.
         let (goodput, throughput) = (
             numbers(flows, "goodput_bit_per_s"),
             numbers(flows, "throughput_bit_per_s"),
         );
         assert!(goodput[3] > 0.0 && goodput[3] < throughput[3]);
-        // The file may be there before the warm-up is over, or soon after; these two share the link
-        // all the time.
+        // The file may be complete before the warm-up is over, or soon after; these two share the
+        // link all the time.
         let shared = throughput[0] + throughput[1];
         assert!(shared > 0.0 && shared < 12e6, "{throughput:?}");
         let rtt = numbers(flows, "rtt_min_s");
@@ -318,7 +323,7 @@ fn flows_of_every_kind_and_what_is_said_of_them() {
     }
 }
 
-/// However long it takes: the run ends when the sender knows that the receiver has it.
+/// The run ends when the sender knows that the receiver has the file, however long it takes.
 #[test]
 fn a_file_arrives_each_byte_once() {
     let mut scenario = scenario(&MIXED.replace("1500 ms", "1 h"));
@@ -350,7 +355,8 @@ fn a_run_that_is_stopped_says_so_and_can_be_replayed() {
 fn what_the_kernel_does_in_its_own_way_is_named() {
     let text = MIXED.replace("1500 ms", "500 ms").replacen(
         r#"control = { kind = "reno" } }"#,
-        r#"control = { kind = "reno", alpha = 2.0 }, preset = "ns2-2002", mss = "900 bytes", recovery = "tahoe" }"#,
+        "control = { kind = \"reno\", alpha = 2.0 }, preset = \"ns2-2002\", \
+         mss = \"900 bytes\", recovery = \"tahoe\" }",
         1,
     );
     let Some(ran) = run(&scenario(&text), DeviceChoice::Automatic, u64::MAX) else {

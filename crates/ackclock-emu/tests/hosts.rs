@@ -1,8 +1,8 @@
-//! Hosts on this machine: they reach each other through a loop in the test, the kernel takes what
-//! they configure, and whatever is killed, nothing is left.
+//! Hosts on this machine: they reach each other through a loop in the test, the kernel accepts
+//! their configuration, and nothing remains after any process is killed.
 //!
-//! What this machine does not allow is skipped, and said on standard error. As root everything runs
-//! a second time as a user without privileges.
+//! Tests that this machine does not permit are skipped, and reported on standard error. As root
+//! every test runs a second time as an unprivileged user.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -41,13 +41,13 @@ use std::thread::JoinHandle;
 const SENDER: Ipv4Addr = Ipv4Addr::new(10, 66, 0, 1);
 const RECEIVER: Ipv4Addr = Ipv4Addr::new(10, 77, 0, 1);
 const BOTH: [DeviceChoice; 2] = [DeviceChoice::Tun, DeviceChoice::PacketSocket];
-/// Long enough for any machine; nothing is asserted about time.
+/// A limit that suits any machine; nothing is asserted about time.
 const PATIENCE: Timespec = Timespec {
     tv_sec: 30,
     tv_nsec: 0,
 };
 
-/// A host, or `None` with a word about why this machine has none of that kind.
+/// Starts a host; returns `None`, and reports why, if this machine cannot start one of that kind.
 fn start(choice: DeviceChoice) -> Option<(Host, Device)> {
     match Host::start(&program("host"), choice) {
         Ok(started) => Some(started),
@@ -64,7 +64,7 @@ fn start(choice: DeviceChoice) -> Option<(Host, Device)> {
     }
 }
 
-/// Two hosts with an address each and a route to the other's.
+/// Starts two hosts with an address each and a route to the other's.
 fn two(choice: DeviceChoice) -> Option<[(Host, Device); 2]> {
     let mut hosts = [start(choice)?, start(choice)?];
     for ((host, _), (own, other)) in hosts
@@ -95,7 +95,7 @@ fn ask(host: &mut Host, request: Value) -> Value {
         .unwrap_or_else(|error| panic!("{request}: {error}"))
 }
 
-/// The emulator in its least form: what one device gives, the other gets, as `alter` leaves it.
+/// The simplest emulator: passes packets between two devices, changed by `alter`.
 struct Forwarder {
     stop: PipeWriter,
     thread: JoinHandle<(Forwarded, [Device; 2])>,
@@ -191,7 +191,7 @@ fn a_datagram_there_and_back() {
             statistics.len(),
             if choice == DeviceChoice::Tun { 1 } else { 2 }
         );
-        // Neither host has said anything that nobody asked for.
+        // Neither host has sent an unrequested packet.
         let expected = Forwarded {
             packets: 2,
             largest: 20 + 8 + 8,
@@ -290,7 +290,7 @@ fn a_connection_in_packets_of_at_most_the_mtu() {
     }
 }
 
-/// Bytes written on another thread.
+/// A buffer written by another thread.
 #[derive(Clone, Default)]
 struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -334,9 +334,9 @@ traffic = { kind = "bulk" }
     network::build(&scenario, &Streams::new(scenario.seed, 0))
 }
 
-/// The kernel's own TCP through the engine's hops: all arrives, every packet is accounted for, and
-/// the engine, given the same arrivals, decides the same to the nanosecond. How punctual it was is
-/// printed, not asserted.
+/// The kernel's own TCP through the engine's hops. All data arrives, every packet is accounted for,
+/// and the engine, given the same arrivals, takes the same decisions to the nanosecond. Punctuality
+/// is printed, not asserted.
 #[test]
 fn a_connection_through_the_hops_of_a_scenario_replays() {
     const BYTES: u64 = 3_000_000;
@@ -357,7 +357,7 @@ fn a_connection_through_the_hops_of_a_scenario_replays() {
         );
         let report = std::thread::scope(|scope| {
             let running = scope.spawn(|| {
-                // A bound for a test that has failed already.
+                // A limit in case the test fails.
                 let end = Time::from_seconds(120.0);
                 real_time.run(&Clock::start(), end, &stop).unwrap()
             });
@@ -508,7 +508,7 @@ fn the_kernel_takes_what_it_knows_and_the_rest_is_reported() {
     }
 }
 
-/// The maximum segment size that a SYN carries.
+/// Returns the MSS option of a SYN.
 fn segment_size_of_syn(packet: &[u8]) -> Option<u16> {
     let tcp = packet.get(usize::from(packet[0] & 15) * 4..)?;
     if packet[9] != libc::IPPROTO_TCP as u8 || tcp[13] & 0x12 != 0x02 {
@@ -555,7 +555,7 @@ fn metrics_of_a_route_reach_its_connections() {
             source: Some(SENDER),
             metrics,
         };
-        // In the place of the route that is there.
+        // Replaces the existing route.
         let report = sender
             .configure(Configuration {
                 routes: vec![route],
@@ -576,8 +576,8 @@ fn metrics_of_a_route_reach_its_connections() {
             assert_eq!(ask(&mut receiver, json!({"do": "tcp_count"})), json!(5000));
             assert_eq!(sending.join().unwrap(), json!(name));
         });
-        // All that the sender sent before its data has passed by now; on a slow machine a SYN is
-        // sent again.
+        // All packets that the sender sent before its data have passed by now; on a slow machine a
+        // SYN is retransmitted.
         let of_syns: BTreeSet<u32> = sizes.try_iter().map(u32::from).collect();
         assert_eq!(of_syns, BTreeSet::from([size]));
     }
@@ -657,8 +657,8 @@ fn the_first_process_reaps_what_others_leave() {
     if let Err(HostError::Failed(reason)) = children {
         return skip(&format!("this kernel does not list children: {reason}"));
     }
-    // Each answer lets the host look at what has ended; a child that is never reaped makes this go
-    // on for ever.
+    // With each answer the host reaps children that have ended. If a child is never reaped, this
+    // loops for ever.
     while ask(&mut host, json!({"do": "count_children"})) != json!(0) {
         std::thread::yield_now();
     }
@@ -674,7 +674,10 @@ fn a_program_that_is_no_host_is_refused() {
         };
         let error = Host::start(&program, DeviceChoice::Automatic).unwrap_err();
         assert!(
-            matches!(&error, HostError::Refused(refusal) if refusal.reason.contains("does not start")),
+            matches!(
+                &error,
+                HostError::Refused(refusal) if refusal.reason.contains("does not start")
+            ),
             "{error}"
         );
     }
@@ -698,7 +701,7 @@ fn a_host_without_supervisor_says_what_it_is() {
 /// A process is in a user, a network and a PID namespace, and its children are in a PID namespace.
 const NAMESPACES: [&str; 4] = ["user", "net", "pid", "pid_for_children"];
 
-/// What a process is in.
+/// Returns the namespaces of a process.
 fn namespaces(process: &str) -> BTreeSet<PathBuf> {
     NAMESPACES
         .iter()
@@ -706,7 +709,7 @@ fn namespaces(process: &str) -> BTreeSet<PathBuf> {
         .collect()
 }
 
-/// Whether a process has ended and only its status is left, for the system's init to take.
+/// True if a process has ended and only its status remains, for the system's init to reap.
 fn has_ended(process: &str) -> bool {
     // proc_pid_stat(5): id, name in parentheses, state.
     let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
@@ -716,7 +719,7 @@ fn has_ended(process: &str) -> bool {
         .is_none_or(|rest| rest.starts_with(['Z', 'X']))
 }
 
-/// Every process that is in one of these namespaces.
+/// Returns all processes that are in one of these namespaces.
 fn inhabitants(of: &BTreeSet<PathBuf>) -> Vec<String> {
     let processes = fs::read_dir("/proc")
         .unwrap()
@@ -744,15 +747,15 @@ fn wait_for_end(process: &OwnedFd) {
     assert_eq!(ended, 1, "a process has not ended");
 }
 
-/// A supervisor as a process of its own, with two hosts.
+/// A supervisor in a process of its own, with two hosts.
 struct Supervised {
     supervisor: Child,
     said: BufReader<std::process::ChildStdout>,
     /// Ids of the started process and of the first process, of each host.
     hosts: Vec<[i32; 2]>,
     namespaces: [BTreeSet<PathBuf>; 2],
-    /// Keeps the kernel from giving their numbers to the namespaces of another test's host as soon
-    /// as nobody is in these.
+    /// Keeps the kernel from reusing the numbers of these namespaces for another test's host as
+    /// soon as they are empty.
     _held: Vec<File>,
 }
 
@@ -821,8 +824,8 @@ enum Victim {
     FirstProcess,
 }
 
-/// Two hosts with an orphan each; one process is killed; what depends on it must be gone, the rest
-/// with the supervisor.
+/// Starts two hosts with an orphan each and kills one process. Everything that depends on it must
+/// be gone, and everything else when the supervisor ends.
 fn nothing_is_left_after(victim: Victim, choice: DeviceChoice) {
     let mut supervised = Supervised::start(choice);
     // PID, network, perhaps that of a pair's other end, and perhaps user.
@@ -831,7 +834,7 @@ fn nothing_is_left_after(victim: Victim, choice: DeviceChoice) {
         + usize::from(geteuid().as_raw() != 0);
     for host in &supervised.namespaces {
         assert_eq!(host.len(), count, "{host:?}");
-        // The process that was started, the first process, the orphan.
+        // The started process, the first process, the orphan.
         assert_eq!(inhabitants(host).len(), 3, "{choice:?}");
     }
     let handles = supervised.namespaces.clone().map(|host| {
@@ -910,12 +913,12 @@ fn a_host_that_was_killed_is_noticed_and_its_device_stays_silent() {
         assert_eq!(poll(&mut polled, Some(&PATIENCE)).unwrap(), 1);
         let error = host.statistics().unwrap_err();
         assert_eq!(error.to_string(), "the host has ended");
-        // The device keeps the namespace; nobody is in it.
+        // The device keeps the namespace alive without any process in it.
         assert_eq!(device.read(&mut [0; 2000]).unwrap(), None);
     }
 }
 
-/// A host whose TUN node is something else, in a mount namespace of its own.
+/// A host whose TUN node is another device, in a mount namespace of its own.
 #[test]
 fn without_the_tun_node_a_packet_socket_does() {
     let script = "mount --bind /dev/null /dev/net/tun && exec \"$0\" host";

@@ -1,4 +1,4 @@
-//! What a packet costs: analysis alone, over few connections and many, and together with reading it
+//! Cost of a packet: analysis alone, over few connections and many, and together with reading it
 //! from a file.
 
 use ackclock_core::endpoint::parameters::Preset;
@@ -12,11 +12,11 @@ use std::hint::black_box;
 
 const PACKETS: usize = 600_000;
 const MSS: u32 = 1448;
-/// Segments outstanding in each connection.
+/// Segments in flight in each connection.
 const WINDOW: u32 = 40;
 
-/// Connections in turn, each two segments and their ACK a round trip of 40 ms later; one segment in
-/// `lost` is sent again on SACK.
+/// Returns packets of the connections in turn: two segments, and their ACK a round trip of 40 ms
+/// later. One segment in `lost` is retransmitted after SACK.
 fn packets(connections: u32, lost: u32) -> Vec<CapturedPacket> {
     (0..PACKETS as u32)
         .map(|number| packet(number, number % connections, number / connections, lost))
@@ -64,7 +64,7 @@ fn packet(number: u32, connection: u32, turn: u32, lost: u32) -> CapturedPacket 
         (sender, receiver)
     };
     CapturedPacket {
-        // So that each connection has its round trip of 40 ms.
+        // Each connection has its round trip of 40 ms.
         at_ns: u64::from(turn) * 1_000_000 + u64::from(connection) * 50,
         source: source.into(),
         destination: destination.into(),
@@ -106,7 +106,7 @@ fn analysis(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// A capture as `simulate` writes it, in memory.
+/// Returns a capture as `simulate` writes it, in memory.
 fn file(connections: u32) -> Vec<u8> {
     let parameters = Preset::Linux.parameters();
     let encoder = |flow| PacketEncoder::tcp(FlowAddresses::of(FlowId(flow)), &parameters, None);

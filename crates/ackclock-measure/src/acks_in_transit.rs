@@ -1,33 +1,33 @@
-//! ACKs that have passed the capture point and not reached the sender yet: what the sender knew
-//! when it sent the packet that passes now.
+//! ACKs between the capture point and the sender. They tell what the sender knew when it sent the
+//! packet that passes now.
 
 use ackclock_core::units::Span;
 use std::collections::VecDeque;
 
-/// How many are remembered at most: a round trip's, mostly.
+/// Most ACKs remembered: about a round trip's worth.
 const MOST: usize = 8192;
 
-/// What an ACK says.
+/// Contents of an ACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// All before this number is acknowledged.
+    /// Cumulative acknowledgment: everything before this number is acknowledged.
     pub acknowledged: u64,
-    /// The end of the receiver's window.
+    /// Right edge of the receiver's window.
     pub edge: u64,
-    /// When it reached the sender and its answer could pass here; zero if there is none.
+    /// Earliest time at which an answer to it can pass the capture point; 0 if there is no ACK.
     pub at: u64,
 }
 
 /// The ACKs between the capture point and the sender.
 #[derive(Clone, Debug, Default)]
 pub struct AcksInTransit {
-    /// When they passed, and what they said.
+    /// Times at which they passed, with their contents.
     acks: VecDeque<(u64, Said)>,
     known: Said,
 }
 
 impl AcksInTransit {
-    /// An ACK passes at `at`.
+    /// Records an ACK that passes at `at`.
     pub fn pass(&mut self, at: u64, said: Said) {
         if self.acks.len() == MOST
             && let Some((_, oldest)) = self.acks.pop_front()
@@ -37,8 +37,8 @@ impl AcksInTransit {
         self.acks.push_back((at, said));
     }
 
-    /// What the sender knew when it sent what passes at `at`, if from here to the sender and back
-    /// is `way`.
+    /// Returns what the sender knew when it sent the packet that passes at `at`. `way` is the round
+    /// trip from the capture point to the sender.
     pub fn known(&mut self, at: u64, way: Span) -> Said {
         while let Some(&(passed_at, said)) = self.acks.front()
             && passed_at.saturating_add(way.as_nanos()) <= at

@@ -1,58 +1,59 @@
-//! Times of a capture put right: a record with a wrong time, a clock that was set back.
+//! Correction of capture times: a record with a wrong time, a clock that was set back.
 //!
-//! One packet is held back, since only the next one tells whether the time of this one is out of
-//! line.
+//! One packet is held back, since only the next one shows if its time is out of line.
 
 use ackclock_core::units::Span;
 use ackclock_pcap::CapturedPacket;
 
-/// Records are in no exact order: buffers of several processors are written one after the other.
-/// Chosen here: a time that is further off than this is wrong, or the clock was set.
+/// Largest disorder of records. They are not in exact order: buffers of several processors are
+/// written one after the other. If a time is further off, it is wrong or the clock was set. We
+/// chose the value.
 const ORDER: Span = Span::from_millis(1_000);
 
-/// What was put right.
+/// Corrections of times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repairs {
-    /// Packets whose time was far off those of both neighbours, and which got that of a neighbour.
+    /// Packets whose time differed widely from both neighbours, and was replaced by that of a
+    /// neighbour.
     pub wrong_times: u64,
-    /// How often the clock was set back.
+    /// Number of times that the clock was set back.
     pub set_back: u64,
-    /// By how much at most, in nanoseconds.
+    /// Largest step back in nanoseconds.
     pub largest_step: u64,
 }
 
-/// See the module. Times that come out never step back by more than `ORDER`, and a single wrong one
-/// moves no other.
+/// Corrects times. Corrected times never step back by more than `ORDER`, and a single wrong time
+/// changes no other.
 #[derive(Debug, Default)]
 pub struct Clock {
     held: Option<CapturedPacket>,
-    /// The latest time that came out.
+    /// Latest corrected time.
     latest: Option<u64>,
-    /// What is added to all times since the clock was set back.
+    /// Offset added to all times since the clock was set back.
     shift: u64,
     repairs: Repairs,
 }
 
 impl Clock {
-    /// Takes a packet and gives the one before it.
+    /// Takes a packet and returns the previous one, corrected.
     pub fn pass(&mut self, packet: &CapturedPacket) -> Option<CapturedPacket> {
         let next = packet.at_ns.saturating_add(self.shift);
         let held = self.held.replace(packet.clone());
         held.map(|held| self.settle(held, Some(next)))
     }
 
-    /// The last packet.
+    /// Returns the last packet.
     pub fn finish(&mut self) -> Option<CapturedPacket> {
         let held = self.held.take();
         held.map(|held| self.settle(held, None))
     }
 
-    /// What was put right so far.
+    /// Returns the corrections so far.
     pub const fn repairs(&self) -> Repairs {
         self.repairs
     }
 
-    /// Gives the packet the time that it has between the one before it and `next`.
+    /// Corrects the time of a packet, given the next time.
     fn settle(&mut self, mut packet: CapturedPacket, next: Option<u64>) -> CapturedPacket {
         let order = ORDER.as_nanos();
         let mut at = packet.at_ns.saturating_add(self.shift);
@@ -62,14 +63,14 @@ impl Clock {
             && is_before(next, at)
             && (self.latest.is_none() || !is_before(next, latest))
         {
-            // Ahead of what comes next, which is in line with what came before.
+            // The packet is ahead of the next one, which is in line with those before.
             self.repairs.wrong_times += 1;
             at = next.max(latest);
         } else if is_before(at, latest) {
             if next.is_some_and(|next| !is_before(next, latest)) {
                 self.repairs.wrong_times += 1;
             } else {
-                // Those that follow are behind too: time goes on from where it was.
+                // The packets that follow are behind too: time continues from the latest.
                 self.repairs.set_back += 1;
                 self.repairs.largest_step = self.repairs.largest_step.max(latest - at);
                 self.shift = self.shift.saturating_add(latest - at);
@@ -88,7 +89,7 @@ mod tests {
     use ackclock_core::packet::Ecn;
     use ackclock_pcap::packet::{Segment, Transport};
 
-    /// What times in seconds become, and what was put right.
+    /// Returns corrected times in seconds, and the corrections.
     fn passed(seconds: &[f64]) -> (Vec<f64>, Repairs) {
         let mut clock = Clock::default();
         let mut out = Vec::new();

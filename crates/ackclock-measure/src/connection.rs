@@ -1,11 +1,11 @@
-//! One connection: two directions, how it begins and how it ends.
+//! One connection: its two directions, its beginning and its end.
 
 use crate::direction::{Ack, Direction};
 use crate::seen::Seen;
 use ackclock_core::units::Span;
 use std::net::SocketAddr;
 
-/// Which of the two sides. Their order is that of their addresses and means nothing.
+/// One of the two sides of a connection. They are ordered by address, without further meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The side with the lower address.
@@ -15,9 +15,9 @@ pub enum Side {
 }
 
 impl Side {
-    /// Both.
+    /// Both sides.
     pub const BOTH: [Side; 2] = [Side::Low, Side::High];
-    /// The other one.
+    /// Returns the other side.
     pub const fn other(self) -> Side {
         match self {
             Side::Low => Side::High,
@@ -26,22 +26,22 @@ impl Side {
     }
 }
 
-/// When the packets of the handshake passed, in nanoseconds.
+/// Times of the packets of the handshake, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Handshake {
-    /// The SYN, and whose.
+    /// Time and sender of the SYN.
     syn: Option<(u64, Side)>,
-    /// Its answer.
+    /// Time of the SYN-ACK.
     answered: Option<u64>,
-    /// Both sides sent a SYN that answers none (RFC 9293 section 3.5).
+    /// True if both sides sent a SYN of their own (simultaneous open, RFC 9293 section 3.5).
     both_began: bool,
-    /// It is not known which SYN was answered, or which answer acknowledged.
+    /// True if a SYN or SYN-ACK was repeated, and it is unknown which one was answered.
     ambiguous: bool,
-    /// How long all of it took.
+    /// Round-trip time of the handshake.
     round_trip: Option<Span>,
 }
 
-/// Name and number of one direction's flow.
+/// Name of the flow of one direction.
 #[derive(Clone, Debug)]
 pub struct FlowName {
     /// Name of the flow group, or the addresses.
@@ -50,32 +50,32 @@ pub struct FlowName {
     pub instance: i64,
 }
 
-/// See the module. Times are nanoseconds.
+/// A connection with its two directions. Times are in nanoseconds.
 #[derive(Debug)]
 pub struct Connection {
     /// Address and port of each side, as written in tables.
     pub written: [String; 2],
-    /// What each side sends.
+    /// Data from each side.
     pub directions: [Direction; 2],
-    /// What the flow from each side is called.
+    /// Name of the flow from each side.
     pub names: [FlowName; 2],
-    /// First and last packet.
+    /// Times of the first and the last packet.
     pub start: u64,
     pub last: u64,
-    /// Since when it is closed, but for late packets.
+    /// Time since which it has been closed; late packets may follow.
     pub closed: Option<u64>,
-    /// When samples are due.
+    /// Time of the next samples.
     pub next_sample: u64,
-    /// How many times there were samples.
+    /// Number of samples so far.
     pub samples: u64,
-    /// Whether the warm-up is over for it.
+    /// True after the warm-up.
     pub warm: bool,
     handshake: Handshake,
     reset: bool,
 }
 
 impl Connection {
-    /// One whose first packet passes at `at`.
+    /// Creates a connection whose first packet passes at `at`.
     pub fn new(
         addresses: [SocketAddr; 2],
         names: [FlowName; 2],
@@ -97,17 +97,16 @@ impl Connection {
         }
     }
 
-    /// Whether the packet, a SYN or its answer, begins another connection between the same
-    /// addresses.
+    /// True if the packet, a SYN or SYN-ACK, begins another connection between the same addresses.
     pub fn is_succeeded_by(&self, side: Side, seen: &Seen<'_>) -> bool {
         let segment = seen.segment;
         let own = &self.directions[side as usize];
         if own.may_begin_with(segment.sequence) {
-            // One that was closed long ago may, by chance, have begun near to it.
+            // A connection that was closed long ago may, by chance, have used a number near it.
             return self.closed.is_some() && own.opening.is_none();
         }
         let other = &self.directions[side.other() as usize];
-        // The answer to a SYN of this connection, of a side that started anew.
+        // It may be the SYN-ACK to this connection's SYN, with a new initial sequence number.
         let answers = segment.flags.ack
             && own.opening.is_none()
             && other.opening.is_some_and(|opening| {
@@ -116,14 +115,14 @@ impl Connection {
         !answers
     }
 
-    /// It is `at`, and nothing has passed since the last packet.
+    /// Advances to `at`; nothing has passed since the last packet.
     pub fn settle(&mut self, at: u64) {
         self.directions
             .iter_mut()
             .for_each(|direction| direction.settle(at));
     }
 
-    /// A packet from that side.
+    /// Handles a packet from that side.
     pub fn handle(&mut self, side: Side, seen: &Seen<'_>) {
         let flags = seen.segment.flags;
         let [low, high] = &mut self.directions;
@@ -138,7 +137,7 @@ impl Connection {
         self.last = self.last.max(seen.at);
         own.count(seen);
         if flags.rst {
-            // Its numbers may be anything.
+            // The numbers of a reset may be anything.
             self.reset = true;
             self.closed.get_or_insert(seen.at);
             return;
@@ -176,8 +175,8 @@ impl Connection {
         }
     }
 
-    /// Whether it carried nothing and, as far as can be seen, will not: one side was never heard,
-    /// or it is closed.
+    /// True if it carried nothing and probably never will: one side was never seen, or it is
+    /// closed.
     pub fn is_empty(&self) -> bool {
         let [low, high] = self
             .directions
@@ -187,7 +186,7 @@ impl Connection {
             && (low.packets == 0 || high.packets == 0 || self.closed.is_some())
     }
 
-    /// How the capture of it begins.
+    /// Returns the name of the beginning as captured.
     pub fn begins(&self) -> &'static str {
         let opened = self
             .directions
@@ -196,7 +195,7 @@ impl Connection {
         if opened { "syn" } else { "midway" }
     }
 
-    /// How it ends.
+    /// Returns the name of the end.
     pub fn ends(&self) -> &'static str {
         match (self.directions.iter().all(Direction::has_fin), self.reset) {
             (true, _) => "fin",
@@ -205,7 +204,7 @@ impl Connection {
         }
     }
 
-    /// Who that side is.
+    /// Returns the name of that side's role.
     pub fn role(&self, side: Side) -> &'static str {
         match self.handshake.syn {
             None if self.directions[side as usize].opening.is_some() => "server",
@@ -217,12 +216,13 @@ impl Connection {
         }
     }
 
-    /// From the SYN to the ACK of its answer.
+    /// Returns the time from the SYN to the ACK of the SYN-ACK.
     pub fn handshake_round_trip(&self) -> Option<Span> {
         self.handshake.round_trip
     }
 
-    /// Whether both sides agreed on ECN, if both SYNs were seen (RFC 3168 section 6.1.1).
+    /// Returns true if both sides agreed on ECN (RFC 3168 section 6.1.1); `None` unless both SYNs
+    /// were seen.
     pub fn ecn_is_negotiated(&self) -> Option<bool> {
         let [Some(one), Some(two)] = self
             .directions
@@ -237,7 +237,7 @@ impl Connection {
         Some(asks_and_agrees(one.ecn, two.ecn) || asks_and_agrees(two.ecn, one.ecn))
     }
 
-    /// Nothing more will come.
+    /// Marks the end of the packets.
     pub fn finish(&mut self) {
         let last = self.last;
         self.directions
@@ -255,7 +255,7 @@ impl Handshake {
         }
     }
 
-    /// A SYN that answers one; its timestamp may tell which, and when that was.
+    /// Records a SYN-ACK. Its timestamp may show which SYN it answers, and when that passed.
     fn note_answer(&mut self, at: u64, again: bool, asked: Option<u64>) {
         self.answered.get_or_insert(at);
         if let (Some(asked), Some(syn)) = (asked, &mut self.syn) {
@@ -265,8 +265,8 @@ impl Handshake {
         self.ambiguous |= again;
     }
 
-    /// The first ACK of the client after the answer tells how long it is from here to the server
-    /// and back, and to the client and back.
+    /// Records the client's first ACK after the SYN-ACK. Returns the round trips from the capture
+    /// point to the server and to the client.
     fn note_ack(&mut self, side: Side, at: u64) -> Option<(Span, Span)> {
         let ((asked, client), answered) = (self.syn?, self.answered?);
         if self.ambiguous || self.both_began || self.round_trip.is_some() || client != side {
@@ -278,10 +278,10 @@ impl Handshake {
     }
 }
 
-/// How far the windows of `own` are shifted: not at all unless both SYNs say so (RFC 7323 section
-/// 2.2). `None` if that was not seen. An answer that has the option answers a SYN that had it.
+/// Returns the window scale shift of `own`: 0 unless both SYNs have the option (RFC 7323
+/// section 2.2); `None` if that is unknown. A SYN-ACK with the option answers a SYN that had it.
 fn shift(own: &Direction, other: &Direction) -> Option<u8> {
-    /// RFC 7323 section 2.3.
+    /// Largest shift (RFC 7323 section 2.3).
     const LARGEST: u8 = 14;
     let opening = own.opening.filter(|opening| opening.whole)?;
     match (
@@ -294,7 +294,7 @@ fn shift(own: &Direction, other: &Direction) -> Option<u8> {
     }
 }
 
-/// What both SYNs say of the largest segment.
+/// Sets the MSS of both directions from the options of both SYNs.
 fn agree(own: &mut Direction, other: &mut Direction) {
     let largest = |direction: &Direction| {
         direction

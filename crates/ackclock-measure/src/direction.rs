@@ -1,7 +1,7 @@
-//! What one side of a connection has sent, and what came back for it.
+//! One direction of a connection: the data of one side, and the ACKs for it.
 //!
-//! Sequence numbers here do not wrap (`sequence`). What is sent is in `sending`, what ACKs say of
-//! it in `acknowledging`.
+//! Sequence numbers here do not wrap (`sequence`). Data is handled in `sending`, ACKs in
+//! `acknowledging`.
 
 use crate::acks_in_transit::{AcksInTransit, Said};
 use crate::flight::Flight;
@@ -24,13 +24,14 @@ use ackclock_core::units::Span;
 mod acknowledging;
 mod sending;
 
-/// A sender that waits for the window fills it once in a round trip. Half of one more is for round
-/// trips that vary. Chosen here.
+/// Time after the receiver's window was full for which the sender still counts as waiting for it,
+/// in round trips. A sender that waits for the window fills it once per round trip; half of one
+/// more allows for varying round trips. We chose the value.
 const LATELY: f64 = 1.5;
 
 pub use acknowledging::Ack;
 
-/// What is counted of what a side has sent.
+/// Counts of data sent by a side.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub packets: u64,
@@ -52,41 +53,41 @@ pub struct Counts {
     pub capable_l4s: u64,
     pub marked: u64,
     pub window_reduced: u64,
-    /// By class, in the order of [`Class`].
+    /// Retransmissions by class, in the order of [`Class`].
     pub by_class: [u64; 5],
     pub fast_recoveries: u64,
     pub spurious: u64,
-    /// Of these, those that DSACK says have arrived.
+    /// Spurious retransmissions that arrived as duplicates, as reported by DSACK.
     pub arrived_needlessly: u64,
 }
 
-/// What is counted of what came back.
+/// Counts of ACKs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckCounts {
-    /// Packets with an acknowledgement number, whatever else they carried.
+    /// Packets with an acknowledgment number, including those with data.
     pub any: u64,
     pub pure: u64,
     pub duplicate: u64,
     pub triple_duplicate: u64,
     /// Third duplicates outside of a recovery.
     pub lower: u64,
-    /// Duplicates that may answer what slow start after a timeout has sent again.
+    /// Duplicates that may answer retransmissions of slow start after a timeout.
     pub after_timeout: u64,
     pub post_loss: u64,
     pub with_sack: u64,
     pub duplicate_sacks: u64,
     pub echoes: u64,
     pub zero_windows: u64,
-    /// Those that the capture lacks at least: data went beyond the window that it shows.
+    /// ACKs that the capture missed, at least: data went beyond the captured window.
     pub missed: u64,
 }
 
-/// What this side's SYN says.
+/// Contents of this side's SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// The number of the SYN.
+    /// Sequence number of the SYN.
     pub number: u64,
-    /// Whether its options are whole: the capture may have cut them.
+    /// True if its options are complete; false if the capture cut them.
     pub whole: bool,
     pub maximum_segment: Option<u16>,
     pub window_scale: Option<u8>,
@@ -121,7 +122,7 @@ pub struct Direction {
     pub acks: AckCounts,
     pub opening: Option<Opening>,
     pub milestones: Milestones,
-    /// Whether a packet had a timestamp.
+    /// True if a packet had a timestamp.
     pub stamped: bool,
     pub timestamps: TimestampEchoes,
     pub trips: RoundTrips,
@@ -129,10 +130,10 @@ pub struct Direction {
     pub outstanding: TimeAverage,
     pub window: PeerWindow,
     pub warm: Warm,
-    /// The bytes that samples have shown as delivered: at first what had passed before the first
-    /// ACK, and that may be more than that ACK says.
+    /// Bytes that samples have shown as delivered. Before the first ACK these are the bytes that
+    /// passed, which may be more than that ACK acknowledges.
     pub told_delivered: u64,
-    /// Rate estimators that run along with the ACKs that came back.
+    /// Rate estimators driven by the ACKs.
     pub rate_estimates: RateEstimates,
     recent: Recent,
     numbers: Numbers,
@@ -140,37 +141,38 @@ pub struct Direction {
     recovery: Recovery,
     acks_in_transit: AcksInTransit,
     last_ack_at: Option<u64>,
-    /// When new data left last.
+    /// Time at which new data was last sent.
     sent_at: Option<u64>,
-    /// The largest segment, by both sides' SYNs.
+    /// Largest segment in bytes, from the SYNs of both sides.
     most: Option<u64>,
     marks: Marks,
 }
 
-/// Moments in the life of a direction, in nanoseconds.
+/// Times of events of a direction, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Milestones {
     pub first_data_at: Option<u64>,
     pub last_data_at: Option<u64>,
-    /// When all data up to the FIN was acknowledged.
+    /// Time at which all data up to the FIN was acknowledged.
     pub finished_at: Option<u64>,
 }
 
 /// The window that the other side advertises.
 #[derive(Debug, Default)]
 pub struct PeerWindow {
-    /// In bytes, scaled if its scale is known.
+    /// Size in bytes, scaled if the scale is known.
     pub size: TimeAverage,
-    /// Whether the scale is known.
+    /// True if the scale is known.
     pub is_known: bool,
-    /// The field of the last header.
+    /// Window field of the last header.
     raw: Option<u16>,
-    /// The byte that went into a closed window as a probe.
+    /// Sequence number of the byte sent into a closed window as a probe.
     probe: Option<u64>,
-    /// The number at which it ends, by the newest ACK, and the largest such number.
+    /// Right edge of the window according to the newest ACK, and the largest right edge so far.
     edge: u64,
     most_edge: Option<u64>,
-    /// Whether the sender has to wait for it, and when it was filled last.
+    /// True if the sender has to wait for the window, and the time at which the window was last
+    /// full.
     full: bool,
     filled_at: u64,
 }
@@ -178,22 +180,21 @@ pub struct PeerWindow {
 /// Sequence numbers, which do not wrap.
 #[derive(Debug, Default)]
 struct Numbers {
-    /// Whether `highest` and `acknowledged` mean anything.
+    /// True if `highest` and `acknowledged` are set.
     located: bool,
-    /// The number of the first byte, of the connection or of the capture of it.
+    /// Number of the first byte of the connection, or of its captured part.
     origin: Option<u64>,
-    /// The number of the FIN.
+    /// Number of the FIN.
     fin: Option<u64>,
-    /// The number after the highest that was sent.
+    /// Number after the highest that was sent.
     highest: u64,
-    /// All before this number is acknowledged.
+    /// Cumulative acknowledgment: everything before this number is acknowledged.
     acknowledged: u64,
-    /// The first number that an ACK has acknowledged.
+    /// First acknowledgment number.
     first_acknowledged: Option<u64>,
 }
 
-/// The bytes that have been sent: outstanding, missed by the capture, held by the receiver, sent
-/// again.
+/// Ranges of bytes: in flight, missing in the capture, reported by SACK, retransmitted.
 #[derive(Debug, Default)]
 struct Scoreboard {
     flight: Flight,
@@ -207,13 +208,13 @@ struct Scoreboard {
 struct Recovery {
     phase: LossPhase,
     since: u64,
-    /// The phase ends when all before this number is acknowledged.
+    /// The phase ends when everything before this number is acknowledged.
     until: u64,
-    /// When slow start after the last timeout began and last sent something again.
+    /// Times of the first and the last retransmission of slow start after the last timeout.
     slow_start_again: Option<(u64, u64)>,
     /// Duplicate ACKs in a row.
     duplicates: u32,
-    /// When new data was acknowledged last.
+    /// Time at which new data was last acknowledged.
     progress_at: u64,
 }
 
@@ -225,7 +226,7 @@ struct Marks {
 }
 
 impl Direction {
-    /// Nothing seen. `marks` asks for time-sequence marks.
+    /// Creates an empty direction. `marks` requests time-sequence marks.
     pub fn new(rto_minimum: Span, marks: bool, rate_estimates: RateEstimates) -> Self {
         Direction {
             counts: Counts::default(),
@@ -263,7 +264,7 @@ impl Direction {
         }
     }
 
-    /// Whether a packet is a copy of one before, which counts as nothing else.
+    /// Returns true if a packet duplicates an earlier one, and counts it.
     pub fn is_copy(&mut self, seen: &Seen<'_>) -> bool {
         let trips = &self.trips;
         let copy = self.recent.is_copy(seen, || trips.least()) || self.is_late_copy(seen);
@@ -271,7 +272,7 @@ impl Direction {
         copy
     }
 
-    /// What is outstanding is remembered for longer.
+    /// True if a packet duplicates one in flight; these are remembered for longer.
     fn is_late_copy(&self, seen: &Seen<'_>) -> bool {
         if !self.numbers.located || seen.segment.payload == 0 || seen.identification == 0 {
             return false;
@@ -286,7 +287,7 @@ impl Direction {
         })
     }
 
-    /// Payload acknowledged; `None` if no ACK came.
+    /// Returns the acknowledged payload in bytes; `None` if there was no ACK.
     pub fn delivered(&self) -> Option<u64> {
         let from = self.numbers.origin.or(self.numbers.first_acknowledged)?;
         self.numbers.first_acknowledged?;
@@ -296,7 +297,8 @@ impl Direction {
         Some(to.saturating_sub(from))
     }
 
-    /// Payload that the capture does not hold: acknowledged, or passed over if no ACK was captured.
+    /// Returns the payload missing in the capture: acknowledged but not seen; without ACKs, the
+    /// gaps in the data.
     pub fn missed(&self) -> u64 {
         match self.numbers.first_acknowledged {
             Some(_) => self.scoreboard.holes.missed(self.numbers.acknowledged),
@@ -304,33 +306,34 @@ impl Direction {
         }
     }
 
-    /// Packets of this side that the capture lacks, at least, if `other` is the other side: those
-    /// that it echoes or acknowledges, and ACKs without which it could not have sent what it did.
+    /// Returns the least number of this side's packets that the capture missed. `other` is the
+    /// other direction: it echoes or acknowledges missed packets, or could not have sent its data
+    /// without missed ACKs.
     pub fn missed_packets(&self, other: &Direction) -> u64 {
         let payload = self.counts.largest_payload.max(self.mss_or_guess());
         let of_data = self.missed().div_ceil(payload);
         of_data.max(self.timestamps.missed()).max(other.acks.missed)
     }
 
-    /// Whether this side has closed, and the other has acknowledged that.
+    /// True if this side has closed and the other has acknowledged that.
     pub fn is_finished(&self) -> bool {
         self.numbers
             .fin
             .is_some_and(|fin| self.numbers.acknowledged > fin)
     }
-    /// Whether this side has closed.
+    /// True if this side has closed.
     pub fn has_fin(&self) -> bool {
         self.numbers.fin.is_some()
     }
 
-    /// Payload of a full segment: the largest that fits both sides' MSS options, as far as any came
-    /// near it.
+    /// Returns the payload of a full segment in bytes: the largest seen, or the MSS option if no
+    /// segment came near it.
     pub fn mss(&self) -> Option<u64> {
         let largest = self.counts.largest_payload;
         match self.most {
             Some(most) if largest <= most && 2 * largest > most => Some(largest),
-            // An MSS option does not count the options of later segments (RFC 9293 section 3.7.1);
-            // timestamps take 12 bytes.
+            // An MSS option does not subtract the options of later segments (RFC 9293
+            // section 3.7.1); timestamps take 12 bytes.
             Some(most) => Some(
                 most.saturating_sub(if self.stamped { 12 } else { 0 })
                     .max(1),
@@ -339,29 +342,30 @@ impl Direction {
         }
     }
 
-    /// The same or, without SYNs, what an Ethernet frame holds at most.
+    /// Returns [`Self::mss`] or, without SYNs, the largest payload seen, at most that of an
+    /// Ethernet frame.
     fn mss_or_guess(&self) -> u64 {
         const ETHERNET: u64 = 1460;
         self.mss()
             .unwrap_or_else(|| self.counts.largest_payload.clamp(1, ETHERNET))
     }
 
-    /// Both SYNs have been seen, or will not be.
+    /// Sets the largest segment agreed on in the SYNs, if they were seen.
     pub fn agree(&mut self, most: Option<u64>) {
         self.most = most;
     }
 
-    /// Where the capture was taken.
+    /// Returns the position of the capture point.
     pub fn vantage(&self) -> Vantage {
         self.trips.vantage()
     }
 
-    /// An ACK that passed no longer ago may have caused what the sender does now: it has to reach
-    /// the sender, on a way that is not always as long, and hosts take some time.
+    /// Returns the longest time after an ACK passes for which it may cause what the sender does. It
+    /// has to reach the sender on a path of varying delay, and hosts take some time.
     fn reaction(&self) -> Span {
         const HOST: Span = Span::from_millis(1);
         let smoothed = self.trips.estimator().smoothed().unwrap_or(Span::ZERO);
-        // With an unknown way to the sender: the whole of it is not likely.
+        // If the path to the sender is unknown, assume half of the round trip.
         let way = self.trips.sender_side().unwrap_or(smoothed / 2);
         way + HOST.max(way / 8)
     }
@@ -371,14 +375,14 @@ impl Direction {
             .map(|last| Span::from_nanos(at.saturating_sub(last)))
     }
 
-    /// How many bytes are outstanding between this point and the receiver.
+    /// Returns the number of bytes in flight between the capture point and the receiver.
     fn beyond(&self) -> u64 {
         self.numbers
             .highest
             .saturating_sub(self.numbers.acknowledged)
     }
 
-    /// The handshake tells both sides of the round trip.
+    /// Takes both sides of the round trip from the handshake.
     pub fn learn_handshake(&mut self, receiver_side: Span, sender_side: Span) {
         self.forget_one_sided();
         self.trips.add_handshake(receiver_side, sender_side);
@@ -389,21 +393,22 @@ impl Direction {
         self.trips.add_sender_side(span);
     }
 
-    /// Round trips of one side are not to be compared with whole ones.
+    /// Round trips of one side cannot be compared with whole ones.
     fn forget_one_sided(&mut self) {
         if self.trips.sender_side().is_none() {
             self.rounds.forget_round_trips();
         }
     }
 
-    /// The way from here to the sender and back, if the capture was not taken at the sender.
+    /// Returns the round trip from the capture point to the sender, if the capture was not taken at
+    /// the sender.
     fn way_to_sender(&self) -> Option<Span> {
         let way = self.trips.sender_side_now()?;
         (self.vantage() != Vantage::Sender).then_some(way)
     }
 
-    /// What the sender knew when it sent what passes now: it had not seen all ACKs that have passed
-    /// here.
+    /// Returns the acknowledgments known to the sender when it sent the packet that passes now. It
+    /// had not yet received all ACKs that have passed the capture point.
     fn known_to_sender(&mut self, at: u64) -> Said {
         let here = Said {
             acknowledged: self.numbers.acknowledged,
@@ -417,7 +422,7 @@ impl Direction {
         if known.edge > 0 {
             known
         } else {
-            // Before the first ACK that it answers: it knows what the handshake said.
+            // Before the first ACK that it answers, the sender knows what the handshake said.
             Said {
                 acknowledged: known.acknowledged,
                 ..here
@@ -425,17 +430,17 @@ impl Direction {
         }
     }
 
-    /// What was outstanding for the sender when it sent what passes now.
+    /// Returns the bytes in flight from the sender's view when it sent the packet that passes now.
     fn outstanding_for_sender(&mut self, at: u64) -> u64 {
         let known = self.known_to_sender(at).acknowledged;
         let acknowledged = known.max(self.numbers.origin.unwrap_or(0).min(self.numbers.highest));
         self.numbers.highest.saturating_sub(acknowledged)
     }
 
-    /// Whether the sender has to wait for the receiver's window at `at`.
+    /// True if the sender has to wait for the receiver's window at `at`.
     fn waits_for_window(&mut self, at: u64) -> bool {
         if self.recovery.phase != LossPhase::Open {
-            // What limits is the repair; the window is looked at anew after it.
+            // Loss recovery is the limit; the window is evaluated again after it.
             self.window.full = false;
             return false;
         }
@@ -460,8 +465,9 @@ impl Direction {
         self.window.full
     }
 
-    /// It is `at`: whatever an ACK of everything could have released would have passed by some time
-    /// before, and nothing has. From then on nothing was outstanding.
+    /// Advances to `at`. If everything was acknowledged, whatever the last ACK could have released
+    /// would have passed by some time before. Since nothing has, nothing was in flight from then
+    /// on.
     pub fn settle(&mut self, at: u64) {
         let smoothed = self.trips.estimator().smoothed();
         if self.outstanding.value() > 0
@@ -478,7 +484,7 @@ impl Direction {
     }
 
     fn set_outstanding(&mut self, at: u64, bytes: u64) {
-        // Before there was data, the outstanding SYN is nothing to speak of.
+        // Before the first data, the SYN in flight does not count.
         if self.milestones.first_data_at.is_none() {
             return;
         }
@@ -505,12 +511,12 @@ impl Direction {
         self.recovery.until = self.numbers.highest;
     }
 
-    /// Packets sent again of a class.
+    /// Returns the number of retransmissions of a class.
     pub fn resent_as(&self, class: Class) -> u64 {
         self.counts.by_class[class as usize]
     }
 
-    /// Whether SACK has told anything.
+    /// True if SACK blocks have been seen.
     fn uses_sack(&self) -> bool {
         self.acks.with_sack > 0
     }
@@ -533,16 +539,16 @@ impl Direction {
         });
     }
 
-    /// Takes out the marks since last asked.
+    /// Takes out the marks since the last call.
     pub fn take_marks(&mut self) -> std::vec::Drain<'_, Mark> {
         self.marks.pending.drain(..)
     }
-    /// Whether there are some.
+    /// True if there are marks.
     pub fn has_marks(&self) -> bool {
         !self.marks.pending.is_empty()
     }
 
-    /// Nothing more will come.
+    /// Marks the end of the packets.
     pub fn finish(&mut self, at: u64) {
         let smoothed = self.trips.estimator().smoothed();
         self.rounds.finish(at, smoothed);
@@ -554,7 +560,7 @@ impl Direction {
         }
     }
 
-    /// The warm-up is over.
+    /// Records the counts at the end of the warm-up.
     pub fn warm_up(&mut self) {
         self.warm = Warm {
             delivered: self.delivered().unwrap_or(self.counts.unique_bytes),

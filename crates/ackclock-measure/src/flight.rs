@@ -1,42 +1,43 @@
-//! What one side has sent and the other has not acknowledged, packet by packet.
+//! Packets in flight: sent by one side and not acknowledged by the other.
 
 use std::collections::VecDeque;
 
-/// How many packets are remembered: a hundred megabytes of full segments.
+/// Most packets remembered: a hundred megabytes of full segments.
 const MOST: usize = 65_536;
 
-/// How many while no ACK has come: perhaps none will, as one way only was captured.
+/// Most packets remembered before the first ACK. There may never be one if only one direction was
+/// captured.
 const MOST_WITHOUT_ACKS: usize = 256;
 
-/// A packet's part of the sequence space. A SYN and a FIN have one number each.
+/// The sequence numbers of a packet. A SYN and a FIN have one number each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlightSegment {
-    /// The first number.
+    /// First number.
     pub low: u64,
-    /// The number after the last.
+    /// Number after the last.
     pub high: u64,
-    /// When it passed first, in nanoseconds.
+    /// Time at which it first passed, in nanoseconds.
     pub first_at: u64,
-    /// When it passed last.
+    /// Time at which it last passed, in nanoseconds.
     pub last_at: u64,
-    /// The timestamp it had last, if any.
+    /// Timestamp when it last passed, if any.
     pub stamp: Option<u32>,
-    /// The identification it had last.
+    /// IP identification when it last passed.
     pub identification: u16,
-    /// Whether it was sent again.
+    /// True if it was retransmitted.
     pub resent: bool,
 }
 
-/// What an ACK has covered.
+/// The packets that an ACK covers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Covered {
-    /// The first of the packets, as far as it was not acknowledged before.
+    /// The first packet, without the part acknowledged before.
     pub oldest: Option<FlightSegment>,
-    /// The last one that is now acknowledged in whole.
+    /// The last packet that is now acknowledged completely.
     pub newest: Option<FlightSegment>,
-    /// Whether any was sent again.
+    /// True if any was retransmitted.
     pub resent: bool,
-    /// When any of them was sent again last.
+    /// Time of the last retransmission of any of them.
     pub resent_at: u64,
 }
 
@@ -48,7 +49,7 @@ pub struct Flight {
 }
 
 impl Flight {
-    /// A packet has passed that covers what no other does. Most are the last in order.
+    /// Adds a packet, which must not overlap others. Most come last in order.
     pub fn push(&mut self, sent: FlightSegment) {
         let most = if self.acknowledged {
             MOST
@@ -69,14 +70,14 @@ impl Flight {
         }
     }
 
-    /// The packet that covers `number`.
+    /// Returns the packet that covers `number`.
     pub fn find(&self, number: u64) -> Option<&FlightSegment> {
         let at = self.packets.partition_point(|packet| packet.high <= number);
         self.packets.get(at).filter(|packet| packet.low <= number)
     }
 
-    /// What lies between `low` and `high` has passed again. Packets that it covers in part are cut
-    /// there, so that each part knows when it was sent.
+    /// Records a retransmission of the numbers between `low` and `high`. Packets that it covers in
+    /// part are split, so that each part has its own time.
     pub fn resend(
         &mut self,
         low: u64,
@@ -114,7 +115,8 @@ impl Flight {
         }
     }
 
-    /// All below `number` is acknowledged; `each` is told of the packets that were sent again.
+    /// Removes everything below `number`, which is acknowledged. Calls `each` with the packets that
+    /// were retransmitted.
     pub fn acknowledge(&mut self, number: u64, mut each: impl FnMut(&FlightSegment)) -> Covered {
         self.acknowledged = true;
         let mut covered = Covered::default();
@@ -222,7 +224,9 @@ mod tests {
             for (at, (low, length)) in (10..).zip(again) {
                 flight.resend(low, low + length, at, None, 0);
                 let mut sent_again = flight.packets.iter().filter(|packet| packet.last_at == at);
-                let within = |packet: &FlightSegment| packet.resent && low <= packet.low && packet.high <= low + length;
+                let within = |packet: &FlightSegment| packet.resent
+                    && low <= packet.low
+                    && packet.high <= low + length;
                 prop_assert!(sent_again.all(within));
             }
             let mut first = 0;
@@ -230,9 +234,16 @@ mod tests {
                 flight.acknowledge(ack, |_| {});
                 first = first.max(ack);
             }
-            let numbers: Vec<_> = flight.packets.iter().flat_map(|packet| [packet.low, packet.high]).collect();
+            let numbers: Vec<_> = flight
+                .packets
+                .iter()
+                .flat_map(|packet| [packet.low, packet.high])
+                .collect();
             prop_assert!(numbers.is_sorted());
-            prop_assert_eq!(flight.packets.iter().map(|packet| packet.high - packet.low).sum::<u64>(), 200 - first);
+            prop_assert_eq!(
+                flight.packets.iter().map(|packet| packet.high - packet.low).sum::<u64>(),
+                200 - first,
+            );
         }
     }
 }

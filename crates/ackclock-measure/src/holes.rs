@@ -1,24 +1,24 @@
-//! What a direction has sent and the capture has not shown: lost before the capture point, late, or
-//! missed by the capture.
+//! Gaps in the captured sequence numbers of a direction: data lost before the capture point, late,
+//! or missed by the capture.
 
 use std::collections::VecDeque;
 
-/// How many are remembered: more than a window has while it recovers, few enough for a capture that
+/// Most holes remembered: more than a window has during recovery, but few enough for a capture that
 /// misses packets all the time.
 const MOST: usize = 256;
 
-/// A run of sequence numbers passed over.
+/// A gap in the sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hole {
-    /// The first number.
+    /// First missing number.
     pub low: u64,
-    /// The number after the last.
+    /// Number after the last missing one.
     pub high: u64,
-    /// When what lies behind it was seen, in nanoseconds.
+    /// Time at which the packet behind the gap was captured, in nanoseconds.
     pub made_at: u64,
-    /// The timestamp of what lies behind it.
+    /// Timestamp of the packet behind the gap.
     pub stamp: Option<u32>,
-    /// The IP identification of what lies behind it.
+    /// IP identification of the packet behind the gap.
     pub identification: u16,
 }
 
@@ -26,12 +26,12 @@ pub struct Hole {
 #[derive(Clone, Debug, Default)]
 pub struct Holes {
     holes: VecDeque<Hole>,
-    /// Bytes in holes forgotten because there were too many.
+    /// Bytes in holes that were forgotten because there were too many.
     forgotten: u64,
 }
 
 impl Holes {
-    /// Adds one beyond all others.
+    /// Adds a hole beyond all others.
     pub fn push(&mut self, hole: Hole) {
         debug_assert!(self.holes.back().is_none_or(|last| last.high <= hole.low));
         if self.holes.len() == MOST
@@ -42,7 +42,7 @@ impl Holes {
         self.holes.push_back(hole);
     }
 
-    /// Adds one before all others.
+    /// Adds a hole before all others.
     pub fn unshift(&mut self, hole: Hole) {
         debug_assert!(
             self.holes
@@ -52,8 +52,8 @@ impl Holes {
         self.holes.push_front(hole);
     }
 
-    /// The number of bytes between `low` and `high` that are in holes, and the first hole that has
-    /// some.
+    /// Returns the number of bytes between `low` and `high` that are in holes, and the first hole
+    /// that contains some of them.
     pub fn overlap(&self, low: u64, high: u64) -> (u64, Option<Hole>) {
         let first = self.holes.partition_point(|hole| hole.high <= low);
         let touched = self.holes.range(first..).take_while(|hole| hole.low < high);
@@ -68,7 +68,7 @@ impl Holes {
         (bytes, hole)
     }
 
-    /// What lies between `low` and `high` has been seen.
+    /// Removes the numbers between `low` and `high`, which have been captured.
     pub fn fill(&mut self, low: u64, high: u64) {
         let mut at = self.holes.partition_point(|hole| hole.high <= low);
         while let Some(&hole) = self.holes.get(at)
@@ -91,7 +91,7 @@ impl Holes {
         }
     }
 
-    /// Bytes below `end` that never came.
+    /// Returns the number of bytes below `end` that were never captured.
     pub fn missed(&self, end: u64) -> u64 {
         let below = self.holes.iter().take_while(|hole| hole.low < end);
         self.forgotten + below.map(|hole| hole.high.min(end) - hole.low).sum::<u64>()
@@ -114,7 +114,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a set of numbers.
+        /// Comparison with a set of numbers.
         #[test]
         fn holes_are_what_is_not_filled(
             parts in prop::collection::vec((1..5_u64, 1..5_u64), 1..20),

@@ -1,31 +1,35 @@
-//! What a packet capture says of its TCP connections: the tables `flows` and `samples` that every
-//! way of answering fills, and `connections`, `limit_periods`, `rtt_histogram`, `rate_estimates`
-//! and `segments`, which only captures do.
+//! Measurement of the TCP connections in a packet capture.
 //!
-//! | module | holds |
-//! |---|---|
-//! | [`measurement`] | packets in, tables out: the connections of a capture |
-//! | [`clock`] | times put right |
-//! | [`parameters`] | what somebody who measures may choose |
-//! | [`limits`] | what keeps a sender from sending more: the rules |
-//! | [`retransmission`] | why a packet was sent again: the rules |
-//! | [`rate_estimates`] | rate estimators that run along with the ACKs |
-//! | [`vantage`] | where on the way a capture was taken |
+//! It fills the tables `flows` and `samples`, as every method does. It also fills `connections`,
+//! `limit_periods`, `rtt_histogram`, `rate_estimates` and `segments`, which only captures have.
 //!
-//! Within: a `connection` is two `direction`s. What a direction has sent is `sending`, which keeps
-//! `flight`, `holes` and `recent`; what came back is `acknowledging`, which keeps `ranges`,
-//! `resent` and `acks_in_transit`; `rtt` and `timestamp_echoes` measure, `rounds` cuts the time
-//! into round trips, `rows` writes.
+//! * [`measurement`]: packets in, tables out; the connections of a capture.
+//! * [`clock`]: correction of wrong timestamps.
+//! * [`parameters`]: parameters of a measurement.
+//! * [`limits`]: rules for the factor that limits a sender.
+//! * [`retransmission`]: rules for the cause of a retransmission.
+//! * [`rate_estimates`]: rate estimators driven by the captured ACKs.
+//! * [`vantage`]: position of the capture point on the path.
 //!
-//! Nothing here reads a file or a clock. Memory grows with the connections that live at a time, not
-//! with the time that the capture covers, and of these there are bounds ([`parameters`]): at most
-//! `most_live` are followed at a time and `most_empty` of those that carried nothing, about four
-//! kilobytes each; what is outstanding is remembered up to 65,536 packets of a connection, all else
-//! up to some thousand entries. Rows are handed out as they come, and between two packets of a
-//! connection lie at most 33 samples of each direction, however long it was silent; after 32,768 of
-//! them samples are taken half as often. Of connections that are over, some sixteen bytes for each
-//! pair of addresses remain, by which later ones are numbered. What is left out because of a bound
-//! is counted ([`measurement::Measurement::surplus`]).
+//! Inside, a `connection` has two `direction`s. Data sent in a direction is in `sending`, which
+//! uses `flight`, `holes` and `recent`. Its ACKs are in `acknowledging`, which uses `ranges`,
+//! `resent` and `acks_in_transit`. The modules `rtt` and `timestamp_echoes` measure round-trip
+//! times, `rounds` cuts time into round trips, and `rows` fills the tables.
+//!
+//! Nothing here reads a file or a clock. Memory grows with the number of concurrent connections,
+//! not with the length of the capture, and [`parameters`] bounds it:
+//!
+//! * At most `most_live` connections and `most_empty` empty ones are followed at a time. Each takes
+//!   about four kilobytes.
+//! * At most 65,536 packets in flight are remembered per connection, and at most a few thousand of
+//!   all other entries.
+//! * Rows are handed out as they come. Between two packets of a connection there are at most 33
+//!   samples of each direction, however long it was silent. After 32,768 samples the interval
+//!   doubles.
+//! * Of a connection that is over, some sixteen bytes per pair of addresses remain, to number later
+//!   connections.
+//!
+//! Everything that a bound excludes is counted ([`measurement::Measurement::surplus`]).
 
 mod acks_in_transit;
 pub mod clock;

@@ -1,38 +1,38 @@
-//! What keeps a sender from sending more, round trip by round trip.
+//! Rules for the factor that limits a sender, one round trip at a time.
 //!
-//! The question and most of the causes are those of T-RAT (Zhang, Breslau, Paxson, Shenker, "On the
-//! characteristics and origins of Internet flow rates", SIGCOMM 2002); the rules are our own. Each
-//! looks at what one round trip has shown. They are asked in order, and the first that holds is the
-//! answer. Their constants are chosen here and tried on simulated flows of known cause.
+//! The question and most of the factors are those of T-RAT (Zhang, Breslau, Paxson, Shenker, "On
+//! the characteristics and origins of Internet flow rates", SIGCOMM 2002); the rules are our own.
+//! Each rule evaluates one round trip. The first rule that holds gives the answer. We chose their
+//! constants and tested them on simulated flows with a known limit.
 //!
-//! Rules that look at outstanding data see less than there is where the capture was taken far from
-//! the sender and there are no timestamps.
+//! Rules that use the data in flight underestimate it if the capture was taken far from the sender
+//! and there are no timestamps.
 
 use ackclock_core::units::Span;
 
-/// What limits a sender.
+/// The factor that limits a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitingFactor {
     /// The application has nothing to send.
     Application,
     /// The receiver's window is full.
     ReceiveWindow,
-    /// The sender's buffer holds no more.
+    /// The sender's buffer is full.
     SenderBuffer,
     /// The congestion window.
     CongestionWindow,
-    /// Some link is busy all the time, and a queue stands before it.
+    /// A link that is always busy, with a standing queue.
     BottleneckRate,
-    /// The congestion window, which still grows by leaps.
+    /// The congestion window in slow start, while it grows fast.
     SlowStart,
     /// Losses are being repaired, or a timer runs.
     Recovery,
-    /// None of these can be told.
+    /// The evidence does not decide.
     Unknown,
 }
 
 impl LimitingFactor {
-    /// All of them, in the order of their numbers.
+    /// All factors, in the order of their numbers.
     pub const ALL: [LimitingFactor; 8] = [
         LimitingFactor::Application,
         LimitingFactor::ReceiveWindow,
@@ -44,7 +44,7 @@ impl LimitingFactor {
         LimitingFactor::Unknown,
     ];
 
-    /// As written in tables.
+    /// Returns the name used in tables.
     pub const fn name(self) -> &'static str {
         match self {
             LimitingFactor::Application => "application",
@@ -59,65 +59,65 @@ impl LimitingFactor {
     }
 }
 
-/// What one round trip has shown.
+/// Evidence of one round trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Evidence {
-    /// Packets with new data.
+    /// Number of packets with new data.
     pub sent: u32,
-    /// Of these, those shorter than a full segment.
+    /// Number of them that were shorter than a full segment.
     pub short: u32,
-    /// Of these, those that no ACK can have released.
+    /// Number of them that no ACK can have released.
     pub unasked: u32,
-    /// Something was sent again or has not been repaired yet.
+    /// True if anything was retransmitted or has not been repaired yet.
     pub recovering: bool,
-    /// Data was outstanding, and for longer than a round trip nothing came or went.
+    /// True if data was in flight, but no packet passed for more than a round trip.
     pub silent: bool,
-    /// The share of the time in which nothing was outstanding and the receiver's window had room.
+    /// Share of the time in which nothing was in flight and the receiver's window had room.
     pub idle: f64,
-    /// The share of the time in which the receiver's window had no room.
+    /// Share of the time in which the receiver's window had no room.
     pub blocked: f64,
-    /// The most outstanding data, in bytes.
+    /// Largest amount of data in flight, in bytes.
     pub peak: u64,
-    /// The same of the round trip before in which data was sent; zero if there was none.
+    /// The same for the last round trip before in which data was sent; 0 if there was none.
     pub previous_peak: u64,
-    /// The least round-trip time over the least ever, if there was a sample.
+    /// Least round-trip time, divided by the least ever, if there was a sample.
     pub stretched: Option<f64>,
     /// Payload of a full segment, in bytes.
     pub mss: u64,
 }
 
-/// An application that leaves the connection empty for so much of the time is what limits it.
+/// Share of idle time from which on the application is the limit.
 const IDLE: f64 = 0.25;
 
-/// A window that has no room for so much of the time is what limits.
+/// Share of blocked time from which on the receiver's window is the limit.
 const BLOCKED: f64 = 0.5;
 
-/// Slow start grows by half per round trip at least, even with delayed ACKs (RFC 5681 section 3.1);
-/// congestion avoidance by one segment.
+/// Least growth per round trip that counts as slow start. Slow start grows at least by half, even
+/// with delayed ACKs (RFC 5681 section 3.1); congestion avoidance by one segment.
 const LEAP: f64 = 1.25;
 const LEAP_SEGMENTS: u64 = 2;
 
-/// A round trip so much longer than the least has a queue in it that does not drain.
+/// Least round-trip time, relative to the least ever, that indicates a standing queue.
 const STRETCHED: f64 = 1.25;
 
-/// What the receiver's window has room for, in bytes.
+/// Room in the receiver's window, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Room {
-    /// Between what was sent and the window's end.
+    /// Bytes between the data sent and the right edge of the window.
     pub free: u64,
-    /// The whole window.
+    /// Size of the window.
     pub window: u64,
-    /// The largest there has been.
+    /// Largest size so far.
     pub largest: u64,
 }
 
-/// Whether a sender has to wait for the receiver's window. `full` says whether it had to before,
-/// and `lately` whether the window was filled within the last round trip or so.
+/// True if a sender has to wait for the receiver's window. `full` is true if it had to wait before,
+/// `lately` if the window was full within about the last round trip.
 ///
-/// A sender sends when a full segment fits, or half of the largest window (RFC 9293 section
-/// 3.8.6.2.1): within a host a segment is hardly smaller than the window. Once the window is full,
-/// senders that put segments together wait until a part of it is free, Linux a third, so that less
-/// than half of it is no proof that nothing waits.
+/// A sender sends when a full segment fits, or half of the largest window (RFC 9293
+/// section 3.8.6.2.1): within a host a segment is hardly smaller than the window. Once the window
+/// is full, senders that aggregate segments wait until part of it is free; Linux waits for a third.
+/// So free space of less than half the window does not prove that there is no data waiting.
 pub const fn window_is_full(room: &Room, mss: u64, full: bool, lately: bool) -> bool {
     let least = if mss < room.largest / 2 {
         mss
@@ -127,9 +127,9 @@ pub const fn window_is_full(room: &Room, mss: u64, full: bool, lately: bool) -> 
     room.free < least || room.window == 0 || (full && lately && 2 * room.free < room.window)
 }
 
-/// What limited the sender; `None` if the round trip says nothing, so that what was before goes on.
-/// What is left is the congestion window, or, if that stands still for long, what [`judge_still`]
-/// says.
+/// Returns the limit of a round trip; `None` if it shows nothing, so that the previous limit goes
+/// on. If no rule holds, the limit is the congestion window. If that stands still for long,
+/// [`judge_still`] decides.
 pub fn judge(evidence: &Evidence) -> Option<LimitingFactor> {
     let rules: [(bool, LimitingFactor); 8] = [
         (evidence.recovering, LimitingFactor::Recovery),
@@ -151,19 +151,20 @@ pub fn judge(evidence: &Evidence) -> Option<LimitingFactor> {
     first.or((evidence.sent > 0).then_some(LimitingFactor::CongestionWindow))
 }
 
-/// The window had no room for most of the time, or for more than there was nothing to send.
+/// True if the window had no room for most of the time, or for longer than there was nothing to
+/// send.
 fn receiver_has_no_room(evidence: &Evidence) -> bool {
     evidence.blocked >= BLOCKED || (evidence.blocked >= IDLE && evidence.blocked > evidence.idle)
 }
 
-/// The first data of a connection, or much more outstanding than a round trip before.
+/// True for the first data of a connection, or if much more is in flight than a round trip before.
 fn grows_by_leaps(evidence: &Evidence) -> bool {
     let (now, before) = (evidence.peak, evidence.previous_peak);
     let leaps = now as f64 >= LEAP * before as f64 && now >= before + LEAP_SEGMENTS * evidence.mss;
     evidence.sent > 0 && (before == 0 || leaps)
 }
 
-/// Even the quickest round trip had to wait in a queue.
+/// True if even the shortest round trip had to wait in a queue.
 fn queue_stands(evidence: &Evidence) -> bool {
     evidence.sent > 0
         && evidence
@@ -171,69 +172,71 @@ fn queue_stands(evidence: &Evidence) -> bool {
             .is_some_and(|stretched| stretched >= STRETCHED)
 }
 
-/// Most data leaves at moments that have nothing to do with ACKs. A sender that paces looks the
-/// same if its window is a few segments only.
+/// True if most data leaves at times unrelated to ACKs. A sender that paces looks the same if its
+/// window is only a few segments.
 fn leaves_at_will(evidence: &Evidence) -> bool {
     2 * evidence.unasked > evidence.sent && !grows(evidence)
 }
 
-/// Most data leaves in pieces smaller than segments.
+/// True if most data leaves in pieces smaller than a segment.
 fn comes_in_pieces(evidence: &Evidence) -> bool {
     2 * evidence.short > evidence.sent && !grows(evidence)
 }
 
-/// A congestion window that is used grows.
+/// True if the data in flight grows, as it does if the congestion window is used.
 fn grows(evidence: &Evidence) -> bool {
     evidence.peak > evidence.previous_peak + evidence.mss
 }
 
-/// Round trips in a row whose peaks are within a segment of each other, although nothing was lost
-/// and no queue stood.
+/// Consecutive round trips whose peaks are within a segment of each other, although nothing was
+/// lost and there was no standing queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Stillness {
-    /// How many.
+    /// Number of round trips.
     pub rounds: u32,
-    /// How long they took.
+    /// Time that they took.
     pub lasted: Span,
-    /// Whether anything was lost before them.
+    /// True if anything was lost before them.
     pub after_loss: bool,
-    /// Packets with new data.
+    /// Number of packets with new data.
     pub sent: u64,
-    /// Of these, those captured beside the sender.
+    /// Number of them captured next to the sender.
     pub near: u64,
-    /// Of these, those of which it is known when the last ACK before them reached the sender.
+    /// Number of them for which the arrival of the last ACK before them at the sender is known.
     pub told: u64,
-    /// Of these, those that left at once then.
+    /// Number of those that left right after that ACK.
     pub prompt: u64,
-    /// Of these, those that left neither then nor right behind another.
+    /// Number of those that left neither right after that ACK nor right behind another packet.
     pub late: u64,
 }
 
-/// Congestion avoidance with delayed ACKs takes two round trips for a segment; what stands still
-/// for this many is not growing.
+/// Number of round trips after which an unchanged peak is not growing. Congestion avoidance with
+/// delayed ACKs takes two round trips per segment.
 const STILL_ROUNDS: u32 = 12;
 
-/// Around the window at which it lost, a CUBIC window stays within a segment for 2 (0.5 / C)^(1/3)
-/// = 2.2 s whatever the round trip (RFC 9438 section 4.2, C = 0.4). More than twice as long is no
-/// plateau. Before anything was lost there is none.
+/// Least time after which a still window is not a CUBIC plateau. Around the window at which it
+/// lost, a CUBIC window stays within a segment for 2 (0.5 / C)^(1/3) = 2.2 s whatever the round
+/// trip (RFC 9438 section 4.2, C = 0.4). This is more than twice as long. Before the first loss
+/// there is no plateau.
 const PLATEAU: Span = Span::from_millis(5_000);
 
-/// The share of packets that has to leave at once for the sender to be one that always has data.
+/// Least share of prompt packets of a sender that always has data.
 const PROMPT: f64 = 0.9;
 
-/// The share of packets that leave neither with an ACK nor with another packet, from which on the
-/// sender is one that has not: of a constant rate half of them do so at least, as an ACK is for two
-/// packets. Chosen here: half of that.
+/// Least share of late packets, which follow neither an ACK nor another packet, of a sender that
+/// lacks data. At a constant rate at least half of the packets do so, as an ACK is for two packets.
+/// We chose half of that.
 const LATE: f64 = 0.25;
 
-/// What limited a sender that has stood still. Full segments that leave whenever an ACK comes are
-/// held back by a buffer; those that do not wait for ACKs come from an application that gives no
-/// more. Elsewhere than beside the sender packets of a buffer may come late, and those of an
-/// application by chance at once: there a buffer is not told from a congestion window that stands
-/// still.
+/// Returns the limit of a sender that has stood still.
+///
+/// Full segments that leave whenever an ACK comes are held back by a buffer. Those that do not wait
+/// for ACKs come from an application that supplies no more. Away from the sender, packets of a
+/// buffer may seem late, and those of an application may seem prompt by chance. There a buffer
+/// cannot be told from a congestion window that stands still.
 pub fn judge_still(still: &Stillness) -> LimitingFactor {
     if still.rounds < STILL_ROUNDS || (still.after_loss && still.lasted < PLATEAU) {
-        // A sender that paces, or an application that gives no more.
+        // A sender that paces, or an application that supplies no more.
         let at_will = still.told == still.sent && 2 * still.late > still.sent;
         return if at_will {
             LimitingFactor::Unknown
@@ -255,7 +258,7 @@ pub fn judge_still(still: &Stillness) -> LimitingFactor {
 mod tests {
     use super::*;
 
-    /// Twenty segments as ACKs release them, one more than a round trip before.
+    /// Twenty segments released by ACKs, one more than a round trip before.
     const AVOIDANCE: Evidence = Evidence {
         sent: 20,
         short: 0,
@@ -270,7 +273,7 @@ mod tests {
         mss: 1_000,
     };
 
-    /// The verdict on that, with something else.
+    /// Returns the verdict on [`AVOIDANCE`] with a change.
     fn when(change: impl FnOnce(&mut Evidence)) -> &'static str {
         let mut evidence = AVOIDANCE;
         change(&mut evidence);

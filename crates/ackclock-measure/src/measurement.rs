@@ -18,18 +18,18 @@ use std::hash::BuildHasher;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-/// Name of the flow group and number of the instance of the data from the first address to the
-/// second, if the capture is one of ours.
+/// Returns the name of the flow group and the number of the instance, given the sender's and the
+/// receiver's address; `None` for an unknown flow.
 pub type Naming = Box<dyn Fn(SocketAddr, SocketAddr) -> Option<(String, i64)> + Send>;
 
-/// For so long after both sides have closed, or one has reset, late packets still belong to the
-/// connection. Chosen here: a FIN is sent again after a timeout or two.
+/// Time for which late packets still belong to a connection that both sides have closed or one has
+/// reset. We chose it: a FIN is retransmitted after a timeout or two.
 const CLOSING: Span = Span::from_millis(5_000);
 
-/// Live connections are looked through this often, in time of the capture.
+/// Interval between checks of live connections, in capture time.
 const SWEEP: Span = Span::from_millis(5_000);
 
-/// Takes packets, in about the order of time, and gives tables.
+/// Takes packets, roughly in order of time, and returns tables.
 ///
 /// ```
 /// # use ackclock_measure::{Measurement, Parameters};
@@ -52,22 +52,22 @@ pub struct Measurement {
     estimators: Arc<[AskedEstimator]>,
     origin: Option<u64>,
     live: HashMap<Pair, Box<Connection>, FixedState>,
-    /// How many connections there have been between two addresses, by a hash of these: the only
-    /// thing that grows with the capture.
+    /// Number of earlier connections between two addresses, by a hash of the addresses. Only this
+    /// grows with the length of the capture.
     earlier: HashMap<u64, u32, FixedState>,
     rows: Rows,
     clock: Clock,
     swept_at: u64,
     datagrams: u64,
     surplus: Surplus,
-    /// So many connections live, and it is time to see whether they are too many.
+    /// Number of live connections at which the bounds are checked next.
     look_at: usize,
-    /// Connections that carried nothing and got a row.
+    /// Number of empty connections that got a row.
     empty_rows: u64,
-    /// What lived at the end and has no rows yet.
+    /// Connections that were live at the end and have no rows yet.
     ending: VecDeque<Pair>,
     finished: bool,
-    /// Tables are owed at the end, even without rows.
+    /// True if the final tables are still to be returned, even if they are empty.
     owed: bool,
 }
 
@@ -81,22 +81,22 @@ impl std::fmt::Debug for Measurement {
     }
 }
 
-/// What was left out because memory has bounds.
+/// Connections left out because memory is bounded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Surplus {
-    /// Connections that carried no payload, without an answer or reset, that have no row.
+    /// Empty connections without a row: no payload, and no answer, reset or closed.
     pub empty: u64,
-    /// Connections that were ended early, although more of them may have come; those have rows.
+    /// Connections that were ended early but have rows; more of their packets may have come.
     pub ended_early: u64,
 }
 
-/// Two addresses and ports, the lower first. IPv4 addresses are as IPv6 maps them (RFC 4291 section
-/// 2.5.5.2).
+/// Two addresses and ports, the lower first. IPv4 addresses are mapped to IPv6 (RFC 4291
+/// section 2.5.5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Pair([(u128, u16); 2]);
 
 impl Pair {
-    /// The pair, and which of the two is the source.
+    /// Returns the pair, and the side of the source.
     fn of(source: SocketAddr, destination: SocketAddr) -> (Self, Side) {
         let number = |address: SocketAddr| {
             const MAPPED: u128 = 0xffff << 32;
@@ -116,7 +116,7 @@ impl Pair {
 }
 
 impl Measurement {
-    /// Of a capture from anywhere.
+    /// Creates a measurement of a capture from anywhere.
     pub fn new(parameters: Parameters) -> Self {
         Measurement {
             parameters,
@@ -138,8 +138,8 @@ impl Measurement {
         }
     }
 
-    /// Of a capture of ours, whose flows have names. What `naming` does not know is named by its
-    /// addresses.
+    /// Creates a measurement of one of our captures, whose flows have names. Flows unknown to
+    /// `naming` are named by their addresses.
     pub fn with_names(parameters: Parameters, naming: Naming) -> Self {
         Measurement {
             naming: Some(naming),
@@ -147,7 +147,7 @@ impl Measurement {
         }
     }
 
-    /// The same, with estimators that run along and fill the table `rate_estimates`.
+    /// Adds estimators, which fill the table `rate_estimates`.
     #[must_use]
     pub fn with_estimators(self, estimators: Vec<AskedEstimator>) -> Self {
         Measurement {
@@ -156,14 +156,14 @@ impl Measurement {
         }
     }
 
-    /// The next packet.
+    /// Takes the next packet.
     pub fn handle_packet(&mut self, packet: &CapturedPacket) {
         if let Some(packet) = self.clock.pass(packet) {
             self.take(&packet);
         }
     }
 
-    /// A packet whose time is in line with those around it.
+    /// Takes a packet whose time has been corrected.
     fn take(&mut self, packet: &CapturedPacket) {
         let at = packet.at_ns;
         let origin = *self.origin.get_or_insert(at);
@@ -215,8 +215,8 @@ impl Measurement {
         }
     }
 
-    /// Ends what is too much: of empty connections and of the others those that have been silent
-    /// for the longest time. A part more than needed, so that it is not to be done again at once.
+    /// Ends connections beyond the bounds: of each kind, those that have been silent longest. Ends
+    /// more than needed, so that the next check is not due at once.
     fn keep_bounds(&mut self) {
         let parameters = self.parameters;
         let of_kind = |empty: bool| {
@@ -246,7 +246,7 @@ impl Measurement {
         self.look_at = self.live.len() + room.max(1);
     }
 
-    /// A SYN between addresses that are in use may begin another connection.
+    /// Ends a connection if this SYN begins another one between the same addresses.
     fn end_former(&mut self, pair: &Pair, side: Side, seen: &Seen<'_>) {
         if !seen.segment.flags.syn {
             return;
@@ -271,7 +271,7 @@ impl Measurement {
         }
     }
 
-    /// Turns a connection into rows.
+    /// Turns a connection that is over into rows.
     fn end(&mut self, pair: Pair, mut connection: Box<Connection>) {
         if connection.is_empty() {
             if self.empty_rows >= self.parameters.most_empty_rows {
@@ -287,7 +287,7 @@ impl Measurement {
         self.rows.take_last(&mut connection, &scale);
     }
 
-    /// Ends what has been silent for long, or closed for a while.
+    /// Ends connections that have been silent for long, or closed for a while.
     fn sweep(&mut self, now: u64) {
         self.swept_at = now;
         let (idle, closing) = (self.parameters.idle.as_nanos(), CLOSING.as_nanos());
@@ -315,7 +315,7 @@ impl Measurement {
         }
     }
 
-    /// There are no more packets.
+    /// Marks the end of the packets.
     pub fn finish(&mut self) {
         if let Some(packet) = self.clock.finish() {
             self.take(&packet);
@@ -331,8 +331,8 @@ impl Measurement {
         self.owed = true;
     }
 
-    /// Rows, if there are enough of them to be written down; after [`Measurement::finish`] the last
-    /// ones, if there are any or not. Every table is there, some perhaps without rows.
+    /// Returns all tables, some perhaps empty, if there are enough rows; after
+    /// [`Measurement::finish`], the last rows. Returns tables at least once.
     pub fn poll_tables(&mut self) -> Option<Vec<(&'static str, Table)>> {
         let chunk = self.parameters.chunk_rows.max(1);
         while self.rows.count() < chunk
@@ -348,41 +348,41 @@ impl Measurement {
         due.then(|| self.rows.take(self.parameters.segments, estimates))
     }
 
-    /// The moment that is time zero in the tables, in nanoseconds since the beginning of 1970: as
-    /// asked for, or that of the first packet.
+    /// Returns time zero of the tables, in nanoseconds since the beginning of 1970: the one
+    /// requested, or the time of the first packet.
     pub fn origin_ns(&self) -> Option<u64> {
         self.origin
     }
-    /// How many connections are being followed.
+    /// Returns the number of connections being followed.
     pub fn live(&self) -> usize {
         self.live.len()
     }
-    /// What was left out so far because memory has bounds.
+    /// Returns the connections left out so far because memory is bounded.
     pub const fn surplus(&self) -> Surplus {
         self.surplus
     }
-    /// Which times were put right so far.
+    /// Returns the corrections of timestamps so far.
     pub const fn repairs(&self) -> Repairs {
         self.clock.repairs()
     }
-    /// How many UDP datagrams were passed over.
+    /// Returns the number of UDP datagrams, which are skipped.
     pub fn datagrams(&self) -> u64 {
         self.datagrams
     }
 }
 
-/// The tables that a measurement fills, without rows.
+/// Returns the tables that a measurement fills, without rows.
 pub fn empty_tables(segments: bool, rate_estimates: bool) -> Vec<(&'static str, Table)> {
     Rows::new().take(segments, rate_estimates)
 }
 
-/// How many connections between the two there have been.
+/// Returns the number of earlier connections of the pair.
 fn number_of(earlier: &HashMap<u64, u32, FixedState>, pair: &Pair) -> u32 {
     let hash = earlier.hasher().hash_one(pair);
     earlier.get(&hash).copied().unwrap_or(0)
 }
 
-/// What the two directions between the addresses are called.
+/// Returns the names of the two directions between the addresses.
 fn names_of(naming: Option<&Naming>, addresses: [SocketAddr; 2], number: u32) -> [FlowName; 2] {
     Side::BOTH.map(|side| {
         let (source, destination) = (addresses[side as usize], addresses[side.other() as usize]);

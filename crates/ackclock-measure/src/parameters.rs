@@ -1,39 +1,39 @@
-//! What somebody who measures may choose.
+//! Parameters of a measurement.
 
 use ackclock_core::units::Span;
 
-/// See the module.
+/// Parameters of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameters {
     /// Numbers of point and replicate in every row; zeros for a capture from elsewhere.
     pub labels: (i64, i64),
-    /// The moment that is time zero in the tables, in nanoseconds since the beginning of 1970;
-    /// `None` for that of the first packet.
+    /// Time zero of the tables, in nanoseconds since the beginning of 1970; `None` for the time of
+    /// the first packet.
     pub origin_ns: Option<u64>,
-    /// Averages in `flows` are over what comes after this.
+    /// Warm-up, which averages in `flows` leave out.
     pub warmup: Span,
-    /// Time between two rows of `samples` of a direction.
+    /// Interval between two rows of `samples` of a direction.
     pub sample_interval: Span,
-    /// After so much silence a connection is over.
+    /// Silence after which a connection is over.
     pub idle: Span,
-    /// The least retransmission timeout that senders are taken to have. Linux has 200 ms, the RFC
-    /// (6298 section 2.4) has a second; with less than the truth a timeout is still known as one.
+    /// Least retransmission timeout assumed of senders. Linux has 200 ms; RFC 6298 section 2.4 has
+    /// one second. If the value is too small, timeouts are still recognised.
     pub rto_minimum: Span,
-    /// Whether the capture is known to have been taken at the senders, even where its times cannot
-    /// tell.
+    /// True if the capture is known to have been taken at the senders, even if its times do not
+    /// show it.
     pub at_senders: bool,
-    /// Whether to fill the table `segments`.
+    /// True to fill the table `segments`.
     pub segments: bool,
-    /// How many rows there should be before they are handed out.
+    /// Number of rows after which tables are handed out.
     pub chunk_rows: usize,
-    /// How many connections are followed at a time. If there are more, those that have been silent
-    /// for the longest time are ended early.
+    /// Most connections followed at a time. If there are more, those that have been silent longest
+    /// are ended early.
     pub most_live: usize,
-    /// The same of connections that carried no payload and of which one side was never heard, or
-    /// that were reset or closed: a scan of ports, a flood of SYNs. Those that are too many get no
-    /// row.
+    /// Most empty connections followed at a time, such as those of a port scan or a SYN flood. A
+    /// connection is empty if it carried no payload, and one side was never seen or it was reset or
+    /// closed. Those beyond the bound get no row.
     pub most_empty: usize,
-    /// How many such connections get a row in all.
+    /// Most empty connections that get a row.
     pub most_empty_rows: u64,
 }
 

@@ -1,15 +1,15 @@
-//! What SACK blocks have reported: runs of sequence numbers, in order, that do not touch.
+//! Ranges reported by SACK blocks, in order, not touching each other.
 
-/// How many are remembered: of a window of full segments every other one, up to two dozen
-/// megabytes. Further ones are not.
+/// Most ranges remembered: every other segment of a window of about two dozen megabytes. Further
+/// ones are dropped.
 const MOST: usize = 8_192;
 
-/// See the module.
+/// Ranges of sequence numbers reported by SACK blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges(Vec<(u64, u64)>);
 
 impl Ranges {
-    /// Adds what lies between `low` and `high`. Says whether any of it is new.
+    /// Adds the numbers between `low` and `high`; returns true if any of them is new.
     pub fn add(&mut self, low: u64, high: u64) -> bool {
         if low >= high {
             return false;
@@ -37,7 +37,7 @@ impl Ranges {
         true
     }
 
-    /// Forgets what lies before `low`.
+    /// Removes the numbers before `low`.
     pub fn forget_before(&mut self, low: u64) {
         let gone = self.0.partition_point(|range| range.1 <= low);
         self.0.drain(..gone);
@@ -46,7 +46,7 @@ impl Ranges {
         }
     }
 
-    /// Whether all between `low` and `high` is in it.
+    /// True if it contains all numbers between `low` and `high`.
     pub fn contains(&self, low: u64, high: u64) -> bool {
         let at = self.0.partition_point(|range| range.1 <= low);
         self.0
@@ -54,17 +54,17 @@ impl Ranges {
             .is_some_and(|range| range.0 <= low && high <= range.1)
     }
 
-    /// Whether anything beyond `low` is in it.
+    /// True if it contains any number beyond `low`.
     pub fn reaches_beyond(&self, low: u64) -> bool {
         self.0.last().is_some_and(|range| range.1 > low)
     }
 
-    /// How many numbers are in it.
+    /// Returns how many numbers it contains.
     pub fn total(&self) -> u64 {
         self.0.iter().map(|(low, high)| high - low).sum()
     }
 
-    /// Whether there is nothing in it.
+    /// True if it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -77,7 +77,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Against a set of numbers.
+        /// Comparison with a set of numbers.
         #[test]
         fn ranges_are_the_union_of_what_was_added(
             steps in prop::collection::vec((0..100_u64, 0..20_u64, any::<bool>()), 1..60),
@@ -93,9 +93,18 @@ mod tests {
                     prop_assert_eq!(ranges.add(low, low + length), set.len() > before);
                 }
                 prop_assert!(ranges.0.windows(2).all(|pair| pair[0].1 < pair[1].0));
-                prop_assert_eq!(ranges.0.iter().map(|(low, high)| high - low).sum::<u64>(), set.len() as u64);
-                prop_assert_eq!(ranges.contains(low, low + 5), (low..low + 5).all(|number| set.contains(&number)));
-                prop_assert_eq!(ranges.reaches_beyond(low), set.iter().any(|number| *number >= low));
+                prop_assert_eq!(
+                    ranges.0.iter().map(|(low, high)| high - low).sum::<u64>(),
+                    set.len() as u64,
+                );
+                prop_assert_eq!(
+                    ranges.contains(low, low + 5),
+                    (low..low + 5).all(|number| set.contains(&number)),
+                );
+                prop_assert_eq!(
+                    ranges.reaches_beyond(low),
+                    set.iter().any(|number| *number >= low),
+                );
                 prop_assert_eq!(ranges.is_empty(), set.is_empty());
             }
         }

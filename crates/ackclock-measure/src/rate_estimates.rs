@@ -1,32 +1,32 @@
-//! Rate estimators that run along with the ACKs of a direction: the very objects of the congestion
-//! controls, fed with what a capture near the sender shows.
+//! Rate estimators driven by the ACKs of a direction. They are the objects that the congestion
+//! controls use, driven by a capture taken near the sender.
 
 use ackclock_core::estimator::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
 use ackclock_core::registry::Selection;
 use ackclock_core::units::{Bytes, Time};
 use std::sync::Arc;
 
-/// An estimator that is to run along.
+/// A requested estimator.
 #[derive(Clone, Debug)]
 pub struct AskedEstimator {
-    /// As it is called in the table.
+    /// Name in the table.
     pub name: String,
-    /// Which.
+    /// Kind and parameters.
     pub chosen: Selection<EstimatorKind>,
 }
 
-/// See the module.
+/// The requested estimators of a direction.
 #[derive(Debug, Default)]
 pub struct RateEstimates {
     asked: Arc<[AskedEstimator]>,
-    /// In the order of `asked`; none before the first ACK.
+    /// In the order of `asked`; empty before the first ACK.
     running: Vec<Box<dyn RateEstimator>>,
-    /// Packets may step back in time a little, estimators do not.
+    /// Latest time. Packets may step back in time a little, but estimators must not.
     latest: u64,
 }
 
 impl RateEstimates {
-    /// Those that were asked for.
+    /// Prepares the requested estimators.
     pub fn new(asked: &Arc<[AskedEstimator]>) -> Self {
         RateEstimates {
             asked: Arc::clone(asked),
@@ -34,13 +34,13 @@ impl RateEstimates {
         }
     }
 
-    /// Whether any was asked for.
+    /// True if any estimator was requested.
     pub fn are_wanted(&self) -> bool {
         !self.asked.is_empty()
     }
 
-    /// An ACK has passed at `at`, in nanoseconds. Of `mss`, what a full segment holds, the first
-    /// word counts.
+    /// Passes on an ACK at `at`, in nanoseconds. `mss` is the payload of a full segment; only the
+    /// first value counts.
     pub fn take(&mut self, at: u64, ack: &AckSample, mss: u64) {
         if self.running.is_empty() {
             let context = EstimatorContext { mss: Bytes(mss) };
@@ -53,7 +53,7 @@ impl RateEstimates {
             .for_each(|estimator| estimator.on_ack(now, ack));
     }
 
-    /// The retransmission timer went off, as what was sent again says.
+    /// Passes on a retransmission timeout, as inferred from the retransmissions.
     pub fn time_out(&mut self, at: u64) {
         let now = self.advance(at);
         self.running
@@ -66,7 +66,7 @@ impl RateEstimates {
         Time::from_nanos(self.latest)
     }
 
-    /// Names and estimates, in bytes per second; nothing before the first ACK.
+    /// Yields names and estimates in bytes per second; nothing before the first ACK.
     pub fn rates(&self) -> impl Iterator<Item = (&str, f64)> {
         let names = self.asked.iter().map(|asked| asked.name.as_str());
         names.zip(self.running.iter().map(|estimator| estimator.rate()))

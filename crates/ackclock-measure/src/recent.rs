@@ -1,33 +1,32 @@
-//! The last packets of a direction, to know a packet again that was captured twice or duplicated on
-//! the way; and what IP identifications say.
+//! The latest packets of a direction. They serve to recognise packets that were captured twice or
+//! duplicated on the path, and to learn how the host assigns IP identifications.
 
 use crate::seen::Seen;
 use ackclock_core::units::Span;
 
-/// How many are remembered: a copy follows its original closely.
+/// Number of packets remembered; a duplicate closely follows its original.
 const MOST: usize = 8;
 
-/// Before a round trip is known: longer than two records of one packet are apart, shorter than a
-/// sender takes to send again.
+/// Largest distance of a duplicate before a round trip is known. It is longer than the distance of
+/// two records of one packet, and shorter than the time until a retransmission.
 const COPY: Span = Span::from_millis(1);
 
-/// See the module.
+/// The latest packets of a direction.
 #[derive(Clone, Debug, Default)]
 pub struct Recent {
-    /// Parts of `packets`, together in memory: hardly ever is one equal, and then the rest need not
-    /// be looked at.
+    /// Parts of `packets`, adjacent in memory. A match is rare, and only then the rest is compared.
     tags: [u32; MOST],
     packets: [Print; MOST],
-    /// How many there have been; the place of the next is this modulo `MOST`.
+    /// Number of packets so far; the next is stored at this index modulo `MOST`.
     count: usize,
-    /// Packets whose identification could be compared with the one before; of these, how many had
-    /// the same, and a slightly larger one.
+    /// Packets whose identification was compared with the one before; and of these, how many had
+    /// the same, and how many a slightly larger one.
     compared: u32,
     same: u32,
     steps: u32,
 }
 
-/// All that makes a packet, in short.
+/// Fingerprint of a packet.
 #[derive(Clone, Copy, Debug, Default)]
 struct Print {
     headers: u64,
@@ -41,13 +40,13 @@ impl Print {
     }
 }
 
-/// How far identifications of one packet and the next are apart where they count: a burst of
-/// segments may be one packet here.
+/// Differences of consecutive identifications where the host counts packets. A burst of segments
+/// may be one packet in the capture.
 const STEP: std::ops::RangeInclusive<u16> = 1..=64;
 
 impl Recent {
-    /// Whether this packet is a copy of one before; if not, it is remembered. `round_trip` tells
-    /// the least there was.
+    /// Returns true if this packet duplicates an earlier one; if not, remembers it. `round_trip`
+    /// returns the least round trip.
     pub fn is_copy(&mut self, seen: &Seen<'_>, round_trip: impl Fn() -> Option<Span>) -> bool {
         let print = Print {
             headers: digest(seen),
@@ -65,8 +64,8 @@ impl Recent {
     #[cold]
     fn has_original(&self, print: &Print, seen: &Seen<'_>, round_trip: Option<Span>) -> bool {
         let usable = print.identification != 0 && self.identifications_differ();
-        // Without identification even an ACK that says the same again is news, unless it says very
-        // much.
+        // Without identifications, even an ACK that repeats the last one is a new packet, unless it
+        // carries data, a SYN or SACK blocks.
         let segment = seen.segment;
         let telling =
             segment.payload > 0 || segment.flags.syn || !segment.options.sacks().is_empty();
@@ -97,18 +96,19 @@ impl Recent {
         self.count += 1;
     }
 
-    /// Hosts may give all packets the same identification (RFC 6864 section 4.1).
+    /// True unless most packets have the same identification, which hosts may do (RFC 6864
+    /// section 4.1).
     pub const fn identifications_differ(&self) -> bool {
         self.same * 4 <= self.compared
     }
-    /// Whether identifications count packets, as most hosts' do for each connection.
+    /// True if identifications count packets, which most hosts do per connection.
     pub const fn identifications_count(&self) -> bool {
         self.compared > 0 && self.steps * 4 >= self.compared * 3
     }
 }
 
-/// Headers that a copy has in common with its original, mixed into one number (the multiplier of
-/// Steele and Vigna 2021).
+/// Hashes the headers that a duplicate shares with its original (the multiplier is that of Steele
+/// and Vigna 2021).
 fn digest(seen: &Seen<'_>) -> u64 {
     const MULTIPLIER: u64 = 0xd134_2543_de82_ef95;
     let segment = seen.segment;

@@ -1,8 +1,8 @@
-//! Packets lately sent again, to be found when it turns out that one was sent needlessly.
+//! Recent retransmissions, to be found when one turns out to be spurious.
 
 use std::collections::VecDeque;
 
-/// How many are remembered: more than a window has, mostly.
+/// Number of retransmissions remembered: more than most windows have.
 const MOST: usize = 512;
 
 #[derive(Clone, Copy, Debug)]
@@ -13,12 +13,13 @@ struct Again {
     arrived: bool,
 }
 
-/// See the module.
+/// The latest retransmissions of a direction.
 #[derive(Clone, Debug, Default)]
 pub struct Resent(VecDeque<Again>);
 
 impl Resent {
-    /// What lies between `low` and `high` was sent again; `needless` if that is known at once.
+    /// Records a retransmission of the numbers between `low` and `high`; `needless` if it is known
+    /// at once to be spurious.
     pub fn push(&mut self, low: u64, high: u64, needless: bool) {
         if self.0.len() == MOST {
             self.0.pop_front();
@@ -31,15 +32,15 @@ impl Resent {
         });
     }
 
-    /// It turns out that what covers `number` was sent needlessly. Says whether that is news of a
-    /// packet sent again: the network duplicates packets too.
+    /// Marks the retransmission of `number` as spurious. Returns true if there is one that was not
+    /// marked yet: the network duplicates packets too.
     pub fn note_needless(&mut self, number: u64) -> bool {
         let again = self.find(number, |again| !again.needless);
         again.is_some_and(|again| !std::mem::replace(&mut again.needless, true))
     }
 
-    /// The receiver says that it got what covers `number` twice. Says whether that is news, and
-    /// whether it is that it was needless.
+    /// Records that `number` arrived twice. Returns two flags: true if that is new; true if the
+    /// retransmission was not known to be spurious before.
     pub fn note_arrived(&mut self, number: u64) -> (bool, bool) {
         match self.find(number, |again| !again.arrived) {
             Some(again) => {

@@ -1,70 +1,70 @@
-//! Why a packet was sent again, from what could be seen before it.
+//! Classification of retransmissions by the evidence before them.
 
 use ackclock_core::units::Span;
 
-/// Duplicate ACKs that mean a loss (RFC 5681 section 3.2).
+/// Number of duplicate ACKs that indicate a loss (RFC 5681 section 3.2).
 pub const DUPLICATE_THRESHOLD: u32 = 3;
 
-/// A pause counts as one for the retransmission timer from this share of the estimated timeout on.
-/// Our estimate has other samples than the sender's had, and another clock. Chosen here, not
-/// measured.
+/// Least pause that indicates a retransmission timeout, as a share of the estimated timeout. Our
+/// estimate has other samples and another clock than the sender's. We chose the value without
+/// measuring it.
 const TIMER_SHARE: f64 = 0.75;
 
-/// A tail-loss probe goes out after two smoothed round-trip times (RFC 8985 section 7.2); ours are
-/// not quite the sender's. Chosen here.
+/// Least pause before a tail-loss probe, in smoothed round-trip times. Senders wait for two
+/// (RFC 8985 section 7.2), but our estimate differs a little. We chose the value.
 const PROBE_ROUND_TRIPS: f64 = 1.5;
 
-/// Why a packet was sent again.
+/// The cause of a retransmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Duplicate ACKs, or SACK, or a partial ACK after such (RFC 5681, 6582, 6675, 8985).
+    /// Duplicate ACKs, SACK, or a partial ACK after these (RFC 5681, 6582, 6675, 8985).
     Fast,
-    /// The retransmission timer went off (RFC 6298).
+    /// The retransmission timer expired (RFC 6298).
     Timeout,
-    /// Slow start over what was outstanding then.
+    /// Slow start over the data in flight at a timeout.
     AfterTimeout,
-    /// The last segment again, to see whether it was lost (RFC 8985 section 7).
+    /// The last segment as a tail-loss probe (RFC 8985 section 7).
     TailProbe,
-    /// None of these fits.
+    /// None of these causes fits.
     Unclear,
 }
 
-/// What the sender is busy with, as far as can be seen.
+/// The sender's phase of loss recovery, as far as it can be seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LossPhase {
-    /// Nothing was sent again of what is outstanding.
+    /// Nothing in flight was retransmitted.
     #[default]
     Open,
     /// Recovery that began with a fast retransmission.
     Recovery,
-    /// What follows a timeout.
+    /// Recovery after a timeout.
     Loss,
 }
 
-/// What could be seen before a packet was sent again.
+/// Evidence before a retransmission.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation {
-    /// What the sender is busy with.
+    /// The sender's phase.
     pub phase: LossPhase,
-    /// The packet begins with the first number that is not acknowledged, or before it.
+    /// True if the packet begins at or before the first unacknowledged number.
     pub first: bool,
-    /// It ends with the last number sent.
+    /// True if it ends with the last number sent.
     pub last: bool,
-    /// It was sent again before in this phase.
+    /// True if it was already retransmitted in this phase.
     pub again: bool,
-    /// Duplicate ACKs since the last ACK of new data.
+    /// Number of duplicate ACKs since the last ACK of new data.
     pub duplicates: u32,
-    /// SACK reports something beyond it.
+    /// True if SACK reports data beyond it.
     pub sacked_beyond: bool,
-    /// The receiver sends SACK blocks.
+    /// True if the receiver sends SACK blocks.
     pub sack: bool,
-    /// How long ago its last transmission and the last ACK of new data are, whichever is later.
+    /// Time since its last transmission or the last ACK of new data, whichever is later.
     pub waited: Span,
-    /// How long ago the last ACK of new data is.
+    /// Time since the last ACK of new data.
     pub since_progress: Span,
-    /// How long ago the last ACK of any kind passed.
+    /// Time since the last ACK of any kind passed.
     pub quiet: Span,
-    /// An ACK that passed no longer ago may have caused it.
+    /// Longest time after which an ACK that passed may have caused it.
     pub reaction: Span,
     /// Smoothed round-trip time, if there is one.
     pub smoothed: Option<Span>,
@@ -72,15 +72,15 @@ pub struct Situation {
     pub timeout: Span,
 }
 
-/// Why a packet was sent again.
+/// Classifies a retransmission.
 pub fn classify(situation: &Situation) -> Class {
     let evidence = situation.duplicates >= DUPLICATE_THRESHOLD || situation.sacked_beyond;
     if situation.first && timer_went_off(situation, evidence) {
         return Class::Timeout;
     }
     if situation.phase == LossPhase::Loss {
-        // Senders that are not careful (RFC 6582 section 6.1) react to duplicates of what they have
-        // sent needlessly.
+        // Senders without the precautions of RFC 6582 section 6.1 react to duplicates of their own
+        // spurious retransmissions.
         return if situation.again && evidence {
             Class::Fast
         } else {
@@ -97,19 +97,20 @@ pub fn classify(situation: &Situation) -> Class {
     Class::Unclear
 }
 
-/// Whether it was the retransmission timer that sent the first packet not acknowledged again.
+/// True if the retransmission timer caused the retransmission of the first unacknowledged packet.
 fn timer_went_off(situation: &Situation, evidence: bool) -> bool {
     let is_due = |span| waits(span, TIMER_SHARE, situation.timeout);
     let answers_an_ack = situation.quiet <= situation.reaction;
     match (situation.phase, situation.again) {
-        // What duplicates and partial ACKs can cause has not been sent before, and comes with them.
+        // Packets that duplicate or partial ACKs cause are retransmitted once, and right after the
+        // ACK.
         (LossPhase::Open, false) => is_due(situation.waited) && !(answers_an_ack && evidence),
         (_, false) => is_due(situation.waited) && !answers_an_ack,
-        // Without SACK nothing but the timer sends the same twice in one recovery. It may be one
-        // that partial ACKs do not restart (RFC 6582 section 4, "impatient").
+        // Without SACK only the timer retransmits the same packet twice in one recovery. It may be
+        // a timer that partial ACKs do not restart (RFC 6582 section 4, "impatient").
         (LossPhase::Recovery, true) if !situation.sack => true,
-        // A fast retransmission does not restart the timer (RFC 6298 section 5). That it was lost
-        // is seen from SACK within a round trip or so (RFC 8985).
+        // A fast retransmission does not restart the timer (RFC 6298 section 5). SACK shows the
+        // loss of a retransmission within about a round trip (RFC 8985).
         (LossPhase::Recovery, true)
             if is_due(situation.since_progress) && !is_due(situation.waited) =>
         {
@@ -124,32 +125,35 @@ fn waits(waited: Span, share: f64, of: Span) -> bool {
     waited.as_nanos() as f64 >= share * of.as_nanos() as f64
 }
 
-/// What is known of a packet that comes after later ones and fills a hole.
+/// Evidence on a packet that arrives after later ones and fills a hole.
 #[derive(Clone, Copy, Debug)]
 pub struct Late {
-    /// For how long the hole has been there.
+    /// Age of the hole.
     pub gap: Span,
-    /// How many packets after the one behind the hole it was sent, by IP identification; negative
-    /// if before. `None` if identifications do not count.
+    /// Number of packets sent between the packet behind the hole and this one, by IP
+    /// identification; negative if this one was sent before. `None` if identifications do not count
+    /// packets.
     pub ahead: Option<i16>,
-    /// How much later than that one it was sent, by timestamps.
+    /// Time of sending after the packet behind the hole, in ticks of the timestamps.
     pub later: Option<i32>,
     /// The least whole round trip, if known.
     pub round_trip: Option<Span>,
 }
 
-/// Before a round trip is known: longer than packets are late for by other reasons than loss,
-/// shorter than most round trips. Wireshark's dissector takes the same 3 ms for the same purpose.
+/// Longest disorder before a round trip is known: longer than packets are late without loss,
+/// shorter than most round trips. Wireshark's dissector uses the same 3 ms for the same purpose.
 const LATE: Span = Span::from_millis(3);
 
-/// Whether a packet that fills a hole was sent before what lies behind the hole, and overtaken, or
-/// was sent again, its first transmission lost before the capture point or missed by the capture.
+/// True if a packet that fills a hole was sent before the packet behind the hole, and overtaken by
+/// it. False if it was retransmitted, because its first transmission was lost before the capture
+/// point or missed by the capture.
 pub fn is_out_of_order(late: &Late) -> bool {
     match (late.later, late.ahead) {
-        // A tick may be longer than a round trip: equal timestamps say nothing.
+        // A tick may be longer than a round trip, so equal timestamps show nothing.
         (Some(later), _) if later != 0 => later < 0,
         (_, Some(ahead)) => ahead < 0,
-        // Nobody learns of a loss in less than a round trip; half of it allows for one that varies.
+        // A sender learns of a loss after a round trip at the earliest; half of one allows for
+        // variation.
         _ => late.gap < late.round_trip.map_or(LATE, |span| span / 2),
     }
 }
@@ -160,7 +164,7 @@ mod tests {
 
     const MS: Span = Span::from_millis(1);
 
-    /// A sender with round trips of 100 ms and a timeout of 300 ms, at whose side we are.
+    /// A sender with round trips of 100 ms and a timeout of 300 ms, captured at its side.
     const CALM: Situation = Situation {
         phase: LossPhase::Open,
         first: true,

@@ -1,34 +1,34 @@
-//! The time of a direction cut into round trips, each with its verdict, and round trips with the
-//! same verdict put together.
+//! Division of a direction's time into round trips, each with its limit, merged into periods with
+//! the same limit.
 
 use crate::limits::{Evidence, LimitingFactor, Stillness, judge, judge_still};
 use ackclock_core::units::Span;
 
-/// Round trips are not cut shorter: of a hundred microseconds they would make more rows than
-/// packets. A wait that lasts as long, for the receiver's window or for the application, is a
-/// stretch of its own.
+/// Shortest round trip used. Shorter ones, of a hundred microseconds, would make more rows than
+/// packets. A wait of at least this length, for the receiver's window or the application, is a
+/// period of its own.
 const SHORTEST: Span = Span::from_millis(10);
 
-/// How long one is taken to be before the first sample.
+/// Length of a round trip before the first sample.
 const UNKNOWN: Span = Span::from_millis(100);
 
-/// A stretch of time with one limit.
+/// A period with one limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
-    /// When it begins, in nanoseconds.
+    /// Beginning, in nanoseconds.
     pub start: u64,
-    /// When it ends.
+    /// End, in nanoseconds.
     pub end: u64,
-    /// What limited.
+    /// The limit.
     pub limit: LimitingFactor,
-    /// What happened meanwhile.
+    /// Sums over the period.
     pub sums: Sums,
 }
 
-/// What happened in a time.
+/// Sums over a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sums {
-    /// Outstanding data, in bytes times nanoseconds.
+    /// Data in flight, in bytes times nanoseconds.
     pub outstanding: f64,
     /// The receiver's window, in bytes times nanoseconds.
     pub window: f64,
@@ -36,14 +36,14 @@ pub struct Sums {
     pub acknowledged: u64,
     /// New bytes sent.
     pub sent: u64,
-    /// Packets sent again.
+    /// Packets retransmitted.
     pub resent: u64,
-    /// Round trips, in nanoseconds, and how many.
+    /// Sum of the round-trip times in nanoseconds, and their number.
     pub round_trips: (u64, u64),
 }
 
 impl Sums {
-    /// What happened since they were `before`.
+    /// Returns the increase since `before`.
     fn since(&self, before: &Sums) -> Sums {
         Sums {
             outstanding: self.outstanding - before.outstanding,
@@ -69,37 +69,37 @@ impl Sums {
     }
 }
 
-/// New data leaves.
+/// New data that leaves.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure {
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
-    /// Whether it is shorter than a full segment.
+    /// True if it is shorter than a full segment.
     pub short: bool,
-    /// Whether an ACK may have released it.
+    /// True if an ACK may have released it.
     pub asked: bool,
-    /// Whether it was captured beside the sender.
+    /// True if it was captured next to the sender.
     pub near: bool,
-    /// Whether it is known when the last ACK before it reached the sender.
+    /// True if the arrival of the last ACK before it at the sender is known.
     pub told: bool,
-    /// Whether it left at once then.
+    /// True if it left right after that ACK.
     pub prompt: bool,
-    /// Whether it left neither then nor right behind another packet.
+    /// True if it left neither right after that ACK nor right behind another packet.
     pub late: bool,
 }
 
-/// What holds from now on.
+/// State from now on.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
-    /// Outstanding bytes.
+    /// Bytes in flight.
     pub outstanding: u64,
-    /// The receiver's window; zero if not known.
+    /// The receiver's window in bytes; 0 if unknown.
     pub window: u64,
-    /// Whether the sender has to wait until it opens.
+    /// True if the sender has to wait until the window opens.
     pub waits_for_window: bool,
-    /// Whether losses are being repaired.
+    /// True if losses are being repaired.
     pub recovering: bool,
-    /// Payload of a full segment.
+    /// Payload of a full segment in bytes.
     pub mss: u64,
 }
 
@@ -109,22 +109,22 @@ struct Round {
     end: u64,
     evidence: Evidence,
     sums: Sums,
-    /// Time with nothing outstanding, and time in which the receiver's window had no room.
+    /// Time with nothing in flight, and time in which the receiver's window had no room, in
+    /// nanoseconds.
     idle: u64,
     blocked: u64,
-    /// Packets captured beside the sender, those of which it is known when the last ACK reached the
-    /// sender, those that left at once then, and those that left neither then nor behind another.
+    /// Numbers of packets as in [`Stillness`].
     near: u32,
     told: u32,
     prompt: u32,
     late: u32,
-    /// Whether nothing was outstanding before it.
+    /// True if nothing was in flight before it.
     after_pause: bool,
     events: u32,
     least_round_trip: Option<Span>,
 }
 
-/// What a sender that sends nothing waits for, as far as it is plain to see.
+/// The event that a silent sender obviously waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WaitsFor {
     Window,
@@ -155,11 +155,12 @@ impl WaitsFor {
 struct Wait {
     waits_for: WaitsFor,
     since: u64,
-    /// The round trip as it was when the wait began; `None` if the wait has become one of its own.
+    /// Copy of the round trip when the wait began; `None` if the wait has become a round trip of
+    /// its own.
     before: Option<Round>,
 }
 
-/// Round trips in a row with the same peak.
+/// Consecutive round trips with the same peak, within a segment.
 #[derive(Clone, Copy, Debug, Default)]
 struct Band {
     low: u64,
@@ -167,25 +168,24 @@ struct Band {
     still: Stillness,
 }
 
-/// See the module.
+/// Division of a direction's time into round trips.
 #[derive(Clone, Debug, Default)]
 pub struct Rounds {
     round: Option<Round>,
-    /// Until when the sums have been taken, and what has held since.
+    /// Time up to which the sums are complete, and the state since then.
     now: u64,
     outstanding: u64,
     window: u64,
     wait: Option<Wait>,
-    /// The most outstanding data in the last round trip with data.
+    /// Peak of the data in flight in the last round trip with data.
     peak: u64,
     band: Band,
-    /// Whether anything was sent again so far, but for probes.
+    /// True if anything was retransmitted so far, apart from probes.
     lost: bool,
-    /// Round trips that the congestion window limited, or something else if it turns out to stand
-    /// still.
+    /// Period limited by the congestion window, unless the window turns out to stand still.
     pending: Option<Stretch>,
-    /// A round trip after a pause in which data left at will: the application's, unless ACKs
-    /// release more right after it.
+    /// A round trip after a pause in which data left independently of ACKs. The application limits
+    /// it, unless ACKs release more right after it.
     doubted: Option<Stretch>,
     least_round_trip: Option<Span>,
     stretch: Option<Stretch>,
@@ -195,7 +195,8 @@ pub struct Rounds {
 }
 
 impl Rounds {
-    /// It is `now`: round trips that are over by now are judged. Without data so far there is none.
+    /// Advances to `now`: judges the round trips that have ended. Does nothing before the first
+    /// data.
     pub fn advance(&mut self, now: u64, smoothed: Option<Span>) {
         while let Some(round) = &self.round
             && round.end <= now
@@ -210,7 +211,7 @@ impl Rounds {
             let end = round.end;
             self.close(end);
             self.begin(end, smoothed);
-            // The wait, if there is one, goes on in the next.
+            // A wait goes on in the next round trip.
             if let Some(wait) = &mut self.wait {
                 (wait.since, wait.before) = (end, self.round);
             }
@@ -250,8 +251,8 @@ impl Rounds {
         self.now = self.now.max(now);
     }
 
-    /// The wait that goes on becomes a round trip of its own, however long it will last; what was
-    /// before it is judged.
+    /// Makes the current wait a round trip of its own, however long it will last, and judges the
+    /// time before it.
     fn set_wait_apart(&mut self) {
         let (Some(wait), Some(round)) = (&mut self.wait, &mut self.round) else {
             return;
@@ -276,7 +277,7 @@ impl Rounds {
         }
     }
 
-    /// The wait is over at `now`.
+    /// Ends the wait at `now`.
     fn end_wait(&mut self, now: u64, smoothed: Option<Span>) {
         let Some(wait) = self.wait else {
             return;
@@ -295,7 +296,7 @@ impl Rounds {
         }
     }
 
-    /// The state after an event at `now`; [`Rounds::advance`] has been called.
+    /// Sets the state after an event at `now`; [`Rounds::advance`] must have been called.
     pub fn set(&mut self, now: u64, state: &State, smoothed: Option<Span>) {
         let now = now.max(self.now);
         let waits_for = WaitsFor::of(state);
@@ -319,7 +320,7 @@ impl Rounds {
         }
     }
 
-    /// New data leaves; the first begins the first round trip.
+    /// Records new data; the first begins the first round trip.
     pub fn depart(&mut self, now: u64, departure: &Departure, smoothed: Option<Span>) {
         if self.round.is_none() {
             self.now = now;
@@ -345,7 +346,7 @@ impl Rounds {
         evidence.unasked += u32::from(!departure.asked);
     }
 
-    /// A packet is sent again; `loss` unless it is a mere probe.
+    /// Records a retransmission; `loss` is false for a mere probe.
     pub fn resend(&mut self, loss: bool) {
         self.lost |= loss;
         if let Some(round) = &mut self.round {
@@ -354,8 +355,8 @@ impl Rounds {
         }
     }
 
-    /// An ACK covers so many bytes and perhaps tells a round-trip time, and the one without the
-    /// delay of ACKs.
+    /// Records an ACK of `bytes`. It may measure a round-trip time, and one without the delay of
+    /// the ACK, `quickest`.
     pub fn acknowledge(&mut self, bytes: u64, round_trip: Option<Span>, quickest: Option<Span>) {
         if let Some(span) = quickest {
             self.least_round_trip =
@@ -376,7 +377,7 @@ impl Rounds {
         }
     }
 
-    /// The round trips so far were of another kind than those to come.
+    /// Forgets the round-trip times so far, which cannot be compared with those to come.
     pub fn forget_round_trips(&mut self) {
         self.least_round_trip = None;
         if let Some(round) = &mut self.round {
@@ -384,7 +385,7 @@ impl Rounds {
         }
     }
 
-    /// The round trip ends.
+    /// Ends the round trip.
     fn close(&mut self, end: u64) {
         self.sum_up(end);
         if let Some(round) = self.round.take() {
@@ -407,7 +408,7 @@ impl Rounds {
         evidence.previous_peak = self.peak;
         evidence.idle = round.idle as f64 / length as f64;
         evidence.blocked = round.blocked as f64 / length as f64;
-        // A part of a round trip is not long enough to tell.
+        // Part of a round trip is too short to tell.
         evidence.silent = round.events == 0 && self.outstanding > 0 && end >= round.end;
         let least = self.least_round_trip.filter(|least| *least > Span::ZERO);
         evidence.stretched = least
@@ -446,13 +447,13 @@ impl Rounds {
         }
     }
 
-    /// Whether the peak is within a segment of those before it.
+    /// Records the peak: within a segment of those before it, or the beginning of a new band.
     fn note_peak(&mut self, evidence: &Evidence, round: &Round, length: u64) {
         let peak = evidence.peak;
         self.peak = peak;
         let (low, high) = (self.band.low.min(peak), self.band.high.max(peak));
         if self.band.still.rounds == 0 || high - low > evidence.mss {
-            // What was held back is judged by the band that it was in.
+            // The pending period is judged by the band that it was in.
             self.release();
             let still = Stillness {
                 after_loss: self.lost,
@@ -476,7 +477,8 @@ impl Rounds {
         still.late += u64::from(round.late);
     }
 
-    /// Nothing but the congestion window limited, unless it turns out to stand still.
+    /// Holds a round trip limited by the congestion window, in case the window turns out to stand
+    /// still.
     fn hold(&mut self, round: &Round, end: u64) {
         match &mut self.pending {
             Some(pending) => {
@@ -501,7 +503,7 @@ impl Rounds {
         }
     }
 
-    /// What was held back is judged.
+    /// Judges the pending periods.
     fn release(&mut self) {
         self.resolve_doubt(LimitingFactor::Application);
         if let Some(pending) = self.pending.take() {
@@ -533,7 +535,7 @@ impl Rounds {
         }
     }
 
-    /// Nothing more will come.
+    /// Marks the end of the packets.
     pub fn finish(&mut self, now: u64, smoothed: Option<Span>) {
         self.advance(now, smoothed);
         self.end_wait(now.max(self.now), smoothed);
@@ -542,16 +544,16 @@ impl Rounds {
         self.finished.extend(self.stretch.take());
     }
 
-    /// Takes out the stretches that are over.
+    /// Takes out the finished periods.
     pub fn take_finished(&mut self) -> std::vec::Drain<'_, Stretch> {
         self.finished.drain(..)
     }
-    /// Whether there are some.
+    /// True if there are finished periods.
     pub fn has_finished(&self) -> bool {
         !self.finished.is_empty()
     }
 
-    /// What limited for the longest time, and for which share of it.
+    /// Returns the limit with the longest total time, and its share of the time.
     pub fn dominant(&self) -> Option<(LimitingFactor, f64)> {
         let all: u64 = self.totals.iter().sum();
         let longest = LimitingFactor::ALL
@@ -588,7 +590,7 @@ mod tests {
         late: false,
     };
 
-    /// A segment leaves and `outstanding` bytes are outstanding after it.
+    /// Sends a segment; `outstanding` bytes are in flight after it.
     fn send(rounds: &mut Rounds, ms: u64, outstanding: u64) {
         rounds.advance(ms * MS, TRIP);
         rounds.depart(ms * MS, &SEGMENT, TRIP);

@@ -1,4 +1,4 @@
-//! Rows of tables.
+//! Rows of the tables.
 
 use crate::connection::{Connection, Side};
 use crate::direction::Direction;
@@ -13,26 +13,26 @@ use ackclock_core::units::{Bytes, Span, Time};
 
 mod connections;
 
-/// While data is outstanding and nothing passes, nothing changes either: so many samples show it,
-/// and the last one. Chosen here: three seconds of the default interval, longer than most timeouts.
+/// Most samples of a silence with data in flight, besides the last one. Nothing changes in a
+/// silence. We chose the value: three seconds of the default interval, longer than most timeouts.
 const SAMPLES_OF_A_SILENCE: u64 = 32;
 
-/// After each so many samples of a connection the time between them doubles, so that their number
-/// grows with the logarithm of the time. Chosen here: almost an hour of the default interval.
+/// Number of samples of a connection after which the interval doubles, so that their number grows
+/// with the logarithm of time. We chose it: almost an hour of the default interval.
 const SAMPLES_OF_AN_INTERVAL: u64 = 32_768;
 
-/// What turns nanoseconds of a capture into times of a table.
+/// Conversion of nanoseconds of a capture to times of a table.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     /// Numbers of point and replicate.
     pub labels: (i64, i64),
     /// Time zero.
     pub origin: u64,
-    /// How long averages wait.
+    /// Length of the warm-up.
     pub warmup: Span,
-    /// Time between samples, not zero.
+    /// Interval between samples; not zero.
     pub interval: Span,
-    /// Whether the capture is known to have been taken at the senders.
+    /// True if the capture is known to have been taken at the senders.
     pub at_senders: bool,
 }
 
@@ -43,12 +43,13 @@ impl Scale {
     fn maybe_seconds(&self, at: Option<u64>) -> f64 {
         at.map_or(f64::NAN, |at| self.seconds(at))
     }
-    /// Time between samples after so many.
+    /// Returns the interval after this many samples, in nanoseconds.
     fn interval_after(&self, samples: u64) -> u64 {
         let doublings = (samples / SAMPLES_OF_AN_INTERVAL).min(40);
         self.interval.as_nanos().saturating_mul(1 << doublings)
     }
-    /// The first sampling time not before `at`; they are multiples of `interval`, in nanoseconds.
+    /// Returns the first sampling time that is not before `at`. Sampling times are multiples of
+    /// `interval`, in nanoseconds.
     pub fn first_sample(&self, at: u64, interval: u64) -> u64 {
         let since = at.saturating_sub(self.origin);
         self.origin
@@ -60,7 +61,7 @@ fn span_seconds(span: Option<Span>) -> f64 {
     span.map_or(f64::NAN, Span::as_seconds)
 }
 
-/// The tables in the making.
+/// The tables under construction.
 #[derive(Debug)]
 pub struct Rows {
     flows: Table,
@@ -74,7 +75,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// None yet.
+    /// Creates empty tables.
     pub fn new() -> Self {
         Rows {
             flows: FlowRow::table(),
@@ -88,7 +89,7 @@ impl Rows {
         }
     }
 
-    /// How many there are in all tables.
+    /// Returns the number of rows in all tables.
     pub const fn count(&self) -> usize {
         self.count
     }
@@ -112,10 +113,11 @@ impl Rows {
         tables
     }
 
-    /// Samples that were due before a packet that passes at `at`. Since the packet before it
-    /// nothing has changed: of a pause with nothing outstanding there are the first sample and the
-    /// last, of any other silence the first few and the last. So there are never many more samples
-    /// than packets. Of a long connection they are taken less and less often.
+    /// Writes the samples that were due before a packet at `at`.
+    ///
+    /// Nothing has changed since the packet before. In a pause without data in flight only the
+    /// first and the last sample are written; in any other silence, the first few and the last. So
+    /// there are never many more samples than packets. The interval grows in a long connection.
     pub fn take_samples(&mut self, connection: &mut Connection, at: u64, scale: &Scale) {
         if at <= connection.next_sample {
             return;
@@ -174,8 +176,8 @@ impl Rows {
         self.estimate_rates(connection, side, at, scale);
     }
 
-    /// What rate estimators say, where the ACKs pass as they come to the sender: elsewhere those
-    /// that are pressed together further on are not seen so.
+    /// Writes the estimates of the rate estimators, if the ACKs pass as they reach the sender.
+    /// Elsewhere ACKs may be compressed on the rest of the path, which the capture does not show.
     fn estimate_rates(&mut self, connection: &Connection, side: Side, at: u64, scale: &Scale) {
         let direction = &connection.directions[side as usize];
         let near = match direction.vantage() {
@@ -202,7 +204,7 @@ impl Rows {
         }
     }
 
-    /// What is over within a connection that goes on.
+    /// Writes the finished parts of a connection that goes on.
     pub fn take_finished(&mut self, connection: &mut Connection, scale: &Scale) {
         for side in Side::BOTH {
             let direction = &mut connection.directions[side as usize];
@@ -249,11 +251,11 @@ impl Rows {
         }
     }
 
-    /// All that is left of a connection that is over.
+    /// Writes the remaining rows of a connection that is over.
     pub fn take_last(&mut self, connection: &mut Connection, scale: &Scale) {
         let last = connection.last;
         self.take_samples(connection, last, scale);
-        // Unless a copy of a packet, which counts as nothing, has made a later one.
+        // False only if a duplicate packet, which does not count, has caused a later sample.
         if last.saturating_add(scale.interval_after(connection.samples)) > connection.next_sample {
             self.sample_both(connection, last, scale);
         }
@@ -285,7 +287,7 @@ impl Rows {
                 instance: name.instance,
                 part: if whole { "whole" } else { "receiver_side" },
                 low_s: low.as_seconds(),
-                // The last nanosecond belongs to it.
+                // The last nanosecond belongs to the bucket.
                 high_s: (high + Span::from_nanos(1)).as_seconds(),
                 samples: samples as i64,
             }
@@ -295,7 +297,7 @@ impl Rows {
     }
 }
 
-/// Payload acknowledged; where no ACK was captured, what has passed.
+/// Returns the payload acknowledged in bytes; if no ACK was captured, the payload that passed.
 fn delivered(direction: &Direction) -> u64 {
     direction
         .delivered()

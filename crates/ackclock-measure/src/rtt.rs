@@ -1,5 +1,5 @@
-//! Round-trip times of one direction, as seen at the capture point, and the timeout that a sender
-//! would make of them.
+//! Round-trip times of one direction, measured at the capture point, and the timeout that a sender
+//! would compute from them.
 
 use crate::vantage::Vantage;
 use ackclock_core::endpoint::RttEstimator;
@@ -7,11 +7,11 @@ use ackclock_core::endpoint::parameters::{Preset, RtoFloor, TcpParameters};
 use ackclock_core::histogram::Histogram;
 use ackclock_core::units::Span;
 
-/// Buckets for each doubling, as a power of two: their width is at most 1/128 of their beginning,
-/// less than 1 %.
+/// Logarithm to base 2 of the buckets per doubling. A bucket is at most 1/128 of its lower bound
+/// wide, less than 1 %.
 const FINENESS: u32 = 7;
 
-/// Their law, to 1 %.
+/// Distribution of round-trip times, to 1 %.
 pub type Law = Histogram<FINENESS>;
 
 /// Count, mean, spread and extremes of times in seconds.
@@ -19,14 +19,14 @@ pub type Law = Histogram<FINENESS>;
 pub struct Moments {
     count: u64,
     mean: f64,
-    /// Sum of squared distances from the mean (Welford 1962).
+    /// Sum of squared differences from the mean (Welford 1962).
     squares: f64,
     least: f64,
     most: f64,
 }
 
 impl Moments {
-    /// Takes one more.
+    /// Adds a time.
     pub fn add(&mut self, seconds: f64) {
         let first = self.count == 0;
         self.count += 1;
@@ -45,28 +45,28 @@ impl Moments {
         };
     }
 
-    /// How many.
+    /// Returns the number of times.
     pub const fn count(&self) -> u64 {
         self.count
     }
-    /// Their mean; as all below, NaN of none.
+    /// Returns the mean; this and all below are NaN if there are no times.
     pub fn mean(&self) -> f64 {
-        // The sum of many roundings may step over an extreme.
+        // Accumulated rounding may take the mean beyond an extreme.
         self.known(self.mean.max(self.least).min(self.most))
     }
-    /// Their standard deviation, of one sample zero.
+    /// Returns the standard deviation; 0 for one time.
     pub fn deviation(&self) -> f64 {
         self.known((self.squares / self.count.saturating_sub(1).max(1) as f64).sqrt())
     }
-    /// The least.
+    /// Returns the least time.
     pub fn least(&self) -> f64 {
         self.known(self.least)
     }
-    /// The largest.
+    /// Returns the largest time.
     pub fn most(&self) -> f64 {
         self.known(self.most)
     }
-    /// Their sum.
+    /// Returns the sum.
     pub fn sum(&self) -> f64 {
         self.mean * self.count as f64
     }
@@ -75,12 +75,12 @@ impl Moments {
     }
 }
 
-/// Moments and law.
+/// Round-trip times: moments and distribution.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     /// Moments.
     pub moments: Moments,
-    /// Law.
+    /// Distribution.
     pub law: Law,
 }
 
@@ -89,7 +89,7 @@ impl Samples {
         self.moments.add(span.as_seconds());
         self.law.add(span);
     }
-    /// A quantile in seconds; NaN without samples.
+    /// Returns a quantile in seconds; NaN without samples.
     pub fn quantile(&self, quantile: f64) -> f64 {
         match self.moments.count {
             0 => f64::NAN,
@@ -100,22 +100,22 @@ impl Samples {
 
 /// Round-trip times of one direction.
 ///
-/// A capture point cuts the round trip in two: the receiver's side, from the passing of data to
-/// that of its ACK, and the sender's side, from the passing of an ACK to that of the data it
-/// released. Sequence numbers give the first; timestamps give both; the handshake gives both once.
-/// At the sender its side is almost nothing.
+/// A capture point divides the round trip in two. The receiver's side is the time from the passing
+/// of data to that of its ACK; the sender's side, from the passing of an ACK to that of the data
+/// that it released. Sequence numbers give the first; timestamps give both; the handshake gives
+/// both once. At the sender, the sender's side is almost 0.
 #[derive(Clone, Debug)]
 pub struct RoundTrips {
-    /// The receiver's side, by sequence numbers.
+    /// The receiver's side, from sequence numbers.
     pub by_sequence: Samples,
-    /// The receiver's side, by timestamps.
+    /// The receiver's side, from timestamps.
     pub by_stamp: Moments,
-    /// Both sides together, where the sender's is known.
+    /// Both sides together, if the sender's side is known.
     pub whole: Samples,
-    /// The least of the receiver's side by whatever means, and of the sender's.
+    /// Least receiver's side, from any source, and least sender's side.
     receiver_side: Option<Span>,
     sender_side: Option<Span>,
-    /// The sender's side as it was lately.
+    /// Recent values of the sender's side.
     lately: Lately,
     rto_minimum: Span,
     estimator: RttEstimator,
@@ -124,13 +124,13 @@ pub struct RoundTrips {
 fn estimator(rto_minimum: Span) -> RttEstimator {
     RttEstimator::new(&TcpParameters {
         rto_minimum,
-        // Linux adds its floor to the smoothed time; the RFC's way is the lower of the two.
+        // Linux adds its floor to the smoothed time; the RFC's rule gives the lower timeout.
         rto_floor: RtoFloor::Timeout,
         ..Preset::Rfc.parameters()
     })
 }
 
-/// The last few samples: an application that has nothing to send for a while makes some of them too
+/// The last few samples. Several are kept, since an application without data makes some of them too
 /// long.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lately {
@@ -139,7 +139,7 @@ struct Lately {
 }
 
 impl Lately {
-    /// Few enough for a queue not to have changed much meanwhile. Chosen here.
+    /// Few enough that a queue changes little meanwhile. We chose the value.
     const MOST: usize = 4;
 
     fn add(&mut self, span: Span) {
@@ -155,7 +155,7 @@ impl Lately {
 }
 
 impl RoundTrips {
-    /// None yet. `rto_minimum` is the floor of the timeout.
+    /// Creates an empty record. `rto_minimum` is the floor of the timeout.
     pub fn new(rto_minimum: Span) -> Self {
         RoundTrips {
             rto_minimum,
@@ -169,8 +169,9 @@ impl RoundTrips {
         }
     }
 
-    /// An ACK tells the receiver's side, by sequence numbers or timestamps or both. The former are
-    /// finer than the ticks of most timestamps, the latter tell it of what was sent again too.
+    /// Adds the receiver's side of an ACK, by sequence numbers, timestamps, or both; returns the
+    /// whole round trip. Sequence numbers are finer than the ticks of most timestamps; timestamps
+    /// also cover retransmissions.
     pub fn add_receiver_side(
         &mut self,
         by_sequence: Option<Span>,
@@ -192,24 +193,25 @@ impl RoundTrips {
         Some(whole)
     }
 
-    /// The handshake tells both sides, at once.
+    /// Adds both sides from the handshake.
     pub fn add_handshake(&mut self, receiver_side: Span, sender_side: Span) {
         self.add_sender_side(sender_side);
         self.whole.add(receiver_side + sender_side);
         self.estimator.sample(receiver_side + sender_side);
     }
 
-    /// Data tells the sender's side.
+    /// Adds a value of the sender's side.
     pub fn add_sender_side(&mut self, span: Span) {
         if self.sender_side.is_none() {
-            // So far it had but one side.
+            // The estimator has seen only one side so far.
             self.estimator = estimator(self.rto_minimum);
         }
         self.sender_side = Some(self.sender_side.map_or(span, |least| least.min(span)));
         self.lately.add(span);
     }
 
-    /// Round trips of `flows`: whole ones, or the receiver's side where the sender's is unknown.
+    /// Returns the round trips for `flows`: whole ones, or the receiver's side if the sender's is
+    /// unknown.
     pub fn known(&self) -> &Samples {
         if self.whole.moments.count > 0 {
             &self.whole
@@ -217,37 +219,37 @@ impl RoundTrips {
             &self.by_sequence
         }
     }
-    /// The least receiver's side.
+    /// Returns the least receiver's side.
     pub const fn receiver_side(&self) -> Option<Span> {
         self.receiver_side
     }
-    /// The least sender's side.
+    /// Returns the least sender's side.
     pub const fn sender_side(&self) -> Option<Span> {
         self.sender_side
     }
-    /// The sender's side now, if known. Next to the sender it is the least ever: whatever more was
-    /// seen is time in which the application had nothing to send.
+    /// Returns the current sender's side, if known. Next to the sender it is the least ever: any
+    /// excess is time in which the application had nothing to send.
     pub fn sender_side_now(&self) -> Option<Span> {
         match self.vantage() {
             Vantage::Sender => self.sender_side,
             _ => self.lately.least(),
         }
     }
-    /// The whole round trip whose receiver's side is `span`, the sender's side counted as nothing
-    /// if it is unknown.
+    /// Returns the whole round trip for a receiver's side of `span`. An unknown sender's side
+    /// counts as 0.
     pub fn whole_of(&self, span: Span) -> Span {
         span + self.sender_side_now().unwrap_or(Span::ZERO)
     }
-    /// Where the capture was taken.
+    /// Returns the position of the capture point.
     pub fn vantage(&self) -> Vantage {
         Vantage::of(self.sender_side, self.receiver_side)
     }
-    /// The least whole round trip, the sender's side counted as nothing if it is unknown.
+    /// Returns the least whole round trip. An unknown sender's side counts as 0.
     pub fn least(&self) -> Option<Span> {
         self.receiver_side
             .map(|span| span + self.sender_side.unwrap_or(Span::ZERO))
     }
-    /// Smoothed round-trip time and timeout (RFC 6298).
+    /// Returns the estimator of smoothed round-trip time and timeout (RFC 6298).
     pub const fn estimator(&self) -> &RttEstimator {
         &self.estimator
     }

@@ -3,23 +3,23 @@
 use ackclock_core::packet::Ecn;
 use ackclock_pcap::packet::Segment;
 
-/// A TCP segment as the capture shows it.
+/// A captured TCP segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
-    /// When it passed, in nanoseconds.
+    /// Time at which it passed, in nanoseconds.
     pub at: u64,
-    /// Length of the IP packet.
+    /// Length of the IP packet in bytes.
     pub ip_bytes: u32,
     /// Identification of IPv4.
     pub identification: u16,
-    /// Its ECN field.
+    /// ECN field.
     pub ecn: Ecn,
-    /// Its header.
+    /// TCP header.
     pub segment: &'a Segment,
 }
 
 impl Seen<'_> {
-    /// The timestamp, if there is one.
+    /// Returns the timestamp, if there is one.
     pub fn stamp(&self) -> Option<u32> {
         self.segment.options.timestamps.map(|(value, _)| value)
     }

@@ -1,18 +1,17 @@
-//! Sequence numbers that do not wrap: the 32 bits of the wire as the last bits of a 64-bit number.
+//! Sequence numbers that do not wrap: the 32 bits of the wire are the low bits of a 64-bit number.
 
-/// Where the count begins, so that what comes before the first number seen is not below zero.
+/// High part of the first number. It keeps numbers before the first one seen above zero.
 const BEGIN: u64 = 1 << 32;
 
-/// The largest window (RFC 7323 section 2.3): nothing that is sent again, and no late ACK, is
-/// further behind.
+/// The largest window (RFC 7323 section 2.3). No retransmission or late ACK is further behind.
 pub const LARGEST_WINDOW: u64 = 1 << 30;
 
-/// The first number of a direction.
+/// Returns the first number of a direction.
 pub const fn first(number: u32) -> u64 {
     BEGIN + number as u64
 }
 
-/// The number that `number` means after `reference` was seen: at most a window behind it, else
+/// Returns the number that `number` means after `reference`: at most a window behind it, else
 /// ahead. A capture may have missed up to three gigabytes in between.
 pub const fn unwrap(number: u32, reference: u64) -> u64 {
     let ahead = number.wrapping_sub(reference as u32) as u64;
@@ -43,7 +42,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_near_is_found(at in BEGIN * 2..BEGIN * 1000, ahead in 0..2 * LARGEST_WINDOW, behind in 0..LARGEST_WINDOW) {
+        fn what_is_near_is_found(
+            at in BEGIN * 2..BEGIN * 1000,
+            ahead in 0..2 * LARGEST_WINDOW,
+            behind in 0..LARGEST_WINDOW,
+        ) {
             prop_assert_eq!(unwrap((at + ahead) as u32, at), at + ahead);
             prop_assert_eq!(unwrap((at - behind) as u32, at), at - behind);
         }

@@ -1,6 +1,7 @@
-//! A quantity that changes from time to time, and its mean over the time.
+//! Time average of a quantity that changes in steps.
 
-/// A quantity over time. Times are nanoseconds and may step back a little: no time passes then.
+/// A quantity over time. Times are in nanoseconds and may step back a little, which counts as no
+/// time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TimeAverage {
     value: u64,
@@ -12,7 +13,7 @@ pub struct TimeAverage {
 }
 
 impl TimeAverage {
-    /// From `at` on it is `value`.
+    /// Sets the value from `at` on.
     pub fn set(&mut self, at: u64, value: u64) {
         let first = self.since.is_none();
         self.advance(at);
@@ -21,7 +22,7 @@ impl TimeAverage {
         self.most = self.most.max(value);
     }
 
-    /// It is as it was until `at`.
+    /// Extends the current value to `at`.
     pub fn advance(&mut self, at: u64) {
         let since = self.since.unwrap_or(at);
         let passed = at.saturating_sub(since);
@@ -30,20 +31,20 @@ impl TimeAverage {
         self.since = Some(since.max(at));
     }
 
-    /// What it is; zero before it was set.
+    /// Returns the current value; 0 before it was set.
     pub const fn value(&self) -> u64 {
         self.value
     }
-    /// The smallest it was, if it was set.
+    /// Returns the smallest value, if it was set.
     pub fn least(&self) -> Option<u64> {
         self.since.map(|_| self.least)
     }
-    /// The largest it was, if it was set.
+    /// Returns the largest value, if it was set.
     pub fn most(&self) -> Option<u64> {
         self.since.map(|_| self.most)
     }
-    /// Its mean over the time, or what it is if no time has passed. Never outside of `least` and
-    /// `most`, whatever rounding does.
+    /// Returns the mean over time, or the current value if no time has passed. Never outside
+    /// `least` and `most`, despite rounding.
     pub fn mean(&self) -> Option<f64> {
         self.since?;
         let mean = match self.duration {

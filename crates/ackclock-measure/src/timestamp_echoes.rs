@@ -1,20 +1,20 @@
-//! Timestamps that one side has sent and the other echoes (RFC 7323 section 3), and when they
-//! passed.
+//! Timestamps that one side has sent and the other echoes (RFC 7323 section 3), with the times at
+//! which they passed.
 
 use std::collections::VecDeque;
 
-/// How many are remembered at most. Where nothing is echoed, as one way only was captured, they
-/// pile up; beyond this many within a round trip there are no samples.
+/// Most timestamps remembered. They accumulate if nothing is echoed because only one direction was
+/// captured. With more than this many per round trip there are no samples.
 const MOST: usize = 8192;
 
 /// A timestamp that has been echoed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Echo {
-    /// When a packet with it passed first, in nanoseconds.
+    /// Time at which the first packet with it passed, in nanoseconds.
     pub sent_at: u64,
-    /// Whether this is the first echo.
+    /// True if this is the first echo of it.
     pub first: bool,
-    /// Whether no later one has passed.
+    /// True if no newer timestamp has passed.
     pub newest: bool,
 }
 
@@ -25,19 +25,19 @@ struct Stamp {
     echoed: bool,
 }
 
-/// How many timestamps that were echoed before they passed are remembered, and of packets that came
-/// late: packets of one instant are in no order.
+/// Most entries of each list of packets out of order: timestamps that were echoed before they
+/// passed, and those of late packets. Packets with the same time have no order.
 const OUT_OF_ORDER: usize = 8;
 
-/// The timestamps sent that may still be echoed.
+/// Timestamps sent that may still be echoed.
 #[derive(Clone, Debug, Default)]
 pub struct TimestampEchoes {
     sent: VecDeque<Stamp>,
-    /// The latest that was echoed, or before which nothing is known.
+    /// Latest timestamp that was echoed, or the oldest that is known.
     known: Option<u32>,
-    /// Those that passed after later ones.
+    /// Timestamps that passed after later ones.
     late: VecDeque<u32>,
-    /// Those lately echoed that have not passed, and how many there have been.
+    /// Timestamps recently echoed that have not passed, and the number of all such timestamps.
     unseen: VecDeque<u32>,
     missed: u64,
 }
@@ -49,20 +49,20 @@ fn remember(last: &mut VecDeque<u32>, value: u32) {
     last.push_back(value);
 }
 
-/// Whether a timestamp is later than another (RFC 7323 section 5.2).
+/// True if a timestamp is later than another (RFC 7323 section 5.2).
 pub const fn is_later(value: u32, than: u32) -> bool {
     (value.wrapping_sub(than) as i32) > 0
 }
 
 impl TimestampEchoes {
-    /// A packet with this timestamp passes.
+    /// Records a packet with this timestamp.
     pub fn pass(&mut self, value: u32, at: u64) {
         if let Some(place) = self.unseen.iter().position(|unseen| *unseen == value) {
             self.unseen.remove(place);
             self.missed -= 1;
         }
         self.known.get_or_insert(value);
-        // Most clocks tick more slowly than packets come; and some packets are late.
+        // Most clocks tick more slowly than packets come, and some packets are late.
         if let Some(last) = self.sent.back()
             && !is_later(value, last.value)
         {
@@ -83,7 +83,7 @@ impl TimestampEchoes {
         });
     }
 
-    /// The other side echoes this one. Older ones will not be echoed any more, but for late
+    /// Handles an echo of this timestamp. Older ones will not be echoed any more, except by late
     /// packets.
     pub fn echo(&mut self, value: u32) -> Option<Echo> {
         while let Some(front) = self.sent.front()
@@ -111,8 +111,8 @@ impl TimestampEchoes {
         })
     }
 
-    /// How many packets the capture lacks at least: their timestamps were echoed and have not
-    /// passed.
+    /// Returns the least number of packets that the capture missed: their timestamps were echoed
+    /// but have not passed.
     pub const fn missed(&self) -> u64 {
         self.missed
     }

@@ -1,26 +1,26 @@
-//! Where on the way of the data a capture was taken.
+//! Position of the capture point on the path.
 
 use ackclock_core::units::Span;
 
-/// A side of less than this share of the round trip is next to the capture point. Chosen here:
-/// hosts take some of the time.
+/// Largest share of the round trip on one side for which the capture point counts as next to that
+/// side. We chose the value: hosts take some of the time.
 const NEAR: f64 = 0.1;
 
-/// Where on the way.
+/// Position of the capture point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Vantage {
     /// At the sender.
     Sender,
-    /// Between the two.
+    /// Between sender and receiver.
     Middle,
     /// At the receiver.
     Receiver,
-    /// One of the sides is not known.
+    /// The round trip to one of the sides is unknown.
     Unknown,
 }
 
 impl Vantage {
-    /// As written in tables.
+    /// Returns the name used in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Vantage::Sender => "sender",
@@ -30,9 +30,9 @@ impl Vantage {
         }
     }
 
-    /// By the least round trips from the capture point to the sender and to the receiver: the
-    /// least, as the sender's side has the time in which the application had nothing to send, and
-    /// the receiver's the delay of ACKs.
+    /// Returns the position, given the least round trips from the capture point to the sender and
+    /// to the receiver. It uses the least, since the sender's side includes time without data to
+    /// send, and the receiver's side includes the delay of ACKs.
     pub fn of(sender_side: Option<Span>, receiver_side: Option<Span>) -> Self {
         let (Some(sender), Some(receiver)) = (sender_side, receiver_side) else {
             return Vantage::Unknown;

@@ -1,9 +1,9 @@
-//! Bounds on memory and time: what a measurement takes does not grow with the time that a capture
-//! covers, nor with strangers who send SYNs.
+//! Bounds of memory and time: the cost of a measurement grows neither with the length of a capture
+//! nor with SYNs from strangers.
 //!
-//! Both are those of the whole process, so this program has one test at a time. `MUTATED=20000
+//! Both are measured for the whole process, so this program runs one test at a time. `MUTATED=20000
 //! cargo test -p ackclock-measure --test bounds -- --nocapture` tries as many mutated captures and
-//! says what the worst of them took.
+//! prints the cost of the worst.
 
 mod common;
 
@@ -17,17 +17,17 @@ use common::*;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What one capture may take of memory, in kilobytes, and of the processor, in seconds.
+/// Most memory, in kilobytes, and most processor time, in seconds, that one capture may take.
 const MOST_KB: u64 = 300_000;
 const MOST_S: f64 = 2.0;
 
-/// One test at a time.
+/// Ensures that one test runs at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The most memory that the process had since [`forget_peak`] (proc(5)).
+/// Returns the most memory that the process has had since [`forget_peak`], in kilobytes (proc(5)).
 fn peak_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status
@@ -41,8 +41,8 @@ fn forget_peak() {
     std::fs::write("/proc/self/clear_refs", "5").unwrap();
 }
 
-/// The processor time that this thread has had, in seconds: its time on a processor in nanoseconds
-/// is the first number (proc(5)).
+/// Returns the processor time of this thread in seconds. Its time on a processor in nanoseconds is
+/// the first number (proc(5)).
 fn processor_s() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
     text.split_whitespace()
@@ -53,7 +53,7 @@ fn processor_s() -> f64 {
         / 1e9
 }
 
-/// How many rows each table gets, as somebody does who writes them down and forgets them.
+/// Counts the rows of each table, and discards them like a caller that writes them to disk.
 fn count_rows(
     parameters: Parameters,
     packets: impl Iterator<Item = CapturedPacket>,
@@ -95,7 +95,7 @@ fn rows_of(counts: &[(&'static str, usize)], name: &str) -> usize {
         .map_or(0, |(_, count)| *count)
 }
 
-/// A transfer of some seconds, two thousand packets, as the file that `simulate` writes.
+/// Returns a transfer of some seconds, two thousand packets, as the file that `simulate` writes.
 fn file() -> Vec<u8> {
     let lossy = "hops.forth.impairments=[{ kind = \"iid_loss\", probability = \"1 %\" }]";
     let assignments = [
@@ -106,7 +106,7 @@ fn file() -> Vec<u8> {
     run(&scenario(PIPE, &assignments), 0).file
 }
 
-/// Thirty days pass while data is outstanding.
+/// Thirty days pass while data is in flight.
 #[test]
 fn memory_does_not_grow_with_time() {
     let _alone = alone();
@@ -130,7 +130,7 @@ fn memory_does_not_grow_with_time() {
     assert_eq!(measurement.repairs().wrong_times, 0);
 }
 
-/// A month with a packet each second: less and less often there is a sample.
+/// A month with a packet each second: samples become less and less frequent.
 #[test]
 fn samples_grow_with_the_logarithm_of_time() {
     let _alone = alone();
@@ -143,7 +143,7 @@ fn samples_grow_with_the_logarithm_of_time() {
     assert!((100_000..11 * 32_768).contains(&samples), "{samples}");
 }
 
-/// A single wrong time: nothing else changes.
+/// A single wrong time changes nothing else.
 #[test]
 fn a_wrong_time_changes_nothing() {
     let _alone = alone();
@@ -180,7 +180,7 @@ fn a_wrong_time_changes_nothing() {
     }
 }
 
-/// What one side of a connection without options sends.
+/// Packets from one side of a connection without options.
 #[derive(Default)]
 struct Script {
     from: u32,
@@ -220,7 +220,7 @@ impl Script {
         )
     }
 
-    /// The refusal of a SYN.
+    /// Returns the reset that refuses a SYN.
     fn refused(&self, at_ns: u64) -> CapturedPacket {
         let flags = Flags {
             rst: true,
@@ -257,7 +257,7 @@ impl Script {
     }
 }
 
-/// A flood of SYNs in ten seconds, one over a day, and a scan of closed ports.
+/// A flood of SYNs in ten seconds, one spread over a day, and a scan of closed ports.
 #[test]
 fn memory_does_not_grow_with_strangers() {
     let _alone = alone();
@@ -303,8 +303,8 @@ fn memory_does_not_grow_with_strangers() {
     );
 }
 
-/// Strangers do not end connections that carry something; too many of those are ended, the longest
-/// silent first, and have their rows.
+/// Strangers do not end connections that carry data. If there are too many of these, those silent
+/// longest are ended, and have their rows.
 #[test]
 fn what_carries_something_stays() {
     let _alone = alone();
@@ -336,7 +336,7 @@ fn what_carries_something_stays() {
     );
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
+/// Random numbers of SplitMix64 (Steele, Lea, Flood 2014).
 struct Draws(u64);
 
 impl Draws {
@@ -351,7 +351,7 @@ impl Draws {
     }
 }
 
-/// Where the records of a capture begin, and its end.
+/// Returns the offsets of the records of a capture, and of its end.
 fn records(file: &[u8]) -> Vec<usize> {
     let mut places = vec![24];
     while let Some(kept) = file
@@ -364,8 +364,8 @@ fn records(file: &[u8]) -> Vec<usize> {
     places
 }
 
-/// A capture with one to forty things wrong: bits, times, lengths, numbers, whole records doubled,
-/// moved or left out, the end cut off.
+/// Damages a capture in one to forty places: bits, times, lengths, numbers; whole records doubled,
+/// moved or removed; the end cut off.
 fn mutate(file: &[u8], places: &[usize], draws: &mut Draws) -> Vec<u8> {
     let count = places.len() - 1;
     let mut order: Vec<usize> = (0..count).collect();
@@ -387,7 +387,7 @@ fn mutate(file: &[u8], places: &[usize], draws: &mut Draws) -> Vec<u8> {
                     field.copy_from_slice(&seconds.to_le_bytes());
                 }
             }
-            // Bytes of the headers: IPv4 has 20, TCP begins behind them.
+            // Bytes of the headers: IPv4 has 20, followed by TCP.
             4 => bytes[start + 16 + draws.below(40)] = draws.next() as u8,
             5 => {
                 bytes[start + 16 + 24..start + 16 + 32].copy_from_slice(&draws.next().to_le_bytes())
@@ -400,7 +400,7 @@ fn mutate(file: &[u8], places: &[usize], draws: &mut Draws) -> Vec<u8> {
                 let (one, two) = (draws.below(order.len()), draws.below(order.len()));
                 order.swap(one, two);
             }
-            // A run of packets goes.
+            // Removes a run of packets.
             _ => {
                 let from = draws.below(order.len());
                 let to = (from + draws.below(200)).min(order.len() - 1);
@@ -418,7 +418,7 @@ fn mutate(file: &[u8], places: &[usize], draws: &mut Draws) -> Vec<u8> {
     mutated
 }
 
-/// Whatever is wrong with a capture, it takes neither long nor much memory.
+/// A damaged capture takes neither long nor much memory, whatever the damage.
 #[test]
 fn mutated_captures_take_little() {
     let _alone = alone();

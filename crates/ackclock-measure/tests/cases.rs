@@ -1,4 +1,4 @@
-//! Connections made by hand, each with something hard in it and a known answer.
+//! Handmade connections, each with a difficulty and a known answer.
 
 mod common;
 
@@ -14,11 +14,11 @@ const SERVER: &str = "[2001:db8::2]:80";
 const FORTH: &str = "10.0.0.1:40000 > [2001:db8::2]:80";
 const BACK: &str = "[2001:db8::2]:80 > 10.0.0.1:40000";
 
-/// A segment to be filled in; both sides count from these.
+/// Initial sequence numbers of client and server.
 const C: u32 = 1_000;
 const S: u32 = 5_000;
 
-/// What the client or the server sends, in order; identifications count.
+/// Packets of the client and the server, in order; identifications count packets.
 #[derive(Default)]
 struct Script {
     packets: Vec<CapturedPacket>,
@@ -72,7 +72,7 @@ impl Script {
         self.push(true, ms, segment)
     }
 
-    /// The server acknowledges all before byte `number`.
+    /// The server acknowledges everything before byte `number`.
     fn ack(&mut self, ms: f64, number: u32) -> &mut CapturedPacket {
         let segment = Segment {
             sequence: S + 1,
@@ -119,7 +119,7 @@ impl Script {
         self.push(false, ms, segment)
     }
 
-    /// SYN, its answer after 20 ms, the ACK of that 10 ms later.
+    /// SYN, SYN-ACK after 20 ms, and its ACK 10 ms later.
     fn open(&mut self) {
         self.syn(0.0);
         self.syn_ack(20.0);
@@ -218,7 +218,7 @@ fn a_whole_connection() {
 #[test]
 fn a_capture_that_begins_midway() {
     let mut script = Script::default();
-    script.ack(0.0, 10_000); // of what was sent before
+    script.ack(0.0, 10_000); // of data sent before
     script.data(1.0, 50_000, 51_000);
     script.ack(2.0, 20_000);
     script.data(3.0, 51_000, 52_000);
@@ -671,7 +671,7 @@ fn reordering_is_not_retransmission() {
         (75.0, 4),
     ] {
         let packet = script.data(ms, segment * 1_000, segment * 1_000 + 1_000);
-        // As they were sent; the last one was lost before and is sent again.
+        // In the order of sending; the last one was lost before and is retransmitted.
         packet.identification = if segment == 4 {
             50
         } else {
@@ -775,8 +775,8 @@ fn what_is_over_is_forgotten() {
         (measurement.live(), measurement.poll_tables().is_some()),
         (1, false)
     );
-    // One packet with a wild time does not make time pass; two do. One is held back until the next
-    // tells whether its time is wild.
+    // One packet with a wild time does not make time pass; two do. One packet is held back until
+    // the next one shows if its time is wild.
     let mut later = Script::default();
     for (ms, port) in [
         (1e9, 50_000),
@@ -896,9 +896,9 @@ fn an_idle_connection_has_few_samples() {
     assert!(times.is_sorted());
 }
 
-/// A reader takes 8 kB each 300 ms out of a buffer of 16 kB: between, the window is closed, and the
-/// sender has more. The application is not what limits, though nothing is outstanding most of the
-/// time, and only the last packet of each window fills it.
+/// A reader takes 8 kB every 300 ms out of a buffer of 16 kB. In between, the window is closed and
+/// the sender has more data. The application is not the limit, although nothing is in flight most
+/// of the time and only the last packet of each window fills it.
 #[test]
 fn a_slow_reader_is_what_limits() {
     {
@@ -909,7 +909,7 @@ fn a_slow_reader_is_what_limits() {
         let (mut sent, mut read) = (0, 0);
         for turn in 0..100 {
             let begun = 100.0 + f64::from(turn) * 300.0;
-            // What is read opens the window; the scale is 3.
+            // Reading opens the window; the scale is 3.
             read += 8_000;
             let free = read + 8_000 - sent;
             tcp(script.ack(begun, sent)).window = (free / 8) as u16;
@@ -919,7 +919,7 @@ fn a_slow_reader_is_what_limits() {
                 script.data(begun + 0.05 + f64::from(next - from) / 1e6, sent, next);
                 sent = next;
             }
-            // Each second packet is acknowledged, the window closes by as much.
+            // Every second packet is acknowledged, and the window closes by as much.
             let mut acked = from;
             while acked < sent {
                 acked = (acked + 2_000).min(sent);

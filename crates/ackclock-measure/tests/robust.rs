@@ -1,5 +1,5 @@
-//! Captures as they come: cut, thinned, doubled, out of order. Nothing may panic, laws must hold,
-//! and what cannot have changed must be the same.
+//! Real-world captures: truncated, with packets missing, doubled, out of order. Nothing may panic,
+//! invariants must hold, and results that cannot have changed must be the same.
 
 mod common;
 
@@ -10,15 +10,17 @@ use common::*;
 use proptest::prelude::*;
 use std::sync::OnceLock;
 
-/// Three connections with losses, two of them with timestamps, one that ends; at the senders and at
-/// the receivers.
+/// Returns captures at the senders and at the receivers of three connections with losses. Two of
+/// them have timestamps, and one ends.
 fn captures() -> &'static [Vec<CapturedPacket>; 2] {
     static CAPTURES: OnceLock<[Vec<CapturedPacket>; 2]> = OnceLock::new();
     CAPTURES.get_or_init(|| {
         let flows = "\n[[flows]]\nname = \"two\"\nroute = [\"forth\"]\nreturn = [\"back\"]\n\
-            transport = { kind = \"tcp\", control = { kind = \"cubic\" }, preset = \"rfc\" }\ntraffic = { kind = \"bulk\" }\n\
+            transport = { kind = \"tcp\", control = { kind = \"cubic\" }, preset = \"rfc\" }\n\
+            traffic = { kind = \"bulk\" }\n\
             [[flows]]\nname = \"three\"\nroute = [\"forth\"]\nreturn = [\"back\"]\n\
-            transport = { kind = \"tcp\", control = { kind = \"reno\" }, preset = \"linux\", recovery = \"newreno\", after_timeout = \"go_back_n\" }\n\
+            transport = { kind = \"tcp\", control = { kind = \"reno\" }, preset = \"linux\", \
+            recovery = \"newreno\", after_timeout = \"go_back_n\" }\n\
             traffic = { kind = \"transfer\", size = \"500 kB\" }\n";
         let text = format!("{PIPE}{flows}");
         let losses = "hops.forth.impairments=[{ kind = \"iid_loss\", probability = \"2 %\" }]";
@@ -30,7 +32,7 @@ fn captures() -> &'static [Vec<CapturedPacket>; 2] {
 
 fn measured(packets: &[CapturedPacket]) -> Tables {
     let parameters = Parameters {
-        origin_ns: Some(0), // so that what comes before the first packet is not cut to its time
+        origin_ns: Some(0), // keeps times before the first packet
         segments: true,
         chunk_rows: 1_000,
         ..Parameters::default()
@@ -45,7 +47,8 @@ fn tcp(packet: &CapturedPacket) -> &Segment {
     }
 }
 
-/// Columns of `connections` that belong together, row by row; unknown ones are left out.
+/// Returns rows of columns of `connections` that belong together; rows with an unknown value are
+/// left out.
 fn rows(tables: &Tables, names: &[&str]) -> Vec<Vec<f64>> {
     let columns: Vec<Vec<f64>> = names
         .iter()
@@ -61,7 +64,7 @@ fn rows(tables: &Tables, names: &[&str]) -> Vec<Vec<f64>> {
     (0..columns[0].len()).map(row).collect()
 }
 
-/// What holds of any capture.
+/// Asserts the invariants of any capture.
 fn check_laws(tables: &Tables, packets: &[CapturedPacket]) {
     for order in [
         &["unique_bytes", "payload_bytes"][..],
@@ -110,7 +113,7 @@ fn check_laws(tables: &Tables, packets: &[CapturedPacket]) {
     check_law_of_round_trips(tables);
 }
 
-/// Classes add up, nothing is below zero, every packet is counted once.
+/// Asserts that classes add up, that nothing is negative, and that every packet is counted once.
 fn check_sums(tables: &Tables, packets: &[CapturedPacket]) {
     let classes = ["fast", "timeout", "after_timeout", "tail_probe", "unclear"]
         .map(|class| format!("retransmissions_{class}"));
@@ -148,7 +151,7 @@ fn check_sums(tables: &Tables, packets: &[CapturedPacket]) {
     assert_eq!(seen, packets.len() as f64, "every packet is counted once");
 }
 
-/// Buckets are narrow, and none is empty.
+/// Asserts that buckets are narrow and not empty.
 fn check_law_of_round_trips(tables: &Tables) {
     for ((low, high), samples) in numbers(tables, "rtt_histogram", "low_s")
         .iter()
@@ -160,7 +163,8 @@ fn check_law_of_round_trips(tables: &Tables) {
     }
 }
 
-/// Shares are shares, and the stretches of a direction cover its time without gaps.
+/// Asserts that shares are in range, and that the periods of a direction cover its time without
+/// gaps.
 fn check_stretches(tables: &Tables) {
     for row in rows(tables, &["limit_share"]) {
         assert!(
@@ -208,7 +212,7 @@ fn check_stretches(tables: &Tables) {
     }
 }
 
-/// Counts do not fall, and time goes on.
+/// Asserts that counts do not fall and that time goes on.
 fn check_series(tables: &Tables) {
     let keys: Vec<_> = texts(tables, "samples", "flow")
         .into_iter()
@@ -232,7 +236,7 @@ fn check_series(tables: &Tables) {
     }
 }
 
-/// Two results with the same numbers but those of some columns.
+/// Asserts that two results have the same numbers, except those of some columns.
 fn assert_same(one: &Tables, two: &Tables, table: &str, names: &[&str], but: bool) {
     let columns = &one
         .iter()
@@ -249,7 +253,11 @@ fn assert_same(one: &Tables, two: &Tables, table: &str, names: &[&str], but: boo
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 100,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn a_part_of_a_capture(place in 0..2_usize, from in 0.0..1.0_f64, length in 0.0..1.0_f64) {
@@ -260,20 +268,33 @@ proptest! {
         let tables = measured(part);
         check_laws(&tables, part);
         let payload: u64 = part.iter().map(|packet| u64::from(tcp(packet).payload)).sum();
-        prop_assert_eq!(numbers(&tables, "connections", "payload_bytes").iter().sum::<f64>(), payload as f64);
+        prop_assert_eq!(
+            numbers(&tables, "connections", "payload_bytes").iter().sum::<f64>(),
+            payload as f64,
+        );
     }
 
     #[test]
-    fn packets_the_capture_missed(place in 0..2_usize, kept in prop::collection::vec(prop::bool::weighted(0.9), 997)) {
+    fn packets_the_capture_missed(
+        place in 0..2_usize,
+        kept in prop::collection::vec(prop::bool::weighted(0.9), 997),
+    ) {
         let packets = &captures()[place];
-        let thinned: Vec<_> = packets.iter().zip(kept.iter().cycle()).filter(|(_, kept)| **kept).collect();
+        let thinned: Vec<_> = packets
+            .iter()
+            .zip(kept.iter().cycle())
+            .filter(|(_, kept)| **kept)
+            .collect();
         let thinned: Vec<_> = thinned.into_iter().map(|(packet, _)| packet.clone()).collect();
         check_laws(&measured(&thinned), &thinned);
     }
 
-    /// Copies are counted as copies, and nothing else changes.
+    /// Duplicates are counted as such, and nothing else changes.
     #[test]
-    fn packets_captured_twice(place in 0..2_usize, gaps in prop::collection::vec(prop::option::weighted(0.3, 0..3_usize), 499)) {
+    fn packets_captured_twice(
+        place in 0..2_usize,
+        gaps in prop::collection::vec(prop::option::weighted(0.3, 0..3_usize), 499),
+    ) {
         let packets = &captures()[place];
         let mut doubled: Vec<(usize, &CapturedPacket)> = packets.iter().enumerate().collect();
         let copies: Vec<_> = packets.iter().enumerate().zip(gaps.iter().cycle())
@@ -282,10 +303,14 @@ proptest! {
         let count = copies.len() as f64;
         doubled.extend(copies);
         doubled.sort_by_key(|(n, _)| *n);
-        let doubled: Vec<CapturedPacket> = doubled.into_iter().map(|(_, packet)| packet.clone()).collect();
+        let doubled: Vec<CapturedPacket> =
+            doubled.into_iter().map(|(_, packet)| packet.clone()).collect();
         let (once, twice) = (measured(packets), measured(&doubled));
         check_laws(&twice, &doubled);
-        prop_assert_eq!(numbers(&twice, "connections", "duplicated_packets").iter().sum::<f64>(), count);
+        prop_assert_eq!(
+            numbers(&twice, "connections", "duplicated_packets").iter().sum::<f64>(),
+            count,
+        );
         assert_same(&once, &twice, "connections", &["duplicated_packets"], true);
         assert_same(&once, &twice, "flows", &[], true);
         assert_same(&once, &twice, "limit_periods", &[], true);
@@ -293,39 +318,66 @@ proptest! {
 
     /// A clock of a tenth of a millisecond, and packets of one tick in any order.
     #[test]
-    fn a_coarse_clock_and_no_order_within_its_tick(place in 0..2_usize, seeds in prop::collection::vec(0..u32::MAX, 499)) {
+    fn a_coarse_clock_and_no_order_within_its_tick(
+        place in 0..2_usize,
+        seeds in prop::collection::vec(0..u32::MAX, 499),
+    ) {
         let packets = &captures()[place];
         const TICK: u64 = 100_000;
-        let mut shuffled: Vec<(u64, u32, CapturedPacket)> = packets.iter().zip(seeds.iter().cycle())
-            .map(|(packet, seed)| (packet.at_ns / TICK, *seed, CapturedPacket { at_ns: packet.at_ns / TICK * TICK, ..packet.clone() }))
+        let mut shuffled: Vec<(u64, u32, CapturedPacket)> = packets
+            .iter()
+            .zip(seeds.iter().cycle())
+            .map(|(packet, seed)| (
+                packet.at_ns / TICK,
+                *seed,
+                CapturedPacket { at_ns: packet.at_ns / TICK * TICK, ..packet.clone() },
+            ))
             .collect();
         shuffled.sort_by_key(|(tick, seed, _)| (*tick, *seed));
-        let shuffled: Vec<CapturedPacket> = shuffled.into_iter().map(|(_, _, packet)| packet).collect();
+        let shuffled: Vec<CapturedPacket> =
+            shuffled.into_iter().map(|(_, _, packet)| packet).collect();
         let (exact, coarse) = (measured(packets), measured(&shuffled));
         check_laws(&coarse, &shuffled);
-        let same = ["flow", "begins", "packets", "wire_bytes", "data_packets", "payload_bytes", "unique_bytes", "acknowledged_bytes",
-            "missed_bytes", "retransmitted_packets", "retransmitted_bytes", "duplicated_packets", "keep_alives", "mss_bytes"];
+        let same = [
+            "flow",
+            "begins",
+            "packets",
+            "wire_bytes",
+            "data_packets",
+            "payload_bytes",
+            "unique_bytes",
+            "acknowledged_bytes",
+            "missed_bytes",
+            "retransmitted_packets",
+            "retransmitted_bytes",
+            "duplicated_packets",
+            "keep_alives",
+            "mss_bytes",
+        ];
         if place == 1 {
-            return Ok(()); // beside the receiver an ACK and its data are of one tick, and nothing tells which came first
+            // Next to the receiver, data and its ACK share a tick, and their order is unknown.
+            return Ok(());
         }
         assert_same(&exact, &coarse, "connections", &same, false);
         let unique = numbers(&exact, "connections", "unique_bytes");
         for name in ["ack_rtt_min_s", "ack_rtt_mean_s"] {
-            let pairs = numbers(&exact, "connections", name).into_iter().zip(numbers(&coarse, "connections", name));
+            let pairs = numbers(&exact, "connections", name)
+                .into_iter()
+                .zip(numbers(&coarse, "connections", name));
             for ((exact, coarse), _) in pairs.zip(&unique).filter(|(_, unique)| **unique > 0.0) {
                 prop_assert!((exact - coarse).abs() < 2e-4, "{name}: {exact} {coarse}");
             }
         }
     }
 
-    /// Whatever else a file may hold.
+    /// Arbitrary contents of a file.
     #[test]
     fn nonsense_does_no_harm(packets in prop::collection::vec(nonsense(), 0..300)) {
         check_laws(&measured(&packets), &packets);
     }
 }
 
-/// Packets of few addresses, small numbers and any flags.
+/// Generates packets of few addresses, small numbers and any flags.
 fn nonsense() -> impl Strategy<Value = CapturedPacket> {
     let numbers = (
         0..5_000_000_000_u64,

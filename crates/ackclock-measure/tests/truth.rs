@@ -1,4 +1,4 @@
-//! What captures of simulated runs say, beside what the engine knows.
+//! Captures of simulated runs, compared with what the engine knows.
 
 mod common;
 
@@ -6,8 +6,8 @@ use ackclock_pcap::CapturedPacket;
 use common::*;
 use std::collections::HashSet;
 
-/// Presets with ways of recovery, all that answer duplicate ACKs. Of a sender that waits for its
-/// timer alone the estimate of losses may be far too low.
+/// Presets with methods of loss recovery, all of which react to duplicate ACKs. For a sender that
+/// only waits for its timer, the estimate of losses may be far too low.
 const TRANSPORTS: [(&str, &str); 12] = [
     ("ns2-2002", "tahoe"),
     ("ns2-2002", "reno"),
@@ -23,7 +23,7 @@ const TRANSPORTS: [(&str, &str); 12] = [
     ("linux", "sack"),
 ];
 
-/// A pipe with that transport; `more` are further assignments.
+/// Runs a pipe with this transport; `more` are further assignments.
 fn pipe(preset: &str, recovery: &str, more: &[&str]) -> Ran {
     let preset_is = format!("flows.one.transport.preset=\"{preset}\"");
     let recovery_is = format!("flows.one.transport.recovery=\"{recovery}\"");
@@ -43,7 +43,7 @@ fn truth(ran: &Ran, name: &str) -> f64 {
     numbers(&ran.tables, "flows", name)[0]
 }
 
-/// Drops of data that has been acknowledged since.
+/// Returns the number of drops of data that has been acknowledged since.
 fn repaired_losses(ran: &Ran, acknowledged_bytes: f64) -> f64 {
     let segments = acknowledged_bytes / parameters(&ran.scenario, 0).mss.as_f64();
     ran.lost[0]
@@ -52,9 +52,9 @@ fn repaired_losses(ran: &Ran, acknowledged_bytes: f64) -> f64 {
         .count() as f64
 }
 
-/// Sent, sent again, timeouts and fast retransmissions are the engine's to the packet, and losses
-/// within their bounds. Elsewhere the lower bound of the losses holds, and recoveries are told from
-/// what is seen there: in how many runs some differ stands in the guide.
+/// Packets sent, retransmissions, timeouts and fast retransmissions equal the engine's exactly, and
+/// losses are within their bounds. Elsewhere the lower bound of the losses holds, and recoveries
+/// are inferred from what is seen there. The guide says in how many runs some differ.
 #[test]
 fn packets_are_counted_as_the_engine_counts_them() {
     let (mut runs, mut differing) = (0, [0, 0]);
@@ -92,8 +92,8 @@ fn packets_are_counted_as_the_engine_counts_them() {
                 "{case}: {least} {lost} {most}"
             );
             let estimate = of("losses_estimate");
-            // Tahoe sends all of a window again, and nothing tells what was needed. Where slow
-            // start has lost hundreds at once, duplicate ACKs of several origins mix.
+            // Tahoe retransmits a whole window, and nothing shows which packets were needed. Where
+            // slow start has lost hundreds at once, duplicate ACKs of several origins mix.
             let tolerance = if forth == "0 %" { 0.25 } else { 0.1 };
             let close = (estimate - lost).abs() <= 2.0 + tolerance * lost || recovery == "tahoe";
             assert!(close, "{case}: {estimate} and not {lost}");
@@ -117,8 +117,8 @@ fn packets_are_counted_as_the_engine_counts_them() {
     assert!(guide.contains(&said), "the guide is to say: {said}");
 }
 
-/// Whether timeouts and fast retransmissions are the engine's in a capture from elsewhere; no loss
-/// is made up there.
+/// Returns true if timeouts and fast retransmissions in a capture taken elsewhere are the engine's.
+/// Asserts that no loss is made up there.
 fn elsewhere_is_the_same(ran: &Ran, packets: &[CapturedPacket], case: &str) -> bool {
     let tables = measure(ran, packets);
     let lost = repaired_losses(ran, of(&tables, "one", "acknowledged_bytes"));
@@ -148,13 +148,13 @@ fn a_finite_transfer_is_measured_to_the_byte() {
             let seconds = of(&tables, "one", "end_s") - of(&tables, "one", "start_s");
             let rate = of(&tables, "one", "delivered_rate_bit_per_s");
             assert!((rate * seconds / 8.0 - 3_000_017.0).abs() < 0.01);
-            // From the last byte to its ACK at the other end it is half a round trip.
+            // From the last byte to its ACK at the other end it takes half a round trip.
             assert!((seconds - truth(&ran, "completion_time_s")).abs() < 0.03);
         }
     }
 }
 
-/// Of a transfer too short for a full segment the SYNs tell how long one is.
+/// For a transfer too short for a full segment, the SYNs give the segment size.
 #[test]
 fn a_full_segment_is_known_without_one() {
     for (preset, mss) in [("linux", 1448.0), ("rfc", 1460.0)] {
@@ -164,8 +164,8 @@ fn a_full_segment_is_known_without_one() {
     }
 }
 
-/// Copies that the network makes count as nothing else, though each has the same headers as a
-/// packet sent again at once.
+/// Duplicates made by the network count as nothing else, although each has the same headers as an
+/// immediate retransmission.
 #[test]
 fn copies_on_the_way_are_known_as_copies() {
     for preset in ["linux", "rfc"] {
@@ -174,7 +174,8 @@ fn copies_on_the_way_are_known_as_copies() {
             "sack",
             &[
                 "hops.forth.impairments=[{ kind = \"duplicate\", probability = \"5 %\" }]",
-                "hops.back.impairments=[{ kind = \"duplicate\", probability = \"5 %\", applies = \"acks\" }]",
+                "hops.back.impairments=[{ kind = \"duplicate\", probability = \"5 %\", \
+                 applies = \"acks\" }]",
                 "flows.one.transport.receive_window=\"60 segments\"",
                 "flows.one.traffic={ kind = \"transfer\", size = \"3 MB\" }",
             ],
@@ -222,7 +223,7 @@ fn goodput_after_the_warm_up_is_the_engines() {
     for packets in [&ran.at_senders, &ran.at_receivers] {
         let tables = measure(&ran, packets);
         let goodput = numbers(&tables, "flows", "goodput_bit_per_s")[0];
-        // What is on its way at both ends of 25 seconds.
+        // The packets in flight at both ends of 25 seconds.
         assert!(
             (goodput / truth(&ran, "goodput_bit_per_s") - 1.0).abs() < 0.005,
             "{goodput}"
@@ -231,7 +232,7 @@ fn goodput_after_the_warm_up_is_the_engines() {
         assert!((measured - 25.0).abs() < 0.1, "{measured}");
         let mean = numbers(&tables, "flows", "rtt_mean_s")[0];
         let engines = truth(&ran, "rtt_mean_s");
-        // At the receiver only the first packet that an ACK released tells the sender's side; those
+        // At the receiver only the first packet that an ACK released shows the sender's side; those
         // behind it wait longer.
         assert!(
             (mean / engines - 1.0).abs() < 0.02,
@@ -255,7 +256,7 @@ fn round_trip_times_are_the_senders() {
             let ours = of(&tables, "one", &format!("timestamp_rtt_{name}_s"));
             assert!((ours - truth(&ran, column)).abs() < 1e-6, "{name}: {ours}");
         }
-        // Without, each ACK of what was sent once.
+        // Without timestamps, each ACK of data that was sent once.
         let ran = pipe("rfc", "newreno", &[&loss("forth", probability)]);
         let tables = measure(&ran, &ran.at_senders);
         for name in ["rtt_min_s", "rtt_max_s"] {
@@ -306,8 +307,8 @@ fn a_round_trip_has_two_sides() {
             "{vantage}: {sender} {receiver} {least}"
         );
         let mean = numbers(&tables, "flows", "rtt_mean_s")[0];
-        // Of what an ACK releases only the first packet tells the sender's side; those behind it
-        // wait a little longer.
+        // Of the packets that an ACK releases, only the first shows the sender's side; those behind
+        // it wait a little longer.
         assert!(
             (mean / whole - 1.0).abs() < 0.02,
             "{vantage}: {mean} and not {whole}"
@@ -328,7 +329,7 @@ fn a_round_trip_has_two_sides() {
     }
 }
 
-/// Without timestamps the handshake tells the sender's side; without both it is unknown.
+/// Without timestamps the handshake shows the sender's side; without either it is unknown.
 #[test]
 fn without_timestamps_the_handshake_tells_the_sides() {
     let ran = pipe("rfc", "sack", &[&loss("forth", "1 %")]);
@@ -348,8 +349,8 @@ fn without_timestamps_the_handshake_tells_the_sides() {
     );
 }
 
-/// At the sampling times the same is outstanding as the engine says, where it counts the same:
-/// before anything is lost.
+/// At the sampling times the data in flight equals the engine's, as long as both count the same:
+/// before the first loss.
 #[test]
 fn outstanding_data_is_the_engines() {
     let ran = pipe(
@@ -379,7 +380,7 @@ fn outstanding_data_is_the_engines() {
     assert_eq!(of(&tables, "one", "in_flight_max_bytes"), 40.0 * 1448.0);
 }
 
-/// From anywhere the window that the sender uses is seen, and Little's law holds: outstanding data
+/// From anywhere the window that the sender uses is seen, and Little's law holds: data in flight
 /// over the round trip is the throughput.
 #[test]
 fn the_window_is_seen_from_anywhere() {
@@ -416,7 +417,7 @@ fn the_window_is_seen_from_anywhere() {
     }
 }
 
-/// Scenarios in which one thing limits most of the time.
+/// Scenarios in which one factor is the limit most of the time.
 #[test]
 fn the_limit_is_what_the_scenario_was_made_for() {
     let cases: [(&str, &str, &[&str]); 6] = [
@@ -429,15 +430,15 @@ fn the_limit_is_what_the_scenario_was_made_for() {
             "application",
             "on and off",
             &[
-                "flows.one.traffic={ kind = \"on_off\", rate = \"2 Mbit/s\", packet_size = \"1448 bytes\", mean_on = \"1 s\", mean_off = \"1 s\" }",
+                "flows.one.traffic={ kind = \"on_off\", rate = \"2 Mbit/s\", \
+                 packet_size = \"1448 bytes\", mean_on = \"1 s\", mean_off = \"1 s\" }",
             ],
         ),
         (
             "application",
             "constant rate",
-            &[
-                "flows.one.traffic={ kind = \"cbr\", rate = \"1 Mbit/s\", packet_size = \"1448 bytes\" }",
-            ],
+            &["flows.one.traffic={ kind = \"cbr\", rate = \"1 Mbit/s\", \
+                 packet_size = \"1448 bytes\" }"],
         ),
         (
             "congestion_window",
@@ -485,7 +486,7 @@ fn the_limit_is_what_the_scenario_was_made_for() {
     }
 }
 
-/// How much of the time each limit had, of the first flow.
+/// Returns the share of the time with this limit, for the first flow.
 fn share(tables: &Tables, limit: &str) -> f64 {
     let (start, end) = (
         numbers(tables, "limit_periods", "start_s"),
@@ -497,7 +498,7 @@ fn share(tables: &Tables, limit: &str) -> f64 {
     those.map(|n| end[n] - start[n]).sum::<f64>() / all
 }
 
-/// A sender that always has data is never limited by its application, whatever its window does: on
+/// A sender that always has data is never limited by its application, whatever its window does. On
 /// CUBIC's plateau it stands still for longer than twelve round trips.
 #[test]
 fn a_bulk_flow_is_not_limited_by_its_application() {
@@ -544,7 +545,7 @@ fn a_bulk_flow_is_not_limited_by_its_application() {
     }
 }
 
-/// Many flows at once: each has its row under the scenario's name, and they add up.
+/// Many flows at once: each has its row under the scenario's name, and the rows add up.
 #[test]
 fn rows_join_with_the_engines() {
     let ran = pipe(
@@ -570,15 +571,15 @@ fn rows_join_with_the_engines() {
     assert_eq!(key(&tables), key(&ran.tables));
 }
 
-/// Numbers that wrap early say the same as those of the file that `simulate` writes, which begin
-/// with 0.
+/// With sequence numbers that wrap early, results equal those of the file that `simulate` writes,
+/// where they begin with 0.
 #[test]
 fn where_numbers_begin_changes_nothing() {
     for (preset, recovery) in TRANSPORTS {
         let ran = pipe(preset, recovery, &[&loss("forth", "2 %")]);
         let of_file = measure(&ran, &read(&ran.file));
         let of_moved = measure(&ran, &ran.at_senders);
-        // Two unknowns are equal.
+        // Formatted, since NaN must equal NaN.
         assert_eq!(
             format!("{of_file:?}"),
             format!("{of_moved:?}"),
@@ -587,16 +588,16 @@ fn where_numbers_begin_changes_nothing() {
     }
 }
 
-/// Packets that a capture lacks are noticed on either side: never more than there are, and most
-/// where each has a timestamp of its own.
+/// Packets missing in a capture are noticed on either side: never more than are missing, and most
+/// of them if each has a timestamp of its own.
 #[test]
 fn what_a_capture_lacks_is_noticed() {
     for (preset, least) in [("linux", 0.5), ("rfc", 0.0)] {
         let ran = pipe(preset, "sack", &[&loss("forth", "0.2 %")]);
         for packets in [&ran.at_senders, &ran.at_receivers] {
             let whole = measure(&ran, packets);
-            // At the receiver what was lost on the way looks like what was not captured until it
-            // comes again.
+            // At the receiver, a packet lost on the path looks like one that was not captured,
+            // until it is retransmitted.
             assert!(
                 numbers(&whole, "connections", "missed_packets")
                     .iter()

@@ -1,4 +1,4 @@
-//! What writing a capture costs per packet, its label included: full segments and ACKs with SACK
+//! Cost of writing a packet to a capture, its label included: full segments and ACKs with SACK
 //! blocks, cut at 96 bytes.
 
 use ackclock_core::endpoint::parameters::Preset;

@@ -1,5 +1,5 @@
-//! What reading a packet costs, from files that the page cache holds: full segments and ACKs with
-//! SACK blocks on Ethernet, as tcpdump keeps them with `-s 96` and whole.
+//! Cost of reading a packet from files in the page cache: full segments and ACKs with SACK blocks
+//! on Ethernet, as tcpdump keeps them with `-s 96` and whole.
 
 #[path = "../tests/samples/mod.rs"]
 mod samples;
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 const PACKETS: usize = 200_000;
 
-/// Of each frame the first `held` bytes. Numbers and payload differ from packet to packet, without
-/// which gzip would have no work.
+/// Returns frames cut at `held` bytes. Numbers and payload differ from packet to packet; otherwise
+/// gzip would have nothing to do.
 fn frames(held: usize) -> Vec<Vec<u8>> {
     let mut random = 1_u32;
     let mut frame = |number: usize| {
@@ -79,7 +79,7 @@ fn read(criterion: &mut Criterion) {
                 assert_eq!(reader.flatten().count(), PACKETS);
             });
         });
-        // Nothing is lost if it stays.
+        // A file that stays behind does no harm.
         let _ = fs::remove_file(path);
     }
     group.finish();

@@ -1,5 +1,5 @@
-//! Writes what fuzzing of captures starts from into `fuzz/corpus`: `cargo run -p ackclock-pcap
-//! --example fuzz_seeds`, from the root.
+//! Writes the seeds for fuzzing of captures into `fuzz/corpus`. Run from the root: `cargo run -p
+//! ackclock-pcap --example fuzz_seeds`.
 
 #[path = "../tests/samples/mod.rs"]
 mod samples;
@@ -24,7 +24,7 @@ fn main() -> io::Result<()> {
         };
         let frames = samples::packets_on(link).into_iter().chain(odd);
         for (number, frame) in frames.enumerate() {
-            // As the target takes it apart: link type, original length, what is held.
+            // In the layout of the fuzz target: link type, original length, captured bytes.
             let held = &frame[..frame.len().min(160)];
             let seed = [
                 &(link as u16).to_le_bytes()[..],

@@ -3,30 +3,30 @@
 use ackclock_core::packet::FlowId;
 use std::net::{Ipv4Addr, SocketAddrV4};
 
-/// Hosts of a /9, without the network's own address and the broadcast address.
+/// Number of hosts in a /9, without the network address and the broadcast address.
 const HOSTS: u32 = (1 << 23) - 2;
-/// Senders live in 10.0.0.0/9, receivers in 10.128.0.0/9 (RFC 1918).
+/// Network of the senders, 10.0.0.0/9; receivers are in 10.128.0.0/9 (RFC 1918).
 const SENDERS: u32 = 10 << 24;
 const RECEIVERS: u32 = SENDERS | (1 << 23);
-/// Among the ephemeral ports of Linux (32768 to 60999), where no dissector of Wireshark claims a
-/// port and would call a payload of zeros malformed.
+/// First port of the senders. It is among the ephemeral ports of Linux (32768 to 60999), in a range
+/// that no dissector of Wireshark claims; a dissector would call a payload of zeros malformed.
 const FIRST_SENDER_PORT: u32 = 38_000;
 const SENDER_PORTS: u32 = 2_000;
-/// The discard service (RFC 863): takes everything, answers nothing.
+/// Port of the discard service (RFC 863), which takes everything and answers nothing.
 const RECEIVER_PORT: u16 = 9;
 
-/// Who talks to whom. Flow 0 is 10.0.0.1:38000 → 10.128.0.1:9, flow 1 is 10.0.0.2:38001 →
-/// 10.128.0.2:9, and so on; no two flows share all four.
+/// Addresses and ports of a flow. Flow 0 is 10.0.0.1:38000 → 10.128.0.1:9, flow 1 is 10.0.0.2:38001
+/// → 10.128.0.2:9, and so on. No two flows share all four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowAddresses {
-    /// The sender of data.
+    /// Address and port of the sender of data.
     pub sender: SocketAddrV4,
-    /// The receiver of data.
+    /// Address and port of the receiver of data.
     pub receiver: SocketAddrV4,
 }
 
 impl FlowAddresses {
-    /// The addresses of a flow.
+    /// Returns the addresses of a flow.
     pub fn of(flow: FlowId) -> Self {
         let host = flow.0 % HOSTS;
         // Beyond eight million flows the hosts repeat; the port tells them apart.

@@ -1,12 +1,11 @@
-//! A capture of simulated packets: one call per packet.
+//! Capture of simulated packets: one call per packet.
 
 use crate::{Label, PacketEncoder, PcapWriter};
 use ackclock_core::packet::{Packet, SackBlock};
 use ackclock_core::units::Time;
 use std::io::{self, Write};
 
-/// How much of each packet is kept unless said otherwise: all headers and options, and some
-/// payload.
+/// Default snap length in bytes: keeps all headers and options, and some payload.
 pub const DEFAULT_SNAP_LENGTH: u32 = 96;
 
 /// Writes the packets of a run's flows to one pcap file. Allocates nothing per packet.
@@ -18,11 +17,12 @@ pub struct Capture<W: Write> {
 }
 
 impl<W: Write> Capture<W> {
-    /// Begins a file. `encoders` are those of flow 0, 1 and so on; of each packet at most
-    /// `snap_length` bytes are kept, 0 keeps whole packets. Give it a [`std::io::BufWriter`].
+    /// Writes the file header. `encoders` are those of flow 0, 1 and so on. At most `snap_length`
+    /// bytes of each packet are kept; 0 keeps whole packets. `output` should be a
+    /// [`std::io::BufWriter`].
     ///
     /// # Errors
-    /// Those of `output`.
+    /// Errors of `output`.
     pub fn new(output: W, snap_length: u32, encoders: Vec<PacketEncoder>) -> io::Result<Self> {
         Ok(Capture {
             writer: PcapWriter::new(output, snap_length)?,
@@ -31,11 +31,11 @@ impl<W: Write> Capture<W> {
         })
     }
 
-    /// Writes a packet seen at `at`, with its label, and the SACK blocks it has if it is an ACK.
-    /// Calls come in order of time.
+    /// Writes a packet seen at `at`, with its label and, for an ACK, its SACK blocks. Calls must
+    /// come in order of time.
     ///
     /// # Errors
-    /// Those of the output; [`io::ErrorKind::InvalidInput`] for a flow without an encoder.
+    /// Errors of the output; [`io::ErrorKind::InvalidInput`] for a flow without an encoder.
     pub fn write(
         &mut self,
         at: Time,
@@ -52,11 +52,11 @@ impl<W: Write> Capture<W> {
         self.writer.write(at, &self.buffer, whole)
     }
 
-    /// Flushes, and gives the output back. A file that was not finished is valid up to the last
-    /// packet that reached it.
+    /// Flushes and returns the output. A file that was not finished is valid up to the last packet
+    /// that reached it.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn finish(self) -> io::Result<W> {
         self.writer.finish()
     }

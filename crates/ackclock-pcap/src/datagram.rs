@@ -1,4 +1,5 @@
-//! Real IP and UDP headers around datagrams of real sockets, which the system shows without.
+//! Real IP and UDP headers for datagrams of real sockets, which the system delivers without
+//! headers.
 
 use crate::encode::ip_ecn;
 use ackclock_core::packet::Ecn;
@@ -7,12 +8,12 @@ use etherparse::{
 };
 use std::net::{IpAddr, SocketAddr};
 
-/// As Linux does; what it is by the time it arrives is not known here.
+/// The TTL or hop limit that Linux sends with. The value on arrival is not known here.
 const HOPS: u8 = 64;
 
-/// Replaces the content of `buffer` by the IP packet of that datagram, checksums included. Says
-/// false, and leaves it empty, if there is no such packet: the addresses are of different families,
-/// or the payload is too long.
+/// Replaces the content of `buffer` by the IP packet of the datagram, checksums included. Returns
+/// false and leaves `buffer` empty if there is no such packet: the addresses are of different
+/// families, or the payload is too long.
 pub fn encode_datagram(
     from: SocketAddr,
     to: SocketAddr,

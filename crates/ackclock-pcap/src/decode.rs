@@ -1,7 +1,7 @@
-//! From the bytes of a captured packet to a [`CapturedPacket`].
+//! Decoding of captured bytes into a [`CapturedPacket`].
 //!
 //! A capture may hold only the beginning of each packet. All lengths are those that the headers
-//! claim; what is not there is missing, and a TCP header of which the end is missing says so
+//! claim; fields beyond the captured bytes are missing. A TCP header whose end is missing is marked
 //! ([`Segment::cut`](crate::packet::Segment)). Checksums are not verified: a capture on the sending
 //! host sees packets before the network card fills them in.
 
@@ -18,12 +18,11 @@ use crate::skipped::Skip;
 use etherparse::ip_number;
 use std::net::SocketAddr;
 
-/// Decodes a packet seen at `at_ns` nanoseconds after the beginning of 1970. `bytes` is what the
-/// capture holds of it, from the link's header on; `original_length` is how many bytes it had on
-/// the wire.
+/// Decodes a packet seen at `at_ns` nanoseconds after the beginning of 1970. The captured
+/// `bytes` begin with the link header. The packet had `original_length` bytes on the wire.
 ///
 /// # Errors
-/// Why it is not one of TCP or UDP over IP, or cannot be decoded.
+/// The reason why it is not a TCP or UDP packet over IP, or cannot be decoded.
 pub fn decode(
     at_ns: u64,
     link: LinkType,
@@ -56,7 +55,7 @@ pub fn decode(
     })
 }
 
-/// The `N` bytes at `at`, which must be there.
+/// Returns the `N` bytes at `at`, which must exist.
 fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     bytes[at..at + N].try_into().expect("a slice of N bytes")
 }

@@ -1,30 +1,31 @@
 //! Real IPv4, TCP and UDP headers for simulated packets.
 //!
-//! # What a capture says
-//! - Sequence numbers on the wire count bytes modulo 2^32. Both initial sequence numbers are 0, so
-//!   that a tool's relative numbers are the raw ones: segment n begins at 1 + n · MSS.
-//! - The timestamp option (RFC 7323) is there if the endpoints measure with it; its unit is the
-//!   microsecond.
-//! - The window scale option is there whenever a SYN is. Without a handshake a tool cannot know the
-//!   scale, as with any capture that began late, and shows the field as it is.
-//! - The payload is zeros; a datagram begins with its number, 8 bytes big-endian, if it is that
-//!   long. The last segment of a finite transfer has PSH. There is no FIN: simulated connections do
-//!   not close.
+//! # Fields of the capture
+//! * Sequence numbers on the wire count bytes modulo 2^32. Both initial sequence numbers are 0, so
+//!   that a tool's relative numbers are the raw ones. Segment n begins at 1 + n · MSS.
+//! * The timestamp option (RFC 7323) is present if the endpoints measure the RTT with it. Its unit
+//!   is the microsecond.
+//! * Every SYN has the window scale option. Without a handshake a tool cannot know the scale, as
+//!   with any capture that began late, and shows the field as it is.
+//! * The payload is zeros. A datagram begins with its number, 8 bytes big-endian, if it is long
+//!   enough. The last segment of a finite transfer has PSH. There is no FIN: simulated connections
+//!   do not close.
 //!
 //! # Where simulated sizes and real headers differ
-//! Simulated packets have headers of one size, `TcpParameters::header`. Real ones are as long as
-//! their options. The capture keeps the payload and every option:
-//! - if the options are shorter than the simulated header, they are filled up with no-operations,
-//!   so that the IP length is the simulated size (for sizes from 40 to 80 bytes in steps of 4,
-//!   which is what TCP can have);
-//! - if they are longer (SACK blocks, the options of a SYN), the packet in the capture is longer
-//!   than the simulated one by that much.
+//! All simulated packets have headers of one size, `TcpParameters::header`. Real headers are as
+//! long as their options. The capture keeps the payload and every option:
+//! * If the options are shorter than the simulated header, no-operations fill them up, so that the
+//!   IP length is the simulated size. That works for headers of 40 to 80 bytes in steps of 4, the
+//!   sizes that TCP can have.
+//! * If they are longer (SACK blocks, the options of a SYN), the packet in the capture is longer
+//!   than the simulated one by the difference.
 //!
-//! A datagram always has its simulated size: what `header` has beyond 28 bytes is payload for UDP.
+//! A datagram always has its simulated size. Bytes of `header` beyond 28 are payload for UDP.
 //!
-//! # What a simulated packet does not know
-//! An ACK has no timestamp of its own, data no echo, and neither an identification: they are in its
-//! [`Label`], which [`Labels`](crate::Labels) keep from one end to the other.
+//! # Fields that a simulated packet lacks
+//! An ACK lacks a timestamp, data lacks an echo, and both lack an identification. These fields
+//! are in the packet's [`Label`], which [`Labels`](crate::Labels) keeps from sender to
+//! receiver.
 
 use crate::FlowAddresses;
 use crate::labels::Label;
@@ -41,17 +42,17 @@ use etherparse::tcp_option::{
 use etherparse::{IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptions, UdpHeader};
 use std::net::SocketAddrV4;
 
-/// As Linux does.
+/// The TTL that Linux sends with.
 const TIME_TO_LIVE: u8 = 64;
 const IP_LENGTH: u16 = Ipv4Header::MIN_LEN_U16;
-/// Without options.
+/// Length of a TCP header without options.
 const TCP_LENGTH: u16 = TcpHeader::MIN_LEN as u16;
-/// What a timestamp takes in a segment, aligned.
+/// Bytes of a timestamp option in a segment, alignment included.
 const TIMESTAMP: u64 = 12;
-/// The largest shift of a window (RFC 7323 section 2.3).
+/// The largest window scale shift (RFC 7323 section 2.3).
 const LARGEST_SHIFT: u8 = 14;
 
-/// Makes the bytes of one flow's packets. Allocates nothing.
+/// Encodes the packets of one flow. Allocates nothing.
 #[derive(Clone, Debug)]
 pub struct PacketEncoder {
     addresses: FlowAddresses,
@@ -65,8 +66,8 @@ enum Transport {
 }
 
 impl PacketEncoder {
-    /// Encodes the packets of a TCP connection. `total` is all that its application will ever
-    /// write, if it ends: the segment that ends there may be shorter than the others.
+    /// Creates an encoder of a TCP connection. `total` is the number of bytes that its application
+    /// will write, if it ends. The segment that ends there may be shorter than the others.
     pub fn tcp(addresses: FlowAddresses, parameters: &TcpParameters, total: Option<Bytes>) -> Self {
         PacketEncoder {
             addresses,
@@ -74,7 +75,7 @@ impl PacketEncoder {
         }
     }
 
-    /// Encodes UDP datagrams.
+    /// Creates an encoder of UDP datagrams.
     pub fn udp(addresses: FlowAddresses) -> Self {
         PacketEncoder {
             addresses,
@@ -82,9 +83,9 @@ impl PacketEncoder {
         }
     }
 
-    /// Puts at most the first `snap_length` bytes of `packet` into `buffer`, whose content is
-    /// replaced. `sacks` are the blocks of an ACK, `label` what it carries from end to end. Returns
-    /// the length of the whole packet in bytes.
+    /// Replaces the content of `buffer` by at most the first `snap_length` bytes of `packet`.
+    /// `sacks` are the SACK blocks of an ACK, `label` the fields that the packet lacks. Returns the
+    /// length of the whole packet in bytes.
     pub fn encode(
         &self,
         packet: &Packet,
@@ -142,8 +143,9 @@ fn put_ip(mut ip: Ipv4Header, buffer: &mut Vec<u8>) {
     buffer.extend_from_slice(&ip.to_bytes());
 }
 
-/// The checksum covers a payload of zeros without reading it: zeros add nothing to a sum, and only
-/// the length in the pseudo header (RFC 9293 section 3.1) tells of them.
+/// Appends IP and TCP headers. The checksum covers the zero payload without reading it: zeros do
+/// not change the sum. The payload counts only in the length of the pseudo header (RFC 9293
+/// section 3.1).
 fn put_tcp(ip: Ipv4Header, tcp: &TcpHeader, buffer: &mut Vec<u8>) {
     let mut bytes = tcp.to_bytes();
     let checksum = Sum16BitWords::new()
@@ -153,7 +155,7 @@ fn put_tcp(ip: Ipv4Header, tcp: &TcpHeader, buffer: &mut Vec<u8>) {
         .add_2bytes((ip.total_len - IP_LENGTH).to_be_bytes())
         .add_slice(&bytes)
         .ones_complement();
-    // The sum is of words as they lie in memory, and so is the result.
+    // The sum adds words in native byte order, so the result is in native byte order too.
     bytes[16..18].copy_from_slice(&checksum.to_ne_bytes());
     put_ip(ip, buffer);
     buffer.extend_from_slice(&bytes);
@@ -176,26 +178,26 @@ fn put_udp(
         length,
         checksum: 0,
     };
-    // Fails on payloads longer than a datagram only; this one is 8 bytes. The zeros after it add
-    // nothing to the sum.
+    // Fails only for payloads longer than a datagram; this one has 8 bytes. The zeros after it do
+    // not change the sum.
     udp.checksum = udp.calc_checksum_ipv4(&ip, payload).unwrap_or(0);
     put_ip(ip, buffer);
     buffer.extend_from_slice(&udp.to_bytes());
     buffer.extend_from_slice(payload);
 }
 
-/// What the headers of a TCP connection depend on.
+/// Parameters of a TCP connection that its headers depend on.
 #[derive(Clone, Debug)]
 struct Connection {
     mss: u64,
-    /// IP and TCP headers of a simulated packet.
+    /// Length of the IP and TCP headers of a simulated packet, in bytes.
     header: u16,
-    /// Where its data ends, in bytes.
+    /// End of the data, in bytes.
     total: Option<u64>,
     timestamps: bool,
     sack: bool,
     ecn: bool,
-    /// What the receiver of data advertises, and how far it is shifted.
+    /// Window that the receiver of data advertises, in bytes, and its window scale shift.
     window: u64,
     window_shift: u8,
 }
@@ -220,18 +222,19 @@ impl Connection {
         }
     }
 
-    /// Where segment number `segment` begins in the application's bytes.
+    /// Returns the offset of the first byte of segment `segment` in the application's data.
     fn offset(&self, segment: u64) -> u64 {
         let offset = segment.saturating_mul(self.mss);
         self.total.map_or(offset, |total| offset.min(total))
     }
 
-    /// The initial sequence number is 0 and the SYN takes one.
+    /// Returns the sequence number of a segment on the wire. The initial sequence number is 0 and
+    /// the SYN takes one.
     fn wire_sequence(&self, segment: u64) -> u32 {
         (self.offset(segment) as u32).wrapping_add(1)
     }
 
-    /// The TCP header without ports and checksum, and the length of the payload.
+    /// Returns the TCP header without ports and checksum, and the length of the payload in bytes.
     fn header(&self, packet: &Packet, sacks: &[SackBlock], label: Label) -> (TcpHeader, u16) {
         let kind = packet.kind();
         let (is_syn, is_forward) = (
@@ -246,7 +249,7 @@ impl Connection {
         options.fill_to(packet.size - payload);
         let payload = payload.min(u16::MAX - IP_LENGTH - TCP_LENGTH - options.length as u16);
         let end = self.offset(packet.sequence).saturating_add(payload.into());
-        // RFC 3168 section 6.1.1: ECE and CWR on a SYN ask for ECN, ECE on its answer agrees.
+        // RFC 3168 section 6.1.1: ECE and CWR on a SYN request ECN; ECE on the SYN-ACK accepts it.
         let asks_for_ecn = self.ecn && kind == PacketKind::Syn;
         let agrees_to_ecn = self.ecn && kind == PacketKind::SynAck;
         let header = TcpHeader {
@@ -276,7 +279,7 @@ impl Connection {
         if is_forward {
             return u16::MAX; // the sender receives no data
         }
-        // RFC 7323 section 2.2: the window of a SYN is never shifted.
+        // RFC 7323 section 2.2: the window of a SYN is never scaled.
         let shift = if is_syn { 0 } else { self.window_shift };
         (self.window >> shift).min(u16::MAX.into()) as u16
     }
@@ -286,7 +289,7 @@ impl Connection {
         let is_syn = matches!(kind, PacketKind::Syn | PacketKind::SynAck);
         let mut options = Options::new();
         if is_syn {
-            // RFC 9293 section 3.7.1: it does not count the options that later segments have.
+            // RFC 9293 section 3.7.1: the MSS does not subtract the options of later segments.
             let later = if self.timestamps { TIMESTAMP } else { 0 };
             let mss = u16::try_from(self.mss.saturating_add(later)).unwrap_or(u16::MAX);
             let mss = mss.to_be_bytes();
@@ -297,7 +300,7 @@ impl Connection {
                 mss[1],
             ]);
         }
-        // Two bytes before a timestamp align it; "SACK permitted" is two bytes.
+        // Two bytes before a timestamp align it; "SACK permitted" takes exactly two.
         let permitted = if is_syn && self.sack {
             [KIND_SELECTIVE_ACK_PERMITTED, LEN_SELECTIVE_ACK_PERMITTED]
         } else {
@@ -336,7 +339,7 @@ impl Connection {
     }
 }
 
-/// TCP options being put together, four-byte aligned; what is not written is no-operation.
+/// Builder of TCP options, aligned to four bytes. Unwritten bytes are no-operations.
 struct Options {
     bytes: [u8; TcpOptions::MAX_LEN],
     length: usize,
@@ -355,8 +358,8 @@ impl Options {
         self.length += bytes.len();
     }
 
-    /// Makes all headers together `headers` bytes long, as nearly as they can be without leaving
-    /// anything out.
+    /// Fills up the options so that all headers together have `headers` bytes, or as close to it as
+    /// possible without dropping an option.
     fn fill_to(&mut self, headers: u16) {
         let room = usize::from(headers.saturating_sub(IP_LENGTH + TCP_LENGTH)) / 4 * 4;
         self.length = self.length.max(room.min(TcpOptions::MAX_LEN));

@@ -1,24 +1,24 @@
-//! What a packet carries from one end of the path to the other and a simulated one does not know:
-//! the identification of its IP header, and the timestamps (RFC 7323) that only its sender could
-//! write. Who captures tells here what is sent, dropped and received, so that both ends see the
-//! same packet.
+//! Labels: header fields that a real packet carries from sender to receiver and a simulated packet
+//! lacks. They are the identification of the IP header, and the timestamps (RFC 7323) that only the
+//! sender can write. The caller reports each packet that is sent, dropped or received, so that
+//! captures at both ends show the same packet.
 
 use ackclock_core::packet::Packet;
 use ackclock_core::units::Time;
 use std::collections::VecDeque;
 
-/// What a packet's headers say beyond the packet.
+/// Header fields that a simulated packet lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// Of the IP header: counts what the host has sent.
+    /// Identification of the IP header; counts the packets that the host has sent.
     pub identification: u16,
-    /// Value of the timestamp option.
+    /// TSval of the timestamp option.
     pub value: u32,
-    /// Its echo.
+    /// TSecr of the timestamp option.
     pub echo: u32,
 }
 
-/// A packet that was sent.
+/// A packet that was sent, with its label.
 #[derive(Clone, Copy, Debug)]
 struct LabelledPacket {
     sequence: u64,
@@ -26,17 +26,17 @@ struct LabelledPacket {
     label: Label,
 }
 
-/// One way of a flow.
+/// One direction of a flow.
 #[derive(Clone, Debug, Default)]
 struct Way {
     sent: u16,
     underway: VecDeque<LabelledPacket>,
-    /// What arrived or was dropped last: a copy of it may still come.
+    /// Packets that arrived or were dropped last; a duplicate may still arrive.
     gone: VecDeque<LabelledPacket>,
 }
 
-/// After a packet so many others of its way are remembered for a copy of it. Copies come right
-/// behind the original; chosen here for those that jitter parts.
+/// Number of later packets for which a packet is remembered, in case a duplicate arrives.
+/// Duplicates follow the original closely; we chose the number for those that jitter separates.
 const BEFORE_COPY: usize = 128;
 
 impl Way {
@@ -48,7 +48,7 @@ impl Way {
         });
     }
 
-    /// The packet at that place has arrived or was dropped.
+    /// Removes the packet at this index, which has arrived or was dropped.
     fn remove(&mut self, place: usize) -> Option<Label> {
         let sent = self.underway.remove(place)?;
         if self.gone.len() == BEFORE_COPY {
@@ -69,7 +69,8 @@ impl Way {
         }
     }
 
-    /// Most that are dropped have not come far.
+    /// Removes a dropped packet. Searches from the back, because most drops happen soon after
+    /// sending.
     fn drop(&mut self, packet: &Packet) {
         if let Some(place) = self.underway.iter().rposition(|sent| sent.is(packet)) {
             self.remove(place);
@@ -78,13 +79,13 @@ impl Way {
 }
 
 impl LabelledPacket {
-    /// ACKs of the same number and echo are one like the other.
+    /// True if this is the packet. ACKs with the same number and echo are interchangeable.
     fn is(&self, packet: &Packet) -> bool {
         (self.sequence, self.stamp) == (packet.sequence, packet.stamp)
     }
 }
 
-/// The labels of one flow's packets on their way.
+/// The labels of one flow's packets in transit.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     forward: Way,
@@ -94,22 +95,23 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// A packet is sent at `at`.
+    /// Records that a packet is sent at `at`, and returns its label.
     pub fn sent(&mut self, at: Time, packet: &Packet) -> Label {
         let way = self.way(packet);
-        way.sent = way.sent.wrapping_add(1).max(1); // 0 says nothing
+        way.sent = way.sent.wrapping_add(1).max(1); // 0 means unknown
         let identification = way.sent;
         let label = self.label(at, packet, identification);
         self.way(packet).send(packet, label);
         label
     }
 
-    /// A packet, or a copy of it, arrives at `at`. One that was not sent, or is a copy that comes
-    /// too long after, has what can be said of it there, and no identification.
+    /// Records that a packet, or a duplicate of it, arrives at `at`, and returns its label. If the
+    /// packet was not sent or the duplicate comes too late, the label is made up at arrival and its
+    /// identification is 0.
     pub fn received(&mut self, at: Time, packet: &Packet) -> Label {
         let label = self.way(packet).arrive(packet);
         let label = label.unwrap_or_else(|| self.label(at, packet, 0));
-        // RFC 7323 section 4.3: what is late is not echoed.
+        // RFC 7323 section 4.3: an old timestamp that arrives late is not echoed.
         let is_later = |heard: u32| label.value.wrapping_sub(heard).cast_signed() > 0;
         if !packet.is_forward() && self.heard.is_none_or(is_later) {
             self.heard = Some(label.value);
@@ -117,12 +119,12 @@ impl Labels {
         label
     }
 
-    /// A packet is dropped on its way.
+    /// Records that a packet is dropped.
     pub fn dropped(&mut self, packet: &Packet) {
         self.way(packet).drop(packet);
     }
 
-    /// A data segment has its time of sending in it, an ACK what it echoes.
+    /// Makes a label. A data segment carries its time of sending, an ACK the time that it echoes.
     fn label(&self, at: Time, packet: &Packet, identification: u16) -> Label {
         let own = microseconds(packet.stamp);
         let (value, echo) = if packet.is_forward() {
@@ -146,8 +148,8 @@ impl Labels {
     }
 }
 
-/// Modulo 2^32; 0, which means "none" in an echo (RFC 7323 section 3.2), for a moment that does not
-/// come.
+/// Microseconds modulo 2^32; 0 for a time that never comes, since 0 in an echo means "none"
+/// (RFC 7323 section 3.2).
 const fn microseconds(time: Time) -> u32 {
     if time.is_never() {
         return 0;
@@ -225,7 +227,7 @@ mod tests {
         labels.received(at(100), &ack(2, 20));
         assert_eq!(labels.received(at(101), &ack(1, 10)), old);
         assert_eq!(labels.sent(at(102), &data(5, 102)).echo, 70);
-        // The first is news whatever it is: a flow may begin late.
+        // The first timestamp counts as new whatever it is: a flow may begin late.
         let mut labels = Labels::default();
         labels.received(at(3_000_000_000), &ack(1, 10));
         assert_eq!(

@@ -1,21 +1,19 @@
-//! Packet captures: what crossed a point of the path, as a file that Wireshark, tshark, tcpdump and
-//! tcptrace read, or that one of them wrote.
+//! Packet captures: files of the packets that cross one point of the path. Wireshark, tshark,
+//! tcpdump and tcptrace read the files that we write, and we read theirs.
 //!
-//! | module | holds |
-//! |---|---|
-//! | [`mod@write`] | the pcap file format, out |
-//! | [`mod@read`] | pcap and pcapng files, in |
-//! | [`mod@decode`] | from the bytes of a packet to what measuring needs of it |
-//! | [`skipped`] | what that passes over |
-//! | [`addresses`] | IP addresses and ports of a flow |
-//! | [`encode`] | real IP, TCP and UDP headers for simulated packets |
-//! | [`labels`] | what simulated packets carry from end to end beyond what they know |
-//! | [`packet`] | a packet as a capture shows it |
-//! | [`capture`] | addresses, headers and file together: one call per simulated packet |
+//! * [`mod@write`]: writing the pcap file format.
+//! * [`mod@read`]: reading pcap and pcapng files.
+//! * [`mod@decode`]: decoding a packet's bytes into the fields that measurement needs.
+//! * [`skipped`]: counts of packets that were not decoded, by reason.
+//! * [`addresses`]: IP addresses and ports of a flow.
+//! * [`encode`]: real IP, TCP and UDP headers for simulated packets.
+//! * [`labels`]: header fields that a simulated packet lacks, kept from sender to receiver.
+//! * [`packet`]: a decoded packet.
+//! * [`capture`]: addresses, headers and file together: one call per simulated packet.
 //!
-//! A capture is best taken where the sender's packets leave and its ACKs arrive, as one does with
-//! tcpdump on a sending host. What a simulated packet does not know, and what the capture says
-//! instead, is in [`encode`].
+//! A capture is best taken where the sender's packets leave and its ACKs arrive, as with tcpdump on
+//! a sending host. [`encode`] lists the fields that a simulated packet lacks and what the capture
+//! holds instead.
 
 pub mod addresses;
 pub mod capture;

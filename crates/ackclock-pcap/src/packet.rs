@@ -1,56 +1,58 @@
-//! A packet as a capture shows it: what measuring needs of the headers, and nothing of the payload.
+//! A decoded packet: the header fields that measurement needs, without the payload.
 
 use ackclock_core::packet::Ecn;
 use std::net::SocketAddr;
 
-/// One packet of TCP or UDP over IPv4 or IPv6, read from a capture.
+/// A TCP or UDP packet over IPv4 or IPv6, read from a capture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapturedPacket {
-    /// When it was seen, in nanoseconds since the beginning of 1970. Not necessarily in order.
+    /// Capture time, in nanoseconds since the beginning of 1970. Packets need not be in order of
+    /// time.
     pub at_ns: u64,
-    /// Where it came from.
+    /// Source address and port.
     pub source: SocketAddr,
-    /// Where it went.
+    /// Destination address and port.
     pub destination: SocketAddr,
-    /// Length of the whole IP packet in bytes, however little of it the capture holds.
+    /// Length of the whole IP packet in bytes, even if the capture holds less of it.
     pub ip_bytes: u32,
-    /// Identification of IPv4, 0 for IPv6: two records with the same one may be one packet seen
-    /// twice.
+    /// Identification field of IPv4; 0 for IPv6. Two records with the same identification may be
+    /// one packet captured twice.
     pub identification: u16,
-    /// What the IP header says of congestion (RFC 3168).
+    /// ECN field of the IP header (RFC 3168).
     pub ecn: Ecn,
-    /// What it carries.
+    /// Transport header.
     pub transport: Transport,
 }
 
-/// What a packet carries.
+/// Transport header of a packet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Transport {
     /// A TCP segment.
     Tcp(Segment),
-    /// A UDP datagram with so many bytes of payload.
+    /// A UDP datagram.
     Udp {
-        /// Length of the payload.
+        /// Payload length in bytes.
         payload: u32,
     },
 }
 
-/// A TCP segment's header (RFC 9293 section 3.1). Sequence numbers are as on the wire, modulo 2^32.
+/// The header of a TCP segment (RFC 9293 section 3.1). Sequence numbers are as on the wire, modulo
+/// 2^32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
-    /// Number of the first byte, or of the SYN.
+    /// Sequence number of the first byte, or of the SYN.
     pub sequence: u32,
-    /// The next byte expected from the other side, if `flags.ack`.
+    /// Next byte expected from the other side; valid only if `flags.ack`.
     pub acknowledgment: u32,
-    /// Payload in bytes, by the lengths in the headers.
+    /// Payload length in bytes, computed from the lengths in the headers.
     pub payload: u32,
-    /// As on the wire, not scaled.
+    /// Window field as on the wire, not scaled.
     pub window: u16,
     /// The control bits.
     pub flags: Flags,
-    /// The options; those that the capture cut off are missing.
+    /// Options that the capture holds. Options beyond the captured bytes are missing.
     pub options: Options,
-    /// Whether the capture holds less than the whole header, so that options may be missing.
+    /// True if the capture holds only part of the header, so that options may be missing.
     pub cut: bool,
 }
 
@@ -67,32 +69,32 @@ pub struct Flags {
     pub cwr: bool,
 }
 
-/// The options that say something of how a connection goes.
+/// The TCP options that measurement needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Largest segment accepted, in bytes, of a SYN (RFC 9293 section 3.7.1).
+    /// Maximum segment size in bytes, from a SYN (RFC 9293 section 3.7.1).
     pub maximum_segment: Option<u16>,
-    /// Shift of later windows, of a SYN (RFC 7323 section 2).
+    /// Window scale shift, from a SYN (RFC 7323 section 2).
     pub window_scale: Option<u8>,
-    /// Whether SACK blocks may be sent, of a SYN (RFC 2018 section 2).
+    /// True if a SYN permits SACK blocks (RFC 2018 section 2).
     pub sack_permitted: bool,
-    /// Value and echo (RFC 7323 section 3).
+    /// TSval and TSecr (RFC 7323 section 3).
     pub timestamps: Option<(u32, u32)>,
     sacks: [(u32, u32); Self::MOST_SACKS],
     sack_count: u8,
 }
 
 impl Options {
-    /// No more blocks fit into the 40 bytes of options (RFC 2018 section 3).
+    /// Largest number of SACK blocks that fit into the 40 bytes of options (RFC 2018 section 3).
     pub const MOST_SACKS: usize = 4;
 
-    /// Left and right edges of the SACK blocks (RFC 2018 section 3), in the order of the option;
-    /// the first may report a duplicate (RFC 2883).
+    /// Returns the left and right edges of the SACK blocks (RFC 2018 section 3), in the order of
+    /// the option. The first block may report a duplicate (RFC 2883).
     pub fn sacks(&self) -> &[(u32, u32)] {
         &self.sacks[..usize::from(self.sack_count)]
     }
 
-    /// Appends a block; what is more than there can be is left out.
+    /// Appends a SACK block. Drops it if there are already [`Self::MOST_SACKS`] blocks.
     pub fn push_sack(&mut self, left: u32, right: u32) {
         if let Some(free) = self.sacks.get_mut(usize::from(self.sack_count)) {
             *free = (left, right);

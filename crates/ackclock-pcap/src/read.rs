@@ -1,7 +1,7 @@
-//! Captures in: pcap and pcapng, compressed with gzip or not, from a file or a pipe.
+//! Reading of captures: pcap and pcapng, plain or compressed with gzip, from a file or a pipe.
 //!
-//! A file is read once from its beginning to its end, and memory is bounded by the largest packet,
-//! whatever lengths the file claims. Nothing is allocated per packet. Why this is code of our own:
+//! A file is read once, from beginning to end. Memory is bounded by the largest packet, whatever
+//! lengths the file claims. Nothing is allocated per packet. Why we wrote this code ourselves:
 //! `docs/decisions/0011-reading-captures.md`.
 
 mod clock;
@@ -23,10 +23,10 @@ use pcap::Pcap;
 use pcapng::Pcapng;
 use std::io::{self, Read};
 
-/// The most that tcpdump and Wireshark keep of a packet: a record that claims more is damaged.
+/// The largest snap length of tcpdump and Wireshark. A record that claims more bytes is damaged.
 const LARGEST_PACKET: u32 = 262_144;
 
-/// The packets of a capture, in the order of the file.
+/// Iterator over the packets of a capture, in the order of the file.
 ///
 /// ```
 /// use ackclock_pcap::Reader;
@@ -45,9 +45,9 @@ const LARGEST_PACKET: u32 = 262_144;
 /// # Ok::<(), ackclock_pcap::CaptureError>(())
 /// ```
 ///
-/// What is neither TCP nor UDP, or cannot be decoded, is counted in [`Reader::skipped`]. A file
-/// that is damaged or cut gives what could be read; [`Reader::damage`] says afterwards where and
-/// why it ended. An error is the last item.
+/// Packets that are neither TCP nor UDP, or cannot be decoded, are counted in [`Reader::skipped`].
+/// A damaged or truncated file yields the packets that can be read; afterwards [`Reader::damage`]
+/// says where and why it ended. An error is the last item.
 #[derive(Debug)]
 pub struct Reader<R: Read> {
     input: Input<R>,
@@ -58,10 +58,11 @@ pub struct Reader<R: Read> {
 }
 
 impl<R: Read> Reader<R> {
-    /// Begins to read. Waits, if `input` is a pipe, for the file's header.
+    /// Opens a capture. Blocks until the file header has arrived if `input` is a pipe.
     ///
     /// # Errors
-    /// Those of `input`; [`CaptureError::Format`] if it is no capture, or one that cannot be read.
+    /// Errors of `input`; [`CaptureError::Format`] if it is not a capture, or one that cannot be
+    /// read.
     pub fn new(input: R) -> Result<Self, CaptureError> {
         let mut input = Input::new(input)?;
         let format = Format::open(&mut input)?;
@@ -74,18 +75,18 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// What has been passed over so far, by reason.
+    /// Returns how many packets have been skipped so far, by reason.
     pub const fn skipped(&self) -> &Skipped {
         &self.skipped
     }
 
-    /// Where the file turned out to be damaged or cut so far: the place where reading had to end
-    /// or, if it did not have to, the first one.
+    /// Returns the damage found so far: where reading had to stop or, if it did not have to, the
+    /// first damaged place.
     pub const fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
     }
 
-    /// Reads what comes next in the file; `None` if that is not a packet that can be decoded.
+    /// Reads the next item of the file; `None` if it is not a packet that can be decoded.
     fn advance(&mut self) -> Result<Option<CapturedPacket>, Stop> {
         let found = match &mut self.format {
             Format::Pcap(format) => format.read(&mut self.input),
@@ -93,7 +94,7 @@ impl<R: Read> Reader<R> {
         }?;
         match found {
             Found::Packet(record) => {
-                // Some writers say 0 for "as long as what is here".
+                // Some writers set the original length to 0 if the packet is not cut.
                 let original_length = record.original_length.max(record.bytes.len() as u32);
                 match decode(record.at_ns, record.link, record.bytes, original_length) {
                     Ok(packet) => return Ok(Some(packet)),
@@ -154,30 +155,30 @@ impl Format {
     }
 }
 
-/// One packet in the file.
+/// One packet of the file.
 #[derive(Debug)]
 struct Record<'a> {
     at_ns: u64,
     link: LinkType,
-    /// What the capture holds of it.
+    /// The captured bytes of the packet.
     bytes: &'a [u8],
-    /// How many bytes it had.
+    /// Length of the packet on the wire, in bytes.
     original_length: u32,
 }
 
-/// What a step through the file found.
+/// The result of reading one item of the file.
 #[derive(Debug)]
 enum Found<'a> {
     Packet(Record<'a>),
     /// A packet that cannot be decoded.
     Skip(Skip),
-    /// A packet that cannot be made out, in a file that goes on.
+    /// A damaged packet; the file can be read on.
     Damaged(Damage),
-    /// No packet.
+    /// An item that holds no packet.
     Other,
 }
 
-/// Why there is nothing more.
+/// The reason why reading ends.
 #[derive(Debug)]
 enum Stop {
     End,

@@ -1,30 +1,30 @@
-//! What a capture holds that is no packet for measuring, counted by reason.
+//! Counts of captured packets that cannot be measured, by reason.
 
 use serde::Serialize;
 use std::ops::AddAssign;
 
-/// Why a packet of a capture was not decoded.
+/// The reason why a captured packet was not decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skip {
-    /// Neither IPv4 nor IPv6: ARP, spanning tree and the like.
+    /// Neither IPv4 nor IPv6: ARP, spanning tree and others.
     NotIp,
     /// IP, but neither TCP nor UDP: ICMP, tunnels, encrypted payload.
     OtherTransport,
-    /// A fragment other than the first: it has no transport header.
+    /// A fragment other than the first; it has no transport header.
     Fragment,
-    /// The capture holds too little of it.
+    /// The capture holds too few bytes of the packet.
     TooShort,
-    /// Its headers contradict each other.
+    /// The headers contradict each other.
     Malformed,
-    /// Seen on an interface of a link type that is not known.
+    /// The link type of its interface is unknown.
     OtherLink,
-    /// Without a time, as the Simple Packet Blocks of pcapng are.
+    /// There is no timestamp, as in the Simple Packet Blocks of pcapng.
     WithoutTime,
-    /// Its block of the file contradicts itself.
+    /// Its block in the file contradicts itself.
     Damaged,
 }
 
-/// How many packets were not decoded.
+/// Numbers of packets that were not decoded, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "each is named as its reason in `Skip`")]
 pub struct Skipped {
@@ -39,14 +39,14 @@ pub struct Skipped {
 }
 
 impl Skipped {
-    /// Of any reason.
+    /// Returns the number for all reasons.
     pub const fn total(&self) -> u64 {
         let by_headers =
             self.not_ip + self.other_transport + self.fragments + self.too_short + self.malformed;
         by_headers + self.other_link + self.without_time + self.damaged
     }
 
-    /// Counts one.
+    /// Counts one packet.
     pub fn count(&mut self, reason: Skip) {
         *match reason {
             Skip::NotIp => &mut self.not_ip,

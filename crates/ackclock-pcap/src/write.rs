@@ -1,22 +1,22 @@
-//! The pcap file format (draft-ietf-opsawg-pcap): a file header of 24 bytes, then records of 16
-//! bytes and the packet.
+//! Writing of the pcap file format (draft-ietf-opsawg-pcap): a file header of 24 bytes, then per
+//! packet a record header of 16 bytes and the packet.
 
 use ackclock_core::units::Time;
 use std::io::{self, Write};
 
-/// Says that timestamps count nanoseconds (draft-ietf-opsawg-pcap section 4).
+/// Magic number of files whose timestamps count nanoseconds (draft-ietf-opsawg-pcap section 4).
 const NANOSECOND_MAGIC: u32 = 0xa1b2_3c4d;
 const VERSION: (u16, u16) = (2, 4);
 /// LINKTYPE_RAW: the packet begins with its IP header.
 const LINK_TYPE: u32 = 101;
-/// More than any IP packet has; what tcpdump uses for "all of it".
+/// Snap length that keeps whole packets: longer than any IP packet; tcpdump uses it too.
 const WHOLE_PACKETS: u32 = 262_144;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Writes packets that begin with an IP header to a pcap file with nanosecond timestamps,
-/// little-endian on every machine.
+/// Writes packets that begin with an IP header to a pcap file with nanosecond timestamps. The file
+/// is little-endian on every machine.
 ///
-/// Writes many small pieces: give it a [`std::io::BufWriter`].
+/// Makes many small writes; `output` should be a [`std::io::BufWriter`].
 #[derive(Debug)]
 pub struct PcapWriter<W: Write> {
     output: W,
@@ -24,11 +24,11 @@ pub struct PcapWriter<W: Write> {
 }
 
 impl<W: Write> PcapWriter<W> {
-    /// Writes the file header. Of each packet at most `snap_length` bytes are kept; 0 keeps whole
+    /// Writes the file header. At most `snap_length` bytes of each packet are kept; 0 keeps whole
     /// packets.
     ///
     /// # Errors
-    /// Those of `output`.
+    /// Errors of `output`.
     pub fn new(mut output: W, snap_length: u32) -> io::Result<Self> {
         let snap_length = if snap_length == 0 {
             WHOLE_PACKETS
@@ -39,7 +39,7 @@ impl<W: Write> PcapWriter<W> {
         header[..4].copy_from_slice(&NANOSECOND_MAGIC.to_le_bytes());
         header[4..6].copy_from_slice(&VERSION.0.to_le_bytes());
         header[6..8].copy_from_slice(&VERSION.1.to_le_bytes());
-        // Bytes 8 to 16 are reserved: time zone and accuracy once.
+        // Bytes 8 to 16 are reserved; they used to hold the time zone and the accuracy.
         header[16..20].copy_from_slice(&snap_length.to_le_bytes());
         header[20..].copy_from_slice(&LINK_TYPE.to_le_bytes());
         output.write_all(&header)?;
@@ -49,24 +49,23 @@ impl<W: Write> PcapWriter<W> {
         })
     }
 
-    /// How many bytes of a packet are kept at most.
+    /// Returns the largest number of bytes kept of a packet.
     pub const fn snap_length(&self) -> u32 {
         self.snap_length
     }
 
-    /// What is written to.
+    /// Returns the output, for writing.
     pub const fn output_mut(&mut self) -> &mut W {
         &mut self.output
     }
 
-    /// Writes one packet, seen at `at` after the beginning of the run, which is 1 January 1970 in
-    /// the file. The format has 32 bits for the seconds: what is later than 136 years is written as
-    /// that.
+    /// Writes one packet. `at` counts from the beginning of the run, which is 1 January 1970 in the
+    /// file. The format has 32 bits for the seconds, so times beyond 136 years saturate.
     ///
     /// `packet` may already be cut; `original_length` is its length on the wire, in bytes.
     ///
     /// # Errors
-    /// Those of `output`.
+    /// Errors of `output`.
     pub fn write(&mut self, at: Time, packet: &[u8], original_length: u32) -> io::Result<()> {
         let kept = packet.len().min(self.snap_length as usize);
         let nanos = at.as_nanos();
@@ -80,10 +79,10 @@ impl<W: Write> PcapWriter<W> {
         self.output.write_all(&packet[..kept])
     }
 
-    /// Flushes, and gives the output back.
+    /// Flushes and returns the output.
     ///
     /// # Errors
-    /// Those of `output`.
+    /// Errors of `output`.
     pub fn finish(mut self) -> io::Result<W> {
         self.output.flush()?;
         Ok(self.output)
@@ -130,7 +129,7 @@ mod tests {
         assert!(u32::from_le_bytes(bytes[28..32].try_into().unwrap()) < 1_000_000_000);
     }
 
-    /// Takes so many bytes, then fails.
+    /// A writer that takes this many bytes, then fails.
     struct Full(usize);
     impl Write for Full {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

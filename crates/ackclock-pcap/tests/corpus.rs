@@ -1,12 +1,11 @@
-//! Whatever fuzzing has found worth keeping is read as any bytes must be: without its compiler, and
-//! on every machine.
+//! Replay of the fuzzing corpus: runs without the fuzzer's compiler, on every machine.
 
 mod any_bytes;
 
 use std::fs;
 use std::path::Path;
 
-/// Hands every file of a corpus on; how many there are.
+/// Passes each file of a corpus to `check`; returns how many there are.
 fn each(corpus: &str, check: fn(&[u8])) -> usize {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fuzz/corpus")

@@ -1,4 +1,5 @@
-//! What tshark reads in the same files, and what we read in files that Wireshark's programs write.
+//! Comparison with Wireshark: tshark and our reader read the same files, and our reader reads files
+//! that Wireshark's programs write.
 //!
 //! Skips, and says so, where tshark is not installed.
 
@@ -14,15 +15,18 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 
-/// Each packet by itself, numbers as they are.
+/// Options that make tshark show each packet by itself, with the raw numbers.
 const PREFERENCES: &[&str] = &[
     "ip.defragment:FALSE",
     "ipv6.defragment:FALSE",
     "tcp.relative_sequence_numbers:FALSE",
 ];
-const FIELDS: &str = "frame.time_epoch ip.src ipv6.src ip.dst ipv6.dst ip.len ipv6.plen ip.id ip.dsfield.ecn ipv6.tclass.ecn \
-                      tcp.srcport udp.srcport tcp.dstport udp.dstport udp.length tcp.seq_raw tcp.ack_raw tcp.len tcp.window_size_value \
-                      tcp.flags tcp.options.mss_val tcp.options.wscale.shift tcp.options.sack_perm tcp.options.timestamp.tsval \
+const FIELDS: &str = "frame.time_epoch ip.src ipv6.src ip.dst ipv6.dst ip.len ipv6.plen \
+                      ip.id ip.dsfield.ecn ipv6.tclass.ecn \
+                      tcp.srcport udp.srcport tcp.dstport udp.dstport udp.length \
+                      tcp.seq_raw tcp.ack_raw tcp.len tcp.window_size_value \
+                      tcp.flags tcp.options.mss_val tcp.options.wscale.shift tcp.options.sack_perm \
+                      tcp.options.timestamp.tsval \
                       tcp.options.timestamp.tsecr tcp.options.sack_le tcp.options.sack_re";
 
 fn read(file: &Path) -> Vec<CapturedPacket> {
@@ -32,7 +36,7 @@ fn read(file: &Path) -> Vec<CapturedPacket> {
     packets
 }
 
-/// A row of tshark's as a packet; `None` if it has no port or no time.
+/// Parses a row of tshark's output as a packet; `None` if it has no port or no time.
 fn parse(row: &str) -> Option<CapturedPacket> {
     let columns: Vec<_> = row.split(' ').collect();
     let number = |column: usize| match columns[column].strip_prefix("0x") {
@@ -125,10 +129,10 @@ fn tshark_reads_the_same_in_the_same_files() {
     }
 }
 
-/// Has one of Wireshark's programs write a file.
+/// Runs one of Wireshark's programs, which writes a file.
 fn run(program: &str, arguments: &[&str], files: &[&Path]) {
     let output = Command::new(program).args(arguments).args(files).output();
-    // Debian's package of tshark brings them along.
+    // Debian's package of tshark contains them.
     let output = output.unwrap_or_else(|error| panic!("{program} does not start: {error}"));
     assert!(
         output.status.success(),
@@ -154,7 +158,7 @@ fn what_wireshark_s_programs_write_is_read() {
         run("editcap", &["-F", format], &[&original.0, &written.0]);
         assert_eq!(read(&written.0), expected, "{format}");
     }
-    // Two links in one file.
+    // Two link types in one file.
     let other = Scratch::new("mergecap-other.pcap");
     fs::write(
         &other.0,

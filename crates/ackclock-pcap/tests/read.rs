@@ -1,5 +1,5 @@
-//! Captures made by hand are read as what they say; damaged ones give what is there, and one line
-//! that says what is wrong.
+//! Reading of handmade captures. Damaged ones yield the packets that are intact, and one line that
+//! says what is wrong.
 
 mod samples;
 
@@ -9,14 +9,14 @@ use ackclock_pcap::{CaptureError, CapturedPacket, Merged, Reader, Skipped};
 use samples::*;
 use std::io::{self, Cursor, Read};
 
-/// All of a file, which has no error.
+/// Reads a file without errors.
 fn read(file: &[u8]) -> (Vec<CapturedPacket>, Reader<Cursor<Vec<u8>>>) {
     let mut reader = Reader::new(Cursor::new(file.to_vec())).unwrap();
     let packets = reader.by_ref().map(Result::unwrap).collect();
     (packets, reader)
 }
 
-/// The packets of a file that is sound.
+/// Reads the packets of an undamaged file.
 fn read_all(file: &[u8]) -> Vec<CapturedPacket> {
     let (packets, reader) = read(file);
     assert_eq!(reader.damage(), None);
@@ -24,7 +24,7 @@ fn read_all(file: &[u8]) -> Vec<CapturedPacket> {
     packets
 }
 
-/// A file is refused in one line that says these words.
+/// Asserts that a file is refused with one line that contains these words.
 fn refuses(file: &[u8], words: &str) {
     let error = Reader::new(file).unwrap_err();
     assert!(matches!(error, CaptureError::Format(_)), "{error:?}");
@@ -32,7 +32,8 @@ fn refuses(file: &[u8], words: &str) {
     assert!(line.contains(words) && !line.contains('\n'), "{line}");
 }
 
-/// A file is a capture, but none that can be read, for what these words say.
+/// Asserts that a file is refused as an unsupported capture, with one line that contains these
+/// words.
 fn does_not_support(file: &[u8], words: &str) {
     let error = Reader::new(file).unwrap_err();
     assert!(matches!(error, CaptureError::Unsupported(_)), "{error:?}");
@@ -40,7 +41,7 @@ fn does_not_support(file: &[u8], words: &str) {
     assert!(line.contains(words) && !line.contains('\n'), "{line}");
 }
 
-/// What `samples::packets` says, seen one step apart.
+/// Returns the packets of `samples::packets`, decoded, one step apart.
 fn expected() -> Vec<CapturedPacket> {
     let (v4, v6) = (
         ["192.0.2.1", "198.51.100.2"],
@@ -105,7 +106,7 @@ fn every_format_byte_order_and_link_says_the_same() {
             assert_eq!(read_all(&file), expected(), "{name}");
         }
     }
-    // Those of one version of IP.
+    // Packets of one IP version.
     for (link, version) in [(228, 4), (229, 6)] {
         let packets: Vec<_> = packets()
             .into_iter()
@@ -275,7 +276,7 @@ fn the_capture_may_hold_any_part_of_a_packet() {
 
 #[test]
 fn a_packet_without_a_length_has_that_of_the_wire() {
-    // Held in part: what counts is the original length, not what is there.
+    // Cut: the original length counts, not the number of captured bytes.
     let frame = odd_frames().pop().unwrap();
     let mut file = pcap_header(Order::Little, MICROSECONDS, 1);
     file.extend(pcap_record(
@@ -350,7 +351,8 @@ fn a_header_that_is_cut_or_unknown_is_named() {
     );
 }
 
-/// A file of two packets, and this behind them: what the reader says of it. The two must be read.
+/// Appends `behind` to a file of two packets and returns the damage that the reader reports. Both
+/// packets must be read.
 fn damage_behind(mut file: Vec<u8>, behind: &[u8]) -> String {
     let begin = file.len();
     file.extend(behind);
@@ -510,7 +512,7 @@ fn an_unknown_link_is_an_error_unless_another_can_be_decoded() {
 
 #[test]
 fn damaged_gzip_data_gives_what_could_be_unpacked() {
-    // Bytes without a pattern, so that the packed file has many pieces.
+    // Bytes without a pattern, so that the compressed file has many pieces.
     let mut state = 1_u32;
     let packets: Vec<_> = (0..2_000)
         .map(|_| {
@@ -569,7 +571,7 @@ fn an_error_of_the_device_is_an_error() {
 #[test]
 fn captures_of_one_place_are_one_in_the_order_of_time() {
     let packets = packets_on(1);
-    // One with the packets at even steps, one with those at odd ones, cut within the last.
+    // One file with the packets at even steps, one with those at odd steps, cut within the last.
     let file = |odd: u64| {
         let mut file = pcap_header(Order::Little, NANOSECONDS, 1);
         for (number, packet) in (0..).zip(&packets).filter(|(number, _)| number % 2 == odd) {

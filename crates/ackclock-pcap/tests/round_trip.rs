@@ -1,5 +1,5 @@
-//! What the encoder and the writer put into a file is what the reader takes out of it, and any
-//! beginning of a file is read as far as it goes.
+//! Round trip: the reader returns what the encoder and the writer put into a file, and reads any
+//! truncated file as far as possible.
 
 mod samples;
 
@@ -22,7 +22,7 @@ const ECN: [Ecn; 4] = [Ecn::NotCapable, Ecn::Capable, Ecn::CapableL4s, Ecn::Mark
 /// Flow 0 is TCP, flow 1 is UDP.
 const FLOWS: [FlowId; 2] = [FlowId(0), FlowId(1)];
 
-/// A packet, when it was seen, the blocks it has if it is an ACK, and its label.
+/// Time of capture in nanoseconds, packet, SACK blocks if it is an ACK, and label.
 type Seen = (u64, Packet, Vec<SackBlock>, Label);
 
 fn label() -> impl Strategy<Value = Label> {
@@ -143,7 +143,7 @@ proptest! {
 
     #[test]
     fn what_was_written_is_read(packets in vec(seen(), 0..40), headers_only: bool) {
-        // A header of IP and TCP has at most 120 bytes.
+        // IP and TCP headers have at most 120 bytes.
         let snap_length = if headers_only { 120 } else { 0 };
         for preset in [Preset::Linux, Preset::Rfc] {
             let file = written(&packets, preset, snap_length);
@@ -167,7 +167,7 @@ proptest! {
         };
         let held = (part * file.len() as f64) as usize;
         let (all, all_skipped) = read(&file).unwrap();
-        // What follows the packed data in gzip is a checksum.
+        // In a gzip file a checksum follows the compressed data.
         let is_packed = name.ends_with(".gz");
         match read(&file[..held]) {
             Some((some, skipped)) => {
@@ -175,13 +175,16 @@ proptest! {
                 prop_assert!(count < whole || is_packed && count == whole, "{} {}", name, held);
                 prop_assert_eq!(&some[..], &all[..some.len()]);
             }
-            // No header of a file here is longer.
+            // No file header here is longer.
             None => prop_assert!(held < 48 || is_packed, "{} {}", name, held),
         }
     }
 
     #[test]
-    fn bytes_changed_anywhere_do_no_harm(which in 0..100_usize, changes in vec((0.0..1.0, any::<u8>()), 1..8)) {
+    fn bytes_changed_anywhere_do_no_harm(
+        which in 0..100_usize,
+        changes in vec((0.0..1.0, any::<u8>()), 1..8),
+    ) {
         let mut files = samples::files();
         let which = which % files.len();
         let (_, mut file) = files.swap_remove(which);

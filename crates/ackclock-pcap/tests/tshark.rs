@@ -1,4 +1,4 @@
-//! What tshark, which had no part in writing it, reads in a capture of a made-up connection.
+//! Independent check: tshark reads our capture of a made-up connection.
 //!
 //! Skips, and says so, where tshark is not installed.
 
@@ -24,8 +24,9 @@ const SACK: [SackBlock; 2] = [
     SackBlock { start: 2, end: 3 },
 ];
 
-/// Handshake, six segments of which the second and the fourth are lost after the point of capture,
-/// SACK, both retransmissions, a short last segment; then a datagram of a second flow.
+/// Returns a connection and a datagram of a second flow. The connection has a handshake and six
+/// segments, the last of them short. The second and the fourth are lost behind the point of
+/// capture, reported by SACK and retransmitted.
 fn connection(parameters: &TcpParameters) -> Vec<(u64, Packet, &'static [SackBlock])> {
     let (mss, header) = (parameters.mss.0 as u16, parameters.header.0 as u16);
     let at = |ms: u64| Time::from_nanos(ms * MILLISECOND);
@@ -78,7 +79,7 @@ fn capture(file: &Path, parameters: &TcpParameters, snap_length: u32) {
     let mut labels = Labels::default();
     for (ms, packet, sacks) in connection(parameters) {
         let at = Time::from_nanos(ms * MILLISECOND + 1);
-        // Taken where ACKs arrive, at once here.
+        // Captured where ACKs arrive; here they arrive at once.
         let mut label = labels.sent(at, &packet);
         if !packet.is_forward() {
             label = labels.received(at, &packet);
@@ -99,7 +100,7 @@ fn tshark_finds_nothing_wrong() {
             capture(&scratch.0, &preset.parameters(), snap_length);
             let fields = "_ws.malformed ip.checksum.status tcp.checksum.status udp.checksum.status";
             let rows = tshark(&scratch.0, CHECKSUMS, fields);
-            // 1 is good; 2 is unverified, which is all tshark says of a packet that was cut.
+            // 1 is good; 2 is unverified, all that tshark can say of a cut packet.
             let whole = |row: &String| [" 1 1 ", " 1  1"].contains(&row.as_str());
             let cut = |row: &String| [" 1 2 ", " 1  2"].contains(&row.as_str());
             assert_eq!(rows.len(), 17);
@@ -126,19 +127,23 @@ fn tshark_reads_the_connection_that_was_written() {
     parameters.mss = Bytes(1000);
     parameters.ecn = true;
     capture(&scratch.0, &parameters, 96);
-    let fields = "frame.time_epoch ip.src ip.len tcp.flags.str tcp.len tcp.seq tcp.ack tcp.window_size \
-                  tcp.options.sack_le tcp.options.sack_re tcp.options.timestamp.tsval tcp.options.timestamp.tsecr";
+    let fields = "frame.time_epoch ip.src ip.len tcp.flags.str tcp.len tcp.seq tcp.ack \
+                  tcp.window_size \
+                  tcp.options.sack_le tcp.options.sack_re \
+                  tcp.options.timestamp.tsval tcp.options.timestamp.tsecr";
     let rows = tshark(&scratch.0, CHECKSUMS, fields);
     let largest_window = 65_535 << 14;
     let up = |ms: u32, flags: &str, length: u32, sequence: u32, echo: u32| {
         let wire = length + 52;
         format!(
-            "0.{ms:03}000001 10.0.0.1 {wire} {flags} {length} {sequence} 1 65535   {ms}000 {echo}000"
+            "0.{ms:03}000001 10.0.0.1 {wire} {flags} {length} {sequence} \
+             1 65535   {ms}000 {echo}000"
         )
     };
     let ack = |ms: u32, wire: u32, flags: &str, ack: u32, left: &str, right: &str, echo: u32| {
         format!(
-            "0.{ms:03}000001 10.128.0.1 {wire} {flags} 0 1 {ack} {largest_window} {left} {right} {ms}000 {echo}000"
+            "0.{ms:03}000001 10.128.0.1 {wire} {flags} 0 1 {ack} \
+             {largest_window} {left} {right} {ms}000 {echo}000"
         )
     };
     let data = "·······A····";
@@ -180,8 +185,8 @@ fn tshark_sees_the_losses_and_the_round_trip() {
     );
     let retransmitted = |row: &&String| !row.starts_with(' ');
     assert_eq!(rows.iter().filter(retransmitted).count(), 2, "{rows:#?}");
-    // The SYN left at 10 ms and was answered at 50 ms; segment 0 left at 50 ms, its ACK came at 120
-    // ms.
+    // The SYN left at 10 ms and was answered at 50 ms; segment 0 left at 50 ms and its ACK arrived
+    // at 120 ms.
     assert_eq!(rows[8], " 0.040000000 0.070000000");
 }
 

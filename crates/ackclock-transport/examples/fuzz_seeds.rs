@@ -1,5 +1,5 @@
-//! Writes what fuzzing of datagrams and sessions starts from into `fuzz/corpus`: `cargo run -p
-//! ackclock-transport --example fuzz_seeds`, from the root.
+//! Writes the seeds for fuzzing of datagrams and sessions into `fuzz/corpus`. Run from the root:
+//! `cargo run -p ackclock-transport --example fuzz_seeds`.
 
 use ackclock_transport::keys::SharedKey;
 use ackclock_transport::wire::{
@@ -87,7 +87,8 @@ fn messages() -> Vec<Message<'static>> {
     ]
 }
 
-/// Sessions as `tests/any_bytes` tells them: the control, then pairs of what happens and how much.
+/// Returns sessions in the format of `tests/any_bytes`: the control, then pairs of operation and
+/// amount.
 fn stories() -> Vec<Vec<u8>> {
     let opened: Vec<u8> = [[0, 10], [2, 0]].concat().repeat(6);
     let on: Vec<u8> = [[0, 20], [2, 0]].concat().repeat(40);

@@ -1,10 +1,10 @@
-//! How fast a session can be on loopback with one core for each side, beside datagrams that nobody
-//! controls: `cargo run --release -p ackclock-transport --example loopback`. Prints the table of
-//! BENCHMARKS.md, section "Sending".
+//! Speed of a session on loopback with one core per side, compared with datagrams without rate
+//! control. Run `cargo run --release -p ackclock-transport --example loopback`; it prints the table
+//! of BENCHMARKS.md, section "Sending".
 //!
-//! Plain UDP is what a speed test does: datagrams as long as ours, as fast as they go, one call for
-//! each, counted where they arrive, without tag, number or clock. Programs take turns, so that
-//! whatever else the machine does hits all of them; of several repeats the fastest counts.
+//! Plain UDP does what a speed test does: datagrams as long as ours, as fast as possible, one call
+//! for each, counted on arrival, without tag, number or clock. Programs take turns, so that other
+//! load on the machine affects all of them. Of several repeats the fastest counts.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::io::Result<()> {
@@ -34,8 +34,8 @@ mod linux {
     const REPEATS: usize = 3;
     const SECONDS: f64 = 4.0;
 
-    /// Payload that arrived, bit/s with what is in front of it in the datagram; processor time of
-    /// sender and receiver as shares of the time it took.
+    /// Rate of the payload that arrived, with the headers inside the datagram, in Mbit/s; processor
+    /// time of sender and receiver as shares of the elapsed time.
     #[derive(Clone, Copy)]
     struct Measured {
         mbit_per_s: f64,
@@ -47,7 +47,7 @@ mod linux {
     pub fn main() -> io::Result<()> {
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let caps = ["1 Gbit/s", "10 Gbit/s"];
-        // TFRCP would need half a minute of doubling to get there: it begins there.
+        // TFRCP starts at the highest rate; it would need half a minute of doubling to reach it.
         let ours: Vec<(&str, &str)> = ["tfrc", "tfrcp"]
             .into_iter()
             .flat_map(|control| caps.map(|cap| (control, cap)))
@@ -60,7 +60,8 @@ mod linux {
             }
         }
         println!(
-            "| loopback, one core for each side | Mbit/s | to plain UDP | CPU of sender, receiver | Gbit per CPU second | lost |"
+            "| loopback, one core for each side | Mbit/s | to plain UDP | CPU of sender, receiver \
+             | Gbit per CPU second | lost |"
         );
         println!("|---|---:|---:|---:|---:|---:|");
         let fastest = |all: &Vec<Measured>| {
@@ -94,7 +95,7 @@ mod linux {
         Ok(())
     }
 
-    /// Keeps this thread on one core, if there is more than one.
+    /// Pins this thread to one core, if there is more than one.
     fn pin(core: usize) {
         let mut set = CpuSet::new();
         set.set(core);
@@ -157,12 +158,20 @@ mod linux {
             _ => json!({ "kind": control }),
         };
         let send = json!({
-            "--control": [&control], "--max-rate": cap, "--payload": payload, "--tick": "1 ms", "--burst": "2 packets",
-            "--catch-up": "10 ms", "anywhere": false,
+            "--control": [&control],
+            "--max-rate": cap,
+            "--payload": payload,
+            "--tick": "1 ms",
+            "--burst": "2 packets",
+            "--catch-up": "10 ms",
+            "anywhere": false,
         });
         let port = Port::bind(address, None)?;
         let receive = json!({
-            "SENDER": port.local().to_string(), "--control": &control, "--max-rate": cap, "--payload": payload,
+            "SENDER": port.local().to_string(),
+            "--control": &control,
+            "--max-rate": cap,
+            "--payload": payload,
             "--wait": "10 s",
         });
         let told = |error| io::Error::other(format!("{error}"));

@@ -1,22 +1,22 @@
-//! A writer that does not wait for the disk: full buffers go to a thread of their own. The loop
-//! that sleeps must not be held up by a file system.
+//! Writing in the background: a thread of its own writes full buffers, so that the file system does
+//! not delay the event loop.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 
-/// Bytes handed over at once.
+/// Size of a buffer in bytes.
 const BUFFER: usize = 1 << 16;
-/// How many buffers may wait for the disk; then the writer waits too, rather than take all memory.
+/// Number of buffers that may wait for the disk. Beyond it the writer blocks rather than use up the
+/// memory.
 const WAITING: usize = 256;
 
-/// What is written to while something else must not be held up.
+/// An output written by code that must not be delayed.
 pub trait Output: Write + Send {
-    /// Lets what was written so far go on its way to the disk. Does not wait until it is there,
-    /// where it can be avoided.
+    /// Passes on what was written so far to the disk. Avoids waiting until it is there if possible.
     ///
     /// # Errors
-    /// Those of writing.
+    /// Errors of writing.
     fn hand_over(&mut self) -> io::Result<()> {
         self.flush()
     }
@@ -31,14 +31,13 @@ impl Output for Background {
     }
 }
 
-/// See the module. [`Write::flush`] waits until everything has been written, and says if that
-/// failed; so does a write after a failure. What was not flushed when it is dropped is written all
-/// the same.
+/// Writes buffers in a thread of its own. [`Write::flush`] waits until everything has been written
+/// and reports any failure; so does a write after a failure. Dropping it writes the rest too.
 #[derive(Debug)]
 pub struct Background {
     buffer: Vec<u8>,
     work: Option<SyncSender<Work>>,
-    /// Empty buffers to be used again, or why there will be none.
+    /// Empty buffers to be reused, or the error after which there are none.
     spare: Receiver<io::Result<Vec<u8>>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -50,10 +49,10 @@ enum Work {
 }
 
 impl Background {
-    /// Writes to `output` from a thread of its own, which ends when this is dropped.
+    /// Writes to `output` from a new thread, which ends when this is dropped.
     ///
     /// # Errors
-    /// If there is no thread to be had.
+    /// The thread cannot be started.
     pub fn new(output: impl Write + Send + 'static) -> io::Result<Self> {
         let (work, todo) = sync_channel(WAITING);
         let (give_back, spare) = channel();
@@ -83,8 +82,8 @@ impl Background {
     }
 }
 
-/// Writes until nobody sends any more. After a failure everything else is thrown away, and every
-/// flush is told.
+/// Writes until all senders are gone. After a failure it discards all data and reports the failure
+/// to every flush.
 fn carry_out(
     mut output: impl Write,
     todo: &Receiver<Work>,
@@ -99,7 +98,7 @@ fn carry_out(
                     failure = output.write_all(&buffer).err();
                 }
                 buffer.clear();
-                // Nobody to take it back is no failure.
+                // The receiver may be gone already.
                 let _ = give_back.send(
                     failure
                         .as_ref()
@@ -139,7 +138,7 @@ impl Write for Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        // Who wants to know of failures flushes first.
+        // To learn of failures, flush before dropping.
         let _ = self.flush();
         drop(self.work.take());
         if let Some(thread) = self.thread.take() {
@@ -153,7 +152,7 @@ mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
 
-    /// Bytes that a test can look at while somebody else writes them.
+    /// Bytes that a test can inspect while another thread writes them.
     #[derive(Clone, Default)]
     struct Shared(Arc<Mutex<Vec<u8>>>);
 
@@ -205,7 +204,7 @@ mod tests {
         assert_eq!(shared.bytes(), b"a few bytes");
     }
 
-    /// Takes so many bytes, then fails.
+    /// A writer that takes this many bytes, then fails.
     struct Full(usize);
     impl Write for Full {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

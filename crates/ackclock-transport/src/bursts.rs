@@ -1,16 +1,16 @@
-//! How many packets left together, how often.
+//! Burst sizes: counts of packets that left together.
 
-/// More together than that count as so many.
+/// Largest burst size counted; larger ones count as this size.
 const MOST: usize = 4096;
 
-/// A histogram of bursts: how often so many packets left between two looks at the clock.
+/// A histogram of burst sizes. A burst is the packets that leave between two readings of the clock.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bursts {
     counts: Vec<u64>,
 }
 
 impl Bursts {
-    /// So many packets have left together; none is no burst.
+    /// Counts a burst of this many packets; ignores 0.
     pub fn add(&mut self, packets: usize) {
         let Some(index) = packets.min(MOST).checked_sub(1) else {
             return;
@@ -21,7 +21,7 @@ impl Bursts {
         self.counts[index] += 1;
     }
 
-    /// Packets in a burst, and how many bursts there were of so many; the smallest first.
+    /// Yields each burst size in packets and the number of such bursts, in ascending order.
     pub fn counts(&self) -> impl Iterator<Item = (usize, u64)> {
         let counted = self
             .counts
@@ -31,7 +31,7 @@ impl Bursts {
         counted.map(|(index, count)| (index + 1, *count))
     }
 
-    /// The packets of the largest burst.
+    /// Returns the size of the largest burst in packets.
     pub const fn largest(&self) -> usize {
         self.counts.len()
     }

@@ -1,9 +1,10 @@
-//! A rate control that is never faster than somebody has allowed.
+//! A rate control with a rate cap.
 
 use ackclock_core::rate_control::{Clocking, DatagramSent, Feedback, RateControl, RateState};
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
 
-/// Keeps a control below a rate. The control is not told: to it the application has no more.
+/// Caps the rate of a control. The control does not know of the cap; it appears to be limited by
+/// the application's data.
 #[derive(Debug)]
 pub struct Capped {
     control: Box<dyn RateControl>,
@@ -11,7 +12,7 @@ pub struct Capped {
 }
 
 impl Capped {
-    /// At most `most`, of packets that have `on_wire` bytes with all headers.
+    /// Caps the rate at `most`, for packets of `on_wire` bytes with all headers.
     pub fn new(control: Box<dyn RateControl>, most: BitRate, on_wire: Bytes) -> Self {
         Capped {
             control,

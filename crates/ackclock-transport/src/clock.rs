@@ -1,43 +1,43 @@
-//! The clocks of the loop that sleeps. CLOCK_MONOTONIC: nobody sets it, and it is what timeouts are
-//! measured by.
+//! Clocks of the event loop. They use CLOCK_MONOTONIC: it cannot be set, and timeouts are measured
+//! by it.
 
 use ackclock_core::units::{Span, Time};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// Says how long the run has lasted.
+/// Measures the time since the beginning of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     origin: Span,
 }
 
 impl Clock {
-    /// A clock that begins now.
+    /// Creates a clock that begins now.
     pub fn start() -> Self {
         Clock {
             origin: read(ClockId::Monotonic),
         }
     }
 
-    /// A clock that began when CLOCK_MONOTONIC showed `origin`, so that several processes can agree
-    /// on the beginning.
+    /// Creates a clock that began when CLOCK_MONOTONIC was `origin`, so that several processes can
+    /// share a beginning.
     pub const fn since(origin: Span) -> Self {
         Clock { origin }
     }
 
-    /// Nanoseconds since the beginning.
+    /// Returns the time since the beginning, to the nanosecond.
     pub fn now(&self) -> Time {
         Time::ZERO + (read(ClockId::Monotonic) - self.origin)
     }
 }
 
-/// Processor time the calling thread has used.
+/// Returns the processor time that the calling thread has used.
 pub fn thread_time() -> Span {
     read(ClockId::ThreadCPUTime)
 }
 
 fn read(clock: ClockId) -> Span {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
-    // Neither clock shows anything negative.
+    // Neither clock is ever negative.
     Span::from_nanos(tv_sec as u64 * 1_000_000_000 + tv_nsec as u64)
 }
 

@@ -1,41 +1,41 @@
-//! Cookies: an address shows that it is real by sending back what was sent to it. The sender of a
-//! cookie remembers nothing.
+//! Cookies: a host proves that an address is its own by sending back the cookie sent there. The
+//! sender of a cookie remembers nothing.
 
 use crate::keys::TagKey;
 use crate::wire::{Challenge, Cookie, Nonce, Start};
 use ackclock_core::units::{Span, Time};
 use std::net::{IpAddr, SocketAddr};
 
-/// A cookie is good in the slot of time in which it was made and in the next one: chosen so that a
-/// handshake over a path of several seconds succeeds, and that an address that somebody else gets
-/// is soon worth nothing.
+/// Length of a time slot. A cookie is valid in its slot and in the next one. We chose the length so
+/// that a handshake over a path of several seconds succeeds, but the cookie of an address that is
+/// reassigned expires soon.
 pub const SLOT: Span = Span::from_millis(10_000);
 
-/// What a digest is for.
+/// Purposes of digests.
 const COOKIE: &[u8] = b"cookie";
 const SERVER: &[u8] = b"server";
 
-/// Makes cookies and knows its own.
+/// Makes cookies and recognises its own.
 #[derive(Clone, Debug)]
 pub struct Cookies {
     key: TagKey,
 }
 
 impl Cookies {
-    /// With a secret of this process.
+    /// Creates one with a secret of this process.
     pub fn new(secret: &[u8; 32]) -> Self {
         Cookies {
             key: TagKey::new(secret),
         }
     }
 
-    /// The answer to a HELLO from `address`, and the connection id that goes with it: the same
-    /// within a slot, so that nothing need be remembered of it.
+    /// Returns the answer to a HELLO from `address`, and its connection id. Both are the same
+    /// within a slot, so that nothing need be remembered.
     pub fn offer(&self, now: Time, address: SocketAddr, client: &Nonce) -> (u64, Cookie) {
         self.offer_in(slot(now), address, client)
     }
 
-    /// Whether START answers such an offer, from the same address, in time.
+    /// True if START answers such an offer, from the same address, in time.
     pub fn accepts(&self, now: Time, address: SocketAddr, connection: u64, start: &Start) -> bool {
         let slot = slot(now);
         [Some(slot), slot.checked_sub(1)]
@@ -43,22 +43,22 @@ impl Cookies {
             .flatten()
             .any(|slot| {
                 let (offered, cookie) = self.offer_in(slot, address, &start.client);
-                // The cookie is the secret: compared by its digest, so that the time taken says
-                // nothing about it.
+                // The cookie is the secret. Comparing digests keeps the time of comparison
+                // independent of it.
                 offered == connection
                     && cookie.server == start.server
                     && self.same(&cookie.cookie, &start.cookie)
             })
     }
 
-    /// A cookie for a new address of a session.
+    /// Returns a cookie for a new address of a session.
     pub fn challenge(&self, now: Time, address: SocketAddr, client: &Nonce) -> Challenge {
         Challenge {
             cookie: self.cookie(slot(now), address, client),
         }
     }
 
-    /// Whether START brings that cookie back from there, in time.
+    /// True if START brings that cookie back from that address, in time.
     pub fn is_met(&self, now: Time, address: SocketAddr, start: &Start) -> bool {
         let slot = slot(now);
         let known = |slot| self.same(&self.cookie(slot, address, &start.client), &start.cookie);
@@ -76,7 +76,7 @@ impl Cookies {
             server: *server,
             cookie: self.cookie(slot, address, client),
         };
-        // 0 stands for no connection.
+        // 0 means no connection.
         (u64::from_be_bytes(*id).max(1), cookie)
     }
 

@@ -1,4 +1,4 @@
-//! Sessions in real time, on real sockets: a loop that waits, reads, asks and writes. Linux only.
+//! Sessions in real time, on real sockets: an event loop. Linux only.
 
 use crate::clock::Clock;
 use crate::session::{
@@ -25,21 +25,21 @@ pub use port::Port;
 use tables::Samples;
 pub use tables::{SessionStatus, receiver_tables, sender_tables};
 
-/// What another thread sees of a session, and how it ends it.
+/// A session as another thread sees and stops it.
 #[derive(Debug)]
 pub struct Live {
-    /// Ends the session in good order.
+    /// Stop signal; ends the session in good order.
     pub stop: Stop,
-    /// Ends it likewise so long after it was opened.
+    /// Longest duration of the session from its opening; then it ends in good order.
     pub duration: Span,
     latest: Mutex<Option<SessionStatus>>,
 }
 
 impl Live {
-    /// Of a session that is to begin, and to last so long.
+    /// Creates one for a session that will last `duration` at most.
     ///
     /// # Errors
-    /// Those of [`Stop::new`].
+    /// Errors of [`Stop::new`].
     pub fn new(duration: Option<Span>) -> io::Result<Self> {
         Ok(Live {
             stop: Stop::new()?,
@@ -48,7 +48,7 @@ impl Live {
         })
     }
 
-    /// How things stand; `None` while there is no session.
+    /// Returns the current status; `None` while there is no session.
     pub fn latest(&self) -> Option<SessionStatus> {
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -57,7 +57,7 @@ impl Live {
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = told;
     }
 
-    /// What wakes the loop to be stopped: once it has, nothing more.
+    /// Returns the descriptor that wakes the loop to stop it; `instead` once it has done so.
     fn descriptor<'a>(&'a self, instead: BorrowedFd<'a>) -> BorrowedFd<'a> {
         if self.stop.is_given() {
             instead
@@ -67,28 +67,29 @@ impl Live {
     }
 }
 
-/// What came of a session on this side.
+/// The outcome of a session on this side.
 #[derive(Debug)]
 pub struct SessionOutcome<R> {
-    /// How it ended.
+    /// Reason of the end.
     pub ending: Ending,
-    /// What it came to.
+    /// State and counts.
     pub report: R,
-    /// Datagrams without influence.
+    /// Counts of ignored datagrams.
     pub ignored: Ignored,
-    /// Datagrams that this host did not take for sending, and what it said of the last of them.
+    /// Number of datagrams that this host refused to send, and the last error.
     pub unsent: (u64, Option<io::Error>),
     /// Table `samples`.
     pub samples: Table,
-    /// How long it all lasted.
+    /// Time from the start of the program to the end.
     pub lasted: Time,
 }
 
-/// Waits on `port` for a receiver, and sends it what there is: what is read from `data`, or what
-/// `source` makes up. Without a session there is no report.
+/// Waits on `port` for a receiver and sends it data: what is read from `data`, or what `source`
+/// makes up. Without a session there is no report.
 ///
 /// # Errors
-/// Those of reading the data, of waiting, and of a capture. A datagram that cannot be sent is none.
+/// Errors of reading the data, of waiting, and of a capture. A datagram that cannot be sent is not
+/// an error.
 pub fn send(
     mut port: Port,
     settings: SenderSettings,
@@ -116,7 +117,7 @@ pub fn send(
             port.hand_over()?;
         }
         if let Some(ending) = sender.ending() {
-            // A refusal may still be to be sent.
+            // A refusal may remain to be sent.
             port.send_all(now, true, |output| sender.poll_transmit(now, output))?;
             return Ok(SessionOutcome {
                 ending,
@@ -135,8 +136,8 @@ pub fn send(
             due.since(clock.now()),
         )?;
         let now = clock.now();
-        // What is due leaves before answers are heard: the control's time does not run backwards,
-        // and what was late would have lost its turn.
+        // Due packets leave before answers are handled: the control's time must not run backwards,
+        // and late packets would lose their turn.
         port.send_all(now, true, |output| sender.poll_transmit(now, output))?;
         port.receive(
             || clock.now(),
@@ -153,12 +154,12 @@ pub fn send(
     }
 }
 
-/// Opens a session with the sender that `settings` name, and writes what arrives to `data`, if
-/// anybody wants it.
+/// Opens a session with the sender in `settings`, and writes the data that arrives to `data`, if
+/// given.
 ///
 /// # Errors
-/// Those of writing the data, of waiting, and of a capture. A datagram that cannot be sent is none,
-/// and somebody who wants no more data ends the session in good order.
+/// Errors of writing the data, of waiting, and of a capture. A datagram that cannot be sent is not
+/// an error. If the reader of `data` is gone, the session ends in good order.
 pub fn receive(
     mut port: Port,
     settings: ReceiverSettings,
@@ -200,8 +201,8 @@ pub fn receive(
             [port.as_fd(), live.descriptor(port.as_fd())],
             due.since(clock.now()),
         )?;
-        // Each datagram is taken and answered at its own moment, and the answers leave together
-        // with the next turn of the loop, which is at once.
+        // Each datagram is handled at its own time of arrival. The answers leave together at the
+        // next turn of the loop, which follows at once.
         port.receive(
             || clock.now(),
             |port, _from, marked, datagram| {

@@ -1,4 +1,4 @@
-//! Who may speak: a key both sides have from elsewhere, the keys of a session made of it, and the
+//! Authentication: a key that both sides share in advance, session keys derived from it, and the
 //! tags of datagrams.
 
 use crate::wire::format::{Nonce, TAG};
@@ -7,41 +7,41 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use std::fmt;
 
-/// Fewer bytes somebody may guess: 128 bits, if each is random.
+/// Fewest bytes of a key: 128 bits if each is random. Shorter keys can be guessed.
 pub const SHORTEST_KEY: usize = 16;
-/// More are a file given by mistake.
+/// Most bytes of a key. A longer file was given by mistake.
 pub const LONGEST_KEY: usize = 4096;
 
-/// What the keys are for; the version is part of it, so that no version can be taken for another.
+/// Purposes of keys. They include the version, so that one version cannot be taken for another.
 const OPENING: &[u8] = b"ackclock 1 opening";
 const DATA: &[u8] = b"ackclock 1 data";
 const FEEDBACK: &[u8] = b"ackclock 1 feedback";
-/// Known to everybody: what is used where no key is wanted. Keeps out those who cannot see the
-/// datagrams, and nobody else.
+/// The public key, used without a shared one. It keeps out only those who cannot see the datagrams.
 const PUBLIC: &[u8] = b"ackclock without a key";
 
-/// The key both sides have from elsewhere.
+/// The key that both sides share in advance.
 #[derive(Clone)]
 pub struct SharedKey(Hkdf<Sha256>, TagKey);
 
-/// A key for tags, its schedule computed once: HMAC-SHA-256 (RFC 2104), cut to 128 bits.
+/// A key for tags, with its key schedule computed once: HMAC-SHA-256 (RFC 2104), truncated to 128
+/// bits.
 #[derive(Clone)]
 pub struct TagKey(Hmac<Sha256>);
 
-/// The keys of a session, one for each direction.
+/// The keys of a session, one per direction.
 #[derive(Clone, Debug)]
 pub struct SessionKeys {
-    /// From the sender of the data.
+    /// Key of the sender of the data.
     pub data: TagKey,
-    /// From its receiver.
+    /// Key of the receiver of the data.
     pub feedback: TagKey,
 }
 
 impl SharedKey {
-    /// A key of those bytes, from a file as it is: a line's end behind them does not count.
+    /// Creates a key from the bytes of a file. Line ends at the end are ignored.
     ///
     /// # Errors
-    /// What is wrong with them, and the remedy.
+    /// Wrong length: a description and the remedy.
     pub fn new(bytes: &[u8]) -> Result<Self, String> {
         let end = bytes
             .iter()
@@ -59,7 +59,7 @@ impl SharedKey {
         }
     }
 
-    /// What everybody knows.
+    /// Returns the public key.
     pub fn public() -> Self {
         Self::of(PUBLIC)
     }
@@ -70,12 +70,12 @@ impl SharedKey {
         SharedKey(extracted, opening)
     }
 
-    /// The key of what is said before there is a session.
+    /// Returns the key of messages before there is a session.
     pub const fn opening(&self) -> &TagKey {
         &self.1
     }
 
-    /// The keys of the session of these two nonces.
+    /// Returns the keys of the session with these two nonces.
     pub fn session(&self, client: &Nonce, server: &Nonce) -> SessionKeys {
         let key = |purpose| expand(&self.0, &[purpose, client, server]);
         SessionKeys {
@@ -85,7 +85,7 @@ impl SharedKey {
     }
 }
 
-/// HKDF-Expand (RFC 5869).
+/// Derives a key by HKDF-Expand (RFC 5869).
 fn expand(extracted: &Hkdf<Sha256>, info: &[&[u8]]) -> TagKey {
     let mut key = [0; 32];
     extracted
@@ -95,25 +95,25 @@ fn expand(extracted: &Hkdf<Sha256>, info: &[&[u8]]) -> TagKey {
 }
 
 impl TagKey {
-    /// A key of those bytes.
+    /// Creates a tag key from these bytes.
     pub fn new(key: &[u8; 32]) -> Self {
         TagKey(Hmac::new_from_slice(key).expect("HMAC takes keys of any length"))
     }
 
-    /// All of HMAC-SHA-256 of the parts, one behind the other.
+    /// Returns the full HMAC-SHA-256 of the concatenated parts.
     pub fn digest(&self, parts: &[&[u8]]) -> [u8; 32] {
         let mut mac = self.0.clone();
         parts.iter().for_each(|part| mac.update(part));
         mac.finalize().into_bytes().into()
     }
 
-    /// The tag of these bytes.
+    /// Returns the tag of these bytes.
     pub fn tag(&self, bytes: &[u8]) -> [u8; TAG] {
         let digest = self.digest(&[bytes]);
         *digest.first_chunk().expect("a digest is longer than a tag")
     }
 
-    /// Whether that is the tag of these bytes; takes the same time whichever it is.
+    /// True if the tag fits the bytes. Takes the same time either way.
     pub fn verifies(&self, bytes: &[u8], tag: &[u8]) -> bool {
         let mut mac = self.0.clone();
         mac.update(bytes);

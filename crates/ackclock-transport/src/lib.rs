@@ -1,8 +1,7 @@
 //! Rate-controlled datagrams over real UDP sockets.
 //!
-//! The rate is decided by the laboratory's own objects (`ackclock_core::rate_control`), the same
-//! that are simulated; here is what the open network asks of them besides: a wire format, keys and
-//! cookies, consent, caps, and sockets.
+//! The rate control is the simulator's own (`ackclock_core::rate_control`). This crate adds what
+//! the open network needs: a wire format, keys and cookies, consent, rate caps, and sockets.
 
 pub mod background;
 pub mod bursts;

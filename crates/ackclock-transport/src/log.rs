@@ -1,54 +1,55 @@
-//! What the sender knows of the packets it has sent, so that it need not believe the receiver.
+//! Records of sent packets, so that the sender need not trust the receiver, and nonces to prove
+//! arrival.
 
 use crate::keys::TagKey;
 use crate::wire::Acknowledgement;
 use ackclock_core::units::{Span, Time};
 use std::collections::VecDeque;
 
-/// So many packets are remembered: more than a second of 1 Gbit/s in packets of the longest kind,
-/// in 3 MB.
+/// Number of packets remembered: more than a second of 1 Gbit/s in packets of the longest kind, in
+/// 3 MB.
 const REMEMBERED: usize = 1 << 17;
 
-/// Packets sent, by number, the latest [`REMEMBERED`] of them.
+/// The latest [`REMEMBERED`] packets sent, by number.
 #[derive(Debug, Default)]
 pub struct SentLog {
     packets: VecDeque<SentPacket>,
-    /// The number of the first one remembered.
+    /// Number of the first packet remembered.
     first: u64,
-    /// Payload of all packets so far.
+    /// Payload of all packets so far, in bytes.
     bytes: u64,
 }
 
 /// A packet that has been sent.
 #[derive(Clone, Copy, Debug)]
 pub struct SentPacket {
-    /// When it left.
+    /// Time of sending.
     pub at: Time,
     nonce: u32,
-    /// Its payload.
+    /// Payload in bytes.
     length: u32,
-    /// Payload of all packets before this one.
+    /// Payload of all packets before this one, in bytes.
     before: u64,
 }
 
-/// What is to be held of a claim.
+/// The verdict on a claim of the receiver.
 #[derive(Clone, Copy, Debug)]
 pub enum Claim {
-    /// It can be.
+    /// It can be true.
     True(SentPacket),
-    /// It is about packets that nobody remembers.
+    /// It is about packets that are no longer remembered.
     Forgotten,
-    /// The receiver cannot know what it says it knows.
+    /// The receiver cannot know what it claims.
     False,
 }
 
 impl SentLog {
-    /// The number that the next packet gets.
+    /// Returns the number of the next packet.
     pub fn next(&self) -> u64 {
         self.first + self.packets.len() as u64
     }
 
-    /// The next packet leaves.
+    /// Records that the next packet leaves.
     pub fn push(&mut self, at: Time, nonce: u32, length: u32) {
         if self.packets.len() == REMEMBERED {
             self.packets.pop_front();
@@ -68,8 +69,8 @@ impl SentLog {
             .get(usize::try_from(number.checked_sub(self.first)?).ok()?)
     }
 
-    /// Whether all that is claimed can have arrived: each packet has been sent, and the sum of
-    /// their nonces is known.
+    /// Judges if the claimed packets can have arrived: each has been sent, and the receiver knows
+    /// the sum of their nonces.
     pub fn judge(&self, ack: &Acknowledgement) -> Claim {
         if ack.sequence >= self.next() {
             return Claim::False;
@@ -90,10 +91,12 @@ impl SentLog {
         }
     }
 
-    /// The most that can have arrived per second, in bytes of payload, about when `number` did:
-    /// what was sent over one, two or four round trips up to it, whichever is most, and one packet.
-    /// A receiver measures over a round trip or two (RFC 5348 section 6.2), which need not be
-    /// these.
+    /// Returns an upper bound of the receive rate when packet `number` arrived, in bytes of payload
+    /// per second.
+    ///
+    /// The bound is the largest rate sent over one, two or four round trips up to that packet, plus
+    /// one packet. A receiver measures over one or two round trips (RFC 5348 section 6.2), which
+    /// need not be the same ones.
     pub fn most_received(&self, number: u64, round_trip: Span) -> f64 {
         let Some(last) = self.get(number) else {
             return 0.0;
@@ -119,18 +122,18 @@ impl SentLog {
     }
 }
 
-/// Nonces nobody can foresee who does not have the key: HMAC-SHA-256 of a counter, eight at a time.
+/// Nonces that cannot be predicted without the key: HMAC-SHA-256 of a counter, eight at a time.
 #[derive(Debug)]
 pub struct Nonces {
     key: TagKey,
     counter: u64,
-    /// Those made and not given yet, 4 bytes each.
+    /// Nonces computed together, 4 bytes each.
     made: [u8; 32],
     given: usize,
 }
 
 impl Nonces {
-    /// Of that key, which serves for nothing else.
+    /// Creates nonces from a key that serves no other purpose.
     pub fn new(secret: &[u8; 32]) -> Self {
         Nonces {
             key: TagKey::new(secret),
@@ -140,7 +143,7 @@ impl Nonces {
         }
     }
 
-    /// The next one.
+    /// Returns the next nonce.
     pub fn draw(&mut self) -> u32 {
         if self.given == self.made.len() {
             self.made = self.key.digest(&[&self.counter.to_be_bytes()]);
@@ -155,7 +158,7 @@ impl Nonces {
     }
 }
 
-/// The nonces of the packets that have arrived last, so that the receiver can show that they have.
+/// Nonces of the latest packets that arrived, with which the receiver proves their arrival.
 #[derive(Debug)]
 pub struct ArrivedNonces([(u64, u32); Self::REMEMBERED as usize]);
 
@@ -166,16 +169,17 @@ impl Default for ArrivedNonces {
 }
 
 impl ArrivedNonces {
-    /// The replay window lets packets pass up to 64 numbers late, and a vector speaks of 64.
+    /// Number of nonces remembered: the replay window passes packets up to 64 numbers late, and a
+    /// vector covers 64.
     const REMEMBERED: u64 = 128;
 
-    /// A packet has arrived.
+    /// Records that a packet has arrived.
     pub fn insert(&mut self, number: u64, nonce: u32) {
         self.0[(number % Self::REMEMBERED) as usize] = (number, nonce);
     }
 
-    /// The sum of the nonces of those packets of `vector` that are known to have arrived, and the
-    /// vector of these: nothing is claimed that cannot be shown.
+    /// Returns those packets of `vector` whose nonces are remembered, and the sum of their nonces.
+    /// Only these arrivals can be proved.
     pub fn claim(&self, number: u64, vector: u64) -> (u64, u32) {
         let (mut claimed, mut sum) = (0, 0_u32);
         let mut bits = vector;
@@ -213,13 +217,16 @@ mod tests {
     }
 
     proptest! {
-        /// A receiver that says what it has is believed; one that claims a packet more, or one
-        /// never sent, is not.
+        /// A claim is accepted if the receiver has all the packets that it claims. It is refused if
+        /// it claims one more packet, or one that was never sent.
         #[test]
         fn a_claim_is_believed_if_it_is_true(
-            sent in 1_u64..200, lost in prop::collection::hash_set(0_u64..200, 0..60), answered in any::<prop::sample::Index>(),
+            sent in 1_u64..200,
+            lost in prop::collection::hash_set(0_u64..200, 0..60),
+            answered in any::<prop::sample::Index>(),
         ) {
-            let (mut log, mut nonces, mut arrived) = (SentLog::default(), Nonces::new(&[1; 32]), ArrivedNonces::default());
+            let (mut log, mut nonces, mut arrived) =
+                (SentLog::default(), Nonces::new(&[1; 32]), ArrivedNonces::default());
             for number in 0..sent {
                 let nonce = nonces.draw();
                 log.push(Time::from_nanos(number), nonce, 1000);
@@ -232,7 +239,10 @@ mod tests {
             let all = u64::MAX >> (63 - sequence.min(63));
             let (vector, sum) = arrived.claim(sequence, all);
             let told = |vector, sum| log.judge(&ack(sequence, vector, sum));
-            prop_assert!(matches!(told(vector, sum), Claim::True(packet) if packet.at.as_nanos() == sequence));
+            prop_assert!(matches!(
+                told(vector, sum),
+                Claim::True(packet) if packet.at.as_nanos() == sequence
+            ));
             if let Some(back) = (0..=sequence.min(63)).find(|back| vector >> back & 1 == 0) {
                 prop_assert!(matches!(told(vector | 1 << back, sum), Claim::False));
             }
@@ -263,7 +273,7 @@ mod tests {
         let most = |number| log.most_received(number, rtt);
         assert!((most(99) - 110_000.0).abs() < 1_000.0, "{}", most(99));
         assert!((most(1099) - 1_010_000.0).abs() < 1_000.0, "{}", most(1099));
-        // At the change, no more than the new rate.
+        // At the change, at most the new rate.
         assert!(
             most(120) < 1_010_000.0 && most(120) > 210_000.0,
             "{}",

@@ -1,5 +1,4 @@
-//! What the commands `send` and `receive` are told, as they write it; what is wrong is said in the
-//! names of the command line.
+//! Options of the commands `send` and `receive`. Errors use the names of the command line.
 
 use crate::keys::SharedKey;
 use crate::session::{ReceiverSettings, SILENCE, SenderSettings, Source, Written, on_wire};
@@ -18,11 +17,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 
-/// Of `ackclock send`.
+/// Options of `ackclock send`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendOptions {
-    /// The rate controls that are offered; all with their defaults if none is named.
+    /// Rate controls that are offered; all with their defaults if there are none.
     #[serde(rename = "--control", default)]
     controls: Vec<Value>,
     /// Highest rate.
@@ -34,30 +33,30 @@ pub struct SendOptions {
     /// Tick of the timer.
     #[serde(rename = "--tick")]
     tick: Span,
-    /// Packets that may leave together.
+    /// Number of packets that may leave together.
     #[serde(rename = "--burst")]
     burst: Segments,
-    /// Most that a packet is late by chance.
+    /// Largest random delay of a packet.
     #[serde(rename = "--jitter", default)]
     jitter: Span,
-    /// How late a packet may be without losing its turn.
+    /// Lateness up to which a packet keeps its turn.
     #[serde(rename = "--catch-up")]
     catch_up: Span,
-    /// Made-up data: so much; without end if there is none.
+    /// Length of made-up data; endless if not given.
     #[serde(rename = "--bytes", default)]
     bytes: Option<Bytes>,
-    /// Whether data comes from somebody who writes.
+    /// True if an application supplies the data.
     #[serde(rename = "DATA", default)]
     is_written: bool,
-    /// Whether receivers anywhere are served, not only near ones.
+    /// True if receivers at any address are served, not only near ones.
     anywhere: bool,
 }
 
-/// Of `ackclock receive`.
+/// Options of `ackclock receive`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReceiveOptions {
-    /// Where the sender waits.
+    /// Address of the sender.
     #[serde(rename = "SENDER")]
     sender: String,
     /// The rate control.
@@ -69,13 +68,13 @@ pub struct ReceiveOptions {
     /// Payload of a packet.
     #[serde(rename = "--payload")]
     payload: Bytes,
-    /// How long to try.
+    /// Longest time to try to open the session.
     #[serde(rename = "--wait")]
     wait: Span,
 }
 
 impl SendOptions {
-    /// Reads them.
+    /// Reads and checks the options.
     ///
     /// # Errors
     /// Bad input: option, value, remedy.
@@ -89,10 +88,10 @@ impl SendOptions {
         Ok(options)
     }
 
-    /// What a sender is told.
+    /// Returns the settings of a sender and its source of data.
     ///
     /// # Errors
-    /// A control that cannot be.
+    /// An invalid control.
     pub fn settings(&self, key: SharedKey, seed: u64) -> Result<(SenderSettings, Source)> {
         let default = || {
             RateControlKind::entries()
@@ -132,7 +131,7 @@ impl SendOptions {
 }
 
 impl ReceiveOptions {
-    /// Reads them.
+    /// Reads and checks the options.
     ///
     /// # Errors
     /// Bad input: option, value, remedy.
@@ -145,10 +144,10 @@ impl ReceiveOptions {
         Ok(options)
     }
 
-    /// Where the sender waits.
+    /// Returns the address of the sender.
     ///
     /// # Errors
-    /// It is no address.
+    /// It is not an address.
     pub fn sender(&self) -> Result<SocketAddr> {
         let wrong = |_| {
             let remedy = "is no address; write for example 127.0.0.1:7400 or [::1]:7400";
@@ -157,7 +156,7 @@ impl ReceiveOptions {
         self.sender.parse().map_err(wrong)
     }
 
-    /// The registered name of the control.
+    /// Returns the registered name of the control.
     ///
     /// # Errors
     /// There is no such control.
@@ -165,10 +164,10 @@ impl ReceiveOptions {
         chosen(&self.control).map(|control| control.name)
     }
 
-    /// What a receiver is told.
+    /// Returns the settings of a receiver.
     ///
     /// # Errors
-    /// A control that cannot be.
+    /// An invalid control.
     pub fn settings(&self, key: SharedKey) -> Result<ReceiverSettings> {
         Ok(ReceiverSettings {
             key,
@@ -193,7 +192,7 @@ fn check_payload(payload: Bytes) -> Result<()> {
     Err(Error::new("--payload", &json!(payload), &remedy))
 }
 
-/// Two packets must fit into the time after which silence is the end: one of them may be lost.
+/// Checks that two packets fit into the longest silence, since one of them may be lost.
 fn check_most(most: Option<BitRate>, payload: Bytes) -> Result<()> {
     let Some(most) = most else { return Ok(()) };
     let least = 2.0 * on_wire(payload.0 as usize).as_f64() / SILENCE.as_seconds();
@@ -213,7 +212,11 @@ mod tests {
 
     fn with(field: &str, value: Value) -> Value {
         let mut tree = json!({
-            "--payload": "1000 bytes", "--tick": "1 ms", "--burst": "2 packets", "--catch-up": "10 ms", "anywhere": false,
+            "--payload": "1000 bytes",
+            "--tick": "1 ms",
+            "--burst": "2 packets",
+            "--catch-up": "10 ms",
+            "anywhere": false,
         });
         tree[field] = value;
         tree

@@ -1,26 +1,24 @@
-//! Which packet numbers have been seen: a sliding window of 64 (as RFC 4303 section 3.4.3 has it
-//! for IPsec).
+//! Anti-replay: a sliding window of 64 packet numbers (as in RFC 4303 section 3.4.3 for IPsec).
 
-/// How many numbers below the largest one seen are remembered.
+/// Size of the window in packet numbers.
 pub const WINDOW: u64 = 64;
 
-/// Takes each number once. What is older than the window is refused, as nobody remembers whether it
-/// was there.
+/// Accepts each number once. Refuses numbers below the window, since they are no longer remembered.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReplayWindow {
-    /// One above the largest number taken.
+    /// One above the largest number accepted.
     next: u64,
-    /// Bit i: `next` − 1 − i was there.
+    /// Bit vector: bit i is set if `next` − 1 − i was accepted.
     seen: u64,
 }
 
 impl ReplayWindow {
-    /// Whether the number is new; then it is seen from now on. To be asked of authentic packets
-    /// only: others would move the window.
+    /// Returns true if the number is new, and records it. Call it only for authentic packets:
+    /// others would move the window.
     pub fn take(&mut self, number: u64) -> bool {
         if number >= self.next {
-            // Nothing can come after the last number there is; it is refused, and nobody gets
-            // there.
+            // The largest number is refused, since nothing could follow it. No session gets that
+            // far.
             let Some(next) = number.checked_add(1) else {
                 return false;
             };
@@ -49,7 +47,7 @@ mod tests {
     use std::collections::HashSet;
 
     proptest! {
-        /// Against a set that forgets nothing.
+        /// Comparison with a set that forgets nothing.
         #[test]
         fn each_number_is_taken_once_and_all_that_are_recent_are(
             start in prop_oneof![Just(0_u64), Just(1 << 63), 0..u64::MAX - 100_000],
@@ -64,7 +62,13 @@ mod tests {
                 for number in [forward, forward.saturating_sub(back)] {
                     let is_recent = largest.is_none_or(|largest: u64| number + WINDOW > largest);
                     let expected = is_recent && !taken.contains(&number);
-                    prop_assert_eq!(window.take(number), expected, "{} after {:?}", number, largest);
+                    prop_assert_eq!(
+                        window.take(number),
+                        expected,
+                        "{} after {:?}",
+                        number,
+                        largest
+                    );
                     if expected {
                         taken.insert(number);
                         largest = Some(largest.unwrap_or(0).max(number));

@@ -1,11 +1,11 @@
-//! Sessions without clock or socket: bytes and moments in, bytes out. The receiver of the data
-//! opens one; the sender waits for it.
+//! Sessions without clock or socket: bytes and times in, bytes out. The receiver of the data opens
+//! a session; the sender waits for it.
 //!
 //! ```text
 //! receiver                      sender
 //!    HELLO (1200 bytes)  ----->            remembers nothing
 //!              <-----  COOKIE (88 bytes)
-//!    START               ----->            a real address, somebody with the key: the session begins
+//!    START               ----->            verifies address and key: the session begins
 //!              <-----  DATA …
 //!    ACK or REPORT       ----->
 //!              <-----  STOP (finished)
@@ -24,38 +24,40 @@ mod tests;
 pub use receiving::{ArrivedCounts, Receiver, ReceiverReport, ReceiverSettings};
 pub use sending::{Sender, SenderReport, SenderSettings, Source, Written};
 
-/// Without feedback for so long, or three of its rounds, a sender stops (a circuit breaker, RFC
-/// 8085 section 3.1.10); without data for so long a receiver does.
+/// Longest time without feedback, or three of its rounds, until a sender stops. This is a circuit
+/// breaker (RFC 8085 section 3.1.10). A receiver stops after as long without data.
 pub const SILENCE: Span = Span::from_millis(10_000);
-/// A sender that has nothing to send says so this often, or a receiver would hold it gone. Ours:
-/// several fit into [`SILENCE`].
+/// Interval at which a sender without data sends empty packets, so that the receiver does not take
+/// it for gone. We chose it so that several fit into [`SILENCE`].
 pub const KEEP_ALIVE: Span = Span::from_millis(2_000);
-/// Data that does not fill a packet waits so long for more. Ours: less than a person notices.
+/// Longest time that data waits to fill a packet. We chose it below what a person notices.
 pub const PUSH_AFTER: Span = Span::from_millis(50);
-/// Between the first two attempts of anything that is repeated until it is answered; then twice as
-/// long, up to [`LONGEST_REPEAT`].
+/// Time between the first two attempts of a message that is repeated until it is answered. It
+/// doubles with each attempt, up to [`LONGEST_REPEAT`].
 const FIRST_REPEAT: Span = Span::from_millis(250);
 const LONGEST_REPEAT: Span = Span::from_millis(2_000);
-/// How often STOP is said to somebody who does not confirm it.
+/// Number of STOPs sent to a peer that does not confirm.
 const STOPS: u32 = 4;
-/// Who has confirmed the end stays so long, in case his answer is lost and STOP is said again.
+/// Time for which the side that confirmed the end stays, in case its answer is lost and STOP is
+/// repeated.
 const LINGER: Span = Span::from_millis(300);
 
-/// A round-trip time longer than that is none: a clock has jumped, or somebody wants the other side
-/// to remember much.
+/// Longest plausible round-trip time. A longer one means that a clock has jumped, or that the peer
+/// wants this side to remember too much.
 const LONGEST_RTT: Span = Span::from_millis(60_000);
-/// IP and UDP headers as the cap counts them: those of IPv6, the longer ones.
+/// IP and UDP headers as the cap counts them, in bytes: those of IPv6, the longer ones.
 const HEADERS: u64 = 48;
 
-/// Length of a packet of data as the cap counts it.
+/// Returns the length on the wire of a packet of data, as the cap counts it.
 pub(crate) const fn on_wire(payload: usize) -> Bytes {
     Bytes(Data::length(payload) as u64 + HEADERS)
 }
 
-/// The cap where nobody has said another: what is slow enough to harm nobody by mistake.
+/// The default cap. It is slow enough to do no harm by mistake.
 pub const MOST: BitRate = BitRate::from_bit_per_s(1_000_000);
 
-/// The cap for what goes to that address. On this host alone there is none by default.
+/// Returns the cap for packets to this address: `told`, or the default. There is no default cap to
+/// this host itself.
 fn most_to(peer: SocketAddr, told: Option<BitRate>) -> BitRate {
     let default = if peer.ip().to_canonical().is_loopback() {
         BitRate::from_bit_per_s(u64::MAX)
@@ -65,8 +67,8 @@ fn most_to(peer: SocketAddr, told: Option<BitRate>) -> BitRate {
     told.unwrap_or(default)
 }
 
-/// Whether that is an address of this host or of a private network: loopback, link-local, RFC 1918,
-/// unique local (RFC 4193).
+/// True if the address belongs to this host or to a private network: loopback, link-local, RFC 1918
+/// or unique local (RFC 4193).
 pub fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(ip) => ip.is_loopback() || ip.is_private() || ip.is_link_local(),
@@ -74,52 +76,51 @@ pub fn is_private(address: IpAddr) -> bool {
     }
 }
 
-/// How a session ended.
+/// The reason why a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// All there was has been sent.
+    /// All data has been sent.
     Finished {
-        /// Whether the other side has said that it knows.
+        /// True if the other side has confirmed the end.
         confirmed: bool,
     },
-    /// It was asked for on this side.
+    /// This side asked for the end.
     Stopped,
-    /// It was asked for on the other side.
+    /// The other side asked for the end.
     PeerStopped,
-    /// Nobody answered when the session was to be opened.
+    /// The other side did not answer when the session was to be opened.
     NoAnswer,
-    /// The other side has fallen silent for that long.
+    /// The other side was silent for this long.
     Silence(Span),
-    /// The other side refused, or gave up, and said why.
+    /// The other side refused or gave up, with this reason.
     Refused(ErrorCode),
-    /// The other side claimed packets that it cannot have.
+    /// The other side claimed packets that it cannot have received.
     Dishonest,
 }
 
-/// Datagrams that changed nothing, by reason. What is counted here has had no influence on the
-/// rate.
+/// Numbers of datagrams that were ignored, by reason. They have had no influence on the rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ignored {
-    /// Bytes that are no datagram of this format and version.
+    /// Not a datagram of this format and version.
     pub malformed: u64,
-    /// Of another session, or of one that is over.
+    /// From another session, or from one that has ended.
     pub foreign: u64,
-    /// The tag is not that of the key.
+    /// The tag does not fit the key.
     pub unauthenticated: u64,
     /// Seen before, or too old to tell.
     pub replayed: u64,
-    /// Authentic, but from an address that has not shown that it is the receiver's.
+    /// Authentic, but from an address that has not been verified as the receiver's.
     pub elsewhere: u64,
-    /// Authentic, but of no use at that moment.
+    /// Authentic, but not expected at this point of the session.
     pub unexpected: u64,
     /// Feedback on packets that are no longer remembered.
     pub forgotten: u64,
-    /// Claims of packets that cannot have arrived.
+    /// Feedback on packets that cannot have arrived.
     pub dishonest: u64,
 }
 
 impl Ignored {
-    /// The counts by name.
+    /// Returns the counts with their names.
     pub const fn by_name(&self) -> [(&'static str, u64); 8] {
         [
             ("malformed", self.malformed),
@@ -134,7 +135,7 @@ impl Ignored {
     }
 }
 
-/// Something that is said again and again until it is answered.
+/// A message that is repeated until it is answered.
 #[derive(Clone, Copy, Debug)]
 struct Repeated {
     next: Time,
@@ -143,7 +144,7 @@ struct Repeated {
 }
 
 impl Repeated {
-    /// Due at once.
+    /// Creates one that is due at once.
     const fn from(now: Time) -> Self {
         Repeated {
             next: now,
@@ -152,7 +153,7 @@ impl Repeated {
         }
     }
 
-    /// Whether it is due; then it is taken for said.
+    /// Returns true if the message is due, and counts it as sent.
     fn take(&mut self, now: Time) -> bool {
         if now < self.next {
             return false;
@@ -164,7 +165,7 @@ impl Repeated {
     }
 }
 
-/// Microseconds of this host's clock, as they are written into packets.
+/// Converts a time to microseconds of this host's clock, as in packets.
 const fn micros(at: Time) -> u64 {
     at.as_nanos() / 1000
 }

@@ -1,4 +1,4 @@
-//! Waiting for packets, for the end and for a moment, to the nanosecond.
+//! Waiting for packets, for a stop signal and for a time, to the nanosecond.
 
 use ackclock_core::units::Span;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
@@ -8,40 +8,40 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Ends a loop from another thread: a flag, and an eventfd(2) that wakes the loop. Copies are of
-/// one and the same.
+/// Stops a loop from another thread: a flag, and an eventfd(2) that wakes the loop. Clones share
+/// both.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<(AtomicBool, OwnedFd)>);
 
 impl Stop {
-    /// One that has not been given.
+    /// Creates a stop signal that is not set.
     ///
     /// # Errors
-    /// What eventfd(2) says.
+    /// Errors of eventfd(2).
     pub fn new() -> io::Result<Self> {
         let descriptor = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         Ok(Stop(Arc::new((AtomicBool::new(false), descriptor))))
     }
-    /// Ends the loop, or the next one to come. Cannot be taken back.
+    /// Stops the loop, or the next one to start. Cannot be undone.
     pub fn give(&self) {
         self.0.0.store(true, Ordering::Release);
-        // Fails only when the counter is full: then it has been written before.
+        // Fails only if the counter is full, and then the loop has already been woken.
         let _ = write(&self.0.1, &1_u64.to_ne_bytes());
     }
-    /// Whether it has been given.
+    /// True if the stop signal is set.
     pub fn is_given(&self) -> bool {
         self.0.0.load(Ordering::Acquire)
     }
 }
 
-/// Waits until one of the descriptors is readable, or for that long. Signals wake it too.
+/// Waits until one of the descriptors is readable, or for the time `most`. Signals wake it too.
 ///
-/// ppoll(2), whose timeout every kernel takes in nanoseconds. epoll_pwait2(2) would do as well, but
-/// where it may be missing (before Linux 5.11) the library falls back on whole milliseconds without
-/// a word, and with three descriptors there is nothing to gain.
+/// Uses ppoll(2), whose timeout has nanoseconds in every kernel. epoll_pwait2(2) would do as well,
+/// but before Linux 5.11 the library silently falls back to whole milliseconds. With three
+/// descriptors it has no advantage.
 ///
 /// # Errors
-/// What ppoll(2) says.
+/// Errors of ppoll(2).
 pub fn wait<const N: usize>(descriptors: [BorrowedFd<'_>; N], most: Span) -> io::Result<()> {
     let nanos = most.as_nanos().min(i64::MAX as u64);
     let timeout = Timespec {
@@ -56,10 +56,10 @@ pub fn wait<const N: usize>(descriptors: [BorrowedFd<'_>; N], most: Span) -> io:
     }
 }
 
-/// Whether reading would not wait: there is something, or the end.
+/// True if reading would not block, because there is data or the end.
 ///
 /// # Errors
-/// What poll(2) says.
+/// Errors of poll(2).
 pub fn is_ready(descriptor: BorrowedFd<'_>) -> io::Result<bool> {
     let mut ready = [PollFd::from_borrowed_fd(descriptor, PollFlags::IN)];
     match poll(&mut ready, Some(&Timespec::default())) {
@@ -91,8 +91,8 @@ mod tests {
         assert!(stops[2].is_given() && !stops[0].is_given());
     }
 
-    /// However busy the machine is, it lets one of so many short waits end in time, unless all of
-    /// them are rounded up.
+    /// Even on a busy machine one of so many short waits ends in time, unless all of them are
+    /// rounded up.
     #[test]
     fn a_wait_is_not_rounded_to_milliseconds() {
         let (stop, clock) = (Stop::new().unwrap(), Clock::start());

@@ -1,15 +1,17 @@
-//! The wire format, version 1: what the bytes of a datagram mean. Network byte order throughout.
+//! The wire format, version 1. Numbers are in network byte order.
 //!
 //! ```text
-//!  0  magic "AC" (2) | version (1) | type (1)
-//!  4  flags (1) | header length in words of 4 bytes (1) | reserved (2) = 0
-//!  8  connection id (8)
-//! 16  packet number (8) 24  fields of the type, then padding of zeros up to the header length,
-//! then payload (DATA, HELLO) -16 tag (16)
+//!   0  magic "AC" (2) | version (1) | type (1)
+//!   4  flags (1) | header length in words of 4 bytes (1) | reserved (2) = 0
+//!   8  connection id (8)
+//!  16  packet number (8)
+//!  24  fields of the type, then padding of zeros up to the header length,
+//!      then payload (DATA, HELLO)
+//! -16  tag (16)
 //! ```
 //!
-//! Reading is in two steps, so that nothing behind the prefix is looked at before the tag has been
-//! found right: [`Envelope::open`] takes the prefix apart, [`Envelope::message`] the rest. Neither
+//! Reading has two steps, so that nothing behind the prefix is used before the tag has been
+//! verified. [`Envelope::open`] reads the prefix, [`Envelope::message`] the rest. Neither
 //! allocates.
 
 use crate::keys::TagKey;
@@ -24,31 +26,32 @@ pub use message::{
     Acknowledgement, Challenge, ControlName, Cookie, Data, Hello, Message, Report, Start, Stop,
 };
 
-/// The shortest DATA: as long as the longest answer to it, so that nobody gets more than he sends.
+/// The shortest DATA, in bytes. It is as long as the longest answer to it, so that an answer never
+/// amplifies.
 pub const SHORTEST_DATA: usize = message::REPORT_HEADER + TAG;
-/// The longest payload of DATA.
+/// The longest payload of DATA, in bytes.
 pub const LONGEST_PAYLOAD: usize = LONGEST - message::DATA_HEADER - TAG;
-/// Numbers of DATA, ACK and REPORT are below, those of all other types from here on: the numbers of
-/// DATA have no holes.
+/// The lowest packet number of types other than DATA, ACK and REPORT, which use numbers below it.
+/// So the numbers of DATA have no gaps.
 pub const FIRST_OF_OTHERS: u64 = 1 << 63;
 
-/// What a datagram is for.
+/// The type of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// The receiver asks whether a sender is there.
+    /// The receiver asks if a sender is there.
     Hello = 1,
-    /// The sender asks whether the address is real.
+    /// The sender checks the receiver's address.
     Cookie = 2,
-    /// The receiver wants data.
+    /// The receiver asks for data.
     Start = 3,
     /// Payload.
     Data = 4,
-    /// What has arrived.
+    /// Feedback: packets that arrived.
     Ack = 5,
-    /// What has arrived, how fast and with how many losses.
+    /// Feedback: packets that arrived, receive rate and loss event rate.
     Report = 6,
-    /// The end, in good order.
+    /// Orderly end.
     Stop = 7,
     /// A refusal.
     Error = 8,
@@ -66,40 +69,40 @@ impl Kind {
         Kind::Error,
     ];
 
-    /// Whether its numbers are those of the stream ([`FIRST_OF_OTHERS`]).
+    /// True if its numbers are below [`FIRST_OF_OTHERS`].
     const fn is_of_stream(self) -> bool {
         matches!(self, Kind::Data | Kind::Ack | Kind::Report)
     }
 }
 
-/// Why the bytes are no datagram of ours.
+/// The reason why bytes are not a valid datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// Too short or too long for any.
+    /// Too short or too long.
     Length,
-    /// They do not begin as ours do.
+    /// Wrong magic bytes.
     Magic,
-    /// Another version of the format, which is not to be guessed at.
+    /// Another version of the format.
     Version,
-    /// A type or flag that is not known, a reserved field that is not zero, or padding that is not.
+    /// Unknown type or flag, or a reserved field or padding that is not zero.
     Unknown,
     /// A header length that the type does not have.
     Header,
-    /// A value that cannot be.
+    /// An impossible value.
     Value,
 }
 
-/// Why a session is refused or ended before its time.
+/// The reason why a session is refused or ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ErrorCode {
-    /// The version is not spoken.
+    /// Unsupported version.
     Version = 1,
-    /// The sender has a session already.
+    /// The sender already has a session.
     Busy = 2,
-    /// The sender does not offer the rate control asked for.
+    /// The sender does not offer the requested rate control.
     Control = 3,
-    /// The peer claims what cannot be.
+    /// The peer claims something impossible.
     Dishonest = 4,
     /// No feedback for too long.
     Silence = 5,
@@ -115,15 +118,15 @@ impl ErrorCode {
     ];
 }
 
-/// Why one side stops in good order.
+/// The reason for an orderly end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum StopReason {
-    /// The sender has sent all there was.
+    /// The sender has sent all its data.
     Finished = 1,
-    /// Somebody asked for it.
+    /// The user asked for it.
     Asked = 2,
-    /// The other side's STOP has arrived; not answered.
+    /// The other side's STOP has arrived. This is not answered.
     Confirmed = 3,
 }
 
@@ -135,24 +138,23 @@ impl StopReason {
     ];
 }
 
-/// A datagram whose prefix has been read, and nothing else.
+/// A datagram of which only the prefix has been read.
 #[derive(Clone, Copy, Debug)]
 pub struct Envelope<'a> {
     datagram: &'a [u8],
-    /// The version it says it is of.
+    /// Version of the format.
     pub version: u8,
-    /// Whose it says it is; 0 before there is a session.
+    /// Connection id; 0 before there is a session.
     pub connection: u64,
-    /// Its number.
+    /// Packet number.
     pub number: u64,
 }
 
 impl<'a> Envelope<'a> {
-    /// Reads the prefix. Takes what may be of any version: prefix and tag are where they are in all
-    /// of them.
+    /// Reads the prefix. Accepts any version: prefix and tag are at the same place in all of them.
     ///
     /// # Errors
-    /// The bytes are too few, too many, or begin otherwise.
+    /// Too few or too many bytes, or wrong magic bytes.
     pub fn open(datagram: &'a [u8]) -> Result<Self, Malformed> {
         if datagram.len() < PREFIX + TAG || datagram.len() > LONGEST {
             return Err(Malformed::Length);
@@ -169,23 +171,23 @@ impl<'a> Envelope<'a> {
         })
     }
 
-    /// The type, which says what key it is sealed with; `None` for one that is not known.
+    /// Returns the type, which determines the key of the tag; `None` if it is unknown.
     pub fn kind(&self) -> Option<Kind> {
         Kind::ALL
             .into_iter()
             .find(|kind| *kind as u8 == self.datagram[3])
     }
 
-    /// Whether who wrote it has the key. Takes the same time for every tag.
+    /// True if the tag was made with the key. Takes the same time for every tag.
     pub fn is_sealed_with(&self, key: &TagKey) -> bool {
         let (said, tag) = self.datagram.split_at(self.datagram.len() - TAG);
         key.verifies(said, tag)
     }
 
-    /// Reads the rest; to be asked once the tag has been found right.
+    /// Reads the rest. Call it after the tag has been verified.
     ///
     /// # Errors
-    /// The bytes mean nothing in this version.
+    /// Bytes that are not valid in this version.
     pub fn message(&self) -> Result<Message<'a>, Malformed> {
         if self.version != VERSION {
             return Err(Malformed::Version);
@@ -209,7 +211,7 @@ impl<'a> Envelope<'a> {
 /// Appends a sealed datagram to `output`, which may hold others.
 ///
 /// # Panics
-/// In debug builds if it is too long, or the number is not one of the message's kind.
+/// In debug builds if it is too long, or the number does not belong to the message's type.
 pub fn write(
     message: &Message<'_>,
     connection: u64,
@@ -239,7 +241,7 @@ pub fn write(
     debug_assert!(output.len() - begin <= LONGEST, "{}", output.len() - begin);
 }
 
-/// Reads one field after the other. The lengths have been checked.
+/// Reads one field after the other. The lengths must have been checked.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -260,7 +262,7 @@ impl Fields<'_> {
     fn u64(&mut self) -> u64 {
         u64::from_be_bytes(self.take())
     }
-    /// Whether what is left is padding.
+    /// True if the remaining bytes are zero padding.
     fn end_in_zeros(&self) -> bool {
         self.0.iter().all(|byte| *byte == 0)
     }

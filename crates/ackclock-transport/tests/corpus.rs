@@ -1,5 +1,4 @@
-//! Whatever fuzzing has found worth keeping is read as any bytes must be: without its compiler, and
-//! on every machine.
+//! Replay of the fuzzing corpus: runs without the fuzzer's compiler, on every machine.
 
 mod any_bytes;
 
@@ -7,7 +6,7 @@ use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 
-/// Hands every file of a corpus on; how many there are.
+/// Passes each file of a corpus to `check`; returns how many there are.
 fn each(corpus: &str, check: fn(&[u8])) -> usize {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fuzz/corpus")
@@ -30,15 +29,18 @@ fn sessions_that_were_kept_end() {
 }
 
 proptest! {
-    /// What fuzzing does for longer, without its compiler.
+    /// A short version of the fuzz target, without its compiler.
     #[test]
     fn any_bytes_are_a_datagram_or_none(data in prop::collection::vec(any::<u8>(), 0..1500)) {
         any_bytes::datagram(&data);
     }
 
-    /// A session that has been opened, and then any story.
+    /// A session that has been opened, followed by any operations.
     #[test]
-    fn any_story_of_a_session_ends(control in any::<u8>(), story in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn any_story_of_a_session_ends(
+        control in any::<u8>(),
+        story in prop::collection::vec(any::<u8>(), 0..400),
+    ) {
         let opened = [0, 10, 2, 0].repeat(6);
         any_bytes::session(&[&[control], &opened[..], &[9, 255], &story].concat());
     }

@@ -1,4 +1,4 @@
-//! What strangers send is forgotten: not a byte more is held after a flood than before.
+//! Datagrams of strangers are forgotten: a flood does not increase the memory by a byte.
 #![expect(unsafe_code, reason = "an allocator that counts is one")]
 
 use ackclock_core::datagram::DatagramParameters;
@@ -14,8 +14,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::net::SocketAddr;
 
-/// Counts the bytes that this thread holds: what the test harness allocates meanwhile on its own is
-/// not the sender's.
+/// Counts the bytes that this thread has allocated. Allocations of the test harness's threads do
+/// not count.
 struct Counting;
 thread_local! {
     static HELD: Cell<usize> = const { Cell::new(0) };
@@ -25,8 +25,8 @@ fn held() -> usize {
     HELD.get()
 }
 
-// SAFETY: all is left to the system's allocator; only counts are kept, in a cell that needs neither
-// memory nor an end.
+// SAFETY: every call is passed on to the system's allocator. The counts are in a cell that needs
+// neither memory nor a destructor.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         HELD.set(HELD.get().wrapping_add(layout.size()));
@@ -34,8 +34,7 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // What another thread allocated may end here: the count wraps, differences of it stay
-        // right.
+        // Memory of another thread may be freed here: the count wraps, but differences stay right.
         HELD.set(HELD.get().wrapping_sub(layout.size()));
         // SAFETY: as the caller promises.
         unsafe { System.dealloc(pointer, layout) }
@@ -57,8 +56,7 @@ fn sealed(message: &Message<'_>, connection: u64, key: &SharedKey) -> Vec<u8> {
     bytes
 }
 
-/// From everywhere, by somebody with the key and by somebody without: HELLO, and START with a
-/// cookie of somebody else.
+/// Sends HELLO, and START with another address's cookie, from everywhere, with the key and without.
 fn flood(sender: &mut Sender, now: Time, answer: &mut Vec<u8>) {
     let keys = [SharedKey::public(), SharedKey::new(&[9; 32]).unwrap()];
     for count in 0..50_000_u32 {
@@ -119,7 +117,7 @@ fn a_flood_leaves_nothing_behind() {
     flood(&mut sender, Time::ZERO, &mut answer);
     assert_eq!(held(), before);
 
-    // And while there is a session.
+    // During a session.
     let from = SocketAddr::from(([127, 0, 0, 1], 7001));
     let asked = ReceiverSettings {
         key: SharedKey::public(),

@@ -1,4 +1,4 @@
-//! What can be found out about this machine, unjudged.
+//! Facts about this machine, without judgement.
 
 use crate::host::{Host, HostError};
 use crate::program::HostProgram;
@@ -20,12 +20,12 @@ pub(super) struct Facts {
     pub(super) processors: usize,
     pub(super) tun: Result<HostFacts, Refusal>,
     pub(super) packet_socket: Result<HostFacts, Refusal>,
-    /// What the kernel says to a thread that wants real-time priority.
+    /// The kernel's answer to a thread that asks for real-time priority.
     pub(super) real_time: Result<(), String>,
     pub(super) real_time_share: Option<f64>,
-    /// What the kernel says to who wants processors to stay awake.
+    /// The kernel's answer to a request that keeps processors awake.
     pub(super) wakefulness: Result<(), String>,
-    /// The controls the kernel has, and what it says to a socket in a host that wants them.
+    /// The kernel's controls, and its answer to a socket in a host that asks for them.
     pub(super) controls: Vec<(String, KernelAnswer)>,
     /// Controls that are modules and not loaded.
     pub(super) loadable_controls: Vec<String>,
@@ -80,7 +80,7 @@ impl Facts {
     }
 }
 
-/// Name and release of the kernel.
+/// Returns name and release of the kernel.
 pub(crate) fn kernel() -> String {
     let system = rustix::system::uname();
     format!("{} {}", system.sysname().to_string_lossy(), release())
@@ -91,7 +91,7 @@ fn release() -> String {
     system.release().to_string_lossy().into_owned()
 }
 
-/// The coarse clock moves once per tick, clock_getres(2).
+/// Returns the resolution of a clock; the coarse clock moves once per tick, clock_getres(2).
 fn resolution_ns(clock: ClockId) -> u64 {
     let resolution = clock_getres(clock);
     resolution.tv_sec.cast_unsigned() * 1_000_000_000 + resolution.tv_nsec.cast_unsigned()
@@ -116,7 +116,8 @@ fn registered_controls() -> Vec<String> {
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// Files `tcp_NAME.ko`, perhaps compressed, of which some are no controls.
+/// Returns the unregistered controls with a file `tcp_NAME.ko`, perhaps compressed. Some such files
+/// are not controls.
 fn loadable_controls(modules: &Path, registered: &[String]) -> Vec<String> {
     let files = fs::read_dir(modules.join("kernel/net/ipv4"))
         .into_iter()

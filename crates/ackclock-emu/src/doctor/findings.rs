@@ -1,16 +1,16 @@
-//! What facts about a machine mean for an emulation: pure.
+//! Judgement of the facts about a machine. Does no input or output.
 
 use super::facts::Facts;
 use super::{Examination, Finding, State};
 use crate::protocol::{HostFacts, Refusal, Step};
 use crate::settings::KernelAnswer;
 
-/// Timers coarser than this make every delay late, in nanoseconds.
+/// Timer resolution in nanoseconds above which every delay is late.
 const COARSE_TIMER_NS: u64 = 1000;
-/// A receive buffer that a burst of some hundred packets does not overflow, in bytes as the kernel
-/// counts them.
+/// Receive buffer, in bytes as the kernel counts them, that a burst of a few hundred packets does
+/// not overflow.
 const ENOUGH_BUFFER_BYTES: u64 = 2 << 20;
-/// Controls that scenarios are likely to ask for.
+/// Controls that scenarios commonly use.
 const USUAL_CONTROLS: [&str; 2] = ["reno", "cubic"];
 
 pub(super) fn judge(facts: &Facts) -> Examination {
@@ -57,7 +57,7 @@ impl Finding {
     }
 }
 
-/// Namespaces were had if any host came as far as its device.
+/// Judges namespaces: they are available if any host got as far as its device.
 fn namespaces(facts: &Facts) -> Finding {
     let (name, label) = ("namespaces", "network namespaces");
     let hosts = [&facts.tun, &facts.packet_socket];
@@ -129,7 +129,8 @@ fn real_time(facts: &Facts) -> Finding {
     match (&facts.real_time, facts.real_time_share) {
         (Err(reason), _) => {
             let found = format!(
-                "SCHED_FIFO is refused ({reason}): delays may be late by milliseconds when the machine is busy"
+                "SCHED_FIFO is refused ({reason}): \
+                 delays may be late by milliseconds when the machine is busy"
             );
             finding(name, label, State::No, found).with_remedy(
                 "run as root, or give the user a limit rtprio of 1 in /etc/security/limits.conf",
@@ -166,7 +167,8 @@ fn wakefulness(facts: &Facts) -> Finding {
         ),
         Err(reason) => {
             let found = format!(
-                "/dev/cpu_dma_latency: {reason}; waking a processor makes some packets late, by milliseconds in a virtual machine"
+                "/dev/cpu_dma_latency: {reason}; \
+                 waking a processor makes some packets late, by milliseconds in a virtual machine"
             );
             finding(name, label, State::No, found).with_remedy("run as root")
         }
@@ -244,7 +246,7 @@ fn processors(facts: &Facts) -> Finding {
     }
 }
 
-/// Congestion controls of one's own in the running kernel.
+/// Judges if the kernel can load custom congestion controls.
 fn programs(facts: &Facts) -> Finding {
     let (name, label) = ("bpf", "BPF (nothing uses it yet)");
     match (facts.type_information, facts.may_load_programs) {

@@ -1,5 +1,5 @@
-//! What this machine can do of an emulation, found out by trying, and the one remedy for what it
-//! cannot.
+//! Checks of what this machine can do for an emulation, each by trying, and one remedy for each
+//! failure.
 
 #[cfg(target_os = "linux")]
 mod facts;
@@ -12,49 +12,49 @@ pub(crate) use facts::kernel;
 use crate::program::HostProgram;
 use serde::Serialize;
 
-/// Whether something can be had.
+/// Availability of a feature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It can.
+    /// Available.
     Yes,
-    /// It can, with a limitation.
+    /// Available with a limitation.
     Partly,
-    /// It cannot.
+    /// Not available.
     No,
 }
 
-/// One thing that was looked at.
+/// Result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Its name, for machines.
+    /// Name for programs.
     pub name: &'static str,
-    /// Its name, for people.
+    /// Name for people.
     pub label: &'static str,
-    /// Whether it can be had.
+    /// Availability.
     pub state: State,
-    /// What was found.
+    /// Description.
     pub found: String,
-    /// What would help, where something is missing.
+    /// Remedy, if something is missing.
     pub remedy: Option<String>,
 }
 
-/// Everything that was looked at.
+/// Results of all checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Examination {
-    /// Whether an emulation is possible in some way.
+    /// True if an emulation is possible with any device.
     pub emulation: bool,
-    /// What was found, the most necessary first.
+    /// Results, the most necessary first.
     pub findings: Vec<Finding>,
 }
 
-/// Looks at this machine. Starts two hosts for a moment, one with each kind of device.
+/// Checks this machine. Starts two hosts for a moment, one with each kind of device.
 #[cfg(target_os = "linux")]
 pub fn examine(program: &HostProgram) -> Examination {
     findings::judge(&facts::Facts::gather(program))
 }
 
-/// Looks at this machine, which is not Linux.
+/// Checks this machine, which is not Linux.
 #[cfg(not(target_os = "linux"))]
 pub fn examine(_program: &HostProgram) -> Examination {
     let finding = Finding {

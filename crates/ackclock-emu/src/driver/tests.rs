@@ -1,5 +1,5 @@
-//! One set of hops, three clocks: one that jumps, one that wakes late, and the engine's way of
-//! driving hops take the same decisions.
+//! One set of hops, driven in three ways: a clock that jumps, one that wakes late, and the engine
+//! take the same decisions.
 
 use super::*;
 use crate::decision::Fate;
@@ -150,7 +150,7 @@ impl Engine {
     }
 }
 
-/// In an order that does not depend on when hops caught up.
+/// Sorts decisions into an order that does not depend on when hops caught up.
 fn sorted(decisions: impl IntoIterator<Item = Decision>) -> Vec<Decision> {
     let mut decisions: Vec<Decision> = decisions.into_iter().collect();
     decisions.sort_by_key(|one| (one.at, one.hop, one.packet, one.outcome as u8));
@@ -158,17 +158,29 @@ fn sorted(decisions: impl IntoIterator<Item = Decision>) -> Vec<Decision> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 400,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
-    fn every_clock_gives_the_same(description in descriptions(), arrivals in arrivals(), lateness in lateness()) {
+    fn every_clock_gives_the_same(
+        description in descriptions(),
+        arrivals in arrivals(),
+        lateness in lateness(),
+    ) {
         let (mut jumping, mut sleeping) = (description.driver(), description.driver());
         let left = drive(&mut jumping, &arrivals, &[], |_| {});
         prop_assert_eq!(&left, &drive(&mut sleeping, &arrivals, &lateness, |_| {}));
         let engine = Engine::run(&description, &arrivals);
 
         let decided: Vec<Decision> = jumping.poll_record().decisions().collect();
-        prop_assert_eq!(jumping.poll_record(), sleeping.poll_record(), "the records, in the same order");
+        prop_assert_eq!(
+            jumping.poll_record(),
+            sleeping.poll_record(),
+            "the records, in the same order"
+        );
         prop_assert_eq!(sorted(decided), sorted(engine.told.decisions));
         prop_assert_eq!(counters(jumping.hops()), counters(sleeping.hops()));
         prop_assert_eq!(counters(jumping.hops()), counters(&engine.hops));
@@ -177,13 +189,20 @@ proptest! {
         prop_assert_eq!(jumping.take_table(), sleeping.take_table());
     }
 
-    /// What leaves is what came, byte for byte, but for the mark; and what the record says.
+    /// Packets leave as they came, byte for byte, except for the mark, and as the record says.
     #[test]
-    fn packets_keep_their_bytes(description in descriptions(), arrivals in arrivals(), lateness in lateness()) {
+    fn packets_keep_their_bytes(
+        description in descriptions(),
+        arrivals in arrivals(),
+        lateness in lateness(),
+    ) {
         let mut driver = description.driver();
         let left = drive(&mut driver, &arrivals, &lateness, |_| {});
         let record = driver.poll_record().clone();
-        let departed: Vec<Decision> = record.decisions().filter(|one| one.outcome == Fate::Departed).collect();
+        let departed: Vec<Decision> = record
+            .decisions()
+            .filter(|one| one.outcome == Fate::Departed)
+            .collect();
         let marked: BTreeMap<u64, Time> = record
             .decisions()
             .filter(|one| one.outcome == Fate::Marked)
@@ -192,19 +211,31 @@ proptest! {
         prop_assert_eq!(departed.len(), left.len());
         for (decision, (at, flow, forward, bytes)) in departed.iter().zip(&left) {
             let coming = &arrivals[decision.packet as usize];
-            prop_assert_eq!((*at, *flow, *forward), (decision.at, coming.flow, coming.direction.is_forward()));
+            prop_assert_eq!(
+                (*at, *flow, *forward),
+                (decision.at, coming.flow, coming.direction.is_forward()),
+            );
             let mut expected = coming.bytes.clone();
             if ipv4::ecn(bytes) == Ecn::Marked && ipv4::ecn(&expected) != Ecn::Marked {
-                prop_assert!(marked.contains_key(&decision.packet), "nobody marked packet {}", decision.packet);
+                prop_assert!(
+                    marked.contains_key(&decision.packet),
+                    "nobody marked packet {}",
+                    decision.packet
+                );
                 ipv4::mark(&mut expected);
             }
             prop_assert_eq!(bytes, &expected);
         }
-        // A packet of a route with one hop that was marked there and left carries the mark.
+        // A packet that was marked at the only hop of its route, and left, carries the mark.
         for (packet, at) in &marked {
-            let copies = record.decisions().filter(|one| one.packet == *packet && one.outcome == Fate::Departed);
+            let copies = record
+                .decisions()
+                .filter(|one| one.packet == *packet && one.outcome == Fate::Departed);
             let one_copy = copies.count() <= 1;
-            let seen = departed.iter().zip(&left).find(|(one, _)| one.packet == *packet && one.at >= *at);
+            let seen = departed
+                .iter()
+                .zip(&left)
+                .find(|(one, _)| one.packet == *packet && one.at >= *at);
             if let (true, Some((_, (.., bytes)))) = (one_copy, seen) {
                 prop_assert_eq!(ipv4::ecn(bytes), Ecn::Marked);
             }
@@ -212,11 +243,14 @@ proptest! {
         let losses: u64 = driver.losses().iter().map(|hop| hop.drops()).sum();
         prop_assert_eq!(losses, driver.dropped().iter().map(|flow| flow.drops()).sum::<u64>());
         let duplicates: u64 = driver.hops().iter().map(|hop| hop.counters().duplicates).sum();
-        prop_assert_eq!(arrivals.len() as u64 + duplicates, losses + left.len() as u64 + driver.inside() as u64);
+        prop_assert_eq!(
+            arrivals.len() as u64 + duplicates,
+            losses + left.len() as u64 + driver.inside() as u64,
+        );
     }
 }
 
-/// In a steady state a packet finds the buffer of one that has gone.
+/// In a steady state a packet reuses the buffer of one that has gone.
 #[test]
 fn buffers_are_used_again() {
     let mut driver =
@@ -237,7 +271,7 @@ fn buffers_are_used_again() {
         }
     }
     assert!(driver.hops()[0].counters().duplicates > 800);
-    // One that comes while the one before and its copy are still there.
+    // One packet arrives while the previous one and its duplicate are still inside.
     assert!(
         (2..=3).contains(&addresses.len()),
         "{} buffers",
@@ -258,15 +292,15 @@ fn a_stamp_that_lies_behind_is_brought_up_and_recorded_so() {
     assert_eq!(driver.poll_timeout(), late + Span::from_micros(40));
 }
 
-/// Also if somebody was there at that moment before the packet came, and whenever somebody comes
-/// next.
+/// A sample includes everything at its own time, even if the driver was polled at that time before
+/// the packet arrived, and whenever it is polled next.
 #[test]
 fn a_sample_sees_what_happens_at_its_moment() {
     for looks in [false, true] {
         let mut driver = Description::one_hop("").driver();
         let at = |nanos| Time::ZERO + Span::from_nanos(nanos);
         let interval = INTERVAL.as_nanos();
-        // The second leaves at the moment of a sample, the third comes then.
+        // The second packet leaves at the time of a sample; the third arrives then.
         for moment in [0, interval - 1_000_000, interval] {
             if looks {
                 assert!(driver.poll_departure(at(moment)).is_none() || moment > 0);

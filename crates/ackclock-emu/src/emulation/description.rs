@@ -1,5 +1,5 @@
-//! What the two hosts are made of for a scenario: addresses, routes, kernel settings; and what the
-//! kernel does in its own way whatever the scenario says.
+//! Configuration of the two hosts for a scenario: addresses, routes, kernel settings. Lists the
+//! parameters that the kernel does not take from a scenario.
 
 use crate::addresses::{self, MOST_FLOWS};
 use crate::netlink::{Metrics, Route};
@@ -20,42 +20,43 @@ use ackclock_transport::wire::{Acknowledgement, Data, LONGEST, LONGEST_PAYLOAD, 
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Above what any window in a scenario for one machine needs, and not in its way.
+/// Largest socket buffer: more than any window needs in a scenario for one machine.
 const BUFFER_BYTES: u64 = 64 << 20;
-/// Below this the kernel no longer believes a path's MTU (net.ipv4.route.min_pmtu is 552).
+/// Least MTU used: the kernel does not accept a path MTU below net.ipv4.route.min_pmtu, 552.
 const LEAST_MTU: u64 = 576;
-/// What an IPv4 packet can be at most.
+/// Largest IPv4 packet in bytes.
 const MOST_MTU: u64 = 65_535;
 
-/// What the hosts get, and what they cannot.
+/// Configuration of the hosts, and its limits.
 #[derive(Clone, Debug)]
 pub struct Description {
-    /// Of the host that sends.
+    /// Configuration of the sending host.
     pub senders: Configuration,
-    /// Of the host that receives.
+    /// Configuration of the receiving host.
     pub receivers: Configuration,
-    /// The largest packet, in bytes.
+    /// Largest packet in bytes.
     pub mtu: u32,
-    /// What the scenario says and the kernel does otherwise.
+    /// Parameters in which the kernel differs from the scenario.
     pub different: Vec<Different>,
 }
 
 /// A parameter that the kernel does not take from a scenario.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Different {
-    /// Where it is in the scenario: `flows.main.transport.rto_initial`.
+    /// Path in the scenario, such as `flows.main.transport.rto_initial`.
     pub name: String,
-    /// What it says there.
+    /// Value in the scenario.
     pub asked: String,
-    /// What the kernel does.
+    /// Behaviour of the kernel.
     pub reason: String,
 }
 
 impl Description {
-    /// For a scenario, one address at either end for every instance of its flows in a run.
+    /// Describes the hosts for a scenario, with an address at either end for each flow instance of
+    /// a run.
     ///
     /// # Errors
-    /// What no host on any machine can do.
+    /// Anything that no host on any machine can do.
     pub fn of(scenario: &Scenario, instances: &[Instance]) -> Result<Self, Error> {
         if instances.len() > MOST_FLOWS as usize {
             let remedy = format!(
@@ -64,7 +65,8 @@ impl Description {
             return Err(Error::new("flows", &json!(instances.len()), &remedy));
         }
         if let Some(medium) = scenario.media.first() {
-            let remedy = "is a medium, which only a simulation has; run ackclock simulate, or emulate measured rates with a link of kind \"trace\"";
+            let remedy = "is a medium, which only a simulation has; \
+                 run ackclock simulate, or emulate measured rates with a link of kind \"trace\"";
             let name = format!("shared_media.{}", medium.name);
             return Err(
                 Error::new(&name, &medium.medium.resolved["kind"], remedy).coded(Code::Unsupported)
@@ -108,7 +110,7 @@ fn route(destination: std::net::Ipv4Addr, source: std::net::Ipv4Addr, metrics: M
     }
 }
 
-/// IP packet of a full segment or datagram, in bytes.
+/// Returns the length of the IP packet of a full segment or datagram, in bytes.
 fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
     let (payload, bytes) = match &flow.transport {
         Transport::Tcp { parameters, .. } => {
@@ -117,13 +119,14 @@ fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
         }
         Transport::Udp { mss, header } => (*mss, mss.0.saturating_add(header.0)),
         Transport::Controlled { parameters, .. } if parameters.mss.0 <= LONGEST_PAYLOAD as u64 => {
-            // What opens a session is as long as anything in it (no amplification), whatever its
-            // data are.
+            // The datagram that opens a session is as long as any in it (no amplification),
+            // whatever its payload.
             return Ok(LONGEST as u64 + UDP_HEADER_BYTES);
         }
         Transport::Controlled { parameters, .. } => {
             let remedy = format!(
-                "is more than a packet of this transport takes; write at most \"{LONGEST_PAYLOAD} bytes\""
+                "is more than a packet of this transport takes; \
+                 write at most \"{LONGEST_PAYLOAD} bytes\""
             );
             return Err(wrong_mss(flow, parameters.mss, &remedy));
         }
@@ -132,7 +135,8 @@ fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
         return Ok(bytes);
     }
     let remedy = format!(
-        "and its header are more than an IPv4 packet of {MOST_MTU} bytes; write for example \"1448 bytes\""
+        "and its header are more than an IPv4 packet of {MOST_MTU} bytes; \
+         write for example \"1448 bytes\""
     );
     Err(wrong_mss(flow, payload, &remedy))
 }
@@ -145,12 +149,13 @@ fn wrong_mss(flow: &FlowDescription, mss: Bytes, remedy: &str) -> Error {
     )
 }
 
-/// What is before and behind the payload of a full packet of a session, IP and UDP included.
+/// Returns the bytes around the payload of a full packet of a session, including IP and UDP
+/// headers.
 fn session_header(mss: Bytes) -> Bytes {
     Bytes(Data::length(mss.0 as usize) as u64 + UDP_HEADER_BYTES - mss.0)
 }
 
-/// The TCP flows with their parameters.
+/// Yields the TCP flows with their parameters.
 fn tcp_flows(
     scenario: &Scenario,
 ) -> impl Iterator<Item = (usize, &FlowDescription, &TcpParameters)> {
@@ -161,7 +166,7 @@ fn tcp_flows(
     })
 }
 
-/// What is set for the whole of a host: what the first TCP flow wants.
+/// Returns the settings of a whole host, which follow the first TCP flow.
 fn settings_of(scenario: &Scenario) -> Vec<Setting> {
     let first = tcp_flows(scenario).next();
     let mut settings = first.map_or_else(TcpSettings::default, |(number, _, parameters)| {
@@ -172,18 +177,19 @@ fn settings_of(scenario: &Scenario) -> Vec<Setting> {
     settings.settings()
 }
 
-/// Whether a flow's parameters began as those of today's Linux: then what they do not name stays as
-/// the kernel has it.
+/// True if a flow's preset is that of current Linux. Then the kernel keeps its defaults for all
+/// parameters that a scenario does not name.
 fn is_like_linux(scenario: &Scenario, flow: usize) -> bool {
     scenario.resolved["flows"][flow]["transport"]["preset"] == json!(Preset::Linux)
 }
 
-/// Duplicate ACKs are kept from the sockets. Where that is refused, so many of them are taken for a
-/// first loss; more the kernel refuses (`tcp_max_reordering`).
+/// Reordering threshold for flows without fast retransmit. Duplicate ACKs are hidden from their
+/// sockets; where the kernel refuses that, so many duplicates indicate the first loss. The kernel
+/// refuses higher values (`tcp_max_reordering`).
 const NO_FAST_RETRANSMIT: u32 = 300;
 
 fn tcp_settings(parameters: &TcpParameters, like_linux: bool) -> TcpSettings {
-    // The other presets are of RFCs and times that have none of these.
+    // The other presets follow RFCs and times that have none of these extensions.
     let extension = (!like_linux).then_some(false);
     TcpSettings {
         sack: Some(parameters.recovery == LossRecovery::Sack),
@@ -202,7 +208,7 @@ fn tcp_settings(parameters: &TcpParameters, like_linux: bool) -> TcpSettings {
     }
 }
 
-/// Metrics of the route to a flow's receiver, and of that back.
+/// Returns the metrics of the route to a flow's receiver, and of the return route.
 fn metrics_of(flow: &FlowDescription) -> (Metrics, Metrics) {
     let Transport::Tcp { parameters, .. } = &flow.transport else {
         return Default::default();
@@ -226,7 +232,7 @@ fn acknowledges_each(parameters: &TcpParameters) -> bool {
     parameters.delayed_ack.every.0 <= 1
 }
 
-/// Parameters whose value a host takes as it is, or that the rules below judge.
+/// Parameters that a host takes as they are, or that the rules below judge.
 const TAKEN: [&str; 12] = [
     "mss",
     "header",
@@ -242,7 +248,7 @@ const TAKEN: [&str; 12] = [
     "ecn",
 ];
 
-/// What the scenario says and the kernel does otherwise, each once.
+/// Returns the parameters in which the kernel differs from the scenario, each once.
 fn different(scenario: &Scenario) -> Vec<Different> {
     let mut found = BTreeSet::new();
     let first = tcp_flows(scenario).next();
@@ -280,7 +286,7 @@ fn different(scenario: &Scenario) -> Vec<Different> {
     found.into_iter().collect()
 }
 
-/// Of a session, whose packets are as long as its wire format has them.
+/// Returns the differences of a session; its wire format determines the packet lengths.
 fn of_session(flow: &str, parameters: &DatagramParameters) -> Vec<Different> {
     let note = |name: &str, Bytes(asked): Bytes, reason: String| Different {
         name: format!("flows.{flow}.transport.{name}"),
@@ -306,7 +312,7 @@ fn of_session(flow: &str, parameters: &DatagramParameters) -> Vec<Different> {
     found
 }
 
-/// Of the parameters of one flow.
+/// Returns the differences in the parameters of one flow.
 fn of_parameters(
     parameters: &TcpParameters,
     note: &impl Fn(&str, &Value, &str) -> Different,
@@ -371,7 +377,7 @@ fn of_parameters(
     found
 }
 
-/// Of its congestion control: a socket takes a name, no parameters.
+/// Returns the differences in its congestion control: a socket takes a name, but no parameters.
 fn of_control(
     flow: &FlowDescription,
     note: &impl Fn(&str, &Value, &str) -> Different,
@@ -392,8 +398,8 @@ fn of_control(
         .collect()
 }
 
-/// The shortest round trip that the delays allow, of all flows that have a way back; of a scenario
-/// without one, the shortest way there.
+/// Returns the shortest round trip that the delays allow, over all flows with a return route. In a
+/// scenario without one, returns the shortest one-way delay.
 pub(super) fn base_rtt(scenario: &Scenario) -> Span {
     let along = |route: &[usize]| {
         let delays = route.iter().map(|hop| scenario.hops[*hop].delay);
@@ -454,7 +460,10 @@ count = 2
 route = ["there"]
 return = ["back"]
 access_delay = ["1 ms", "5 ms"]
-transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial_window = "4 segments" }
+transport.kind = "tcp"
+transport.control = { kind = "reno" }
+transport.preset = "rfc"
+transport.initial_window = "4 segments"
 "#;
 
     fn of(scenario: &Scenario) -> Result<Description, Error> {
@@ -482,7 +491,7 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial
             sender.routes[2].destination,
             description.receivers.addresses[2]
         );
-        // A route takes the initial window, nothing takes the largest timeout.
+        // A route takes the initial window; nothing takes the largest timeout.
         let names: Vec<&str> = description
             .different
             .iter()
@@ -501,8 +510,8 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial
     #[test]
     fn without_fast_retransmit_the_kernel_is_told_to_wait_for_the_timer_as_long_as_it_can() {
         let text = BOTH_WAYS.replace(
-            r#"preset = "rfc", initial_window = "4 segments""#,
-            r#"preset = "jacobson1988""#,
+            "preset = \"rfc\"\ntransport.initial_window = \"4 segments\"",
+            "preset = \"jacobson1988\"",
         );
         let description = of(&scenario(&text)).unwrap();
         let settings = &description.senders.settings;
@@ -537,7 +546,8 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", initial
             different(r#"{ kind = "westwood_plus" }"#),
             ["cut", "estimator", "growth"]
         );
-        let linux = r#"{ kind = "westwood_plus", estimator = { kind = "westwood_linux" }, cut = "at_recovery_end", growth = "per_window" }"#;
+        let linux = "{ kind = \"westwood_plus\", estimator = { kind = \"westwood_linux\" }, \
+                     cut = \"at_recovery_end\", growth = \"per_window\" }";
         assert!(different(linux).is_empty());
     }
 

@@ -1,5 +1,5 @@
-//! A plan carried out: both hosts do their part while the loop carries their packets through the
-//! hops, each on a thread of its own, and this one watches.
+//! Execution of a plan: each host works in a thread of its own, and so does the loop that carries
+//! their packets through the hops. The calling thread watches.
 
 use super::Failure;
 use super::host_pair::{Pair, Worker};
@@ -18,48 +18,48 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// From the moment when both hosts are ready to the beginning: they have to be told, and the loop
-/// has to run.
+/// Time from both hosts being ready to the beginning of the run: they have to be told, and the loop
+/// has to start.
 const LEAD_NS: u64 = 50_000_000;
-/// How often the hosts are asked and progress is told.
+/// Interval between queries of the hosts and progress reports.
 const WATCH: Span = Span::from_millis(100);
-/// How often they are asked when they are about to end.
+/// Interval between queries of the hosts when they are about to end.
 const ENDING_WATCH: Span = Span::from_millis(5);
-/// For how long hosts may take to end once they are told.
+/// Longest time that hosts may take to end once they are told.
 const ENDING_NS: u64 = 10_000_000_000;
 
-/// Who takes what a run gives while it lasts, and may end it.
+/// Takes the results of a run while it lasts, and may end it.
 pub(super) trait Supervisor {
-    /// What flows say of themselves, as it comes.
+    /// Takes readings of flows as they come.
     ///
     /// # Errors
-    /// Whoever takes them cannot; the run ends.
+    /// They cannot be taken; the run ends.
     fn take_readings(&mut self, readings: Readings) -> io::Result<()>;
-    /// How far the run is, and how many bytes the receivers were given; `false` ends it.
+    /// Takes the progress of the run and the bytes delivered to the receivers. Returns `false` to
+    /// end the run.
     fn proceed(&mut self, elapsed: Time, delivered_bytes: u64) -> bool;
 }
 
-/// What came of it.
+/// The outcome of a plan.
 #[derive(Debug)]
 pub(super) struct Driven {
     pub(super) report: Report,
     pub(super) sending: SendingReport,
     pub(super) receiving: ReceivingReport,
-    /// Packets lost by the devices meanwhile.
+    /// Packets lost by the devices during the run.
     pub(super) lost: u64,
-    /// How long the kernel's threads for softirqs waited for a processor meanwhile, if that can be
-    /// seen.
+    /// Time for which the kernel's softirq threads waited for a processor during the run, if known.
     pub(super) softirqs_waited: Option<Span>,
-    /// How long somebody on this machine waited for one, if the kernel says.
+    /// Time for which some process on this machine waited for a processor, if known.
     pub(super) pressure: Option<Span>,
-    /// Why the loop has no real-time priority, if it has none.
+    /// The reason why the loop has no real-time priority; `None` if it has.
     pub(super) ordinary: Option<String>,
-    /// Why processors may have entered idle states, if they may.
+    /// The reason why processors may have entered idle states; `None` if they may not.
     pub(super) drowsy: Option<String>,
 }
 
-/// Carries out `plan` between the hosts of `pair`, its packets through `driver`, until the plan's
-/// end or until `supervisor` has seen enough.
+/// Carries out `plan` between the hosts of `pair`, with their packets passing through `driver`,
+/// until the plan's end or until `supervisor` ends it.
 pub(super) fn drive(
     pair: &mut Pair,
     mut plan: Plan,
@@ -67,7 +67,7 @@ pub(super) fn drive(
     outputs: Outputs,
     supervisor: &mut dyn Supervisor,
 ) -> Result<Driven, Failure> {
-    // The receiving one first: it has to listen before the other speaks.
+    // The receiving host first: it must listen before the other one sends.
     pair.receivers.prepare(&plan)?;
     pair.senders.prepare(&plan)?;
     let lost_before = pair.lost()?;
@@ -122,7 +122,7 @@ pub(super) fn drive(
     })
 }
 
-/// Tells that a thread has ended, however it does.
+/// Signals that a thread has ended, even by a panic.
 struct GiveAtEnd<'a>(&'a Stop);
 
 impl Drop for GiveAtEnd<'_> {
@@ -131,14 +131,14 @@ impl Drop for GiveAtEnd<'_> {
     }
 }
 
-/// The two hosts at work, and their reports once they are done.
+/// The two hosts at work, with their reports once they are done.
 struct Work<'a> {
     senders: (&'a mut Worker, Option<WorkloadReport>),
     receivers: (&'a mut Worker, Option<WorkloadReport>),
 }
 
 impl Work<'_> {
-    /// Watches until the loop is `over`, or enough has been seen.
+    /// Watches until the loop is `over` or the supervisor ends the run.
     fn watch(
         &mut self,
         over: &Stop,
@@ -156,7 +156,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Takes what the hosts have read, and their reports if they are done.
+    /// Takes the hosts' readings, and their reports if they are done.
     fn poll(&mut self, supervisor: &mut dyn Supervisor) -> Result<(), Failure> {
         for (worker, report) in [&mut self.senders, &mut self.receivers] {
             if report.is_none() {
@@ -168,7 +168,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Lets both end: nothing carries their packets any more.
+    /// Ends both hosts; nothing carries their packets any more.
     fn finish(
         mut self,
         supervisor: &mut dyn Supervisor,

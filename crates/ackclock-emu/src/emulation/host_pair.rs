@@ -1,5 +1,5 @@
-//! The two hosts of a run, ready: addresses, routes and settings in place, the emulator's ends of
-//! their devices at hand.
+//! The two hosts of a run, configured with addresses, routes and settings, and the emulator's ends
+//! of their devices.
 
 use super::description::Description;
 use super::{Failure, Options};
@@ -14,25 +14,25 @@ use crate::workload::{
 use serde_json::Value;
 use std::time::Duration;
 
-/// How long a host may take for an answer: longer than any machine takes to make some thousand
-/// sockets.
+/// Longest time that a host may take to answer: longer than any machine takes to create a few
+/// thousand sockets.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One host and its part of the work.
+/// One host with its role.
 #[derive(Debug)]
 pub(super) struct Worker {
     role: Role,
     host: Host,
-    /// What it was asked to be, and what became of it.
+    /// Requested configuration and its outcome.
     pub(super) report: Vec<ReportEntry>,
 }
 
-/// Both, and the emulator's ends of their devices.
+/// Both hosts, and the emulator's ends of their devices.
 #[derive(Debug)]
 pub(super) struct Pair {
     pub(super) senders: Worker,
     pub(super) receivers: Worker,
-    /// Of the senders, of the receivers.
+    /// Devices of the senders and of the receivers.
     pub(super) devices: [Device; 2],
 }
 
@@ -59,7 +59,7 @@ impl Worker {
         serde_json::from_value(answer).map_err(|error| Failure::Broken(error.to_string()))
     }
 
-    /// Makes the sockets of its part of a plan.
+    /// Creates the sockets of its part of a plan.
     pub(super) fn prepare(&mut self, plan: &Plan) -> Result<(), Failure> {
         match self.ask(&WorkloadRequest::Prepare(self.role, plan.clone()))? {
             WorkloadAnswer::Prepared => Ok(()),
@@ -68,7 +68,7 @@ impl Worker {
         }
     }
 
-    /// Lets it begin at that instant.
+    /// Begins at this time of CLOCK_MONOTONIC.
     pub(super) fn begin(&mut self, begin_ns: u64) -> Result<(), Failure> {
         match self.ask(&WorkloadRequest::Begin(begin_ns))? {
             WorkloadAnswer::Begun => Ok(()),
@@ -76,7 +76,7 @@ impl Worker {
         }
     }
 
-    /// What it has read since the last time, and its report if it is over.
+    /// Returns its readings since the last call, and its report if it is done.
     pub(super) fn poll(&mut self) -> Result<(Readings, Option<WorkloadReport>), Failure> {
         match self.ask(&WorkloadRequest::Poll)? {
             WorkloadAnswer::Running(samples) => Ok((samples, None)),
@@ -85,7 +85,7 @@ impl Worker {
         }
     }
 
-    /// Lets it end.
+    /// Ends its work.
     pub(super) fn end(&mut self) -> Result<(), Failure> {
         match self.ask(&WorkloadRequest::End)? {
             WorkloadAnswer::Ending => Ok(()),
@@ -93,7 +93,7 @@ impl Worker {
         }
     }
 
-    /// Packets lost by its interfaces since they were made.
+    /// Returns the packets lost by its interfaces since they were created.
     fn lost(&mut self) -> Result<u64, Failure> {
         let of = |counters: &Counters| {
             counters.send_drops
@@ -114,7 +114,7 @@ fn unexpected(answer: &WorkloadAnswer) -> Failure {
 }
 
 impl Pair {
-    /// Starts two hosts that are nothing yet. They live no longer than the calling thread.
+    /// Starts two hosts without configuration. They end with the calling thread.
     pub(super) fn start(options: &Options) -> Result<Pair, Failure> {
         let start = |role| -> Result<_, Failure> {
             let (host, device) = Host::start(&options.program, options.device)?;
@@ -130,8 +130,8 @@ impl Pair {
         })
     }
 
-    /// Gives them addresses, routes and settings. Without an address or a route there is no run;
-    /// what else the kernel does not take is in the reports.
+    /// Sets addresses, routes and settings. Fails if an address or a route is refused; other
+    /// refusals are in the reports.
     pub(super) fn configure(&mut self, description: &Description) -> Result<(), Failure> {
         let workers = [
             (&mut self.senders, &description.senders),
@@ -160,7 +160,7 @@ impl Pair {
         Ok(())
     }
 
-    /// Packets lost by the devices so far, and by what reads them.
+    /// Returns the packets lost so far by the devices and by the readers of the devices.
     pub(super) fn lost(&mut self) -> Result<u64, Failure> {
         let mut lost = self.senders.lost()? + self.receivers.lost()?;
         for device in &mut self.devices {
@@ -171,17 +171,17 @@ impl Pair {
         Ok(lost)
     }
 
-    /// What carries the packets.
+    /// Returns the device that carries the packets.
     pub(super) fn device(&self) -> DeviceKind {
         self.devices[0].facts().kind
     }
 
-    /// Why its device is no TUN interface although one was tried.
+    /// Returns the reason why the device is not a TUN interface although one was tried.
     pub(super) fn tun_refused(&self) -> Option<&str> {
         self.senders.host.facts().tun_refused.as_deref()
     }
 
-    /// Which of these congestion controls are not to be had, and why.
+    /// Returns those of these congestion controls that are not available, with the reason.
     pub(super) fn missing_controls(
         &mut self,
         names: &[String],
@@ -191,9 +191,9 @@ impl Pair {
         Ok(outcomes)
     }
 
-    /// Ends both, and waits until nothing of them is left.
+    /// Ends both hosts, and waits until all their processes have ended.
     pub(super) fn exit(self) -> Result<(), Failure> {
-        drop(self.devices); // the interfaces go with them
+        drop(self.devices); // removes the interfaces too
         self.senders.host.exit()?;
         Ok(self.receivers.host.exit()?)
     }

@@ -1,4 +1,4 @@
-//! What a machine must have for an emulation, and what it runs with.
+//! Requirements of an emulation, and the properties of the machine.
 
 use super::description::Description;
 use super::host_pair::Pair;
@@ -12,25 +12,25 @@ use ackclock_core::scenario::{Scenario, Transport};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// What a machine runs with.
+/// Properties of a machine that emulates.
 #[derive(Clone, Debug, Serialize)]
 pub struct Machine {
     /// Name and release of the kernel.
     pub kernel: String,
-    /// What carries packets.
+    /// Device that carries packets.
     pub device: DeviceKind,
-    /// `SCHED_FIFO`, or why the emulator's thread is an ordinary one.
+    /// `SCHED_FIFO`, or the reason why the emulator's thread has ordinary priority.
     pub priority: String,
-    /// How many processors there are.
+    /// Number of processors.
     pub processors: usize,
-    /// What should be known before, a line each.
+    /// Warnings, one line each.
     pub warnings: Vec<String>,
 }
 
-/// Says whether this machine can emulate these points, with two hosts for a moment.
+/// Checks if this machine can emulate these points, by starting two hosts for a moment.
 ///
 /// # Errors
-/// What no machine can do, and what this one lacks.
+/// Anything that no machine can do, or that this machine lacks.
 pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure> {
     for job in jobs(points) {
         Description::of(job.scenario, &job.instances())?;
@@ -40,7 +40,8 @@ pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure>
     let missing = pair.missing_controls(&Vec::from_iter(controls))?;
     if let Some((name, outcome)) = missing.first() {
         let text = format!(
-            "this kernel gives no congestion control '{name}' ({}); load the module tcp_{name} as root, or simulate",
+            "this kernel gives no congestion control '{name}' ({}); \
+             load the module tcp_{name} as root, or simulate",
             outcome.reason()
         );
         return Err(Failure::Lacking(text));
@@ -53,7 +54,8 @@ pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure>
     );
     warnings.extend(refused.as_ref().map(|reason| {
         format!(
-            "real-time priority refused ({reason}); delays may be late by milliseconds when the machine is busy"
+            "real-time priority refused ({reason}); \
+             delays may be late by milliseconds when the machine is busy"
         )
     }));
     let machine = Machine {

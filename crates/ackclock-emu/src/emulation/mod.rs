@@ -1,5 +1,5 @@
-//! A scenario emulated: its flows on the kernel's own sockets in two hosts, its hops between them
-//! in real time.
+//! Emulation of a scenario: its flows run on the kernel's own sockets in two hosts, and its hops
+//! run between them in real time.
 
 mod description;
 mod drive;
@@ -21,27 +21,27 @@ pub use machine::{Machine, check};
 pub use run::{EmulationOutcome, Started, Watch, emulate, start};
 pub use tables::empty_tables;
 
-/// How runs are made, whatever the scenario.
+/// Options of runs, whatever the scenario.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What becomes a host.
+    /// The program that becomes a host.
     pub program: HostProgram,
-    /// What carries packets between the hosts and the emulator.
+    /// The device that carries packets between the hosts and the emulator.
     pub device: DeviceChoice,
-    /// Where records go, in `record`, and captures, in `pcap`.
+    /// Folder of records, in `record`, and captures, in `pcap`.
     pub folder: PathBuf,
-    /// Whether there are captures.
+    /// True to write captures.
     pub captures: bool,
 }
 
-/// Why there is no run.
+/// The reason why there is no run.
 #[derive(Debug)]
 pub enum Failure {
     /// No machine can emulate this scenario.
     Scenario(Error),
-    /// This machine cannot: what is missing, and what would help.
+    /// This machine cannot emulate it: what is missing, and the remedy.
     Lacking(String),
-    /// It broke.
+    /// The run failed.
     Broken(String),
 }
 

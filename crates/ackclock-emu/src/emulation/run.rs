@@ -1,4 +1,4 @@
-//! One run from beginning to end: hosts, self-test, the flows, the tables.
+//! One run from beginning to end: hosts, self-test, flows, tables.
 
 use super::description::{self, Description};
 use super::drive::{Supervisor, drive};
@@ -24,36 +24,36 @@ use std::fs::{self, File};
 use std::io;
 use std::net::SocketAddrV4;
 
-/// Where receivers listen, each on an address of its own.
+/// Port on which receivers listen, each on an address of its own.
 const PORT: u16 = 5000;
 
-/// Who watches a run.
+/// Observer of a run.
 pub trait Watch {
-    /// Rows of the table `tcp_info`, as they come.
+    /// Takes rows of the table `tcp_info` as they come.
     ///
     /// # Errors
-    /// They cannot be kept; the run ends.
+    /// They cannot be stored; the run ends.
     fn take_tcp_info(&mut self, rows: Table) -> io::Result<()>;
-    /// How far the run is, and how many bytes the receivers were given so far, headers included;
-    /// `false` ends it.
+    /// Takes the progress of the run, and the bytes delivered to the receivers so far, headers
+    /// included. Returns `false` to end the run.
     fn proceed(&mut self, elapsed: Time, delivered_bytes: u64) -> bool;
 }
 
-/// What came of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct EmulationOutcome {
-    /// Every table but `tcp_info`.
+    /// All tables except `tcp_info`.
     pub tables: Vec<(&'static str, Table)>,
-    /// Whether it lasted as long as it should.
+    /// True if the run lasted as long as planned.
     pub complete: bool,
-    /// What should be known of it, a line each.
+    /// Warnings, one line each.
     pub warnings: Vec<String>,
 }
 
-/// Carries out a run, from a thread that stays: with it the hosts end.
+/// Carries out a run. The calling thread must live on: the hosts end with it.
 ///
 /// # Errors
-/// Why there is no result of it. What the record and the captures hold by then stays.
+/// The reason why there is no result. Record and captures keep what they hold by then.
 pub fn emulate(
     job: &Job<'_>,
     options: &Options,
@@ -62,18 +62,19 @@ pub fn emulate(
     start(job, options)?.run(job, options, watch)
 }
 
-/// The hosts of a run, ready.
+/// The started hosts of a run.
 #[derive(Debug)]
 pub struct Started {
     pair: Pair,
     description: Description,
 }
 
-/// Starts the hosts of a run, from the thread that is to carry it out: with it they end. That takes
-/// a processor for a while, which runs side by side would miss: start one after the other.
+/// Starts the hosts of a run. The calling thread must carry out the run: the hosts end with it.
+/// Starting occupies a processor for a while, which concurrent runs would miss, so start runs one
+/// after the other.
 ///
 /// # Errors
-/// Why there are none.
+/// The reason why the hosts cannot be started.
 pub fn start(job: &Job<'_>, options: &Options) -> Result<Started, Failure> {
     let description = Description::of(job.scenario, &job.instances())?;
     let mut pair = Pair::start(options)?;
@@ -82,7 +83,7 @@ pub fn start(job: &Job<'_>, options: &Options) -> Result<Started, Failure> {
 }
 
 impl Started {
-    /// Carries out the run for which they were started.
+    /// Carries out the run for which the hosts were started.
     ///
     /// # Errors
     /// As [`emulate`].
@@ -170,7 +171,7 @@ fn plan_of(job: &Job<'_>, instances: &[Instance]) -> Plan {
     plan
 }
 
-/// The record, and captures if there are to be any.
+/// Creates the record and, if requested, the captures.
 fn outputs(job: &Job<'_>, options: &Options) -> Result<Outputs, Failure> {
     let record = record::file_of(&options.folder, job);
     let captures = options.folder.join("pcap");
@@ -197,7 +198,7 @@ fn outputs(job: &Job<'_>, options: &Options) -> Result<Outputs, Failure> {
     })
 }
 
-/// Turns what flows say into rows on its way to whoever watches.
+/// Converts readings of flows into rows and passes them to the observer.
 struct Recording<'a> {
     telemetry: Telemetry,
     watch: &'a mut dyn Watch,

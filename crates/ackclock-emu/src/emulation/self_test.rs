@@ -1,5 +1,5 @@
-//! Before a run: a few datagrams along the path of the first flow, to see that packets take as long
-//! as the scenario says.
+//! Self-test before a run: a few datagrams along the path of the first flow check that packets take
+//! as long as the scenario says.
 
 use super::Failure;
 use super::drive::{Driven, Supervisor, drive};
@@ -20,30 +20,32 @@ use std::io::{self, Write};
 use std::net::SocketAddrV4;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// How many datagrams.
+/// Number of datagrams.
 const PROBES: u64 = 20;
-/// From one to the next: at 160 kbit/s. On a slower path a queue builds up, as the scenario says.
+/// Time between datagrams, which gives 160 kbit/s. On a slower path a queue builds up, as the
+/// scenario says.
 const SPACING: Span = Span::from_millis(5);
-/// Payload of each.
+/// Payload of a datagram in bytes.
 const PROBE_BYTES: u64 = 100;
-/// For how long after the last one the slowest is waited for, beyond the delays of the path.
+/// Time to wait for the slowest datagram after the last one was sent, beyond the delays of the
+/// path.
 const PATIENCE: Span = Span::from_millis(200);
-/// On a path slower than this the probes are not waited for.
+/// Longest path delay for which to wait for the probes.
 const LONGEST_PATH: Span = Span::from_millis(10_000);
 const PORT: u16 = 5001;
 
-/// What the probes found.
+/// Results of the probes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SelfTest {
     pub(super) sent: u64,
-    /// How much longer than the model says each took that came through, in increasing order.
+    /// Excess delay over the model of each probe that arrived, in increasing order.
     pub(super) extras: Vec<Span>,
-    /// Lost where no model loses any.
+    /// Number of probes lost outside the model.
     pub(super) lost: u64,
 }
 
 impl SelfTest {
-    /// What half of them did not exceed; `None` if none came through.
+    /// Returns the median excess delay; `None` if no probe arrived.
     pub(super) fn median(&self) -> Option<Span> {
         self.extras
             .get(self.extras.len().checked_sub(1)? / 2)
@@ -62,7 +64,7 @@ impl Supervisor for Nobody {
     }
 }
 
-/// Bytes that are read when they have been written.
+/// A buffer that can be read after it was written.
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<u8>>>);
 
@@ -80,8 +82,8 @@ impl Write for Kept {
 
 impl Output for Kept {}
 
-/// Sends the probes through a network of their own: the run's begins untouched. None if there is no
-/// flow.
+/// Sends the probes through a network of their own, so that the run's network begins untouched.
+/// Sends none if there is no flow.
 pub(super) fn self_test(pair: &mut Pair, job: &Job<'_>) -> Result<SelfTest, Failure> {
     let scenario = job.scenario;
     let Some(flow) = scenario.flows.first() else {
@@ -103,7 +105,11 @@ pub(super) fn self_test(pair: &mut Pair, job: &Job<'_>) -> Result<SelfTest, Fail
         sender: SocketAddrV4::new(addresses::sender(FlowId(0)), 0),
         receiver: SocketAddrV4::new(addresses::receiver(FlowId(0)), PORT),
         transport: TransportPlan::Udp { padding_bytes: 0 },
-        traffic: json!({ "kind": "cbr", "rate": format!("{rate} bit/s"), "packet_size": format!("{PROBE_BYTES} bytes") }),
+        traffic: json!({
+            "kind": "cbr",
+            "rate": format!("{rate} bit/s"),
+            "packet_size": format!("{PROBE_BYTES} bytes"),
+        }),
         mss_bytes: PROBE_BYTES,
         start_ns: 0,
         stop_ns: Some(sending.as_nanos()),
@@ -123,7 +129,7 @@ pub(super) fn self_test(pair: &mut Pair, job: &Job<'_>) -> Result<SelfTest, Fail
     Ok(compare(&driven, &Delays::read(&record)?))
 }
 
-/// When probes came to the hops and left them, by their number.
+/// Times at which probes arrived at the hops and left them, by their number.
 #[derive(Debug, Default)]
 struct Delays {
     arrived: Vec<Time>,
@@ -133,7 +139,7 @@ struct Delays {
 impl Delays {
     fn read(record: &[u8]) -> io::Result<Self> {
         let mut delays = Delays::default();
-        // Of the packets in order of arrival: which are probes.
+        // Number of the probe for each packet in order of arrival; `None` for other packets.
         let mut probe_of = Vec::new();
         for chunk in Chunks::new(record)? {
             let chunk = chunk?;
@@ -182,7 +188,7 @@ fn compare(driven: &Driven, delays: &Delays) -> SelfTest {
     }
 }
 
-/// How much longer a probe took than it was inside.
+/// Returns the excess of a probe's delay over its time inside the hops.
 fn extra(received: &ReceivedDatagram, delays: &Delays) -> Option<Span> {
     let arrived = delays.arrived.get(usize::try_from(received.number).ok()?)?;
     let inside = delays.departed.get(&received.number)?.since(*arrived);

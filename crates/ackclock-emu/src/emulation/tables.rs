@@ -18,7 +18,7 @@ use ackclock_core::result::{
 use ackclock_core::scenario::Scenario;
 use ackclock_core::units::{Bytes, Span, Time};
 
-/// Every table but `tcp_info`, without a row: what there is before the first run is over.
+/// Returns all tables except `tcp_info` without rows, as they are before the first run has ended.
 pub fn empty_tables() -> Vec<(&'static str, Table)> {
     vec![
         ("flows", FlowRow::table()),
@@ -31,7 +31,7 @@ pub fn empty_tables() -> Vec<(&'static str, Table)> {
     ]
 }
 
-/// A run that is over.
+/// A finished run.
 #[derive(Debug)]
 pub(super) struct Finished<'a> {
     pub(super) scenario: &'a Scenario,
@@ -42,7 +42,7 @@ pub(super) struct Finished<'a> {
 }
 
 impl Finished<'_> {
-    /// One row for each flow.
+    /// Returns the table `flows`, one row per flow.
     pub(super) fn flows(&self, summaries: &[Summary]) -> Table {
         let mut table = FlowRow::table();
         for (flow, summary) in summaries.iter().enumerate() {
@@ -115,7 +115,7 @@ impl Finished<'_> {
         }
     }
 
-    /// How faithful it was, in one row.
+    /// Returns the table `fidelity`, one row.
     pub(super) fn fidelity(&self, mtu: u32, test: &SelfTest, device: DeviceKind) -> Table {
         let report = &self.driven.report;
         let base_rtt = super::description::base_rtt(self.scenario);
@@ -165,7 +165,7 @@ impl Finished<'_> {
         table
     }
 
-    /// How the hosts were kept from their work.
+    /// Returns the waits of the hosts' threads.
     fn host_waits(&self) -> HostWaits {
         let (sending, receiving) = (&self.driven.sending, &self.driven.receiving);
         let both = [&sending.punctuality, &receiving.punctuality];
@@ -185,13 +185,13 @@ impl Finished<'_> {
         }
     }
 
-    /// Why a host has no real-time priority, if one has none.
+    /// Returns the reason why a host has no real-time priority, if one has none.
     fn ordinary_host(&self) -> Option<&str> {
         let sending = self.driven.sending.punctuality.ordinary.as_deref();
         sending.or(self.driven.receiving.punctuality.ordinary.as_deref())
     }
 
-    /// Datagrams that the kernel did not take, or had no room for.
+    /// Returns the datagrams that the kernel refused or had no buffer for.
     fn lost_by_sockets(&self) -> u64 {
         let (sent, received) = (&self.driven.sending.flows, &self.driven.receiving.flows);
         let sources = sent.iter().filter_map(|flow| flow.datagrams.as_ref());
@@ -203,7 +203,7 @@ impl Finished<'_> {
         at_sources + at_sinks
     }
 
-    /// How late the packets were.
+    /// Returns the table `lateness`.
     pub(super) fn lateness(&self) -> Table {
         let mut table = LatenessRow::table();
         for (_, at_most, packets) in self.driven.report.timing.lateness.buckets() {
@@ -218,7 +218,8 @@ impl Finished<'_> {
         table
     }
 
-    /// What the kernel was asked for, and what it does in its own way.
+    /// Returns the table `settings`: values requested from the kernel, and differences of the
+    /// kernel.
     pub(super) fn settings(&self, pair: &Pair, different: &[Different]) -> Table {
         let mut table = SettingRow::table();
         let mut push = |host: &str, name: &str, asked: &str, has: &str, refusal: &str| {
@@ -272,7 +273,7 @@ impl Finished<'_> {
     }
 }
 
-/// Packets with payload that a flow has sent.
+/// Returns the number of packets with payload that a flow has sent.
 fn sent_packets(sent: &SentFlow) -> i64 {
     let segments = sent.last.as_ref().and_then(|info| info.sent_data_segments);
     let datagrams = sent
@@ -302,8 +303,7 @@ fn of_socket(setting: &SocketSetting) -> (String, &str) {
     (has, refusal)
 }
 
-/// One line for each flow that did not end as it should, or whose datagrams the kernel did not
-/// take.
+/// Returns one line for each flow that failed, or whose datagrams the kernel refused.
 pub(super) fn complaints(
     names: &Names,
     sent: &[SentFlow],

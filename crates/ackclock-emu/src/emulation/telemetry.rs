@@ -1,5 +1,4 @@
-//! What the kernel says of its connections and rate controls of themselves, as rows of tables while
-//! it comes.
+//! Conversion of readings of connections and rate controls into table rows, as they come.
 
 use crate::workload::{LossState, RateReading, Readings, TcpInfoColumns};
 use ackclock_core::network::Instance;
@@ -7,7 +6,7 @@ use ackclock_core::result::{SampleRow, Table, TcpInfoRow};
 use ackclock_core::scenario::Scenario;
 use ackclock_core::units::{Span, Time};
 
-/// Which run rows are of: number of the point and of the replicate.
+/// Numbers of the point and of the replicate.
 pub(super) type Labels = (i64, i64);
 
 /// Names of the flows, by number.
@@ -22,14 +21,14 @@ impl Names {
         };
         Names(instances.iter().map(name).collect())
     }
-    /// Name of the group and number of the instance.
+    /// Returns the name of the group and the number of the instance.
     pub(super) fn get(&self, flow: usize) -> (&str, i64) {
         let (name, number) = &self.0[flow];
         (name, *number)
     }
 }
 
-/// What is summed up of a flow over its readings after the warm-up, and its next row in `samples`.
+/// Sums of a flow's readings after the warm-up, and the time of its next row in `samples`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Summary {
     cwnd_bytes: (f64, u64),
@@ -50,15 +49,15 @@ impl Default for Summary {
 }
 
 impl Summary {
-    /// A smoothed round-trip time after the warm-up, in seconds; NaN if there is none yet.
+    /// Adds a smoothed round-trip time after the warm-up, in seconds; ignores NaN.
     fn add_rtt(&mut self, rtt_s: f64) {
         if !rtt_s.is_nan() {
             self.rtt_s.0 += rtt_s;
             self.rtt_s.1 += 1;
         }
     }
-    /// Whether a row of `samples` is due, which are `interval` apart; then the next one is due
-    /// later.
+    /// Returns true if a row of `samples` is due, and schedules the next one. Rows are `interval`
+    /// apart.
     fn is_sample_due(&mut self, now: Time, interval: Span) -> bool {
         let is_due = self.next_sample <= now;
         while self.next_sample <= now {
@@ -66,21 +65,22 @@ impl Summary {
         }
         is_due
     }
-    /// Mean congestion window after the warm-up, in bytes; NaN without readings, as below.
+    /// Returns the mean congestion window after the warm-up, in bytes; NaN without readings, as
+    /// below.
     pub(super) fn cwnd_mean_bytes(&self) -> f64 {
         self.cwnd_bytes.0 / self.cwnd_bytes.1 as f64
     }
-    /// Mean of the smoothed round-trip time after the warm-up, in seconds.
+    /// Returns the mean of the smoothed round-trip time after the warm-up, in seconds.
     pub(super) fn rtt_mean_s(&self) -> f64 {
         self.rtt_s.0 / self.rtt_s.1 as f64
     }
-    /// The least round-trip time, in seconds.
+    /// Returns the least round-trip time, in seconds.
     pub(super) fn rtt_min_s(&self) -> f64 {
         self.rtt_min_s
     }
 }
 
-/// See the module.
+/// Converts readings into rows, and sums them up by flow.
 #[derive(Debug)]
 pub(super) struct Telemetry {
     labels: Labels,
@@ -96,7 +96,7 @@ fn seconds(micros: Option<impl Into<u64>>) -> f64 {
         Span::from_micros(micros.into()).as_seconds()
     })
 }
-/// Of nanoseconds; what is not known is not a number.
+/// Converts nanoseconds to seconds; NaN if unknown.
 pub(super) fn seconds_of(nanos: Option<u64>) -> f64 {
     nanos.map_or(f64::NAN, |nanos| Span::from_nanos(nanos).as_seconds())
 }
@@ -107,7 +107,7 @@ fn bit_per_s(bytes: Option<u64>) -> f64 {
     number(bytes) * 8.0
 }
 
-/// Its name as in the tables.
+/// Returns the name used in tables.
 const fn name_of(state: LossState) -> &'static str {
     match state {
         LossState::Open => "open",
@@ -131,7 +131,7 @@ impl Telemetry {
         }
     }
 
-    /// Takes readings in order of time; gives back those of connections as rows of `tcp_info`.
+    /// Takes readings in order of time; returns those of connections as rows of `tcp_info`.
     pub(super) fn take(&mut self, readings: &Readings) -> Table {
         let mut rows = TcpInfoRow::table();
         let connections = &readings.tcp_info;
@@ -258,7 +258,7 @@ impl Telemetry {
         .push(&mut self.samples);
     }
 
-    /// The sums by flow, and the table `samples`.
+    /// Returns the sums by flow, and the table `samples`.
     pub(super) fn finish(self) -> (Names, Vec<Summary>, Table) {
         (self.names, self.flows, self.samples)
     }

@@ -1,15 +1,15 @@
-//! Bytes of netlink messages, netlink(7) and rtnetlink(7): fixed part, then attributes, each padded
-//! to four bytes.
+//! Bytes of netlink messages, netlink(7) and rtnetlink(7): a fixed part, then attributes, each
+//! padded to four bytes.
 
 use std::io;
 
-/// `struct nlmsghdr`: length, kind, flags, sequence number, port.
+/// Length of `struct nlmsghdr`: length, kind, flags, sequence number, port.
 const HEADER: usize = 16;
-/// `struct nlattr`: length, kind.
+/// Length of `struct nlattr`: length, kind.
 const ATTRIBUTE_HEADER: usize = 4;
-/// NLA_F_NESTED and NLA_F_NET_BYTEORDER, which are no part of an attribute's kind.
+/// NLA_F_NESTED and NLA_F_NET_BYTEORDER, which are not part of an attribute's kind.
 const ATTRIBUTE_FLAGS: u16 = 0xc000;
-/// NLMSGERR_ATTR_MSG: the kernel's words about an error (linux/netlink.h).
+/// NLMSGERR_ATTR_MSG: the kernel's text of an error (linux/netlink.h).
 const ERROR_TEXT: u16 = 1;
 
 fn padded(length: usize) -> usize {
@@ -23,7 +23,7 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// A message of that kind and those flags, with its fixed part.
+    /// Creates a message of this kind with these flags and its fixed part.
     pub(crate) fn new(kind: u16, flags: i32, fixed: &[u8]) -> Message {
         let mut bytes = vec![0; HEADER];
         bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
@@ -43,17 +43,17 @@ impl Message {
         self.nest(kind, |message| message.bytes.extend_from_slice(payload))
     }
 
-    /// Appends an attribute that is an integer.
+    /// Appends an integer attribute.
     pub(crate) fn put_u32(&mut self, kind: u16, value: u32) -> &mut Message {
         self.put(kind, &value.to_ne_bytes())
     }
 
-    /// Appends an attribute that is a text, with its final zero byte.
+    /// Appends a text attribute with its final zero byte.
     pub(crate) fn put_text(&mut self, kind: u16, text: &str) -> &mut Message {
         self.put(kind, &[text.as_bytes(), b"\0"].concat())
     }
 
-    /// Appends an attribute of whatever `inside` writes.
+    /// Appends a nested attribute with the contents that `inside` writes.
     pub(crate) fn nest(&mut self, kind: u16, inside: impl FnOnce(&mut Message)) -> &mut Message {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(&[0; ATTRIBUTE_HEADER]);
@@ -65,13 +65,13 @@ impl Message {
         self
     }
 
-    /// Appends plain bytes, as the fixed part inside of a nest.
+    /// Appends plain bytes, such as the fixed part inside a nested attribute.
     pub(crate) fn put_plain(&mut self, plain: &[u8]) {
         self.bytes.extend_from_slice(plain);
         self.pad();
     }
 
-    /// The finished message with its sequence number.
+    /// Returns the finished message with its sequence number.
     pub(crate) fn finish(mut self, sequence: u32) -> Vec<u8> {
         let length = u32::try_from(self.bytes.len()).expect("messages here are short");
         self.bytes[0..4].copy_from_slice(&length.to_ne_bytes());
@@ -80,7 +80,7 @@ impl Message {
     }
 }
 
-/// A message received.
+/// A received message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received<'a> {
     pub(crate) kind: u16,
@@ -97,7 +97,7 @@ pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// The messages of one datagram, as far as they are whole.
+/// Yields the complete messages of a datagram.
 pub(crate) fn messages(mut datagram: &[u8]) -> impl Iterator<Item = Received<'_>> {
     std::iter::from_fn(move || {
         let length = (datagram.len() >= HEADER).then(|| u32_at(datagram, 0) as usize)?;
@@ -113,7 +113,7 @@ pub(crate) fn messages(mut datagram: &[u8]) -> impl Iterator<Item = Received<'_>
     })
 }
 
-/// Kinds and payloads of the attributes in `bytes`, as far as they are whole.
+/// Yields kinds and payloads of the complete attributes in `bytes`.
 pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = (bytes.len() >= ATTRIBUTE_HEADER).then(|| u16_at(bytes, 0) as usize)?;
@@ -126,8 +126,8 @@ pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])>
     })
 }
 
-/// What an acknowledgement (NLMSG_ERROR) says: nothing, or an error with the kernel's own words if
-/// it has any.
+/// Reads an acknowledgment (NLMSG_ERROR): success, or an error, with the kernel's text if there is
+/// one.
 pub(crate) fn acknowledged(message: &Received<'_>) -> io::Result<()> {
     let Some(code) = message
         .payload
@@ -140,7 +140,7 @@ pub(crate) fn acknowledged(message: &Received<'_>) -> io::Result<()> {
         return Ok(());
     }
     let error = io::Error::from_raw_os_error(-code);
-    // After the code comes the request: its header alone if NLM_F_CAPPED, else all of it. Then
+    // The request follows the code: only its header if NLM_F_CAPPED, else all of it. Then come
     // attributes.
     let capped = i32::from(message.flags) & libc::NLM_F_CAPPED != 0;
     let request = if capped || message.payload.len() < 8 {
@@ -161,7 +161,7 @@ pub(crate) fn acknowledged(message: &Received<'_>) -> io::Result<()> {
     }
 }
 
-/// A text without its final zero byte.
+/// Returns a text without its final zero byte.
 pub(crate) fn as_text(bytes: &[u8]) -> String {
     let end = bytes
         .iter()

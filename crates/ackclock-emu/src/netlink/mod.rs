@@ -1,4 +1,5 @@
-//! Interfaces, addresses and routes of a network namespace: as much of rtnetlink(7) as hosts need.
+//! Interfaces, addresses and routes of a network namespace: the part of rtnetlink(7) that hosts
+//! need.
 
 mod message;
 
@@ -17,21 +18,21 @@ const METRIC_LOCK: u16 = 1;
 const METRIC_ADVERTISED_MSS: u16 = 8;
 const METRIC_INITIAL_CWND: u16 = 11;
 const METRIC_RTO_MIN: u16 = 13;
-/// The kernel heeds a least timeout only if its bit among the locked metrics says so (tcp_rto_min);
-/// ip(8) sets it too.
+/// Lock bit of the least timeout: the kernel uses that metric only if its lock bit is set
+/// (tcp_rto_min). ip(8) sets it too.
 const LOCKED_RTO_MIN: u32 = 1 << METRIC_RTO_MIN;
 const METRIC_QUICK_ACK: u16 = 15;
 const METRIC_CONGESTION_CONTROL: u16 = 16;
 /// The other end of a veth pair (linux/veth.h).
 const VETH_INFO_PEER: u16 = 1;
-/// The kernel answers with what the routing table holds, not with what it would do
+/// Flag that makes the kernel answer with the contents of the routing table, not with its decision
 /// (linux/rtnetlink.h).
 const RTM_F_FIB_MATCH: u32 = 0x2000;
-/// More than any answer about one interface or route.
+/// Buffer size: more than any answer about one interface or route.
 const LARGEST_ANSWER: usize = 64 * 1024;
 
-/// A socket for requests about the network namespace in which it was opened, wherever its owner
-/// goes.
+/// A socket for requests about the network namespace in which it was opened, even after its owner
+/// has moved to another one.
 #[derive(Debug)]
 pub struct Netlink {
     socket: OwnedFd,
@@ -45,19 +46,19 @@ pub struct Interface {
     pub index: u32,
     /// Its name.
     pub name: String,
-    /// The largest IP packet it takes, in bytes.
+    /// MTU in bytes.
     pub mtu: u32,
-    /// Packets its transmit queue holds.
+    /// Length of its transmit queue in packets.
     pub transmit_queue: u32,
-    /// The name of its queueing discipline.
+    /// Name of its queueing discipline.
     pub discipline: String,
-    /// Its Ethernet address, if it has one.
+    /// Ethernet address, if it has one.
     pub ethernet_address: Option<[u8; 6]>,
-    /// What it has counted.
+    /// Its counters.
     pub counters: Counters,
 }
 
-/// What an interface has counted, as seen from the host: it sends what the emulator reads.
+/// Counters of an interface, from the host's view: it sends what the emulator reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counters {
@@ -69,34 +70,34 @@ pub struct Counters {
     pub received_bytes: u64,
     /// Bytes sent.
     pub sent_bytes: u64,
-    /// Packets in error on the way in.
+    /// Packets received with errors.
     pub receive_errors: u64,
-    /// Packets in error on the way out.
+    /// Packets not sent because of errors.
     pub send_errors: u64,
-    /// Packets dropped on the way in.
+    /// Received packets dropped.
     pub receive_drops: u64,
-    /// Packets dropped on the way out.
+    /// Packets to be sent dropped.
     pub send_drops: u64,
 }
 
-/// What TCP is to use towards a destination. What is `None` is left to the kernel.
+/// TCP parameters for a destination. `None` keeps the kernel's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Metrics {
-    /// The least retransmission timeout, in milliseconds.
+    /// Least retransmission timeout, in milliseconds.
     pub rto_min_ms: Option<u32>,
-    /// The initial congestion window, in segments.
+    /// Initial congestion window, in segments.
     pub initial_cwnd: Option<u32>,
-    /// The maximum segment size to advertise, in bytes.
+    /// Maximum segment size to advertise, in bytes.
     pub advertised_mss: Option<u32>,
-    /// Whether every segment is acknowledged at once.
+    /// True to acknowledge every segment at once.
     pub quick_ack: Option<bool>,
-    /// The congestion control, by its name in the kernel.
+    /// The kernel's name of the congestion control.
     pub congestion_control: Option<String>,
 }
 
 impl Metrics {
-    /// Each metric that is set, alone, with its name and value.
+    /// Returns each metric that is set, alone, with its name and value.
     pub fn single(&self) -> Vec<(&'static str, String, Metrics)> {
         let none = Metrics::default;
         let mut all = Vec::new();
@@ -150,7 +151,7 @@ impl Metrics {
         all
     }
 
-    /// Takes over what `other` sets.
+    /// Copies the metrics that `other` sets.
     pub fn add(&mut self, other: Metrics) {
         self.rto_min_ms = other.rto_min_ms.or(self.rto_min_ms);
         self.initial_cwnd = other.initial_cwnd.or(self.initial_cwnd);
@@ -198,22 +199,22 @@ impl Metrics {
     }
 }
 
-/// A route to a range of addresses, straight out of the host's device.
+/// A route to a range of addresses, directly through the host's device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Route {
-    /// The first address of the range.
+    /// First address of the range.
     pub destination: Ipv4Addr,
-    /// How many leading bits of an address decide, 0 to 32.
+    /// Length of the prefix in bits, 0 to 32.
     pub prefix: u8,
-    /// The address that packets are from whose socket has not chosen one.
+    /// Source address of packets whose socket has not chosen one.
     pub source: Option<Ipv4Addr>,
-    /// What TCP is to use on it.
+    /// TCP parameters for the route.
     #[serde(default)]
     pub metrics: Metrics,
 }
 
-/// `struct ifinfomsg`: an interface and its flags, changed where `change` has a bit.
+/// Returns `struct ifinfomsg`: an interface with flags, of which those in `change` are set.
 fn interface_part(index: u32, flags: i32, change: i32) -> [u8; 16] {
     let mut fixed = [0; 16];
     fixed[4..8].copy_from_slice(&index.to_ne_bytes());
@@ -222,7 +223,7 @@ fn interface_part(index: u32, flags: i32, change: i32) -> [u8; 16] {
     fixed
 }
 
-/// `struct rtmsg`: an IPv4 unicast route of the main table.
+/// Returns `struct rtmsg` for an IPv4 unicast route of the main table.
 fn route_part(prefix: u8) -> [u8; 12] {
     let mut fixed = [0; 12];
     fixed[0] = libc::AF_INET as u8;
@@ -234,7 +235,7 @@ fn route_part(prefix: u8) -> [u8; 12] {
     fixed
 }
 
-/// `struct rtmsg`: a question about the route to one IPv4 address.
+/// Returns `struct rtmsg` for a query of the route to one IPv4 address.
 fn question_part(flags: u32) -> [u8; 12] {
     let mut fixed = [0; 12];
     fixed[0] = libc::AF_INET as u8;
@@ -244,10 +245,10 @@ fn question_part(flags: u32) -> [u8; 12] {
 }
 
 impl Netlink {
-    /// A socket for the calling thread's network namespace.
+    /// Opens a socket in the calling thread's network namespace.
     ///
     /// # Errors
-    /// What socket(2) says.
+    /// Errors of socket(2).
     pub fn open() -> io::Result<Netlink> {
         let socket = socket_with(
             AddressFamily::NETLINK,
@@ -255,7 +256,7 @@ impl Netlink {
             SocketFlags::CLOEXEC,
             None,
         )?; // NETLINK_ROUTE
-        // Since Linux 4.12; without it errors are numbers only.
+        // Since Linux 4.12; without it errors are only numbers.
         match crate::system::socket_option::set_int(
             &socket,
             libc::SOL_NETLINK,
@@ -271,7 +272,7 @@ impl Netlink {
         })
     }
 
-    /// Sends a request and gives the messages of its answer to `answer`, until the kernel
+    /// Sends a request and passes the messages of its answer to `answer`, until the kernel
     /// acknowledges it.
     fn ask(&mut self, message: Message, mut answer: impl FnMut(&Received<'_>)) -> io::Result<()> {
         self.sequence += 1;
@@ -301,10 +302,10 @@ impl Netlink {
         self.ask(message, |_| {})
     }
 
-    /// The interface of that name.
+    /// Returns the interface with this name.
     ///
     /// # Errors
-    /// There is none, or what the kernel says.
+    /// There is none, or an error of the kernel.
     pub fn interface(&mut self, name: &str) -> io::Result<Interface> {
         let flags = libc::NLM_F_REQUEST | libc::NLM_F_ACK;
         let mut message = Message::new(libc::RTM_GETLINK, flags, &interface_part(0, 0, 0));
@@ -316,10 +317,11 @@ impl Netlink {
         found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }
 
-    /// Makes a pair of Ethernet interfaces: `name` here and `other` in another network namespace.
+    /// Creates a pair of Ethernet interfaces: `name` here, and `other` in another network
+    /// namespace.
     ///
     /// # Errors
-    /// What the kernel says: EPERM without CAP_NET_ADMIN in both, EOPNOTSUPP if it has no veth.
+    /// Errors of the kernel: EPERM without CAP_NET_ADMIN in both, EOPNOTSUPP if it has no veth.
     pub fn add_pair(
         &mut self,
         name: &str,
@@ -342,10 +344,10 @@ impl Netlink {
         self.change(message)
     }
 
-    /// Sets an interface up, with address resolution or without.
+    /// Sets an interface up, with or without address resolution.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Errors of the kernel.
     pub fn set_up(&mut self, index: u32, resolves_addresses: bool) -> io::Result<()> {
         let flags = libc::IFF_UP
             | if resolves_addresses {
@@ -361,19 +363,19 @@ impl Netlink {
         ))
     }
 
-    /// Sets the largest IP packet of an interface, in bytes.
+    /// Sets the MTU of an interface in bytes.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Errors of the kernel.
     pub fn set_mtu(&mut self, index: u32, bytes: u32) -> io::Result<()> {
         self.set_link_value(index, libc::IFLA_MTU, bytes)
     }
 
-    /// Sets how many packets an interface's transmit queue holds; that of a TUN is the ring its
-    /// reader empties. The ioctl for it needs privileges in the initial namespace, this does not.
+    /// Sets the length of an interface's transmit queue in packets; that of a TUN is the ring that
+    /// its reader empties. Unlike the ioctl, this needs no privileges in the initial namespace.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// Errors of the kernel.
     pub fn set_transmit_queue(&mut self, index: u32, packets: u32) -> io::Result<()> {
         self.set_link_value(index, libc::IFLA_TXQLEN, packets)
     }
@@ -389,10 +391,10 @@ impl Netlink {
         self.change(message)
     }
 
-    /// Gives an interface an address, alone in its network.
+    /// Adds an address to an interface, with a prefix of 32 bits.
     ///
     /// # Errors
-    /// What the kernel says: EEXIST if it has it.
+    /// Errors of the kernel: EEXIST if it has the address.
     pub fn add_address(&mut self, index: u32, address: Ipv4Addr) -> io::Result<()> {
         let flags = libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_EXCL;
         // struct ifaddrmsg: family, prefix, flags, scope, index.
@@ -413,11 +415,10 @@ impl Netlink {
         self.change(message)
     }
 
-    /// Makes a route out of an interface, or puts another in the place of one to the same
-    /// destination.
+    /// Adds a route through an interface, or replaces the one to the same destination.
     ///
     /// # Errors
-    /// What the kernel says: EINVAL for a metric it does not take.
+    /// Errors of the kernel: EINVAL for a metric that it refuses.
     pub fn put_route(&mut self, index: u32, route: &Route) -> io::Result<()> {
         let flags =
             libc::NLM_F_REQUEST | libc::NLM_F_ACK | libc::NLM_F_CREATE | libc::NLM_F_REPLACE;
@@ -433,10 +434,10 @@ impl Netlink {
         self.change(message)
     }
 
-    /// The metrics that the routing table holds for a destination.
+    /// Returns the metrics of the route to a destination in the routing table.
     ///
     /// # Errors
-    /// What the kernel says: ENETUNREACH if nothing leads there.
+    /// Errors of the kernel: ENETUNREACH if there is no route.
     pub fn route_metrics(&mut self, destination: Ipv4Addr) -> io::Result<Metrics> {
         let flags = libc::NLM_F_REQUEST | libc::NLM_F_ACK;
         let mut message = Message::new(libc::RTM_GETROUTE, flags, &question_part(RTM_F_FIB_MATCH));
@@ -458,7 +459,7 @@ impl AsFd for Netlink {
     }
 }
 
-/// The interface that a message is about.
+/// Reads the interface that a message describes.
 fn interface_of(message: &Received<'_>) -> Option<Interface> {
     let fixed = message.payload.get(..16)?;
     let mut interface = Interface {
@@ -489,7 +490,7 @@ fn interface_of(message: &Received<'_>) -> Option<Interface> {
     Some(interface)
 }
 
-/// `struct rtnl_link_stats64`, of which the first eight numbers.
+/// Reads the first eight numbers of `struct rtnl_link_stats64`.
 fn counters_of(bytes: &[u8]) -> Counters {
     let mut numbers = bytes
         .chunks_exact(8)

@@ -1,5 +1,5 @@
-//! The loop between sockets: nothing depends on how busy the machine is but the measured timing,
-//! which is not asserted.
+//! The loop between sockets. Only the measured timing depends on the load of the machine, and it is
+//! not asserted.
 
 use super::*;
 use crate::fidelity::Verdict;
@@ -15,7 +15,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// One end of a pair of sockets that keep packets apart.
+/// One end of a pair of sockets that preserve packet boundaries.
 struct Socket(OwnedFd);
 
 impl AsFd for Socket {
@@ -40,7 +40,7 @@ impl Port for Socket {
     }
 }
 
-/// The loop's end, which never waits, and a host's, which does.
+/// Returns the loop's end, which never blocks, and a host's, which does.
 fn pair() -> (Socket, OwnedFd) {
     let kind = SocketType::SEQPACKET;
     let (ours, theirs) = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
@@ -68,7 +68,10 @@ delay = "3 ms"
 name = "lossy"
 link = { kind = "constant", rate = "10 Mbit/s" }
 queue = { kind = "droptail", limit = "20 packets" }
-impairments = [{ kind = "iid_loss", probability = "30 %" }, { kind = "duplicate", probability = "20 %" }]
+impairments = [
+    { kind = "iid_loss", probability = "30 %" },
+    { kind = "duplicate", probability = "20 %" },
+]
 [[hops]]
 name = "back"
 link = { kind = "constant", rate = "50 Mbit/s" }
@@ -91,7 +94,7 @@ traffic = { kind = "cbr", rate = "1 Mbit/s" }
 }
 
 const INTERVAL: Span = Span::from_millis(100);
-/// Packets of data in all, and on their way at once: what a socket holds even if nobody reads.
+/// Packets of data in total, and in flight at once: as many as a socket holds even if nobody reads.
 const ALL: u16 = 2500;
 const WINDOW: u16 = 30;
 
@@ -120,8 +123,8 @@ fn acknowledgement(number: u16) -> Vec<u8> {
     )
 }
 
-/// Sends data as acknowledgements come, in front of each new packet a datagram; then says stop. How
-/// many datagrams it sent.
+/// Sends data as acknowledgments arrive, with a datagram before each new packet; then sets `stop`.
+/// Returns the number of datagrams sent.
 fn send(socket: &OwnedFd, stop: &Stop) -> u16 {
     let mut buffer = [0; 2000];
     (0..WINDOW).for_each(|number| assert!(write(socket, &data(number)).is_ok()));
@@ -143,7 +146,8 @@ fn send(socket: &OwnedFd, stop: &Stop) -> u16 {
     datagrams
 }
 
-/// Acknowledges data until the loop is gone. How many packets of data and datagrams came.
+/// Acknowledges data until the loop is gone. Returns the numbers of data packets and datagrams that
+/// arrived.
 fn receive(socket: &OwnedFd) -> (u16, u64) {
     let (mut buffer, mut count) = ([0; 2000], (0, 0));
     loop {
@@ -163,7 +167,7 @@ fn receive(socket: &OwnedFd) -> (u16, u64) {
     }
 }
 
-/// Times and lengths of the packets of a capture.
+/// Returns times and lengths of the packets of a capture.
 fn captured(file: &[u8]) -> Vec<(u64, u32)> {
     let word = |bytes: &[u8], at: usize| {
         u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
@@ -201,7 +205,7 @@ fn what_goes_in_comes_out_and_replays() {
     let (report, datagrams, (data_came, datagrams_came)) = std::thread::scope(|scope| {
         let sender = scope.spawn(|| send(&at_senders, &stop));
         let receiver = scope.spawn(|| receive(&at_receivers));
-        // A bound for a test that has failed already.
+        // A limit in case the test fails.
         let report = real_time
             .run(&Clock::start(), Time::from_seconds(120.0), &stop)
             .unwrap();
@@ -254,7 +258,7 @@ fn what_goes_in_comes_out_and_replays() {
         assert_eq!(packets.len() as u64, expected);
         assert!(packets.is_sorted_by_key(|(at, _)| *at));
     }
-    // The model's own times: what left the first hop back was sent at its rate.
+    // The model's own times: packets left the first hop of the return route at its rate.
     let (came, left) = (
         captured(&captures[2].bytes()),
         captured(&captures[3].bytes()),
@@ -285,7 +289,7 @@ fn what_goes_in_comes_out_and_replays() {
     );
 }
 
-/// Runs one turn over what lies in the sockets.
+/// Runs one turn over the packets in the sockets.
 fn one_turn(forward: &[Vec<u8>], back: &[Vec<u8>]) -> (Report, OwnedFd, OwnedFd) {
     let ((senders, at_senders), (receivers, at_receivers)) = (pair(), pair());
     forward
@@ -353,7 +357,7 @@ fn a_turn_reads_both_sides_in_turn_and_not_too_much() {
     );
 }
 
-/// Gives the stop once so many bytes have been written.
+/// Sets the stop signal after this many bytes have been written.
 struct Enough(usize, Stop);
 
 impl Write for Enough {
@@ -380,7 +384,7 @@ fn a_device_that_is_full_loses_packets_outside_the_model() {
     }
     let stop = Stop::new().unwrap();
     let mut outputs = Outputs::default();
-    // A file's header, and each packet's header with its first 96 bytes.
+    // A file header, and each packet's header with its first 96 bytes.
     let enough = Enough(24 + 5 * (16 + 96), stop.clone());
     outputs
         .captures
@@ -388,7 +392,7 @@ fn a_device_that_is_full_loses_packets_outside_the_model() {
         .unwrap();
     let driver = Driver::new(network(), INTERVAL, (0, 0));
     let real_time = RealTime::new(driver, (senders, receivers), outputs).unwrap();
-    // A bound for a test that has failed already.
+    // A limit in case the test fails.
     let report = real_time
         .run(&Clock::start(), Time::from_seconds(120.0), &stop)
         .unwrap();

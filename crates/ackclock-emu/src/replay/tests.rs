@@ -9,7 +9,7 @@ use crate::testing::networks::{
 use ackclock_core::packet::{Ecn, FlowId, PacketKind};
 use proptest::prelude::*;
 
-/// Drives and cuts the record into chunks of `rows` or more.
+/// Drives packets through, and cuts the record into chunks of at least `rows` rows.
 fn record(
     description: &Description,
     arrivals: &[Coming],
@@ -40,7 +40,7 @@ fn replayed(description: &Description, chunks: &[Chunk]) -> Replay {
 /// The rows of a chunk, to be changed.
 struct Rows(Vec<ArrivalRow>, Vec<Decision>);
 
-/// The chunk with its rows changed, but not its digest.
+/// Returns the chunk with changed rows, but the same digest.
 fn tampered(chunk: &Chunk, change: impl FnOnce(&mut Rows)) -> Chunk {
     let mut rows = Rows(chunk.arrivals().collect(), chunk.decisions().collect());
     change(&mut rows);
@@ -59,11 +59,18 @@ fn other_outcome(outcome: Fate) -> Fate {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 200,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn a_record_replays_through_a_file(
-        description in descriptions(), arrivals in arrivals(), lateness in lateness(), rows in 1_usize..60,
+        description in descriptions(),
+        arrivals in arrivals(),
+        lateness in lateness(),
+        rows in 1_usize..60,
         place in any::<prop::sample::Index>(),
     ) {
         let chunks = record(&description, &arrivals, &lateness, rows);
@@ -71,7 +78,8 @@ proptest! {
         for chunk in &chunks {
             chunk.write_to(&mut file, &mut body).unwrap();
         }
-        let found = replay(description.network(), INTERVAL, Chunks::new(&file[..]).unwrap()).unwrap();
+        let found =
+            replay(description.network(), INTERVAL, Chunks::new(&file[..]).unwrap()).unwrap();
         let decisions: usize = chunks.iter().map(Chunk::decisions_len).sum();
         let expected = Replay {
             arrivals: arrivals.len() as u64,
@@ -81,9 +89,10 @@ proptest! {
             difference: None,
         };
         prop_assert_eq!(found, expected);
-        // What a killed run leaves behind is compared as far as it goes, wherever it was cut off.
+        // The record of a killed run is compared as far as it goes, wherever it was cut off.
         let cut = place.index(file.len());
-        let found = replay(description.network(), INTERVAL, Chunks::new(&file[..cut]).unwrap()).unwrap();
+        let found =
+            replay(description.network(), INTERVAL, Chunks::new(&file[..cut]).unwrap()).unwrap();
         prop_assert_eq!((found.complete, &found.difference), (false, &None));
         let (mut whole, mut until) = (MAGIC.len(), Time::ZERO);
         for chunk in &chunks {
@@ -104,8 +113,14 @@ proptest! {
         kind in 0..14_usize,
     ) {
         let mut chunks = record(&description, &arrivals, &lateness, rows);
-        let suitable = |chunk: &Chunk| if kind < 8 { chunk.arrivals_len() > 0 } else { chunk.decisions_len() > 0 };
-        let those: Vec<usize> = (0..chunks.len()).filter(|number| suitable(&chunks[*number])).collect();
+        let suitable = |chunk: &Chunk| if kind < 8 {
+            chunk.arrivals_len() > 0
+        } else {
+            chunk.decisions_len() > 0
+        };
+        let those: Vec<usize> = (0..chunks.len())
+            .filter(|number| suitable(&chunks[*number]))
+            .collect();
         prop_assume!(!those.is_empty());
         let number = those[place.index(those.len())];
         chunks[number] = tampered(&chunks[number], |rows| {
@@ -115,8 +130,16 @@ proptest! {
                 0 => rows.0[at].at = rows.0[at].at + nanosecond,
                 1 => rows.0[at].flow = FlowId((rows.0[at].flow.0 + 1) % 4),
                 2 => rows.0[at].size ^= 1,
-                3 => rows.0[at].kind = if rows.0[at].kind == PacketKind::Ack { PacketKind::Data } else { PacketKind::Ack },
-                4 => rows.0[at].ecn = if rows.0[at].ecn == Ecn::Marked { Ecn::Capable } else { Ecn::Marked },
+                3 => rows.0[at].kind = if rows.0[at].kind == PacketKind::Ack {
+                    PacketKind::Data
+                } else {
+                    PacketKind::Ack
+                },
+                4 => rows.0[at].ecn = if rows.0[at].ecn == Ecn::Marked {
+                    Ecn::Capable
+                } else {
+                    Ecn::Marked
+                },
                 5 => drop(rows.0.remove(at)),
                 6 => rows.0.insert(at, rows.0[at]),
                 7 => rows.0[at].flow = FlowId(99),

@@ -19,7 +19,7 @@ pub(crate) struct Instruction {
 }
 
 impl Instruction {
-    /// Registers are those from 0 to 10.
+    /// Creates an instruction; registers are 0 to 10.
     pub(crate) const fn new(code: u8, to: u8, from: u8, offset: i16, immediate: i32) -> Self {
         // Bit fields: the first is in the low half on little-endian machines.
         let registers = if cfg!(target_endian = "little") {
@@ -40,10 +40,10 @@ const MAP_CREATE: libc::c_long = 0;
 const PROG_LOAD: libc::c_long = 5;
 const MAP_TYPE_ARRAY: u32 = 2;
 const PROG_TYPE_SOCKET_FILTER: u32 = 1;
-/// Nothing is called that is for programs under the GPL alone.
+/// Licence of the program, which calls no function that is reserved for programs under the GPL.
 const LICENSE: &CStr = c"Apache-2.0";
 
-/// The beginning of the call's argument; the kernel takes the rest for zeros.
+/// Beginning of the call's argument; the kernel takes the rest as zeros.
 #[repr(C)]
 struct Map {
     kind: u32,
@@ -63,10 +63,10 @@ struct Program {
     log: u64,
 }
 
-/// An array of one value of so many zeros, which programs may keep something in.
+/// Creates an array of one value of `bytes` zeros, in which programs may keep state.
 ///
 /// # Errors
-/// What bpf(2) says: EPERM without CAP_BPF in the initial user namespace, ENOSYS in a kernel
+/// Errors of bpf(2): EPERM without CAP_BPF in the initial user namespace, ENOSYS in a kernel
 /// without it.
 pub(crate) fn one_value(bytes: u32) -> io::Result<OwnedFd> {
     let map = Map {
@@ -78,11 +78,11 @@ pub(crate) fn one_value(bytes: u32) -> io::Result<OwnedFd> {
     call(MAP_CREATE, &map)
 }
 
-/// A program that says of each packet to a socket how many bytes the socket may have.
+/// Loads a program that returns for each packet to a socket how many bytes the socket gets.
 ///
 /// # Errors
-/// What bpf(2) says: EPERM as for [`one_value`], EACCES or EINVAL if the kernel finds the program
-/// unsafe.
+/// Errors of bpf(2): EPERM as for [`one_value`], EACCES or EINVAL if the kernel considers the
+/// program unsafe.
 pub(crate) fn socket_filter(instructions: &[Instruction]) -> io::Result<OwnedFd> {
     let program = Program {
         kind: PROG_TYPE_SOCKET_FILTER,
@@ -97,8 +97,8 @@ pub(crate) fn socket_filter(instructions: &[Instruction]) -> io::Result<OwnedFd>
 }
 
 fn call<T>(command: libc::c_long, argument: &T) -> io::Result<OwnedFd> {
-    // SAFETY: the kernel reads `size_of::<T>()` bytes of the live argument, and what its pointers
-    // point at, which the callers keep alive: the instructions that were counted, and a string that
+    // SAFETY: the kernel reads `size_of::<T>()` bytes of the live argument, and the memory that its
+    // pointers point to, which the callers keep alive: the counted instructions, and a string that
     // ends with a zero.
     let descriptor = unsafe {
         libc::syscall(
@@ -111,6 +111,6 @@ fn call<T>(command: libc::c_long, argument: &T) -> io::Result<OwnedFd> {
     if descriptor < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: both commands give a new descriptor, which nobody else has.
+    // SAFETY: both commands return a new descriptor without another owner.
     Ok(unsafe { OwnedFd::from_raw_fd(descriptor as i32) })
 }

@@ -1,4 +1,4 @@
-//! The end of children as something to poll: signalfd(2).
+//! The end of children as a descriptor to poll: signalfd(2).
 #![expect(unsafe_code, reason = "no library in use wraps signalfd")]
 
 use std::fs::File;
@@ -6,11 +6,11 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{FromRawFd, OwnedFd};
 
-/// Blocks SIGCHLD in this thread and gives a non-blocking descriptor that is readable while one is
-/// pending.
+/// Blocks SIGCHLD in this thread and returns a non-blocking descriptor that is readable while one
+/// is pending.
 ///
 /// # Errors
-/// What sigprocmask(2) and signalfd(2) say.
+/// Errors of sigprocmask(2) and signalfd(2).
 pub(crate) fn open() -> io::Result<File> {
     let mut set = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: sigemptyset initialises the set before anything reads it, and all pointers are to
@@ -26,6 +26,6 @@ pub(crate) fn open() -> io::Result<File> {
     if descriptor == -1 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: signalfd has just made the descriptor, and nobody else owns it.
+    // SAFETY: signalfd has just created the descriptor, which has no other owner.
     Ok(File::from(unsafe { OwnedFd::from_raw_fd(descriptor) }))
 }

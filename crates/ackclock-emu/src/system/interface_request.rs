@@ -7,7 +7,7 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-/// The argument of the requests, with a name of at most 15 bytes and nothing else.
+/// Returns the argument of a request, with only a name of at most 15 bytes.
 fn named(name: &str) -> io::Result<libc::ifreq> {
     // SAFETY: all-zero bytes are a valid ifreq: integers, arrays of them, and a null pointer.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
@@ -28,11 +28,11 @@ fn checked(result: i32) -> io::Result<()> {
     }
 }
 
-/// TUNSETIFF: makes the open TUN node an interface of that name, of whole IP packets with nothing
-/// before them.
+/// TUNSETIFF: turns the open TUN node into an interface with this name, which carries whole IP
+/// packets without a prefix.
 ///
 /// # Errors
-/// What the driver says: EPERM without CAP_NET_ADMIN in the network namespace, EBUSY if the name is
+/// Errors of the driver: EPERM without CAP_NET_ADMIN in the network namespace, EBUSY if the name is
 /// taken.
 pub(crate) fn make_tun(node: impl AsFd, name: &str) -> io::Result<()> {
     let mut request = named(name)?;
@@ -47,12 +47,13 @@ pub(crate) fn make_tun(node: impl AsFd, name: &str) -> io::Result<()> {
     })
 }
 
-/// TUNSETOFFLOAD with no flag: the kernel shall segment and sum before it hands packets over.
+/// TUNSETOFFLOAD without flags: the kernel segments packets and computes checksums before it hands
+/// them over.
 ///
 /// # Errors
-/// What the driver says.
+/// Errors of the driver.
 pub(crate) fn refuse_tun_offloads(node: impl AsFd) -> io::Result<()> {
-    // SAFETY: TUNSETOFFLOAD takes an integer, no pointer.
+    // SAFETY: TUNSETOFFLOAD takes an integer, not a pointer.
     checked(unsafe {
         libc::ioctl(
             node.as_fd().as_raw_fd(),
@@ -62,8 +63,7 @@ pub(crate) fn refuse_tun_offloads(node: impl AsFd) -> io::Result<()> {
     })
 }
 
-/// What an interface can be told to leave to the kernel, by its ethtool command (linux/ethtool.h,
-/// `ETHTOOL_S…`).
+/// Offloads of an interface, by their ethtool command (linux/ethtool.h, `ETHTOOL_S…`).
 #[derive(Clone, Copy, Debug)]
 #[repr(u32)]
 pub(crate) enum Offload {
@@ -75,11 +75,11 @@ pub(crate) enum Offload {
     GenericReceive = 0x2c,
 }
 
-/// SIOCETHTOOL: switches an offload off. The socket says in which network namespace the interface
-/// is.
+/// SIOCETHTOOL: switches an offload off. The socket determines the network namespace of the
+/// interface.
 ///
 /// # Errors
-/// What the driver says: EOPNOTSUPP if it cannot change this.
+/// Errors of the driver: EOPNOTSUPP if it cannot change this.
 pub(crate) fn switch_off(socket: impl AsFd, name: &str, offload: Offload) -> io::Result<()> {
     let mut argument = [offload as u32, 0]; // struct ethtool_value: command, value
     let mut request = named(name)?;

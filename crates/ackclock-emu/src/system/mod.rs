@@ -1,4 +1,4 @@
-//! System calls that no library we use wraps safely; each file holds one, and nothing else.
+//! System calls that no library in use wraps safely; each file holds one of them and nothing else.
 
 pub(crate) mod bpf;
 pub(crate) mod child_signal;

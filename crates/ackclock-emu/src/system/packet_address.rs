@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, AsRawFd};
 /// Binds a packet socket to one protocol (an EtherType) on one interface.
 ///
 /// # Errors
-/// What bind(2) says.
+/// Errors of bind(2).
 pub(crate) fn bind(socket: impl AsFd, interface: u32, ether_type: u16) -> io::Result<()> {
     let address = libc::sockaddr_ll {
         sll_family: libc::AF_PACKET as u16,
@@ -20,8 +20,7 @@ pub(crate) fn bind(socket: impl AsFd, interface: u32, ether_type: u16) -> io::Re
     };
     let length = size_of_val(&address) as libc::socklen_t;
     let descriptor = socket.as_fd().as_raw_fd();
-    // SAFETY: the pointer and the length are those of a live sockaddr_ll, which the call only
-    // reads.
+    // SAFETY: pointer and length are those of a live sockaddr_ll, which the call only reads.
     match unsafe { libc::bind(descriptor, (&raw const address).cast(), length) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

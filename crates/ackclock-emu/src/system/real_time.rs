@@ -4,10 +4,10 @@
 use std::io;
 
 /// Makes the calling thread SCHED_FIFO with this priority (1 to 99); its children and new threads
-/// are ordinary.
+/// have ordinary priority.
 ///
 /// # Errors
-/// What sched_setscheduler(2) says: EPERM without CAP_SYS_NICE in the initial user namespace and
+/// Errors of sched_setscheduler(2): EPERM without CAP_SYS_NICE in the initial user namespace and
 /// without RLIMIT_RTPRIO.
 pub(crate) fn first_in_first_out(priority: i32) -> io::Result<()> {
     let parameter = libc::sched_param {

@@ -10,22 +10,22 @@ use std::os::fd::{AsFd, AsRawFd};
 /// Sets an option.
 ///
 /// # Errors
-/// What setsockopt(2) says.
+/// Errors of setsockopt(2).
 pub(crate) fn set(socket: impl AsFd, level: i32, option: i32, value: &[u8]) -> io::Result<()> {
     let length = value.len() as libc::socklen_t;
     let descriptor = socket.as_fd().as_raw_fd();
-    // SAFETY: the kernel reads no more than `length` bytes, which the live `value` has.
+    // SAFETY: the kernel reads at most `length` bytes, which the live `value` has.
     match unsafe { libc::setsockopt(descriptor, level, option, value.as_ptr().cast(), length) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Reads an option into the beginning of `value`, and says how many bytes of it the kernel has
+/// Reads an option into the beginning of `value`; returns the number of bytes that the kernel has
 /// filled.
 ///
 /// # Errors
-/// What getsockopt(2) says.
+/// Errors of getsockopt(2).
 pub(crate) fn get(
     socket: impl AsFd,
     level: i32,
@@ -34,8 +34,8 @@ pub(crate) fn get(
 ) -> io::Result<usize> {
     let mut length = value.len() as libc::socklen_t;
     let descriptor = socket.as_fd().as_raw_fd();
-    // SAFETY: the kernel writes no more than `length` bytes, which the live `value` has; any bytes
-    // are a valid `u8`.
+    // SAFETY: the kernel writes at most `length` bytes, which the live `value` has; any bytes are a
+    // valid `u8`.
     match unsafe {
         libc::getsockopt(
             descriptor,
@@ -50,7 +50,7 @@ pub(crate) fn get(
     }
 }
 
-/// Sets an option whose value is an `int`.
+/// Sets an `int` option.
 ///
 /// # Errors
 /// As [`set`].
@@ -58,7 +58,7 @@ pub(crate) fn set_int(socket: impl AsFd, level: i32, option: i32, value: i32) ->
     set(socket, level, option, &value.to_ne_bytes())
 }
 
-/// Reads an option whose value is `N` 32-bit words; words that the kernel does not fill are zero.
+/// Reads an option of `N` 32-bit words; words that the kernel does not fill are zero.
 ///
 /// # Errors
 /// As [`get`].

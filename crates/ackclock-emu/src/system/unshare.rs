@@ -19,7 +19,7 @@ pub(crate) fn network_namespace() -> io::Result<()> {
     unsafe { unshare_unsafe(UnshareFlags::NEWNET) }
 }
 
-/// As [`network_namespace`]; and the next child is the first process of a PID namespace.
+/// Moves the thread into a network namespace of its own, and its next child into a PID namespace.
 pub(crate) fn network_and_process_namespaces() -> io::Result<()> {
     // SAFETY: file descriptors stay shared.
     unsafe { unshare_unsafe(UnshareFlags::NEWNET | UnshareFlags::NEWPID) }

@@ -1,12 +1,12 @@
-//! What is written into a datagram, and what its receiver makes of it.
+//! Payload of a datagram: number and time of sending, and their evaluation at the receiver.
 
-/// The number, then the instant of sending: two words of eight bytes, the lowest byte first. Of a
-/// shorter payload the first bytes are used: what is left of the number tells it from its
-/// neighbours, and the instant is not known.
+/// Length of number and time of sending, two little-endian words of eight bytes. A shorter payload
+/// holds only their first bytes: the rest of the number tells it from its neighbours, and the time
+/// is unknown.
 pub(super) const STAMP_BYTES: usize = 16;
 const WORD: usize = 8;
 
-/// What the payload of a datagram begins with.
+/// Returns the beginning of a datagram's payload.
 pub(super) fn stamp(number: u64, sent_ns: u64) -> [u8; STAMP_BYTES] {
     let mut bytes = [0; STAMP_BYTES];
     bytes[..WORD].copy_from_slice(&number.to_le_bytes());
@@ -14,7 +14,7 @@ pub(super) fn stamp(number: u64, sent_ns: u64) -> [u8; STAMP_BYTES] {
     bytes
 }
 
-/// The number and the instant of sending in a payload, of which `expected` would come next.
+/// Reads number and time of sending from a payload; `expected` is the next number in order.
 pub(super) fn read_stamp(payload: &[u8], expected: u64) -> (u64, Option<u64>) {
     let mut words = [[0; WORD]; 2];
     for (word, bytes) in words.iter_mut().zip(payload.chunks(WORD)) {
@@ -26,7 +26,7 @@ pub(super) fn read_stamp(payload: &[u8], expected: u64) -> (u64, Option<u64>) {
     (nearest(low, known, expected), sent)
 }
 
-/// The number with these lowest bits that is nearest to `expected`.
+/// Returns the number with these lowest bits that is nearest to `expected`.
 fn nearest(low: u64, bits: u32, expected: u64) -> u64 {
     let Some(period) = 1_u64.checked_shl(bits) else {
         return low;
@@ -42,25 +42,25 @@ fn nearest(low: u64, bits: u32, expected: u64) -> u64 {
     }
 }
 
-/// What a datagram was.
+/// Classification of a datagram that arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrival {
-    /// The first of its number, none later has come.
+    /// New, and the highest number so far.
     InOrder,
-    /// The first of its number, after a later one (RFC 4737 section 3).
+    /// New, but after a later one (RFC 4737 section 3).
     Reordered,
-    /// Its number has come before.
+    /// A number that has arrived before.
     Duplicate,
 }
 
-/// How far back duplicates are recognised. What comes later still is taken for new: its duplicate
+/// Range of numbers in which duplicates are recognised. Anything older counts as new: its duplicate
 /// would have to be as late.
 const REMEMBERED: u64 = 1 << 16;
 
-/// Which numbers have come.
+/// The numbers that have arrived.
 #[derive(Debug)]
 pub(super) struct Numbers {
-    /// One more than the highest that has come.
+    /// One more than the highest number that has arrived.
     next: u64,
     /// One bit for each of the last [`REMEMBERED`] numbers below `next`.
     seen: Box<[u64]>,
@@ -76,14 +76,14 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// The number that would come next, were none lost.
+    /// Returns the next number if none is lost.
     pub(super) const fn expected(&self) -> u64 {
         self.next
     }
-    /// Takes note of a number.
+    /// Records a number and classifies it.
     pub(super) fn arrive(&mut self, number: u64) -> Arrival {
         if number >= self.next {
-            // Those between have not come: their places were of numbers long ago.
+            // The numbers skipped have not arrived; their bits belonged to old numbers.
             for skipped in self
                 .next
                 .max(number.saturating_add(1).saturating_sub(REMEMBERED))
@@ -175,7 +175,7 @@ mod tests {
         let mut numbers = Numbers::default();
         (0..100).for_each(|number| assert_eq!(numbers.arrive(number), Arrival::InOrder));
         assert_eq!(numbers.arrive(REMEMBERED + 50), Arrival::InOrder);
-        // 51 has come and is remembered yet, 50 is as far back as can be, 49 is forgotten.
+        // 51 has arrived and is remembered, 50 is the oldest remembered, 49 is forgotten.
         assert_eq!(numbers.arrive(51), Arrival::Duplicate);
         assert_eq!(numbers.arrive(49), Arrival::Reordered);
         assert_eq!(numbers.arrive(REMEMBERED + 49), Arrival::Reordered);

@@ -1,11 +1,11 @@
-//! Which flow wants to do something, and when.
+//! Timers of the flows.
 
 use ackclock_core::units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// One moment for each flow, in order. A flow may change its moment at any time: what the heap
-/// holds beside the table is out of date.
+/// One timer per flow, ordered by time. A flow may change its timer at any time: entries of the
+/// heap that differ from the table are outdated.
 #[derive(Debug)]
 pub(super) struct Due {
     at: Vec<Time>,
@@ -13,7 +13,7 @@ pub(super) struct Due {
 }
 
 impl Due {
-    /// So many flows, of which none wants anything.
+    /// Creates timers for `flows` flows, none of which is set.
     pub(super) fn new(flows: usize) -> Self {
         Due {
             at: vec![Time::NEVER; flows],
@@ -21,7 +21,7 @@ impl Due {
         }
     }
 
-    /// A flow says when; [`Time::NEVER`] for never.
+    /// Sets the timer of a flow; [`Time::NEVER`] clears it.
     pub(super) fn set(&mut self, flow: usize, at: Time) {
         if self.at[flow] != at {
             self.at[flow] = at;
@@ -31,7 +31,7 @@ impl Due {
         }
     }
 
-    /// The next moment; [`Time::NEVER`] if there is none.
+    /// Returns the next time; [`Time::NEVER`] if no timer is set.
     pub(super) fn next(&mut self) -> Time {
         while let Some(Reverse((at, flow))) = self.heap.peek().copied() {
             if self.at[flow] == at {
@@ -42,7 +42,7 @@ impl Due {
         Time::NEVER
     }
 
-    /// The flow whose moment came first, if it has come; it wants nothing more until it says so.
+    /// Returns the flow whose timer expires first, if it has expired, and clears its timer.
     pub(super) fn pop(&mut self, now: Time) -> Option<usize> {
         if self.next() > now {
             return None;
@@ -74,7 +74,7 @@ mod tests {
         assert_eq!((due.next(), due.pop(at(3))), (at(4), None));
         assert_eq!((due.pop(at(8)), due.pop(at(8))), (Some(1), None));
         due.set(1, at(10));
-        due.set(1, at(4)); // the moment that it had before
+        due.set(1, at(4)); // the same time as before
         assert_eq!([(); 3].map(|()| due.pop(at(20))), [Some(1), Some(0), None]);
         assert_eq!(due.next(), Time::NEVER);
     }

@@ -1,10 +1,10 @@
-//! Duplicate ACKs kept from a sending socket, so that its timer alone tells it of a loss, as before
-//! fast retransmit (Jacobson 1988).
+//! Filter that hides duplicate ACKs from a sending socket, so that only its timer detects losses,
+//! as before fast retransmit (Jacobson 1988).
 //!
-//! No setting does it. `net.ipv4.tcp_reordering` says only how many duplicates the first loss
-//! takes: without SACK a connection lowers its own number to what is outstanding as soon as it gets
-//! more duplicates than that can cause (tcp_check_reno_reordering, seen in Linux 6.18), and what is
-//! sent again needlessly after a timeout makes the receiver send those. A program at the socket
+//! No kernel setting does this. `net.ipv4.tcp_reordering` only sets the number of duplicates for
+//! the first loss. Without SACK a connection lowers its own threshold to the segments in flight as
+//! soon as it gets more duplicates than these can cause (tcp_check_reno_reordering, seen in Linux
+//! 6.18). Spurious retransmissions after a timeout cause such duplicates. A program at the socket
 //! sees each segment before the kernel's TCP does.
 
 use crate::system::bpf::{self, Instruction};
@@ -12,43 +12,43 @@ use crate::system::socket_option;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// Keeps duplicate ACKs from a socket, for as long as it lives.
+/// Hides duplicate ACKs from a socket for its whole life.
 ///
 /// # Errors
-/// EPERM without CAP_BPF in the initial user namespace; what else bpf(2) and setsockopt(2) say.
+/// EPERM without CAP_BPF in the initial user namespace; other errors of bpf(2) and setsockopt(2).
 pub(super) fn ignore(socket: impl AsFd) -> io::Result<()> {
     let last = bpf::one_value(LAST_BYTES)?;
     let program = bpf::socket_filter(&filter(&last))?;
-    // The socket keeps the program, and the program its memory.
+    // The socket keeps the program alive, and the program its map.
     let descriptor = program.as_raw_fd().to_ne_bytes();
     socket_option::set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_BPF, &descriptor)
 }
 
-/// What the kernel's TCP was shown last: the number acknowledged, as it is on the wire, and the
-/// window; four bytes each.
+/// Size of the state: the acknowledgment number last passed to TCP, in network byte order, and its
+/// window, four bytes each.
 const LAST_BYTES: u32 = 8;
 
-/// Of the TCP header the number acknowledged, the header's length, the flags and the window: from
-/// which byte on, and how many.
+/// Offset and length of the part of the TCP header that is loaded: acknowledgment number, header
+/// length, flags and window.
 const FROM: i32 = 8;
 const LENGTH: i32 = 8;
-// Where they are on the stack, and the key of the only value.
+// Offsets of these fields on the stack, and of the map's only key.
 const NUMBER: i16 = -8;
 const HEADER_WORDS: i16 = -4;
 const FLAGS: i16 = -3;
 const WINDOW: i16 = -2;
 const KEY: i16 = -12;
 
-/// An ACK with no other flag.
+/// Flags of an ACK without other flags.
 const ACK_ALONE: i32 = 0x10;
-/// More bytes than any packet has.
+/// Return value that passes the whole packet: more bytes than any packet has.
 const ALL: i32 = i32::MAX;
 
-// Functions of the kernel.
+// Kernel functions.
 const LOOK_UP: i32 = 1;
 const LOAD_BYTES: i32 = 26;
 
-// Operations.
+// Opcodes.
 const COPY: u8 = 0xbf;
 const SET: u8 = 0xb7;
 const ADD: u8 = 0x07;
@@ -68,16 +68,17 @@ const IF_UNEQUAL: u8 = 0x55;
 const IF_UNEQUAL_REGISTERS: u8 = 0x5d;
 const IF_ABOVE_REGISTER: u8 = 0x2d;
 
-/// The register that a call keeps and the program has its packet in, and the end of the stack.
+/// Register that holds the packet, preserved by calls, and the frame pointer of the stack.
 const PACKET: u8 = 6;
 const STACK: u8 = 10;
 
-// Where is jumped to.
+// Jump targets.
 const SHOW: usize = 31;
 const PASS: usize = 33;
 
-/// Passes all but duplicate ACKs: those that carry nothing, acknowledge what the last one did and
-/// open the window no further (FLAG_NOT_DUP in tcp_ack).
+/// Returns a program that drops duplicate ACKs and passes everything else. Duplicate ACKs carry no
+/// data, repeat the last acknowledgment number and do not enlarge the window (FLAG_NOT_DUP in
+/// tcp_ack).
 #[rustfmt::skip]
 fn filter(last: &OwnedFd) -> Vec<Instruction> {
     let mut program = Program(Vec::new());
@@ -91,8 +92,8 @@ fn filter(last: &OwnedFd) -> Vec<Instruction> {
     p.jump(IF_UNEQUAL, 0, 0, 0, PASS);
     p.step(LOAD_BYTE, 1, STACK, FLAGS, 0);
     p.jump(IF_UNEQUAL, 1, 0, ACK_ALONE, PASS);
-    // A header as long as the segment, which is the first word of what a program knows of a packet:
-    // no payload.
+    // There is no payload if the header is as long as the segment. That length is the first word of
+    // a program's packet context.
     p.step(LOAD_BYTE, 1, STACK, HEADER_WORDS, 0);
     p.step(SHIFT_RIGHT, 1, 0, 0, 4);
     p.step(SHIFT_LEFT, 1, 0, 0, 2);
@@ -104,7 +105,7 @@ fn filter(last: &OwnedFd) -> Vec<Instruction> {
     p.step(COPY, 2, STACK, 0, 0);
     p.step(ADD, 2, 0, 0, KEY.into());
     p.step(CALL, 0, 0, 0, LOOK_UP);
-    p.jump(IF_EQUAL, 0, 0, 0, PASS); // there always is a value, but the kernel wants it looked at
+    p.jump(IF_EQUAL, 0, 0, 0, PASS); // the verifier requires this check
     p.step(LOAD_WORD, 1, STACK, NUMBER, 0);
     p.step(LOAD_HALF, 3, STACK, WINDOW, 0);
     p.step(FROM_NETWORK, 3, 0, 0, 16);
@@ -112,7 +113,7 @@ fn filter(last: &OwnedFd) -> Vec<Instruction> {
     p.step(LOAD_WORD, 4, 0, 4, 0);
     p.jump(IF_UNEQUAL_REGISTERS, 1, 2, 0, SHOW);
     p.jump(IF_ABOVE_REGISTER, 3, 4, 0, SHOW);
-    p.jump(IF_EQUAL, 3, 0, 0, SHOW); // a window of nothing is news, too
+    p.jump(IF_EQUAL, 3, 0, 0, SHOW); // a zero window is passed too
     p.step(SET, 0, 0, 0, 0);
     p.step(EXIT, 0, 0, 0, 0);
     p.here(SHOW);

@@ -1,5 +1,4 @@
-//! Waiting: for sockets to be ready, for the next moment at which something is due, or to be told
-//! to end.
+//! Waiting until sockets are ready, a timer expires, or the loop is told to end.
 
 use super::monotonic_ns;
 use super::plan::Plan;
@@ -12,12 +11,12 @@ use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// What the descriptor is called through which a loop is told to end.
+/// Number of the descriptor through which a loop is told to end.
 const TOLD: u64 = u64::MAX;
-/// Most sockets looked at in one turn; the others are looked at in the next.
+/// Most sockets handled in one turn; the others are handled in the next.
 const MOST_EVENTS: usize = 64;
 
-/// What happened on a socket: the number it was added with, and what it is ready for.
+/// Number of a socket, as given when it was added, and its events.
 pub(super) type Ready = (u64, epoll::EventFlags);
 
 /// The run's clock and the sockets of one loop.
@@ -32,8 +31,8 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// A clock whose zero is the plan's begin, and no socket but the one that tells to end. The
-    /// calling thread gets the priority that it needs, where it may have it.
+    /// Creates a clock whose zero is the plan's beginning, without sockets except the one that
+    /// tells to end. Raises the priority of the calling thread if permitted.
     pub(super) fn new(plan: &Plan, told: Option<BorrowedFd<'_>>) -> io::Result<Self> {
         let ordinary = become_real_time_host().err().map(|error| error.to_string());
         // Without this the kernel wakes up to 50 µs late, to save wake-ups (prctl(2),
@@ -53,21 +52,20 @@ impl Waiting {
         Ok(waiting)
     }
 
-    /// The time since the run began; zero before.
+    /// Returns the time since the run began; 0 before.
     pub(super) fn now(&self) -> Time {
         self.since_begin(monotonic_ns())
     }
-    /// The run's time at an instant of CLOCK_MONOTONIC; zero before it began.
+    /// Returns the run's time at a time of CLOCK_MONOTONIC; 0 before the run began.
     pub(super) fn since_begin(&self, instant_ns: u64) -> Time {
         Time::from_nanos(instant_ns.saturating_sub(self.begin_ns))
     }
-    /// Whether it was told to end, or whoever could tell is gone.
+    /// True if the loop was told to end, or the other end of that descriptor is closed.
     pub(super) const fn is_told(&self) -> bool {
         self.told
     }
 
-    /// Waits for what `flags` say of a socket, errors and the end of the connection always among
-    /// it.
+    /// Adds a socket with the events in `flags`; errors and hang-ups are always included.
     pub(super) fn add(
         &self,
         socket: impl AsFd,
@@ -81,7 +79,7 @@ impl Waiting {
             flags,
         )?)
     }
-    /// Waits for something else of a socket.
+    /// Changes the events of a socket.
     pub(super) fn change(
         &self,
         socket: impl AsFd,
@@ -96,23 +94,24 @@ impl Waiting {
         )?)
     }
 
-    /// How the thread was kept from its work, from the run's begin to its end.
+    /// Returns the delays of the thread, from the run's beginning to its end.
     pub(super) fn punctuality(&self) -> Punctuality {
         self.watch.found().clone()
     }
 
-    /// Waits until the run begins, or until it is told to end.
+    /// Waits until the run begins, or until told to end.
     pub(super) fn wait_for_begin(&mut self) -> io::Result<()> {
         while !self.told && monotonic_ns() < self.begin_ns {
             self.wait_until_instant(self.begin_ns)?;
         }
         Ok(())
     }
-    /// Waits until a socket is ready or `until` has come. May return early, with no socket ready.
+    /// Waits until a socket is ready or until the time `until`. May return early without a ready
+    /// socket.
     pub(super) fn wait(&mut self, until: Time) -> io::Result<()> {
         self.wait_until_instant(self.begin_ns.saturating_add(until.as_nanos()))
     }
-    /// What the last waiting has found.
+    /// Returns the sockets that the last wait found ready.
     pub(super) fn take_ready(&mut self) -> Vec<Ready> {
         std::mem::take(&mut self.ready)
     }
@@ -131,7 +130,7 @@ impl Waiting {
         let found = poll(&mut sockets, Some(&timeout));
         let woken_ns = monotonic_ns();
         if woken_ns >= self.begin_ns && asked_ns < self.end_ns {
-            // What was due before it was asked for is not the machine's fault.
+            // Lateness before the wait was requested is not the machine's fault.
             self.watch
                 .note(woken_ns, woken_ns.saturating_sub(instant_ns.max(asked_ns)));
         }

@@ -1,11 +1,11 @@
-//! What runs inside of the two hosts: the flows of a scenario on the kernel's own sockets, with no
-//! program from outside.
+//! Workload of the two hosts: the flows of a scenario on the kernel's own sockets, without external
+//! programs.
 //!
-//! Both hosts get the same [`Plan`]. The one runs [`Sending`], the other [`Receiving`]: each
-//! prepares its sockets, refuses what cannot be before anything is sent, then runs one loop in one
-//! thread until the run is over, and gives back a report. Times in plan and reports count from the
-//! run's begin, an instant of CLOCK_MONOTONIC that the plan names, so that the hosts and whoever
-//! joins them agree.
+//! Both hosts get the same [`Plan`]. One runs [`Sending`], the other [`Receiving`]. Each prepares
+//! its sockets, and refuses anything impossible before it sends. It then runs one loop in one
+//! thread until the run is over, and returns a report. Times in plan and reports count from the
+//! beginning of the run, a time of CLOCK_MONOTONIC in the plan, so that the hosts and the emulator
+//! agree.
 
 mod datagram;
 mod due;
@@ -43,11 +43,11 @@ pub use tcp_info::{ConnectionState, LossState, TcpInfo, TcpInfoColumns};
 
 use std::io;
 
-/// Takes blocks of readings as they are filled, so that a long run needs no more memory than a
-/// short one.
+/// Takes blocks of readings as they fill up, so that a long run needs no more memory than a short
+/// one.
 pub type SampleSink<'a> = &'a mut dyn FnMut(Readings) -> io::Result<()>;
 
-/// The present instant of CLOCK_MONOTONIC, in nanoseconds: what [`Plan::begin_ns`] is counted in.
+/// Returns the current time of CLOCK_MONOTONIC in nanoseconds, the clock of [`Plan::begin_ns`].
 pub fn monotonic_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs()

@@ -1,12 +1,11 @@
-//! What the application has written and the socket has not taken.
+//! Data that the application has written and the socket has not taken.
 
 use ackclock_core::traffic::Write;
 
-/// Bytes on their way from the application into a socket. They are nothing but a count: every byte
-/// is zero.
+/// Bytes between the application and a socket. Only a count is kept: every byte is zero.
 ///
-/// Only full segments are handed over before the end, as the engine's sender does it: what is left
-/// over waits for the next write or the close.
+/// Before the end only full segments are handed over, as in the engine's sender. The remainder
+/// waits for the next write or the close.
 #[derive(Debug)]
 pub(super) struct Offered {
     mss: u64,
@@ -24,18 +23,18 @@ impl Offered {
             closed: false,
         }
     }
-    /// The application writes.
+    /// Adds data written by the application.
     pub(super) fn write(&mut self, write: Write) {
         self.written = match write {
             Write::Unlimited => u64::MAX,
             Write::Bytes(bytes) => self.written.saturating_add(bytes.0),
         };
     }
-    /// The application will write no more.
+    /// Marks the end of the application's data.
     pub(super) fn close(&mut self) {
         self.closed = true;
     }
-    /// How much may be handed to the socket now.
+    /// Returns the number of bytes that may be handed to the socket now.
     pub(super) fn ready(&self) -> u64 {
         let whole = if self.closed || self.written == u64::MAX {
             self.written
@@ -44,15 +43,15 @@ impl Offered {
         };
         whole.saturating_sub(self.taken)
     }
-    /// The socket has taken that much.
+    /// Records that the socket has taken `bytes`.
     pub(super) fn take(&mut self, bytes: u64) {
         self.taken += bytes;
     }
-    /// What the socket has taken so far.
+    /// Returns the bytes that the socket has taken so far.
     pub(super) const fn taken(&self) -> u64 {
         self.taken
     }
-    /// Whether all is handed over and nothing follows.
+    /// True if all data is handed over and no more will follow.
     pub(super) fn is_finished(&self) -> bool {
         self.closed && self.taken == self.written
     }

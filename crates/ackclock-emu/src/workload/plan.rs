@@ -1,4 +1,4 @@
-//! What the hosts are to do in a run: plain data that crosses from one process to another.
+//! Plan of a run for the hosts: plain data that can be passed between processes.
 
 use super::schedule::Schedule;
 use ackclock_core::congestion::ControlKind;
@@ -18,19 +18,18 @@ use serde_json::{Value, json};
 use std::fmt;
 use std::net::SocketAddrV4;
 
-/// How long the receiving host waits for what is still on its way when the run is over.
+/// Time for which the receiving host waits for packets in flight when the run is over.
 const DRAINING_NS: u64 = 3_000_000_000;
-/// Spacing of the `tcp_info` samples.
+/// Interval between `tcp_info` samples.
 pub(crate) const SAMPLE_INTERVAL_NS: u64 = 10_000_000;
-/// What the option of timestamps takes of every segment, padding included (RFC 7323 appendix A).
+/// Bytes of the timestamp option in every segment, padding included (RFC 7323 appendix A).
 const TIMESTAMPS_BYTES: u64 = 12;
-/// Headers of IPv4 and TCP without options.
+/// Headers of IPv4 and TCP without options, in bytes.
 const TCP_HEADER_BYTES: u64 = 40;
-/// Header of every UDP datagram in the kernel: IPv4 without options, and UDP.
+/// Headers of every UDP datagram of the kernel in bytes: IPv4 without options, and UDP.
 pub const UDP_HEADER_BYTES: u64 = 28;
 
-/// The name of the kernel module of a control. One that states nothing about Linux is asked for by
-/// its own name.
+/// Returns the kernel's name of a control: the one that it states for Linux, or its own.
 pub fn linux_name(control: &Selection<ControlKind>) -> &str {
     let linux = control.facts.linux.as_ref();
     linux.map_or(control.name, |linux| &linux.name)
@@ -40,28 +39,26 @@ pub fn linux_name(control: &Selection<ControlKind>) -> &str {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// When the run begins: an instant of CLOCK_MONOTONIC, in nanoseconds. All other times count
-    /// from it.
+    /// Beginning of the run, a time of CLOCK_MONOTONIC in nanoseconds. All other times count from
+    /// it.
     pub begin_ns: u64,
-    /// When the run ends, in nanoseconds.
+    /// End of the run, in nanoseconds.
     pub duration_ns: u64,
-    /// From when on averages are taken, in nanoseconds: what had arrived by then is reported on its
-    /// own.
+    /// Length of the warm-up in nanoseconds. Bytes that arrived during it are reported separately.
     pub warmup_ns: u64,
-    /// How long after the end the receiving host still waits, in nanoseconds.
+    /// Time for which the receiving host waits after the end, in nanoseconds.
     pub draining_ns: u64,
-    /// Spacing of the `tcp_info` samples, in nanoseconds; zero for the last sample of each
-    /// connection only.
+    /// Interval between `tcp_info` samples in nanoseconds; 0 for only the last sample of each
+    /// connection.
     pub sample_interval_ns: u64,
-    /// A host that is kept from its work for no longer than this loses nothing, in nanoseconds: its
-    /// buffers bridge it.
+    /// Longest delay of a host's thread, in nanoseconds, that its buffers bridge without effect.
     #[serde(default)]
     pub bridged_ns: u64,
-    /// How many datagrams of each flow are reported one by one, from the first on.
+    /// Number of datagrams of each flow that are logged individually, from the first on.
     pub logged_datagrams: u32,
-    /// The root of the run's randomness.
+    /// Seed of the run.
     pub seed: u64,
-    /// Which replicate.
+    /// Number of the replicate.
     pub replicate: u32,
     /// The flows.
     pub flows: Vec<FlowPlan>,
@@ -73,107 +70,106 @@ pub struct Plan {
 pub struct FlowPlan {
     /// Its number in the run.
     pub number: u32,
-    /// Its name and the prefix of its streams' names, `flow/NAME/INSTANCE`.
+    /// Its name, which is also the prefix of its streams' names: `flow/NAME/INSTANCE`.
     pub place: String,
-    /// Where it is sent from; port 0 lets the kernel choose one.
+    /// Address of the sender; with port 0 the kernel chooses one.
     pub sender: SocketAddrV4,
-    /// Where it is received.
+    /// Address of the receiver.
     pub receiver: SocketAddrV4,
-    /// How it is sent.
+    /// Transport.
     pub transport: TransportPlan,
-    /// What is sent, as in a scenario.
+    /// Traffic, as in a scenario.
     pub traffic: Value,
-    /// Payload of a full packet, in bytes.
+    /// Payload of a full packet in bytes.
     pub mss_bytes: u64,
-    /// When it starts, in nanoseconds.
+    /// Start in nanoseconds.
     pub start_ns: u64,
-    /// When it stops sending, in nanoseconds; `None` for the end of the run.
+    /// Time at which it stops sending, in nanoseconds; `None` for the end of the run.
     pub stop_ns: Option<u64>,
 }
 
-/// How a flow is sent.
+/// Transport of a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum TransportPlan {
-    /// Over a connection.
+    /// A TCP connection.
     Tcp {
-        /// The congestion control, by its name in the kernel.
+        /// The kernel's name of the congestion control.
         control: String,
-        /// What else its sockets are set to.
+        /// Other settings of its sockets.
         socket: TcpSocket,
     },
-    /// In datagrams.
+    /// UDP datagrams.
     Udp {
-        /// What is added to the payload of each datagram so that it is as long on the wire as the
-        /// scenario says, in bytes; negative where the scenario's header is shorter than the
-        /// kernel's 28 bytes.
+        /// Bytes added to the payload of each datagram so that its length on the wire is the
+        /// scenario's. Negative if the scenario's header is shorter than the kernel's 28 bytes.
         padding_bytes: i64,
     },
-    /// In a session of datagrams under rate control.
+    /// A session of datagrams under rate control.
     Controlled(Session),
 }
 
-/// A session of datagrams under rate control: what both sides are told.
+/// Parameters of a session of datagrams under rate control, for both sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Session {
-    /// The rate control, as in a resolved scenario.
+    /// Rate control, as in a resolved scenario.
     pub control: Value,
-    /// What else the sender is told. Sizes of headers and answers are those of the wire format.
+    /// Parameters of the sender. Sizes of headers and answers are those of the wire format.
     pub parameters: DatagramParameters,
 }
 
 impl Session {
-    /// The rate control.
+    /// Returns the rate control.
     pub(super) fn control(&self, flow: &FlowPlan) -> Result<Selection<RateControlKind>, Refused> {
         registry::choose(&self.control, &NoFiles)
             .map_err(|error| Refused::of_plan(flow, &format!("transport.control.{error}")))
     }
 
-    /// What nobody else needs to know, of one side: the same in every run, since nobody else is
-    /// there.
+    /// Returns the secret of one side. It is the same in every run, which is safe because there are
+    /// no other hosts.
     pub(super) fn secret(&self, flow: &FlowPlan, streams: &Streams, side: &str) -> [u8; 32] {
         let mut stream = streams.stream(&format!("{}/{side}/secret", flow.place));
         std::array::from_fn(|_| (stream.uniform() * 256.0) as u8)
     }
 }
 
-/// What the sockets of a TCP flow are set to. What is absent is left to the kernel.
+/// Socket settings of a TCP flow. `None` keeps the kernel's default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct TcpSocket {
-    /// TCP_MAXSEG on both sides: the MSS of the SYN option, which counts the payload of a full
-    /// segment and the options in it, in bytes.
+    /// TCP_MAXSEG on both sides in bytes: the MSS of the SYN option, which includes the options of
+    /// a full segment.
     pub maximum_segment_bytes: Option<u32>,
-    /// SO_SNDBUF, in bytes. The kernel doubles it, for its own bookkeeping, and grows the buffer no
-    /// more.
+    /// SO_SNDBUF in bytes. The kernel doubles it, for its own bookkeeping, and stops growing the
+    /// buffer.
     pub send_buffer_bytes: Option<u32>,
-    /// The largest window to offer, in bytes: TCP_WINDOW_CLAMP, and an SO_RCVBUF that holds it,
-    /// without which the growing buffer would take the clamp along.
+    /// Largest window to advertise, in bytes: TCP_WINDOW_CLAMP, and an SO_RCVBUF that holds it.
+    /// Without the latter the buffer would grow and raise the clamp.
     pub receive_window_bytes: Option<u32>,
-    /// Whether what has arrived is acknowledged at once, by TCP_QUICKACK after every reading. One
-    /// reading may take several segments; only the route's metric `quickack` acknowledges each.
+    /// True to acknowledge after every read, by TCP_QUICKACK. One read may take several segments;
+    /// only the route metric `quickack` acknowledges each.
     pub acknowledge_at_once: bool,
-    /// Whether duplicate ACKs are kept from the sender (SO_ATTACH_BPF), so that only its timer
-    /// tells it of a loss.
+    /// True to hide duplicate ACKs from the sender (SO_ATTACH_BPF), so that only its timer detects
+    /// losses.
     pub ignore_duplicate_acks: bool,
-    /// SO_MAX_PACING_RATE, in bytes per second, which also switches pacing on for controls without
-    /// a rate of their own.
+    /// SO_MAX_PACING_RATE in bytes per second, which also enables pacing for controls without a
+    /// rate of their own.
     pub pacing_byte_per_s: Option<u64>,
 }
 
-/// The largest pacing rate that is one: the kernel takes all ones for none. With it the kernel
-/// paces at 2 · cwnd/SRTT in slow start and 1.2 · cwnd/SRTT after (net.ipv4.tcp_pacing_ss_ratio,
+/// Largest pacing rate that counts as one: for the kernel, all ones mean none. With it the kernel
+/// paces at 2 · cwnd/SRTT in slow start and 1.2 · cwnd/SRTT after it (net.ipv4.tcp_pacing_ss_ratio,
 /// tcp_pacing_ca_ratio).
 const PACING_WITHOUT_LIMIT: u64 = u64::MAX - 1;
 
-/// Whether TCP with these parameters sends timestamps (net.ipv4.tcp_timestamps), which shorten the
+/// True if TCP with these parameters sends timestamps (net.ipv4.tcp_timestamps), which shorten the
 /// payload of a segment.
 pub fn sends_timestamps(parameters: &TcpParameters) -> bool {
     parameters.rtt_sampling == RttSampling::Timestamps
 }
 
-/// What the kernel puts before the payload of a segment, SACK blocks aside, in bytes.
+/// Returns the header length of a segment in the kernel in bytes, without SACK blocks.
 pub fn header_bytes(parameters: &TcpParameters) -> u64 {
     TCP_HEADER_BYTES + option_bytes(parameters)
 }
@@ -187,9 +183,9 @@ fn option_bytes(parameters: &TcpParameters) -> u64 {
 }
 
 impl TcpSocket {
-    /// What the parameters of a scenario imply for its sockets. What belongs to the route (initial
-    /// window, smallest timeout, an ACK for each segment) or to the network namespace (SACK,
-    /// timestamps, ECN) is not here; the rest the kernel does in its own way.
+    /// Returns the socket settings for the parameters of a scenario. Parameters of the route
+    /// (initial window, least timeout, an ACK for each segment) and of the network namespace (SACK,
+    /// timestamps, ECN) are set elsewhere. The kernel does not take the others from a scenario.
     pub fn of(parameters: &TcpParameters) -> Self {
         let narrow = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
         TcpSocket {
@@ -210,7 +206,7 @@ impl TcpSocket {
 }
 
 impl Plan {
-    /// A run of a scenario without flows yet, to begin at an instant of CLOCK_MONOTONIC.
+    /// Creates a plan without flows for a run of a scenario, to begin at a time of CLOCK_MONOTONIC.
     pub fn of(scenario: &Scenario, replicate: u32, begin_ns: u64) -> Self {
         Plan {
             begin_ns,
@@ -226,8 +222,7 @@ impl Plan {
         }
     }
 
-    /// Adds an instance of the scenario's flow `group`, which starts when the scenario's streams
-    /// say.
+    /// Adds an instance of the scenario's flow `group`, which begins at `start`.
     pub fn add(
         &mut self,
         scenario: &Scenario,
@@ -255,7 +250,7 @@ impl Plan {
                 control,
                 parameters,
             } => {
-                // The receiver asks first, and so must know where the sender waits.
+                // The receiver asks first, so it must know where the sender waits.
                 sender.set_port(receiver.port());
                 let session = Session {
                     control: control.resolved.clone(),
@@ -278,9 +273,9 @@ impl Plan {
         });
     }
 
-    /// What a flow's instance sends, as in a scenario. The size of a transfer is drawn here: its
-    /// law may be in a file, and hosts read none. Facts are left out: they were computed from the
-    /// law.
+    /// Returns the traffic of a flow instance, as in a scenario. The size of a transfer is drawn
+    /// here, since its distribution may be in a file, and hosts read no files. Facts, which are
+    /// computed from the distribution, are removed.
     fn traffic_of(&self, description: &FlowDescription, place: &str, mss: Bytes) -> Value {
         let mut tree = description.traffic.resolved.clone();
         if description.traffic.name == Transfer::NAME {
@@ -300,19 +295,19 @@ impl Plan {
         tree
     }
 
-    /// When the run ends.
+    /// Returns the end of the run.
     pub(super) fn end(&self) -> Time {
         Time::from_nanos(self.duration_ns)
     }
-    /// When the receiving host ends at the latest.
+    /// Returns the latest time at which the receiving host ends.
     pub(super) fn deadline(&self) -> Time {
         self.end() + Span::from_nanos(self.draining_ns)
     }
 
-    /// When a flow writes what: the same draws from the same named streams as in the engine.
+    /// Returns the writes of a flow: the same draws from the same named streams as in the engine.
     ///
     /// # Errors
-    /// The traffic is none, or none for this transport.
+    /// The traffic is invalid, or not possible for this transport.
     pub fn schedule(&self, flow: &FlowPlan) -> Result<Schedule, Refused> {
         let traffic = registry::choose::<TrafficKind>(&flow.traffic, &NoFiles)
             .map_err(|error| Refused::of_plan(flow, &format!("traffic.{error}")))?
@@ -338,25 +333,25 @@ impl Plan {
     }
 }
 
-/// The name of the stream of a flow's traffic.
+/// Returns the name of the stream of a flow's traffic.
 fn traffic_place(flow: &str) -> String {
     format!("{flow}/traffic")
 }
 
-/// Why a run cannot be.
+/// The reason why a run is impossible.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Refused {
-    /// The first flow that it is about, if it is about one.
+    /// Number of the first flow concerned, if any.
     pub flow: Option<u32>,
-    /// What was tried and what the kernel said.
+    /// The attempt and the kernel's answer.
     pub reason: String,
-    /// What would help, one thing.
+    /// One remedy.
     pub remedy: String,
 }
 
 impl Refused {
-    /// A plan that no checked scenario gives.
+    /// Creates a refusal for a plan that cannot come from a checked scenario.
     fn of_plan(flow: &FlowPlan, reason: &str) -> Self {
         Refused {
             flow: Some(flow.number),
@@ -396,7 +391,7 @@ mod tests {
     #[test]
     fn sockets_of_the_presets() {
         let linux = TcpSocket::of(&Preset::Linux.parameters());
-        // 1448 bytes of payload and 12 of timestamps: what an MTU of 1500 leaves.
+        // 1448 bytes of payload and 12 of timestamps: an MTU of 1500.
         assert_eq!(linux.maximum_segment_bytes, Some(1460));
         assert_eq!(
             (linux.receive_window_bytes, linux.pacing_byte_per_s),

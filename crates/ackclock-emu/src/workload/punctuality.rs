@@ -1,46 +1,46 @@
-//! How long the thread of a host's workload was kept from its work: runnable without a processor,
-//! or late after a moment at which something was due. Linux counts the first for each thread
-//! (proc(5), `/proc/PID/task/TID/schedstat`: time on the processor, time in its run queue, turns);
-//! the second also shows what a thread cannot see, such as a processor that the machine's own host
-//! has taken away.
+//! Delays of the thread that runs a host's workload: runnable without a processor, or late after a
+//! timer.
+//!
+//! Linux counts the first for each thread (proc(5), `/proc/PID/task/TID/schedstat`: time on a
+//! processor, time in the run queue, turns). The second also includes delays that a thread cannot
+//! see, such as a processor taken away by the machine's own host.
 
 use rustix::io::pread;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 
-/// So long after a reading of the run queue there is another, in nanoseconds: a reading takes about
-/// a microsecond. What is taken for one wait may be longer than it was by the short ones of as long
-/// a time.
+/// Interval between readings of the run queue, in nanoseconds; a reading takes about a microsecond.
+/// A wait may be overestimated by the short waits within one interval.
 const SPACING_NS: u64 = 1_000_000;
 
-/// What became of it.
+/// Delays of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Punctuality {
-    /// Why the thread has no real-time priority, if it has none.
+    /// The reason why the thread has no real-time priority; `None` if it has.
     pub ordinary: Option<String>,
-    /// Whether this kernel says how long a thread waits.
+    /// True if this kernel counts a thread's waits.
     pub is_known: bool,
     /// The longest wait, in nanoseconds.
     pub longest_ns: u64,
-    /// The sum of what of each wait exceeded [`Plan::bridged_ns`](super::Plan::bridged_ns), in
+    /// Sum of the excess of each wait over [`Plan::bridged_ns`](super::Plan::bridged_ns), in
     /// nanoseconds.
     pub unbridged_ns: u64,
 }
 
-/// Watches the calling thread.
+/// Measures the delays of the calling thread.
 #[derive(Debug)]
 pub(super) struct Watch {
     schedstat: Option<File>,
     bridged_ns: u64,
-    /// In its run queue so far, at the last reading.
+    /// Time in its run queue up to the last reading.
     waited_ns: u64,
     read_ns: u64,
     found: Punctuality,
 }
 
 impl Watch {
-    /// Of the calling thread. What it waited until now does not count.
+    /// Starts measuring; earlier waits do not count.
     pub(super) fn start(bridged_ns: u64, ordinary: Option<String>, now_ns: u64) -> Self {
         let schedstat = File::open("/proc/thread-self/schedstat").ok();
         let mut watch = Watch {
@@ -65,7 +65,7 @@ impl Watch {
         waited_of(&text[..length])
     }
 
-    /// The thread has woken, so long after what it had asked for.
+    /// Records that the thread woke `late_ns` after the requested time.
     pub(super) fn note(&mut self, now_ns: u64, late_ns: u64) {
         let mut wait_ns = late_ns;
         if now_ns.saturating_sub(self.read_ns) >= SPACING_NS {
@@ -84,7 +84,7 @@ impl Watch {
     }
 }
 
-/// Nanoseconds in a run queue, the second of three numbers.
+/// Parses the nanoseconds in a run queue, the second of three numbers.
 pub(crate) fn waited_of(schedstat: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(schedstat).ok()?;
     text.split_ascii_whitespace().nth(1)?.parse().ok()
@@ -124,7 +124,8 @@ mod tests {
         assert_eq!(waited_of(b""), None);
     }
 
-    /// More threads than processors: some must wait, and the kernel says so of the one that asks.
+    /// With more threads than processors some must wait, and the kernel shows it to the one that
+    /// asks.
     #[test]
     fn a_thread_among_busy_ones_waits() {
         use std::sync::atomic::{AtomicBool, Ordering};

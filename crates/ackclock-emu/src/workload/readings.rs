@@ -1,4 +1,4 @@
-//! What flows say of themselves while they run.
+//! Readings of flows while they run.
 
 use super::tcp_info::TcpInfoColumns;
 use ackclock_core::units::{Span, Time};
@@ -9,40 +9,40 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Readings {
-    /// Of connections.
+    /// Readings of TCP connections.
     pub tcp_info: TcpInfoColumns,
-    /// Of datagrams under rate control.
+    /// Readings of rate controls.
     pub rates: Vec<RateReading>,
 }
 
-/// What a rate control shows of itself. What is not known, or without bound, is `None`.
+/// State of a rate control. `None` means unknown or unlimited.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RateReading {
-    /// When it was read, in nanoseconds of the run.
+    /// Time of the reading, in nanoseconds of the run.
     pub time_ns: u64,
-    /// The number of the flow.
+    /// Number of the flow.
     pub flow: u32,
-    /// What the control thinks it is doing.
+    /// Mode of the control.
     pub mode: String,
-    /// Payload that it allows, in bytes per second.
+    /// Payload rate that it allows, in bytes per second.
     pub rate_byte_per_s: Option<f64>,
-    /// What it takes for the loss rate.
+    /// Its loss event rate.
     pub loss_event_rate: Option<f64>,
-    /// The last round-trip time measured, in nanoseconds.
+    /// Last round-trip time, in nanoseconds.
     pub rtt_ns: Option<u64>,
-    /// The smoothed one, in nanoseconds.
+    /// Smoothed round-trip time, in nanoseconds.
     pub smoothed_rtt_ns: Option<u64>,
-    /// The timeout that it reckons with, in nanoseconds.
+    /// Current timeout, in nanoseconds.
     pub timeout_ns: Option<u64>,
     /// Datagrams sent.
     pub sent_packets: u64,
-    /// Payload that has arrived, as the receiver says, in bytes.
+    /// Payload that has arrived, as reported by the receiver, in bytes.
     pub delivered_bytes: u64,
 }
 
 impl RateReading {
-    /// What a sender shows at `now`.
+    /// Returns a sender's state at `now`.
     pub(super) fn of(now: Time, flow: u32, report: &SenderReport) -> Self {
         let state = &report.state;
         let nanos = |span: Option<Span>| span.map(Span::as_nanos);
@@ -63,15 +63,15 @@ impl RateReading {
 }
 
 impl Readings {
-    /// How many there are.
+    /// Returns the number of readings.
     pub fn len(&self) -> usize {
         self.tcp_info.len() + self.rates.len()
     }
-    /// Whether there are none.
+    /// True if there are no readings.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Appends all of `more`.
+    /// Appends all readings of `more`.
     pub fn append(&mut self, mut more: Readings) {
         self.tcp_info.append(more.tcp_info);
         self.rates.append(&mut more.rates);

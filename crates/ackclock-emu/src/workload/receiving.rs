@@ -1,4 +1,5 @@
-//! The receiving host: connections accepted and read, datagrams taken and counted, sessions opened.
+//! The receiving host: accepts connections and reads from them, receives datagrams, and opens
+//! sessions.
 
 mod session;
 mod sink;
@@ -16,16 +17,16 @@ use std::io;
 use std::os::fd::BorrowedFd;
 use stream::Stream;
 
-/// Bytes of one reading from a connection. With MSG_TRUNC the kernel counts and drops them, and
-/// writes nothing into the buffer (tcp(7)).
+/// Bytes of one read from a connection. With MSG_TRUNC the kernel counts and drops them, and writes
+/// nothing into the buffer (tcp(7)).
 const READING: usize = 256 * 1024;
 
-/// How long a host goes on reading what has already arrived when it is over. It ends when nothing
-/// is left: this bounds one to whom somebody still sends, and is longer than a busy machine keeps a
-/// process waiting, shorter than a supervisor waits for the end.
+/// Longest time for which a host reads data that has already arrived when the run is over. It ends
+/// earlier when there is no more. The limit is for a host to which packets still come. It is longer
+/// than a busy machine delays a process, and shorter than a supervisor waits for the end.
 const LAST_READINGS: Span = Span::from_millis(5000);
 
-/// The flows of a run at the host that receives them, every socket there and listening.
+/// The flows of a run at the receiving host, with all sockets created and listening.
 #[derive(Debug)]
 pub struct Receiving {
     plan: Plan,
@@ -47,14 +48,14 @@ impl Flow {
             Flow::Controlled(session) => session.watch(index, waiting),
         }
     }
-    /// When it wants [`Flow::handle_timeout`].
+    /// Returns the time of the next [`Flow::handle_timeout`].
     fn poll_timeout(&self) -> Time {
         match self {
             Flow::Tcp(_) | Flow::Udp(_) => Time::NEVER,
             Flow::Controlled(session) => session.poll_timeout(),
         }
     }
-    /// Sends what is due.
+    /// Sends everything that is due.
     fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
         match self {
             Flow::Tcp(_) | Flow::Udp(_) => Ok(()),
@@ -90,12 +91,12 @@ impl Flow {
     }
 }
 
-/// What counts arriving payload.
+/// Counter of payload that arrives.
 #[derive(Debug)]
 struct Counting {
     warmup: Time,
     end: Time,
-    /// All that will ever come, if it ends.
+    /// Total length of the data, if it ends.
     total: Option<Bytes>,
     report: ReceivedFlow,
 }
@@ -122,11 +123,11 @@ impl Counting {
 }
 
 impl Receiving {
-    /// Makes and sets all sockets, and lets them listen.
+    /// Creates and configures all sockets, and makes them listen.
     ///
     /// # Errors
-    /// What cannot be had here: an address, a socket. Settings of sockets that the kernel does not
-    /// take are no errors but are in the report.
+    /// An address or socket that is not available. Socket settings that the kernel refuses are not
+    /// errors; they are in the report.
     pub fn prepare(plan: Plan) -> Result<Self, Refused> {
         allow_descriptors();
         let mut flows = Vec::with_capacity(plan.flows.len());
@@ -161,19 +162,18 @@ impl Receiving {
         Ok(Receiving { plan, flows })
     }
 
-    /// Says anew when the run begins, for a supervisor that decides it when both hosts are
-    /// prepared.
+    /// Sets the beginning of the run, which a supervisor decides when both hosts are prepared.
     pub fn begin_at(&mut self, begin_ns: u64) {
         self.plan.begin_ns = begin_ns;
     }
 
     /// Runs until every connection has ended, until the deadline (the end of the run and the
-    /// draining after it), or until `told` can be read or its other end is closed; what has arrived
-    /// by then is still counted. As nobody can know which datagram was the last, with UDP flows it
-    /// ends by deadline or when told.
+    /// draining after it), or until `told` is readable or its other end is closed. Data that has
+    /// arrived by then still counts. Nobody can know which datagram was the last, so with UDP flows
+    /// it runs until the deadline or until told.
     ///
     /// # Errors
-    /// What the kernel says of the waiting. What befalls a single flow is in the report.
+    /// Errors of waiting. Errors of a single flow are in the report.
     pub fn run(self, told: Option<BorrowedFd<'_>>) -> io::Result<ReceivingReport> {
         let Receiving { plan, mut flows } = self;
         let mut waiting = Waiting::new(&plan, told)?;
@@ -208,8 +208,8 @@ impl Receiving {
                 due.set(index, flows[index].poll_timeout());
             }
         }
-        // What has arrived counts, although this thread may have had no processor since long before
-        // the deadline.
+        // Data that has arrived counts, although this thread may have had no processor since long
+        // before the deadline.
         let last = waiting.now() + LAST_READINGS;
         while waiting.now() < last {
             waiting.wait(Time::ZERO)?;

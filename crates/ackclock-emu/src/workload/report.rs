@@ -1,5 +1,4 @@
-//! What the hosts say when a run is over. Times are nanoseconds of the run; what is not known is
-//! `None`.
+//! Reports of the hosts when a run is over. Times are nanoseconds of the run; `None` means unknown.
 
 use super::punctuality::Punctuality;
 use super::tcp_info::TcpInfo;
@@ -8,67 +7,67 @@ use ackclock_transport::session::{self, SenderReport};
 use ackclock_transport::wire::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-/// What the sending host has done.
+/// Report of the sending host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SendingReport {
-    /// In the plan's order.
+    /// Flows in the plan's order.
     pub flows: Vec<SentFlow>,
-    /// When it was over.
+    /// Time of its end.
     pub ended_ns: u64,
-    /// Whether it was told to end before the end of the run.
+    /// True if it was told to end before the end of the run.
     pub told: bool,
-    /// Sampling times that were left out because the sampling before took longer than the spacing.
+    /// Sampling times left out because the previous sampling took longer than the interval.
     pub missed_samples: u64,
-    /// How it was kept from its work.
+    /// Delays of its thread.
     pub punctuality: Punctuality,
 }
 
-/// What the receiving host has done.
+/// Report of the receiving host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReceivingReport {
-    /// In the plan's order.
+    /// Flows in the plan's order.
     pub flows: Vec<ReceivedFlow>,
-    /// When it was over.
+    /// Time of its end.
     pub ended_ns: u64,
-    /// Whether it was told to end.
+    /// True if it was told to end.
     pub told: bool,
-    /// How it was kept from its work.
+    /// Delays of its thread.
     pub punctuality: Punctuality,
 }
 
-/// How a flow came to its end.
+/// The end of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// It never started: for the sender its time did not come, for the receiver nobody connected.
+    /// It never started: its time did not come, or at the receiver, there was no connection.
     #[default]
     NotStarted,
-    /// All was sent and received, both sides have closed.
+    /// All data was sent and received, and both sides have closed.
     Finished,
-    /// The sender stopped at the flow's stop or at the end of the run: unsent data dropped, the
-    /// connection reset.
+    /// The sender stopped at the flow's stop or at the end of the run: unsent data was dropped and
+    /// the connection reset.
     Stopped,
     /// The run was over, and for the receiver its deadline too.
     EndOfRun,
     /// The host was told to end.
     Told,
-    /// It broke, for this reason.
+    /// It failed, with this reason.
     Failed(String),
 }
 
-/// A socket's setting.
+/// A socket setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SocketSetting {
     /// Its name, as in socket(7) and tcp(7).
     pub name: String,
-    /// What it was asked to be.
+    /// Requested value.
     pub asked: u64,
-    /// What the kernel has, if it took it; it may be less.
+    /// The kernel's value, which may be less, if it was accepted.
     pub has: Option<u64>,
-    /// What the kernel says, if it did not.
+    /// The kernel's reason, if it was refused.
     pub refusal: Option<String>,
 }
 
@@ -78,46 +77,47 @@ pub struct SocketSetting {
 pub struct SentFlow {
     /// Its number.
     pub number: u32,
-    /// How it ended.
+    /// Its end.
     pub ending: Ending,
-    /// The congestion control that the connected socket says it has, or the rate control of a
-    /// session; `None` for UDP without one.
+    /// Congestion control of the connected socket, or rate control of a session; `None` for UDP
+    /// without one.
     pub control: Option<String>,
-    /// What its socket was set to.
+    /// Settings of its socket.
     pub settings: Vec<SocketSetting>,
-    /// When the connection was asked for, or a source of datagrams began.
+    /// Time at which the connection was requested, or a source of datagrams began.
     pub started_ns: Option<u64>,
-    /// When it was established: of a session, when the receiver had asked for it.
+    /// Time at which it was established; for a session, at which the receiver had asked for it.
     pub connected_ns: Option<u64>,
-    /// When it ended.
+    /// Time of its end.
     pub ended_ns: Option<u64>,
     /// Payload that the socket took, in bytes.
     pub written_bytes: u64,
     /// Payload that the receiver acknowledged, in bytes; `None` for UDP without control.
     pub acknowledged_bytes: Option<u64>,
-    /// Segments sent again; `None` for UDP.
+    /// Segments retransmitted; `None` for UDP.
     pub retransmissions: Option<u32>,
-    /// The kernel's last word on the connection.
+    /// Last reading of the connection.
     pub last: Option<TcpInfo>,
-    /// Of a UDP flow.
+    /// Datagrams of a UDP flow.
     pub datagrams: Option<SentDatagrams>,
-    /// Of a UDP flow under rate control.
+    /// Session of a UDP flow under rate control.
     pub session: Option<SentSession>,
 }
 
-/// A session as its sender's control saw it.
+/// A session as seen by its sender's control.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SentSession {
-    /// Packets that it holds lost; `None` where its receiver measures the loss.
+    /// Packets deemed lost; `None` if the receiver measures the loss.
     pub lost_packets: Option<u64>,
-    /// Packets that it had held lost when news came that they had arrived; likewise.
+    /// Packets deemed lost that turned out to have arrived; `None` if the receiver measures the
+    /// loss.
     pub spurious_losses: Option<u64>,
-    /// Expirations of its timer for want of feedback.
+    /// Expirations of its timer for lack of feedback.
     pub timeouts: u64,
-    /// The least round-trip time, in nanoseconds.
+    /// Least round-trip time, in nanoseconds.
     pub rtt_min_ns: Option<u64>,
-    /// The greatest, in nanoseconds.
+    /// Largest round-trip time, in nanoseconds.
     pub rtt_max_ns: Option<u64>,
 }
 
@@ -159,15 +159,15 @@ impl From<session::Ending> for Ending {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SentDatagrams {
-    /// Those that the kernel took.
+    /// Datagrams that the kernel accepted.
     pub sent: u64,
-    /// Those that it did not: lost outside of the model.
+    /// Datagrams that the kernel refused: lost outside the model.
     pub refused: u64,
-    /// Why it did not take the last of these.
+    /// The kernel's reason for the last of these.
     pub refusal: Option<String>,
-    /// How much later than due they were sent.
+    /// Lateness of sending.
     pub lateness: Delays,
-    /// The first of them, as many as the plan asks for.
+    /// Log of the first datagrams, as many as the plan asks for.
     pub log: Vec<SentDatagram>,
 }
 
@@ -177,9 +177,9 @@ pub struct SentDatagrams {
 pub struct SentDatagram {
     /// Its number, from 0.
     pub number: u64,
-    /// When its traffic says that it is sent.
+    /// Time of sending according to its traffic.
     pub due_ns: u64,
-    /// When it was.
+    /// Actual time of sending.
     pub sent_ns: u64,
 }
 
@@ -189,25 +189,25 @@ pub struct SentDatagram {
 pub struct ReceivedFlow {
     /// Its number.
     pub number: u32,
-    /// How it ended.
+    /// Its end.
     pub ending: Ending,
-    /// What its socket was set to.
+    /// Settings of its socket.
     pub settings: Vec<SocketSetting>,
-    /// When the connection was accepted.
+    /// Time at which the connection was accepted.
     pub connected_ns: Option<u64>,
-    /// When the first payload arrived.
+    /// Time at which the first payload arrived.
     pub first_ns: Option<u64>,
-    /// When the last payload arrived.
+    /// Time at which the last payload arrived.
     pub last_ns: Option<u64>,
-    /// When all had arrived, for a finite transfer, if that was by the end of the run.
+    /// Time at which all data of a finite transfer had arrived, if by the end of the run.
     pub completed_ns: Option<u64>,
     /// Payload that arrived, each byte once, in bytes.
     pub received_bytes: u64,
-    /// What of it had arrived when the warm-up ended.
+    /// Part of it that had arrived at the end of the warm-up.
     pub received_by_warmup_bytes: u64,
-    /// What of it had arrived when the run ended.
+    /// Part of it that had arrived at the end of the run.
     pub received_by_end_bytes: u64,
-    /// Of a UDP flow.
+    /// Datagrams of a UDP flow.
     pub datagrams: Option<ReceivedDatagrams>,
 }
 
@@ -215,22 +215,22 @@ pub struct ReceivedFlow {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReceivedDatagrams {
-    /// Different datagrams that came.
+    /// Number of distinct datagrams that arrived.
     pub unique: u64,
-    /// Datagrams that came again.
+    /// Number of duplicates that arrived.
     pub duplicate: u64,
-    /// Of the different ones, those that came after a later one (RFC 4737 section 3).
+    /// Number of distinct datagrams that arrived after a later one (RFC 4737 section 3).
     pub reordered: u64,
-    /// Datagrams that the socket had no room for: lost outside of the model. `None` if the kernel
-    /// does not say.
+    /// Datagrams for which the socket had no buffer: lost outside the model. `None` if the kernel
+    /// does not count them.
     pub overflowed: Option<u64>,
-    /// Answers that the kernel did not take: likewise lost.
+    /// Answers that the kernel refused, also lost outside the model.
     pub refused: u64,
-    /// Why it did not take the last of these.
+    /// The kernel's reason for the last of these.
     pub refusal: Option<String>,
-    /// One-way delay of the different ones, from the call that sent to the call that received.
+    /// One-way delay of the distinct ones, from the sending call to the receiving call.
     pub delay: Delays,
-    /// The first that came, as many as the plan asks for.
+    /// Log of the first that arrived, as many as the plan asks for.
     pub log: Vec<ReceivedDatagram>,
 }
 
@@ -240,23 +240,23 @@ pub struct ReceivedDatagrams {
 pub struct ReceivedDatagram {
     /// Its number, from 0.
     pub number: u64,
-    /// When it was sent, if it was long enough to say (16 bytes of payload).
+    /// Time of sending, if its payload was long enough to hold it (16 bytes).
     pub sent_ns: Option<u64>,
-    /// When it was received.
+    /// Time of receiving.
     pub received_ns: u64,
 }
 
-/// A few numbers of many delays.
+/// Summary of delays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Delays {
-    /// How many.
+    /// Number of delays.
     pub count: u64,
-    /// Their sum; with `count` the mean.
+    /// Their sum.
     pub sum_ns: u64,
-    /// The least; zero if there is none.
+    /// The least; 0 if there is none.
     pub least_ns: u64,
-    /// The greatest; zero if there is none.
+    /// The largest; 0 if there is none.
     pub greatest_ns: u64,
 }
 
@@ -271,7 +271,7 @@ impl Delays {
         self.sum_ns = self.sum_ns.saturating_add(delay_ns);
         self.count += 1;
     }
-    /// The mean; `None` of none.
+    /// Returns the mean; `None` if there is none.
     pub fn mean_ns(&self) -> Option<u64> {
         self.sum_ns.checked_div(self.count)
     }

@@ -1,10 +1,10 @@
-//! When a flow writes, in the run's time.
+//! Times at which a flow writes, in the run's time.
 
 use ackclock_core::traffic::{Traffic, Write};
 use ackclock_core::units::{Bytes, Time};
 
-/// The writes of a flow at the times of its traffic. A write at the flow's stop is none any more,
-/// one at the end of the run is, as in the engine.
+/// The writes of a flow at the times of its traffic. A write at the flow's stop is left out; one at
+/// the end of the run counts, as in the engine.
 #[derive(Debug)]
 pub struct Schedule {
     traffic: Box<dyn Traffic>,
@@ -14,7 +14,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// The writes of `traffic`, whose times count from `start`, before `stop` and up to `end`.
+    /// Creates the writes of `traffic`, whose times count from `start`, before `stop` and up to
+    /// `end`.
     pub(super) fn new(traffic: Box<dyn Traffic>, start: Time, stop: Time, end: Time) -> Self {
         Schedule {
             traffic,
@@ -23,19 +24,19 @@ impl Schedule {
             end,
         }
     }
-    /// When the flow starts.
+    /// Returns the start of the flow.
     pub const fn start(&self) -> Time {
         self.start
     }
-    /// When it stops sending, the run's end at the latest.
+    /// Returns the time at which it stops sending, at the latest the run's end.
     pub fn stop(&self) -> Time {
         self.stop.min(self.end)
     }
-    /// Whether it stops before the run does.
+    /// True if it stops before the run ends.
     pub fn stops_early(&self) -> bool {
         self.stop < self.end
     }
-    /// When the next write is due; [`Time::NEVER`] after the last.
+    /// Returns the time of the next write; [`Time::NEVER`] after the last.
     pub fn poll_timeout(&self) -> Time {
         let offset = self.traffic.poll_timeout();
         if offset.is_never() {
@@ -48,7 +49,7 @@ impl Schedule {
             Time::NEVER
         }
     }
-    /// Takes the next write if it is due by `now`, and the time at which it was due.
+    /// Takes the next write, with its time, if it is due by `now`.
     pub fn poll_write(&mut self, now: Time) -> Option<(Time, Write)> {
         let at = self.poll_timeout();
         if at.is_never() || at > now {
@@ -56,11 +57,11 @@ impl Schedule {
         }
         Some((at, self.traffic.poll_write()?))
     }
-    /// Whether the application has written all that it ever will. Traffic without end never has.
+    /// True if the application has written all its data; never true for endless traffic.
     pub fn is_complete(&self) -> bool {
         self.traffic.total().is_some() && self.traffic.poll_timeout().is_never()
     }
-    /// All that it will ever write, if it ends.
+    /// Returns the total length of its data, if it ends.
     pub fn total(&self) -> Option<Bytes> {
         self.traffic.total()
     }
@@ -70,7 +71,7 @@ impl Schedule {
 mod tests {
     use super::*;
 
-    /// A write of a kilobyte every millisecond, three of them.
+    /// Three writes of a kilobyte, one per millisecond.
     #[derive(Debug)]
     struct Three(u64);
 

@@ -1,5 +1,5 @@
-//! The sending host: connections opened, written to and stopped, datagrams sent, sessions served,
-//! each at its time.
+//! The sending host: opens connections, writes to them and stops them, sends datagrams, and serves
+//! sessions.
 
 mod connection;
 mod samples;
@@ -21,10 +21,11 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::BorrowedFd;
 
-/// What connections send: so much at a time at most.
+/// Data of connections; its length is the most written at once.
 static ZEROS: [u8; 256 * 1024] = [0; 256 * 1024];
 
-/// The flows of a run at the host that sends them, every socket made and set, nothing sent yet.
+/// The flows of a run at the sending host, with all sockets created and configured, but nothing
+/// sent.
 #[derive(Debug)]
 pub struct Sending {
     plan: Plan,
@@ -38,7 +39,7 @@ enum Flow {
     Controlled(Box<SessionSource>),
 }
 
-/// What a flow needs to do something.
+/// Context of a flow's actions.
 struct Context<'a, 'b> {
     now: Time,
     waiting: &'a Waiting,
@@ -46,14 +47,14 @@ struct Context<'a, 'b> {
 }
 
 impl Flow {
-    /// Waits for what its socket may get before the flow has started.
+    /// Watches for events that may come before the flow has started.
     fn watch(&self, waiting: &Waiting) -> io::Result<()> {
         match self {
             Flow::Controlled(session) => session.watch(waiting),
             Flow::Tcp(_) | Flow::Udp(_) => Ok(()),
         }
     }
-    /// When it wants [`Flow::handle_timeout`].
+    /// Returns the time of the next [`Flow::handle_timeout`].
     fn poll_timeout(&self) -> Time {
         match self {
             Flow::Tcp(connection) => connection.poll_timeout(),
@@ -61,7 +62,7 @@ impl Flow {
             Flow::Controlled(session) => session.poll_timeout(),
         }
     }
-    /// Starts, writes, stops, as due.
+    /// Starts, writes and stops as due.
     fn handle_timeout(&mut self, context: &mut Context<'_, '_>) -> io::Result<()> {
         match self {
             Flow::Tcp(connection) => connection.handle_timeout(context),
@@ -72,7 +73,7 @@ impl Flow {
             Flow::Controlled(session) => session.handle_timeout(context),
         }
     }
-    /// The socket is ready.
+    /// Handles a ready socket.
     fn handle_ready(&mut self, ready: Ready, context: &mut Context<'_, '_>) -> io::Result<()> {
         match self {
             Flow::Tcp(connection) => connection.handle_ready(ready.1, context),
@@ -80,7 +81,7 @@ impl Flow {
             Flow::Controlled(session) => session.handle_ready(context),
         }
     }
-    /// Ends it, whatever is left to send.
+    /// Ends the flow; unsent data is dropped.
     fn end(&mut self, ending: Ending, context: &mut Context<'_, '_>) -> io::Result<()> {
         match self {
             Flow::Tcp(connection) => connection.end(ending, context),
@@ -98,7 +99,7 @@ impl Flow {
             Flow::Controlled(session) => session.has_ended(),
         }
     }
-    /// Reads what it has to show, if there is anything.
+    /// Takes a reading; returns false if there is none to take.
     fn take_reading(&self, now: Time, samples: &mut Samples<'_>) -> io::Result<bool> {
         match self {
             Flow::Tcp(connection) => {
@@ -123,11 +124,11 @@ impl Flow {
 }
 
 impl Sending {
-    /// Makes and sets all sockets.
+    /// Creates and configures all sockets.
     ///
     /// # Errors
-    /// What cannot be had here: a congestion control, an address, a socket. Settings of sockets
-    /// that the kernel does not take are no errors but are in the report.
+    /// A congestion control, address or socket that is not available. Socket settings that the
+    /// kernel refuses are not errors; they are in the report.
     pub fn prepare(plan: Plan) -> Result<Self, Refused> {
         allow_descriptors();
         let mut controls = BTreeMap::new();
@@ -161,18 +162,16 @@ impl Sending {
         Ok(Sending { plan, flows })
     }
 
-    /// Says anew when the run begins, for a supervisor that decides it when both hosts are
-    /// prepared.
+    /// Sets the beginning of the run, which a supervisor decides when both hosts are prepared.
     pub fn begin_at(&mut self, begin_ns: u64) {
         self.plan.begin_ns = begin_ns;
     }
 
-    /// Runs until every flow has ended, at the end of the run at the latest, or when `told` can be
-    /// read or its other end is closed. What is still to be sent then is dropped.
+    /// Runs until every flow has ended, at the latest until the end of the run, or until `told` is
+    /// readable or its other end is closed. Unsent data is then dropped.
     ///
     /// # Errors
-    /// What the kernel says of the waiting, and what `take` says. What befalls a single flow is in
-    /// the report.
+    /// Errors of waiting, and of `take`. Errors of a single flow are in the report.
     pub fn run(
         self,
         told: Option<BorrowedFd<'_>>,
@@ -215,8 +214,8 @@ impl Sending {
             let next_sample = sampler.poll(now, &flows, &mut samples)?;
             waiting.wait(due.next().min(next_sample).min(plan.end()))?;
             if waiting.is_told() {
-                // The receiving host may have been told as well: its closing is no failure of a
-                // flow.
+                // The receiving host may have been told as well: that it closes is not a failure of
+                // a flow.
                 continue;
             }
             for ready in waiting.take_ready() {
@@ -247,7 +246,7 @@ fn handle_timeouts(
     due: &mut Due,
     context: &mut Context<'_, '_>,
 ) -> io::Result<()> {
-    // Each flow once at most: one that is far behind must not keep the others waiting.
+    // Each flow at most once: one that is far behind must not delay the others.
     for _ in 0..flows.len() {
         let Some(index) = due.pop(context.now) else {
             return Ok(());

@@ -1,5 +1,5 @@
-//! The workload as what a host's program does: prepared, begun, asked how far it is, ended. The
-//! flows run on a thread of their own, so that the host goes on answering meanwhile.
+//! Service of a host's program that runs a workload: it is prepared, begun, polled and ended. The
+//! flows run in a thread of their own, so that the host can answer meanwhile.
 
 use super::plan::{Plan, Refused};
 use super::readings::Readings;
@@ -13,60 +13,60 @@ use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Which of the two hosts it is.
+/// Role of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The one that sends.
+    /// The sending host.
     Senders,
-    /// The one that receives.
+    /// The receiving host.
     Receivers,
 }
 
-/// What a supervisor asks of a host's workload.
+/// Request of a supervisor to a host's workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkloadRequest {
-    /// Make and set all sockets. Answered by `Prepared` or `Refused`. What was prepared before is
-    /// dropped.
+    /// Creates and configures all sockets. Answered by `Prepared` or `Refused`. Drops anything
+    /// prepared before.
     Prepare(Role, Plan),
-    /// Run from this instant of CLOCK_MONOTONIC on, in nanoseconds. Answered by `Begun`.
+    /// Begins the run at this time of CLOCK_MONOTONIC, in nanoseconds. Answered by `Begun`.
     Begin(u64),
-    /// Answered by `Running`, or once by `Done`.
+    /// Asks for readings. Answered by `Running`, or once by `Done`.
     Poll,
-    /// End soon. Answered by `Ending`; the report comes with `Poll`.
+    /// Ends the run soon. Answered by `Ending`; the report comes with `Poll`.
     End,
 }
 
-/// What a host's workload answers.
+/// Answer of a host's workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkloadAnswer {
-    /// Every socket is there.
+    /// All sockets are ready.
     Prepared,
-    /// This cannot be had here.
+    /// The plan is impossible here.
     Refused(Refused),
     /// It waits for the beginning, or has begun.
     Begun,
-    /// It runs; the samples since the last time.
+    /// It runs; readings since the last time.
     Running(Readings),
-    /// It is over; the last samples, and what came of it.
+    /// It is over; the last readings, and the report.
     Done(Readings, WorkloadReport),
     /// It will end.
     Ending,
 }
 
-/// What came of a host's part of the run.
+/// Report of a host's part of the run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkloadReport {
-    /// At the host that sends.
+    /// Report of the sending host.
     Sending(SendingReport),
-    /// At the host that receives.
+    /// Report of the receiving host.
     Receiving(ReceivingReport),
 }
 
-/// See the module.
+/// Runs a workload on request.
 #[derive(Debug, Default)]
 pub struct WorkloadService {
     prepared: Option<Prepared>,
@@ -93,7 +93,7 @@ impl WorkloadService {
     /// Answers a request.
     ///
     /// # Errors
-    /// It is no request, it comes out of turn, or the run has failed: one sentence.
+    /// An invalid request, a request out of turn, or a failed run: one sentence.
     pub fn answer(&mut self, request: Value) -> Result<Value, String> {
         let request =
             serde_json::from_value(request).map_err(|error| format!("is no request: {error}"))?;
@@ -113,7 +113,7 @@ impl WorkloadService {
         if self.running.is_some() {
             return Err("a workload is running".into());
         }
-        self.prepared = None; // its sockets may be in the way of the new ones
+        self.prepared = None; // its sockets may block the new ones
         let prepared = match role {
             Role::Senders => Sending::prepare(plan).map(Prepared::Sending),
             Role::Receivers => Receiving::prepare(plan).map(Prepared::Receiving),

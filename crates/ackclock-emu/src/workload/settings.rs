@@ -1,4 +1,4 @@
-//! What a socket is set to, and what the kernel made of it.
+//! Socket settings, and the kernel's response to them.
 
 use super::duplicate_acks;
 use super::plan::{Refused, TcpSocket};
@@ -9,19 +9,20 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-/// `struct sk_meminfo` (linux/sock_diag.h): the ninth word counts what was dropped for want of
+/// Words of `struct sk_meminfo` (linux/sock_diag.h); the ninth counts packets dropped for lack of
 /// buffer.
 const MEMORY_WORDS: usize = 9;
-/// The kernel counts what a segment takes in memory, for a small one several times its payload.
-/// With less the window closes, and segments are dropped, while those behind a hole wait. Guessed:
-/// with twice as much as is asked for, enough for segments of a hundred bytes.
+/// Ratio of receive buffer to window. The kernel counts the memory of a segment, for a small one
+/// several times its payload. With a smaller buffer the window closes, and segments are dropped
+/// while those behind a hole wait. Guessed: as the kernel doubles the buffer, it suffices for
+/// segments of a hundred bytes.
 const MEMORY_PER_WINDOW: usize = 8;
-/// What the kernel can count, and doubles.
+/// Largest buffer: the kernel doubles it in a signed 32-bit number.
 const LARGEST_BUFFER: usize = (i32::MAX / 2) as usize;
-/// Buffer of a datagram sink, in bytes: enough for what comes while the process is not running.
+/// Buffer of a datagram sink in bytes: enough for what arrives while the process does not run.
 const DATAGRAM_BUFFER: usize = 4 << 20;
 
-/// A TCP socket that never blocks.
+/// Creates a non-blocking TCP socket.
 pub(super) fn tcp_socket() -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     Ok(socket_with(
@@ -32,7 +33,7 @@ pub(super) fn tcp_socket() -> io::Result<OwnedFd> {
     )?)
 }
 
-/// A UDP socket that never blocks and never fragments.
+/// Creates a non-blocking UDP socket that does not fragment.
 pub(super) fn udp_socket() -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(
@@ -45,8 +46,8 @@ pub(super) fn udp_socket() -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Gives a datagram sink a large receive buffer, as far as the kernel lets it; without privileges
-/// net.core.rmem_max is the limit.
+/// Enlarges the receive buffer of a datagram sink as far as the kernel permits; without privileges
+/// the limit is net.core.rmem_max.
 pub(super) fn enlarge_receive_buffer(socket: impl AsFd) -> io::Result<()> {
     let socket = socket.as_fd();
     if sockopt::set_socket_recv_buffer_size_force(socket, DATAGRAM_BUFFER).is_err() {
@@ -55,7 +56,7 @@ pub(super) fn enlarge_receive_buffer(socket: impl AsFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Datagrams that the socket's buffer had no room for.
+/// Returns the number of datagrams for which the socket had no buffer.
 pub(super) fn overflowed(socket: impl AsFd) -> io::Result<u64> {
     let mut bytes = [0; MEMORY_WORDS * 4];
     let length = socket_option::get(socket, libc::SOL_SOCKET, libc::SO_MEMINFO, &mut bytes)?;
@@ -69,8 +70,7 @@ pub(super) fn overflowed(socket: impl AsFd) -> io::Result<u64> {
     }
 }
 
-/// Sets the socket of a sender. Nothing is lost by a refusal but what was asked for: it is in the
-/// outcome.
+/// Configures the socket of a sender. Refusals are in the result and have no other effect.
 pub(super) fn set_sender(socket: impl AsFd, asked: &TcpSocket) -> Vec<SocketSetting> {
     let socket = socket.as_fd();
     let mut settings = Settings::default();
@@ -109,7 +109,7 @@ pub(super) fn set_sender(socket: impl AsFd, asked: &TcpSocket) -> Vec<SocketSett
     settings.0
 }
 
-/// Sets the socket of a receiver before it listens: connections inherit it.
+/// Configures the socket of a receiver before it listens; connections inherit the settings.
 pub(super) fn set_receiver(socket: impl AsFd, asked: &TcpSocket) -> Vec<SocketSetting> {
     let socket = socket.as_fd();
     let mut settings = Settings::default();
@@ -133,7 +133,7 @@ pub(super) fn set_receiver(socket: impl AsFd, asked: &TcpSocket) -> Vec<SocketSe
     settings.0
 }
 
-/// Bounds the window that a socket offers.
+/// Limits the window that a socket advertises.
 pub(super) fn clamp_window(socket: impl AsFd, bytes: u32) -> io::Result<()> {
     socket_option::set(
         socket,
@@ -147,8 +147,8 @@ pub(super) fn clamp_window(socket: impl AsFd, bytes: u32) -> io::Result<()> {
 struct Settings(Vec<SocketSetting>);
 
 impl Settings {
-    /// TCP_MAXSEG of a socket without a connection says what the path allows, not what was set; so
-    /// it is taken for set if it was taken.
+    /// Sets TCP_MAXSEG. Without a connection it reads as what the path allows, not as what was set,
+    /// so an accepted value is reported as set.
     fn maximum_segment(&mut self, socket: impl AsFd, asked: &TcpSocket) {
         if let Some(bytes) = asked.maximum_segment_bytes {
             let value = bytes.to_ne_bytes();
@@ -173,8 +173,8 @@ impl Settings {
     }
 }
 
-/// Refuses congestion controls that no socket here can have. `controls` says for each the first
-/// flow that wants it.
+/// Refuses congestion controls that no socket here can have. `controls` holds for each the first
+/// flow that asks for it.
 pub(super) fn check_controls(controls: &BTreeMap<&str, u32>) -> Result<(), Refused> {
     for (name, flow) in controls {
         let tried = tcp_socket().and_then(|socket| set_control(&socket, name));
@@ -185,7 +185,7 @@ pub(super) fn check_controls(controls: &BTreeMap<&str, u32>) -> Result<(), Refus
     Ok(())
 }
 
-/// Gives a socket its congestion control, and makes sure that it has it.
+/// Sets a socket's congestion control, and verifies it.
 pub(super) fn set_control(socket: impl AsFd, name: &str) -> io::Result<()> {
     let socket = socket.as_fd();
     sockopt::set_tcp_congestion(socket, name)?;
@@ -206,7 +206,8 @@ fn control_refused(name: &str, flow: u32, error: &io::Error) -> Refused {
         ),
         Some(libc::EPERM) => (
             format!(
-                "congestion control '{name}' is not allowed here (EPERM; the kernel has: {available})"
+                "congestion control '{name}' is not allowed here \
+                 (EPERM; the kernel has: {available})"
             ),
             "run in a network namespace of your own, or as root".into(),
         ),
@@ -224,13 +225,13 @@ fn control_refused(name: &str, flow: u32, error: &io::Error) -> Refused {
     }
 }
 
-/// What this network namespace lists.
+/// Returns the controls listed in this network namespace.
 fn available_controls() -> String {
     std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
         .map_or_else(|_| "unknown".into(), |names| names.trim().into())
 }
 
-/// Lets this process have as many descriptors as it is allowed at most: each flow takes up to two.
+/// Raises the limit of open descriptors as far as permitted: each flow takes up to two.
 pub(super) fn allow_descriptors() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
@@ -238,11 +239,11 @@ pub(super) fn allow_descriptors() {
         current: limit.maximum,
         ..limit
     };
-    // Where it may not be raised, the sockets that find no descriptor say so.
+    // If it cannot be raised, creating a socket will report the lack of descriptors.
     let _ = setrlimit(Resource::Nofile, highest);
 }
 
-/// What is said of a socket that cannot be made.
+/// Returns the refusal for a socket that cannot be created.
 pub(super) fn socket_refused(flow: u32, what: &str, error: &io::Error) -> Refused {
     let remedy = match error.raw_os_error() {
         Some(libc::EADDRNOTAVAIL) => "give the host this address first",

@@ -1,17 +1,17 @@
-//! What the kernel tells of a connection: `struct tcp_info` of tcp(7), linux/tcp.h.
+//! The kernel's information on a connection: `struct tcp_info` of tcp(7) and linux/tcp.h.
 
 use crate::system::socket_option;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::os::fd::AsFd;
 
-/// More than any kernel fills.
+/// Buffer size: more than any kernel fills.
 const LARGEST: usize = 512;
-/// Slow-start threshold of a connection that has had no congestion (net/tcp.h,
+/// Slow-start threshold of a connection without congestion so far (net/tcp.h,
 /// TCP_INFINITE_SSTHRESH).
 const NO_THRESHOLD: u32 = 0x7fff_ffff;
 
-/// Where a connection stands (net/tcp_states.h).
+/// State of a connection (net/tcp_states.h).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "RFC 9293 section 3.3.2 says what each is")]
@@ -27,7 +27,7 @@ pub enum ConnectionState {
     LastAck,
     Listen,
     Closing,
-    /// One that this program does not know.
+    /// A state that this program does not know.
     Unknown,
 }
 
@@ -55,21 +55,21 @@ impl ConnectionState {
     }
 }
 
-/// What a sender makes of its losses (linux/tcp.h, `enum tcp_ca_state`).
+/// Loss state of a sender (linux/tcp.h, `enum tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LossState {
-    /// Nothing is suspected.
+    /// No loss is suspected.
     Open,
-    /// Duplicate ACKs or SACKs have come.
+    /// Duplicate ACKs or SACKs have arrived.
     Disorder,
-    /// The window is being reduced for an ECN echo or a local congestion.
+    /// The window is being reduced because of an ECN echo or local congestion.
     WindowReduced,
     /// Fast recovery.
     Recovery,
-    /// After a retransmission timeout.
+    /// Recovery after a retransmission timeout.
     Loss,
-    /// One that this program does not know.
+    /// A state that this program does not know.
     Unknown,
 }
 
@@ -81,7 +81,7 @@ impl LossState {
     }
 }
 
-/// The bytes as far as the kernel has filled them.
+/// The bytes that the kernel has filled.
 #[derive(Clone, Copy)]
 struct Raw<'a>(&'a [u8]);
 
@@ -103,31 +103,30 @@ impl Raw<'_> {
     }
 }
 
-/// The fields and where each is, once for one reading and once for columns of them.
+/// Defines the fields with their offsets once, for a single reading and for columns of readings.
 macro_rules! tcp_info {
     (|$raw:ident| $($(#[doc = $summary:literal])* $field:ident: $type:ty = $read:expr,)*) => {
-        /// One reading. What the kernel does not tell, because it is too old or has not measured it
-        /// yet, is `None`.
+        /// One reading. `None` if the kernel is too old for a field or has not measured it yet.
         #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct TcpInfo {
             $($(#[doc = $summary])* pub $field: $type,)*
         }
 
-        /// Readings of several connections, one row for each, one column for each field.
+        /// Readings of several connections, one row per reading, one column per field.
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(deny_unknown_fields)]
         pub struct TcpInfoColumns {
-            /// When it was read, in nanoseconds of the run.
+            /// Time of the reading, in nanoseconds of the run.
             pub time_ns: Vec<u64>,
-            /// The number of the flow.
+            /// Number of the flow.
             pub flow: Vec<u32>,
             $($(#[doc = $summary])* pub $field: Vec<$type>,)*
         }
 
         impl TcpInfo {
-            /// Reads what the kernel has filled of its structure; `None` if that is less than every
-            /// kernel does (104 bytes).
+            /// Parses the bytes that the kernel has filled; `None` if there are fewer than every
+            /// kernel fills (104).
             pub fn parse(bytes: &[u8]) -> Option<Self> {
                 let $raw = Raw(bytes);
                 Some(TcpInfo { $($field: $read,)* })
@@ -152,15 +151,15 @@ macro_rules! tcp_info {
 }
 
 tcp_info! { |raw|
-    /// Where the connection stands.
+    /// State of the connection.
     state: ConnectionState = ConnectionState::of(raw.u8(0)?),
-    /// What the sender makes of its losses.
+    /// Loss state of the sender.
     loss_state: LossState = LossState::of(raw.u8(1)?),
-    /// Retransmission timeouts in a row since something new was acknowledged.
+    /// Consecutive retransmission timeouts since new data was acknowledged.
     timeouts_in_a_row: u8 = raw.u8(2)?,
-    /// By what power of two the retransmission timeout is backed off.
+    /// Exponent of 2 by which the retransmission timeout is backed off.
     back_off: u8 = raw.u8(4)?,
-    /// Whether the delivery rate was limited by the application.
+    /// True if the application limited the delivery rate.
     application_limited: bool = raw.u8(7)? & 1 != 0,
     /// Retransmission timeout, in microseconds.
     rto_us: u32 = raw.u32(8)?,
@@ -168,71 +167,71 @@ tcp_info! { |raw|
     mss_bytes: u32 = raw.u32(16)?,
     /// Segments sent and not acknowledged.
     unacknowledged_segments: u32 = raw.u32(24)?,
-    /// Of these, those selectively acknowledged.
+    /// Number of these that were selectively acknowledged.
     sacked_segments: u32 = raw.u32(28)?,
-    /// Of these, those taken for lost.
+    /// Number of these that are deemed lost.
     lost_segments: u32 = raw.u32(32)?,
-    /// Of these, those sent again.
+    /// Number of these that were retransmitted.
     resent_segments: u32 = raw.u32(36)?,
-    /// What the path takes at most, in bytes.
+    /// MTU of the path, in bytes.
     path_mtu_bytes: u32 = raw.u32(60)?,
     /// Smoothed round-trip time, in microseconds.
     smoothed_rtt_us: Option<u32> = Some(raw.u32(68)?).filter(|span| *span > 0),
     /// Variation of the round-trip time, in microseconds.
     rtt_variation_us: u32 = raw.u32(72)?,
-    /// Slow-start threshold, in segments; `None` before there was congestion.
+    /// Slow-start threshold, in segments; `None` before any congestion.
     ssthresh_segments: Option<u32> = Some(raw.u32(76)?).filter(|segments| *segments < NO_THRESHOLD),
     /// Congestion window, in segments.
     cwnd_segments: u32 = raw.u32(80)?,
-    /// How far segments may be overtaken before they are taken for lost, in segments.
+    /// Reordering that is tolerated before a segment is deemed lost, in segments.
     reordering_segments: u32 = raw.u32(88)?,
-    /// Segments sent again since the beginning.
+    /// Segments retransmitted since the beginning.
     retransmissions: u32 = raw.u32(100)?,
-    /// Rate of pacing, in bytes per second; `None` if it has no limit.
+    /// Pacing rate in bytes per second; `None` if unlimited.
     pacing_rate_byte_per_s: Option<u64> = raw.u64(104).filter(|rate| *rate < u64::MAX),
     /// Payload acknowledged since the beginning, in bytes. The kernel counts the SYN and the FIN as
     /// one byte each.
     acknowledged_bytes: Option<u64> = raw.u64(120),
-    /// Segments sent since the beginning, pure ACKs too.
+    /// Segments sent since the beginning, including pure ACKs.
     sent_segments: Option<u32> = raw.u32(136),
-    /// Bytes that the application has written and that were never sent.
+    /// Bytes written by the application and never sent.
     unsent_bytes: Option<u32> = raw.u32(144),
-    /// The least round-trip time of the last minutes (net.ipv4.tcp_min_rtt_wlen), in microseconds.
+    /// Least round-trip time of the last minutes (net.ipv4.tcp_min_rtt_wlen), in microseconds.
     min_rtt_us: Option<u32> = raw.u32(148).filter(|span| *span < u32::MAX),
-    /// Segments with payload sent since the beginning, those sent again too.
+    /// Segments with payload sent since the beginning, including retransmissions.
     sent_data_segments: Option<u32> = raw.u32(156),
-    /// The delivery rate last measured, in bytes per second.
+    /// Latest delivery rate, in bytes per second.
     delivery_rate_byte_per_s: Option<u64> = raw.u64(160),
-    /// Time with something outstanding or to send, in microseconds.
+    /// Time with data in flight or to send, in microseconds.
     busy_us: Option<u64> = raw.u64(168),
-    /// Of this, the time in which the receiver's window was what limited the sender, in
-    /// microseconds.
+    /// Part of the busy time in which the receiver's window limited the sender, in microseconds.
     receive_window_limited_us: Option<u64> = raw.u64(176),
-    /// Of this, the time in which the send buffer was, in microseconds.
+    /// Part of the busy time in which the send buffer limited the sender, in microseconds.
     send_buffer_limited_us: Option<u64> = raw.u64(184),
     /// Segments delivered since the beginning.
     delivered_segments: Option<u32> = raw.u32(192),
-    /// Of these, those with the mark "congestion experienced" (RFC 3168), as far as echoes tell.
+    /// Number of these with a CE mark (RFC 3168), as reported by ECN echoes.
     delivered_marked_segments: Option<u32> = raw.u32(196),
-    /// Payload sent since the beginning, what was sent again too, in bytes.
+    /// Payload sent since the beginning, including retransmissions, in bytes.
     sent_bytes: Option<u64> = raw.u64(200),
-    /// Payload sent again since the beginning, in bytes.
+    /// Payload retransmitted since the beginning, in bytes.
     retransmitted_bytes: Option<u64> = raw.u64(208),
-    /// Duplicate SACKs received since the beginning (RFC 2883): what was sent again for nothing.
+    /// Duplicate SACKs received since the beginning (RFC 2883), which report spurious
+    /// retransmissions.
     duplicate_sacks: Option<u32> = raw.u32(216),
-    /// How often reordering was seen since the beginning.
+    /// Number of reordering events since the beginning.
     reordering_events: Option<u32> = raw.u32(220),
-    /// The receiver's window, in bytes.
+    /// Receiver's window, in bytes.
     receive_window_bytes: Option<u32> = raw.u32(228),
     /// Retransmission timeouts since the beginning.
     timeouts: Option<u32> = raw.u16(240),
 }
 
 impl TcpInfo {
-    /// Asks the kernel.
+    /// Reads the information from the kernel.
     ///
     /// # Errors
-    /// What getsockopt(2) says, or that it fills too little.
+    /// Errors of getsockopt(2), or too few bytes.
     pub(super) fn read(socket: impl AsFd) -> io::Result<Self> {
         let mut bytes = [0; LARGEST];
         let length = socket_option::get(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut bytes)?;
@@ -242,11 +241,11 @@ impl TcpInfo {
 }
 
 impl TcpInfoColumns {
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.time_ns.len()
     }
-    /// Whether there are none.
+    /// True if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.time_ns.is_empty()
     }
@@ -367,7 +366,7 @@ mod tests {
         assert!(of_4_9.send_buffer_limited_us.is_some() && of_4_9.delivered_segments.is_none());
         let of_5_4 = TcpInfo::parse(&bytes[..232]).unwrap();
         assert!(of_5_4.receive_window_bytes.is_some() && of_5_4.timeouts.is_none());
-        // A field of which the kernel fills half is not there.
+        // A field that the kernel fills only in part is missing.
         assert_eq!(TcpInfo::parse(&bytes[..206]).unwrap().sent_bytes, None);
         let longer = [&bytes[..], &[255; 40]].concat();
         assert_eq!(TcpInfo::parse(&longer), TcpInfo::parse(&bytes));

@@ -1,5 +1,5 @@
-//! What the tests that start hosts have in common: the program that becomes one, what is said when
-//! this machine has none, and that everything runs a second time without privileges.
+//! Common parts of the tests that start hosts: the program that becomes a host, the report if this
+//! machine cannot start one, and the second run of each test without privileges.
 
 use ackclock_core::scenario::{Scenario, files::NoFiles, tree};
 use ackclock_emu::program::HostProgram;
@@ -11,7 +11,7 @@ use std::process::Command;
 /// The user and group that own nothing.
 const NOBODY: u32 = 65534;
 
-/// The program of the tests, as a host that answers requests of that kind: `host` or `workload`.
+/// Returns the test program as a host that answers requests of this kind: `host` or `workload`.
 pub fn program(kind: &str) -> HostProgram {
     HostProgram {
         program: env!("CARGO_BIN_EXE_ackclock-emu-test-host").into(),
@@ -19,9 +19,9 @@ pub fn program(kind: &str) -> HostProgram {
     }
 }
 
-/// Says what is not tested here, and why.
+/// Reports that a test is skipped, and why.
 pub fn skip(reason: &str) {
-    // Past the test harness, which keeps what `eprintln` says of tests that pass.
+    // Bypasses the test harness, which hides the `eprintln` output of tests that pass.
     let _ = writeln!(
         io::stderr(),
         "SKIPPED as user {}: {reason}",
@@ -29,7 +29,7 @@ pub fn skip(reason: &str) {
     );
 }
 
-/// A scenario without files, from its text.
+/// Parses a scenario that needs no files.
 pub fn scenario(text: &str) -> Scenario {
     Scenario::from_tree(&tree::from_toml(text).unwrap(), &NoFiles).unwrap()
 }

@@ -1,5 +1,5 @@
-//! What the tests of hosts start: `host` becomes a host, `workload` one that carries out its part
-//! of a run, `supervise KIND` starts two and waits to be killed.
+//! Program that the tests of hosts start. `host` becomes a host, `workload` becomes one that
+//! carries out its part of a run, and `supervise KIND` starts two hosts and waits to be killed.
 
 #[cfg(not(target_os = "linux"))]
 fn main() {}
@@ -22,7 +22,7 @@ mod linux {
     use std::process::{Command, Stdio};
     use std::time::Duration;
 
-    /// How long a request may wait for a packet.
+    /// Longest time that a request may wait for a packet.
     const PATIENCE: Duration = Duration::from_secs(20);
 
     pub fn main() {
@@ -47,8 +47,8 @@ mod linux {
         }
     }
 
-    /// Starts two hosts and says which processes they are. For each line of input says how the
-    /// hosts answer a question; at its end, ends them.
+    /// Starts two hosts and prints their process ids. For each line of input, prints the hosts'
+    /// answers to a request; at the end of the input, ends them.
     fn supervise(choice: DeviceChoice) {
         let program = HostProgram {
             program: std::env::current_exe().expect("the name of this program"),
@@ -144,7 +144,8 @@ mod linux {
                 }
                 // Ends at once, and nobody waits for it.
                 "leave_child" => Ok(json!(Command::new("true").spawn()?.id())),
-                // Seen through a /proc of another PID namespace: how many, not which.
+                // Seen through a /proc of another PID namespace, so the number is right, but not
+                // the ids.
                 "count_children" => {
                     let list = std::fs::read_to_string("/proc/thread-self/children")?;
                     Ok(json!(list.split_whitespace().count()))

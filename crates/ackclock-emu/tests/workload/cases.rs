@@ -1,5 +1,5 @@
-//! The cases. None asserts how long anything takes, and none needs to get the processor within some
-//! time: where data must have moved, the run ends by what has happened.
+//! The cases. None asserts a duration, and none needs a processor within some time: where data must
+//! have moved, an event ends the run.
 
 use crate::namespace::stay_on_this_processor;
 use ackclock_core::registry::StreamScope;
@@ -16,7 +16,7 @@ use std::io::{self, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 
-/// Every case by its name.
+/// All cases by name.
 pub const CASES: &[(&str, fn())] = &[
     ("bulk_moves_data_and_says_how_much", bulk_moves_data),
     ("the_end_of_the_run_ends_a_bulk_flow", the_end_ends),
@@ -100,18 +100,19 @@ pub(super) fn address(network: u8, number: usize) -> SocketAddrV4 {
     SocketAddrV4::new(Ipv4Addr::new(127, network, 0, number as u8 + 1), 5001)
 }
 
-/// One instance of every flow, to begin when both hosts had time to get ready.
+/// Returns a plan with one instance of every flow, which begins when both hosts had time to get
+/// ready.
 pub(super) fn plan(scenario: &Scenario) -> Plan {
     let mut plan = Plan::of(scenario, 0, monotonic_ns() + 100 * MILLISECOND);
     for group in 0..scenario.flows.len() {
         let addresses = (address(66, group), address(77, group));
         plan.add(scenario, (group, 0), Time::ZERO, addresses);
     }
-    // As it crosses to a host.
+    // As it is passed to a host.
     serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap()
 }
 
-/// Runs both hosts. The receiving one is told to end when the sending one has, if `tell`.
+/// Runs both hosts. If `tell`, the receiving host is told to end when the sending one has ended.
 pub(super) fn run(plan: &Plan, tell: bool) -> (SendingReport, ReceivingReport, Readings) {
     let receiving = Receiving::prepare(plan.clone()).unwrap();
     let sending = Sending::prepare(plan.clone()).unwrap();
@@ -135,8 +136,8 @@ pub(super) fn run(plan: &Plan, tell: bool) -> (SendingReport, ReceivingReport, R
     (sent, received, readings)
 }
 
-/// Runs both hosts until the first block of readings is full, some thousand turns of the sending
-/// one; then both are told.
+/// Runs both hosts until the first block of readings is full, after a few thousand turns of the
+/// sending host; then tells both to end.
 fn run_for_a_block(plan: &mut Plan) -> (SendingReport, ReceivingReport, Readings) {
     plan.sample_interval_ns = 50_000;
     let receiving = Receiving::prepare(plan.clone()).unwrap();
@@ -162,13 +163,13 @@ fn bulk_moves_data() {
     assert_eq!(sent.control.as_deref(), Some("reno"));
     let acknowledged = sent.acknowledged_bytes.unwrap();
     assert!(acknowledged > 0 && acknowledged <= sent.written_bytes);
-    // What the receiver's kernel acknowledges after the last reading is not counted.
+    // Data that the receiver's kernel acknowledges after the last reading does not count.
     assert!(received.received_bytes > 0 && received.received_bytes <= sent.written_bytes);
     assert!(received.received_by_warmup_bytes <= received.received_by_end_bytes);
     assert_eq!(received.received_by_end_bytes, received.received_bytes);
     assert!(sent.started_ns <= sent.connected_ns && sent.connected_ns < sent.ended_ns);
     assert!(received.first_ns <= received.last_ns && received.completed_ns.is_none());
-    // The scenario's payload, although timestamps take a part of each segment.
+    // The scenario's payload, although timestamps take part of each segment.
     assert_eq!(sent.last.as_ref().unwrap().mss_bytes, 1448);
 }
 
@@ -177,8 +178,8 @@ fn the_end_ends() {
     let (sent, received) = (&sent.flows[0], &received.flows[0]);
     assert_eq!(sent.ending, Ending::EndOfRun, "{sent:?}");
     assert!(sent.ended_ns >= Some(200 * MILLISECOND));
-    // A sender that begins when all is over may give up before the kernel has a connection to
-    // accept.
+    // A sender that begins when everything is over may give up before the kernel has a connection
+    // to accept.
     let accepted = received
         .connected_ns
         .map_or(Ending::NotStarted, |_| Ending::Stopped);
@@ -200,7 +201,7 @@ fn a_transfer_completes() {
     assert_eq!(sent.acknowledged_bytes, Some(3_000_001));
     assert_eq!(received.received_bytes, 3_000_001);
     assert!(received.completed_ns.is_some() && received.completed_ns == received.last_ns);
-    // What the readings say of the kernel's count: SYN and FIN are in it.
+    // The kernel's counter in the readings includes SYN and FIN.
     assert_eq!(
         readings.tcp_info.acknowledged_bytes.last(),
         Some(&Some(3_000_003))
@@ -252,7 +253,8 @@ fn an_unknown_control() {
     assert_eq!(
         refused.to_string(),
         format!(
-            "congestion control 'no_such_one' is not in this kernel (has: {}); load the module tcp_no_such_one as root, or simulate",
+            "congestion control 'no_such_one' is not in this kernel (has: {}); \
+             load the module tcp_no_such_one as root, or simulate",
             listed.trim()
         )
     );
@@ -274,7 +276,8 @@ fn a_missing_address() {
     );
 }
 
-/// The times at which the scenario's traffic writes, up to the end of the run, straight from core.
+/// Returns the times at which the scenario's traffic writes, up to the end of the run, directly
+/// from core.
 fn times_of_traffic(scenario: &Scenario, group: usize, start: Time) -> Vec<u64> {
     let flow = &scenario.flows[group];
     let mut traffic = flow.traffic.build(TrafficContext {
@@ -297,8 +300,8 @@ fn times_of_traffic(scenario: &Scenario, group: usize, start: Time) -> Vec<u64> 
 
 fn datagrams_leave_on_time() {
     stay_on_this_processor().unwrap();
-    // No more than the least socket buffer holds, should the receiver never get the processor:
-    // Linux gives everybody room for 185 of these.
+    // At most what the smallest socket buffer holds, in case the receiver never gets a processor:
+    // Linux has room for 185 of these.
     let cbr = r#"{ kind = "cbr", rate = "3 Mbit/s", packet_size = "1000 bytes" }"#;
     let on_off = r#"{ kind = "on_off", rate = "2 Mbit/s", mean_on = "20 ms", mean_off = "10 ms" }"#;
     let flows =
@@ -380,8 +383,8 @@ fn duplicates_count_once() {
 }
 
 fn short_datagrams() {
-    // More than one byte can number, so that the numbers wrap, and no more than any socket's buffer
-    // holds.
+    // More datagrams than one byte can number, so that the numbers wrap, but no more than any
+    // socket's buffer holds.
     let flow = |name, size| {
         let rate = 1200 * size;
         let traffic =
@@ -390,7 +393,7 @@ fn short_datagrams() {
     };
     let scenario = scenario("2 ms", &(flow("one", 1) + &flow("nine", 9)));
     let mut plan = plan(&scenario);
-    // The wire is as long as a scenario with 20 bytes of header says.
+    // The length on the wire of a scenario with a header of 20 bytes.
     plan.flows[1].transport = TransportPlan::Udp { padding_bytes: -8 };
     let (sent, received, _) = run(&plan, true);
     for (flow, size) in [(0, 1), (1, 9)] {
@@ -414,7 +417,7 @@ fn late_readings() {
     let file = r#"{ kind = "transfer", size = "5 bytes" }"#;
     let flows = udp("cbr", cbr) + &tcp("file", "", file);
     let mut plan = plan(&scenario("50 ms", &flows));
-    // As if the host got no processor before the deadline was over.
+    // As if the host got no processor before the deadline.
     plan.begin_ns = monotonic_ns() - 60_000 * MILLISECOND;
     let receiving = Receiving::prepare(plan.clone()).unwrap();
     let socket = UdpSocket::bind((*plan.flows[0].sender.ip(), 0)).unwrap();
@@ -430,7 +433,7 @@ fn late_readings() {
         .collect();
     assert_eq!(received, [100, 5]);
     assert_eq!(report.flows[1].ending, Ending::Finished);
-    // It counts, but not for the run.
+    // The data counts, but not for the run.
     assert!(
         report
             .flows
@@ -584,16 +587,16 @@ fn settings() {
         .iter()
         .flatten()
         .max();
-    // Between two readings the kernel may forget the clamp, as it does where the receiving thread
-    // has to wait for the processor. It never forgets the buffer of eight windows, of which it
-    // makes twice the size asked for (socket(7)); without that the window would be 65 kB.
+    // Between two reads the kernel may change the clamp, as it does if the receiving thread has to
+    // wait for a processor. It keeps the buffer of eight windows, which it doubles (socket(7)).
+    // Without the clamp the window would be 65 kB.
     assert!(
         widest > Some(&2_000) && widest <= Some(&64_000),
         "{widest:?}"
     );
 }
 
-/// Data flow past the program at the socket, and windows open.
+/// Data passes the program at the socket, and windows open.
 fn without_duplicate_acks() {
     let transfer = r#"{ kind = "transfer", size = "3 MB" }"#;
     let more = r#", preset = "jacobson1988", receive_window = "20 packets""#;
@@ -606,8 +609,8 @@ fn without_duplicate_acks() {
     match &filter.refusal {
         None => assert_eq!(filter.has, Some(1)),
         Some(refusal) => {
-            // Not allowed, or not in this kernel. That it finds the program unsafe would be our
-            // fault.
+            // It is not permitted, or not in this kernel. If the kernel found the program unsafe,
+            // it would be our fault.
             let known = ["(os error 1)", "(os error 38)"];
             assert!(known.iter().any(|one| refusal.ends_with(one)), "{refusal}");
             eprintln!("duplicate ACKs are not kept from sockets here: {refusal}");

@@ -1,6 +1,6 @@
-//! Flows between sockets of this machine's kernel. Each case runs in a process of its own, in a
-//! network namespace that has nothing but the loopback interface and ends with the process; where
-//! none is to be had the cases are skipped, and say so.
+//! Flows between sockets of this machine's kernel. Each case runs in a process and a network
+//! namespace of its own. The namespace has only the loopback interface and ends with the process.
+//! If none can be created, the cases are skipped, and say so.
 
 #[cfg(target_os = "linux")]
 mod cases;
@@ -9,7 +9,7 @@ mod namespace;
 #[cfg(target_os = "linux")]
 mod sessions;
 
-/// What a case exits with that cannot run on this machine.
+/// Exit status of a case that cannot run on this machine.
 #[cfg(target_os = "linux")]
 const SKIPPED: i32 = 77;
 
@@ -48,7 +48,7 @@ fn main() {
     assert_eq!(failed, 0, "cases failed");
 }
 
-/// Every case by its name.
+/// Yields all cases by name.
 #[cfg(target_os = "linux")]
 fn all() -> impl Iterator<Item = &'static (&'static str, fn())> {
     cases::CASES.iter().chain(sessions::CASES)

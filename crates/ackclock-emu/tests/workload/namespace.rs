@@ -12,8 +12,8 @@ use rustix::process::{Signal, getegid, geteuid, set_parent_process_death_signal}
 use rustix::thread::{CpuSet, UnshareFlags, sched_getcpu, sched_setaffinity, unshare_unsafe};
 use std::io;
 
-/// Moves this process, which must have one thread, into a network namespace of its own, whose
-/// loopback interface is up.
+/// Moves this process, which must have one thread, into a network namespace of its own and sets its
+/// loopback interface up.
 pub fn enter() -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
@@ -30,15 +30,15 @@ pub fn enter() -> io::Result<()> {
     set_up_loopback()
 }
 
-/// Keeps this thread and those it starts on the processor it is on: packets that processors hand
-/// over to the loopback interface, one each, may pass each other.
+/// Keeps this thread and those that it starts on the current processor. Packets that different
+/// processors hand to the loopback interface may overtake each other.
 pub fn stay_on_this_processor() -> io::Result<()> {
     let mut processors = CpuSet::new();
     processors.set(sched_getcpu());
     Ok(sched_setaffinity(None, &processors)?)
 }
 
-/// RTM_NEWLINK of interface 1 with IFF_UP (rtnetlink(7)), which also gives it 127.0.0.1/8.
+/// Sends RTM_NEWLINK for interface 1 with IFF_UP (rtnetlink(7)), which also adds 127.0.0.1/8.
 fn set_up_loopback() -> io::Result<()> {
     const RTM_NEWLINK: u16 = 16;
     const REQUEST_AND_ACKNOWLEDGE: u16 = 1 | 4;
@@ -65,7 +65,7 @@ fn set_up_loopback() -> io::Result<()> {
     )?;
     let mut answer = [0; 1024];
     recv(&socket, &mut answer[..], RecvFlags::empty())?;
-    // The header's 16 bytes, then the error, negative or zero for none.
+    // The header's 16 bytes, then the error: negative, or 0 for none.
     match i32::from_ne_bytes([answer[16], answer[17], answer[18], answer[19]]) {
         0 => Ok(()),
         error => Err(io::Error::from_raw_os_error(-error)),

@@ -1,12 +1,12 @@
-//! The cases of datagrams under rate control: sessions of the laboratory's transport between the
-//! two hosts. As the others, they end by what has happened, not by the clock; that nothing is lost
-//! on loopback is not asserted, since a socket's buffer may overflow.
+//! Cases of datagrams under rate control: sessions of ackclock's transport between the two hosts.
+//! Like the others, they end by events, not by the clock. They do not assert that there is no loss
+//! on loopback, since a socket's buffer may overflow.
 
 use crate::cases::{BULK, MILLISECOND, plan, run, scenario};
 use ackclock_emu::workload::{Ending, Plan, RateReading, Sending, TransportPlan, monotonic_ns};
 use serde_json::json;
 
-/// Every case by its name.
+/// All cases by name.
 pub const CASES: &[(&str, fn())] = &[
     ("sessions_of_every_control_finish", every_control),
     ("what_a_session_says_of_itself_is_so", readings),
@@ -31,7 +31,7 @@ transport = {{ kind = "udp", control = {control} }}
     )
 }
 
-/// The three of them, fast from the first packet on.
+/// The three rate controls, fast from the first packet on.
 const CONTROLS: [(&str, &str); 3] = [
     ("rap", r#"{ kind = "rap", initial_rtt = "1 ms" }"#),
     (
@@ -64,7 +64,7 @@ fn every_control() {
         );
         assert_eq!(sent.written_bytes, 100_500, "{name}");
         let datagrams = sent.datagrams.as_ref().unwrap();
-        // A packet may be empty: that with which a session begins.
+        // A packet may be empty: the one that begins a session.
         assert!(
             datagrams.sent == 101 || datagrams.sent == 102,
             "{name}: {datagrams:?}"
@@ -119,7 +119,7 @@ fn the_end_ends() {
     let (sent, received) = (&sent.flows[0], &received.flows[0]);
     assert_eq!(sent.ending, Ending::EndOfRun, "{sent:?}");
     assert!(sent.ended_ns >= Some(300 * MILLISECOND));
-    // On a machine that was busy all the time nobody may have been heard.
+    // On a machine that was always busy, no packet may have arrived.
     let ending = received
         .connected_ns
         .map_or(Ending::NotStarted, |_| Ending::EndOfRun);
@@ -146,10 +146,15 @@ fn a_stop_ends() {
     assert!(received.received_bytes > 0 && received.received_bytes <= sent.written_bytes);
 }
 
-/// Three writes, far enough apart that a session has to say in between that it is still there.
+/// Three writes, far enough apart that the session has to send keep-alives in between.
 fn pauses() {
     let traffic = r#"stop = "7 s"
-traffic = { kind = "on_off", mean_on = "10 ms", mean_off = "3 s", on_distribution = "constant", off_distribution = "constant", rate = "2 Mbit/s" }"#;
+traffic.kind = "on_off"
+traffic.mean_on = "10 ms"
+traffic.mean_off = "3 s"
+traffic.on_distribution = "constant"
+traffic.off_distribution = "constant"
+traffic.rate = "2 Mbit/s""#;
     let (sent, received, _) = run(
         &plan(&scenario(
             "60 s",

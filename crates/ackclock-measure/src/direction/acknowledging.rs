@@ -1,4 +1,4 @@
-//! What ACKs say of what a side has sent.
+//! Evaluation of the ACKs for a direction's data.
 
 use super::Direction;
 use crate::acks_in_transit::Said;
@@ -11,18 +11,18 @@ use crate::timestamp_echoes::Echo;
 use ackclock_core::estimator::AckSample;
 use ackclock_core::units::{Bytes, Span};
 
-/// An ACK that came back.
+/// An ACK from the other side.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<'a> {
-    /// The packet.
+    /// The captured packet.
     pub seen: Seen<'a>,
-    /// The packet of this side that its timestamp echoes.
+    /// The packet of this side whose timestamp it echoes.
     pub echo: Option<Echo>,
-    /// The shift of the other side's windows, if known.
+    /// Window scale shift of the other side, if known.
     pub shift: Option<u8>,
 }
 
-/// What was known to be delivered before an ACK came.
+/// Delivery state before an ACK.
 #[derive(Clone, Copy, Debug)]
 struct Delivery {
     acknowledged: u64,
@@ -31,7 +31,7 @@ struct Delivery {
 }
 
 impl Ack<'_> {
-    /// Whether it is nothing but an ACK.
+    /// True if it is only an ACK.
     fn is_pure(&self) -> bool {
         let flags = self.seen.segment.flags;
         self.seen.segment.payload == 0 && !flags.syn && !flags.fin
@@ -39,7 +39,7 @@ impl Ack<'_> {
 }
 
 impl Direction {
-    /// An ACK from the other side.
+    /// Handles an ACK from the other side.
     pub fn handle_ack(&mut self, ack: &Ack<'_>) {
         let (at, segment) = (ack.seen.at, ack.seen.segment);
         self.settle(at);
@@ -47,7 +47,7 @@ impl Direction {
         let pure = ack.is_pure();
         self.acks.any += 1;
         self.acks.pure += u64::from(pure);
-        // ECE on a SYN negotiates (RFC 3168 section 6.1.1).
+        // ECE on a SYN negotiates ECN (RFC 3168 section 6.1.1).
         self.acks.echoes += u64::from(segment.flags.ece && !segment.flags.syn);
         let same_window = self.window.raw == Some(segment.window);
         self.note_window(ack, number);
@@ -75,7 +75,8 @@ impl Direction {
             self.estimate(at, number, &before, rtt, repeats);
         }
         self.last_ack_at = Some(self.last_ack_at.map_or(at, |last| last.max(at)));
-        // Elsewhere the sender does not know of it yet; its next packet will tell.
+        // If the capture was taken elsewhere, the sender does not know of the ACK yet. Its next
+        // packet will show when it does.
         match self.way_to_sender() {
             Some(_) => self.acks_in_transit.pass(
                 at,
@@ -133,7 +134,7 @@ impl Direction {
         }
     }
 
-    /// Takes in SACK blocks. Says whether they report anything new.
+    /// Records SACK blocks; returns true if they report anything new.
     fn take_sacks(&mut self, at: u64, number: u64, blocks: &[(u32, u32)]) -> bool {
         if blocks.is_empty() {
             return false;
@@ -157,7 +158,7 @@ impl Direction {
         let mut news = false;
         for block in &blocks[usize::from(duplicate)..] {
             let (low, high) = unwrapped(*block);
-            // What was never sent is not believed.
+            // Blocks of data that was never sent are ignored.
             if low >= number
                 && high <= self.numbers.highest
                 && self.scoreboard.sacked.add(low, high)
@@ -181,7 +182,7 @@ impl Direction {
         }
     }
 
-    /// Whether an ACK at `at` may answer what slow start after a timeout has sent again: a round
+    /// True if an ACK at `at` may answer a retransmission of slow start after a timeout, one round
     /// trip later.
     fn may_answer_slow_start(&self, at: u64) -> bool {
         let least = self.trips.receiver_side().unwrap_or(Span::ZERO);
@@ -206,8 +207,8 @@ impl Direction {
         }
     }
 
-    /// Tells the rate estimators what a sender would: ACKs of new data, and those that repeat the
-    /// last one while data is outstanding.
+    /// Passes to the rate estimators the ACKs that a sender would pass: those of new data, and
+    /// those that repeat the last one while data is in flight.
     fn estimate(
         &mut self,
         at: u64,
@@ -227,14 +228,14 @@ impl Direction {
             newly_delivered: Bytes((newly_acked + sacked).saturating_sub(before.sacked)),
             rtt,
             smoothed_rtt: self.trips.estimator().smoothed(),
-            // What fills the window: what SACK has reported has left the network.
+            // Data reported by SACK has left the network and does not fill the window.
             cwnd: Bytes(before.outstanding.saturating_sub(before.sacked)),
         };
         let mss = self.mss_or_guess();
         self.rate_estimates.take(at, &ack, mss);
     }
 
-    /// New data is acknowledged. Returns the round-trip time that the ACK measures.
+    /// Handles an acknowledgment of new data. Returns the round-trip time that the ACK measures.
     fn advance(&mut self, number: u64, ack: &Ack<'_>) -> Option<Span> {
         let at = ack.seen.at;
         if number > self.numbers.highest {
@@ -273,9 +274,11 @@ impl Direction {
         whole
     }
 
-    /// Takes the packets that are acknowledged from the flight. Returns the round-trip time of the
-    /// oldest, as senders measure it, so that the delay of an ACK for several counts, and that of
-    /// the newest, in which it does not. None if anything was sent again (Karn).
+    /// Removes the acknowledged packets from the flight.
+    ///
+    /// Returns two round-trip times, or `None` if any packet was retransmitted (Karn's algorithm).
+    /// The first is that of the oldest packet, as senders measure it; it includes the delay of the
+    /// ACK. The second is that of the newest packet, which does not.
     fn cover(&mut self, number: u64, ack: &Ack<'_>) -> (Option<Span>, Option<Span>) {
         let at = ack.seen.at;
         let first = self.numbers.acknowledged;
@@ -283,8 +286,8 @@ impl Direction {
         let least = self.trips.receiver_side();
         let (counts, resent) = (&mut self.counts, &mut self.scoreboard.resent);
         let covered = self.scoreboard.flight.acknowledge(number, |sent| {
-            // An ACK takes half the least time at least; less, and it was on its way before (the
-            // first transmission had arrived).
+            // An ACK takes at least half the least round trip. An earlier one was already on its
+            // way: the first transmission had arrived.
             let waited = Span::from_nanos(at.saturating_sub(sent.last_at));
             let too_soon = least.is_some_and(|least| waited < least / 2);
             if too_soon || (sent.low == first && Self::answers_the_first(echo, sent)) {
@@ -296,8 +299,8 @@ impl Direction {
         if covered.resent && covered.newest.as_ref().is_some_and(behind_loss) {
             self.acks.post_loss += 1;
         }
-        // Three duplicates say that it was lost or late; if it was not seen again, the capture has
-        // missed that.
+        // Three duplicate ACKs mean that the packet was lost or late. If no retransmission was
+        // seen, the capture has missed it.
         let clear = !covered.resent && self.recovery.duplicates < DUPLICATE_THRESHOLD;
         let passed = |sent: Option<FlightSegment>| {
             let sent = sent.filter(|_| clear)?;

@@ -1,4 +1,4 @@
-//! What a side sends.
+//! Evaluation of the packets that a side sends.
 
 use super::{Direction, Opening};
 use crate::flight::FlightSegment;
@@ -14,17 +14,17 @@ use crate::vantage::Vantage;
 use ackclock_core::packet::Ecn;
 use ackclock_core::units::Span;
 
-/// A sender that always has data sends it this soon after the ACK that allows it, however short the
-/// round trip, as seen beside the sender.
+/// Longest delay between an ACK and the data that it releases, for a sender that always has data.
+/// It holds next to the sender, however short the round trip.
 const PROMPT: Span = Span::from_micros(200);
 
-/// The same as seen elsewhere, and a part of the round trip, by which the way to the sender and
-/// back varies. Chosen here.
+/// The same elsewhere, and a share of the round trip by which the path to the sender and back
+/// varies. We chose the values.
 const PROMPT_ELSEWHERE: Span = Span::from_micros(1_000);
 const VARIES: u64 = 16;
 
 impl Direction {
-    /// Counts what its header says.
+    /// Counts a packet by its headers.
     pub fn count(&mut self, seen: &Seen<'_>) {
         let counts = &mut self.counts;
         counts.packets += 1;
@@ -35,19 +35,19 @@ impl Direction {
             Ecn::CapableL4s => counts.capable_l4s += 1,
             Ecn::Marked => counts.marked += 1,
         }
-        // On a SYN it asks for ECN (RFC 3168 section 6.1.1).
+        // CWR on a SYN requests ECN (RFC 3168 section 6.1.1).
         counts.window_reduced += u64::from(seen.segment.flags.cwr && !seen.segment.flags.syn);
         self.stamped |= seen.segment.options.timestamps.is_some();
     }
 
-    /// Its timestamp passes: the other side will echo it.
+    /// Records the packet's timestamp, which the other side will echo.
     pub fn pass_stamp(&mut self, seen: &Seen<'_>) {
         if let Some(value) = seen.stamp() {
             self.timestamps.pass(value, seen.at);
         }
     }
 
-    /// The number of the packet's first byte, or of its SYN.
+    /// Returns the number of the packet's first byte, or of its SYN.
     fn locate(&mut self, number: u32) -> u64 {
         if !self.numbers.located {
             self.numbers.located = true;
@@ -57,10 +57,10 @@ impl Direction {
         sequence::unwrap(number, self.numbers.highest)
     }
 
-    /// Whether `number` may be the SYN of what this side is known to have sent, or about to send,
-    /// and not of another connection.
+    /// True if `number` may be the SYN of the data that this side has sent or is about to send;
+    /// false if it must belong to another connection.
     pub fn may_begin_with(&self, number: u32) -> bool {
-        /// A SYN that the capture shows late is behind the first segments, not behind megabytes.
+        /// A SYN captured late is behind the first segments, not behind megabytes.
         const NEAR: u64 = 65_536;
         if let Some(opening) = self.opening {
             return opening.number as u32 == number;
@@ -76,7 +76,7 @@ impl Direction {
         })
     }
 
-    /// A SYN. Says whether it was sent before.
+    /// Handles a SYN. Returns true if it is a retransmission.
     pub fn handle_syn(&mut self, seen: &Seen<'_>) -> bool {
         let number = self.locate(seen.segment.sequence);
         if self.opening.is_some() {
@@ -108,8 +108,8 @@ impl Direction {
         false
     }
 
-    /// All but the SYN: payload, FIN, or neither. `echo` is the packet of the other side that its
-    /// timestamp echoes.
+    /// Handles a packet apart from its SYN: payload, FIN, or neither. `echo` is the packet of the
+    /// other side whose timestamp it echoes.
     pub fn handle_segment(&mut self, seen: &Seen<'_>, echo: Option<Echo>) {
         self.settle(seen.at);
         let segment = seen.segment;
@@ -128,8 +128,8 @@ impl Direction {
         }
     }
 
-    /// Keep-alives repeat the last byte acknowledged; probes of a closed window do the same (Linux)
-    /// or send one byte more.
+    /// True if the packet is a keep-alive or window probe. Keep-alives repeat the last byte
+    /// acknowledged. Probes of a closed window do the same (Linux) or send one more byte.
     fn is_probe(&mut self, low: u64, payload: u64, fin: bool) -> bool {
         let repeats = low + 1 == self.numbers.acknowledged
             && payload <= 1
@@ -141,7 +141,7 @@ impl Direction {
         } else if repeats && self.numbers.highest == self.numbers.acknowledged {
             self.counts.keep_alives += 1;
         } else if closed && payload == 1 && low == self.numbers.acknowledged {
-            // The byte may be taken, and is part of the next segment if not.
+            // The receiver may take the byte; if not, it is part of the next segment.
             self.counts.window_probes += 1;
             self.window.probe = Some(low);
             if self.numbers.highest > low {
@@ -179,14 +179,14 @@ impl Direction {
             None => {
                 self.numbers.origin = Some(low);
                 if low >= self.numbers.highest {
-                    // What was outstanding when the capture began is none of its business.
+                    // Data in flight when the capture began does not count.
                     self.numbers.highest = low;
                 } else {
-                    // The capture shows an ACK of it first.
+                    // The capture shows an ACK of the data first.
                     self.pass_hole(low, self.numbers.highest, at, None, 0);
                 }
             }
-            // In no order at the very beginning of a capture.
+            // At the very beginning of a capture, packets may be out of order.
             Some(origin) if low < origin && self.opening.is_none() && at == first_at => {
                 self.numbers.origin = Some(low);
                 self.scoreboard.holes.unshift(hole(low, origin, at));
@@ -218,7 +218,7 @@ impl Direction {
         });
     }
 
-    /// Something lies between what was seen and this.
+    /// Records a gap between the data seen so far and this packet.
     fn pass_over(&mut self, seen: &Seen<'_>, low: u64) {
         if self.numbers.origin.is_some() {
             self.pass_hole(
@@ -235,7 +235,7 @@ impl Direction {
     fn send_new(&mut self, seen: &Seen<'_>, low: u64, high: u64, echo: Option<Echo>) {
         let at = seen.at;
         if high - low > 1 && self.window.most_edge.is_some_and(|edge| high > edge) {
-            // Nobody sends beyond the window: the ACK that moved it was not captured.
+            // A sender never exceeds the window: the ACK that moved it was not captured.
             self.acks.missed += 1;
             self.window.most_edge = Some(high);
         }
@@ -243,8 +243,8 @@ impl Direction {
         if low > self.numbers.highest {
             self.pass_over(seen, low);
         }
-        // Else the application may have had nothing to send. At the receiver nothing is
-        // outstanding: there later ACKs tell, on their way still.
+        // Without data in flight, the application may have had nothing to send. At the receiver
+        // nothing is ever in flight; newer ACKs on their way show that the sender was busy.
         if let Some(echo) = echo.filter(|echo| echo.first && (busy || !echo.newest)) {
             self.learn_sender_side(Span::from_nanos(at.saturating_sub(echo.sent_at)));
         }
@@ -255,7 +255,7 @@ impl Direction {
         let mss = self.mss_or_guess();
         let quiet = self.quiet(at);
         let smoothed = self.trips.estimator().smoothed();
-        // Pacing spreads what an ACK releases.
+        // Pacing spreads the packets that an ACK releases.
         let spread = smoothed.unwrap_or(Span::ZERO) / 16;
         let near = self.vantage() == Vantage::Sender;
         let told = near || self.way_to_sender().is_some();
@@ -282,7 +282,7 @@ impl Direction {
         self.rounds.depart(at, &departure, smoothed);
     }
 
-    /// A packet of which at least a part is not new: it fills holes, or was sent again.
+    /// Handles a packet that is not entirely new: it fills holes, or is a retransmission.
     fn send_old(&mut self, seen: &Seen<'_>, low: u64, high: u64) {
         let at = seen.at;
         let inside = high.min(self.numbers.highest);
@@ -293,7 +293,7 @@ impl Direction {
         if let Some(hole) = hole.filter(|_| again == 0)
             && (hole.high <= self.numbers.acknowledged || is_out_of_order(&self.late(seen, &hole)))
         {
-            // Two records of one instant are in no order.
+            // Records with the same time have no order.
             self.counts.out_of_order += u64::from(at > hole.made_at);
             self.fill(seen, low, inside, false);
             self.mark(at, "data", low, high);
@@ -347,7 +347,7 @@ impl Direction {
         }
     }
 
-    /// A hole has been filled whose bytes nobody has seen before.
+    /// Records data that fills a hole and was not seen before.
     fn fill(&mut self, seen: &Seen<'_>, low: u64, high: u64, resent: bool) {
         let low = low.max(self.numbers.acknowledged);
         if low < high {
@@ -359,7 +359,7 @@ impl Direction {
         }
     }
 
-    /// Why it was sent again.
+    /// Classifies a retransmission.
     fn judge(
         &self,
         seen: &Seen<'_>,
@@ -411,7 +411,7 @@ impl Direction {
                 // (RFC 5681 section 3.2).
                 let anew =
                     first && !self.uses_sack() && self.recovery.duplicates >= DUPLICATE_THRESHOLD;
-                // By SACK it may begin before the third duplicate ACK.
+                // With SACK it may begin before the third duplicate ACK.
                 let early = self.recovery.phase == LossPhase::Open
                     && self.recovery.duplicates < DUPLICATE_THRESHOLD;
                 self.acks.lower += u64::from(early);
@@ -451,8 +451,8 @@ impl Direction {
         }
     }
 
-    /// Whether a timestamp is older than that of what was sent again: the ACK with it answers the
-    /// first transmission (RFC 3522).
+    /// True if an echoed timestamp is older than the retransmission: the ACK answers the first
+    /// transmission (RFC 3522).
     pub(super) fn answers_the_first(echo: Option<u32>, again: &FlightSegment) -> bool {
         echo.zip(again.stamp)
             .is_some_and(|(echo, stamp)| is_later(stamp, echo))

@@ -1,4 +1,4 @@
-//! The row of one direction of a connection.
+//! The row of one direction in the table `connections`.
 
 use super::{Scale, delivered, span_seconds};
 use crate::connection::{Connection, Side};
@@ -6,7 +6,7 @@ use crate::direction::Direction;
 use crate::retransmission::Class;
 use ackclock_core::result::ConnectionRow;
 
-/// A number, or unknown.
+/// Returns the number, or NaN if it is unknown.
 fn known(is_known: bool, value: u64) -> f64 {
     if is_known { value as f64 } else { f64::NAN }
 }
@@ -19,12 +19,12 @@ fn flag(value: Option<bool>) -> f64 {
     value.map_or(f64::NAN, |value| f64::from(u8::from(value)))
 }
 
-/// How often the retransmission timer went off for data.
+/// Returns the number of retransmission timeouts for data.
 pub fn timeouts(direction: &Direction) -> u64 {
     direction.resent_as(Class::Timeout)
 }
 
-/// The row, put together from its parts.
+/// Returns the row of a direction.
 pub fn row<'a>(connection: &'a Connection, side: Side, scale: &Scale) -> ConnectionRow<'a> {
     let mut row = ConnectionRow::UNKNOWN;
     let direction = &connection.directions[side as usize];
@@ -103,7 +103,7 @@ fn fill_acks(row: &mut ConnectionRow<'_>, direction: &Direction) {
 fn fill_retransmissions(row: &mut ConnectionRow<'_>, direction: &Direction) {
     let counts = &direction.counts;
     let count = |value| known(counts.packets > 0, value);
-    // Why something was sent again, and whether it was needed, only ACKs can tell.
+    // Only ACKs show the cause of a retransmission, and if it was needed.
     let class = |class| {
         known(
             counts.packets > 0 && direction.acks.any > 0,
@@ -122,10 +122,16 @@ fn fill_retransmissions(row: &mut ConnectionRow<'_>, direction: &Direction) {
     row.fast_recoveries = known(direction.acks.any > 0, counts.fast_recoveries);
 }
 
-/// Losses of what has been acknowledged. Each was sent again, so there are at most as many as
-/// packets sent again, less those that are known to have arrived beside another. A third duplicate
-/// ACK outside of a recovery tells of one at least, if the way keeps the order. Between the two:
-/// what was sent again needlessly was sent for no loss, though it may have been lost itself.
+/// Fills in the losses of data that has been acknowledged.
+///
+/// Upper bound: each loss was retransmitted, so there are at most as many losses as
+/// retransmissions, less those known to have arrived as a duplicate.
+///
+/// Lower bound: a third duplicate ACK outside of recovery shows at least one loss, if the path
+/// keeps the order.
+///
+/// Estimate, between the two: a spurious retransmission answers no loss, though it may have been
+/// lost itself.
 fn fill_losses(row: &mut ConnectionRow<'_>, direction: &Direction) {
     let (counts, acks) = (&direction.counts, &direction.acks);
     if counts.packets == 0 || acks.any == 0 {
@@ -135,8 +141,8 @@ fn fill_losses(row: &mut ConnectionRow<'_>, direction: &Direction) {
         .retransmitted_packets
         .saturating_sub(counts.arrived_needlessly);
     let least = acks.lower.min(most);
-    // Slow start after a timeout sends again what had arrived. Without SACK only a duplicate ACK
-    // tells, one for each (Allman, Eddy, Ostermann 2003).
+    // Slow start after a timeout retransmits data that had arrived. Without SACK only duplicate
+    // ACKs show it, one for each packet (Allman, Eddy, Ostermann 2003).
     let by_duplicates = match acks.with_sack {
         0 => acks
             .after_timeout

@@ -1,4 +1,4 @@
-//! Simulated runs and what a capture of them holds.
+//! Simulated runs and their captures.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 
@@ -19,11 +19,11 @@ use ackclock_sim::trace::{Step, Trace};
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
-/// Just before the numbers wrap.
+/// Initial sequence numbers; the sender's is just before the wrap.
 const SENDER_SYN: u32 = u32::MAX - 20_000;
 const RECEIVER_SYN: u32 = 77;
 
-/// The scenario in `text`, with assignments as the command line takes them.
+/// Parses the scenario in `text`, with assignments as on the command line.
 pub fn scenario(text: &str, assignments: &[&str]) -> Scenario {
     Scenario::from_toml(text, assignments, &NoFiles).unwrap()
 }
@@ -54,15 +54,15 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux" }
 traffic = { kind = "bulk" }
 "#;
 
-/// What a run leaves: its own tables, captures at the senders and at the receivers with numbers
-/// that wrap early, and the data segments it lost.
+/// Results of a run: its own tables, captures at the senders and at the receivers with sequence
+/// numbers that wrap early, and the data segments it lost.
 pub struct Ran {
     pub tables: Vec<(&'static str, Table)>,
     pub at_senders: Vec<CapturedPacket>,
     pub at_receivers: Vec<CapturedPacket>,
     /// The capture at the senders as `simulate` writes it.
     pub file: Vec<u8>,
-    /// Of each flow, the numbers of the data segments that were dropped, once for each drop.
+    /// Numbers of the data segments dropped, by flow, once for each drop.
     pub lost: Vec<Vec<u64>>,
     pub scenario: Scenario,
 }
@@ -115,7 +115,7 @@ impl Tap {
     }
 }
 
-/// The transport of a group of flows.
+/// Returns the transport parameters of a group of flows.
 pub fn parameters(scenario: &Scenario, group: u32) -> &TcpParameters {
     match &scenario.flows[group as usize].transport {
         Transport::Tcp { parameters, .. } => parameters,
@@ -155,12 +155,13 @@ impl Trace for Tap {
     }
 }
 
-/// The packets of a capture.
+/// Reads the packets of a capture.
 pub fn read(file: &[u8]) -> Vec<CapturedPacket> {
     Reader::new(file).unwrap().map(Result::unwrap).collect()
 }
 
-/// Simulated connections begin with 0 on both sides; others do not.
+/// Moves the sequence numbers, since simulated connections begin with 0 on both sides and others do
+/// not.
 fn moved(mut packet: CapturedPacket) -> CapturedPacket {
     let (own, other) = match is_from_sender(&packet) {
         true => (SENDER_SYN, RECEIVER_SYN),
@@ -186,13 +187,13 @@ fn moved(mut packet: CapturedPacket) -> CapturedPacket {
     packet
 }
 
-/// Whether it goes the way of the data.
+/// True if it travels in the direction of the data.
 pub fn is_from_sender(packet: &CapturedPacket) -> bool {
     packet.destination.port() == FlowAddresses::of(FlowId(0)).receiver.port()
 }
 
-/// A capture half way: what passes a point that each packet from a sender reaches `delay_ns` after
-/// it left, and each ACK that much before it arrives.
+/// Returns a capture on the path, at a point that each packet from a sender reaches `delay_ns`
+/// after it left, and each ACK as long before it arrives.
 pub fn half_way(at_senders: &[CapturedPacket], delay_ns: u64) -> Vec<CapturedPacket> {
     let mut packets = at_senders.to_vec();
     for packet in &mut packets {
@@ -206,7 +207,7 @@ pub fn half_way(at_senders: &[CapturedPacket], delay_ns: u64) -> Vec<CapturedPac
     packets
 }
 
-/// Names as the scenario has them.
+/// Returns the names of the scenario.
 pub fn names(ran: &Ran) -> Naming {
     let job = Job {
         scenario: &ran.scenario,
@@ -228,7 +229,7 @@ pub fn names(ran: &Ran) -> Naming {
 
 pub type Tables = Vec<(&'static str, Table)>;
 
-/// The tables of a capture of ours.
+/// Measures a capture of ours.
 pub fn measure(ran: &Ran, packets: &[CapturedPacket]) -> Tables {
     let parameters = Parameters {
         origin_ns: Some(0),
@@ -239,12 +240,12 @@ pub fn measure(ran: &Ran, packets: &[CapturedPacket]) -> Tables {
     tables(Measurement::with_names(parameters, names(ran)), packets)
 }
 
-/// The tables of a capture from anywhere.
+/// Measures a capture from anywhere.
 pub fn measure_foreign(parameters: Parameters, packets: &[CapturedPacket]) -> Tables {
     tables(Measurement::new(parameters), packets)
 }
 
-/// All that a measurement has to say, chunk after chunk.
+/// Returns all tables of a measurement, with their chunks joined.
 pub fn tables(mut measurement: Measurement, packets: &[CapturedPacket]) -> Tables {
     let mut all: Tables = Vec::new();
     let mut take = |measurement: &mut Measurement| {
@@ -294,18 +295,18 @@ pub fn texts(tables: &Tables, table: &str, name: &str) -> Vec<String> {
         .collect()
 }
 
-/// The row of `connections` for data from a simulated sender.
+/// Returns the row of `connections` for data from a simulated sender.
 pub fn row_of(tables: &Tables, flow: &str) -> usize {
     let flows = texts(tables, "connections", "flow");
     flows.iter().position(|name| name == flow).expect(flow)
 }
 
-/// One number of that row.
+/// Returns a number of that row.
 pub fn of(tables: &Tables, flow: &str, name: &str) -> f64 {
     numbers(tables, "connections", name)[row_of(tables, flow)]
 }
 
-/// One word of that row.
+/// Returns a text of that row.
 pub fn word_of(tables: &Tables, flow: &str, name: &str) -> String {
     texts(tables, "connections", name)[row_of(tables, flow)].clone()
 }

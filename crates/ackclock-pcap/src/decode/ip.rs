@@ -1,4 +1,4 @@
-//! IPv4 (RFC 791) and IPv6 (RFC 8200) with the headers between them and the transport's.
+//! IPv4 (RFC 791) and IPv6 (RFC 8200), with the headers between them and the transport header.
 
 use crate::skipped::Skip;
 use ackclock_core::packet::Ecn;
@@ -10,26 +10,26 @@ use etherparse::{
 };
 use std::net::IpAddr;
 
-/// An IP packet down to its transport header.
+/// An IP packet, decoded up to its transport header.
 pub(super) struct IpPacket<'a> {
     pub source: IpAddr,
     pub destination: IpAddr,
-    /// Length of the whole packet.
+    /// Length of the whole packet in bytes.
     pub bytes: u32,
     pub identification: u16,
     pub ecn: Ecn,
-    /// What it carries.
+    /// Protocol of the payload.
     pub protocol: IpNumber,
-    /// What the capture holds of the payload, without what the link added behind it.
+    /// Captured bytes of the payload, without bytes that the link added behind it.
     pub payload: &'a [u8],
-    /// Length of the whole payload.
+    /// Length of the whole payload in bytes.
     pub payload_bytes: u32,
-    /// Whether the payload goes on in other packets.
+    /// True if further fragments of the payload follow.
     pub first_fragment: bool,
 }
 
-/// Decodes the packet that begins with `bytes` and had `on_wire` bytes, perhaps with something
-/// behind it.
+/// Decodes the packet at the beginning of `bytes`, whose length on the wire was `on_wire` bytes.
+/// Link padding may follow it.
 pub(super) fn decode(bytes: &[u8], on_wire: u32) -> Result<IpPacket<'_>, Skip> {
     match bytes.first().ok_or(Skip::TooShort)? >> 4 {
         4 => ipv4(bytes, on_wire),
@@ -46,8 +46,8 @@ fn ipv4(bytes: &[u8], on_wire: u32) -> Result<IpPacket<'_>, Skip> {
     if header.fragments_offset().value() != 0 {
         return Err(Skip::Fragment);
     }
-    // A length of 0 is what a packet has that is larger than 16 bits can say, before the network
-    // card segments it.
+    // A length of 0 marks a packet whose length does not fit into 16 bits; the network card
+    // segments it later.
     let whole = match header.total_len() {
         0 => on_wire,
         length => u32::from(length),
@@ -69,8 +69,7 @@ fn ipv4(bytes: &[u8], on_wire: u32) -> Result<IpPacket<'_>, Skip> {
 fn ipv6(bytes: &[u8], on_wire: u32) -> Result<IpPacket<'_>, Skip> {
     let header = Ipv6HeaderSlice::from_slice(bytes).map_err(|_| Skip::TooShort)?;
     let fixed = header.slice().len();
-    // 0 as above, and in a jumbogram (RFC 2675), whose option says what the length on the wire says
-    // too.
+    // 0 as above, and in a jumbogram (RFC 2675), whose option repeats the length on the wire.
     let whole = match header.payload_length() {
         0 => on_wire,
         length => fixed as u32 + u32::from(length),
@@ -89,28 +88,28 @@ fn ipv6(bytes: &[u8], on_wire: u32) -> Result<IpPacket<'_>, Skip> {
     })
 }
 
-/// What is behind all headers of IP.
+/// The payload behind all IP headers.
 struct Payload<'a> {
     protocol: IpNumber,
-    /// What the capture holds of it.
+    /// Captured bytes.
     held: &'a [u8],
-    /// How long it is.
+    /// Length in bytes.
     length: u32,
     first_fragment: bool,
 }
 
 impl<'a> Payload<'a> {
-    /// Goes over the extension headers (RFC 8200 section 4; IPv4 has the authentication header
-    /// only) behind the first `fixed` bytes of a packet that has `whole` ones. `protocol` is the
-    /// first of them. Not etherparse's iterator over them, which reads beyond the end where one is
-    /// cut.
+    /// Skips the extension headers (RFC 8200 section 4; IPv4 has only the authentication header)
+    /// behind the first `fixed` bytes of a packet of `whole` bytes. `protocol` is the type of the
+    /// first of them. Does not use etherparse's iterator, which reads beyond the end of a cut
+    /// header.
     fn behind(
         fixed: usize,
         mut protocol: IpNumber,
         bytes: &'a [u8],
         whole: u32,
     ) -> Result<Self, Skip> {
-        // What the link added behind the packet is not the packet's.
+        // Bytes that the link added behind the packet do not belong to it.
         let held = &bytes[..bytes.len().min(whole as usize)];
         let mut rest = held.get(fixed..).ok_or(Skip::Malformed)?;
         let mut first_fragment = false;
@@ -167,8 +166,8 @@ const fn ecn_of(ecn: IpEcn) -> Ecn {
 mod tests {
     use super::*;
 
-    /// An IPv6 packet of 40 bytes whose payload is said to be 16 bytes long, behind an extension of
-    /// this number.
+    /// Returns an IPv6 header of 40 bytes with this next header and a payload length of 16 bytes,
+    /// followed by `payload`.
     fn ipv6_behind(next: u8, payload: &[u8]) -> Vec<u8> {
         let mut packet = vec![0; 40];
         (packet[0], packet[5], packet[6]) = (0x60, 16, next);
@@ -178,8 +177,7 @@ mod tests {
 
     #[test]
     fn extensions_may_follow_each_other_and_be_cut_anywhere() {
-        // A whole fragment's header says that there is another, which is not there or is only
-        // begun.
+        // The header of a whole fragment announces another header, which is missing or incomplete.
         for next in [0, 43, 44, 51, 60] {
             let whole = ipv6_behind(44, &[next, 0, 0, 0, 0, 0, 0, 1, 6, 0, 0, 0, 0, 0, 0, 2]);
             for held in 40..whole.len() {
@@ -190,8 +188,8 @@ mod tests {
                 );
             }
             let payload = decode(&whole, 56);
-            // The authentication header is longer than what is left; the packet, not the capture,
-            // ends too early.
+            // The authentication header is longer than the remaining bytes: the packet itself ends
+            // too early, not the capture.
             let expected = if next == 51 {
                 Err(Skip::Malformed)
             } else {

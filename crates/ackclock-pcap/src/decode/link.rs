@@ -1,40 +1,41 @@
-//! What stands before the IP header (tcpdump.org/linktypes.html).
+//! Link-layer headers before the IP header (tcpdump.org/linktypes.html).
 
 use super::array;
 use crate::skipped::Skip;
 
-/// How the packets of a capture begin.
+/// The link-layer header of the packets of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkType {
     /// Ethernet, with any number of VLAN tags.
     Ethernet,
-    /// Nothing stands before the IP header.
+    /// No link-layer header; the packet begins with the IP header.
     Raw,
-    /// Linux "cooked", what the pseudo-device "any" gave.
+    /// Linux "cooked" capture, version 1, from the pseudo-device "any".
     LinuxCooked,
-    /// The second version of it.
+    /// Linux "cooked" capture, version 2.
     LinuxCooked2,
-    /// BSD loopback: four bytes say which protocol.
+    /// BSD loopback: four bytes with the address family.
     Loopback,
 }
 
 /// EtherTypes (IEEE 802 numbers).
 const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
-/// Tags that stand before the EtherType proper: 802.1Q, 802.1ad, and what was used for the outer
-/// tag before 802.1ad.
+/// EtherTypes of VLAN tags before the EtherType of the payload: 802.1Q, 802.1ad, and the value used
+/// for the outer tag before 802.1ad.
 const VLAN_TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 
-/// Address families: IPv4 on all systems, IPv6 on Linux, NetBSD and OpenBSD, FreeBSD, macOS.
+/// Address families: IPv4 on all systems; IPv6 on Linux, on NetBSD and OpenBSD, on FreeBSD and on
+/// macOS.
 const FAMILIES: [u32; 5] = [2, 10, 24, 28, 30];
 
 impl LinkType {
-    /// By the number in the file; `None` for those that cannot be decoded.
+    /// Returns the link type with this number in a file; `None` if it cannot be decoded.
     pub const fn from_number(number: u32) -> Option<Self> {
         Some(match number {
             0 | 108 => LinkType::Loopback,
             1 => LinkType::Ethernet,
-            // 12 and 14 are what the systems called it before it had a number of its own.
+            // 12 and 14 are values that systems used before the link type had a number of its own.
             12 | 14 | 101 | 228 | 229 => LinkType::Raw,
             113 => LinkType::LinuxCooked,
             276 => LinkType::LinuxCooked2,
@@ -42,14 +43,14 @@ impl LinkType {
         })
     }
 
-    /// What follows the link's header, if it is IP.
+    /// Returns the bytes behind the link header, if they are IP.
     pub(super) fn packet(self, bytes: &[u8]) -> Result<&[u8], Skip> {
         match self {
             LinkType::Raw => Ok(bytes),
             LinkType::Loopback => {
                 let family = u32::from_le_bytes(*bytes.first_chunk().ok_or(Skip::TooShort)?);
-                // In the byte order of the machine that captured, or that of the network: 0 and 108
-                // differ in that, but files do not keep to it.
+                // The family is in the byte order of the capturing machine or in network byte
+                // order. Types 0 and 108 are meant to tell which, but files do not keep to it.
                 let is_ip = FAMILIES.contains(&family) || FAMILIES.contains(&family.swap_bytes());
                 if is_ip {
                     Ok(&bytes[4..])
@@ -64,8 +65,8 @@ impl LinkType {
     }
 }
 
-/// What follows a header of `length` bytes and the VLAN tags behind it, if the EtherType says IP.
-/// It stands at `at`, the next one at the end of each tag.
+/// Returns the bytes behind a header of `length` bytes and its VLAN tags, if the EtherType is IP.
+/// The first EtherType is at offset `at`, the next one at the end of each tag.
 fn behind_ether_type(bytes: &[u8], at: usize, length: usize) -> Result<&[u8], Skip> {
     let (header, mut rest) = bytes.split_at_checked(length).ok_or(Skip::TooShort)?;
     let mut ether_type = u16::from_be_bytes(array(header, at));

@@ -9,11 +9,12 @@ use etherparse::tcp_option::{
     KIND_SELECTIVE_ACK_PERMITTED, KIND_TIMESTAMP, KIND_WINDOW_SCALE,
 };
 
-/// As far as the window; the checksum and the urgent pointer, which follow, are not needed.
+/// Bytes needed of the header, up to the window. The checksum and the urgent pointer behind it are
+/// not needed.
 const NEEDED: usize = 16;
 
-/// Source port, destination port and the rest of the header of a segment of which the capture holds
-/// `bytes`, and whose length is `length`.
+/// Decodes the captured `bytes` of a segment of `length` bytes. Returns the source port, the
+/// destination port and the rest of the header.
 pub(super) fn decode(bytes: &[u8], length: u32) -> Result<(u16, u16, Segment), Skip> {
     if length < TcpHeader::MIN_LEN as u32 {
         return Err(Skip::Malformed);
@@ -53,8 +54,8 @@ const fn flags(bits: u8) -> Flags {
     }
 }
 
-/// As far as they are there and make sense. Not etherparse's iterator, which ends at the first
-/// option that it does not know.
+/// Decodes the options up to the first that is cut or impossible. Does not use etherparse's
+/// iterator, which ends at the first option that it does not know.
 fn options(mut bytes: &[u8]) -> Options {
     let mut options = Options::default();
     while let Some(&kind) = bytes.first() {
@@ -96,7 +97,7 @@ fn options(mut bytes: &[u8]) -> Options {
 mod tests {
     use super::*;
 
-    /// A header with these options, filled up with the end of options.
+    /// Returns a header with these options, padded with end-of-options.
     fn header(options: &[u8]) -> Vec<u8> {
         let words = 5 + options.len().div_ceil(4);
         let mut bytes = vec![0x12, 0x34, 0, 80];

@@ -5,8 +5,8 @@ use crate::skipped::Skip;
 
 const HEADER: u32 = 8;
 
-/// Source port, destination port and length of the payload of a datagram of which the capture holds
-/// `bytes`, and of which `length` bytes are in this IP packet.
+/// Decodes the captured `bytes` of a datagram, of which `length` bytes are in this IP packet.
+/// Returns the source port, the destination port and the length of the payload in bytes.
 pub(super) fn decode(
     bytes: &[u8],
     length: u32,
@@ -20,7 +20,7 @@ pub(super) fn decode(
     let [source, destination, claimed] = [0, 2, 4].map(|at| u16::from_be_bytes(array(header, at)));
     let claimed = u32::from(claimed);
     let datagram = if claimed < HEADER {
-        // 0 in a datagram that is larger than 16 bits can say (RFC 2675 section 4).
+        // The length field is 0 if the datagram is too large for 16 bits (RFC 2675 section 4).
         length
     } else if first_fragment {
         claimed

@@ -14,7 +14,8 @@ fn packet(kind: PacketKind, sequence: u64, size: u16, stamp_us: u64) -> Packet {
     Packet::new(kind, FlowId(0), sequence, size, stamp)
 }
 
-/// Linux: MSS 1448, header 52, timestamps, SACK. RFC: MSS 1460, header 40, SACK, no timestamps.
+/// Returns an encoder. Linux: MSS 1448, header 52, timestamps, SACK. RFC: MSS 1460, header 40,
+/// SACK, no timestamps.
 fn encoder(parameters: &TcpParameters) -> PacketEncoder {
     PacketEncoder::tcp(FlowAddresses::of(FlowId(0)), parameters, None)
 }
@@ -29,7 +30,7 @@ fn encode(encoder: &PacketEncoder, at_us: u64, packet: &Packet, sacks: &[SackBlo
     buffer
 }
 
-/// Whether the packet is one that a real host would accept: lengths and checksums.
+/// Asserts that a real host would accept the packet: lengths and checksums.
 fn check(bytes: &[u8]) {
     let sliced = SlicedPacket::from_ip(bytes).unwrap();
     let (ip, _) = Ipv4Header::from_slice(bytes).unwrap();
@@ -162,7 +163,7 @@ fn sequence_numbers_count_bytes_modulo_32_bits() {
             (1, expected)
         );
     }
-    // One segment straddles the wrap: the next begins where its last byte leaves off.
+    // One segment straddles the wrap: the next begins right after its last byte.
     let straddling = (1_u64 << 32) / 1460;
     let sequence = |encoder: &PacketEncoder, segment| {
         let bytes = encode(encoder, 0, &packet(PacketKind::Data, segment, 1500, 0), &[]);
@@ -351,7 +352,7 @@ fn sack_blocks_lengthen_the_ack() {
             [Timestamp(9, 1), SelectiveAcknowledgement(wire(1), more)]
         );
     }
-    // Without timestamps a fourth fits (RFC 2018 section 3).
+    // Without timestamps a fourth block fits (RFC 2018 section 3).
     let bytes = encode(
         &encoder(&Preset::Rfc.parameters()),
         9,
@@ -359,7 +360,7 @@ fn sack_blocks_lengthen_the_ack() {
         &blocks,
     );
     assert_eq!(bytes.len(), 40 + 4 + 4 * 8);
-    // Nothing but an ACK has them.
+    // Only an ACK has SACK blocks.
     let bytes = encode(
         &encoder(&Preset::Rfc.parameters()),
         9,

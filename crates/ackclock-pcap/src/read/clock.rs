@@ -1,30 +1,30 @@
-//! What the timestamps of a pcapng interface count.
+//! Timestamps of a pcapng interface.
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
-/// Digits of a second down to the nanosecond.
+/// Decimal digits of a second with nanosecond resolution.
 const NANOSECOND_DIGITS: u32 = 9;
 
-/// From a timestamp to nanoseconds since the beginning of 1970 (draft-ietf-opsawg-pcapng section
-/// 4.2, options if_tsresol and if_tsoffset).
+/// Converts timestamps to nanoseconds since the beginning of 1970 (draft-ietf-opsawg-pcapng
+/// section 4.2, options if_tsresol and if_tsoffset).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clock {
     resolution: Resolution,
-    /// What has to be added to each time, in seconds.
+    /// Offset to add to each time, in seconds.
     pub offset_s: i64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Resolution {
-    /// A tick is so many nanoseconds.
+    /// Nanoseconds per tick.
     Nanoseconds(u64),
-    /// So many ticks make a nanosecond.
+    /// Ticks per nanosecond.
     PerNanosecond(u64),
-    /// 2 to this power ticks make a second.
+    /// Power of 2 of the ticks per second.
     Binary(u32),
 }
 
 impl Default for Clock {
-    /// Microseconds, which is what the format has unless it says otherwise.
+    /// Returns the format's default, microseconds without an offset.
     fn default() -> Self {
         Clock {
             resolution: Resolution::Nanoseconds(1_000),
@@ -34,8 +34,8 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// Sets the resolution as the option says it: a negative power of 10, or of 2 if the highest
-    /// bit is set.
+    /// Sets the resolution from the value of if_tsresol: a negative power of 10, or of 2 if the
+    /// highest bit is set.
     pub fn set_resolution(&mut self, option: u8) {
         let power = u32::from(option & 0x7f);
         self.resolution = if option & 0x80 != 0 {
@@ -43,7 +43,7 @@ impl Clock {
         } else if power <= NANOSECOND_DIGITS {
             Resolution::Nanoseconds(10_u64.pow(NANOSECOND_DIGITS - power))
         } else {
-            // So fine that 64 bits do not reach a nanosecond: all times are 0 then.
+            // So fine that 64 bits of ticks do not reach a nanosecond: all times are 0.
             let ticks = 10_u64
                 .checked_pow(power - NANOSECOND_DIGITS)
                 .unwrap_or(u64::MAX);
@@ -51,7 +51,7 @@ impl Clock {
         };
     }
 
-    /// When it was `ticks`. What 64 bits of nanoseconds cannot hold is the nearest they can.
+    /// Returns the time of a timestamp. Saturates where 64 bits of nanoseconds are too few.
     pub fn at_ns(self, ticks: u64) -> u64 {
         let nanos = match self.resolution {
             Resolution::Nanoseconds(length) => ticks.saturating_mul(length),

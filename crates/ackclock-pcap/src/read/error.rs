@@ -1,27 +1,27 @@
-//! What is wrong with a file: one line each, to stand behind its name.
+//! Errors of a file: one line each, to be printed after the file's name.
 
 use std::error::Error;
 use std::{fmt, io};
 
-/// How much of a file is looked at to say what it is.
+/// Bytes of a file that are examined to say what it is.
 pub(super) const LOOKED_AT: usize = 512;
 
 const REMEDY: &str = "not a pcap or pcapng capture; write one with tcpdump -w FILE";
 
-/// Why a capture cannot be read, or cannot be read on.
+/// The reason why a capture cannot be read, or cannot be read further.
 #[derive(Debug)]
 pub enum CaptureError {
     /// The device or pipe failed.
     Input(io::Error),
-    /// It is no capture, or one of a kind that cannot be read. What it is, and the remedy, in one
-    /// line that goes on after the file's name and a colon.
+    /// Not a capture, or of a format that cannot be read. One line that says what the file is and
+    /// what to do; it continues after the file's name and a colon.
     Format(String),
-    /// It is a capture in a version or with packets that are not known; one line, as above.
+    /// A capture of an unknown version or with an unknown link type. One line, as above.
     Unsupported(String),
 }
 
 impl CaptureError {
-    /// By how the file begins.
+    /// Returns the error for a file that begins with these bytes.
     pub(super) fn not_a_capture(bytes: &[u8]) -> Self {
         if let Some((_, what, remedy)) = KNOWN.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
             return CaptureError::Format(format!("is {what}; {remedy}"));
@@ -41,17 +41,19 @@ impl CaptureError {
         CaptureError::Format(format!("{what}, {REMEDY}"))
     }
 
-    /// Its header says a version that does not exist yet.
+    /// Returns the error for an unknown format version.
     pub(super) fn version(format: &str, major: u16, minor: u16, known: u16) -> Self {
         CaptureError::Unsupported(format!(
-            "is {format} of version {major}.{minor}, but only {known}.x can be read; convert it with editcap -F pcap FILE OUTPUT"
+            "is {format} of version {major}.{minor}, but only {known}.x can be read; \
+             convert it with editcap -F pcap FILE OUTPUT"
         ))
     }
 
-    /// Its packets begin with a header that is not known.
+    /// Returns the error for an unknown link type.
     pub(super) fn link_type(number: u32) -> Self {
         CaptureError::Unsupported(format!(
-            "has packets of link type {number}, which cannot be decoded; capture on Ethernet (1), raw IP (12, 14, 101, 228, 229), \
+            "has packets of link type {number}, which cannot be decoded; \
+             capture on Ethernet (1), raw IP (12, 14, 101, 228, 229), \
              Linux cooked (113, 276) or BSD loopback (0, 108)"
         ))
     }
@@ -83,13 +85,12 @@ impl From<io::Error> for CaptureError {
     }
 }
 
-/// Where a file is damaged or cut, and how.
+/// The place where a file is damaged or cut, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// Where what is damaged begins, in bytes from the beginning of the file, unpacked if it was
-    /// packed with gzip.
+    /// Offset of the damaged item in bytes from the beginning of the file, after decompression.
     pub offset: u64,
-    /// What is wrong, in words.
+    /// Description of the damage.
     pub what: String,
 }
 
@@ -99,7 +100,7 @@ impl Damage {
         Damage { offset, what }
     }
 
-    /// Nothing can be read of the file.
+    /// Converts damage before the first packet into an error: nothing of the file can be read.
     pub(super) fn before_any_packet(self) -> CaptureError {
         CaptureError::Format(format!("is damaged {self}; take the capture again"))
     }
@@ -111,7 +112,7 @@ impl fmt::Display for Damage {
     }
 }
 
-/// What people mistake for a pcap or pcapng file, by its first bytes.
+/// Files often mistaken for pcap or pcapng: first bytes, what the file is, and the remedy.
 const KNOWN: [(&[u8], &str, &str); 5] = [
     (
         b"\x28\xb5\x2f\xfd",
@@ -136,7 +137,7 @@ const KNOWN: [(&[u8], &str, &str); 5] = [
     ),
 ];
 
-/// Whether somebody could have typed it. The last character may be cut.
+/// True if the bytes are printable text. The last character may be cut.
 fn is_text(bytes: &[u8]) -> bool {
     let valid = match std::str::from_utf8(bytes) {
         Ok(text) => text,

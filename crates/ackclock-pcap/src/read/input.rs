@@ -1,13 +1,13 @@
-//! The bytes of a file, unpacked if it is packed, a piece at a time.
+//! Buffered input that decompresses gzip.
 
 use super::error::Damage;
 use super::{CaptureError, Stop};
 use flate2::read::MultiGzDecoder;
 use std::io::{self, Chain, Cursor, Read};
 
-/// How much is read at once, and kept unless a packet is larger.
+/// Bytes read at once. The buffer keeps this size unless a packet is larger.
 const BUFFER: usize = 1 << 17;
-/// How a gzip file begins (RFC 1952 section 2.3.1).
+/// First bytes of a gzip file (RFC 1952 section 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// A file, read from front to back.
@@ -17,14 +17,14 @@ pub(super) struct Input<R: Read> {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// How many bytes of the file came before `start`.
+    /// Offset of `start` in the decompressed file, in bytes.
     offset: u64,
-    /// What is wrong with the gzip data, which ended there.
+    /// Error of the gzip data, which ended there.
     broken: Option<String>,
 }
 
 impl<R: Read> Input<R> {
-    /// Begins to read.
+    /// Opens the input, and examines its first bytes for gzip.
     pub fn new(input: R) -> Result<Self, CaptureError> {
         Ok(Input {
             source: Source::new(input)?,
@@ -36,12 +36,12 @@ impl<R: Read> Input<R> {
         })
     }
 
-    /// Where in the file, unpacked, the next byte is.
+    /// Returns the offset of the next byte in the decompressed file.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The next `length` bytes, or fewer if the file ends before; they stay.
+    /// Returns the next `length` bytes, or fewer if the file ends earlier, without consuming them.
     pub fn peek(&mut self, length: usize) -> Result<&[u8], CaptureError> {
         if self.end - self.start < length {
             self.fill(length)?;
@@ -49,7 +49,8 @@ impl<R: Read> Input<R> {
         Ok(&self.buffer[self.start..self.end.min(self.start + length)])
     }
 
-    /// The next `length` bytes, which stay. Where the file ends before, `what` is cut.
+    /// Returns the next `length` bytes without consuming them. If the file ends earlier, the error
+    /// says that `what` is cut.
     pub fn need(&mut self, length: usize, what: &str) -> Result<&[u8], Stop> {
         if self.peek(length)?.len() < length {
             return Err(self.cut(self.offset, what));
@@ -57,15 +58,16 @@ impl<R: Read> Input<R> {
         Ok(&self.buffer[self.start..self.start + length])
     }
 
-    /// The next `length` bytes, which are gone over. Where the file ends before, `what` is cut.
+    /// Consumes and returns the next `length` bytes. If the file ends earlier, the error says that
+    /// `what` is cut.
     pub fn take(&mut self, length: usize, what: &str) -> Result<&[u8], Stop> {
         self.need(length, what)?;
         self.advance(length);
         Ok(&self.buffer[self.start - length..self.start])
     }
 
-    /// Goes over `length` bytes, however many they are, without keeping them. Where the file ends
-    /// before, `what` is cut.
+    /// Consumes `length` bytes without keeping them; there may be any number. If the file ends
+    /// earlier, the error says that `what` is cut.
     pub fn skip(&mut self, length: u64, what: &str) -> Result<(), Stop> {
         let begin = self.offset;
         let mut left = length;
@@ -80,7 +82,7 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
-    /// An error if nothing is left.
+    /// Returns an error at the end of the file.
     pub fn check_end(&mut self) -> Result<(), Stop> {
         if !self.peek(1)?.is_empty() {
             return Ok(());
@@ -110,7 +112,7 @@ impl<R: Read> Input<R> {
         self.offset += length as u64;
     }
 
-    /// Reads until `length` bytes are there or the file ends.
+    /// Reads until the buffer holds `length` bytes or the file ends.
     fn fill(&mut self, length: usize) -> Result<(), CaptureError> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
@@ -133,7 +135,7 @@ impl<R: Read> Input<R> {
     }
 }
 
-/// The first bytes, which had to be looked at, and the rest.
+/// The first bytes, which were read to examine them, followed by the rest.
 type Whole<R> = Chain<Cursor<Vec<u8>>, R>;
 
 #[derive(Debug)]
@@ -165,7 +167,7 @@ impl<R: Read> Source<R> {
         }
     }
 
-    /// Whether an error speaks of the gzip data rather than of the device it is on.
+    /// True if an error is about the gzip data rather than the device that holds it.
     fn is_to_blame(&self, error: &io::Error) -> bool {
         use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
         matches!(self, Source::Gzip(_))
@@ -177,7 +179,7 @@ impl<R: Read> Source<R> {
 mod tests {
     use super::*;
 
-    /// Gives one byte at a time, interrupted before each.
+    /// A reader that returns one byte at a time, with an interrupt before each.
     struct Slow<'a>(&'a [u8], bool);
     impl Read for Slow<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {

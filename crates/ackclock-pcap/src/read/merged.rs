@@ -1,21 +1,21 @@
-//! Several captures of one place, as one: an emulation keeps the two ways apart.
+//! Merging of several captures taken at one point: an emulation writes one per direction.
 
 use super::{CaptureError, Reader};
 use crate::packet::CapturedPacket;
 use crate::skipped::Skipped;
 use std::io::Read;
 
-/// The packets of several captures in the order of time; of the same time in the order of the
-/// captures. A capture that cannot be read on ends there, the others go on.
+/// The packets of several captures in order of time; at equal times, in the order of the captures.
+/// A capture that fails ends there, and the others continue.
 #[derive(Debug)]
 pub struct Merged<R: Read> {
-    /// Each with the packet that comes next.
+    /// Each reader with its next packet.
     captures: Vec<(Reader<R>, Option<CapturedPacket>)>,
     failure: Option<CaptureError>,
 }
 
 impl<R: Read> Merged<R> {
-    /// Of captures that are in the order of time themselves.
+    /// Merges captures, each of which must be in order of time.
     pub fn new(readers: impl IntoIterator<Item = Reader<R>>) -> Self {
         let captures = readers.into_iter().map(|reader| (reader, None)).collect();
         let mut merged = Merged {
@@ -26,7 +26,7 @@ impl<R: Read> Merged<R> {
         merged
     }
 
-    /// What was passed over in all of them so far, by reason.
+    /// Returns how many packets of all captures have been skipped so far, by reason.
     pub fn skipped(&self) -> Skipped {
         let mut sum = Skipped::default();
         self.captures
@@ -35,8 +35,7 @@ impl<R: Read> Merged<R> {
         sum
     }
 
-    /// What is wrong with the first that failed, or else with the first that is damaged, in one
-    /// line.
+    /// Describes in one line the first failure or, if there is none, the first damage.
     pub fn damage(&self) -> Option<String> {
         let failure = self.failure.as_ref().map(ToString::to_string);
         let mut readers = self.captures.iter().map(|(reader, _)| reader);

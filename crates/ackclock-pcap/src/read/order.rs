@@ -1,6 +1,6 @@
-//! The byte order of a file: that of the machine that wrote it.
+//! Byte order of a file: that of the machine that wrote it.
 
-/// How numbers are written.
+/// Byte order of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ByteOrder {
     Big,
@@ -8,14 +8,14 @@ pub(super) enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The order in which `bytes` are `value`.
+    /// Returns the order in which `bytes` read as `value`.
     pub fn of(bytes: [u8; 4], value: u32) -> Option<Self> {
         [ByteOrder::Little, ByteOrder::Big]
             .into_iter()
             .find(|order| order.u32(&bytes, 0) == value)
     }
 
-    /// The number at `at`, which must be there.
+    /// Returns the number at `at`, which must exist.
     pub fn u16(self, bytes: &[u8], at: usize) -> u16 {
         let number = bytes[at..at + 2].try_into().expect("two bytes");
         match self {
@@ -24,7 +24,7 @@ impl ByteOrder {
         }
     }
 
-    /// The number at `at`, which must be there.
+    /// Returns the number at `at`, which must exist.
     pub fn u32(self, bytes: &[u8], at: usize) -> u32 {
         let number = bytes[at..at + 4].try_into().expect("four bytes");
         match self {
@@ -33,7 +33,7 @@ impl ByteOrder {
         }
     }
 
-    /// The number at `at`, which must be there.
+    /// Returns the number at `at`, which must exist.
     pub fn u64(self, bytes: &[u8], at: usize) -> u64 {
         let number = bytes[at..at + 8].try_into().expect("eight bytes");
         match self {

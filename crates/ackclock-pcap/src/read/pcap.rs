@@ -1,4 +1,4 @@
-//! The pcap format (draft-ietf-opsawg-pcap), with microseconds or nanoseconds, and Alexey
+//! The pcap format (draft-ietf-opsawg-pcap) with microseconds or nanoseconds, and Alexey
 //! Kuznetsov's variant of it.
 
 use super::error::Damage;
@@ -13,16 +13,17 @@ const RECORD_HEADER: usize = 16;
 const VERSION: u16 = 2;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// What the first four bytes say: nanoseconds in a unit of the timestamps' fraction, and length of
-/// a record's header. The third has the interface, the protocol and the direction behind it (the
-/// patched tcpdump of some Linux distributions around the year 2000; libpcap reads it still).
+/// Magic numbers, each with the nanoseconds in a unit of the timestamps' fraction, and the length
+/// of a record header in bytes. The third format adds the interface, the protocol and the direction
+/// to the record header. A patched tcpdump of some Linux distributions wrote it around the year
+/// 2000; libpcap still reads it.
 const MAGICS: [(u32, u64, usize); 3] = [
     (0xa1b2_c3d4, 1_000, RECORD_HEADER),
     (0xa1b2_3c4d, 1, RECORD_HEADER),
     (0xa1b2_cd34, 1_000, RECORD_HEADER + 8),
 ];
 
-/// A pcap file behind its header.
+/// A pcap file whose header has been read.
 #[derive(Debug)]
 pub(super) struct Pcap {
     order: ByteOrder,
@@ -32,7 +33,7 @@ pub(super) struct Pcap {
 }
 
 impl Pcap {
-    /// Reads the header; `None` if the file is of another format.
+    /// Reads the header; returns `None` if the file has another format.
     pub fn open<R: Read>(input: &mut Input<R>) -> Result<Option<Self>, Stop> {
         let Some(magic) = input.peek(4)?.first_chunk().copied() else {
             return Ok(None);
@@ -50,8 +51,8 @@ impl Pcap {
                 CaptureError::version("pcap", version, order.u16(header, 6), VERSION).into(),
             );
         }
-        // The upper half says how long the frame check sequence is, which stands behind the packet
-        // and does not matter here.
+        // The upper half holds the length of the frame check sequence, which follows the packet and
+        // does not matter here.
         let number = order.u32(header, 20) & 0xffff;
         let link = LinkType::from_number(number).ok_or_else(|| CaptureError::link_type(number))?;
         Ok(Some(Pcap {

@@ -1,5 +1,5 @@
-//! The pcapng format (draft-ietf-opsawg-pcapng): sections of blocks, each with its own byte order
-//! and interfaces.
+//! The pcapng format (draft-ietf-opsawg-pcapng): sections of blocks. Each section has its own byte
+//! order and interfaces.
 
 use super::clock::Clock;
 use super::error::Damage;
@@ -10,7 +10,7 @@ use crate::decode::LinkType;
 use crate::skipped::Skip;
 use std::io::Read;
 
-/// Types of blocks (sections 4.1 to 4.4, and appendix A for the obsolete Packet Block).
+/// Block types (sections 4.1 to 4.4; appendix A for the obsolete Packet Block).
 const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const PACKET: u32 = 2;
@@ -19,23 +19,24 @@ const ENHANCED_PACKET: u32 = 6;
 
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const VERSION: u16 = 1;
-/// Type and length before a block's content, and the length again behind it.
+/// Lengths of the type and length before a block's content, and of the length repeated behind it.
 const FRONT: usize = 8;
 const BACK: usize = 4;
-/// What is cut where a file ends early.
+/// Name of the part that is cut where a file ends early.
 const WITHIN: &str = "a block";
 /// Options of an interface (section 4.2).
 const END_OF_OPTIONS: u16 = 0;
 const TIME_RESOLUTION: u16 = 9;
 const TIME_OFFSET: u16 = 14;
 
-/// Comments and the like beside the packet; guessed: a hundred times what writers add.
+/// Most bytes of options in a packet block, such as comments. Guessed: a hundred times what writers
+/// add.
 const MOST_OPTIONS: u32 = 65_536;
-/// Guessed: a machine with a device for each of some thousand containers has fewer. What is more is
-/// a file made to fill the memory.
+/// Most interfaces in a section. Guessed: a machine with a device for each of a few thousand
+/// containers has fewer. A file with more was made to fill the memory.
 const MOST_INTERFACES: usize = 65_536;
 
-/// A pcapng file behind the header of its first section.
+/// A pcapng file whose first section header has been read.
 #[derive(Debug)]
 pub(super) struct Pcapng {
     order: ByteOrder,
@@ -45,15 +46,15 @@ pub(super) struct Pcapng {
 #[derive(Debug)]
 struct Interface {
     number: u32,
-    /// `None` if packets with this number cannot be decoded.
+    /// `None` if packets with this link type cannot be decoded.
     link: Option<LinkType>,
     clock: Clock,
 }
 
 impl Pcapng {
-    /// Reads the header of the first section; `None` if the file is of another format.
+    /// Reads the header of the first section; returns `None` if the file has another format.
     pub fn open<R: Read>(input: &mut Input<R>) -> Result<Option<Self>, Stop> {
-        // The same in either byte order.
+        // The type of a section reads the same in either byte order.
         if input.peek(4)? != SECTION.to_be_bytes() {
             return Ok(None);
         }
@@ -94,8 +95,8 @@ impl Pcapng {
         }
     }
 
-    /// Type and length of the block that begins here. The header of a section says the byte order
-    /// of all that follows, itself included.
+    /// Reads the type and length of the block that begins here. A section header gives the byte
+    /// order of everything up to the next one, itself included.
     fn front<R: Read>(&mut self, begin: u64, input: &mut Input<R>) -> Result<(u32, u32), Stop> {
         if input.need(FRONT, WITHIN)?[..4] == SECTION.to_be_bytes() {
             let section = input.need(FRONT + 4, WITHIN)?;
@@ -112,7 +113,7 @@ impl Pcapng {
         Ok((kind, length))
     }
 
-    /// The length stands behind a block again. If it is another one, what follows cannot be found.
+    /// Checks the length repeated behind a block. If it differs, the next block cannot be found.
     fn check_back(&self, begin: u64, length: u32, back: &[u8]) -> Result<(), Stop> {
         let again = self.order.u32(back, 0);
         if again == length {
@@ -161,7 +162,7 @@ impl Pcapng {
         Ok(())
     }
 
-    /// What an interface's options say of its clock; `None` if they contradict themselves.
+    /// Reads the clock from an interface's options; returns `None` if they contradict themselves.
     fn clock(&self, mut options: &[u8]) -> Option<Clock> {
         let mut clock = Clock::default();
         while !options.is_empty() {
@@ -182,8 +183,8 @@ impl Pcapng {
         Some(clock)
     }
 
-    /// An Enhanced Packet Block or an obsolete Packet Block. A flaw in it does not keep anybody
-    /// from finding the next.
+    /// Reads an Enhanced Packet Block or an obsolete Packet Block. An error within the block does
+    /// not prevent reading the next one.
     fn packet<'a>(&self, begin: u64, kind: u32, content: &'a [u8]) -> Result<Found<'a>, Stop> {
         let flaw = |what| Ok(Found::Damaged(Damage::new(begin, what)));
         let Some((fixed, behind)) = content.split_at_checked(20) else {
@@ -206,7 +207,7 @@ impl Pcapng {
             ));
         };
         let Some(link) = interface.link else {
-            // A capture of several interfaces is good for those that can be decoded.
+            // If other interfaces can be decoded, their packets can still be used.
             return if self
                 .interfaces
                 .iter()

@@ -1,19 +1,19 @@
-//! What must hold of any bytes: the fuzz targets try new ones, `tests/corpus.rs` those that were
-//! kept.
+//! Properties that hold for any bytes. The fuzz targets try new bytes; `tests/corpus.rs` replays
+//! recorded ones.
 
 use ackclock_pcap::decode::{LinkType, decode};
 use ackclock_pcap::packet::{Options, Transport};
 use ackclock_pcap::{CapturedPacket, Reader};
 use std::io::{self, Read};
 
-/// Headers of IP and TCP or UDP are at least so long.
+/// The least length of IP with TCP or UDP headers, in bytes.
 const LEAST_HEADERS: u32 = 20 + 8;
-/// The shortest record of any format, a block without content. Packed data may hold a thousand
-/// times as many as its own length lets expect.
+/// Length of the shortest record of any format, a block without content, in bytes. Compressed data
+/// may expand by a factor of about a thousand.
 const LEAST_RECORD: usize = 12;
 const BEST_PACKING: usize = 1_032;
 
-/// Gives a few bytes at a time, as a pipe may.
+/// A reader that returns a few bytes at a time, like a pipe.
 struct Pipe<'a>(&'a [u8]);
 impl Read for Pipe<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -22,7 +22,7 @@ impl Read for Pipe<'_> {
     }
 }
 
-/// Everything that can be known of a file.
+/// Reads everything that can be known of a file.
 fn read(input: impl Read, most: usize) -> (Vec<CapturedPacket>, String) {
     let mut reader = match Reader::new(input) {
         Ok(reader) => reader,
@@ -46,8 +46,8 @@ fn read(input: impl Read, most: usize) -> (Vec<CapturedPacket>, String) {
     (packets, format!("{said}{damage}{:?}", reader.skipped()))
 }
 
-/// Any bytes as a capture: reading them ends, in packets that make sense and at most one line of
-/// complaint, however the bytes come in.
+/// Reads any bytes as a capture. Reading ends, yields plausible packets and at most one line of
+/// complaint, in whatever pieces the bytes arrive.
 pub fn capture(data: &[u8]) {
     let packing = if data.starts_with(&[0x1f, 0x8b]) {
         BEST_PACKING
@@ -68,14 +68,13 @@ pub fn capture(data: &[u8]) {
     if packing == 1 {
         assert_eq!((in_pieces, said_in_pieces), (packets, said));
     } else {
-        // Where gzip data is corrupt, what is unpacked before that depends on how much is unpacked
-        // at once.
+        // The amount decompressed before corrupt gzip data depends on the size of the reads.
         let common = in_pieces.len().min(packets.len());
         assert_eq!(in_pieces[..common], packets[..common]);
     }
 }
 
-/// What does not depend on how much of the options the capture holds.
+/// Returns the packet without the fields that depend on the captured length of the options.
 fn without_options(packet: &CapturedPacket) -> CapturedPacket {
     let mut packet = packet.clone();
     if let Transport::Tcp(segment) = &mut packet.transport {
@@ -85,8 +84,9 @@ fn without_options(packet: &CapturedPacket) -> CapturedPacket {
     packet
 }
 
-/// Any bytes as a packet of any link type: it is decoded or skipped, and a shorter snap length only
-/// loses. The first two bytes are the link type's number, the next four the length on the wire.
+/// Decodes any bytes as a packet of any link type. It is decoded or skipped, and a shorter snap
+/// length only loses information. The first two bytes are the link type, the next four the length
+/// on the wire.
 pub fn packet(data: &[u8]) {
     let Some((&[l0, l1, o0, o1, o2, o3], bytes)) = data.split_first_chunk() else {
         return;

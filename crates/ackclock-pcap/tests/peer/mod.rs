@@ -1,22 +1,22 @@
-//! What another program reads in a capture.
+//! Captures as another program, tshark, reads them.
 
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Whether tests that ask tshark have to be skipped; says so.
+/// True if tshark is not installed, so that tests have to be skipped. Prints that it is.
 pub fn tshark_is_missing() -> bool {
     let missing = Command::new("tshark").arg("--version").output().is_err();
     if missing {
-        // Not eprintln!, which the test harness keeps to itself.
+        // Not eprintln!, which the test harness captures.
         let message = b"SKIPPED: tshark is not installed; on Debian: apt-get install tshark\n";
         std::io::stderr().write_all(message).unwrap();
     }
     missing
 }
 
-/// A capture beside the test program, deleted when the test is over.
+/// A capture file next to the test program, deleted when the test ends.
 pub struct Scratch(pub PathBuf);
 
 impl Scratch {
@@ -26,12 +26,12 @@ impl Scratch {
 }
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // It may never have been made.
+        // The file may not exist.
         let _ = fs::remove_file(&self.0);
     }
 }
 
-/// One row per packet with these fields, empty for a field that a packet does not have.
+/// Returns one row per packet with these fields, empty for a field that a packet does not have.
 /// `preferences` are tshark's, as `name:value`.
 pub fn tshark(file: &Path, preferences: &[&str], fields: &str) -> Vec<String> {
     let mut command = Command::new("tshark");

@@ -1,12 +1,12 @@
-//! Captures made by hand, byte for byte: each format, byte order and link type, and what real
-//! captures hold beside TCP.
+//! Handmade captures, byte for byte: each format, byte order and link type, and packets other than
+//! TCP that real captures hold.
 
 #![allow(dead_code, reason = "each test program needs some of it")]
 
 use std::io::Write;
 
-/// When the packets of a sample were seen: the first at this time, each of the others so much
-/// later. Whole microseconds, so that every format can say it.
+/// Capture time of the first packet of a sample; each further packet follows after [`STEP_NS`].
+/// Whole microseconds, so that every format can hold it.
 pub const FIRST_NS: u64 = 1_700_000_000_123_456_000;
 pub const STEP_NS: u64 = 1_001_000;
 
@@ -38,7 +38,7 @@ impl Order {
     }
 }
 
-/// The header of a pcap file.
+/// Returns the header of a pcap file.
 pub fn pcap_header(order: Order, magic: u32, link: u32) -> Vec<u8> {
     let mut file = order.u32(magic).to_vec();
     file.extend(order.u16(2));
@@ -53,7 +53,8 @@ pub const MICROSECONDS: u32 = 0xa1b2_c3d4;
 pub const NANOSECONDS: u32 = 0xa1b2_3c4d;
 pub const KUZNETSOV: u32 = 0xa1b2_cd34;
 
-/// A packet in a pcap file of that magic. `original_length` is what it had on the wire.
+/// Returns a record of a pcap file with this magic number. `original_length` is the packet's length
+/// on the wire, in bytes.
 pub fn pcap_record(
     order: Order,
     magic: u32,
@@ -75,12 +76,12 @@ pub fn pcap_record(
     record
 }
 
-/// A pcap file with these packets, one step apart.
+/// Returns a pcap file with these packets, one step apart.
 pub fn pcap(order: Order, magic: u32, link: u32, packets: &[Vec<u8>]) -> Vec<u8> {
     snapped_pcap(order, magic, link, packets, usize::MAX)
 }
 
-/// The same with the first `held` bytes of each packet.
+/// Returns such a file with the first `held` bytes of each packet.
 pub fn snapped_pcap(
     order: Order,
     magic: u32,
@@ -103,7 +104,7 @@ pub fn snapped_pcap(
     file
 }
 
-/// A block of a pcapng file.
+/// Returns a block of a pcapng file.
 pub fn block(order: Order, kind: u32, content: &[u8]) -> Vec<u8> {
     let padding = content.len().next_multiple_of(4) - content.len();
     let length = order.u32((content.len() + padding + 12) as u32);
@@ -117,7 +118,7 @@ pub fn block(order: Order, kind: u32, content: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// The header of a section.
+/// Returns a section header.
 pub fn section(order: Order) -> Vec<u8> {
     let content = [
         &order.u32(0x1a2b_3c4d)[..],
@@ -130,7 +131,7 @@ pub fn section(order: Order) -> Vec<u8> {
     block(order, 0x0a0d_0d0a, &content.concat())
 }
 
-/// An option of a block.
+/// Returns an option of a block.
 pub fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
     let padding = value.len().next_multiple_of(4) - value.len();
     [
@@ -142,7 +143,7 @@ pub fn option(order: Order, code: u16, value: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-/// An interface with these options.
+/// Returns an interface with these options.
 pub fn interface(order: Order, link: u16, options: &[u8]) -> Vec<u8> {
     let fixed = [order.u16(link), order.u16(0)].concat();
     block(
@@ -152,7 +153,7 @@ pub fn interface(order: Order, link: u16, options: &[u8]) -> Vec<u8> {
     )
 }
 
-/// An Enhanced Packet Block: `ticks` in the unit of the interface.
+/// Returns an Enhanced Packet Block; `ticks` is in the unit of the interface.
 pub fn enhanced_packet(
     order: Order,
     interface: u32,
@@ -174,7 +175,7 @@ pub fn enhanced_packet(
     block(order, 6, &content)
 }
 
-/// A Simple Packet Block.
+/// Returns a Simple Packet Block.
 pub fn simple_packet(order: Order, packet: &[u8]) -> Vec<u8> {
     block(
         order,
@@ -183,7 +184,7 @@ pub fn simple_packet(order: Order, packet: &[u8]) -> Vec<u8> {
     )
 }
 
-/// An obsolete Packet Block.
+/// Returns an obsolete Packet Block.
 pub fn obsolete_packet(order: Order, interface: u16, ticks: u64, packet: &[u8]) -> Vec<u8> {
     let mut content = [order.u16(interface), order.u16(3)].concat();
     let length = packet.len() as u32;
@@ -194,7 +195,7 @@ pub fn obsolete_packet(order: Order, interface: u16, ticks: u64, packet: &[u8]) 
     block(order, 2, &content)
 }
 
-/// A pcapng file of one interface with microseconds.
+/// Returns a pcapng file of one interface with microseconds.
 pub fn pcapng(order: Order, link: u16, packets: &[Vec<u8>]) -> Vec<u8> {
     let mut file = section(order);
     file.extend(interface(order, link, &[]));
@@ -205,15 +206,15 @@ pub fn pcapng(order: Order, link: u16, packets: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// Packed with gzip.
+/// Compresses with gzip.
 pub fn gzip(file: &[u8]) -> Vec<u8> {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(file).unwrap();
     packed.finish().unwrap()
 }
 
-/// An IPv4 packet. `fragment` is the field of flags and offset, `options` of the header has whole
-/// words.
+/// Returns an IPv4 packet. `fragment` is the field of flags and offset; `options` of the header
+/// must be whole words.
 pub fn ipv4(protocol: u8, options: &[u8], fragment: u16, payload: &[u8]) -> Vec<u8> {
     let header = 20 + options.len();
     let mut packet = vec![0x40 | (header / 4) as u8, 0b0000_0010];
@@ -226,8 +227,8 @@ pub fn ipv4(protocol: u8, options: &[u8], fragment: u16, payload: &[u8]) -> Vec<
     packet
 }
 
-/// An IPv6 packet. `extensions` stand before the payload; `next` is the first of them, or what the
-/// payload is.
+/// Returns an IPv6 packet. `extensions` stand before the payload; `next` is the type of the first
+/// of them, or of the payload.
 pub fn ipv6(next: u8, extensions: &[u8], payload: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x60, 0x30, 0, 0];
     packet.extend(((extensions.len() + payload.len()) as u16).to_be_bytes());
@@ -242,7 +243,7 @@ pub fn ipv6(next: u8, extensions: &[u8], payload: &[u8]) -> Vec<u8> {
 pub const TCP: u8 = 6;
 pub const UDP: u8 = 17;
 
-/// A TCP segment from port 40000 to port 443. `options` has whole words.
+/// Returns a TCP segment from port 40000 to port 443. `options` must be whole words.
 pub fn tcp(flags: u8, sequence: u32, options: &[u8], payload: usize) -> Vec<u8> {
     let mut segment = vec![0x9c, 0x40, 0x01, 0xbb];
     segment.extend(sequence.to_be_bytes());
@@ -262,12 +263,11 @@ pub fn tcp(flags: u8, sequence: u32, options: &[u8], payload: usize) -> Vec<u8> 
     segment
 }
 
-/// The options of a SYN: largest segment 1460, SACK permitted, timestamps 100 and 0, no-operation,
-/// window scale 7.
+/// Options of a SYN: MSS 1460, SACK permitted, timestamps 100 and 0, no-operation, window scale 7.
 pub const SYN_OPTIONS: [u8; 20] = [
     2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 100, 0, 0, 0, 0, 1, 3, 3, 7,
 ];
-/// Those of an ACK with two SACK blocks: timestamps 200 and 100, 3000 to 4000, 1000 to 2000.
+/// Options of an ACK with two SACK blocks: timestamps 200 and 100, 3000 to 4000, 1000 to 2000.
 pub const SACK_OPTIONS: [u8; 32] = [
     1, 1, 8, 10, 0, 0, 0, 200, 0, 0, 0, 100, 1, 1, 5, 18, 0, 0, 0x0b, 0xb8, 0, 0, 0x0f, 0xa0, 0, 0,
     0x03, 0xe8, 0, 0, 0x07, 0xd0,
@@ -276,7 +276,7 @@ pub const SACK_OPTIONS: [u8; 32] = [
 pub const SYN: u8 = 0x02;
 pub const ACK: u8 = 0x10;
 
-/// A UDP datagram from port 5353 to port 53.
+/// Returns a UDP datagram from port 5353 to port 53.
 pub fn udp(payload: usize) -> Vec<u8> {
     let mut datagram = vec![0x14, 0xe9, 0, 53];
     datagram.extend(((payload + 8) as u16).to_be_bytes());
@@ -285,8 +285,8 @@ pub fn udp(payload: usize) -> Vec<u8> {
     datagram
 }
 
-/// Five packets: a SYN, data over IPv6, an ACK with SACK blocks, a datagram behind IPv4 options, a
-/// datagram behind IPv6 extensions.
+/// Returns five packets: a SYN, data over IPv6, an ACK with SACK blocks, a datagram behind IPv4
+/// options, a datagram behind IPv6 extensions.
 pub fn packets() -> Vec<Vec<u8>> {
     // Hop-by-hop, then destination options, both filled with padding.
     let extensions = [60, 0, 1, 4, 0, 0, 0, 0, UDP, 0, 1, 4, 0, 0, 0, 0];
@@ -299,7 +299,7 @@ pub fn packets() -> Vec<Vec<u8>> {
     ]
 }
 
-/// The packet behind the header that a link of this number has.
+/// Returns the packet behind the header of this link type.
 pub fn on_link(link: u32, packet: &[u8]) -> Vec<u8> {
     let is_ipv6 = packet[0] >> 4 == 6;
     let ether_type = if is_ipv6 { [0x86, 0xdd] } else { [0x08, 0x00] };
@@ -318,7 +318,7 @@ pub fn on_link(link: u32, packet: &[u8]) -> Vec<u8> {
     [&header, packet].concat()
 }
 
-/// The five packets on that link.
+/// Returns the five packets on this link type.
 pub fn packets_on(link: u32) -> Vec<Vec<u8>> {
     packets()
         .iter()
@@ -326,8 +326,8 @@ pub fn packets_on(link: u32) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// What captures of Ethernet hold beside: tags, padding, fragments, ARP, ICMP, a packet to be
-/// segmented by the card.
+/// Returns other frames of an Ethernet capture: tags, padding, fragments, ARP, ICMP, a packet that
+/// the card will segment.
 pub fn odd_frames() -> Vec<Vec<u8>> {
     let arp = [&[0xff; 12], &[0x08, 0x06][..], &[0; 28]].concat();
     let mut tagged = on_link(1, &packets()[0]);
@@ -361,14 +361,14 @@ pub fn odd_frames() -> Vec<Vec<u8>> {
     ]
 }
 
-/// The numbers of the links that can be decoded and can hold both versions of IP.
+/// Link types that can be decoded and can hold both versions of IP.
 pub const LINKS: [u32; 8] = [0, 1, 12, 14, 101, 108, 113, 276];
 
-/// How much of each packet is in `snapped.pcap`: an Ethernet, an IPv4 and a TCP header, and twelve
+/// Bytes kept of each packet in `snapped.pcap`: an Ethernet, an IPv4 and a TCP header, and twelve
 /// bytes of options.
 pub const SNAPPED: usize = 66;
 
-/// Files by name: what tests read, tshark is asked about, and fuzzing starts from.
+/// Returns files by name, for the tests, for tshark, and as seeds for fuzzing.
 pub fn files() -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     for order in [Order::Little, Order::Big] {
@@ -405,8 +405,8 @@ pub fn files() -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Two sections of different byte order. The first has interfaces with clocks of their own and
-/// blocks that are not for us; the second an obsolete block and one without a time.
+/// Returns two sections of different byte order. The first has interfaces with clocks of their own
+/// and blocks to be skipped; the second an obsolete block and one without a time.
 pub fn sections() -> Vec<u8> {
     let packets = packets();
     let (one, two) = (Order::Little, Order::Big);

@@ -1,4 +1,4 @@
-//! The application's data, read as far ahead as it is of use.
+//! Input of the application's data, with limited read-ahead.
 
 use crate::session::Sender;
 use crate::wait::is_ready;
@@ -7,11 +7,11 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// So much is read ahead: a hundredth of a second of 200 Mbit/s.
+/// Bytes to read ahead: a hundredth of a second of 200 Mbit/s.
 const READ_AHEAD: usize = 1 << 18;
 const AT_ONCE: usize = 1 << 16;
 
-/// A file or a pipe.
+/// Input from a file or a pipe.
 #[derive(Debug)]
 pub(super) struct Input {
     data: Option<File>,
@@ -24,13 +24,13 @@ impl Input {
         Input { data, buffer }
     }
 
-    /// What to wait for, if more data is of use.
+    /// Returns the descriptor to wait for, if more data is needed.
     pub fn descriptor(&self, sender: &Sender) -> Option<BorrowedFd<'_>> {
         let data = self.data.as_ref().filter(|_| sender.waiting() < READ_AHEAD);
         data.map(AsFd::as_fd)
     }
 
-    /// Takes what is there, and does not wait for more.
+    /// Reads the available data without blocking.
     pub fn read(&mut self, now: Time, sender: &mut Sender) -> io::Result<()> {
         while let Some(descriptor) = self.descriptor(sender)
             && is_ready(descriptor)?

@@ -1,10 +1,10 @@
-//! Where the application's data go.
+//! Output of the application's data.
 
 use std::fs::File;
 use std::io::{self, Write};
 
-/// A file or a pipe, if anybody wants the data. A file keeps what is in it until something arrives:
-/// perhaps nobody answers.
+/// Output to a file or a pipe, or none. A file is truncated only when data arrives, since a sender
+/// may never answer.
 #[derive(Debug)]
 pub(super) struct Output {
     data: Option<File>,
@@ -12,7 +12,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// To the beginning of `data`.
+    /// Writes from the beginning of `data`.
     pub fn new(data: Option<File>) -> Self {
         Output {
             data,
@@ -20,13 +20,13 @@ impl Output {
         }
     }
 
-    /// Writes what has arrived; whether nobody reads it any more.
+    /// Writes data that arrived; returns true if the reader of a pipe is gone.
     pub fn write(&mut self, payload: &[u8]) -> io::Result<bool> {
         let Some(data) = self.data.as_mut().filter(|_| !payload.is_empty()) else {
             return Ok(false);
         };
         if !std::mem::replace(&mut self.is_begun, true) {
-            let _ = data.set_len(0); // of a pipe there is nothing to be cut
+            let _ = data.set_len(0); // fails on a pipe
         }
         match data.write_all(payload) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {

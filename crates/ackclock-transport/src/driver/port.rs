@@ -1,5 +1,5 @@
-//! A UDP socket that takes and gives many datagrams at once (GSO, GRO, recvmmsg), never cut by IP,
-//! with their ECN bits.
+//! A UDP socket that sends and receives many datagrams per call (GSO, GRO, recvmmsg), without IP
+//! fragmentation and with ECN bits.
 
 use crate::background::{Background, Output};
 use ackclock_core::packet::Ecn;
@@ -12,15 +12,15 @@ use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Asked for, so that what arrives while something else runs is kept; the system gives less if it
-/// must (`net.core.rmem_max`).
+/// Requested socket buffer in bytes, to hold what arrives while other code runs. The system may
+/// give less (`net.core.rmem_max`).
 const BUFFER: usize = 1 << 22;
-/// The largest datagram there is, and so what the system may put together (GRO).
+/// The largest datagram in bytes, and so the most that the system may coalesce (GRO).
 const LARGEST: usize = 1 << 16;
-/// IP and UDP headers, which count for the largest.
+/// Bytes of IP and UDP headers, which count towards the largest.
 const ROOM_FOR_HEADERS: usize = 100;
 
-/// See the module.
+/// A UDP socket for batches of datagrams, with an optional capture.
 pub struct Port {
     socket: UdpSocket,
     state: UdpSocketState,
@@ -32,12 +32,12 @@ pub struct Port {
     unsent: (u64, Option<io::Error>),
 }
 
-/// Datagrams that go to one address, all of one length but the last.
+/// Datagrams to one address, all of the same length except the last.
 #[derive(Debug, Default)]
 struct Batch {
     bytes: Vec<u8>,
     to: Option<SocketAddr>,
-    /// Length of the first one.
+    /// Length of the first datagram in bytes.
     segment: usize,
     count: usize,
 }
@@ -49,15 +49,15 @@ impl fmt::Debug for Port {
 }
 
 impl Port {
-    /// A socket at that address; port 0 for any. Keeps a capture of all that is sent and received
-    /// there, if `capture` is a file.
+    /// Opens a socket at that address; port 0 chooses any. Writes a capture of everything sent and
+    /// received there to `capture`, if given.
     ///
     /// # Errors
-    /// Those of making the socket and writing to the file.
+    /// Errors of creating the socket and of writing to the file.
     pub fn bind(address: SocketAddr, capture: Option<File>) -> io::Result<Self> {
         let socket = UdpSocket::bind(address)?;
         let state = UdpSocketState::new((&socket).into())?;
-        // More is better and less will do.
+        // Larger buffers are better, but smaller ones do.
         let _ = state.set_recv_buffer_size((&socket).into(), BUFFER);
         let _ = state.set_send_buffer_size((&socket).into(), BUFFER);
         let capture = match capture {
@@ -76,12 +76,13 @@ impl Port {
         })
     }
 
-    /// Where it is. The host is the one that was last written to, once somebody has.
+    /// Returns the local address. Once a datagram has arrived, the host is that datagram's
+    /// destination.
     pub const fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// Sends what `poll` appends to what it is given, until it has no more.
+    /// Sends the datagrams that `poll` appends to its buffer, until it returns `None`.
     pub fn send_all(
         &mut self,
         now: Time,
@@ -92,8 +93,8 @@ impl Port {
         self.send_batch(now, ecn)
     }
 
-    /// As [`Port::send_all`], but the last of it may wait for what comes next, or for
-    /// [`Port::send_all`], to leave in one call with it.
+    /// Does the same as [`Port::send_all`], except that the last batch may wait for further
+    /// datagrams, or for [`Port::send_all`], to leave in one call with them.
     pub fn gather(
         &mut self,
         now: Time,
@@ -144,7 +145,7 @@ impl Port {
         self.put(now, to, ecn, datagram, datagram.len())
     }
 
-    /// What the system does not take is lost, as if on the way: only a count tells.
+    /// Sends a batch. Datagrams that the system refuses are lost as on the path, and counted.
     fn put(
         &mut self,
         now: Time,
@@ -179,8 +180,7 @@ impl Port {
             .try_for_each(|datagram| self.keep(now, local, to, ecn, datagram))
     }
 
-    /// Hands on all datagrams that are there: where each came from, whether it is marked (CE), its
-    /// bytes.
+    /// Passes on all datagrams that have arrived: source, true if marked (CE), bytes.
     pub fn receive(
         &mut self,
         now: impl Fn() -> Time,
@@ -206,7 +206,7 @@ impl Port {
                 .recv((&self.socket).into(), &mut slices, &mut metas)
             {
                 Ok(count) => count,
-                // Nothing is there; or an ICMP message has come, which anybody can send.
+                // There is no datagram; or an ICMP message has come, which anybody can forge.
                 Err(_) => return Ok(()),
             }
         };
@@ -251,7 +251,7 @@ impl Port {
     /// Passes what was captured so far to the writer's thread, so that a killed session keeps it.
     ///
     /// # Errors
-    /// Those of writing the capture.
+    /// Errors of writing the capture.
     pub fn hand_over(&mut self) -> io::Result<()> {
         match &mut self.capture {
             Some(capture) => capture.output_mut().hand_over(),
@@ -259,11 +259,11 @@ impl Port {
         }
     }
 
-    /// Closes the capture. What could not be sent: how many datagrams, and the system's last word
-    /// on them.
+    /// Closes the capture. Returns the number of datagrams that could not be sent, and the last
+    /// error.
     ///
     /// # Errors
-    /// Those of writing the capture.
+    /// Errors of writing the capture.
     pub fn finish(mut self) -> io::Result<(u64, Option<io::Error>)> {
         if let Some(capture) = self.capture.take() {
             capture.finish()?;
@@ -272,7 +272,7 @@ impl Port {
     }
 }
 
-/// An IPv4 address as itself, whatever the socket shows it as.
+/// Converts an IPv4 address mapped to IPv6 to plain IPv4.
 fn canonical(address: SocketAddr) -> SocketAddr {
     match (address, address.ip().to_canonical()) {
         (SocketAddr::V6(_), IpAddr::V4(ip)) => SocketAddr::from((ip, address.port())),

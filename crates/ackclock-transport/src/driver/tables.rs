@@ -1,5 +1,4 @@
-//! What sessions come to, in the laboratory's tables. Times count from the start of the program
-//! that waits or asks.
+//! Results of sessions as tables. Times count from the start of the program.
 
 use crate::bursts::Bursts;
 use crate::session::{Receiver, ReceiverReport, Sender, SenderReport};
@@ -7,30 +6,29 @@ use ackclock_core::activity::bit_per_s;
 use ackclock_core::result::{BurstRow, FlowRow, SampleRow, Table};
 use ackclock_core::units::{Bytes, Span, Time};
 
-/// Between two rows of the table of samples.
+/// Interval between two rows of the table of samples.
 const INTERVAL: Span = Span::from_millis(100);
-/// Of the only flow there is.
+/// Name of the only flow.
 const FLOW: &str = "data";
 
-/// How things stand, for people who watch.
+/// Status of a session, for display.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionStatus {
-    /// When.
+    /// Time of the status.
     pub at: Time,
-    /// Payload that left, or of a receiver that arrived, over the last interval; bit/s.
+    /// Payload rate over the last interval in bit/s: sent at a sender, arrived at a receiver.
     pub rate_bit_per_s: f64,
-    /// Payload per second that the control allows; not a number at a receiver.
+    /// Payload rate that the control allows, in bit/s; NaN at a receiver.
     pub allowed_bit_per_s: f64,
-    /// The smoothed round-trip time; not a number if not known.
+    /// Smoothed round-trip time in seconds; NaN if unknown.
     pub rtt_s: f64,
-    /// Of the packets sent so far, the share that is held lost, or of a receiver that has not
-    /// arrived.
+    /// Share of the packets sent so far that is deemed lost; at a receiver, that has not arrived.
     pub loss: f64,
-    /// Payload so far, bytes.
+    /// Payload so far, in bytes.
     pub payload: u64,
 }
 
-/// The table of samples as it grows.
+/// The table of samples under construction.
 #[derive(Debug)]
 pub(super) struct Samples {
     table: Table,
@@ -59,7 +57,7 @@ impl Samples {
         self.table
     }
 
-    /// Payload per second since it was asked last, and until it is to be asked again.
+    /// Returns the payload rate since the last call, and schedules the next one.
     fn rate(&mut self, now: Time, payload: u64) -> f64 {
         let (then, before) = std::mem::replace(&mut self.last, (now, payload));
         self.next = now + INTERVAL;
@@ -125,7 +123,7 @@ impl Samples {
     }
 }
 
-/// Tables `flows` and `bursts` of a sender, without rows if it had no session.
+/// Returns the tables `flows` and `bursts` of a sender, without rows if it had no session.
 pub fn sender_tables(report: Option<&SenderReport>, ended: Time) -> Vec<(&'static str, Table)> {
     let Some(report) = report else {
         return vec![("flows", FlowRow::table()), ("bursts", BurstRow::table())];
@@ -180,7 +178,7 @@ fn bursts(counted: &Bursts) -> Table {
     table
 }
 
-/// Table `flows` of a receiver.
+/// Returns the table `flows` of a receiver.
 pub fn receiver_tables(
     report: &ReceiverReport,
     control: &str,

@@ -1,4 +1,4 @@
-//! The side that wants the data, and opens the session.
+//! The side that asks for data and opens the session.
 
 use super::{Ending, Ignored, LINGER, LONGEST_RTT, Repeated, SILENCE, STOPS, most_to};
 use crate::keys::{SessionKeys, SharedKey};
@@ -15,32 +15,31 @@ use ackclock_core::streams::Streams;
 use ackclock_core::units::{BitRate, Bytes, Span, Time};
 use std::net::SocketAddr;
 
-/// Without data for so long, the receiver asks again: its address may have changed on the way, and
-/// the sender has to hear from the new one.
+/// Time without data after which the receiver sends START again. Its address may have changed on
+/// the path, and the sender has to learn the new one.
 const ASK_AGAIN: Span = Span::from_millis(3_000);
 
-/// What a receiver is told before it opens a session.
+/// Settings of a receiver.
 #[derive(Debug)]
 pub struct ReceiverSettings {
-    /// Whose data it takes.
+    /// Key of the sender.
     pub key: SharedKey,
-    /// Where the sender waits.
+    /// Address of the sender.
     pub sender: SocketAddr,
-    /// The rate control it asks for.
+    /// The rate control that it asks for.
     pub control: Selection<RateControlKind>,
-    /// Payload of a full packet, as far as the receiver knows: what its half of the control reckons
-    /// with.
+    /// Payload of a full packet, as assumed by the receiver's half of the control.
     pub payload: Bytes,
-    /// No faster, all headers counted; by default [`MOST`](super::MOST) from anywhere but this
-    /// host.
+    /// Highest rate, all headers counted. The default is [`MOST`](super::MOST) from any other host,
+    /// and no limit from this host.
     pub most: Option<BitRate>,
-    /// How long it tries to open the session.
+    /// Longest time to try to open the session.
     pub wait: Span,
 }
 
-/// The receiving side. [`Receiver::handle_datagram`] takes what comes, [`Receiver::poll_transmit`]
-/// gives what is to be sent, [`Receiver::poll_timeout`] says when to ask it again. All that is sent
-/// goes to the sender's address.
+/// The receiving side. [`Receiver::handle_datagram`] takes a datagram that arrived.
+/// [`Receiver::poll_transmit`] returns the next one to send, and [`Receiver::poll_timeout`] the
+/// time to call it again. All datagrams go to the sender's address.
 #[derive(Debug)]
 pub struct Receiver {
     key: SharedKey,
@@ -59,69 +58,69 @@ pub struct Receiver {
     arrived: ArrivedCounts,
 }
 
-/// What is known once the sender has answered.
+/// State after the sender has answered.
 #[derive(Debug)]
 struct Session {
     connection: u64,
     server: Nonce,
-    /// To be sent back.
+    /// Cookie to be returned.
     cookie: [u8; 16],
     keys: SessionKeys,
     data_numbers: ReplayWindow,
     other_numbers: ReplayWindow,
     nonces: ArrivedNonces,
     next_feedback: u64,
-    /// When the first packet arrived and the last one did, and the longest of the last two gaps
+    /// Time at which the first packet arrived, time at which the last did, and the last two gaps
     /// between packets.
     begun: Option<Time>,
     last: Time,
     gaps: [Span; 2],
-    /// A confirmation is due.
+    /// True if a confirmation is due.
     confirm: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Stopping {
     ending: Ending,
-    /// STOP; nothing if it is the sender that stops and this side lingers.
+    /// Repeated STOP; `None` if the sender stops and this side lingers.
     repeated: Option<Repeated>,
     until: Time,
 }
 
-/// Counts of what arrived.
+/// Counts of data that arrived.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArrivedCounts {
-    /// Datagrams of DATA, first arrivals, those without payload counted.
+    /// DATA datagrams, duplicates not counted; includes those without payload.
     pub packets: u64,
-    /// Their bytes, IP and UDP headers not counted.
+    /// Their bytes, without IP and UDP headers.
     pub on_wire: Bytes,
-    /// Of these packets, marked ones.
+    /// Number of them that were marked.
     pub marked: u64,
-    /// One more than the highest number that arrived: so many had been sent by then, at least.
+    /// One more than the highest number that arrived: at least this many had been sent by then.
     pub highest: u64,
 }
 
-/// What a session has come to, so far.
+/// State and counts of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct ReceiverReport {
-    /// When the first packet arrived.
+    /// Time at which the first packet arrived.
     pub begun: Option<Time>,
-    /// When the last one did.
+    /// Time at which the last packet arrived.
     pub last: Time,
-    /// Counts.
+    /// Counts of data that arrived.
     pub arrived: ArrivedCounts,
     /// Counts of the endpoint.
     pub statistics: DatagramReceiverStatistics,
 }
 
 impl Receiver {
-    /// Begins to ask at `now`. `client` is random.
+    /// Creates a receiver that begins to ask at `now`. `client` is random.
     ///
     /// # Panics
-    /// If the control has a name that does not fit into a packet; a test makes sure that none does.
+    /// If the name of the control does not fit into a packet; a test makes sure that all fit.
     pub fn new(now: Time, settings: ReceiverSettings, client: Nonce) -> Self {
         let control = ControlName::new(settings.control.name).expect("names of controls fit");
-        // Its half of a control has no randomness.
+        // The receiver's half of a control has no randomness.
         let place = StreamScope {
             streams: &Streams::new(0, 0),
             name: "flow/0/control",
@@ -146,8 +145,8 @@ impl Receiver {
         }
     }
 
-    /// A datagram has come; `marked` says whether with Congestion Experienced. Its payload is
-    /// appended to `payload`, if it brings any.
+    /// Handles a datagram; `marked` is true if it arrived with Congestion Experienced. Appends its
+    /// payload, if it has any, to `payload`.
     pub fn handle_datagram(
         &mut self,
         now: Time,
@@ -165,7 +164,7 @@ impl Receiver {
             Some(session) if session.connection != envelope.connection => self.ignored.foreign += 1,
             Some(session) => {
                 if !envelope.is_sealed_with(&session.keys.data) {
-                    // The cookie that opened the session, once more, is of another key.
+                    // A duplicate of the COOKIE that opened the session is sealed with another key.
                     self.ignored.unauthenticated += 1;
                     return;
                 }
@@ -184,7 +183,7 @@ impl Receiver {
         }
     }
 
-    /// The answer to HELLO: whoever made it has seen HELLO, and has the key.
+    /// Handles the answer to HELLO. Its sender has seen the HELLO and has the key.
     fn handle_cookie(&mut self, now: Time, envelope: &Envelope<'_>) {
         if envelope.kind() != Some(Kind::Cookie) {
             self.ignored.foreign += 1;
@@ -234,7 +233,7 @@ impl Receiver {
                     .stopping
                     .is_some_and(|stopping| stopping.repeated.is_some()) =>
             {
-                self.ignored.unexpected += 1; // nobody wants it any more
+                self.ignored.unexpected += 1; // not wanted any more
             }
             Ok(Message::Data(data)) => {
                 self.handle_data(now, envelope.number, &data, length, marked, payload)
@@ -276,8 +275,7 @@ impl Receiver {
         payload.extend_from_slice(data.payload);
         let arrived = Arrived {
             sequence,
-            // Of no use but as differences and to be sent back; one that is out of range is the
-            // last there is.
+            // Used only for differences and as an echo; a value out of range saturates.
             sent_at: Time::from_nanos(data.sent_us.saturating_mul(1000)),
             length: Bytes(data.payload.len() as u64),
             rtt: Some(Span::from_micros(u64::from(data.rtt_us)))
@@ -320,8 +318,8 @@ impl Receiver {
         });
     }
 
-    /// Appends the next datagram that is due to `output`, and says where it goes; `None` if none
-    /// is.
+    /// Appends the next datagram that is due to `output`, and returns its destination; `None` if
+    /// none is due.
     pub fn poll_transmit(&mut self, now: Time, output: &mut Vec<u8>) -> Option<SocketAddr> {
         if self.ending.is_some() {
             return None;
@@ -424,7 +422,7 @@ impl Receiver {
         }
     }
 
-    /// When there may be something to be sent, or an end.
+    /// Returns the time at which there may be something to send, or an end.
     pub fn poll_timeout(&self) -> Time {
         if self.ending.is_some() {
             return Time::NEVER;
@@ -439,7 +437,7 @@ impl Receiver {
         next.min(self.datagrams.poll_timeout())
     }
 
-    /// Nothing more is wanted.
+    /// Asks the sender to stop.
     pub fn stop(&mut self, now: Time) {
         if self.session.is_none() {
             self.ending = self.ending.or(Some(Ending::Stopped));
@@ -451,12 +449,12 @@ impl Receiver {
         });
     }
 
-    /// How the session has ended; `None` while it goes on.
+    /// Returns the reason of the end; `None` while the session goes on.
     pub const fn ending(&self) -> Option<Ending> {
         self.ending
     }
 
-    /// What the session has come to.
+    /// Returns state and counts of the session.
     pub fn report(&self) -> ReceiverReport {
         ReceiverReport {
             begun: self.session.as_ref().and_then(|session| session.begun),
@@ -469,20 +467,20 @@ impl Receiver {
         }
     }
 
-    /// Datagrams without influence.
+    /// Returns the counts of ignored datagrams.
     pub const fn ignored(&self) -> &Ignored {
         &self.ignored
     }
 }
 
 impl Session {
-    /// How long there may be no data: three of the longest gap there was of late, but not less than
-    /// [`SILENCE`].
+    /// Returns the longest time without data: three times the longer of the last two gaps, but at
+    /// least [`SILENCE`].
     fn patience(&self) -> Span {
         SILENCE.max(self.gaps[0].max(self.gaps[1]) * 3)
     }
 
-    /// Feedback as it is written: claiming what can be shown.
+    /// Builds the message for feedback; it claims only arrivals that can be proved.
     fn told(&self, feedback: &Feedback, Bytes(delivered): Bytes) -> Message<'static> {
         let (vector, nonces) = self
             .nonces

@@ -1,4 +1,4 @@
-//! The side that sends the data, and waits for somebody who wants it.
+//! The side that sends data. It waits for a receiver that asks for it.
 
 use super::{Ending, Ignored, is_private};
 use crate::bursts::Bursts;
@@ -19,37 +19,37 @@ mod source;
 
 pub use source::{Source, Written};
 
-/// What a sender is told before it waits.
+/// Settings of a sender.
 #[derive(Debug)]
 pub struct SenderSettings {
-    /// Who may ask for data.
+    /// Key of those who may ask for data.
     pub key: SharedKey,
-    /// The rate controls that are offered; the receiver names one.
+    /// Rate controls that are offered; the receiver names one.
     pub controls: Vec<Selection<RateControlKind>>,
-    /// Never faster, all headers counted; by default [`MOST`](super::MOST) to anywhere but this
-    /// host.
+    /// Highest rate, all headers counted. The default is [`MOST`](super::MOST) to any other host,
+    /// and no limit to this host.
     pub most: Option<BitRate>,
-    /// Payload of a full packet, at most [`wire::LONGEST_PAYLOAD`]; timers, bursts and chance
+    /// Payload of a full packet, at most [`wire::LONGEST_PAYLOAD`]; timers, bursts and random
     /// delays. Sizes of headers and answers are those of the format.
     pub datagrams: DatagramParameters,
-    /// How late a packet may leave without losing its turn, beyond a tick: how long the system may
-    /// keep the sender from running.
+    /// Lateness beyond a tick up to which a packet keeps its turn: the time for which the system
+    /// may keep the sender from running.
     pub catch_up: Span,
-    /// Whether the tick is a choice, and is halved until two fit into a round trip where a control
-    /// keeps bursts within one; not where it stands for the timer of another system.
+    /// True if the tick may be halved until two fit into a round trip, for a control that keeps
+    /// bursts within one round trip. False if the tick models the timer of another system.
     pub finer_ticks: bool,
-    /// All randomness but that of secrets.
+    /// Random streams of everything except secrets.
     pub streams: Streams,
-    /// What the names of its streams begin with: `flow/NAME/INSTANCE` of a scenario's flow.
+    /// Prefix of the names of its streams: `flow/NAME/INSTANCE` of a scenario's flow.
     pub place: String,
-    /// Whether receivers with any address are served; otherwise those of this host and of private
-    /// networks.
+    /// True if receivers at any address are served; false for those of this host and of private
+    /// networks only.
     pub anywhere: bool,
 }
 
-/// The sending side. [`Sender::handle_datagram`] takes what comes, [`Sender::poll_transmit`] gives
-/// what is to be sent, [`Sender::poll_timeout`] says when to ask it again. It has one session in
-/// its life.
+/// The sending side. [`Sender::handle_datagram`] takes a datagram that arrived.
+/// [`Sender::poll_transmit`] returns the next one to send, and [`Sender::poll_timeout`] the time to
+/// call it again. It has one session in its life.
 #[derive(Debug)]
 pub struct Sender {
     settings: SenderSettings,
@@ -61,37 +61,37 @@ pub struct Sender {
     ignored: Ignored,
 }
 
-/// What a session has come to, so far.
+/// State and counts of a session.
 #[derive(Clone, Debug)]
 pub struct SenderReport {
-    /// Who receives.
+    /// Address of the receiver.
     pub peer: SocketAddr,
-    /// The control's registered name.
+    /// Registered name of the rate control.
     pub control: &'static str,
-    /// What the control shows.
+    /// State of the rate control.
     pub state: RateState,
-    /// Counts.
+    /// Counts of the endpoint.
     pub statistics: DatagramSenderStatistics,
-    /// When the session was opened.
+    /// Time at which the session was opened.
     pub opened: Time,
-    /// How many packets left together, how often.
+    /// Burst sizes.
     pub bursts: Bursts,
-    /// Bytes put on the wire, IP and UDP headers not counted.
+    /// Bytes sent, without IP and UDP headers.
     pub sent_on_wire: Bytes,
-    /// Feedback that did not echo what was sent; our own record was used.
+    /// Feedback whose echo was not what was sent; the sender's own record was used.
     pub wrong_echoes: u64,
-    /// Reports of more than had been sent, cut down to that.
+    /// Reports of more data than had been sent, which were reduced to that.
     pub clamped: u64,
-    /// Round-trip times that cannot be.
+    /// Impossible round-trip times.
     pub unusable_rtts: u64,
-    /// Packets that arrived marked, as the receiver says.
+    /// Packets that arrived with a mark, as reported by the receiver.
     pub marked: u64,
-    /// Payload that has arrived, as the receiver says; no more than was sent.
+    /// Payload that has arrived, as reported by the receiver; at most what was sent.
     pub delivered: Bytes,
 }
 
 impl Sender {
-    /// A sender that waits. `secret` is random and of this process alone.
+    /// Creates a sender that waits. `secret` is random and unique to this process.
     pub fn new(settings: SenderSettings, source: Source, secret: &[u8; 32]) -> Self {
         let secret = TagKey::new(secret);
         Sender {
@@ -105,8 +105,8 @@ impl Sender {
         }
     }
 
-    /// A datagram has come from that address. If there is an answer to it, puts that into `answer`,
-    /// whose content is replaced: it goes to where the datagram came from.
+    /// Handles a datagram from this address. Replaces the content of `answer` by the answer, if
+    /// there is one; it goes to where the datagram came from.
     pub fn handle_datagram(
         &mut self,
         now: Time,
@@ -143,7 +143,7 @@ impl Sender {
         }
     }
 
-    /// HELLO and START, of which nobody need have heard before.
+    /// Handles HELLO and START, which may come from an unknown receiver.
     fn handle_opening(
         &mut self,
         now: Time,
@@ -234,8 +234,8 @@ impl Sender {
         );
     }
 
-    /// Appends the next datagram that is due to `output`, and says where it goes; `None` if none
-    /// is. All that is given for one `now` leaves together.
+    /// Appends the next datagram that is due to `output`, and returns its destination; `None` if
+    /// none is due. All datagrams for one `now` leave together.
     pub fn poll_transmit(&mut self, now: Time, output: &mut Vec<u8>) -> Option<SocketAddr> {
         let session = self.session.as_mut()?;
         let is_sent = session.poll_transmit(now, &mut self.source, &mut self.nonces, output);
@@ -243,7 +243,7 @@ impl Sender {
         is_sent.then_some(session.peer)
     }
 
-    /// When there may be something to be sent, or an end.
+    /// Returns the time at which there may be something to send, or an end.
     pub fn poll_timeout(&self) -> Time {
         match &self.session {
             Some(session) if self.ending.is_none() => session.poll_timeout(&self.source),
@@ -251,7 +251,7 @@ impl Sender {
         }
     }
 
-    /// The application writes. Keeps all of it: who writes looks at [`Sender::waiting`] first.
+    /// Takes data of the application. Keeps all of it: the caller checks [`Sender::waiting`] first.
     pub fn write(&mut self, now: Time, bytes: &[u8]) {
         let waiting = self.waiting();
         self.source.write(bytes);
@@ -260,12 +260,12 @@ impl Sender {
         }
     }
 
-    /// Bytes written that have not been sent.
+    /// Returns the number of bytes written but not sent.
     pub fn waiting(&self) -> usize {
         self.source.waiting().unwrap_or(0)
     }
 
-    /// The application will write no more: what remains is sent, then the session ends.
+    /// Marks the end of the application's data: the rest is sent, then the session ends.
     pub fn close(&mut self) {
         self.source.close();
         if let Some(session) = &mut self.session {
@@ -273,7 +273,7 @@ impl Sender {
         }
     }
 
-    /// Nothing more is sent: the session ends.
+    /// Ends the session without sending more data.
     pub fn stop(&mut self, now: Time) {
         match &mut self.session {
             Some(session) => session.stop(now),
@@ -281,22 +281,22 @@ impl Sender {
         }
     }
 
-    /// How the session has ended; `None` while it goes on.
+    /// Returns the reason of the end; `None` while the session goes on.
     pub const fn ending(&self) -> Option<Ending> {
         self.ending
     }
 
-    /// When the session was opened, if it has been.
+    /// Returns the time at which the session was opened, if it has been.
     pub fn opened(&self) -> Option<Time> {
         self.session.as_ref().map(|session| session.opened)
     }
 
-    /// What the session has come to; `None` before there is one.
+    /// Returns state and counts of the session; `None` before there is one.
     pub fn report(&self) -> Option<SenderReport> {
         self.session.as_ref().map(|session| session.report())
     }
 
-    /// Datagrams without influence.
+    /// Returns the counts of ignored datagrams.
     pub const fn ignored(&self) -> &Ignored {
         &self.ignored
     }

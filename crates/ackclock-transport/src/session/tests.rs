@@ -1,4 +1,4 @@
-//! Sessions with a told clock over a path of our own, on which others may speak, too.
+//! Sessions with a simulated clock over a simulated path, into which others may inject datagrams.
 
 mod attacks;
 mod lies;

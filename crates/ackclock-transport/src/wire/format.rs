@@ -1,4 +1,4 @@
-//! Constants of every datagram, whatever its type.
+//! Constants of all datagrams.
 
 /// The first bytes of every datagram.
 pub const MAGIC: [u8; 2] = *b"AC";
@@ -8,9 +8,9 @@ pub const VERSION: u8 = 1;
 pub const PREFIX: usize = 24;
 /// Length of the tag that every datagram ends with.
 pub const TAG: usize = 16;
-/// The longest datagram, UDP payload: with 48 bytes of IPv6 and UDP it passes wherever IPv6 does
-/// (RFC 8200 section 5: 1280 bytes).
+/// The longest datagram as UDP payload, in bytes. With 48 bytes of IPv6 and UDP headers it passes
+/// every IPv6 path (RFC 8200 section 5: 1280 bytes).
 pub const LONGEST: usize = 1200;
 
-/// Random bytes that only a party of the handshake knows.
+/// Random bytes that only the two sides of a handshake know.
 pub type Nonce = [u8; 16];

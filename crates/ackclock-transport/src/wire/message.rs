@@ -1,10 +1,10 @@
-//! What each type of datagram says behind its prefix.
+//! Messages: the content of each type of datagram behind the prefix.
 
 use super::{
     ErrorCode, Fields, Kind, LONGEST, Malformed, Nonce, PREFIX, SHORTEST_DATA, StopReason, TAG,
 };
 
-/// Lengths of the headers, prefix included. Those of DATA may be longer, by padding.
+/// Header lengths in bytes, prefix included. Padding may make those of DATA longer.
 const HELLO_HEADER: usize = PREFIX + 16;
 const COOKIE_HEADER: usize = PREFIX + 48;
 const CHALLENGE_HEADER: usize = PREFIX + 16;
@@ -34,58 +34,60 @@ pub enum Message<'a> {
     Report(Report),
     /// See [`Stop`].
     Stop(Stop),
-    /// Why the session is refused, or ends.
+    /// The reason why the session is refused or ends.
     Error(ErrorCode),
 }
 
-/// The receiver asks whether a sender is there. As long as a datagram may be, so that the answer is
-/// no amplification.
+/// The receiver asks if a sender is there. It is as long as a datagram may be, so that the answer
+/// does not amplify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
-    /// The receiver's half of what the keys of the session are made of.
+    /// The receiver's nonce, from which the session keys are derived.
     pub client: Nonce,
 }
 
-/// The sender's answer, which it forgets at once. The connection id it has chosen is in the prefix.
+/// The sender's answer to HELLO, of which it remembers nothing. The prefix holds the connection id
+/// that it has chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cookie {
-    /// As in HELLO: who did not see that cannot have made this.
+    /// Nonce of the HELLO; proves that the sender has seen it.
     pub client: Nonce,
-    /// The sender's half of what the keys are made of.
+    /// The sender's nonce, from which the session keys are derived.
     pub server: Nonce,
-    /// To be sent back from the same address.
+    /// Cookie, to be sent back from the same address.
     pub cookie: [u8; 16],
 }
 
-/// A cookie within a session, to an address that an authentic datagram came from and that is not
-/// the session's. Shorter than any such datagram.
+/// A cookie within a session, to an address other than the session's from which an authentic
+/// datagram has come. It is shorter than any such datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Challenge {
-    /// To be sent back from that address.
+    /// Cookie, to be sent back from that address.
     pub cookie: [u8; 16],
 }
 
-/// The receiver wants data at this address, controlled so.
+/// The receiver asks for data at this address, with this rate control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// As in HELLO.
+    /// Nonce of the HELLO.
     pub client: Nonce,
-    /// As in COOKIE.
+    /// Nonce of the COOKIE.
     pub server: Nonce,
-    /// As in COOKIE.
+    /// Cookie of the COOKIE.
     pub cookie: [u8; 16],
-    /// The rate control.
+    /// Name of the rate control.
     pub control: ControlName,
-    /// No faster than that, bit/s with all headers; `u64::MAX` for no limit of the receiver's.
+    /// Highest rate in bit/s, all headers included; `u64::MAX` if the receiver sets no limit.
     pub most_bit_per_s: u64,
 }
 
-/// The registered name of a rate control, filled up with zeros.
+/// The registered name of a rate control, padded with zeros.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct ControlName([u8; 16]);
 
 impl ControlName {
-    /// `None` if it is longer than 16 bytes or not of lower-case letters, digits and underscores.
+    /// Creates a name; `None` if it is empty, longer than 16 bytes, or has characters other than
+    /// lower-case letters, digits and underscores.
     pub fn new(name: &str) -> Option<Self> {
         let mut bytes = [0; 16];
         bytes
@@ -104,7 +106,7 @@ impl ControlName {
         (is_name && bytes[length..].iter().all(|byte| *byte == 0)).then_some(ControlName(bytes))
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         let length = self
             .0
@@ -121,62 +123,63 @@ impl std::fmt::Debug for ControlName {
     }
 }
 
-/// Payload. The number in the prefix is the packet's sequence number.
+/// Payload. The packet number in the prefix is the sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Data<'a> {
-    /// When it left, in microseconds of the sender's clock. Means nothing to the receiver but as a
-    /// difference, and to be sent back.
+    /// Time of sending, in microseconds of the sender's clock. The receiver uses only differences
+    /// of it, and echoes it.
     pub sent_us: u64,
-    /// Only who got the packet knows it.
+    /// Nonce; proves that a packet has arrived, since only its receiver knows it.
     pub nonce: u32,
-    /// The sender's estimate of the round-trip time in microseconds, 0 for none yet (RFC 5348
-    /// section 3.2.1).
+    /// The sender's estimate of the round-trip time in microseconds; 0 if there is none yet
+    /// (RFC 5348 section 3.2.1).
     pub rtt_us: u32,
-    /// What the application wrote; none in a packet that only keeps the session alive.
+    /// Data of the application; empty in a packet that only keeps the session alive.
     pub payload: &'a [u8],
 }
 
-/// What has arrived, as of the packet that `largest` names.
+/// Feedback on the packets that have arrived up to `sequence`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Acknowledgement {
-    /// The packet answered: the one of the largest number that has arrived, or the one that just
-    /// has.
+    /// Number of the packet answered: the highest that has arrived, or the one that has just
+    /// arrived.
     pub sequence: u64,
-    /// Its `sent_us`.
+    /// `sent_us` of that packet.
     pub echo_us: u64,
-    /// How long the receiver held it before it answered.
+    /// Time between its arrival and this answer, in microseconds.
     pub held_us: u32,
     /// Sum, modulo 2^32, of the nonces of all packets claimed in `vector`.
     pub nonces: u32,
-    /// Packets that arrived marked (CE) so far, modulo 2^32.
+    /// Number of packets that arrived with a mark (CE) so far, modulo 2^32.
     pub marked: u32,
-    /// How many bits of the vector the sender may go by, at most 64; none if the receiver does the
-    /// reckoning.
+    /// Number of bits of the vector that the sender may use, at most 64; 0 if the receiver computes
+    /// the rate control's input.
     pub width: u8,
-    /// Bit i: packet `sequence` − i has arrived. Bit 0 is always set, beyond the width no other is.
+    /// Bit vector: bit i is set if packet `sequence` − i has arrived. Bit 0 is always set; bits
+    /// beyond the width are 0.
     pub vector: u64,
-    /// Payload that has arrived so far, in bytes, each packet once. For the sender's tables; its
-    /// rate does not depend on it.
+    /// Payload that has arrived so far, in bytes, duplicates not counted. For the sender's tables;
+    /// its rate does not depend on it.
     pub delivered: u64,
 }
 
-/// An acknowledgement with what the receiver measured.
+/// An acknowledgement with the receiver's measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// What has arrived.
+    /// Packets that have arrived.
     pub arrived: Acknowledgement,
-    /// Payload received, bytes per second (X_recv of RFC 5348).
+    /// Receive rate of payload in bytes per second (X_recv of RFC 5348).
     pub receive_byte_per_s: u64,
-    /// The loss event rate in units of 2^-32; 2^32 - 1 stands for 1.
+    /// Loss event rate in units of 2^-32; 2^32 - 1 stands for 1.
     pub loss_event_rate: u32,
 }
 
-/// The end, in good order.
+/// An orderly end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop {
-    /// Why.
+    /// Reason of the end.
     pub reason: StopReason,
-    /// How many DATA packets the one who stops has sent; 0 from a receiver.
+    /// Number of DATA packets that this side has sent; 0 from a receiver.
     pub packets: u64,
 }
 
@@ -194,7 +197,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Appends the fields to a datagram that begins at `begin`, with padding and payload; the
+    /// Appends the fields, padding and payload to a datagram that begins at `begin`; returns the
     /// length of its header.
     pub(super) fn write(&self, begin: usize, output: &mut Vec<u8>) -> usize {
         match self {
@@ -226,7 +229,7 @@ impl<'a> Message<'a> {
         output.len() - begin
     }
 
-    /// Reads what stands behind the prefix: the rest of the header, and what follows it.
+    /// Reads the content behind the prefix: the rest of the header, and the payload.
     pub(super) fn read(kind: Kind, header: &[u8], payload: &'a [u8]) -> Result<Self, Malformed> {
         let lengths: &[usize] = match kind {
             Kind::Hello => &[HELLO_HEADER],
@@ -314,15 +317,15 @@ impl Start {
 }
 
 impl<'a> Data<'a> {
-    /// How much a payload of so many bytes is padded.
+    /// Returns the length of the padding for a payload of this length.
     const fn padding(payload: usize) -> usize {
-        // Whole words, as the header's length counts them.
+        // In whole words, the unit of the header length.
         SHORTEST_DATA
             .saturating_sub(DATA_HEADER + payload + TAG)
             .next_multiple_of(4)
     }
 
-    /// Length of a datagram with that much payload.
+    /// Returns the length of a datagram with a payload of this length.
     pub const fn length(payload: usize) -> usize {
         DATA_HEADER + Self::padding(payload) + payload + TAG
     }
@@ -357,7 +360,7 @@ impl<'a> Data<'a> {
 }
 
 impl Acknowledgement {
-    /// Length of the datagram.
+    /// Length of the datagram in bytes.
     pub const LENGTH: usize = ACK_HEADER + TAG;
 
     fn write(&self, output: &mut Vec<u8>) {
@@ -394,11 +397,11 @@ impl Acknowledgement {
 }
 
 impl Report {
-    /// Length of the datagram.
+    /// Length of the datagram in bytes.
     pub const LENGTH: usize = REPORT_HEADER + TAG;
 }
 
-/// A width, which three bytes of padding follow.
+/// Reads a width, which is followed by three bytes of padding.
 fn read_width(fields: &mut Fields<'_>) -> Result<u8, Malformed> {
     let width = fields.u8();
     if fields.take() != [0; 3] {

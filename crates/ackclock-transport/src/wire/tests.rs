@@ -109,27 +109,40 @@ proptest! {
         prop_assert_eq!(envelope.message(), Ok(message));
     }
 
-    /// Lengths: no answer is longer than what it answers.
+    /// No answer is longer than the datagram that it answers.
     #[test]
-    fn nothing_is_longer_than_what_it_answers(payload in 0..=LONGEST_PAYLOAD, ack in acknowledgement()) {
-        let data = Message::Data(Data { sent_us: 0, nonce: 0, rtt_us: 0, payload: &PAYLOAD[..payload] });
+    fn nothing_is_longer_than_what_it_answers(
+        payload in 0..=LONGEST_PAYLOAD,
+        ack in acknowledgement(),
+    ) {
+        let data = Message::Data(Data {
+            sent_us: 0,
+            nonce: 0,
+            rtt_us: 0,
+            payload: &PAYLOAD[..payload],
+        });
         let length = written(&data, 1, 0).len();
         prop_assert_eq!(length, Data::length(payload));
         prop_assert!(length <= LONGEST);
-        let report = Report { arrived: ack, receive_byte_per_s: u64::MAX, loss_event_rate: u32::MAX };
+        let report = Report {
+            arrived: ack,
+            receive_byte_per_s: u64::MAX,
+            loss_event_rate: u32::MAX,
+        };
         prop_assert!(written(&Message::Ack(ack), 1, 0).len() < length);
         prop_assert!(written(&Message::Report(report), 1, 0).len() <= length);
     }
 
-    /// A datagram cut off, made longer, or with one bit changed is refused, whatever the bit,
-    /// before or at its tag.
+    /// A datagram that is truncated, extended, or changed in any one bit is refused, its tag
+    /// included.
     #[test]
     fn nothing_but_what_was_written_is_authentic(
         message in (0_usize..64).prop_flat_map(|length| message(&PAYLOAD[..length])),
         bit in any::<prop::sample::Index>(), cut in any::<prop::sample::Index>(),
     ) {
         let datagram = written(&message, 7, number_of(&message, 5));
-        let refused = |bytes: &[u8]| Envelope::open(bytes).map_or(true, |envelope| !envelope.is_sealed_with(&key()));
+        let refused = |bytes: &[u8]| Envelope::open(bytes)
+            .map_or(true, |envelope| !envelope.is_sealed_with(&key()));
         let mut changed = datagram.clone();
         let bit = bit.index(datagram.len() * 8);
         changed[bit / 8] ^= 1 << (bit % 8);
@@ -140,11 +153,21 @@ proptest! {
         prop_assert!(!Envelope::open(&datagram).unwrap().is_sealed_with(&other));
     }
 
-    /// What is authentic may still be nonsense; whatever is read is what would be written.
+    /// Authentic bytes may still be invalid; a message that can be read is written back the same.
     #[test]
     fn any_bytes_are_read_or_refused(
         mut datagram in prop::collection::vec(any::<u8>(), 0..1500),
-        kind in 0_u8..10, words in prop_oneof![any::<u8>(), Just(10_u8), Just(18), Just(19), Just(25), Just(21), Just(9), Just(7)],
+        kind in 0_u8..10,
+        words in prop_oneof![
+            any::<u8>(),
+            Just(10_u8),
+            Just(18),
+            Just(19),
+            Just(25),
+            Just(21),
+            Just(9),
+            Just(7),
+        ],
         top in any::<bool>(),
     ) {
         if datagram.len() >= PREFIX {
@@ -175,7 +198,7 @@ fn read(datagram: &[u8]) -> Result<Kind, Malformed> {
         .map(|message| message.kind())
 }
 
-/// The bytes, so that nobody changes the format without meaning to.
+/// The exact bytes, so that nobody changes the format by accident.
 #[test]
 fn the_bytes_are_those_of_the_format() {
     let data = Data {

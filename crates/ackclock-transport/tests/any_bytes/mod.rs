@@ -1,5 +1,5 @@
-//! What must hold of any bytes: the fuzz targets try new ones, `tests/corpus.rs` those that were
-//! kept.
+//! Properties that hold for any bytes. The fuzz targets try new bytes; `tests/corpus.rs` replays
+//! recorded ones.
 
 use ackclock_core::datagram::DatagramParameters;
 use ackclock_core::rate_control::RateControlKind;
@@ -14,11 +14,11 @@ use ackclock_transport::session::{
 use ackclock_transport::wire::{self, Envelope, Message, PREFIX, TAG};
 use std::net::SocketAddr;
 
-/// More datagrams than that do not leave at one moment, whatever has come.
+/// Most datagrams that may leave at one time, whatever has arrived.
 const MOST_AT_ONCE: usize = 10_000;
 
-/// Any bytes as a datagram: they are read or refused, and what is read is what would have been
-/// written.
+/// Reads any bytes as a datagram. They are read or refused, and a message that can be read is
+/// written back the same.
 pub fn datagram(data: &[u8]) {
     let Ok(envelope) = Envelope::open(data) else {
         return;
@@ -49,7 +49,7 @@ fn control(which: u8) -> Selection<RateControlKind> {
     choose(&serde_json::json!({ "kind": name }), &NoFiles).expect("its defaults are good")
 }
 
-/// Both ends of a session, and what is on the way between them.
+/// Both ends of a session, and the datagrams in transit between them.
 struct Pair {
     now: Time,
     key: SharedKey,
@@ -57,7 +57,7 @@ struct Pair {
     receiver: Receiver,
     /// To the sender, to the receiver.
     under_way: [Vec<Vec<u8>>; 2],
-    /// Once START has been seen.
+    /// Connection id and keys, after START has been seen.
     keys: Option<(u64, SessionKeys)>,
     payload: Vec<u8>,
 }
@@ -145,8 +145,8 @@ impl Pair {
         self.payload.clear();
     }
 
-    /// The bytes with a prefix of that type and a tag that is right: what only somebody with the
-    /// key can say.
+    /// Returns the bytes with a prefix of this type and a valid tag, which only a party with the
+    /// key can make.
     fn sealed(&self, kind: u8, number: u64, body: &[u8]) -> Vec<u8> {
         let (connection, keys) = match &self.keys {
             Some((connection, keys)) => (*connection, Some(keys)),
@@ -193,7 +193,7 @@ impl Pair {
     }
 }
 
-/// Takes a few bytes from the front; zeros when there are no more.
+/// Takes `most` bytes from the front, or fewer if there are not as many.
 fn take<'a>(data: &mut &'a [u8], most: usize) -> &'a [u8] {
     let (taken, rest) = data.split_at(most.min(data.len()));
     *data = rest;
@@ -204,9 +204,9 @@ fn byte(data: &mut &[u8]) -> u8 {
     take(data, 1).first().copied().unwrap_or(0)
 }
 
-/// Any bytes as the story of a session: time passes, datagrams come, are lost, changed, made up
-/// with and without the key. Nothing breaks, nothing is answered by more than it was, and nothing
-/// is sent without end.
+/// Plays any bytes as operations on a session: time passes; datagrams arrive, are lost, changed,
+/// and made up with and without the key. There is no panic, no answer that amplifies, and no
+/// endless sending.
 pub fn session(mut data: &[u8]) {
     let mut pair = Pair::new(byte(&mut data));
     while !data.is_empty() {

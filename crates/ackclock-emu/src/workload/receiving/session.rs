@@ -1,5 +1,5 @@
-//! A UDP flow under rate control at its receiver: a session of the laboratory's transport, which it
-//! opens.
+//! A UDP flow under rate control at its receiver: a session of ackclock's transport, which the
+//! receiver opens.
 
 use super::Counting;
 use crate::workload::event_loop::Waiting;
@@ -24,7 +24,7 @@ pub(super) struct SessionSink {
 }
 
 impl SessionSink {
-    /// A receiver whose socket is there and bound, and asks for the data when the flow starts.
+    /// Creates a receiver with a bound socket. It asks for the data when the flow starts.
     pub(super) fn prepare(
         plan: &Plan,
         flow: &FlowPlan,
@@ -61,7 +61,7 @@ impl SessionSink {
     pub(super) const fn has_ended(&self) -> bool {
         self.receiver.ending().is_some()
     }
-    /// When the session wants something.
+    /// Returns the time of the session's next timeout.
     pub(super) fn poll_timeout(&self) -> Time {
         self.receiver.poll_timeout()
     }
@@ -69,7 +69,8 @@ impl SessionSink {
     pub(super) fn into_report(self, ending: Ending) -> ReceivedFlow {
         let arrived = self.receiver.report().arrived;
         let overflowed = overflowed(&self.port).ok();
-        let (refused, refusal) = self.port.finish().unwrap_or_default(); // there is no capture to be written
+        // Without a capture nothing can fail here.
+        let (refused, refusal) = self.port.finish().unwrap_or_default();
         let mut report = self.counting.report;
         report.datagrams = Some(ReceivedDatagrams {
             unique: arrived.packets,
@@ -85,14 +86,14 @@ impl SessionSink {
         report
     }
 
-    /// Sends what is due.
+    /// Sends everything that is due.
     pub(super) fn handle_timeout(&mut self, now: Time) -> io::Result<()> {
         let receiver = &mut self.receiver;
         self.port
             .send_all(now, false, |output| receiver.poll_transmit(now, output))
     }
 
-    /// Takes what has come, and answers each datagram as of its own moment.
+    /// Handles the datagrams that have arrived, and answers each at its own time.
     pub(super) fn handle_ready(&mut self, waiting: &Waiting) -> io::Result<()> {
         let (receiver, payload, counting) =
             (&mut self.receiver, &mut self.payload, &mut self.counting);

@@ -12,7 +12,7 @@ use rustix::net::{RecvFlags, bind, recv};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Datagrams taken in one turn at most, so that no flow keeps the others waiting.
+/// Most datagrams received in one turn, so that no flow delays the others.
 const MOST_AT_ONCE: usize = 64;
 
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub(super) struct DatagramSink {
 }
 
 impl DatagramSink {
-    /// A sink whose socket is there and bound.
+    /// Creates a sink with a bound socket.
     pub(super) fn prepare(
         flow: &FlowPlan,
         padding_bytes: i64,
@@ -67,11 +67,11 @@ impl DatagramSink {
         report
     }
 
-    /// Takes what has come.
+    /// Receives the datagrams that have arrived.
     pub(super) fn handle_ready(&mut self, waiting: &Waiting) -> io::Result<()> {
         for _ in 0..MOST_AT_ONCE {
             let mut begin = [0; STAMP_BYTES];
-            // With MSG_TRUNC the length is that of the datagram, however little of it is wanted
+            // With MSG_TRUNC the length is that of the datagram, however little of it is read
             // (udp(7)).
             match recv(&self.socket, &mut begin[..], RecvFlags::TRUNC) {
                 Ok((_, length)) => self.count(&begin[..length.min(STAMP_BYTES)], length, waiting),

@@ -11,7 +11,7 @@ use rustix::net::{RecvFlags, SocketFlags, accept_with, bind, listen, recv, socko
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// Readings in one turn at most, so that no flow keeps the others waiting.
+/// Most reads in one turn, so that no flow delays the others.
 const MOST_AT_ONCE: usize = 4;
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// A stream whose socket is set and listening.
+    /// Creates a stream with a configured, listening socket.
     pub(super) fn prepare(
         flow: &FlowPlan,
         asked: &TcpSocket,
@@ -88,7 +88,7 @@ impl Stream {
             match accept_with(socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
                 Ok(connection) => {
                     self.counting.report.connected_ns = Some(waiting.now().as_nanos());
-                    // Nobody else is expected: with its socket the listening ends.
+                    // Only one connection is expected: its socket replaces the listening one.
                     self.phase = StreamPhase::Open(connection);
                     self.renew_settings();
                     self.watch(index, waiting)?;
@@ -135,14 +135,15 @@ impl Stream {
         }
     }
 
-    /// Renews what the kernel forgets by itself: quick ACKs after a few segments (tcp(7),
-    /// TCP_QUICKACK), and the clamp of the window as often as it finds another ratio of payload to
-    /// memory in what arrives (tcp_measure_rcv_mss in net/ipv4/tcp_input.c).
+    /// Renews settings that the kernel changes by itself: quick ACKs, which end after a few
+    /// segments (tcp(7), TCP_QUICKACK), and the window clamp. The kernel changes the clamp whenever
+    /// it finds another ratio of payload to memory in arriving data (tcp_measure_rcv_mss in
+    /// net/ipv4/tcp_input.c).
     fn renew_settings(&self) {
         let StreamPhase::Open(socket) = &self.phase else {
             return;
         };
-        // A socket that has just been reset takes no settings, and needs none.
+        // A socket that has just been reset accepts no settings, and needs none.
         if self.asked.acknowledge_at_once {
             let _ = sockopt::set_tcp_quickack(socket, true);
         }

@@ -16,23 +16,23 @@ use std::net::SocketAddrV4;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-/// Bytes written in one turn at most, so that no flow keeps the others waiting.
+/// Most bytes written in one turn, so that no flow delays the others.
 const MOST_AT_ONCE: usize = 4 * ZEROS.len();
 
-/// Where the connection stands.
+/// Phase of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectionPhase {
     Waiting,
     Connecting,
     Open,
-    /// All is handed over, and the end too; the receiver has yet to close.
+    /// All data and the end are handed over; the receiver has yet to close.
     Closing,
     Ended,
 }
 
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// What its socket is called in the loop.
+    /// Number of its socket in the loop.
     index: u64,
     receiver: SocketAddrV4,
     socket: Option<OwnedFd>,
@@ -44,7 +44,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// A connection whose socket is there, set and bound.
+    /// Creates a connection with a configured and bound socket.
     pub(super) fn prepare(
         index: u64,
         flow: &FlowPlan,
@@ -93,7 +93,7 @@ impl Connection {
         self.report
     }
 
-    /// When it starts, writes or stops next.
+    /// Returns the time at which it next starts, writes or stops.
     pub(super) fn poll_timeout(&self) -> Time {
         match self.phase {
             ConnectionPhase::Waiting => self.schedule.start(),
@@ -104,7 +104,7 @@ impl Connection {
         }
     }
 
-    /// What the kernel tells of it, while it is one.
+    /// Returns the kernel's information on it, while it is a connection.
     pub(super) fn read_info(&self) -> Option<TcpInfo> {
         match self.phase {
             ConnectionPhase::Waiting | ConnectionPhase::Ended => None,
@@ -114,7 +114,7 @@ impl Connection {
         }
     }
 
-    /// Starts, lets the application write and stops, as due.
+    /// Starts, lets the application write, and stops, as due.
     pub(super) fn handle_timeout(&mut self, context: &mut Context<'_, '_>) -> io::Result<()> {
         if self.phase == ConnectionPhase::Waiting && self.schedule.start() <= context.now {
             self.open(context)?;
@@ -136,7 +136,7 @@ impl Connection {
         self.transmit(context)
     }
 
-    /// The socket is ready for something.
+    /// Handles a ready socket.
     pub(super) fn handle_ready(
         &mut self,
         flags: EventFlags,
@@ -174,7 +174,8 @@ impl Connection {
         self.phase = ConnectionPhase::Connecting;
         match connect(socket, &self.receiver) {
             Ok(()) | Err(Errno::INPROGRESS) => {
-                // Writable once it is established, with an error if it cannot be.
+                // The socket becomes writable once the connection is established, or has an error
+                // if not.
                 self.waits_for = EventFlags::OUT | EventFlags::RDHUP;
                 context.waiting.add(socket, self.index, self.waits_for)
             }
@@ -186,7 +187,7 @@ impl Connection {
         }
     }
 
-    /// Hands over what is ready and what the socket takes.
+    /// Hands over the data that is ready, as far as the socket takes it.
     fn transmit(&mut self, context: &mut Context<'_, '_>) -> io::Result<()> {
         let Some(socket) = self
             .socket
@@ -237,9 +238,11 @@ impl Connection {
         self.end(Ending::Failed(reason), context)
     }
 
-    /// Takes the last sample and closes. Unless all was received, the connection is reset: what was
-    /// not sent is dropped and nothing is sent again, as when the engine's sender stops. A close
-    /// without that would go on sending the whole send buffer.
+    /// Takes the last reading and closes.
+    ///
+    /// Unless all data was received, resets the connection: unsent data is dropped and nothing is
+    /// retransmitted, as when the engine's sender stops. A normal close would go on sending the
+    /// whole send buffer.
     pub(super) fn end(&mut self, ending: Ending, context: &mut Context<'_, '_>) -> io::Result<()> {
         if self.phase == ConnectionPhase::Ended {
             return Ok(());
@@ -248,7 +251,7 @@ impl Connection {
             context
                 .samples
                 .push(context.now, self.report.number, &info)?;
-            // The kernel counts the SYN, and the FIN when all else is acknowledged.
+            // The kernel counts the SYN, and the FIN when everything else is acknowledged.
             let counted = info.acknowledged_bytes.map(|bytes| bytes.saturating_sub(1));
             self.report.acknowledged_bytes = counted.map(|bytes| bytes.min(self.offered.taken()));
             self.report.retransmissions = Some(info.retransmissions);

@@ -1,4 +1,4 @@
-//! Readings of all flows that have something to show, at even spacing.
+//! Periodic readings of all flows.
 
 use super::Flow;
 use crate::workload::SampleSink;
@@ -7,10 +7,10 @@ use crate::workload::tcp_info::TcpInfo;
 use ackclock_core::units::{Span, Time};
 use std::io;
 
-/// Rows handed on at a time.
+/// Rows passed on at a time.
 const BLOCK: usize = 4096;
 
-/// Collects readings and hands them on in blocks.
+/// Collects readings and passes them on in blocks.
 pub(super) struct Samples<'a> {
     block: Readings,
     take: SampleSink<'a>,
@@ -38,7 +38,7 @@ impl<'a> Samples<'a> {
             self.flush()
         }
     }
-    /// Hands on what there is.
+    /// Passes on the current block.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         if self.block.is_empty() {
             return Ok(());
@@ -47,8 +47,8 @@ impl<'a> Samples<'a> {
     }
 }
 
-/// Reads one flow after the other, one a turn: a datagram that falls due meanwhile waits for one
-/// reading, not for all.
+/// Reads the flows one after the other, one per turn of the loop. A datagram that falls due
+/// meanwhile waits for one reading, not for all.
 #[derive(Debug)]
 pub(super) struct Sampler {
     interval: Span,
@@ -58,7 +58,8 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Every `interval_ns` nanoseconds from the run's begin on; never if that is zero.
+    /// Creates a sampler with this interval from the run's beginning on; with interval 0 it never
+    /// samples.
     pub(super) fn new(interval_ns: u64) -> Self {
         Sampler {
             interval: Span::from_nanos(interval_ns),
@@ -71,12 +72,12 @@ impl Sampler {
             missed: 0,
         }
     }
-    /// Sampling times that were left out.
+    /// Returns the number of sampling times left out.
     pub(super) const fn missed(&self) -> u64 {
         self.missed
     }
 
-    /// Reads the next flow if that is due, and says when to come again.
+    /// Reads the next flow if it is due; returns the time of the next call.
     pub(super) fn poll(
         &mut self,
         now: Time,

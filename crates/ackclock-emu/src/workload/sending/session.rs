@@ -1,5 +1,5 @@
-//! A UDP flow under rate control at its sender: a session of the laboratory's transport, for which
-//! it waits.
+//! A UDP flow under rate control at its sender: a session of ackclock's transport, for which the
+//! sender waits.
 
 use super::{Context, ZEROS};
 use crate::workload::event_loop::Waiting;
@@ -18,17 +18,17 @@ use rustix::event::epoll::EventFlags;
 use std::io;
 use std::net::SocketAddr;
 
-/// How late a packet may leave without losing its turn: what `ackclock send` has for default.
+/// Lateness up to which a packet keeps its turn: the default of `ackclock send`.
 const CATCH_UP: Span = Span::from_millis(10);
 
-/// A session, and what the application has for it.
+/// A session with the application's data for it.
 #[derive(Debug)]
 pub(super) struct SessionSource {
-    /// What its socket is called in the loop.
+    /// Number of its socket in the loop.
     index: u64,
     port: Option<Port>,
     sender: Sender,
-    /// Whether datagrams are ECN-capable.
+    /// True if datagrams are ECN-capable.
     ecn: bool,
     schedule: Schedule,
     offered: Offered,
@@ -38,7 +38,7 @@ pub(super) struct SessionSource {
 }
 
 impl SessionSource {
-    /// A sender whose socket is there and bound, and waits for the flow's receiver.
+    /// Creates a sender with a bound socket, which waits for the flow's receiver.
     pub(super) fn prepare(
         index: u64,
         plan: &Plan,
@@ -56,7 +56,7 @@ impl SessionSource {
         let port = Port::bind(SocketAddr::V4(flow.sender), None).map_err(refused)?;
         let streams = Streams::new(plan.seed, plan.replicate);
         let settings = SenderSettings {
-            // Nobody else is in these namespaces.
+            // No other hosts are in these namespaces.
             key: SharedKey::public(),
             controls: vec![session.control(flow)?],
             most: Some(BitRate::from_bit_per_s(u64::MAX)),
@@ -97,7 +97,8 @@ impl SessionSource {
         self.report
     }
 
-    /// When the application starts, writes or stops next, or the session wants something.
+    /// Returns the time at which the application next starts, writes or stops, or the session has a
+    /// timeout.
     pub(super) fn poll_timeout(&self) -> Time {
         if self.port.is_none() {
             return Time::NEVER;
@@ -112,14 +113,14 @@ impl SessionSource {
         own.min(self.sender.poll_timeout())
     }
 
-    /// What the control shows of itself, while there is a session.
+    /// Returns the state of the control, while there is a session.
     pub(super) fn read(&self, now: Time) -> Option<RateReading> {
         self.port.as_ref()?;
         let report = self.sender.report()?;
         Some(RateReading::of(now, self.report.number, &report))
     }
 
-    /// Starts, lets the application write, sends and stops, as due.
+    /// Starts, lets the application write, sends, and stops, as due.
     pub(super) fn handle_timeout(&mut self, context: &mut Context<'_, '_>) -> io::Result<()> {
         let now = context.now;
         if self.report.started_ns.is_none() && self.schedule.start() <= now {
@@ -141,9 +142,9 @@ impl SessionSource {
         self.transmit(context)
     }
 
-    /// Takes what has come, and sends what it allows.
+    /// Handles the datagrams that have arrived, and sends what they allow.
     pub(super) fn handle_ready(&mut self, context: &mut Context<'_, '_>) -> io::Result<()> {
-        self.transmit(context)?; // what is due leaves as if nothing had come yet
+        self.transmit(context)?; // due packets leave before the answers count
         let (now, sender, answer) = (context.now, &mut self.sender, &mut self.answer);
         if let Some(port) = &mut self.port {
             port.receive(
@@ -177,8 +178,7 @@ impl SessionSource {
         }
     }
 
-    /// Keeps some data ready in the session, as a socket's buffer would, of what the application
-    /// has written.
+    /// Keeps some of the application's data ready in the session, as a socket's buffer would.
     fn hand_over(&mut self, now: Time) {
         if self.is_stopped {
             return;
@@ -193,7 +193,7 @@ impl SessionSource {
         }
     }
 
-    /// Takes the last reading and closes the socket, whatever is left to send.
+    /// Takes the last reading and closes the socket; unsent data is dropped.
     pub(super) fn end(&mut self, ending: Ending, context: &mut Context<'_, '_>) -> io::Result<()> {
         let reading = self.read(context.now);
         let Some(port) = self.port.take() else {

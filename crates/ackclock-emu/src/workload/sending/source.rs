@@ -13,17 +13,16 @@ use rustix::net::{SendFlags, bind, connect, send};
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// The longest payload of a datagram: what IPv4 can say without its header and that of UDP.
+/// Longest payload of a datagram: the largest IPv4 packet without IP and UDP headers.
 const LONGEST: usize = 65_535 - 28;
-/// Datagrams sent in one turn at most, so that a flow that is behind does not keep the others
-/// waiting.
+/// Most datagrams sent in one turn, so that a flow that is behind does not delay the others.
 const MOST_AT_ONCE: usize = 64;
 
-/// Sends datagrams, numbered and stamped.
+/// Sends datagrams with number and time of sending.
 #[derive(Debug)]
 pub(super) struct DatagramSource {
     socket: Option<OwnedFd>,
-    /// What is sent: its beginning is written anew for each datagram, the rest is zero.
+    /// Payload: its beginning is overwritten for each datagram, the rest is zero.
     payload: Vec<u8>,
     padding_bytes: i64,
     schedule: Schedule,
@@ -34,7 +33,7 @@ pub(super) struct DatagramSource {
 }
 
 impl DatagramSource {
-    /// A source whose socket is there and bound, and sends to nobody but the flow's receiver.
+    /// Creates a source with a bound socket, connected to the flow's receiver.
     pub(super) fn prepare(
         flow: &FlowPlan,
         padding_bytes: i64,
@@ -73,7 +72,7 @@ impl DatagramSource {
         }
     }
 
-    /// When the next datagram is due, or, after the last, when to end.
+    /// Returns the time of the next datagram or, after the last, of the end.
     pub(super) fn poll_timeout(&self) -> Time {
         match &self.socket {
             Some(_) if self.report.started_ns.is_none() => self.schedule.start(),
@@ -82,7 +81,7 @@ impl DatagramSource {
         }
     }
 
-    /// Sends what is due.
+    /// Sends everything that is due.
     pub(super) fn handle_timeout(&mut self, now: Time, waiting: &Waiting) {
         if self.report.started_ns.is_none() && self.schedule.start() <= now {
             self.report.started_ns = Some(now.as_nanos());
@@ -117,7 +116,7 @@ impl DatagramSource {
         let instant_ns = monotonic_ns();
         let begin = stamp(number, instant_ns);
         self.payload[..begin.len()].copy_from_slice(&begin);
-        // A socket whose buffer is full says so at once: a datagram that waited would be another
+        // If its buffer is full, the socket fails at once: a datagram that waited would change the
         // traffic.
         match send(socket, &self.payload[..length], SendFlags::NOSIGNAL) {
             Ok(_) => {
@@ -140,7 +139,7 @@ impl DatagramSource {
         }
     }
 
-    /// Sends no more.
+    /// Ends sending.
     pub(super) fn end(&mut self, ending: Ending, now: Time) {
         if self.socket.take().is_some() && self.report.started_ns.is_some() {
             self.report.ending = ending;

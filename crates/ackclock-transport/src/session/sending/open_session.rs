@@ -25,7 +25,7 @@ mod feedback;
 /// The sending side of a session that has been opened.
 #[derive(Debug)]
 pub(super) struct OpenSession {
-    /// Where the data goes: the address that last brought back a cookie.
+    /// Destination of the data: the address that last returned a cookie.
     pub peer: SocketAddr,
     pub connection: u64,
     pub opened: Time,
@@ -33,12 +33,12 @@ pub(super) struct OpenSession {
     keys: SessionKeys,
     control: &'static str,
     payload: usize,
-    /// How late a packet may leave without losing its turn.
+    /// Lateness up to which a packet keeps its turn.
     catch_up: Span,
     datagrams: DatagramSender,
     log: SentLog,
     numbers: Numbers,
-    /// The latest moment shown to the control: its time does not run backwards.
+    /// The latest time passed to the control, whose time must not run backwards.
     shown: Time,
     departures: Departures,
     idle: Idle,
@@ -46,7 +46,7 @@ pub(super) struct OpenSession {
     closing: Closing,
 }
 
-/// The packet numbers of both directions.
+/// Packet numbers of both directions.
 #[derive(Debug)]
 struct Numbers {
     feedback: ReplayWindow,
@@ -54,19 +54,19 @@ struct Numbers {
     next_other: u64,
 }
 
-/// The data packets that have left.
+/// Data packets that have left.
 #[derive(Debug)]
 struct Departures {
-    /// When a packet left last.
+    /// Time at which the last packet left.
     last: Time,
     on_wire: Bytes,
-    /// Packets that have left at that moment.
+    /// Time of the last departure, and the number of packets that left at it.
     together: (Time, usize),
     bursts: Bursts,
 }
 
 impl Departures {
-    /// Nothing has left by `now`.
+    /// Creates an empty record at `now`.
     fn new(now: Time) -> Self {
         Departures {
             last: now,
@@ -87,7 +87,7 @@ impl Departures {
         self.together.1 += 1;
     }
 
-    /// All bursts, the one at the last moment included.
+    /// Returns all bursts, including the current one.
     fn bursts(&self) -> Bursts {
         let mut bursts = self.bursts.clone();
         bursts.add(self.together.1);
@@ -95,18 +95,18 @@ impl Departures {
     }
 }
 
-/// What is done about data that does not fill a packet, or about none at all.
+/// State of data that does not fill a packet.
 #[derive(Clone, Copy, Debug)]
 enum Idle {
-    /// Since that moment something waits for more.
+    /// Data has been waiting since this time.
     Since(Time),
-    /// Nothing waits.
+    /// No data waits.
     Empty,
-    /// A packet that is not full has been asked for.
+    /// A partly filled packet has been requested.
     Pushed,
 }
 
-/// The control that was asked for, never faster than `most`, and what it sends.
+/// Builds the sender with the requested control, capped at `most`.
 fn datagram_sender(
     payload: usize,
     most: BitRate,
@@ -152,7 +152,7 @@ impl OpenSession {
         if is_all {
             datagrams.close();
         }
-        // The first packet is also the answer to START: it leaves whatever there is to be sent.
+        // The first packet is also the answer to START, so it leaves even if there is no data.
         datagrams.push();
         let mut others = ReplayWindow::default();
         others.take(envelope.number);
@@ -180,13 +180,12 @@ impl OpenSession {
         }
     }
 
-    /// How the session has ended; `None` while it goes on.
+    /// Returns the reason of the end; `None` while the session goes on.
     pub const fn ending(&self) -> Option<Ending> {
         self.closing.ending
     }
 
-    /// START, again: because the first answer was lost, or from an address that may be the
-    /// receiver's new one.
+    /// Handles a repeated START: the first answer was lost, or the receiver may have a new address.
     #[expect(
         clippy::too_many_arguments,
         reason = "all of it is what the sender knows"
@@ -207,14 +206,14 @@ impl OpenSession {
         } else if cookies.is_met(now, from, start)
             && from.ip().is_loopback() == self.peer.ip().is_loopback()
         {
-            // Not from this host to another: the cap may be another one.
+            // Does not move between this host and another one: their caps may differ.
             self.peer = from;
         } else {
             self.challenge(now, from, cookies, ignored, answer);
         }
     }
 
-    /// Asks whether an address is real before anything else goes there.
+    /// Sends a cookie to an address; nothing else goes there until it comes back.
     fn challenge(
         &mut self,
         now: Time,
@@ -270,10 +269,11 @@ impl OpenSession {
         }
     }
 
-    /// The application writes, while so many bytes wait.
+    /// Takes `length` bytes of the application, while `waiting` bytes wait.
     pub fn write(&mut self, now: Time, length: usize, waiting: usize) {
         if waiting < self.payload {
-            // A turn that there was no data for is lost, and none of what is caught up.
+            // A turn that passed for lack of data is lost; it does not count as lateness to catch
+            // up.
             self.shown = self.shown.max(now);
         }
         use ackclock_core::traffic::Write;
@@ -324,9 +324,11 @@ impl OpenSession {
         self.poll_stop(now, output)
     }
 
-    /// The next packet that is due. What should have left a while ago, while the system let
-    /// somebody else run, is told to the control as of when it should have left, so that the rate
-    /// is kept; what should have left longer ago has lost its turn.
+    /// Returns the next packet that is due.
+    ///
+    /// A packet may be late because the system ran another program. The control is then given the
+    /// time at which the packet should have left, so that the rate is kept. A packet that is later
+    /// than `catch_up` has lost its turn.
     fn poll_datagram(&mut self, now: Time) -> Option<Datagram> {
         let earliest = Time::from_nanos(now.as_nanos().saturating_sub(self.catch_up.as_nanos()));
         loop {
@@ -378,7 +380,7 @@ impl OpenSession {
         };
     }
 
-    /// When a packet is to leave that is not full.
+    /// Returns the time at which a partly filled packet is to leave.
     fn push_due(&self, source: &Source) -> Time {
         let waits = source.waiting().is_some_and(|bytes| bytes < self.payload);
         match self.idle {

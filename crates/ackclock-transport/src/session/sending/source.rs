@@ -1,4 +1,4 @@
-//! What there is to be sent.
+//! Sources of data.
 
 use ackclock_core::traffic::Write;
 use ackclock_core::units::Bytes;
@@ -6,26 +6,26 @@ use ackclock_core::units::Bytes;
 /// The application's data.
 #[derive(Debug)]
 pub enum Source {
-    /// Zeros: so many, or without end.
+    /// Zeros: this many bytes, or endless.
     Synthetic(Option<Bytes>),
-    /// What somebody writes.
+    /// Data that an application writes.
     Written(Written),
 }
 
-/// Bytes written and not sent yet.
+/// Bytes written but not yet sent.
 #[derive(Debug, Default)]
 pub struct Written {
     bytes: Vec<u8>,
-    /// How many of them have been sent.
+    /// Number of these bytes that have been sent.
     sent: usize,
     is_closed: bool,
 }
 
-/// What a packet without an application carries.
+/// Payload of synthetic data.
 const ZEROS: [u8; crate::wire::LONGEST_PAYLOAD] = [0; crate::wire::LONGEST_PAYLOAD];
 
 impl Source {
-    /// What is written as the session opens, and whether that is all.
+    /// Returns the data available when the session opens, and true if that is all.
     pub(super) fn opening(&self) -> (Write, bool) {
         match self {
             Source::Synthetic(None) => (Write::Unlimited, false),
@@ -37,7 +37,8 @@ impl Source {
         }
     }
 
-    /// Bytes that wait for more, or for the clock; `None` where there always are enough.
+    /// Returns the number of bytes that wait to fill a packet, or for the clock; `None` if there
+    /// always are enough.
     pub(super) fn waiting(&self) -> Option<usize> {
         match self {
             Source::Written(written) if !written.is_closed => Some(written.waiting()),
@@ -45,7 +46,7 @@ impl Source {
         }
     }
 
-    /// The payload of the next packet.
+    /// Returns the payload of the next packet.
     pub(super) fn next(&self, length: usize) -> &[u8] {
         match self {
             Source::Synthetic(_) => &ZEROS[..length],
@@ -53,11 +54,11 @@ impl Source {
         }
     }
 
-    /// It has been sent.
+    /// Marks `length` bytes as sent.
     pub(super) fn advance(&mut self, length: usize) {
         if let Source::Written(written) = self {
             written.sent += length;
-            // Moved seldom: half of the bytes at least are gone by then.
+            // Moving the rest is rare: at least half of the bytes have been sent by then.
             if written.sent * 2 > written.bytes.len() {
                 written.bytes.drain(..written.sent);
                 written.sent = 0;
@@ -65,14 +66,14 @@ impl Source {
         }
     }
 
-    /// The application writes.
+    /// Appends data of the application.
     pub(super) fn write(&mut self, bytes: &[u8]) {
         if let Source::Written(written) = self {
             written.bytes.extend_from_slice(bytes);
         }
     }
 
-    /// The application will write no more.
+    /// Marks the end of the application's data.
     pub(super) fn close(&mut self) {
         if let Source::Written(written) = self {
             written.is_closed = true;

@@ -1,6 +1,6 @@
-//! What others may send: it moves nothing. Each attack is run beside the same session without it,
-//! and the two must not differ in what the sender sends, at which moments, to whom; but for answers
-//! that are a cookie.
+//! Attacks: datagrams of others change nothing. Each attack is compared with the same session
+//! without it. The sender must send the same datagrams at the same times to the same address,
+//! except for answers that are a cookie.
 
 use super::path::{CLIENT, Passed, Path, SECRET, To, address, controls, key, sender_address};
 use crate::keys::{SharedKey, TagKey};
@@ -16,22 +16,22 @@ fn attacker() -> std::net::SocketAddr {
     address(6666)
 }
 
-/// A session of some seconds.
+/// Returns a session that has run up to `BEGIN`.
 fn session(name: &str) -> Path {
     let mut path = Path::new(name, Source::Synthetic(None));
     path.run_until(BEGIN);
     path
 }
 
-/// What passed between the two, up to the end.
+/// Returns the datagrams of both sides up to the end, without an attack.
 fn undisturbed(name: &str) -> Vec<Passed> {
     let mut path = session(name);
     path.run_until(END);
     path.passed
 }
 
-/// Runs a session in which `attack` puts datagrams on the path before each tenth of a second, and
-/// demands that nothing but cookies to strangers comes of it.
+/// Runs a session in which `attack` puts datagrams on the path before each tenth of a second.
+/// Asserts that it causes nothing but cookies to strangers.
 fn changes_nothing(name: &str, mut attack: impl FnMut(&mut Path)) -> Path {
     let mut path = session(name);
     while path.now < END {
@@ -47,8 +47,7 @@ fn changes_nothing(name: &str, mut attack: impl FnMut(&mut Path)) -> Path {
             "strangers get nothing but cookies"
         );
     }
-    // A HELLO that is repeated is answered again, as if it had been lost: with a cookie of which
-    // nobody takes notice.
+    // A repeated HELLO is answered again, as if it had been lost: with a cookie that is ignored.
     let is_cookie = |passed: &&Passed| passed.from_sender && passed.bytes[3] == Kind::Cookie as u8;
     let relevant = |passed: &&Passed| !to_strangers(passed) && !is_cookie(passed);
     let between: Vec<&Passed> = path.passed.iter().filter(relevant).collect();
@@ -76,7 +75,7 @@ fn feedback(path: &Path) -> Vec<u8> {
     path.passed.iter().rfind(of_kind).unwrap().bytes.clone()
 }
 
-/// To both sides, from the other side's address and from elsewhere.
+/// Puts the bytes on the path to both sides, from the other side's address and from elsewhere.
 fn put_everywhere(path: &mut Path, bytes: &[u8]) {
     for from in [path.receiver_address, attacker()] {
         path.put(path.now, To::Sender(from), bytes.to_vec());
@@ -95,8 +94,8 @@ fn the_same_session_is_the_same() {
 fn spoofed_datagrams_change_nothing() {
     for name in controls() {
         let path = changes_nothing(name, |path| {
-            // Feedback, the end, a refusal, data: with the right connection and a number to come,
-            // and without the key.
+            // Feedback, the end, a refusal, data: with the right connection and a future number,
+            // but without the key.
             let forger = TagKey::new(&[9; 32]);
             let connection = Envelope::open(&feedback(path)).unwrap().connection;
             let genuine = [
@@ -150,7 +149,7 @@ fn replayed_datagrams_change_nothing() {
     for name in controls() {
         let mut seen = 0;
         let path = changes_nothing(name, |path| {
-            // All that has passed since the last time, in both directions and back again; and from
+            // All datagrams since the last time, in both directions and reflected; and those from
             // the very beginning.
             let again: Vec<Vec<u8>> = path.passed[seen..]
                 .iter()
@@ -159,8 +158,8 @@ fn replayed_datagrams_change_nothing() {
             seen = path.passed.len();
             let first = path.passed[..6].iter().map(|passed| passed.bytes.clone());
             for bytes in first.chain(again).collect::<Vec<_>>() {
-                // What is under way may arrive before the genuine one does: from the same address
-                // that is the same.
+                // A copy of a datagram in transit may arrive before the original. From the same
+                // address that makes no difference.
                 path.put(
                     path.now + Span::from_millis(40),
                     To::Sender(path.receiver_address),
@@ -231,7 +230,8 @@ fn another_version_changes_nothing_and_is_answered_to_friends_alone() {
             }
         });
     }
-    // Who has the key of the session hears that the version is not spoken; not who says HELLO.
+    // A peer with the session key is told that the version is not supported; one that sends HELLO
+    // is not.
     let mut path = session("rap");
     let keys = keys_of(&path);
     let mut bytes = feedback(&path);
@@ -260,7 +260,7 @@ fn another_version_changes_nothing_and_is_answered_to_friends_alone() {
     assert!(answer.is_empty());
 }
 
-/// The session's keys, of what passed and of the key both have.
+/// Returns the session keys, derived from the datagrams and the shared key.
 pub(super) fn keys_of(path: &Path) -> crate::keys::SessionKeys {
     let start = last(path, Kind::Start);
     let Ok(Message::Start(start)) = Envelope::open(&start).unwrap().message() else {
@@ -270,8 +270,8 @@ pub(super) fn keys_of(path: &Path) -> crate::keys::SessionKeys {
     key().session(&start.client, &start.server)
 }
 
-/// Somebody with the key says HELLO from everywhere: what he gets is shorter than what he sends,
-/// and nothing is remembered of it.
+/// Floods the sender with HELLOs with the key from everywhere. Each answer is shorter than the
+/// HELLO, and nothing is remembered.
 #[test]
 fn a_flood_of_hellos_changes_nothing() {
     for name in controls() {
@@ -298,11 +298,11 @@ fn a_flood_of_hellos_changes_nothing() {
     }
 }
 
-/// START without a cookie, with that of another address, and with an old one opens nothing.
+/// A START without a cookie, with one of another address, or with an old one opens nothing.
 #[test]
 fn nothing_is_sent_to_who_has_not_shown_his_address() {
     let mut path = Path::new("rap", Source::Synthetic(None));
-    path.run_until(Time::from_nanos(50_000_000)); // START is under way
+    path.run_until(Time::from_nanos(50_000_000)); // START is in transit
     let start = last(&path, Kind::Start);
     assert!(!start.is_empty() && path.data().is_empty());
     let mut other = Path::new("rap", Source::Synthetic(None));
@@ -327,7 +327,7 @@ fn nothing_is_sent_to_who_has_not_shown_his_address() {
         "too late"
     );
     assert!(other.sender.report().is_none());
-    // The very same is good at its time and place.
+    // The same START is valid at its time and place.
     other.sender.handle_datagram(
         Time::from_seconds(9.0),
         path.receiver_address,
@@ -369,7 +369,7 @@ fn a_new_address_is_believed_after_a_cookie() {
             "{name}: data goes there now"
         );
         assert_eq!(path.sender.report().unwrap().peer, new);
-        // Somebody who only repeats what he saw does not get the data.
+        // A host that only repeats datagrams that it saw does not get the data.
         let seen: Vec<Vec<u8>> = path
             .passed
             .iter()
@@ -410,7 +410,7 @@ fn private_addresses_are_told_from_others() {
     ] {
         assert!(!is_private(far.parse().unwrap()), "{far}");
     }
-    // Without leave, a sender does not even answer them.
+    // Without permission, a sender does not even answer them.
     let mut path = Path::new("rap", Source::Synthetic(None));
     path.receiver_address = "8.8.8.8:7001".parse().unwrap();
     path.run_for(3.0);
@@ -433,10 +433,18 @@ fn reordering_is_no_attack() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
-    /// Any bytes at any moment, at either side: nothing breaks, and no answer but to HELLO.
+    /// Any bytes at any time, to either side, cause neither a panic nor an answer.
     #[test]
     fn any_bytes_break_nothing(
-        all in prop::collection::vec((prop::collection::vec(any::<u8>(), 0..1500), any::<bool>(), 0_u8..10, any::<bool>()), 1..40),
+        all in prop::collection::vec(
+            (
+                prop::collection::vec(any::<u8>(), 0..1500),
+                any::<bool>(),
+                0_u8..10,
+                any::<bool>(),
+            ),
+            1..40,
+        ),
     ) {
         let mut path = session("rap");
         let connection = Envelope::open(&feedback(&path)).unwrap().connection;

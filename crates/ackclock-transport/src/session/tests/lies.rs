@@ -1,4 +1,4 @@
-//! A receiver that has the key and claims what is not: it gains nothing.
+//! A receiver that has the key and makes false claims: it gains nothing.
 
 use super::attacks::keys_of;
 use super::path::{Passed, Path, To, controls};
@@ -13,7 +13,7 @@ fn session(name: &str) -> Path {
     path
 }
 
-/// The last acknowledgement, and the report it was part of, if any.
+/// Returns the last acknowledgement, and the report that it was part of, if any.
 fn genuine(path: &Path) -> (Acknowledgement, Option<Report>) {
     let of_receiver = |passed: &&Passed| !passed.from_sender && matches!(passed.bytes[3], 5 | 6);
     let bytes = &path.passed.iter().rfind(of_receiver).unwrap().bytes;
@@ -30,7 +30,7 @@ fn connection(path: &Path) -> u64 {
     Envelope::open(&start.bytes).unwrap().connection
 }
 
-/// Says it with the receiver's key, from its address, with a number to come.
+/// Sends a message with the receiver's key, from its address, with a future number.
 fn say(path: &mut Path, message: &Message<'_>) {
     let mut bytes = Vec::new();
     wire::write(
@@ -60,7 +60,7 @@ fn acknowledge(name: &str, lie: impl Fn(&mut Acknowledgement)) -> Path {
     path
 }
 
-/// All of it; what is not a number is the same as itself.
+/// Formats all of the state, so that NaN equals itself.
 fn shown(state: &RateState) -> String {
     format!("{state:?}")
 }
@@ -140,7 +140,7 @@ fn nobody_receives_faster_than_is_sent() {
         say(&mut path, &Message::Report(greedy));
         let told = path.sender.report().unwrap();
         assert_eq!((told.clamped, path.sender.ending()), (1, None), "{name}");
-        // TFRC doubles at most what was received, and that is at most what was sent in all that
+        // TFRC at most doubles the receive rate, and that is at most what was sent in all that
         // time.
         assert!(
             told.state.rate <= 2.0 * sent as f64 / 0.04,
@@ -159,8 +159,7 @@ fn what_is_delivered_is_no_more_than_what_was_sent() {
     }
 }
 
-/// A receiver remembers what has arrived for as long as a round trip or two, and answers once in
-/// one.
+/// A receiver remembers arrivals for one or two round trips, and answers once per round trip.
 #[test]
 fn a_round_trip_time_that_cannot_be_is_none() {
     let mut path = session("tfrc");

@@ -66,7 +66,7 @@ fn a_silent_application_is_not_a_dead_one() {
         let data = path.data();
         assert!(data.len() >= 45, "{name}: {}", data.len());
         assert!(data.iter().all(|(_, length)| *length < 200), "empty");
-        // A little is not kept back for long.
+        // A little data is not held back for long.
         path.sender.write(path.now, b"hello");
         path.run_for(1.0);
         assert_eq!(path.delivered, b"hello", "{name}");
@@ -76,7 +76,7 @@ fn a_silent_application_is_not_a_dead_one() {
     }
 }
 
-/// A pause of the application is none of the system: its turns are not made up for.
+/// A pause of the application is not lateness of the system: its turns are not made up for.
 #[test]
 fn what_is_written_after_a_pause_is_paced() {
     let mut path = Path::with("tfrc", written(), BitRate::from_mbit_per_s(20.0), key());
@@ -166,7 +166,7 @@ fn who_finds_nobody_says_so() {
         path.passed.iter().all(|passed| passed.bytes.len() == 1200),
         "HELLO is padded"
     );
-    // With another key, nobody is found either, and nothing is answered.
+    // With another key there is no sender either, and nothing is answered.
     let other = SharedKey::new(&[8; 32]).unwrap();
     let mut path = Path::with(
         "rap",
@@ -209,7 +209,7 @@ fn a_second_receiver_is_refused_and_so_is_a_control_not_offered() {
     }
 }
 
-/// All headers counted, over any second.
+/// The rate over any second, all headers counted.
 #[test]
 fn no_rate_is_above_the_cap() {
     for name in controls() {
@@ -232,16 +232,23 @@ fn no_rate_is_above_the_cap() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
-    /// Whatever a path does, each byte arrives at most once, the sender's count and the receiver's
-    /// fit, and both sides come to an end.
+    /// On any path, each byte arrives at most once, the counts of sender and receiver are
+    /// consistent, and both sides end.
     #[test]
     fn whatever_the_path_does_sessions_end(
-        loss in 0.0..0.4_f64, duplication in 0.0..0.3_f64, jitter in 0_u64..200, delay in 0_u64..500, length in 0_usize..40 * FULL,
+        loss in 0.0..0.4_f64,
+        duplication in 0.0..0.3_f64,
+        jitter in 0_u64..200,
+        delay in 0_u64..500,
+        length in 0_usize..40 * FULL,
     ) {
         for name in controls() {
             let mut path = Path::new(name, written());
             path.weather = Weather {
-                delay: Span::from_millis(delay), jitter: Span::from_millis(jitter), loss, duplication,
+                delay: Span::from_millis(delay),
+                jitter: Span::from_millis(jitter),
+                loss,
+                duplication,
             };
             path.sender.write(Time::ZERO, &text(length));
             path.sender.close();
@@ -256,7 +263,10 @@ proptest! {
                 prop_assert!(report.statistics.received <= sent.statistics.sent);
                 prop_assert!(path.delivered.len() <= length);
             }
-            prop_assert!(path.passed.iter().all(|passed| passed.from_sender || passed.other != sender_address()));
+            prop_assert!(path
+                .passed
+                .iter()
+                .all(|passed| passed.from_sender || passed.other != sender_address()));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Both ends, and a path between them that can lose, delay and repeat.
+//! Both ends, and a path between them that can lose, delay and duplicate.
 
 use crate::keys::SharedKey;
 use crate::session::{Ending, Receiver, ReceiverSettings, Sender, SenderSettings, Source};
@@ -25,7 +25,7 @@ pub(super) fn sender_address() -> SocketAddr {
 pub(super) fn key() -> SharedKey {
     SharedKey::new(&[7; 32]).unwrap()
 }
-/// Every control there is.
+/// Returns the names of all controls.
 pub(super) fn controls() -> impl Iterator<Item = &'static str> {
     RateControlKind::entries().iter().map(|entry| entry.name)
 }
@@ -39,17 +39,17 @@ pub(super) enum To {
     Receiver,
 }
 
-/// A datagram that has been sent: when, by whom, what.
+/// A datagram that has been sent: time, direction and bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Passed {
     pub at: Time,
     pub from_sender: bool,
-    /// Where it went, or of the receiver's where it came from.
+    /// Destination of the sender's datagrams, source of the receiver's.
     pub other: SocketAddr,
     pub bytes: Vec<u8>,
 }
 
-/// What the path does to datagrams.
+/// Loss, delay and duplication on the path.
 #[derive(Clone, Debug)]
 pub(super) struct Weather {
     pub delay: Span,
@@ -73,12 +73,12 @@ pub(super) struct Path {
     pub now: Time,
     pub sender: Sender,
     pub receiver: Receiver,
-    /// Where the receiver is.
+    /// Address of the receiver.
     pub receiver_address: SocketAddr,
     pub weather: Weather,
     pub passed: Vec<Passed>,
     pub delivered: Vec<u8>,
-    /// A side that has been killed neither hears nor speaks.
+    /// False once that side has been killed: it neither receives nor sends.
     pub sender_lives: bool,
     pub receiver_lives: bool,
     chance: Stream,
@@ -134,7 +134,7 @@ impl Path {
         Receiver::new(now, settings, CLIENT)
     }
 
-    /// Something is put on the path; it arrives at once if the path is not asked.
+    /// Puts a datagram on the path. It arrives at `at`, without loss or delay.
     pub fn put(&mut self, at: Time, to: To, bytes: Vec<u8>) {
         self.count += 1;
         self.under_way.insert((at, self.count), (to, bytes));
@@ -170,7 +170,7 @@ impl Path {
         }
     }
 
-    /// All that both sides have to say now.
+    /// Transmits everything that both sides have to send now.
     fn flush(&mut self) {
         let mut output = Vec::new();
         while self.sender_lives
@@ -206,7 +206,7 @@ impl Path {
         sender.min(receiver).min(arrival)
     }
 
-    /// Lets everything happen up to a moment, or until both sides have ended.
+    /// Runs up to a time, or until both sides have ended.
     pub fn run_until(&mut self, until: Time) {
         self.flush();
         let mut repeated = 0;
@@ -256,7 +256,7 @@ impl Path {
         (self.sender.ending(), self.receiver.ending())
     }
 
-    /// When DATA left, and its length: all there is to see of the rate.
+    /// Returns times and lengths of the DATA that left: all that shows the rate.
     pub fn data(&self) -> Vec<(Time, usize)> {
         let is_data = |passed: &&Passed| passed.from_sender && passed.bytes[3] == 4;
         self.passed
@@ -267,7 +267,7 @@ impl Path {
     }
 }
 
-/// A transfer of so many bytes, each of which tells its place.
+/// Returns a text of this length, in which each word holds its index.
 pub(super) fn text(length: usize) -> Vec<u8> {
     (0..length.div_ceil(4) as u32)
         .flat_map(u32::to_be_bytes)

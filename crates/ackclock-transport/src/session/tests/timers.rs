@@ -1,5 +1,4 @@
-//! Real timers are late. The rate is kept all the same, and bursts are no larger than the lateness
-//! explains.
+//! Late timers: the rate is kept all the same, and bursts are no larger than the lateness explains.
 
 use super::path::{Path, address, key};
 use crate::bursts::Bursts;
@@ -13,12 +12,12 @@ use serde_json::json;
 
 const CATCH_UP: Span = Span::from_millis(10);
 
-/// A sender with a session, that has the rate of its cap for a long time: nobody answers, which is
-/// noticed later.
+/// Returns a sender with a session that sends at the rate of its cap for a long time. Nobody
+/// answers, which it notices later.
 fn opened(most: BitRate, tick: Span) -> Sender {
     let settings = SenderSettings {
         key: key(),
-        // Its first round is longer than the test, at a rate above every cap.
+        // The first round is longer than the test, at a rate above every cap.
         controls: vec![
             choose(
                 &json!({ "kind": "tfrcp", "initial_rate": "100000 packets/s", "round": "100 s" }),
@@ -50,8 +49,8 @@ fn opened(most: BitRate, tick: Span) -> Sender {
     sender
 }
 
-/// What leaves within nine seconds, before the silence is noticed, from a program that is woken as
-/// late as `late` says.
+/// Runs the sender for nine seconds, before it notices the silence. Each wake-up is late by `late`.
+/// Returns the packets that left, and their bursts.
 fn leaving(sender: &mut Sender, mut late: impl FnMut() -> Span) -> (u64, Bursts) {
     let mut output = Vec::new();
     let mut now = Time::ZERO;
@@ -67,7 +66,7 @@ fn leaving(sender: &mut Sender, mut late: impl FnMut() -> Span) -> (u64, Bursts)
     (report.statistics.sent, report.bursts)
 }
 
-/// In packets per second, of a cap in packets of this length.
+/// Returns the cap that allows this many packets of 1000 bytes per second.
 fn cap(packets_per_s: f64) -> BitRate {
     BitRate::from_bit_per_s((packets_per_s * on_wire(1000).as_f64() * 8.0).ceil() as u64)
 }
@@ -78,7 +77,7 @@ fn the_mean_rate_is_kept_by_coarse_and_late_timers() {
     for milliseconds in [0, 1, 10, 20] {
         let tick = Span::from_millis(milliseconds);
         for rate in [49.0, 50.0, 333.0, 12_345.6] {
-            // On time; late by up to half a tick; and once in a while by as much as is caught up.
+            // On time; late by up to half a tick; and sometimes as late as may be caught up.
             for most in [Span::ZERO, tick / 2, CATCH_UP] {
                 let mut sender = opened(cap(rate), tick);
                 let mut count = 0;
@@ -91,7 +90,7 @@ fn the_mean_rate_is_kept_by_coarse_and_late_timers() {
                     }
                 });
                 let error = sent as f64 / (rate * 9.0) - 1.0;
-                // A packet more or less at the ends, where there are few.
+                // One packet more or less at the ends, where there are few.
                 let allowed = 0.01_f64.max(1.5 / (rate * 9.0));
                 assert!(
                     error.abs() < allowed,
@@ -108,7 +107,7 @@ fn the_mean_rate_is_kept_by_coarse_and_late_timers() {
     }
 }
 
-/// What a pause of the program would have sent is not sent afterwards.
+/// A long pause of the program is not made up for.
 #[test]
 fn a_long_pause_is_not_made_up_for() {
     let rate = 1000.0;
@@ -129,9 +128,9 @@ fn a_long_pause_is_not_made_up_for() {
     assert!(sender.report().unwrap().statistics.sent_bytes == Bytes(sent * 1000));
 }
 
-/// TFRC lets no more than a round trip's worth leave together (RFC 5348 section 4.6): on a path
-/// much shorter than a tick, that would be a packet or a few per tick, and less and less, since
-/// twice what arrives is all that it allows.
+/// TFRC lets at most a round trip's worth of packets leave together (RFC 5348 section 4.6). On a
+/// path much shorter than a tick, that would be a packet or a few per tick. The rate would fall
+/// further and further, since TFRC allows only twice the receive rate.
 #[test]
 fn a_tick_longer_than_the_round_trip_neither_slows_down_nor_makes_bursts() {
     for micros in [50, 100, 200, 700] {
@@ -139,7 +138,7 @@ fn a_tick_longer_than_the_round_trip_neither_slows_down_nor_makes_bursts() {
             let round_trip = Span::from_micros(micros);
             let mut path = Path::with("tfrc", Source::Synthetic(None), cap(packets_per_s), key());
             path.weather.delay = round_trip / 2;
-            // A second, more or less, before there is a round-trip time.
+            // It takes about a second until there is a round-trip time.
             path.run_for(1.2);
             let sent = |path: &Path| path.sender.report().unwrap().statistics.sent as f64;
             let before = sent(&path);

@@ -1,11 +1,11 @@
-//! How a session ends: in good order, refused, or fallen silent.
+//! The end of a session: in good order, by refusal, or by silence.
 
 use super::OpenSession;
 use crate::session::{Ending, LINGER, Repeated, STOPS};
 use crate::wire::{ErrorCode, Message, Stop, StopReason};
 use ackclock_core::units::Time;
 
-/// The end of a session, as far as it has come.
+/// Progress of the end of a session.
 #[derive(Debug, Default)]
 pub(super) struct Closing {
     pub(super) ending: Option<Ending>,
@@ -14,12 +14,12 @@ pub(super) struct Closing {
     pub(super) farewell: Option<ErrorCode>,
 }
 
-/// An end in good order that has begun.
+/// An orderly end that has begun.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stopping {
     pub(super) reason: StopReason,
     pub(super) ending: Ending,
-    /// STOP; nothing if it is the other side that stops and this one lingers.
+    /// Repeated STOP; `None` if the other side stops and this one lingers.
     pub(super) repeated: Option<Repeated>,
     pub(super) until: Time,
 }
@@ -100,10 +100,10 @@ impl OpenSession {
         is_due
     }
 
-    /// When the circuit breaker opens.
+    /// Returns the time at which the circuit breaker opens.
     pub(super) fn silence_ends(&self) -> Time {
         match self.answers.unanswered_since {
-            // An end is waited for no longer than it takes to say it.
+            // While stopping, the repeated STOPs limit the wait instead.
             Some(since) if self.closing.stopping.is_none() => since + self.answers.patience,
             _ => Time::NEVER,
         }

@@ -1,4 +1,4 @@
-//! What the receiver says, believed only as far as it can be.
+//! Feedback of the receiver, checked against the sender's records.
 
 use super::OpenSession;
 use crate::log::Claim;
@@ -7,29 +7,29 @@ use crate::wire::{Acknowledgement, ErrorCode, Report};
 use ackclock_core::rate_control::{self, Feedback, Received};
 use ackclock_core::units::{Span, Time};
 
-/// The feedback that has come.
+/// Feedback so far.
 #[derive(Debug)]
 pub(super) struct Answers {
-    /// Since when there has been no feedback though packets had been sent.
+    /// Time since which there has been no feedback although packets had been sent.
     pub(super) unanswered_since: Option<Time>,
-    /// How long that may last.
+    /// Longest time without feedback.
     pub(super) patience: Span,
-    /// One more than the highest number there has been feedback on.
+    /// One more than the highest number for which there has been feedback.
     answered: u64,
-    /// Packets that arrived marked.
+    /// Packets that arrived with a mark.
     pub(super) marked: u64,
-    /// Payload that the receiver says it has.
+    /// Payload that the receiver reports as delivered, in bytes.
     pub(super) delivered: u64,
-    /// Feedback that did not echo what was sent.
+    /// Feedback whose echo was not what was sent.
     pub(super) wrong_echoes: u64,
-    /// Reports of more than had been sent.
+    /// Reports of more data than had been sent.
     pub(super) clamped: u64,
-    /// Round-trip times that cannot be.
+    /// Impossible round-trip times.
     pub(super) unusable_rtts: u64,
 }
 
 impl Answers {
-    /// No feedback yet.
+    /// Creates a record without feedback.
     pub(super) const fn new() -> Self {
         Answers {
             unanswered_since: None,
@@ -45,7 +45,7 @@ impl Answers {
 }
 
 impl OpenSession {
-    /// Shows feedback to the control, or ends the session over what cannot be true.
+    /// Passes feedback to the control, or ends the session if it cannot be true.
     pub(super) fn handle_feedback(
         &mut self,
         now: Time,
@@ -77,7 +77,7 @@ impl OpenSession {
             self.answers.unusable_rtts += 1;
             held = Span::ZERO;
         }
-        // Of a count modulo 2^32, which reordering may bring back a little.
+        // The count is modulo 2^32, and reordering may set it back a little.
         let more = ack.marked.wrapping_sub(self.answers.marked as u32);
         self.answers.marked += u64::from(if more < 1 << 31 { more } else { 0 });
         let feedback = Feedback {
@@ -103,7 +103,7 @@ impl OpenSession {
         self.answers.patience = self.patience_now();
     }
 
-    /// What a report says, but no more than was sent.
+    /// Returns a report with its receive rate limited to what was sent.
     fn believed(&mut self, sequence: u64, rtt: Span, report: &Report) -> rate_control::Report {
         let round_trip = self.datagrams.state().smoothed_rtt.unwrap_or(rtt).max(rtt);
         let most = self.log.most_received(sequence, round_trip);
@@ -115,8 +115,8 @@ impl OpenSession {
         }
     }
 
-    /// How long there may be no feedback: three rounds of the control, or three gaps between
-    /// packets where these are long, but not less than [`SILENCE`].
+    /// Returns the longest time without feedback: three rounds of the control, or three gaps
+    /// between packets where these are long, but at least [`SILENCE`].
     fn patience_now(&self) -> Span {
         let gap = self.payload as f64 / self.datagrams.state().rate;
         let gap = if gap.is_finite() {
