@@ -49,7 +49,7 @@ RED = (
     "thresh_ 50 maxthresh_ 150 linterm_ 10 q_weight_ 0.002 mean_pktsize_ 1040 gentle_ false adaptive_ 0 "
     "bytes_ false queue_in_bytes_ false wait_ false setbit_ false drop_tail_ true"
 )
-# The same with what `scenarios/adaptive-red.toml` says. The weight is that of Adaptive RED: 1 - exp(-1/C).
+# The parameters of `scenarios/adaptive-red.toml` in ns-2's names; q_weight_ is 1 - exp(-1/C).
 ADAPTIVE_RED = (
     "thresh_ 5 maxthresh_ 15 linterm_ 10 q_weight_ 0.00083156 mean_pktsize_ 1040 gentle_ true "
     "adaptive_ 1 interval_ 0.5 alpha_ 0.01 beta_ 0.9 bottom_ 0.01 top_ 0.5 "

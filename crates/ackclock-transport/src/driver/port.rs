@@ -300,8 +300,8 @@ mod tests {
         let to = UdpSocket::bind(here).unwrap().local_addr().unwrap();
         port.send(Time::ZERO, to, false, &[7; 100]).unwrap();
         port.hand_over().unwrap();
-        // A header of the file, one of the packet, and IP and UDP before the payload. Another thread
-        // writes it.
+        // Headers of the file, the packet record, IP and UDP precede the payload. Another thread
+        // writes them.
         let whole = || std::fs::metadata(&path).unwrap().len() > 24 + 16 + 28 + 99;
         let written = (0..1000).any(|_| {
             std::thread::sleep(Duration::from_millis(10));

@@ -5,8 +5,9 @@ last as long as the round-trip time, or as long as the link needs for the window
 window by rounds, by segments and over time follows, and with it the law of the throughput.
 
 The paper halves whole windows and rounds down, which takes 2 to 3 % off the throughput, and up to a
-third with a smaller decrease (7 % at a loss rate of 1 % and beta = 0.9). No sender does that that
-counts bytes, so by default a fall ends at beta w (see `between`); `rounded_down` is the paper's rule.
+third with a smaller decrease (7 % at a loss rate of 1 % and beta = 0.9). A sender that counts bytes
+does not round, so by default a fall ends at beta w (see `between`). `rounded_down` is the paper's
+rule.
 
 Every input may be an array, and questions backwards go through many orders of magnitude, so two
 things are done that `solve` does not do. Without a limit on the window the chain ends where it
