@@ -16,9 +16,13 @@ Rates = Sequence[float] | np.ndarray
 
 
 def sampled(
-    replicates: Sequence[dict[str, Sequence[Rates]]], every_s: float = 0.1, warmup_s: float = 0.0, start_s: float = 0.0,
-    allowed: bool = False, reliable: Sequence[bool] | None = None,
-) -> Result:  # fmt: skip
+    replicates: Sequence[dict[str, Sequence[Rates]]],
+    every_s: float = 0.1,
+    warmup_s: float = 0.0,
+    start_s: float = 0.0,
+    allowed: bool = False,
+    reliable: Sequence[bool] | None = None,
+) -> Result:
     """A result whose flows send, deliver and may send at these rates.
 
     Args:

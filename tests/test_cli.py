@@ -382,7 +382,8 @@ def test_a_full_disk_is_the_machines_fault(
 def test_start_up_imports_nothing_heavy(run_python) -> None:
     code = (
         "import sys, ackclock; from ackclock import cli; ackclock.load('leaky.toml').check();"
-        "print(sorted({'numpy', 'scipy', 'pyarrow', 'matplotlib', 'jinja2', 'rich'} & set(sys.modules)))"
+        "print(sorted({'numpy', 'scipy', 'pyarrow', 'matplotlib', 'jinja2', 'rich'} & "
+        "set(sys.modules)))"
     )
     assert run_python("-c", code).stdout == "[]\n"
 

@@ -27,7 +27,10 @@ _FENCE = re.compile(r"^```(\w+)(?:[ \t]+(\S+))?[ \t]*\n(.*?)^```[ \t]*$", re.MUL
 # A busy machine's runs are unreliable, which is no fault of the document.
 _FORGIVING = """\
 ackclock() {
-    command ackclock "$@" || { code=$?; case "$1 $code" in "emulate 4" | "compare 4") ;; *) return $code ;; esac; }
+    command ackclock "$@" || {
+        code=$?
+        case "$1 $code" in "emulate 4" | "compare 4") ;; *) return $code ;; esac
+    }
 }
 """
 

@@ -46,7 +46,8 @@ def test_no_reader_takes_an_element_out_of_a_scenario(package: str) -> None:
     "source",
     [
         'hop["queue"]["limit"]', 'hop.get("queue", {})', 'flow["transport"]["control"]["beta"]',
-        'flow["transport"].get("control")', 'transport["control"]', 'flow["traffic"]["kind"] == "bulk"',
+        'flow["transport"].get("control")', 'transport["control"]',
+        'flow["traffic"]["kind"] == "bulk"',
     ],
 )  # fmt: skip
 def test_the_rule_sees_what_it_forbids(source: str) -> None:

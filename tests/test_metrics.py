@@ -273,8 +273,9 @@ def shared(rates: dict[str, tuple[float, float]], control: str = "reno") -> Resu
         "replicate": [0] * len(columns["flow"]),
     } | columns
     flows = {
-        "point": [0] * len(rates), "replicate": [0] * len(rates), "flow": list(rates), "instance": [0] * len(rates),
-        "control": [control] * len(rates), "goodput_bit_per_s": [rate for _, rate in rates.values()],
+        "point": [0] * len(rates), "replicate": [0] * len(rates), "flow": list(rates),
+        "instance": [0] * len(rates), "control": [control] * len(rates),
+        "goodput_bit_per_s": [rate for _, rate in rates.values()],
         "start_s": [start for start, _ in rates.values()], "end_s": [math.nan] * len(rates),
     }  # fmt: skip
     point = {"assignments": {}, "scenario": {"warmup": "10 s", "duration": "20 s"}}

@@ -10,9 +10,9 @@ import pytest
 from ackclock import Scenario, simulate
 
 FIELDS = (
-    "frame.time_relative", "_ws.malformed", "ip.checksum.status", "tcp.checksum.status", "tcp.flags.syn", "tcp.len",
-    "tcp.ack", "tcp.options.sack_le", "tcp.analysis.retransmission", "tcp.analysis.out_of_order",
-    "tcp.analysis.ack_lost_segment", "tcp.analysis.lost_segment",
+    "frame.time_relative", "_ws.malformed", "ip.checksum.status", "tcp.checksum.status",
+    "tcp.flags.syn", "tcp.len", "tcp.ack", "tcp.options.sack_le", "tcp.analysis.retransmission",
+    "tcp.analysis.out_of_order", "tcp.analysis.ack_lost_segment", "tcp.analysis.lost_segment",
 )  # fmt: skip
 
 

@@ -132,8 +132,9 @@ def test_the_band_is_the_confidence_interval(result: Result) -> None:
 # Of flows that end, that are more than one, that last longer, whose control allows or estimates a
 # rate.
 OF_OTHER_FLOWS = (
-    "completion_time", "equivalence", "max_min_ratio", "rate_cov", "allowed_rate", "loss_event_rate", "rate_estimate",
-    "estimate_bias", "estimate_settling_time", "incomplete_share",
+    "completion_time", "equivalence", "max_min_ratio", "rate_cov", "allowed_rate",
+    "loss_event_rate", "rate_estimate", "estimate_bias", "estimate_settling_time",
+    "incomplete_share",
 )  # fmt: skip
 
 

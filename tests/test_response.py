@@ -79,8 +79,8 @@ def test_a_response_knows_no_unit_and_no_zero_of_time(
     told = response(edges(rates), rates, step)
     other = response(np.array(edges(rates)) + shift, np.array(rates) * factor, step + shift)
     assert tuple(other) == pytest.approx(
-        (told.before * factor, told.after * factor, told.reached_s, told.halved_s, told.beyond), rel=1e-6, abs=1e-6,
-        nan_ok=True,
+        (told.before * factor, told.after * factor, told.reached_s, told.halved_s, told.beyond),
+        rel=1e-6, abs=1e-6, nan_ok=True,
     )  # fmt: skip
     assert 0 < told.reached_s <= len(rates) - step
     assert told.beyond >= 0
@@ -175,7 +175,8 @@ sample_interval = "100 ms"
 
 [[hops]]
 name = "out"
-link = { kind = "scheduled", steps = [{ from = "0 s", rate = "10 Mbit/s" }, { from = "30 s", rate = "2.5 Mbit/s" }] }
+link.kind = "scheduled"
+link.steps = [{ from = "0 s", rate = "10 Mbit/s" }, { from = "30 s", rate = "2.5 Mbit/s" }]
 queue = { kind = "droptail", limit = "30 packets" }
 delay = "20 ms"
 

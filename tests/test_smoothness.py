@@ -168,8 +168,10 @@ def test_the_figure_of_a_run_and_its_numbers(leaky_pipe: Scenario) -> None:
     steady = {"name": "steady", "route": flow["route"], "transport": {"kind": "udp"}}
     steady |= {"traffic": {"kind": "cbr", "rate": "1 Mbit/s"}}
     result = simulate(point.replace(flows=[flow | {"count": 2}, steady], duration="21 s"))
-    of_scale = {scale: {one.subject: one.interval.mean for one in summarise(result, rate_cov(scale))}
-                for scale in shown_time_scales(result)}  # fmt: skip
+    of_scale = {
+        scale: {one.subject: one.interval.mean for one in summarise(result, rate_cov(scale))}
+        for scale in shown_time_scales(result)
+    }
     assert list(of_scale) == [0.2, 0.5, 1, 2]
     # A packet more or less of the 17 in 0.2 s, and TCP's saw-teeth.
     assert all(0 <= told["steady"] < 0.06 < 0.1 < told["main"] for told in of_scale.values())

@@ -49,7 +49,8 @@ def differences(root: Path, texts: Mapping[str, str]) -> list[str]:
             lines.append(f"{name}: is missing; run `{REPAIR}` and commit what it writes")
         elif file.read_text(encoding="utf-8") != text:
             lines.append(
-                f"{name}: is not what the engine says of itself; run `{REPAIR}` and commit what it writes"
+                f"{name}: is not what the engine says of itself; run `{REPAIR}` and commit what it "
+                "writes"
             )
     return lines
 
@@ -58,7 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Checks or writes the files; returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="python tools/reference.py",
-        description="Checks or writes docs/reference/ and schema/, which are generated from the engine's registries.",
+        description=(
+            "Checks or writes docs/reference/ and schema/, which are generated from the engine's "
+            "registries."
+        ),
         epilog="example: python tools/reference.py --check",
     )
     what = parser.add_mutually_exclusive_group(required=True)

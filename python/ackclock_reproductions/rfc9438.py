@@ -27,7 +27,10 @@ from ackclock.reproduction import (
     analytic,
 )
 
-SOURCE = 'L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert, "CUBIC for fast and long-distance networks", RFC 9438, 2023'
+SOURCE = (
+    'L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert, "CUBIC for fast and long-distance networks", RFC '
+    "9438, 2023"
+)
 
 # Printed.
 CONSTANTS = (0.04, 0.4, 4.0)
@@ -242,13 +245,15 @@ EXPERIMENTS = (
     _entry(
         2,
         "How large are they at a round-trip time of 0.01 s?",
-        "Average windows for p from 1e-2 to 1e-8 and three values of C: there CUBIC is as friendly to Reno as Reno.",
+        "Average windows for p from 1e-2 to 1e-8 and three values of C: there CUBIC is as friendly "
+        "to Reno as Reno.",
         partial(windows, 0.01, "RFC 9438, table 2: average windows, RTT 0.01 s"),
     ),
     _entry(
         3,
         "How little loss do Reno, HSTCP and CUBIC need for a throughput?",
-        "Loss probabilities for 1 Mbit/s to 10 Gbit/s: for the latter Reno needs 2.0e-10, CUBIC 2.9e-8.",
+        "Loss probabilities for 1 Mbit/s to 10 Gbit/s: for the latter Reno needs 2.0e-10, CUBIC "
+        "2.9e-8.",
         required_losses,
     ),
 )

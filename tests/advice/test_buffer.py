@@ -152,9 +152,11 @@ def test_every_buffer_meets_the_same_seeds_and_further_batches_others(small: Sce
 def test_one_flow_needs_what_the_saw_tooth_says() -> None:
     """A single Reno flow that has settled is what the model is about: spec 1.4 and `sawtooth` in rounds."""
     one = Scenario.from_toml(SMALL).replace(
-        {"flows.downloads.count": 1, "duration": "120 s", "warmup": "40 s", "flows.downloads.access_delay": "30 ms",
+        {"flows.downloads.count": 1, "duration": "120 s", "warmup": "40 s",
+         "flows.downloads.access_delay": "30 ms",
          "flows.downloads.transport": {
-             "kind": "tcp", "control": {"kind": "reno"}, "preset": "rfc", "delayed_ack": {"every": "1 packet"},
+             "kind": "tcp", "control": {"kind": "reno"}, "preset": "rfc",
+             "delayed_ack": {"every": "1 packet"},
          }}
     )  # fmt: skip
     advice = advise_buffer(one, utilisation="95 %")
@@ -202,8 +204,8 @@ def test_what_no_drop_tail_buffer_meets_adaptive_red_may(small: Scenario) -> Non
     assert last.meets_all(advice.targets)
     told = " ".join(words.paragraphs(advice))
     assert (
-        "Infeasible: no drop-tail buffer meets utilisation ≥ 95 %, p99 delay ≤ 29 ms and loss ≤ 1.4 %."
-        in told
+        "Infeasible: no drop-tail buffer meets utilisation ≥ 95 %, p99 delay ≤ 29 ms and loss ≤ "
+        "1.4 %." in told
     )
     assert f"p99 delay ≤ 29 ms alone: met up to {by_delay.high.met} packets" in told
     assert "Adaptive RED, target_delay = 12 ms meets all of it" in told
@@ -307,8 +309,11 @@ def test_a_queue_that_is_not_drop_tail_is_replaced_and_aqm_tried_too(small: Scen
         small.replace({"hops.link.queue": red, "replicates": 3}), utilisation="90 %"
     )
     assert advice.answer is not None
-    assert advice.answer.setting.queue == {"kind": "droptail", "limit": f"{advice.answer.setting.size} packets",
-                                           "counts_packet_in_service": False}  # fmt: skip
+    assert advice.answer.setting.queue == {
+        "kind": "droptail",
+        "limit": f"{advice.answer.setting.size} packets",
+        "counts_packet_in_service": False,
+    }
     assert advice.alternatives
     assert any(
         "is adaptive_red; drop-tail is tried in its place" in line for line in advice.warnings

@@ -30,8 +30,9 @@ def made_up(
 ) -> Result:
     """A result with `goodputs[point][replicate]` in Mbit/s; `columns` are the same in every run."""
     other = {
-        "rtt_mean_s": 0.08, "cwnd_mean_bytes": 1e4, "retransmitted_packets": 10.0, "sent_packets": 1000,
-        "dropped_packets": 10, "dropped_acks": 0, "timeouts": 0.0, "completion_time_s": None,
+        "rtt_mean_s": 0.08, "cwnd_mean_bytes": 1e4, "retransmitted_packets": 10.0,
+        "sent_packets": 1000, "dropped_packets": 10, "dropped_acks": 0, "timeouts": 0.0,
+        "completion_time_s": None,
         "start_s": 0.0,
     } | columns  # fmt: skip
     keys = [(point, run) for point, values in enumerate(goodputs) for run in range(len(values))]
@@ -59,8 +60,9 @@ def made_up(
         for time in (1.0, 2.0, 3.0, 4.0, 5.0)
     ]
     run = {
-        "schema": SCHEMA, "method": method, "name": "made up", "seed": "1", "replicates": max(map(len, goodputs)),
-        "versions": {}, "partial": False, "warnings": [], "controls": [], "scenario": scenario.tree,
+        "schema": SCHEMA, "method": method, "name": "made up", "seed": "1",
+        "replicates": max(map(len, goodputs)), "versions": {}, "partial": False, "warnings": [],
+        "controls": [], "scenario": scenario.tree,
         "points": points_of(scenario),
     }  # fmt: skip
     tables = {

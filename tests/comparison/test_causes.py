@@ -52,7 +52,8 @@ def beside(scenario: Scenario, **transport: Any) -> Evidence:
     lossy = scenario.replace({"hops.wireless.impairments.0.probability": RANDOM, "sweep": {}})
     tree = flow(lossy, **transport)
     return Evidence(
-        metric="goodput", method="emulate", reference="simulate", difference=gap(-1e5), reference_mean=1e6,
+        metric="goodput", method="emulate", reference="simulate", difference=gap(-1e5),
+        reference_mean=1e6,
         replicates=(5, 5), flow=tree["flow"], path=flow_path(tree, tree["flow"]), duration_s=10.0,
     )  # fmt: skip
 
@@ -227,8 +228,9 @@ def test_acks_of_a_cell_may_collide() -> None:
         flow = next(one for one in tree["flows"] if one["name"] == name)
         said = prediction("edca", rtt=0.2)
         return {
-            "metric": "goodput", "method": "predict", "reference": "simulate", "difference": gap(3e4),
-            "reference_mean": 1e6, "replicates": (0, 3), "flow": flow, "path": flow_path(tree, flow),
+            "metric": "goodput", "method": "predict", "reference": "simulate",
+            "difference": gap(3e4), "reference_mean": 1e6, "replicates": (0, 3), "flow": flow,
+            "path": flow_path(tree, flow),
             "prediction": said,
         } | more  # fmt: skip
 

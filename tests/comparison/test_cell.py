@@ -22,7 +22,8 @@ def test_a_cell_is_predicted_and_simulated(tmp_path: Path, run_python: Run) -> N
     answer = json.loads(outcome.stdout)
     answered = {one["name"]: one["answered"] for one in answer["methods"]}
     assert answered == {
-        "predict": True, "simulate": True, "measure-simulate": True, "emulate": False, "measure-emulate": False,
+        "predict": True, "simulate": True, "measure-simulate": True, "emulate": False,
+        "measure-emulate": False,
     }  # fmt: skip
     lines = [line for line in outcome.stderr.splitlines() if line.startswith("emulate: ")]
     assert len(lines) == 1

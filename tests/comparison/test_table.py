@@ -183,8 +183,8 @@ def test_what_is_measured_is_held_against_its_own_run_run_by_run(path: Scenario)
 
 def test_what_a_way_cannot_know_is_null_with_the_reason(path: Scenario) -> None:
     comparison = compared(
-        path, None, simulate=made_up("simulate", path, [ENGINES]), emulate=made_up("emulate", path, [OURS]),
-        measure_emulate="there is no tape",
+        path, None, simulate=made_up("simulate", path, [ENGINES]),
+        emulate=made_up("emulate", path, [OURS]), measure_emulate="there is no tape",
     )  # fmt: skip
     tail = next(row for row in comparison.rows if row.metric == "rtt_p99")
     assert tail.cells["simulate"].interval.mean == pytest.approx(0.08)

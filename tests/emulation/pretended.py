@@ -33,8 +33,8 @@ def _column(values: Sequence[Any]) -> tuple[Any, ...]:
 def tcp_info(time_s: float, flow: str = "main") -> dict[str, Any]:
     """Some columns of a row of that table."""
     return {
-        "point": 0, "replicate": 0, "flow": flow, "instance": 0, "time_s": time_s, "loss_state": "open",
-        "cwnd_segments": 10.0, "ssthresh_segments": float("nan"),
+        "point": 0, "replicate": 0, "flow": flow, "instance": 0, "time_s": time_s,
+        "loss_state": "open", "cwnd_segments": 10.0, "ssthresh_segments": float("nan"),
     }  # fmt: skip
 
 
@@ -103,7 +103,8 @@ class Pretended:
         take: Callable[[str, Columns], None],
     ) -> dict[str, Any]:
         self.asked["emulate"] = {
-            "points": points, "folder": folder, "device": device, "pcap": pcap, "side_by_side": side_by_side,
+            "points": points, "folder": folder, "device": device, "pcap": pcap,
+            "side_by_side": side_by_side,
         }  # fmt: skip
         assert host_command
         runs = [
@@ -145,13 +146,15 @@ class Pretended:
     def _fidelity(self, point: int, replicate: int) -> dict[str, Any]:
         verdict = self.verdicts.get((point, replicate), RELIABLE)
         return {
-            "point": point, "replicate": replicate, "reliable": int(verdict == RELIABLE), "verdict": verdict,
-            "outside_drops": 0, "lateness_p50_s": 4e-6, "lateness_p99_s": 1.6e-5, "lateness_p999_s": 6e-5,
-            "lateness_max_s": 4e-4, "longest_gap_s": 1.1e-2, "cpu_share": 0.21, "largest_packet_bytes": 1500,
+            "point": point, "replicate": replicate, "reliable": int(verdict == RELIABLE),
+            "verdict": verdict, "outside_drops": 0, "lateness_p50_s": 4e-6,
+            "lateness_p99_s": 1.6e-5, "lateness_p999_s": 6e-5, "lateness_max_s": 4e-4,
+            "longest_gap_s": 1.1e-2, "cpu_share": 0.21, "largest_packet_bytes": 1500,
             "mtu_bytes": 1500, "base_rtt_s": 0.07, "probes_sent": 20, "probes_measured": 19,
             "probe_extra_p50_s": 2.2e-5, "probe_extra_max_s": 1.1e-4, "host_wait_max_s": 1.2e-3,
             "host_stalled_share": 0.0, "softirq_wait_share": 1e-4, "missed_readings_share": 0.0,
-            "cpu_pressure_share": 0.02, "device": "tun", "priority": "SCHED_FIFO", "host_priority": "SCHED_FIFO",
+            "cpu_pressure_share": 0.02, "device": "tun", "priority": "SCHED_FIFO",
+            "host_priority": "SCHED_FIFO",
             "idle_states": "none",
         }  # fmt: skip
 
@@ -176,6 +179,7 @@ class Pretended:
 def _setting(run: tuple[int, int], name: str) -> dict[str, Any]:
     point, replicate = run
     return {
-        "point": point, "replicate": replicate, "host": "senders", "name": name, "asked": "1", "has": "0",
+        "point": point, "replicate": replicate, "host": "senders", "name": name, "asked": "1",
+        "has": "0",
         "refusal": "this kernel has no such setting",
     }  # fmt: skip

@@ -18,8 +18,9 @@ pytestmark = pytest.mark.usefixtures("emulation")
 # Random loss keeps the windows small: a second is some 50 round trips, and both ways meet the same
 # losses.
 CHANGES = (
-    "--replicates", "4", "--set", 'hops.there.impairments=[{ kind = "iid_loss", probability = "3 %" }]',
-    "--set", 'sweep={"flows.download.transport.control.kind" = ["reno", "cubic"]}',
+    "--replicates", "4", "--set",
+    'hops.there.impairments=[{ kind = "iid_loss", probability = "3 %" }]', "--set",
+    'sweep={"flows.download.transport.control.kind" = ["reno", "cubic"]}',
 )  # fmt: skip
 
 

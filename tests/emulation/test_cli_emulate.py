@@ -348,7 +348,10 @@ def _children(task: Path) -> list[str]:
 
 
 # Says how far it is whenever it can, so that a test need not guess.
-TALKATIVE = "from ackclock.cli import progress; progress._QUIET_S = 0; from ackclock.cli import main; main()"
+TALKATIVE = (
+    "from ackclock.cli import progress; progress._QUIET_S = 0; from ackclock.cli import main; "
+    "main()"
+)
 
 
 @contextmanager
@@ -360,7 +363,8 @@ def long_run(place: Path) -> Iterator[Running]:
     record = place / "run" / "record" / "point-0-replicate-0.ackrec"
     # Of its own, so that all of it can be interrupted as a terminal does.
     with subprocess.Popen(
-        [sys.executable, "-c", TALKATIVE, *arguments], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [sys.executable, "-c", TALKATIVE, *arguments], cwd=place, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True, start_new_session=True, env=os.environ | {"TMPDIR": str(place / "temporary")},
     ) as process:  # fmt: skip
         try:

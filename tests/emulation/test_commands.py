@@ -101,7 +101,8 @@ def test_settings_that_are_not_as_asked(scenario_file: Path, pretended: Pretende
     assert outcome.stderr.splitlines() == [
         "warning: real-time priority refused; delays may be late",
         "warning: flow main/0 failed: reset",
-        "warning: 7 settings are not as asked (setting_0, setting_1, setting_2, …); the table settings says why",
+        "warning: 7 settings are not as asked (setting_0, setting_1, setting_2, …); the table "
+        "settings says why",
     ]
 
 
@@ -206,8 +207,8 @@ def test_replay_that_does_not_is_exit_code_4(
     assert outcome.exit_code == 4
     assert outcome.stdout
     assert outcome.stderr == (
-        "ackclock: 1 of 2 runs differ; point 0, replicate 1: decision 7: recorded nothing, replayed packet 3 Dropped "
-        "at 12 ns, hop 0\n"
+        "ackclock: 1 of 2 runs differ; point 0, replicate 1: decision 7: recorded nothing, "
+        "replayed packet 3 Dropped at 12 ns, hop 0\n"
     )
 
 

@@ -117,8 +117,9 @@ def test_the_same_as_json_as_a_table_and_in_python(scenario_file: Path) -> None:
         "simulate",
     )
     assert [(one["name"], one["answered"], one["reference"]) for one in answer["methods"]] == [
-        ("predict", True, "simulate"), ("simulate", True, None), ("measure-simulate", True, "simulate"),
-        ("emulate", True, "simulate"), ("measure-emulate", True, "emulate"),
+        ("predict", True, "simulate"), ("simulate", True, None),
+        ("measure-simulate", True, "simulate"), ("emulate", True, "simulate"),
+        ("measure-emulate", True, "emulate"),
     ]  # fmt: skip
     assert parquet.read_table(FOLDER / "comparison.parquet").to_pylist() == answer["rows"]
     kept = json.loads((FOLDER / "comparison.json").read_text())

@@ -70,7 +70,10 @@ def assert_law(passages: list[Passage], departures: list[int | None], end: int) 
 @pytest.mark.parametrize("arm", ARMS)
 def test_delay(arm: str, tmp_path: Path) -> None:
     # Ten times as long from packet to packet as one takes.
-    hop = 'link = { kind = "constant", rate = "80 Mbit/s" }\nqueue = { kind = "droptail", limit = "100 packets" }'
+    hop = (
+        'link = { kind = "constant", rate = "80 Mbit/s" }\n'
+        'queue = { kind = "droptail", limit = "100 packets" }'
+    )
     described = scenario(hop, '{ kind = "cbr", rate = "7776 kbit/s" }')
     _, passages = run(described, arm, tmp_path / "run")
     assert_law(passages, expected(passages, 80_000_000, 100), 10**9)
@@ -79,8 +82,14 @@ def test_delay(arm: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("arm", ARMS)
 def test_serialisation(arm: str, tmp_path: Path) -> None:
     # Bursts of a hundred packets, each of which waits for all before it.
-    hop = 'link = { kind = "constant", rate = "8 Mbit/s" }\nqueue = { kind = "droptail", limit = "1000 packets" }'
-    bursts = '{ kind = "on_off", rate = "50 Mbit/s", mean_on = "16 ms", mean_off = "200 ms", on_distribution = "constant" }'
+    hop = (
+        'link = { kind = "constant", rate = "8 Mbit/s" }\n'
+        'queue = { kind = "droptail", limit = "1000 packets" }'
+    )
+    bursts = (
+        '{ kind = "on_off", rate = "50 Mbit/s", mean_on = "16 ms", mean_off = "200 ms", '
+        'on_distribution = "constant" }'
+    )
     _, passages = run(scenario(hop, bursts), arm, tmp_path / "run")
     departures = expected(passages, 8_000_000, 1000)
     assert None not in departures
@@ -94,7 +103,10 @@ def test_serialisation(arm: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("arm", ARMS)
 def test_overflow(arm: str, tmp_path: Path) -> None:
     # 10 Mbit/s into 8.
-    hop = 'link = { kind = "constant", rate = "8 Mbit/s" }\nqueue = { kind = "droptail", limit = "15 packets" }'
+    hop = (
+        'link = { kind = "constant", rate = "8 Mbit/s" }\n'
+        'queue = { kind = "droptail", limit = "15 packets" }'
+    )
     _, passages = run(
         scenario(hop, '{ kind = "cbr", rate = "9720 kbit/s" }'), arm, tmp_path / "run"
     )
@@ -108,7 +120,8 @@ def test_overflow(arm: str, tmp_path: Path) -> None:
 
 def test_random_losses_are_the_same_in_both_arms(tmp_path: Path) -> None:
     hop = (
-        'link = { kind = "constant", rate = "80 Mbit/s" }\nqueue = { kind = "droptail", limit = "1000 packets" }\n'
+        'link = { kind = "constant", rate = "80 Mbit/s" }\n'
+        'queue = { kind = "droptail", limit = "1000 packets" }\n'
         'impairments = [{ kind = "iid_loss", probability = "5 %" }]'
     )
     described = scenario(hop, '{ kind = "cbr", rate = "7776 kbit/s" }')
@@ -127,7 +140,8 @@ def test_random_losses_are_the_same_in_both_arms(tmp_path: Path) -> None:
 
 def test_the_rate_of_a_markov_link_is_the_same_in_both_arms(tmp_path: Path) -> None:
     hop = (
-        'link = { kind = "markov", rates = ["4 Mbit/s", "8 Mbit/s", "16 Mbit/s"], mean_sojourn = "30 ms" }\n'
+        'link = { kind = "markov", rates = ["4 Mbit/s", "8 Mbit/s", "16 Mbit/s"], mean_sojourn = '
+        '"30 ms" }\n'
         'queue = { kind = "droptail", limit = "1000 packets" }'
     )
     described = scenario(hop, '{ kind = "cbr", rate = "19440 kbit/s" }')
@@ -174,7 +188,9 @@ def test_a_link_that_follows_another_is_the_same_in_both_arms(tmp_path: Path) ->
         queue = { kind = "droptail", limit = "1000 packets" }
         [[hops]]
         name = "followed"
-        link = { kind = "markov", rates = ["4 Mbit/s", "8 Mbit/s", "16 Mbit/s"], mean_sojourn = "50 ms" }
+        link.kind = "markov"
+        link.rates = ["4 Mbit/s", "8 Mbit/s", "16 Mbit/s"]
+        link.mean_sojourn = "50 ms"
         queue = { kind = "droptail", limit = "10 packets" }""",
         '{ kind = "cbr", rate = "9720 kbit/s" }',
     )

@@ -112,6 +112,7 @@ def test_a_failed_run_is_told(leaky_pipe: Scenario, tmp_path: Path, pretended: P
     assert failed.partial
     assert failed.run["failed"]
     assert [line for line in failed.run["warnings"] if "failed" in line] == [
-        "a run failed, replicates or points are missing: point 0, replicate 1: the receivers' host ended"
+        "a run failed, replicates or points are missing: point 0, replicate 1: the receivers' host "
+        "ended"
     ]
     assert not simulate(leaky_pipe.expand()[0].scenario.replace(duration="2 s")).partial

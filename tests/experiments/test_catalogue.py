@@ -645,14 +645,16 @@ class TestVerdict:
         verdict = of(MET, claims=claims, basis=Basis("b = 1", "the text is short")).verdict
         assert verdict.kind is Kind.PARTLY
         assert str(verdict) == (
-            "partly reproduced: “it falls” (it rises); why: nobody knows; the text is short; taken: b = 1"
+            "partly reproduced: “it falls” (it rises); why: nobody knows; the text is short; "
+            "taken: b = 1"
         )
 
     def test_a_number_that_is_excepted_is_not_met_all_the_same(self) -> None:
         verdict = of(MET, MISSED).verdict
         assert verdict.kind is Kind.PARTLY
         assert str(verdict) == (
-            "partly reproduced: 1 of 2 numbers of “Rates” (0.9: rate 3.72 (ours 3.28)); why: a misprint"
+            "partly reproduced: 1 of 2 numbers of “Rates” (0.9: rate 3.72 (ours 3.28)); why: a "
+            "misprint"
         )
 
     def test_it_is_not_if_nothing_holds(self) -> None:

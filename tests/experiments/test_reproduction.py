@@ -57,7 +57,8 @@ class Counted:
         )
         return Outcome(
             Basis("b = 1"), (comparison,), self.draw,
-            (Claim("It <rises>", "it falls", holds=False, documented=False),), (Setting("b", "1", Origin.GUESSED),),
+            (Claim("It <rises>", "it falls", holds=False, documented=False),),
+            (Setting("b", "1", Origin.GUESSED),),
         )  # fmt: skip
 
     def draw(self) -> object:

@@ -75,10 +75,11 @@ def test_who_runs_beside_a_connection_changes_nothing() -> None:
 
 
 ROW: dict[str, Any] = {
-    "point": 0, "replicate": 0, "flow": "x", "instance": 0, "payload_bytes": 524_000, "mss_bytes": 500.0,
-    "data_segments": 1000.0, "losses_lower": 6.0, "losses_estimate": 10.0, "retransmitted_packets": 12.0,
-    "post_loss_acks": 8.0, "delivered_rate_bit_per_s": 80_000.0, "transmitted_rate_bit_per_s": 84_000.0,
-    "window_rate_bit_per_s": 88_000.0, "in_flight_mean_bytes": 5_500.0, "receive_window_max_bytes": 32_000.0,
+    "point": 0, "replicate": 0, "flow": "x", "instance": 0, "payload_bytes": 524_000,
+    "mss_bytes": 500.0, "data_segments": 1000.0, "losses_lower": 6.0, "losses_estimate": 10.0,
+    "retransmitted_packets": 12.0, "post_loss_acks": 8.0, "delivered_rate_bit_per_s": 80_000.0,
+    "transmitted_rate_bit_per_s": 84_000.0, "window_rate_bit_per_s": 88_000.0,
+    "in_flight_mean_bytes": 5_500.0, "receive_window_max_bytes": 32_000.0,
     "retransmissions_timeout": 1.0, "fast_recoveries": 4.0,
 }  # fmt: skip
 TRUTH = {"dropped_packets": 25.0, "dropped_acks": 14.0, "sent_packets": 1100}
@@ -90,7 +91,8 @@ def test_a_connection_in_segments() -> None:
     found = estimators.connection(ROW, TRUTH, LAW)
     assert found.metrics == {"ATp": 20.0, "ATpXmit": 21.0, "NoTOTput": 22.0}
     assert found.losses == {
-        "triple duplicates": 0.006, "estimate": 0.01, "retransmissions": 0.012, "post-loss ACKs": 0.008,
+        "triple duplicates": 0.006, "estimate": 0.01, "retransmissions": 0.012,
+        "post-loss ACKs": 0.008,
         "dropped": 0.01,
     }  # fmt: skip
     assert (found.mean_rtt, found.sd_rtt) == (pytest.approx(0.5), pytest.approx(0.1))
@@ -171,10 +173,10 @@ def test_what_is_said_holds_for_the_published_rows() -> None:
 def made_up(number: int, **values: float) -> Rows:
     """Two like connections of a set."""
     usual = {
-        "ATp": 8.0, "ATpXmit": 9.0, "NoTOTput": 10.0, set_rows.ET: 10.0, "FF": 10.0, "PFTK": 10.0, "window": 10.0,
-        "estimate": 0.01, "triple duplicates": 0.01, "dropped": 0.01, set_rows.WINDOW_LAW: 1.0,
-        set_rows.ET_AT_LEAST: 10.0, set_rows.ET_EMULATED_L: 10.0, set_rows.SELF_FILLED: 8.0,
-        "X with timeouts": 8.0, "timeouts": 0.3,
+        "ATp": 8.0, "ATpXmit": 9.0, "NoTOTput": 10.0, set_rows.ET: 10.0, "FF": 10.0, "PFTK": 10.0,
+        "window": 10.0, "estimate": 0.01, "triple duplicates": 0.01, "dropped": 0.01,
+        set_rows.WINDOW_LAW: 1.0, set_rows.ET_AT_LEAST: 10.0, set_rows.ET_EMULATED_L: 10.0,
+        set_rows.SELF_FILLED: 8.0, "X with timeouts": 8.0, "timeouts": 0.3,
     }  # fmt: skip
     named = {name.replace("_", " "): value for name, value in values.items() if name != "L"}
     of = validation.SETS[number - 1]
@@ -226,21 +228,29 @@ def test_without_numbers_there_is_no_cause() -> None:
 @pytest.mark.parametrize(
     ("cause", "words", "explains"),
     [
-        (found(theirs=nine(set_1=made_up(1, **{set_rows.WINDOW_LAW: 0.5}))), "windows are larger", {"slow", "above"}),
+        (found(theirs=nine(set_1=made_up(1, **{set_rows.WINDOW_LAW: 0.5}))), "windows are larger",
+         {"slow", "above"}),
         (
             found(set_3=made_up(3, ATpXmit=9.9, L=10.0, NoTOTput=13.0, FF=8.0)),
             "the link is full in set 3,",
             {"slow", "above"},
         ),
-        (found(set_2=made_up(2, NoTOTput=10.5, L=10.0, ATpXmit=9.0)), "above what the link passes in set 2", {"slow"}),
-        (found(**{f"set_{n}": made_up(n, L=54.25) for n in range(5, 10)}), "L as printed is 2.2 times", {"together"}),
-        (found(nine(set_5=made_up(5, triple_duplicates=0.002))), "with the queue as printed", set()),
+        (found(set_2=made_up(2, NoTOTput=10.5, L=10.0, ATpXmit=9.0)),
+         "above what the link passes in set 2", {"slow"}),
+        (found(**{f"set_{n}": made_up(n, L=54.25) for n in range(5, 10)}),
+         "L as printed is 2.2 times", {"together"}),
+        (found(nine(set_5=made_up(5, triple_duplicates=0.002))), "with the queue as printed",
+         set()),
         (
-            found(theirs=nine(set_9=made_up(9, ATp=5.0)), set_9=made_up(9, ATp=10.0, X_with_timeouts=7.0)),
+            found(
+                theirs=nine(set_9=made_up(9, ATp=5.0)),
+                set_9=made_up(9, ATp=10.0, X_with_timeouts=7.0),
+            ),
             "in set 9",
             set(),
         ),
-        (found(set_6=made_up(6, dropped=0.005)), "more is taken for lost than was dropped in set 6", {"fast"}),
+        (found(set_6=made_up(6, dropped=0.005)), "more is taken for lost than was dropped in set 6",
+         {"fast"}),
     ],
 )  # fmt: skip
 def test_each_cause_has_its_numbers(

@@ -199,7 +199,8 @@ def _device(role: str) -> int:
     fcntl.ioctl(device, _TUNSETIFF, struct.pack("16sH22x", b"tun0", _IFF_TUN | _IFF_NO_PI))
     address = _SENDER if role == "sender" else _RECEIVER
     for command in (
-        f"ip addr add {address}/24 dev tun0", f"ip link set tun0 mtu {_MTU} txqueuelen 10000 up", "ip link set lo up",
+        f"ip addr add {address}/24 dev tun0", f"ip link set tun0 mtu {_MTU} txqueuelen 10000 up",
+        "ip link set lo up",
     ):  # fmt: skip
         subprocess.run(command.split(), check=True)
     return device

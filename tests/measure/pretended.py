@@ -34,9 +34,11 @@ WORDS = frozenset(
     }
 )
 WHOLE = frozenset(
-    {"point", "replicate", "instance", "packets", "wire_bytes", "data_packets", "payload_bytes", "unique_bytes",
-     "duplicated_packets", "out_of_order_packets", "keep_alives", "window_probes", "syn_retransmissions",
-     "ect0_packets", "ect1_packets", "ce_packets", "cwr_packets", "largest_payload_bytes", "ack_rtt_samples",
+    {"point", "replicate", "instance", "packets", "wire_bytes", "data_packets", "payload_bytes",
+     "unique_bytes",
+     "duplicated_packets", "out_of_order_packets", "keep_alives", "window_probes",
+     "syn_retransmissions", "ect0_packets", "ect1_packets", "ce_packets", "cwr_packets",
+     "largest_payload_bytes", "ack_rtt_samples",
      "timestamp_rtt_samples", "delivered_bytes", "sent_packets", "samples"}
 )  # fmt: skip
 
@@ -71,16 +73,19 @@ def row(table: str, **known: Any) -> dict[str, Any]:
 def connection(**known: Any) -> dict[str, Any]:
     """A row of `connections`: a receiver's window of 64 kB, 40 ms, 1 MB in a second."""
     usual = {
-        "source": "10.0.0.1:5001", "destination": "10.1.0.1:80", "begins": "syn", "ends": "fin", "start_s": 0.0,
-        "end_s": 1.0, "first_data_s": 0.1, "last_data_s": 0.9, "packets": 720, "data_packets": 700,
-        "data_segments": 700.0, "payload_bytes": 1_000_000, "unique_bytes": 1_000_000, "acknowledged_bytes": 1e6,
-        "retransmitted_packets": 7.0, "pure_acks": 350.0, "duplicate_acks": 20.0, "losses_lower": 5.0,
-        "losses_estimate": 7.0, "losses_upper": 7.0, "mss_bytes": 1460.0, "largest_payload_bytes": 1460,
-        "receive_window_scaled": 1.0, "receive_window_min_bytes": 65_536.0, "receive_window_mean_bytes": 65_536.0,
-        "zero_windows": 0.0, "ack_rtt_sd_s": 0.001, "ack_rtt_p99_s": 0.043, "in_flight_mean_bytes": 60_000.0,
-        "in_flight_max_bytes": 65_536.0, "vantage": "sender", "limit": "receive_window", "limit_share": 0.83,
-        "retransmissions_fast": 7.0, "retransmissions_timeout": 0.0, "retransmissions_after_timeout": 0.0,
-        "retransmissions_tail_probe": 0.0, "retransmissions_unclear": 0.0, "retransmissions_spurious": 0.0,
+        "source": "10.0.0.1:5001", "destination": "10.1.0.1:80", "begins": "syn", "ends": "fin",
+        "start_s": 0.0, "end_s": 1.0, "first_data_s": 0.1, "last_data_s": 0.9, "packets": 720,
+        "data_packets": 700, "data_segments": 700.0, "payload_bytes": 1_000_000,
+        "unique_bytes": 1_000_000, "acknowledged_bytes": 1e6, "retransmitted_packets": 7.0,
+        "pure_acks": 350.0, "duplicate_acks": 20.0, "losses_lower": 5.0, "losses_estimate": 7.0,
+        "losses_upper": 7.0, "mss_bytes": 1460.0, "largest_payload_bytes": 1460,
+        "receive_window_scaled": 1.0, "receive_window_min_bytes": 65_536.0,
+        "receive_window_mean_bytes": 65_536.0, "zero_windows": 0.0, "ack_rtt_sd_s": 0.001,
+        "ack_rtt_p99_s": 0.043, "in_flight_mean_bytes": 60_000.0, "in_flight_max_bytes": 65_536.0,
+        "vantage": "sender", "limit": "receive_window", "limit_share": 0.83,
+        "retransmissions_fast": 7.0, "retransmissions_timeout": 0.0,
+        "retransmissions_after_timeout": 0.0, "retransmissions_tail_probe": 0.0,
+        "retransmissions_unclear": 0.0, "retransmissions_spurious": 0.0,
     }  # fmt: skip
     return row("connections", **(usual | known))
 
@@ -88,8 +93,9 @@ def connection(**known: Any) -> dict[str, Any]:
 def flow(**known: Any) -> dict[str, Any]:
     """Its row of `flows`."""
     usual = {
-        "goodput_bit_per_s": 8e6, "delivered_bytes": 1_000_000, "sent_packets": 700, "retransmitted_packets": 7.0,
-        "fast_retransmits": 5.0, "timeouts": 0.0, "rtt_mean_s": 0.040, "rtt_min_s": 0.038, "rtt_max_s": 0.050,
+        "goodput_bit_per_s": 8e6, "delivered_bytes": 1_000_000, "sent_packets": 700,
+        "retransmitted_packets": 7.0, "fast_retransmits": 5.0, "timeouts": 0.0, "rtt_mean_s": 0.040,
+        "rtt_min_s": 0.038, "rtt_max_s": 0.050,
     }  # fmt: skip
     return row("flows", **(usual | known))
 
@@ -108,8 +114,10 @@ def samples(count: int = 11, every_s: float = 0.1, **known: Any) -> list[dict[st
     """Rows of `samples`: as much in each interval."""
     return [
         row(
-            "samples", time_s=number * every_s, in_flight_bytes=60_000.0, rtt_s=0.040, smoothed_rtt_s=0.040,
-            delivered_bytes=100_000 * number, sent_packets=70 * number, retransmitted_packets=float(number // 2),
+            "samples", time_s=number * every_s, in_flight_bytes=60_000.0, rtt_s=0.040,
+            smoothed_rtt_s=0.040,
+            delivered_bytes=100_000 * number, sent_packets=70 * number,
+            retransmitted_packets=float(number // 2),
             **known,
         )
         for number in range(count)
@@ -148,7 +156,8 @@ class Pretended:
 
     rows: dict[str, list[dict[str, Any]]] = field(
         default_factory=lambda: {
-            "flows": [flow()], "samples": samples(), "connections": [connection()], "limit_periods": [stretch()],
+            "flows": [flow()], "samples": samples(), "connections": [connection()],
+            "limit_periods": [stretch()],
             "rtt_histogram": rtt_histogram(),
         }
     )  # fmt: skip
@@ -178,7 +187,8 @@ class Pretended:
         take: Callable[[str, Columns], None],
     ) -> dict[str, Any]:
         self.asked = {
-            "captures": captures, "points": points, "method": method, "interval_s": interval_s, "segments": segments,
+            "captures": captures, "points": points, "method": method, "interval_s": interval_s,
+            "segments": segments,
             "estimators": estimators,
         }  # fmt: skip
         if self.refusal is not None:

@@ -15,9 +15,10 @@ pytestmark = pytest.mark.peer
 
 # Its name for what our table `connections` has in a column.
 COUNTS = {
-    "total packets": "packets", "actual data pkts": "data_packets", "actual data bytes": "payload_bytes",
-    "unique bytes sent": "unique_bytes", "rexmt data pkts": "retransmitted_packets",
-    "rexmt data bytes": "retransmitted_bytes", "outoforder pkts": "out_of_order_packets",
+    "total packets": "packets", "actual data pkts": "data_packets",
+    "actual data bytes": "payload_bytes", "unique bytes sent": "unique_bytes",
+    "rexmt data pkts": "retransmitted_packets", "rexmt data bytes": "retransmitted_bytes",
+    "outoforder pkts": "out_of_order_packets",
     "RTT samples": "ack_rtt_samples",
 }  # fmt: skip
 

@@ -16,8 +16,8 @@ from .test_against_tcptrace import round_trips
 pytestmark = pytest.mark.peer
 
 FIELDS = (
-    "tcp.srcport", "tcp.len", "tcp.analysis.retransmission", "tcp.analysis.out_of_order", "tcp.analysis.ack_rtt",
-    "tcp.analysis.duplicate_ack", "tcp.seq", "tcp.ack",
+    "tcp.srcport", "tcp.len", "tcp.analysis.retransmission", "tcp.analysis.out_of_order",
+    "tcp.analysis.ack_rtt", "tcp.analysis.duplicate_ack", "tcp.seq", "tcp.ack",
 )  # fmt: skip
 
 

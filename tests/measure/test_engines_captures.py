@@ -78,7 +78,8 @@ def test_a_transfer_is_told_to_the_byte(
 ) -> None:
     changes = {
         "seed": str(seed), "duration": "300 s", "hops.wireless.impairments.0.probability": loss,
-        "flows.main.traffic": {"kind": "transfer", "size": f"{size} kB"}, "flows.main.transport.preset": preset,
+        "flows.main.traffic": {"kind": "transfer", "size": f"{size} kB"},
+        "flows.main.transport.preset": preset,
         "flows.main.transport.recovery": recovery, "warmup": "0 s",
     }  # fmt: skip
     for folder in ("pcap", "run", "measured"):

@@ -38,16 +38,18 @@ def family(duration: str = "40 s", controls: Mapping[str, Any] = CONTROLS) -> Sc
     flows = [
         {
             "name": name, "route": ["out"], "return": ["back"], "start": ["0 s", "1 s"],
-            "transport": {"kind": "tcp", "preset": "linux", "control": control, "send_jitter": "400 us"},
+            "transport": {"kind": "tcp", "preset": "linux", "control": control,
+                          "send_jitter": "400 us"},
         }
         for name, control in controls.items()
     ]  # fmt: skip
     return Scenario(
         {
-            "schema": 1, "name": "family", "duration": duration, "warmup": "5 s", "replicates": 1, "seed": "3",
-            "sample_interval": "100 ms", "flows": flows,
+            "schema": 1, "name": "family", "duration": duration, "warmup": "5 s", "replicates": 1,
+            "seed": "3", "sample_interval": "100 ms", "flows": flows,
             "hops": [
-                {"name": "out", "queue": {"kind": "droptail", "limit": "170 packets"}} | hop | lossy,
+                {"name": "out",
+                 "queue": {"kind": "droptail", "limit": "170 packets"}} | hop | lossy,
                 {"name": "back", "queue": {"kind": "droptail", "limit": "100000 packets"}} | hop,
             ],
         }
@@ -155,8 +157,8 @@ def test_away_from_the_sender_nothing_is_said_and_that_is_told(
     [receivers] = capture.glob("*receivers.pcap")
     said = command("measure", receivers, "-o", tmp_path / "measured", "--estimators", "be")
     assert (
-        f"no rate estimates of {len(CONTROLS)} directions with payload: not captured near the sender"
-        in said
+        f"no rate estimates of {len(CONTROLS)} directions with payload: not captured near the "
+        "sender" in said
     )
     found = Result.load(tmp_path / "measured")
     assert found.tables["rate_estimates"].num_rows == 0

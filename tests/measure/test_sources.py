@@ -14,8 +14,8 @@ from ackclock.capture.connections import largest
 @pytest.mark.parametrize(
     ("name", "called"),
     [
-        ("web.pcap", "web"), ("web.pcapng.gz", "web"), ("WEB.PCAP", "WEB"), ("web.cap", "web"), ("web", "web"),
-        ("a.b.pcap", "a.b"), (".pcap", ".pcap"), ("web.gz", "web"),
+        ("web.pcap", "web"), ("web.pcapng.gz", "web"), ("WEB.PCAP", "WEB"), ("web.cap", "web"),
+        ("web", "web"), ("a.b.pcap", "a.b"), (".pcap", ".pcap"), ("web.gz", "web"),
     ],
 )  # fmt: skip
 def test_a_file_is_called_by_its_name(name: str, called: str) -> None:
@@ -45,7 +45,8 @@ def test_a_folders_captures_are_those_of_the_senders(leaky_pipe: Scenario, tmp_p
 def test_an_emulations_two_files_are_one_capture(leaky_pipe: Scenario, tmp_path: Path) -> None:
     point = leaky_pipe.expand()[1].scenario
     changes = {
-        "duration": "4 s", "replicates": 1, "flows.main.count": 2, "flows.main.transport.preset": "linux",
+        "duration": "4 s", "replicates": 1, "flows.main.count": 2,
+        "flows.main.transport.preset": "linux",
         "flows.main.traffic": {"kind": "transfer", "size": "300 kB"},
     }  # fmt: skip
     emulated = emulate(point.replace(changes), tmp_path / "run")

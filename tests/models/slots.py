@@ -60,6 +60,7 @@ def count(
     success, collisions = success / counted, collisions / counted
     through = success.sum(axis=0) * counted
     return Counted(
-        success.mean(axis=0), float(collisions.mean()), slots / counted / cells, dropped / (through + dropped),
+        success.mean(axis=0), float(collisions.mean()), slots / counted / cells,
+        dropped / (through + dropped),
         success.std(axis=0) / np.sqrt(cells), float(collisions.std() / np.sqrt(cells)),
     )  # fmt: skip

@@ -30,8 +30,8 @@ def solved(p: float, w_max: float, alpha: float, beta: float) -> aimd_chain.Wind
 
 @settings(max_examples=30)
 @given(
-    st.floats(1e-4, 0.9), st.floats(0.01, 1), st.integers(2, 200), st.floats(5, 5000), st.floats(0.2, 5),
-    st.sampled_from([1.0, 2.0]), st.sampled_from([(1.0, 0.5), (0.5, 0.7)]),
+    st.floats(1e-4, 0.9), st.floats(0.01, 1), st.integers(2, 200), st.floats(5, 5000),
+    st.floats(0.2, 5), st.sampled_from([1.0, 2.0]), st.sampled_from([(1.0, 0.5), (0.5, 0.7)]),
 )  # fmt: skip
 def test_the_record_says_what_the_functions_say(
     p: float, R: float, w_max: int, rate: float, T0: float, b: float, control: tuple[float, float]

@@ -448,7 +448,12 @@ def test_limits_of_loss() -> None:
         (lambda: rtt.constant(math.nan), "out-of-range", "rtt", "nan"),
         (lambda: rtt.normal(-1, 1), "out-of-range", "mean", "-1"),
         (lambda: rtt.normal(1, -1), "out-of-range", "sd", "-1"),
-        (lambda: rtt.normal(1, 1, "clip"), "unknown-name", "negative", "clip"),  # type: ignore[arg-type]
+        (
+            lambda: rtt.normal(1, 1, "clip"),  # type: ignore[arg-type]
+            "unknown-name",
+            "negative",
+            "clip",
+        ),
         (lambda: rtt.lognormal(1, 1, -1), "out-of-range", "shift", "-1"),
         (lambda: rtt.gamma(math.nan, 1), "out-of-range", "shape", "nan"),
         (lambda: rtt.weibull(1, 0), "out-of-range", "scale", "0"),

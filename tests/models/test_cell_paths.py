@@ -171,24 +171,28 @@ def test_rts_and_the_size_of_the_macs_answer_count(cell) -> None:
     ("changes", "note"),
     [
         (
-            {f"hops.station-acks.link.{name}": value for name, value in (("aifsn", 6), ("cw_min", 31), ("cw_max", 63))},
+            {f"hops.station-acks.link.{name}": value
+             for name, value in (("aifsn", 6), ("cw_min", 31), ("cw_max", 63))},
             "TCP's ACKs contend with data: AIFSN 6, CWmin 31 is no absolute priority",
         ),
         (
             {"hops.ap-acks.link.aifsn": 3},
             "TCP's ACKs contend with data: AIFSN 3, CWmin 3 is no absolute priority",
         ),
-        ({"flows.upload.route": ["station-data", "ap-data"]}, "upload contends more than once on its way"),
+        ({"flows.upload.route": ["station-data", "ap-data"]},
+         "upload contends more than once on its way"),
         ({"flows.upload.route": ["to-server"]}, "upload contends with nothing but its ACKs"),
         (
             {
                 "flows.upload.transport": {"kind": "udp"},
-                "flows.upload.traffic": {"kind": "cbr", "rate": "1 Mbit/s", "packet_size": "100 bytes"},
+                "flows.upload.traffic": {"kind": "cbr", "rate": "1 Mbit/s",
+                                         "packet_size": "100 bytes"},
                 "flows.upload.return": [],
             },
             "upload has packets that are not full",
         ),
-        ({"flows.upload.transport.mss": "1400 bytes"}, "queues of 2 classes contend, it is about alike ones"),
+        ({"flows.upload.transport.mss": "1400 bytes"},
+         "queues of 2 classes contend, it is about alike ones"),
     ],
 )  # fmt: skip
 def test_what_has_no_answer_says_so(cell, changes: Tree, note: str) -> None:
@@ -220,7 +224,8 @@ def test_elsewhere_there_is_no_cell(resolved, cell) -> None:
 @pytest.mark.parametrize(
     ("changes", "violated", "how"),
     [
-        ({"hops.ap-data.queue.limit": "30 packets"}, "saturated", "saturated: the queue of ap-data runs empty"),
+        ({"hops.ap-data.queue.limit": "30 packets"}, "saturated",
+         "saturated: the queue of ap-data runs empty"),
         (
             {"flows.upload.traffic": {"kind": "transfer", "size": "1 MB"}},
             "saturated",

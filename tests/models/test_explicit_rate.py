@@ -117,7 +117,8 @@ def test_the_table_of_an_independent_implementation(source, buffer: int) -> None
 @pytest.mark.parametrize(
     ("psi", "after_fall", "window"),
     [
-        (2, 0.317, 22.2), (5, 0.605, 26.5), (10, 0.854, 34.1), (20, 0.980, 47.1), (50, 0.9995, 59.9),
+        (2, 0.317, 22.2), (5, 0.605, 26.5), (10, 0.854, 34.1), (20, 0.980, 47.1),
+        (50, 0.9995, 59.9),
         (100, 0.99998, 63.4),
     ],
 )  # fmt: skip
@@ -223,7 +224,8 @@ def test_feedback_pays_where_the_link_moves_slowly_and_buffers_matter_to_tcp_alo
 
 @settings(max_examples=25)
 @given(
-    st.integers(4, 30), st.integers(0, 12), st.sampled_from([1.5, 2.0, 3.0, 4.0]), st.integers(8, 40),
+    st.integers(4, 30), st.integers(0, 12), st.sampled_from([1.5, 2.0, 3.0, 4.0]),
+    st.integers(8, 40),
     st.sampled_from([INSTCAP, ALONE, Unregulated(peak=True), ConstantRate(6.4), ConstantRate(9.0)]),
     st.floats(1, 100), st.floats(1, 100),
 )  # fmt: skip
@@ -269,8 +271,9 @@ def test_a_restart_is_where_packets_can_be() -> None:
 # psi: the best of the rates looked at, the efficiency there, delta, of an independent
 # implementation.
 BEST = {
-    1.5: (22, 0.726, 0.55), 2: (21.5, 0.701, 0.46), 3: (20.75, 0.687, 0.54), 5: (20.35, 0.677, 0.64),
-    10: (20.2, 0.671, 0.53), 20: (20.1, 0.669, 0.51), 50: (40, 0.698, 0), 100: (40, 0.755, 0),
+    1.5: (22, 0.726, 0.55), 2: (21.5, 0.701, 0.46), 3: (20.75, 0.687, 0.54),
+    5: (20.35, 0.677, 0.64), 10: (20.2, 0.671, 0.53), 20: (20.1, 0.669, 0.51), 50: (40, 0.698, 0),
+    100: (40, 0.755, 0),
 }  # fmt: skip
 
 

@@ -325,8 +325,10 @@ def change(tree: dict, what: str) -> None:
 @pytest.mark.parametrize(
     ("what", "note"),
     [
-        ("udp", "no TCP"), ("cubic", "cubic is not AIMD(1, 1/2)"), ("two", "several flows share the link"),
-        ("unlimited", "the bottleneck has no drop-tail queue with a limit"), ("loss", "random loss comes on top"),
+        ("udp", "no TCP"), ("cubic", "cubic is not AIMD(1, 1/2)"),
+        ("two", "several flows share the link"),
+        ("unlimited", "the bottleneck has no drop-tail queue with a limit"),
+        ("loss", "random loss comes on top"),
     ],
 )  # fmt: skip
 def test_flows_that_do_not_fit_are_refused(two_rates: dict, what: str, note: str) -> None:
@@ -349,7 +351,8 @@ def test_what_a_flow_violates_is_named(two_rates: dict) -> None:
 def test_a_matrix_with_a_step_says_how_long_a_state_lasts(two_rates: dict) -> None:
     matrix = [["95 %", "5 %"], ["25 %", "75 %"]]
     two_rates["hops"][1]["link"] = {
-        "kind": "markov", "rates": ["54 kB/s", "108 kB/s"], "transition_matrix": matrix, "step": "200 ms",
+        "kind": "markov", "rates": ["54 kB/s", "108 kB/s"], "transition_matrix": matrix,
+        "step": "200 ms",
     }  # fmt: skip
     said = row(two_rates, "tcp_alone")["inputs"]
     assert (said["rate"], said["low_rate"], said["psi"], said["low_psi"]) == pytest.approx(

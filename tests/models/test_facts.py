@@ -61,16 +61,19 @@ def test_of_elements_that_state_nothing_models_know_nothing(example: str) -> Non
 @pytest.mark.parametrize("name", ["dcf", "edca"])
 def test_what_a_loss_leaves_of_a_window_is_not_guessed_in_a_cell(name: str) -> None:
     [tree] = points("wifi-cell.toml")[:1]
-    [before] = [note for note, flow in zip(*(answers(tree, name)[key] for key in ("note", "flow")), strict=True)
-                if flow == "download"]  # fmt: skip
+    [before] = [
+        note
+        for note, flow in zip(*(answers(tree, name)[key] for key in ("note", "flow")), strict=True)
+        if flow == "download"
+    ]
     assert before.startswith("saturated: the queue of ap-data runs empty after losses")
     for flow in tree["flows"]:
         flow["transport"]["control"] = VEGAS_LIKE
     table = answers(tree, name)
     assert set(table["verdict"]) == {"applies with violated assumptions"}
     assert set(table["note"]) == {
-        "saturated: it is not known whether the queue of ap-data runs empty: vegas_like does not state what share of "
-        "the window a loss leaves"
+        "saturated: it is not known whether the queue of ap-data runs empty: vegas_like does not "
+        "state what share of the window a loss leaves"
     }
 
 
@@ -80,7 +83,10 @@ def test_where_a_control_reacts_to_delay_losses_do_not_say_how_far_its_window_fa
         f"flows.{flow}.transport.control": {"kind": "vegas"} for flow in ("download", "upload")
     }
     table = answers(scenario.replace(vegas).resolve().tree, "dcf,edca,sawtooth")
-    said = "saturated: it is not known whether the queue of ap-data runs empty: vegas reacts to delay as well"
+    said = (
+        "saturated: it is not known whether the queue of ap-data runs empty: vegas reacts to delay "
+        "as well"
+    )
     assert set(table["note"]) == {said, "vegas is no AIMD"}
 
 

@@ -166,10 +166,13 @@ def test_reds_law_is_that_of_its_balance(log_rho: float, K: int, low: float, p_m
 
 
 routers = st.one_of(
-    (st.sampled_from([1, 2, 10, 1000, 10**6]) | st.integers(1, 10**6)).map(lambda K: DropTail(np.asarray(float(K)))),
+    (st.sampled_from([1, 2, 10, 1000, 10**6]) | st.integers(1, 10**6)).map(
+        lambda K: DropTail(np.asarray(float(K)))
+    ),
     st.builds(
         lambda K, low, high, p_max, shortcut: Red(K, low * high * K, high * K, p_max, shortcut),
-        st.integers(1, 2000), st.floats(0, 0.99), st.floats(0.01, 1), st.floats(1e-3, 1), st.booleans(),
+        st.integers(1, 2000), st.floats(0, 0.99), st.floats(0.01, 1), st.floats(1e-3, 1),
+        st.booleans(),
     ),
 )  # fmt: skip
 delays = st.lists(st.floats(1e-6, 100), min_size=1, max_size=8)

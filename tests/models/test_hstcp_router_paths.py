@@ -125,8 +125,8 @@ def test_thresholds_of_a_queue_are_in_segments(
     resolved, thresholds: tuple, segments: tuple
 ) -> None:
     red = {
-        "kind": "red", "limit": "100 packets", "minimum_threshold": thresholds[0], "maximum_threshold": thresholds[1],
-        "maximum_probability": "5 %", "gentle": False,
+        "kind": "red", "limit": "100 packets", "minimum_threshold": thresholds[0],
+        "maximum_threshold": thresholds[1], "maximum_probability": "5 %", "gentle": False,
     }  # fmt: skip
     found = models.flow_paths(resolved(**{"hops.wireless.queue": red}))[0].bottleneck.thresholds
     assert found is not None

@@ -85,8 +85,8 @@ def made_of(evaluate) -> Model:
     """A model of one input whose output is anything."""
     return Model(
         name="any", label="any", summary="any", reference="none", formula="y(x)",
-        inputs=(Input("x", "x", "", "x", domain=Domain(0, 10)),), outputs=(Output("y", "y", "segments/s", "y"),),
-        goodput="y",
+        inputs=(Input("x", "x", "", "x", domain=Domain(0, 10)),),
+        outputs=(Output("y", "y", "segments/s", "y"),), goodput="y",
         assumptions=(Assumption("none", "none"),), evaluate=lambda x: {"y": evaluate(x)},
         inputs_of=lambda _: {}, refusal=lambda _: "",
     )  # fmt: skip

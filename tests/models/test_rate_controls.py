@@ -168,8 +168,11 @@ def test_what_the_engine_resolves_is_what_the_models_ask_for(leaky_pipe: Scenari
     [path] = models.flow_paths(point.replace(flows=[changed]).resolve().tree)
     assert (path.control.name, path.sender.segments_per_ack) == ("tfrcp", 2)
     assert (path.sender.first_timeout_s, path.sender.receive_window_segments) == (0.2, 64)
-    [row] = [row for row in predict(point.replace(flows=[changed])).tables["predictions"].to_pylist()
-             if row["model"] == "tfrcp"]  # fmt: skip
+    [row] = [
+        row
+        for row in predict(point.replace(flows=[changed])).tables["predictions"].to_pylist()
+        if row["model"] == "tfrcp"
+    ]
     expected = float(pftk.full(0.005, path.round_trip.base_s, 0.2, 64, 2)) * 0.995 * 8000
     assert row["goodput_bit_per_s"] == pytest.approx(expected)
 
@@ -181,8 +184,8 @@ def test_tfrcp_sends_what_its_model_says(leaky_pipe: Scenario) -> None:
     [flow] = point.tree["flows"]
     transport = {"kind": "udp", "control": {"kind": "tfrcp", "round": "5 s"}, "mss": "1000 bytes"}
     fast = point.replace(
-        {"hops.wired.link.rate": "100 Mbit/s", "hops.wireless.link.rate": "100 Mbit/s", "duration": "520 s",
-         "warmup": "20 s", "hops.wireless.impairments.0.probability": "1 %"},
+        {"hops.wired.link.rate": "100 Mbit/s", "hops.wireless.link.rate": "100 Mbit/s",
+         "duration": "520 s", "warmup": "20 s", "hops.wireless.impairments.0.probability": "1 %"},
         flows=[flow | {"transport": transport}],
     )  # fmt: skip
     [row] = predict(fast, "tfrcp").tables["predictions"].to_pylist()

@@ -15,8 +15,8 @@ from ..refusals import refused
 
 # Something in the domain of each input that has no default.
 GIVEN = {
-    "loss": 0.01, "rtt": 0.1, "size": 100.0, "rate": 1000.0, "buffer": 50.0, "psi": 20.0, "decay": 0.01, "flows": 10.0,
-    "places": 50.0, "stations": 5.0,
+    "loss": 0.01, "rtt": 0.1, "size": 100.0, "rate": 1000.0, "buffer": 50.0, "psi": 20.0,
+    "decay": 0.01, "flows": 10.0, "places": 50.0, "stations": 5.0,
 }  # fmt: skip
 # Where a loss is possible, and states are few.
 _LOOP = {"rate": 400.0, "buffer": 10.0, "psi": 20.0}
@@ -29,7 +29,8 @@ _CLASSES = _CLASS | {
 OF = {
     "instcap": _LOOP, "tcp_alone": _LOOP, "constant_source": _LOOP | {"source_rate": 210.0},
     "short_transfer": _OVERFLOW, "edca": _CLASSES,
-    **{of: {"flows": 10.0} for of in ("mm1k", "mm1k_burst", "hstcp_red", "hstcp_sawtooth", "hstcp_window_sim")},
+    **{of: {"flows": 10.0}
+       for of in ("mm1k", "mm1k_burst", "hstcp_red", "hstcp_sawtooth", "hstcp_window_sim")},
 }  # fmt: skip
 
 
@@ -204,7 +205,8 @@ def test_a_domain_is_an_interval(number: float, low: float, width: float, ends: 
     ("domain", "words"),
     [
         (Domain(), "p > 0"), (Domain(1, math.inf, "[]"), "p ≥ 1"), (Domain(0, 1), "0 < p < 1"),
-        (Domain(0, 0.5, "[)"), "0 ≤ p < 0.5"), (Domain(0, 1, "(]"), "0 < p ≤ 1"), (Domain(values=(1, 2)), "p = 1 or 2"),
+        (Domain(0, 0.5, "[)"), "0 ≤ p < 0.5"), (Domain(0, 1, "(]"), "0 < p ≤ 1"),
+        (Domain(values=(1, 2)), "p = 1 or 2"),
     ],
 )  # fmt: skip
 def test_a_domain_in_words(domain: Domain, words: str) -> None:

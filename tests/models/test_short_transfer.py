@@ -154,8 +154,8 @@ def avoidance_counted(sender: Sender, left: float, W: float) -> float:
 
 @settings(max_examples=50, deadline=None)
 @given(
-    left=st.integers(1, 100_000), window=st.integers(2, 40), pipe=st.integers(3, 60), buffer=st.integers(0, 60),
-    d_ca=st.sampled_from([1.0, 2.0, 4.0]),
+    left=st.integers(1, 100_000), window=st.integers(2, 40), pipe=st.integers(3, 60),
+    buffer=st.integers(0, 60), d_ca=st.sampled_from([1.0, 2.0, 4.0]),
 )  # fmt: skip
 def test_congestion_avoidance_is_the_sum_of_its_rounds(
     left: int, window: int, pipe: int, buffer: int, d_ca: float
@@ -330,7 +330,8 @@ def test_what_a_flow_violates_is_named(resolved, change: dict, violated: str) ->
     [
         ({"flows.main.traffic": {"kind": "bulk"}}, "no transfer of a given size"),
         ({"flows.main.transport.recovery": "timeout_only"}, "recovery from losses is timeout_only"),
-        ({"flows.main.transport.control": {"kind": "westwood_plus"}}, "westwood_plus is no AIMD, nor CUBIC"),
+        ({"flows.main.transport.control": {"kind": "westwood_plus"}},
+         "westwood_plus is no AIMD, nor CUBIC"),
         (
             {"hops.wireless.queue": {"kind": "droptail", "limit": "unlimited"}},
             "the bottleneck has no drop-tail queue with a limit",

@@ -46,8 +46,8 @@ AGENTS = {"reno": "Reno"} | CONTROLS
 TIMESTAMPS = "timestamps_ true ts_option_size_ 0"
 #: What `scenarios/red.toml` says, in ns-2's words.
 RED = (
-    "thresh_ 50 maxthresh_ 150 linterm_ 10 q_weight_ 0.002 mean_pktsize_ 1040 gentle_ false adaptive_ 0 "
-    "bytes_ false queue_in_bytes_ false wait_ false setbit_ false drop_tail_ true"
+    "thresh_ 50 maxthresh_ 150 linterm_ 10 q_weight_ 0.002 mean_pktsize_ 1040 gentle_ false "
+    "adaptive_ 0 bytes_ false queue_in_bytes_ false wait_ false setbit_ false drop_tail_ true"
 )
 
 

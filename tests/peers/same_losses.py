@@ -84,7 +84,8 @@ def theirs(recovery: str, percent: int, seed: int) -> dict[str, object]:
     losses = mine(recovery, percent, seed)[1]
     same = run["losses_sha256"] == hashlib.sha256(losses.encode()).hexdigest()[:16]
     assert same, (
-        f"ackclock loses other packets than when ns-2 was recorded; where ns-2 is installed: {COMMAND}"
+        "ackclock loses other packets than when ns-2 was recorded; where ns-2 is installed: "
+        f"{COMMAND}"
     )
     return run
 

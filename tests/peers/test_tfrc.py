@@ -15,7 +15,10 @@ pytestmark = pytest.mark.peer
 
 LIVE = ns2.installed()
 WORD = "live" if LIVE else "recorded"
-WITHOUT = "ns-2 is not installed (Debian and Ubuntu: apt-get install ns2): compared with what was recorded"
+WITHOUT = (
+    "ns-2 is not installed (Debian and Ubuntu: apt-get install ns2): compared with what was "
+    "recorded"
+)
 
 #: By which factor the mean of a quantity may differ, by case and by the words that its name begins
 #: with.

@@ -132,8 +132,8 @@ def _flows(result: Result, point: int, replicate: int) -> None:
 
 
 _FLOW = (
-    "delivered_bytes", "sent_packets", "retransmitted_packets", "goodput_bit_per_s", "throughput_bit_per_s",
-    "rtt_min_s", "rtt_max_s", "measured_s", "completion_time_s",
+    "delivered_bytes", "sent_packets", "retransmitted_packets", "goodput_bit_per_s",
+    "throughput_bit_per_s", "rtt_min_s", "rtt_max_s", "measured_s", "completion_time_s",
 )  # fmt: skip
 
 

@@ -34,7 +34,8 @@ JUMPS = {(20, 1): 103, (20, 2): 231, (20, 3): 327, (70, 1): 264, (70, 2): 395, (
 
 
 CLASSIC = {
-    "recovery": "reno", "ssthresh_from": "window", "avoid_multiple_fast_retransmits": "after_timeout",
+    "recovery": "reno", "ssthresh_from": "window",
+    "avoid_multiple_fast_retransmits": "after_timeout",
     "limited_transmit": False,
     "after_timeout": "go_back_n", "clock_granularity": "500 ms",
 }  # fmt: skip
@@ -119,7 +120,8 @@ def test_a_slow_start_without_loss_takes_as_long_as_the_model_says(segments: int
     ("buffer", "d", "sizes"),
     [
         (20, 1, (200, 300, 400)), (70, 1, (400, 600, 1000, 5000)),
-        (20, 2, (60, 100, 200, 300, 400, 600, 1000, 5000)), (70, 2, (60, 100, 200, 300, 600, 1000, 5000)),
+        (20, 2, (60, 100, 200, 300, 400, 600, 1000, 5000)),
+        (70, 2, (60, 100, 200, 300, 600, 1000, 5000)),
         (20, 3, (60, 100, 200, 400, 600, 1000, 5000)), (70, 3, (60, 100, 200, 300, 1000, 5000)),
     ],
 )  # fmt: skip

@@ -41,8 +41,9 @@ def session(
     nothing = [None] * rows
     is_sender = method == "send"
     samples = {
-        "point": [0] * rows, "replicate": [0] * rows, "flow": ["data"] * rows, "instance": [0] * rows,
-        "time_s": OPENED_S + seconds, "sent_packets": (seconds * rate / 8000).astype(int),
+        "point": [0] * rows, "replicate": [0] * rows, "flow": ["data"] * rows,
+        "instance": [0] * rows, "time_s": OPENED_S + seconds,
+        "sent_packets": (seconds * rate / 8000).astype(int),
         "delivered_bytes": (seconds * rate / 8).astype(int),
     }  # fmt: skip
     told = {
@@ -56,9 +57,10 @@ def session(
         for name, value in told.items()
     }
     flow = {
-        "point": 0, "replicate": 0, "flow": "data", "instance": 0, "control": "tfrc", "start_s": OPENED_S,
-        "end_s": OPENED_S + 12, "measured_s": 12.0, "goodput_bit_per_s": rate, "delivered_bytes": int(1.5 * rate),
-        "sent_packets": 1500, "lost_packets": 30.0, "rtt_mean_s": 0.05 if is_sender else None,
+        "point": 0, "replicate": 0, "flow": "data", "instance": 0, "control": "tfrc",
+        "start_s": OPENED_S, "end_s": OPENED_S + 12, "measured_s": 12.0, "goodput_bit_per_s": rate,
+        "delivered_bytes": int(1.5 * rate), "sent_packets": 1500, "lost_packets": 30.0,
+        "rtt_mean_s": 0.05 if is_sender else None,
     }  # fmt: skip
     flows = pa.Table.from_pylist([flow])
     tables = {"flows": flows if begun else flows.slice(0, 0), "samples": pa.table(samples)}
@@ -213,7 +215,8 @@ def test_a_session_that_never_began_has_a_page_and_empty_figures(method: str) ->
 @pytest.mark.parametrize(
     ("ending", "words"),
     [
-        ("finished", "all was sent"), ("stopped", "stopped here"), ("peer_stopped", "stopped by the other side"),
+        ("finished", "all was sent"), ("stopped", "stopped here"),
+        ("peer_stopped", "stopped by the other side"),
         ("silence", "nothing was heard from 192.0.2.7:40000 for 11 s"),
     ],
 )  # fmt: skip

@@ -11,7 +11,10 @@ from reference_pages.schemas import Json, anchor, cell, choices_of, kind_of, tom
 __all__ = ["MARK", "REPAIR", "Page", "after_the_first_line", "attributes"]
 
 REPAIR = "make docs-write"
-MARK = f"<!-- Generated from the engine's registries; to change it, change what they say and run `{REPAIR}`. -->"
+MARK = (
+    "<!-- Generated from the engine's registries; to change it, change what they say and run "
+    f"`{REPAIR}`. -->"
+)
 
 
 class Page:
@@ -90,8 +93,9 @@ class Page:
         self._definitions.update(schema.get("$defs", {}))
         self.title("Facts")
         self.paragraph(
-            "What every element states about itself. Facts are computed from the parameters and stand in the resolved "
-            "scenario as `facts`; what is not known is null. They need not be written."
+            "What every element states about itself. Facts are computed from the parameters and "
+            "stand in the resolved scenario as `facts`; what is not known is null. They need not "
+            "be written."
         )
         rows = [
             (f"`{name}`", self._written(field, "—"), field.get("description", ""))

@@ -13,7 +13,8 @@ def text(registered: Json, described: Json) -> str:
     page = Page("Presets", registered, described.get("$defs", {}))
     page.paragraph(
         'Named sets of TCP parameters, chosen by `preset` in `transport = { kind = "tcp", … }`. '
-        "What is written beside it replaces the preset's value. Values that differ between presets are in bold."
+        "What is written beside it replaces the preset's value. Values that differ between presets "
+        "are in bold."
     )
     meanings = page.choices("Preset")
     page.names(("preset", "is"), [(name, meanings.get(name, "")) for name in presets])

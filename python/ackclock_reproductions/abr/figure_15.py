@@ -90,12 +90,15 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )
     rests = basis(
         "which psi are meant by what is left of the numbers",
-        "most of what N does below psi = 0.3 is of memories of less than four round trips, which the paper may not "
-        "have",
+        "most of what N does below psi = 0.3 is of memories of less than four round trips, which "
+        "the paper may not have",
     )
     return Outcome(
         rests, (_comparison(found),), partial(_draw, found), _claims(found), settings(*own),
-        (_table(found), over_psi.transfers_table(results, {_name(k): one for k, one in SCHEMES.items()}, FAST, SLOW)),
+        (_table(found),
+         over_psi.transfers_table(
+             results, {_name(k): one for k, one in SCHEMES.items()}, FAST, SLOW
+         )),
     )  # fmt: skip
 
 
@@ -106,37 +109,40 @@ def _claims(found: Found) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"For psi above 60 a small N is slightly better: k = {SHORTEST} above {LONGEST}, at psi = {psi:g}",
+                f"For psi above 60 a small N is slightly better: k = {SHORTEST} above {LONGEST}, "
+                f"at psi = {psi:g}",
                 longer(SHORTEST, LONGEST, psi), words.SLIGHT_PERCENT, "%", than=0.0,
             )
             for psi in (60.0, 200.0)
         ),
         *(
             Claim.of(
-                f"For psi below 0.3 there is negligible gain by a larger N: k = {LONGEST} above {SHORTEST}, at psi = "
-                f"{psi:g}",
+                f"For psi below 0.3 there is negligible gain by a larger N: k = {LONGEST} above "
+                f"{SHORTEST}, at psi = {psi:g}",
                 longer(LONGEST, SHORTEST, psi), words.SAME_PERCENT, "%",
             )
             for psi in (0.16, 0.2, 0.25)
         ),
         *(
             Claim.of(
-                f"For psi of 0.3 to 1 a larger N is an improvement: k = {LONGEST} above {SHORTEST}, at psi = {psi:g}",
+                f"For psi of 0.3 to 1 a larger N is an improvement: k = {LONGEST} above "
+                f"{SHORTEST}, at psi = {psi:g}",
                 longer(LONGEST, SHORTEST, psi), Band(0), "%", than=0.0,
             )
             for psi in (0.3, 0.5, 1.0)
         ),
         *(
             Claim.of(
-                f"In the intermediate range, to 20, a larger N is better: k = {LONGEST} above {SHORTEST}, at psi = "
-                f"{psi:g}",
+                f"In the intermediate range, to 20, a larger N is better: k = {LONGEST} above "
+                f"{SHORTEST}, at psi = {psi:g}",
                 longer(LONGEST, SHORTEST, psi), Band(0), "%", than=0.0,
             )
             for psi in (2.0, 5.0, 10.0, 20.0)
         ),
         *(
             Claim.of(
-                f"From k = {LONG} on there is no more to gain: k = {LONGEST} above {LONG}, at psi = {psi:g}",
+                f"From k = {LONG} on there is no more to gain: k = {LONGEST} above {LONG}, at psi "
+                f"= {psi:g}",
                 longer(LONGEST, LONG, psi), words.SAME_PERCENT, "%", origin=Origin.INFERRED,
             )
             for psi in (0.3, 0.5, 1.0)
@@ -190,8 +196,8 @@ def _legend(memory: int | None) -> str:
 EXPERIMENT = entry(
     "15",
     "How long a memory does EFFCAP need, by how fast the link changes?",
-    "EFFCAP with memories of one to twelve round trips: a long one gains from psi = 0.3 to 5, a short one at 60 and "
-    "more.",
+    "EFFCAP with memories of one to twelve round trips: a long one gains from psi = 0.3 to 5, a "
+    "short one at 60 and more.",
     20.0,
     conclude,
     runs,

@@ -136,30 +136,35 @@ def conclude_10(results: Results) -> Outcome:
     claims = (
         *(
             Claim.of(
-                f"INSTCAP is slightly worse than TCP alone around psi = 1: by, with {buffer} packets",
-                loss(gain(found[INSTCAP.label, buffer][1.0], found[NONE.label, buffer][1.0])), words.SLIGHT_PERCENT,
-                "%", than=0.0, documented=buffer > TOO_SMALL,
+                f"INSTCAP is slightly worse than TCP alone around psi = 1: by, with {buffer} "
+                "packets",
+                loss(gain(found[INSTCAP.label, buffer][1.0], found[NONE.label, buffer][1.0])),
+                words.SLIGHT_PERCENT, "%", than=0.0, documented=buffer > TOO_SMALL,
             )
             for buffer in BUFFERS
         ),
         *(
             Claim.of(
                 f"Both rise as psi falls to nothing: {one.label}, psi = {SMALL.psis[0]:g} above 1",
-                gain(found[one.label, BUFFER][SMALL.psis[0]], found[one.label, BUFFER][1.0]), Band(0), "%", than=0.0,
+                gain(found[one.label, BUFFER][SMALL.psis[0]], found[one.label, BUFFER][1.0]),
+                Band(0), "%", than=0.0,
             )
             for one in (NONE, INSTCAP)
         ),
         *(
             Claim.of(
                 f"INSTCAP at psi = {SMALL.psis[0]:g}, with {buffer} packets",
-                interval(found[INSTCAP.label, buffer][SMALL.psis[0]]), Band(0.85), origin=Origin.INFERRED,
+                interval(found[INSTCAP.label, buffer][SMALL.psis[0]]), Band(0.85),
+                origin=Origin.INFERRED,
             )
             for buffer in BUFFERS
         ),
     )  # fmt: skip
     rests = basis(
-        why="a smaller buffer costs TCP alone more (0.57 to 0.44 from 12 packets to 8) than INSTCAP, whose packets are "
-        "spaced (0.52 to 0.45)"
+        why=(
+            "a smaller buffer costs TCP alone more (0.57 to 0.44 from 12 packets to 8) than "
+            "INSTCAP, whose packets are spaced (0.52 to 0.45)"
+        )
     )
     return _outcome(
         results, rests, claims, found, SMALL, "Small psi: without feedback, and with INSTCAP"
@@ -175,22 +180,26 @@ def conclude_11(results: Results) -> Outcome:
     said = "EFFCAP is 3 to 4 % worse at large psi: its loss, at psi ="
     claims = (
         *(
-            Claim.of(f"{said} {psi:g}", loss(gains[psi]), words.from_to("3", "4"), "%", than=0.0, documented=psi <= 60)
+            Claim.of(
+                f"{said} {psi:g}", loss(gains[psi]), words.from_to("3", "4"), "%", than=0.0,
+                documented=psi <= 60,
+            )
             for psi in (50.0, 60.0, 100.0)
         ),
         *(
             Claim.of(
-                f"It is 1 to 6 % with any timer: {name}, at psi = {psi:g}", loss(one[psi]), Band(1, 6), "%",
-                origin=Origin.INFERRED,
+                f"It is 1 to 6 % with any timer: {name}, at psi = {psi:g}", loss(one[psi]),
+                Band(1, 6), "%", origin=Origin.INFERRED,
             )
             for psi in WORTH_FOLLOWING.psis
-            for name, one in (("coarse", gains), ("that of Linux", of_linux), ("of 1.5 round trips", fixed))
+            for name, one in (("coarse", gains), ("that of Linux", of_linux),
+                              ("of 1.5 round trips", fixed))
         ),
     )  # fmt: skip
     rests = basis(
         "“large” taken for 50 to 60 round trips",
-        "at psi = 100 EFFCAP loses 2 %, not reproduced because what it loses is the time for which it remembers the "
-        "low rate after each rise, 1.5 s of 40 there, and so falls with psi",
+        "at psi = 100 EFFCAP loses 2 %, not reproduced because what it loses is the time for which "
+        "it remembers the low rate after each rise, 1.5 s of 40 there, and so falls with psi",
     )
     return _outcome(results, rests, claims, found, LARGE, "Large psi: INSTCAP and EFFCAP")
 
@@ -210,12 +219,14 @@ def conclude_12(results: Results) -> Outcome:
         ),
         *(
             Claim.of(
-                f"At least 8 % from psi = 0.3 to 2: at {psi:g}", gains[psi], Band(8), "%", origin=Origin.INFERRED
+                f"At least 8 % from psi = 0.3 to 2: at {psi:g}", gains[psi], Band(8), "%",
+                origin=Origin.INFERRED
             )
             for psi in MIDDLE
         ),
         Claim.of(
-            "Less with the timer of Linux, at psi = 2", elsewhere[2.0], Band(0, 8), "%", origin=Origin.INFERRED
+            "Less with the timer of Linux, at psi = 2", elsewhere[2.0], Band(0, 8), "%",
+            origin=Origin.INFERRED
         ),
     )  # fmt: skip
     rests = basis(
@@ -239,29 +250,32 @@ def conclude_13(results: Results) -> Outcome:
     claims = (
         *(
             Claim.of(
-                f"INSTCAP is 25 to 30 % better than TCP alone at large psi: its gain, at psi = {psi:g}",
+                "INSTCAP is 25 to 30 % better than TCP alone at large psi: its gain, at psi = "
+                f"{psi:g}",
                 gains[INSTCAP.label][psi], words.from_to("25", "30"), "%", than=0.0,
             )
             for psi in (60.0, 80.0, 100.0)
         ),
         *(
             Claim.of(
-                f"EFFCAP is 30 % better: its gain, at psi = {psi:g}", gains[EFFCAP.label][psi], words.about("30"), "%",
-                than=0.0, documented=False,
+                f"EFFCAP is 30 % better: its gain, at psi = {psi:g}", gains[EFFCAP.label][psi],
+                words.about("30"), "%", than=0.0, documented=False,
             )
             for psi in (60.0, 100.0, 150.0)
         ),
         *(
             Claim.of(
-                f"INSTCAP gains 15 to 35 % at psi = 100, whatever the timer: {name}", one, Band(15, 35), "%",
-                origin=Origin.INFERRED,
+                f"INSTCAP gains 15 to 35 % at psi = 100, whatever the timer: {name}", one,
+                Band(15, 35), "%", origin=Origin.INFERRED,
             )
-            for name, one in (("coarse", gains[INSTCAP.label][100.0]), ("that of Linux", elsewhere[100.0]))
+            for name, one in (("coarse", gains[INSTCAP.label][100.0]),
+                              ("that of Linux", elsewhere[100.0]))
         ),
     )  # fmt: skip
     rests = basis(
         "“large” taken for 60 round trips and more",
-        "the text contradicts itself: 3 to 4 % less than INSTCAP, which is 25 to 30 % better, is 20 to 26 %",
+        "the text contradicts itself: 3 to 4 % less than INSTCAP, which is 25 to 30 % better, is "
+        "20 to 26 %",
     )
     return _outcome(
         results, rests, claims, found, LARGE, "Large psi: nothing, INSTCAP or EFFCAP fed back"
@@ -278,34 +292,41 @@ def conclude_14(results: Results) -> Outcome:
     claims = (
         *(
             Claim.of(
-                f"{said} {psi:g}", gains[psi], words.from_to("10", "15"), "%", than=0.0, documented=psi == 1
+                f"{said} {psi:g}", gains[psi], words.from_to("10", "15"), "%", than=0.0,
+                documented=psi == 1
             )
             for psi in (0.3, 1.0, 2.0)
         ),
         *(
             Claim.of(
-                f"EFFCAP has more than the low rate alone would give, {FLOOR:.3f}: at psi = {psi:g}",
+                f"EFFCAP has more than the low rate alone would give, {FLOOR:.3f}: at psi = "
+                f"{psi:g}",
                 interval(effcap[psi]), Band(FLOOR), than=FLOOR, documented=psi <= 0.5,
             )
             for psi in MIDDLE
         ),
         *(
             Claim.of(
-                f"With a longer memory, N = 200, it has what the low rate would give: at psi = {psi:g}",
-                interval(remembering[psi]), Band(FLOOR - 0.01, FLOOR + 0.01), origin=Origin.INFERRED,
+                "With a longer memory, N = 200, it has what the low rate would give: at psi = "
+                f"{psi:g}",
+                interval(remembering[psi]), Band(FLOOR - 0.01, FLOOR + 0.01),
+                origin=Origin.INFERRED,
             )
             for psi in (1.0, 2.0)
         ),
         *(
             Claim.of(
-                f"INSTCAP has less: at psi = {psi:g}", interval(instcap[psi]), Band(most=FLOOR), than=FLOOR
+                f"INSTCAP has less: at psi = {psi:g}", interval(instcap[psi]), Band(most=FLOOR),
+                than=FLOOR
             )
             for psi in MIDDLE
         ),
     )  # fmt: skip
     rests = basis(
-        why="with a memory of eight round trips, as printed, the smallest mean is at times above the low rate, and "
-        "each loss then costs a timeout"
+        why=(
+            "with a memory of eight round trips, as printed, the smallest mean is at times above "
+            "the low rate, and each loss then costs a timeout"
+        )
     )
     return _outcome(
         results, rests, claims, found, SMALL, "Small psi: nothing, INSTCAP or EFFCAP fed back"
@@ -354,8 +375,8 @@ def _outcome(
         tables.append(_of_today(results, part))
         comparisons.append(_of_linux_timer(results, part))
     return Outcome(
-        rests, tuple(comparisons), partial(_draw, results, found, part, title), claims, settings(*own),
-        tuple(tables),
+        rests, tuple(comparisons), partial(_draw, results, found, part, title), claims,
+        settings(*own), tuple(tables),
     )  # fmt: skip
 
 
@@ -367,8 +388,8 @@ def _of_linux_timer(results: Results, part: Part) -> Comparison:
         if psi in of
     )
     return Comparison(
-        "Efficiency with the timer of Linux, beside a reference simulation", Origin.REFERENCE, ("psi",), cells,
-        over_psi.CRITERION,
+        "Efficiency with the timer of Linux, beside a reference simulation", Origin.REFERENCE,
+        ("psi",), cells, over_psi.CRITERION,
     )  # fmt: skip
 
 
@@ -432,7 +453,8 @@ def _today(feedback: Feedback) -> str:
 
 FIGURE_10 = entry(
     "10",
-    "Does it help to feed back the instantaneous capacity where it changes within a few round trips?",
+    "Does it help to feed back the instantaneous capacity where it changes within a few round "
+    "trips?",
     "INSTCAP beside TCP alone, by the buffer; both rise as psi falls to nothing.",
     10.0,
     conclude_10,
@@ -465,7 +487,8 @@ FIGURE_13 = entry(
 FIGURE_14 = entry(
     "14",
     "What does rate feedback gain over none where it cannot?",
-    "EFFCAP and INSTCAP beside TCP alone at small psi: from psi = 1 on neither has what the low rate alone would give.",
+    "EFFCAP and INSTCAP beside TCP alone at small psi: from psi = 1 on neither has what the low "
+    "rate alone would give.",
     25.0,
     conclude_14,
     runs_of_14,

@@ -119,8 +119,10 @@ def _claims_of_16(results: Results) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"Efficiency is considerably lower with a larger Δ: {FARTHEST} ms below {NEAREST} ms, {name}",
-                loss(found.above((FARTHEST, name), (NEAREST, name))), words.STRONG_PERCENT, "%", than=0.0,
+                f"Efficiency is considerably lower with a larger Δ: {FARTHEST} ms below {NEAREST} "
+                f"ms, {name}",
+                loss(found.above((FARTHEST, name), (NEAREST, name))), words.STRONG_PERCENT, "%",
+                than=0.0,
             )
             for name in (_name(LEAST), _name(ENOUGH), _name(LONG), _name(LONGEST))
         ),
@@ -134,7 +136,8 @@ def _claims_of_16(results: Results) -> tuple[Claim, ...]:
         *(
             Claim.of(
                 f"The more, the larger k is: k = {longer} above {shorter}, at Δ = {FARTHEST} ms",
-                found.above((FARTHEST, _name(longer)), (FARTHEST, _name(shorter))), Band(0), "%", than=0.0,
+                found.above((FARTHEST, _name(longer)), (FARTHEST, _name(shorter))), Band(0), "%",
+                than=0.0,
             )
             for shorter, longer in ((LEAST, ENOUGH), (ENOUGH, LONG), (LONG, LONGEST))
         ),
@@ -146,9 +149,8 @@ def _claims_of_17(results: Results) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"There is a considerable difference at the same psi: 2 of Δ = {NEAREST} ms has more than 2 of Δ = "
-                f"{FARTHEST} ms and τ = {SLOW_MS} ms, "
-                f"{name}",
+                f"There is a considerable difference at the same psi: 2 of Δ = {NEAREST} ms has "
+                f"more than 2 of Δ = {FARTHEST} ms and τ = {SLOW_MS} ms, {name}",
                 gain(found.efficiencies[NEAREST][name],
                      slow.efficiencies[FARTHEST][name]), words.STRONG_PERCENT, "%", than=0.0,
                 documented=name != _name(LONGEST),
@@ -158,8 +160,8 @@ def _claims_of_17(results: Results) -> tuple[Claim, ...]:
         *(
             Claim.of(
                 f"k of 4 to 6 is adequate: k = {LONGEST} above {ENOUGH}, at Δ = {delta} ms",
-                found.above((delta, _name(LONGEST)), (delta, _name(ENOUGH))), Band(most=100 * words.ABOUT), "%",
-                documented=delta not in MORE_NEEDED,
+                found.above((delta, _name(LONGEST)), (delta, _name(ENOUGH))),
+                Band(most=100 * words.ABOUT), "%", documented=delta not in MORE_NEEDED,
             )
             for delta in ROUND_TRIPS_MS
         ),
@@ -191,8 +193,8 @@ def _conclude(
         COMPARED,
     )
     return Outcome(
-        rests, (_comparison(results, sojourn_ms),), partial(_draw, found), claims(results), settings(*own),
-        (_table(found), _published(results, sojourn_ms)),
+        rests, (_comparison(results, sojourn_ms),), partial(_draw, found), claims(results),
+        settings(*own), (_table(found), _published(results, sojourn_ms)),
     )  # fmt: skip
 
 
@@ -253,16 +255,21 @@ def _draw(found: Found) -> Figure:
 
 
 def _entry(
-    number: str, question: str, says: str, sojourn_ms: int, claims: Callable[[Results], tuple[Claim, ...]],
+    number: str,
+    question: str,
+    says: str,
+    sojourn_ms: int,
+    claims: Callable[[Results], tuple[Claim, ...]],
     rests: Basis,
-) -> Experiment:  # fmt: skip
+) -> Experiment:
     return entry(number, question, says, 25.0, partial(_conclude, sojourn_ms, claims, rests), runs)
 
 
 FIGURE_16 = _entry(
     "16",
     "How long a memory does EFFCAP need, by how far away it is, if the link changes every second?",
-    "Efficiency by Δ from 50 to 500 ms and by EFFCAP's memory: less with Δ, more with the memory where Δ is large.",
+    "Efficiency by Δ from 50 to 500 ms and by EFFCAP's memory: less with Δ, more with the memory "
+    "where Δ is large.",
     SLOW_MS,
     _claims_of_16,
     basis(),
@@ -270,11 +277,13 @@ FIGURE_16 = _entry(
 FIGURE_17 = _entry(
     "17",
     "How long a memory does EFFCAP need if the link changes every 100 ms?",
-    "Efficiency by Δ from 50 to 500 ms and by EFFCAP's memory, on a link that changes every 100 ms.",
+    "Efficiency by Δ from 50 to 500 ms and by EFFCAP's memory, on a link that changes every 100 "
+    "ms.",
     FAST_MS,
     _claims_of_17,
     basis(
         WORDS,
-        f"with k = {LONGEST} both have about what the low rate alone would give; at Δ = 300 and 400 ms k = 8 is enough",
+        f"with k = {LONGEST} both have about what the low rate alone would give; at Δ = 300 and "
+        "400 ms k = 8 is enough",
     ),
 )

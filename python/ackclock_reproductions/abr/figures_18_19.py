@@ -101,9 +101,10 @@ def _claims_of_18(found: Found) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"Efficiency falls slightly as M rises from {FEWEST} to {MOST} where Δ is small: by, k = {memory}, "
-                f"Δ = {delta} ms",
-                loss(_rise(found, memory, delta)), words.SLIGHT_PERCENT, "%", than=0.0, documented=delta > 50,
+                f"Efficiency falls slightly as M rises from {FEWEST} to {MOST} where Δ is small: "
+                f"by, k = {memory}, Δ = {delta} ms",
+                loss(_rise(found, memory, delta)), words.SLIGHT_PERCENT, "%", than=0.0,
+                documented=delta > 50,
             )
             for memory in MEMORIES
             for delta in (50, 100)
@@ -122,14 +123,17 @@ def _claims_of_19(found: Found) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"With a small N 10 to 15 % is lost as M rises from {FEWEST} to {MOST}: k = {SHORT}, Δ = {delta} ms",
-                loss(_rise(found, SHORT, delta)), words.from_to("10", "15"), "%", than=0.0, documented=False,
+                f"With a small N 10 to 15 % is lost as M rises from {FEWEST} to {MOST}: k = "
+                f"{SHORT}, Δ = {delta} ms",
+                loss(_rise(found, SHORT, delta)), words.from_to("10", "15"), "%", than=0.0,
+                documented=False,
             )
             for delta in (50, 100)
         ),
         *(
             Claim.of(
-                f"With a large N there is no loss: M = {MOST} above {FEWEST}, k = {LONG}, Δ = {delta} ms",
+                f"With a large N there is no loss: M = {MOST} above {FEWEST}, k = {LONG}, Δ = "
+                f"{delta} ms",
                 _rise(found, LONG, delta), Band(words.SAME_PERCENT.least), "%",
             )
             for delta in ROUND_TRIPS_MS
@@ -159,8 +163,8 @@ def _conclude(
         COMPARED,
     )
     return Outcome(
-        rests, (_comparison(results, sojourn_ms),), partial(_draw, found, sojourn_ms), claims(found), settings(*own),
-        (_table(found, sojourn_ms), _published(results, sojourn_ms)),
+        rests, (_comparison(results, sojourn_ms),), partial(_draw, found, sojourn_ms),
+        claims(found), settings(*own), (_table(found, sojourn_ms), _published(results, sojourn_ms)),
     )  # fmt: skip
 
 
@@ -219,28 +223,35 @@ def _draw(found: Found, sojourn_ms: int) -> Figure:
 
 
 def _entry(
-    number: str, question: str, says: str, sojourn_ms: int, claims: Callable[[Found], tuple[Claim, ...]],
+    number: str,
+    question: str,
+    says: str,
+    sojourn_ms: int,
+    claims: Callable[[Found], tuple[Claim, ...]],
     rests: Basis,
-) -> Experiment:  # fmt: skip
+) -> Experiment:
     return entry(number, question, says, 15.0, partial(_conclude, sojourn_ms, claims, rests), runs)
 
 
 FIGURE_18 = _entry(
     "18",
     "Over how many measurements should EFFCAP take its means, if the link changes every second?",
-    "Efficiency by M from 1 to 10: it falls by a quarter and more at Δ = 50 ms, slightly at 100, and stays at 200.",
+    "Efficiency by M from 1 to 10: it falls by a quarter and more at Δ = 50 ms, slightly at 100, "
+    "and stays at 200.",
     SLOW_MS,
     _claims_of_18,
     basis(
         "",
-        "at Δ = 50 ms the fall is not slight but a quarter to a third: with M = 1 the host follows so soon that the "
-        "buffer holds what comes until then; with means of 120 ms and more it does not",
+        "at Δ = 50 ms the fall is not slight but a quarter to a third: with M = 1 the host follows "
+        "so soon that the buffer holds what comes until then; with means of 120 ms and more it "
+        "does not",
     ),
 )
 FIGURE_19 = _entry(
     "19",
     "Over how many measurements should EFFCAP take its means, if the link changes every 100 ms?",
-    "Efficiency by M from 1 to 10: with a small N it falls, most at Δ = 50 ms; with a large N it stays or rises.",
+    "Efficiency by M from 1 to 10: with a small N it falls, most at Δ = 50 ms; with a large N it "
+    "stays or rises.",
     FAST_MS,
     _claims_of_19,
     basis(

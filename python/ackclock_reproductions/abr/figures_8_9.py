@@ -69,19 +69,21 @@ LARGEST = (80.0, 100.0, 150.0)
 
 INDEPENDENT: dict[tuple[str, int], dict[float, tuple[str, str]]] = {
     (INSTCAP.label, 10): {
-        2: ("0.578", "0.0343"), 5: ("0.619", "0.0321"), 10: ("0.697", "0.0283"), 20: ("0.824", "0.0207"),
-        50: ("0.941", "0.0098"), 80: ("0.967", "0.0063"), 100: ("0.974", "0.0050"),
+        2: ("0.578", "0.0343"), 5: ("0.619", "0.0321"), 10: ("0.697", "0.0283"),
+        20: ("0.824", "0.0207"), 50: ("0.941", "0.0098"), 80: ("0.967", "0.0063"),
+        100: ("0.974", "0.0050"),
     },
     (INSTCAP.label, 12): {
-        2: ("0.612", "0.0323"), 5: ("0.660", "0.0296"), 10: ("0.729", "0.0261"), 20: ("0.838", "0.0196"),
-        50: ("0.941", "0.0096"), 100: ("0.974", "0.0050"),
+        2: ("0.612", "0.0323"), 5: ("0.660", "0.0296"), 10: ("0.729", "0.0261"),
+        20: ("0.838", "0.0196"), 50: ("0.941", "0.0096"), 100: ("0.974", "0.0050"),
     },
     (NONE.label, 10): {
-        2: ("0.556", "0.0391"), 10: ("0.613", "0.0364"), 20: ("0.669", "0.0348"), 50: ("0.728", "0.0329"),
-        80: ("0.749", "0.0320"), 100: ("0.755", "0.0322"),
+        2: ("0.556", "0.0391"), 10: ("0.613", "0.0364"), 20: ("0.669", "0.0348"),
+        50: ("0.728", "0.0329"), 80: ("0.749", "0.0320"), 100: ("0.755", "0.0322"),
     },
     (NONE.label, 12): {
-        2: ("0.611", "0.0349"), 10: ("0.660", "0.0333"), 50: ("0.761", "0.0305"), 100: ("0.784", "0.0299"),
+        2: ("0.611", "0.0349"), 10: ("0.660", "0.0333"), 50: ("0.761", "0.0305"),
+        100: ("0.784", "0.0299"),
     },
 }  # fmt: skip
 """An unpublished reference simulation of what the analysis assumes, packet by packet: efficiency without cells,
@@ -138,22 +140,26 @@ def conclude_8(results: Results) -> Outcome:
     claims = (
         *(_order(observed[BUFFER], psi) for psi in LARGEST),
         Claim.of(
-            "Analysis and testbed match within a few per cent but for small psi: what is observed is below the "
-            "optimistic analysis by, at psi = 100",
-            _below(observed[BUFFER][100], _analysed(INSTCAP, BUFFER, 100, "optimistic")), words.A_FEW_PERCENT, "%",
+            "Analysis and testbed match within a few per cent but for small psi: what is observed "
+            "is below the optimistic analysis by, at psi = 100",
+            _below(observed[BUFFER][100], _analysed(INSTCAP, BUFFER, 100, "optimistic")),
+            words.A_FEW_PERCENT, "%",
         ),
         *(
             Claim.of(
-                f"The asymptotic throughput is approximately 90 %: the {reward} analysis at psi = {ASYMPTOTIC:g}",
-                Interval(_analysed(INSTCAP, BUFFER, ASYMPTOTIC, reward), nan, 1), words.about("0.90", whole=1),
+                f"The asymptotic throughput is approximately 90 %: the {reward} analysis at psi = "
+                f"{ASYMPTOTIC:g}",
+                Interval(_analysed(INSTCAP, BUFFER, ASYMPTOTIC, reward), nan, 1),
+                words.about("0.90", whole=1),
             )
             for reward in ("conservative", "optimistic")
         ),
         *(
             Claim.of(
-                f"For small psi the {reward} analysis is 10 to 20 % below what is observed: by, at psi = {psi:g}",
-                _below(_analysed(INSTCAP, BUFFER, psi, reward), observed[BUFFER][psi]), words.from_to("10", "20"), "%",
-                than=0.0,
+                f"For small psi the {reward} analysis is 10 to 20 % below what is observed: by, at "
+                f"psi = {psi:g}",
+                _below(_analysed(INSTCAP, BUFFER, psi, reward), observed[BUFFER][psi]),
+                words.from_to("10", "20"), "%", than=0.0,
             )
             for psi in (2.0, 5.0)
             for reward in ("optimistic", "conservative")
@@ -177,19 +183,22 @@ def conclude_9(results: Results) -> Outcome:
     claims = (
         *(
             Claim.of(
-                f"What is observed is up to 20 % below the analysis, the optimistic: at psi = {psi:g}",
-                _below(observed[BUFFER][psi], _analysed(NONE, BUFFER, psi, "optimistic")), Band(0, 20), "%",
-                documented=psi > FAR_BELOW,
+                "What is observed is up to 20 % below the analysis, the optimistic: at psi = "
+                f"{psi:g}",
+                _below(observed[BUFFER][psi], _analysed(NONE, BUFFER, psi, "optimistic")),
+                Band(0, 20), "%", documented=psi > FAR_BELOW,
             )
             for psi in (2.0, 5.0, 20.0, 60.0, 100.0)
         ),
         Claim.of(
-            "TCP alone is significantly worse with a smaller buffer: 10 packets below 12, at psi = 100",
+            "TCP alone is significantly worse with a smaller buffer: 10 packets below 12, at psi = "
+            "100",
             _below(observed[10][100], observed[12][100]), words.STRONG_PERCENT, "%", than=0.0,
         ),
         *(
             Claim.of(
-                f"INSTCAP improves on TCP alone by 20 % where the link changes slowly: its gain, at psi = {psi:g}",
+                "INSTCAP improves on TCP alone by 20 % where the link changes slowly: its gain, at "
+                f"psi = {psi:g}",
                 gain(instcap[psi], observed[BUFFER][psi]), Band(20), "%", than=0.0,
             )
             for psi in (60.0, *LARGEST)
@@ -197,9 +206,10 @@ def conclude_9(results: Results) -> Outcome:
         _spread(NONE, Band(0.015)),
     )  # fmt: skip
     rests = basis(
-        "the analysis that is compared is the optimistic one; 20 % taken for the least, the word before it being lost",
-        "the coarse timer waits longer than the analysis allows; simulated as the analysis assumes it is 13 to 16 % "
-        "there",
+        "the analysis that is compared is the optimistic one; 20 % taken for the least, the word "
+        "before it being lost",
+        "the coarse timer waits longer than the analysis allows; simulated as the analysis assumes "
+        "it is 13 to 16 % there",
     )
     others = {
         (NONE.label, SMALLEST_BUFFER): over_psi.found(results, Scheme(NONE, SMALLEST_BUFFER), LARGE)
@@ -241,8 +251,8 @@ def _order(observed: Efficiencies, psi: float) -> Claim:
         _analysed(INSTCAP, BUFFER, psi, reward) for reward in ("conservative", "optimistic")
     )
     return Claim(
-        "For psi of 80 and more what is observed is lowest, the conservative analysis in the middle, the "
-        f"optimistic on top: at psi = {psi:g}",
+        "For psi of 80 and more what is observed is lowest, the conservative analysis in the "
+        f"middle, the optimistic on top: at psi = {psi:g}",
         f"{least.mean:.3f} ± {least.half_width:.3f}, {middle:.3f}, {most:.3f}",
         least.high < middle < most,
         accepted="all of the interval below the conservative analysis",
@@ -252,8 +262,8 @@ def _order(observed: Efficiencies, psi: float) -> Claim:
 def _spread(feedback: Feedback, accepted: Band) -> Claim:
     larger, smaller = (analysis(feedback.label, buffer, 50, "conservative") for buffer in (12, 10))
     return Claim.of(
-        "So says the analysis: 12 packets above 10, at psi = 50", Interval(larger - smaller, nan, 1), accepted,
-        origin=Origin.INFERRED,
+        "So says the analysis: 12 packets above 10, at psi = 50",
+        Interval(larger - smaller, nan, 1), accepted, origin=Origin.INFERRED,
     )  # fmt: skip
 
 
@@ -265,10 +275,10 @@ def _near_the_assumed(assumed: Efficiencies, buffer: int) -> Claim:
     }
     worst = max(far, key=lambda psi: far[psi])
     return Claim.of(
-        f"From psi = {NEAR:g} on the conservative analysis is as near as 0.02 to a simulation of what it assumes; "
-        f"farthest with {buffer} packets, at psi = {worst:g}",
-        Interval(far[worst], interval(assumed[worst]).half_width, len(assumed[worst])), Band(most=0.02),
-        origin=Origin.INFERRED,
+        f"From psi = {NEAR:g} on the conservative analysis is as near as 0.02 to a simulation of "
+        f"what it assumes; farthest with {buffer} packets, at psi = {worst:g}",
+        Interval(far[worst], interval(assumed[worst]).half_width, len(assumed[worst])),
+        Band(most=0.02), origin=Origin.INFERRED,
     )  # fmt: skip
 
 
@@ -281,11 +291,18 @@ def _loss_free(results: Results) -> tuple[Claim, ...]:
     scheme = exact(INSTCAP, LOSS_FREE_BUFFER)
     [(psi, efficiencies)] = over_psi.found(results, scheme, LOSS_FREE, cells=1).items()
     dropped = of_replicates(results[scheme.run_of(LOSS_FREE)], "hop_drops", BOTTLENECK)
-    where = f"a buffer of {LOSS_FREE_BUFFER} packets, Δ (1 − 1/r), at psi = {psi:g}, simulated as the analysis assumes"
+    where = (
+        f"a buffer of {LOSS_FREE_BUFFER} packets, Δ (1 − 1/r), at psi = {psi:g}, simulated as the "
+        "analysis assumes"
+    )
     return (
-        Claim.of(f"Nothing is lost with {where}", interval(dropped), Band(0, 0), "%", origin=Origin.INFERRED),
         Claim.of(
-            f"Nor is capacity, with {where}", interval(efficiencies), Band(0.995, 1.005), origin=Origin.INFERRED
+            f"Nothing is lost with {where}", interval(dropped), Band(0, 0), "%",
+            origin=Origin.INFERRED,
+        ),
+        Claim.of(
+            f"Nor is capacity, with {where}", interval(efficiencies), Band(0.995, 1.005),
+            origin=Origin.INFERRED
         ),
     )  # fmt: skip
 
@@ -340,8 +357,8 @@ def _comparison(
                 ),
             ]
     return Comparison(
-        f"{feedback.label} as the analysis assumes, without cells, beside a reference simulation", Origin.REFERENCE,
-        ("buffer", "psi"), tuple(cells), over_psi.CRITERION,
+        f"{feedback.label} as the analysis assumes, without cells, beside a reference simulation",
+        Origin.REFERENCE, ("buffer", "psi"), tuple(cells), over_psi.CRITERION,
     )  # fmt: skip
 
 
@@ -382,9 +399,9 @@ def _draw(feedback: Feedback, observed: Mapping[int, Efficiencies]) -> Figure:
 FIGURE_8 = entry(
     "8",
     "How near is the renewal analysis of TCP with INSTCAP feedback to the testbed?",
-    "From psi = 80 on observed, conservative and optimistic lie in this order, within a few per cent; for small psi "
-    "the "
-    "conservative analysis is up to a third below what is observed, the optimistic one about there.",
+    "From psi = 80 on observed, conservative and optimistic lie in this order, within a few per "
+    "cent; for small psi the conservative analysis is up to a third below what is observed, the "
+    "optimistic one about there.",
     30.0,
     conclude_8,
     runs_of_8,
@@ -392,7 +409,8 @@ FIGURE_8 = entry(
 FIGURE_9 = entry(
     "9",
     "How near is the renewal analysis of TCP alone?",
-    "The testbed is below the analysis, by a quarter where psi is small; at large psi INSTCAP is 20 % better and more.",
+    "The testbed is below the analysis, by a quarter where psi is small; at large psi INSTCAP is "
+    "20 % better and more.",
     30.0,
     conclude_9,
     runs_of_9,

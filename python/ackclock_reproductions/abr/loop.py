@@ -217,7 +217,10 @@ class Loop:
     def name(self) -> str:
         """Of the scenario: what tells it from others."""
         fed_back = ", ".join(dict.fromkeys(one.feedback.label for one in self.sessions))
-        return f"{fed_back}, buffer of {self.buffer}, {self.sender.label}{', exact' if self.exact else ''}"
+        return (
+            f"{fed_back}, buffer of {self.buffer}, "
+            f"{self.sender.label}{', exact' if self.exact else ''}"
+        )
 
     @property
     def _period_s(self) -> float:

@@ -142,7 +142,8 @@ def runs() -> Mapping[str, Run]:
         own = (scenario(psi, *length, CASES_OF_1998) for length in lengths)
         found[named(ENGINE_OF_1998, psi)] = Run(next(own), quick=next(own))
         found[named(LINUX, psi)] = Run(
-            asked, "emulate", measured=psi == CAPTURED, quick=quick, side_by_side=SIDE_BY_SIDE, spare=SPARE
+            asked, "emulate", measured=psi == CAPTURED, quick=quick, side_by_side=SIDE_BY_SIDE,
+            spare=SPARE
         )  # fmt: skip
     return found
 
@@ -209,8 +210,8 @@ _TAKEN = (
 )
 #: Why the imitated sender gains more.
 _WHY = (
-    "Linux counts all that an ACK covers; what it sends at once where one fills a hole overflows the buffer again, "
-    "unless a host that follows the rate spreads it"
+    "Linux counts all that an ACK covers; what it sends at once where one fills a hole overflows "
+    "the buffer again, unless a host that follows the rate spreads it"
 )
 
 
@@ -235,13 +236,17 @@ def _of_gains(results: Results, psi: float) -> tuple[Claim, ...]:
     linux, engine = results[named(LINUX, psi)], results[named(ENGINE_OF_1998, psi)]
     then = efficiencies(engine, Case(OF_1998, NONE))
     claim = partial(Claim.of, documented=None)
-    worth = f"Feedback is worth 25 to 30 % where the link changes slowly: INSTCAP's gain at psi = {psi:g} with the sender"
+    worth = (
+        "Feedback is worth 25 to 30 % where the link changes slowly: INSTCAP's gain at psi = "
+        f"{psi:g} with the sender"
+    )
     return (
         claim(f"{worth} {OF_1998.label}, simulated", gain(engine, OF_1998, INSTCAP), WORTH, "%"),
         claim(f"{worth} {IMITATED.label}", gain(linux, IMITATED, INSTCAP), WORTH, "%", why=_WHY),
         *(
             claim(
-                f"TCP alone has become better: {sender.label}, above the simulated sender of 1998, at psi = {psi:g}",
+                f"TCP alone has become better: {sender.label}, above the simulated sender of 1998, "
+                f"at psi = {psi:g}",
                 interval(100 * (efficiencies(linux, Case(sender, NONE)) / then - 1)), Band(0), "%",
                 origin=Origin.STATED,
             )
@@ -249,10 +254,10 @@ def _of_gains(results: Results, psi: float) -> tuple[Claim, ...]:
         ),
         *(
             claim(
-                f"Feedback gains less by it: INSTCAP's gain with {sender.label}, less that with the simulated sender "
-                f"of 1998, at psi = {psi:g}",
-                interval(_gains(linux, sender, INSTCAP) - _gains(engine, OF_1998, INSTCAP)), Band(most=0), "points",
-                origin=Origin.STATED,
+                f"Feedback gains less by it: INSTCAP's gain with {sender.label}, less that with "
+                f"the simulated sender of 1998, at psi = {psi:g}",
+                interval(_gains(linux, sender, INSTCAP) - _gains(engine, OF_1998, INSTCAP)),
+                Band(most=0), "points", origin=Origin.STATED,
             )
             for sender in TODAY
         ),
@@ -271,7 +276,8 @@ def _agreement(results: Results, psis: list[float]) -> Claim:
     }
     farthest = max(residuals, key=lambda name: abs(residuals[name].mean))
     return Claim.of(
-        "The engine has what Linux has on the same links, with the senders of today; farthest apart in efficiency: "
+        "The engine has what Linux has on the same links, with the senders of today; farthest "
+        "apart in efficiency: "
         + farthest,
         residuals[farthest], Band(-AGREE, AGREE), documented=None, origin=Origin.STATED,
     )  # fmt: skip
@@ -349,8 +355,8 @@ def _settings(results: Results, psis: list[float]) -> tuple[Setting, ...]:
     )
     replicates = results[named(LINUX, psis[0])].run["replicates"]
     imitated = (
-        "Reno without SACK, RACK, tail-loss probes and F-RTO, to whose socket no duplicate ACK comes; an ACK for each "
-        "packet; a timeout of 0.8 s and a round trip at least"
+        "Reno without SACK, RACK, tail-loss probes and F-RTO, to whose socket no duplicate ACK "
+        "comes; an ACK for each packet; a timeout of 0.8 s and a round trip at least"
     )
     of_the_paper = [one for one in settings() if one.name not in _OWN]
     own = (
@@ -365,7 +371,8 @@ def _settings(results: Results, psis: list[float]) -> tuple[Setting, ...]:
         Setting("loop", "Δ 200 ms or 40 packets, a buffer of 10", Origin.PRINTED),
         Setting(
             "runs",
-            f"{replicates} replicates of {lengths}, the first 5 % not measured; {len(CASES) * replicates} side by side",
+            f"{replicates} replicates of {lengths}, the first 5 % not measured; "
+            f"{len(CASES) * replicates} side by side",
             Origin.CHOSEN,
         ),
     )
@@ -394,8 +401,8 @@ EXPERIMENT = Experiment(
     SOURCE,
     "ABR on Linux",
     "How much of what rate feedback gains is left after thirty years of TCP?",
-    "With a sender that knows of losses by its timer alone feedback gains a quarter where the link changes slowly; one "
-    "that repairs losses at once has less to gain.",
+    "With a sender that knows of losses by its timer alone feedback gains a quarter where the link "
+    "changes slowly; one that repairs losses at once has less to gain.",
     sum(DURATIONS_S.values()) + 30.0 * len(DURATIONS_S),
     conclude,
     runs,

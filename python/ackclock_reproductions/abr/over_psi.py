@@ -167,7 +167,10 @@ STANDARD_ERROR = 0.005
 #: What is run to be compared alone has as many replicates as the reference simulation.
 COMPARED_REPLICATES = 4
 #: Chance alone does it in one of four tables of a hundred cells.
-CRITERION = "three standard errors of the difference; that of the reference simulation is the most that it may be"
+CRITERION = (
+    "three standard errors of the difference; that of the reference simulation is the most that it "
+    "may be"
+)
 
 
 def beside(
@@ -214,7 +217,10 @@ EXCEPTED = {
         EFFCAP.label,
         5,
         8,
-    ): "the reference simulation is high at psi = 5: with 10 packets it has 0.542 here and 0.534 for figure 15",
+    ): (
+        "the reference simulation is high at psi = 5: with 10 packets it has 0.542 here and 0.534 "
+        "for figure 15"
+    ),
 }
 
 

@@ -10,8 +10,8 @@ from ackclock.reproduction import Basis, Origin, Setting, figure
 
 GROUP = "abr"
 SOURCE = (
-    'S. Shakkottai, A. Kumar, A. Karnik, A. Anvekar, "TCP performance over end-to-end rate control and stochastic '
-    'available capacity", IEEE/ACM Transactions on Networking 9(4), 2001'
+    'S. Shakkottai, A. Kumar, A. Karnik, A. Anvekar, "TCP performance over end-to-end rate control '
+    'and stochastic available capacity", IEEE/ACM Transactions on Networking 9(4), 2001'
 )
 
 #: Of the link; it is as long at one of them as at the other.
@@ -47,7 +47,10 @@ COMPARED = Setting(
 )
 
 #: What was chosen for all figures, in short.
-GUESSES = "the timer of the testbed's TCP (one second at least, ticks of 500 ms) and the length of the runs guessed"
+GUESSES = (
+    "the timer of the testbed's TCP (one second at least, ticks of 500 ms) and the length of the "
+    "runs guessed"
+)
 
 
 def basis(more: str = "", why: str = "") -> Basis:
@@ -59,17 +62,30 @@ def settings(*own: Setting) -> tuple[Setting, ...]:
     """What went in: what all figures have, and what is the figure's own."""
     rates = f"{HIGH_KB_PER_S} and {LOW_KB_PER_S} kB/s, as long at one as at the other"
     return (
-        Setting("bottleneck", f"{rates}; it may change every 30 ms, with probability 30 ms/tau", Origin.PRINTED),
+        Setting(
+            "bottleneck", f"{rates}; it may change every 30 ms, with probability 30 ms/tau",
+            Origin.PRINTED,
+        ),
         *own,
         Setting("packets", "500 bytes, headers of TCP and IP count as throughput", Origin.PRINTED),
         Setting("headers", "40 bytes", Origin.INFERRED),
-        Setting("ATM cells", "48/53 of every efficiency with feedback, not of TCP alone", Origin.PRINTED),
+        Setting(
+            "ATM cells", "48/53 of every efficiency with feedback, not of TCP alone",
+            Origin.PRINTED,
+        ),
         Setting("window", "32 KB at most", Origin.PRINTED),
         Setting("window in packets", "65", Origin.INFERRED),
-        Setting("sender", "preset jacobson1988: every loss ends in a timeout, an ACK for each packet", Origin.PRINTED),
-        Setting("timer", "one second at least, in ticks of 500 ms, unless a run says otherwise", Origin.GUESSED),
         Setting(
-            "efficiency", "over the capacity that the link had in the very run, the same for all schemes",
+            "sender", "preset jacobson1988: every loss ends in a timeout, an ACK for each packet",
+            Origin.PRINTED
+        ),
+        Setting(
+            "timer", "one second at least, in ticks of 500 ms, unless a run says otherwise",
+            Origin.GUESSED,
+        ),
+        Setting(
+            "efficiency",
+            "over the capacity that the link had in the very run, the same for all schemes",
             Origin.GUESSED,
         ),
     )  # fmt: skip

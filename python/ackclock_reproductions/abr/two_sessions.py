@@ -149,7 +149,8 @@ class Shares(NamedTuple):
     def row(self) -> dict[str, Interval]:
         """For a table."""
         return {
-            NEAR: interval(self.near), FAR: interval(self.far), "1 over 2": self.ratio, "total": interval(self.total),
+            NEAR: interval(self.near), FAR: interval(self.far), "1 over 2": self.ratio,
+            "total": interval(self.total),
             "Jain's index": interval(self.jain),
         }  # fmt: skip
 

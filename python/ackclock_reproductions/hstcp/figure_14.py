@@ -58,7 +58,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         *_windows(said["windows"]),
     )
     comparison = Comparison(
-        "Utilisation by model, reference computation", Origin.REFERENCE, ("buffer, packets",), compared,
+        "Utilisation by model, reference computation", Origin.REFERENCE, ("buffer, packets",),
+        compared,
         f"{WITHIN}, all of it for the saw-tooth, {RUN_APART:g} where windows are simulated",
     )  # fmt: skip
     rows: Rows = {
@@ -103,24 +104,31 @@ def _claims(
     model = dict(zip(COMPARED, said["M/M/1/K"], strict=True))
 
     def falls(sending: str, origin: Origin) -> Claim:
-        sentence = f"below a tenth utilisation drops uncommonly ({sending}): at {100 * SMALL:g} %, over that at a tenth"
+        sentence = (
+            f"below a tenth utilisation drops uncommonly ({sending}): at {100 * SMALL:g} %, over "
+            "that at a tenth"
+        )
         left = quotient(used[sending][SMALL], used[sending][TENTH])
         holds = sending == CLOCKED
         return Claim.of(sentence, left, SHARP, "times", than=1.0, documented=holds, origin=origin)
 
     return (
-        Claim.of("a tenth of the product sustains more than 90 %", interval(trains[TENTH]), MORE_THAN, "%"),
+        Claim.of(
+            "a tenth of the product sustains more than 90 %", interval(trains[TENTH]), MORE_THAN,
+            "%",
+        ),
         Claim.of("around a fifth gives nearly 98 %", interval(trains[FIFTH]), ABOUT, "%"),
         falls(CLOCKED, Origin.PRINTED),
         Claim.of(
-            "utilisation grows with the buffer: all of it over a fiftieth", quotient(trains[1.0], trains[SMALL]),
-            Band(1), "times", than=1.0,
+            "utilisation grows with the buffer: all of it over a fiftieth",
+            quotient(trains[1.0], trains[SMALL]), Band(1), "times", than=1.0,
         ),
         *(
             Claim.of(
-                f"analysis (M/M/1/K) and simulation are quite close: the one over the other, {100 * share:g} % of the "
-                "buffer",
-                interval(model[share] / np.array(trains[share])), words.about("1"), "times", documented=share >= TENTH,
+                "analysis (M/M/1/K) and simulation are quite close: the one over the other, "
+                f"{100 * share:g} % of the buffer",
+                interval(model[share] / np.array(trains[share])), words.about("1"), "times",
+                documented=share >= TENTH,
             )
             for share in (SMALL, TENTH, FIFTH, 1.0)
         ),
@@ -147,7 +155,8 @@ def _draw(results: Mapping[str, Result], said: Mapping[str, Array]) -> Figure:
 EXPERIMENT = entry(
     "14",
     "How much of 1 Gbit/s do ten flows use with how large a drop-tail buffer?",
-    "More than 90 % with a tenth of the largest buffer, about 98 % with a fifth; below a tenth it falls sharply.",
+    "More than 90 % with a tenth of the largest buffer, about 98 % with a fifth; below a tenth it "
+    "falls sharply.",
     60.0,
     conclude,
     runs,

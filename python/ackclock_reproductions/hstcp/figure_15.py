@@ -39,8 +39,8 @@ def runs() -> Mapping[str, Run]:
         for name, round_trip in ROUND_TRIPS_MS.items()
     ]
     made = scenario(
-        RUN, hops(MBIT_PER_S), flows, duration_s=DURATION_S, warmup_s=WARMUP_S, sample_interval_s=1.0,
-        replicates=REPLICATES, sweep=sweep,
+        RUN, hops(MBIT_PER_S), flows, duration_s=DURATION_S, warmup_s=WARMUP_S,
+        sample_interval_s=1.0, replicates=REPLICATES, sweep=sweep,
     )  # fmt: skip
     return {RUN: Run(made)}
 
@@ -53,12 +53,13 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         for point, buffer in enumerate(BUFFERS)
     }
     used = {
-        buffer: of_replicates(result, "utilisation", BOTTLENECK, point) for point, buffer in enumerate(BUFFERS)
+        buffer: of_replicates(result, "utilisation", BOTTLENECK, point)
+        for point, buffer in enumerate(BUFFERS)
     }  # fmt: skip
     least, most = BUFFERS[0], BUFFERS[-1]
     fairer = Claim.of(
-        f"with a large buffer it is fairer than with a small one: near over far with {most} packets, over that with "
-        f"{least}",
+        f"with a large buffer it is fairer than with a small one: near over far with {most} "
+        f"packets, over that with {least}",
         quotient(ratios[most], ratios[least]), Band(most=1), "times", than=1.0,
     )  # fmt: skip
     rows: Rows = {
@@ -97,7 +98,8 @@ def _draw(ratios: Mapping[int, Interval]) -> Figure:
 EXPERIMENT = entry(
     "15",
     "Do two flows with different round-trip times share more evenly with a larger buffer?",
-    "One round trip is about twice the other; shares are fairer with a large buffer than with a small one.",
+    "One round trip is about twice the other; shares are fairer with a large buffer than with a "
+    "small one.",
     25.0,
     conclude,
     runs,

@@ -43,7 +43,8 @@ TENTH = 0.1
 def _red(router: Router, buffer: int) -> Tree:
     low, high = (packets(round(share * buffer)) for share in (LOW, 1))
     return _limited("red", buffer) | {
-        "minimum_threshold": low, "maximum_threshold": high, "maximum_probability": P_MAX, "rate": _rate(router),
+        "minimum_threshold": low, "maximum_threshold": high, "maximum_probability": P_MAX,
+        "rate": _rate(router),
     }  # fmt: skip
 
 
@@ -100,16 +101,21 @@ class BehindRed:
         }
         exact, shortcut = (self._fixed_points(by_shortcut) for by_shortcut in (False, True))
         comparison = Comparison(
-            "Utilisation at the fixed point, reference computation", Origin.REFERENCE, ("buffer, packets",),
-            cells(router, "RED, exact, %", self.said, exact), WITHIN,
+            "Utilisation at the fixed point, reference computation", Origin.REFERENCE,
+            ("buffer, packets",), cells(router, "RED, exact, %", self.said, exact), WITHIN,
         )  # fmt: skip
         rows: Rows = {
             (str(buffer),): {f"{kind}, %": interval(of[share]) for kind, of in used.items()}
             for buffer, share in zip(router.buffers(), SHARES, strict=True)
         }
         went_in = router.settings(results) + guessed(
-            RED=f"thresholds {LOW:g} and 1 of the buffer, p_max {P_MAX:g}, weight 0.002, not gentle",
-            Adaptive_RED=f"lower threshold {LOW:g} of the buffer, the upper three times that; the rest as its authors",
+            RED=(
+                f"thresholds {LOW:g} and 1 of the buffer, p_max {P_MAX:g}, weight 0.002, not gentle"
+            ),
+            Adaptive_RED=(
+                f"lower threshold {LOW:g} of the buffer, the upper three times that; the rest as "
+                "its authors"
+            ),
         )
         drawn = {kind: [interval(values) for values in of.values()] for kind, of in used.items()}
         draw = partial(self._draw, drawn, {"RED, exact": exact, "RED, shortcut": shortcut})
@@ -138,14 +144,14 @@ class BehindRed:
             grown = quotient(used[kind][1.0], used[kind][TENTH])
             found.append(
                 Claim.of(
-                    f"{kind}: more is used with all of the buffer than with a tenth", grown, Band(1), "times", than=1.0,
-                    origin=Origin.INFERRED,
+                    f"{kind}: more is used with all of the buffer than with a tenth", grown,
+                    Band(1), "times", than=1.0, origin=Origin.INFERRED,
                 )
             )  # fmt: skip
             found += [
                 Claim.of(
-                    f"{kind}: analysis and simulation agree closely: the one over the other, {100 * share:g} % of the "
-                    "buffer",
+                    f"{kind}: analysis and simulation agree closely: the one over the other, "
+                    f"{100 * share:g} % of the buffer",
                     interval(analysis[share] / np.array(used[kind][share])), CLOSE, "times",
                 )
                 for share in (0.02, TENTH, 0.2, 1.0)
@@ -161,14 +167,18 @@ class BehindRed:
             plot.Curve(label, router.buffers(COMPARED), list(values))
             for label, values in said.items()
         ]
-        title = f"Ten HighSpeed TCP flows, {router.name}, {router.shortest_ms:.0f} to {router.longest_ms:.0f} ms, RED"
+        title = (
+            f"Ten HighSpeed TCP flows, {router.name}, {router.shortest_ms:.0f} to "
+            f"{router.longest_ms:.0f} ms, RED"
+        )
         return plot.curves(curves, "buffer (packets)", "link busy (%)", title, log_x=True)
 
     def experiment(self, number: str, cost_s: float) -> Experiment:
         """Its record."""
         return entry(
             number,
-            f"How much of {self.router.name} do ten flows use with how large a buffer before which RED decides?",
+            f"How much of {self.router.name} do ten flows use with how large a buffer before which "
+            "RED decides?",
             "As with drop-tail, the more the larger the buffer, by analysis and by packets.",
             cost_s,
             self.conclude,
@@ -180,7 +190,8 @@ _APART = (
     "packets come in trains, RED averages and windows overshoot, of which the analysis has nothing"
 )
 FIGURE_16 = BehindRed(
-    SLOWER, (RED, ADAPTIVE), ("77.75", "88.08", "93.88", "97.60", "98.85", "99.47", "99.76", "99.92"), _APART
+    SLOWER, (RED, ADAPTIVE),
+    ("77.75", "88.08", "93.88", "97.60", "98.85", "99.47", "99.76", "99.92"), _APART
 ).experiment("16", 80.0)  # fmt: skip
 FIGURE_17 = BehindRed(
     FASTER, (RED,), ("59.70", "76.31", "87.23", "94.71", "97.39", "98.74", "99.41", "99.79"), _APART

@@ -6,9 +6,9 @@ from ackclock.reproduction import Basis, Origin, Setting, figure
 
 GROUP = "hstcp"
 SOURCE = (
-    'D. A. M. Reddy, "Influence of router buffer size on TCP execution" (figures 14 to 17), of the fixed points of '
-    'D. Barman, G. Smaragdakis, I. Matta, "The effect of router buffer size on HighSpeed TCP performance", '
-    "IEEE Globecom, 2004"
+    'D. A. M. Reddy, "Influence of router buffer size on TCP execution" (figures 14 to 17), of the '
+    'fixed points of D. Barman, G. Smaragdakis, I. Matta, "The effect of router buffer size on '
+    'HighSpeed TCP performance", IEEE Globecom, 2004'
 )
 
 #: The record of a figure, by Reddy's number.

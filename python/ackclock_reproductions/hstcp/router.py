@@ -109,7 +109,8 @@ class Router:
             flow["route"] = ["access", *flow["route"]]
         return scenario(
             f"{self.name}, {sending}", path, [flow], duration_s=DURATION_S, warmup_s=WARMUP_S,
-            sample_interval_s=1.0, replicates=REPLICATES, sweep={f"hops.{BOTTLENECK}.queue": list(queues)},
+            sample_interval_s=1.0, replicates=REPLICATES,
+            sweep={f"hops.{BOTTLENECK}.queue": list(queues)},
         )  # fmt: skip
 
     def drop_tail(self, sending: str) -> Run:
@@ -120,7 +121,9 @@ class Router:
         """What went into its runs."""
         return stated(
             link=f"{self.mbit_per_s / 1000:g} Gbit/s, packets of {PACKET_BYTES} bytes",
-            round_trips=f"{FLOWS} flows, {self.shortest_ms:g} to {self.longest_ms:g} ms, evenly spread",
+            round_trips=(
+                f"{FLOWS} flows, {self.shortest_ms:g} to {self.longest_ms:g} ms, evenly spread"
+            ),
             buffers=f"shares of {self.largest} packets",
         ) + of_runs(results)
 
@@ -157,8 +160,10 @@ def of_runs(results: Mapping[str, Result]) -> tuple[Setting, ...]:
     return guessed(
         TCP="as in ns-2 (preset ns2-2002) with SACK, no link before the router",
         starts="within a second",
-        runs=f"{seconds_run(results, 'duration')} s, the first {seconds_run(results, 'warmup')} s not counted, "
-        f"{replicates_run(results)} times",
+        runs=(
+            f"{seconds_run(results, 'duration')} s, the first {seconds_run(results, 'warmup')} s "
+            f"not counted, {replicates_run(results)} times"
+        ),
     )
 
 

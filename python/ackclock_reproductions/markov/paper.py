@@ -9,8 +9,8 @@ from collections.abc import Callable
 from ackclock.reproduction import Experiment, Outcome, analytic
 
 SOURCE = (
-    'O. Bogoiavlenskaia, M. Kojo, M. Mutka, T. Alanko, "Analytical Markovian model of TCP congestion avoidance '
-    'algorithm performance", University of Helsinki, report C-2002-13, 2002'
+    'O. Bogoiavlenskaia, M. Kojo, M. Mutka, T. Alanko, "Analytical Markovian model of TCP '
+    'congestion avoidance algorithm performance", University of Helsinki, report C-2002-13, 2002'
 )
 
 # Of the figures only captions and text could be had. The numbers beside ours are an unpublished

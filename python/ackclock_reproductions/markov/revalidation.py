@@ -80,7 +80,8 @@ def conclude(
     claims = tuple(
         Claim(
             f"{name}: {SAID[key]}", found, holds,
-            documented=True if name == PUBLISHED else None if expected is None else key in expected[name],
+            documented=True if name == PUBLISHED else None
+            if expected is None else key in expected[name],
             origin=Origin.PRINTED if name == names[-1] and key in PRINTED else Origin.INFERRED,
         )
         for name, rows in by_name.items()
@@ -108,8 +109,8 @@ def _basis(by_name: ByName, fitting: str, sender: str) -> Basis:
     found = findings(by_name[fitting])
     failed = [key for key, (_, holds) in found.items() if not holds]
     reading = (
-        f"{sender}, a guessed buffer of {emulator.ENOUGH} packets behind the input queue and half the printed rate in "
-        "sets 5 to 9"
+        f"{sender}, a guessed buffer of {emulator.ENOUGH} packets behind the input queue and half "
+        "the printed rate in sets 5 to 9"
     )
     known = causes(by_name, fitting)
     reasons = []
@@ -297,7 +298,10 @@ EMULATED = Experiment(
     source=SOURCE,
     shows="Tables 7.1 and 8.1 to 8.8, emulated again",
     question=f"{_QUESTION} the TCP of today's Linux?",
-    says="Nine sets of connections through an emulator: rates as measured, ET, FF and PFTK from what was measured.",
+    says=(
+        "Nine sets of connections through an emulator: rates as measured, ET, FF and PFTK from "
+        "what was measured."
+    ),
     cost_s=emulator.DURATION_S + 60.0,
     conclude=partial(conclude, EMULATED_READINGS, None),
     runs=partial(_runs, EMULATED_READINGS, "emulate"),

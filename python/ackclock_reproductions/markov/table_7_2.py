@@ -46,7 +46,10 @@ MEAN_RTT_S = 0.67898
 # all.
 SHARE = 0.0025
 
-WHY_NOT_AT_MOST_LOSS = "the mean window there is 2.010 segments, so that ET is 3.28; 3.72 would need 2.277, nearly the mean at p = 0.5"
+WHY_NOT_AT_MOST_LOSS = (
+    "the mean window there is 2.010 segments, so that ET is 3.28; 3.72 would need 2.277, nearly "
+    "the mean at p = 0.5"
+)
 
 SETTINGS = (
     Setting("window limits", "10, 40 and 80 segments", Origin.PRINTED),
@@ -182,8 +185,9 @@ def compute() -> Outcome:
     free = any_round_trip.comparison(solved, expected(), MEAN_RTT_S)
     comparisons = (table, formula, _other_laws(solved), _other_weights(solved), free)
     basis = Basis(
-        "windows weighted by segment, and a law of the round-trip time that is fitted to the table, which does not "
-        "print it; the link rate is not settled by the table (108.5 to 122 segments/s fit)"
+        "windows weighted by segment, and a law of the round-trip time that is fitted to the "
+        "table, which does not print it; the link rate is not settled by the table (108.5 to 122 "
+        "segments/s fit)"
     )
     return Outcome(basis, comparisons, partial(_draw, table, formula), _claims(ours), SETTINGS)
 
@@ -263,7 +267,8 @@ def _other_laws(solved: Mapping[tuple[str, int], Any]) -> Comparison:
         Origin.REFERENCE,
         ("law",),
         tuple(cells),
-        "errors within 3 % of themselves, the laws being rounded; ET within 0.1 %; or within the last digit",
+        "errors within 3 % of themselves, the laws being rounded; ET within 0.1 %; or within the "
+        "last digit",
     )
 
 
@@ -323,8 +328,10 @@ def _draw(table: Comparison, formula: Comparison) -> Any:
 
 EXPERIMENT = entry(
     "Table 7.2",
-    "What does TCP get on average by loss probability and window limit, against the square-root law?",
-    "Mean throughput ET for windows up to 10, 40 and 80 segments and the square-root law FF, for p from 1e-8 to 0.9.",
+    "What does TCP get on average by loss probability and window limit, against the square-root "
+    "law?",
+    "Mean throughput ET for windows up to 10, 40 and 80 segments and the square-root law FF, for p "
+    "from 1e-8 to 0.9.",
     1.0,
     compute,
 )

@@ -81,7 +81,8 @@ def compute() -> Outcome:
         ),
         Claim(
             "Text: for p below 0.05 slight changes of p may have significant effect",
-            f"with {COMPARED.label} the probability falls from {before:.2f} at p = 0.005 to {after:.2f} at 0.05",
+            f"with {COMPARED.label} the probability falls from {before:.2f} at p = 0.005 to "
+            f"{after:.2f} at 0.05",
             before - after > words.ABOUT,
         ),
         Claim(

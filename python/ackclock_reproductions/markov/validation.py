@@ -202,14 +202,17 @@ def compute(of: Set) -> Outcome:
 def _basis(of: Set) -> Basis:
     if of.worked != of.caption:
         return Basis(
-            f"the error probability is the text's {of.worked:g}: FF and PFTK were computed with about that, not "
-            f"with the caption's {of.caption:g}"
+            f"the error probability is the text's {of.worked:g}: FF and PFTK were computed with "
+            f"about that, not with the caption's {of.caption:g}"
         )
     if of.number == 1:
         return Basis()
     reading = "the caption's error probability, since the text lists them in the reverse order"
     if of.number in (5, 6):
-        reading += "; a bottleneck near 53 segments/s, half the printed link rate, explains what was measured"
+        reading += (
+            "; a bottleneck near 53 segments/s, half the printed link rate, explains what was "
+            "measured"
+        )
     elif of.number >= 7:
         reading += "; ET with windows weighted by round"
     return Basis(reading)
@@ -288,7 +291,10 @@ def _claims_about_probability(
     of: Set, used: float, behind: dict[str, dict[str, float]]
 ) -> list[Claim]:
     lowest, highest = (pick(one["p"] for one in behind.values()) for pick in (min, max))
-    found = f"FF and PFTK were computed with {lowest:.2g} to {highest:.2g}; the nearest printed value is {used:g}"
+    found = (
+        f"FF and PFTK were computed with {lowest:.2g} to {highest:.2g}; the nearest printed value "
+        f"is {used:g}"
+    )
     claims = [
         Claim(
             f"Caption: error probability {of.caption:g}",
@@ -325,11 +331,13 @@ def _claims_about_rates(of: Set, printed: list[Row]) -> list[Claim]:
         near = sum(one <= 5 for one in errors)
         claims += [
             Claim(
-                "Text: the error of ET against NoTOTput stays within 10 %", f"up to {max(errors):g} %",
+                "Text: the error of ET against NoTOTput stays within 10 %",
+                f"up to {max(errors):g} %",
                 max(errors) <= 10, documented=of.number <= 2, accepted="at most 10 %",
             ),
             Claim(
-                "Text: it is within 5 % in most cases", f"in {near} of {len(errors)} rows", 2 * near > len(errors),
+                "Text: it is within 5 % in most cases", f"in {near} of {len(errors)} rows",
+                2 * near > len(errors),
                 documented=of.number <= 2, accepted="more than half of them",
             ),
         ]  # fmt: skip
@@ -395,7 +403,8 @@ def _slower_link(behind: dict[str, dict[str, float]], printed: list[Row]) -> Cla
     apart = max(abs(rate / row - 1) for rate, row in zip(rates, measured, strict=True))
     return Claim(
         "With a bottleneck of 54 segments/s ET is within 15 % of what was measured",
-        f"ET is {min(rates):.1f} to {max(rates):.1f} segments/s, measured {min(measured):g} to {max(measured):g}",
+        f"ET is {min(rates):.1f} to {max(rates):.1f} segments/s, measured {min(measured):g} to "
+        f"{max(measured):g}",
         apart <= 0.15,
         origin=Origin.INFERRED,
     )
@@ -418,8 +427,9 @@ def _with_timeouts(printed: list[Row], behind: dict[str, dict[str, float]]) -> C
     )
     return Claim(
         "With timeouts as in PFTK the chain comes nearer to ATp",
-        f"on the mean it says {', '.join(f'{mean:.1f}' for mean in means)} segments/s for first timeouts of "
-        f"{', '.join(f'{T0:g}' for T0 in FIRST_TIMEOUTS_S)} s, printed ET is {without:.1f}, ATp {measured:.1f}",
+        f"on the mean it says {', '.join(f'{mean:.1f}' for mean in means)} segments/s for first "
+        f"timeouts of {', '.join(f'{T0:g}' for T0 in FIRST_TIMEOUTS_S)} s, printed ET is "
+        f"{without:.1f}, ATp {measured:.1f}",
         all(abs(mean - measured) < abs(without - measured) for mean in means),
         origin=Origin.INFERRED,
     )
@@ -440,7 +450,8 @@ def _claims_about_all() -> list[Claim]:
             below == [22, 10, 3],
         ),
         Claim(
-            "The gap between ET and ATp grows with the loss probability: timeouts are outside the model",
+            "The gap between ET and ATp grows with the loss probability: timeouts are outside the "
+            "model",
             f"{gaps[0]:.0f}, {gaps[1]:.0f} and {gaps[2]:.0f} % in sets 7, 8 and 9",
             gaps == sorted(gaps),
             origin=Origin.INFERRED,
@@ -490,7 +501,8 @@ def _entry(of: Set) -> Experiment:
     return entry(
         f"Table {of.table}",
         "How near are the Markov model, the square-root law and PFTK to emulated connections?",
-        f"Set {of.number}: measured rates of {len(rows(of.number))} connections, ET, FF, PFTK, and the errors of ET.",
+        f"Set {of.number}: measured rates of {len(rows(of.number))} connections, ET, FF, PFTK, and "
+        "the errors of ET.",
         1.0,
         partial(compute, of),
     )

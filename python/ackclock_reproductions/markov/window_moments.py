@@ -113,7 +113,8 @@ def compute() -> Outcome:
         Setting("limits compared", ", ".join(map(str, LARGEST_SD)), Origin.GUESSED),
     )
     basis = Basis(
-        f"the second curve is the standard deviation, as in the text, not the variance of the caption; {NO_DRAWING}"
+        "the second curve is the standard deviation, as in the text, not the variance of the "
+        f"caption; {NO_DRAWING}"
     )
     comparisons = (
         Comparison(
@@ -155,7 +156,8 @@ def _draw(curve: dict[float, tuple[float, float]]) -> Any:
 EXPERIMENT = entry(
     "Figure 8.5",
     "How do mean and spread of the window depend on the loss probability?",
-    f"Mean and variance (caption) or standard deviation (text) of the window, at most {W_MAX} segments, against p.",
+    f"Mean and variance (caption) or standard deviation (text) of the window, at most {W_MAX} "
+    "segments, against p.",
     1.0,
     compute,
 )

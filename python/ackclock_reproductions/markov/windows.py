@@ -170,7 +170,8 @@ def _said(of: Law, law: dict[int, float]) -> list[Claim]:
         Claim("Text: for small p there is a peak at the window limit", found, law[W_MAX] > below),
         Claim(
             f"Text: and a smaller one at half of it, {half}",
-            f"the highest near it is P({highest}) = {near[highest]:.3g}; P({half}) is {law[half]:.3g}",
+            f"the highest near it is P({highest}) = {near[highest]:.3g}; P({half}) is "
+            f"{law[half]:.3g}",
             highest == half and law[half] > max(law[half - 1], law[half + 1]),
             documented=of.figure == "8.1",
             accepted=f"a local maximum at {half}",

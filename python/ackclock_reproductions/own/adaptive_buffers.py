@@ -159,7 +159,8 @@ def _draw(times: Replicates) -> Figure:
     ]
     title = "Downloads in an 802.11g cell, by the access point's buffer"
     return plot.curves(
-        curves, "traffic (kind)", "mean round-trip time (ms)", title, categories=tuple(TRAFFIC), log_y=True
+        curves, "traffic (kind)", "mean round-trip time (ms)", title, categories=tuple(TRAFFIC),
+        log_y=True
     )  # fmt: skip
 
 
@@ -168,9 +169,10 @@ EXPERIMENT = Experiment(
     "buffers",
     "ackclock, guide “Sizing a buffer”, 2026",
     "Figure 2",
-    "What do buffers that size themselves keep of an access point's throughput, and save of the delay?",
-    "eBDP keeps the throughput of a large buffer at a quarter of its round trip beside uploads; A* sees that many "
-    "downloads need less.",
+    "What do buffers that size themselves keep of an access point's throughput, and save of the "
+    "delay?",
+    "eBDP keeps the throughput of a large buffer at a quarter of its round trip beside uploads; A* "
+    "sees that many downloads need less.",
     25.0,
     conclude,
     runs,

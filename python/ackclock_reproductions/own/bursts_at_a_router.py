@@ -166,7 +166,10 @@ def _claims(
 
     def is_right(label: str, sending: str, shares: Band, where: str) -> Claim:
         share, above = worst(label, sending, shares)
-        words = f"{label} is right about {sending} packets{where}; at {100 * share:g} %, where it is worst, above them"
+        words = (
+            f"{label} is right about {sending} packets{where}; at {100 * share:g} %, where it is "
+            "worst, above them"
+        )
         return Claim.of(words, interval(above), RIGHT, "% of the link", origin=Origin.STATED)
 
     def is_wrong(label: str, sending: str, shares: Band, where: str) -> Claim:

@@ -109,13 +109,26 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         "Efficiency", Origin.STATED, ("sender", "psi"), cells, f"within {NEAR:g}"
     )
     settings = (
-        Setting("link", "100 and 50 kB/s, as long at one as at the other; it may change every 30 ms", Origin.CHOSEN),
-        Setting("loop", f"200 ms, {BUFFER} packets of 500 bytes may wait, windows of 65 at most", Origin.CHOSEN),
-        Setting("feedback", "measured every 30 ms, known a round trip later, no cells", Origin.CHOSEN),
-        Setting("1988", "preset jacobson1988: every loss ends in a timeout of a second at least", Origin.CHOSEN),
+        Setting(
+            "link", "100 and 50 kB/s, as long at one as at the other; it may change every 30 ms",
+            Origin.CHOSEN,
+        ),
+        Setting(
+            "loop", f"200 ms, {BUFFER} packets of 500 bytes may wait, windows of 65 at most",
+            Origin.CHOSEN,
+        ),
+        Setting(
+            "feedback", "measured every 30 ms, known a round trip later, no cells", Origin.CHOSEN,
+        ),
+        Setting(
+            "1988", "preset jacobson1988: every loss ends in a timeout of a second at least",
+            Origin.CHOSEN,
+        ),
         Setting("CUBIC", "preset linux: SACK", Origin.CHOSEN),
         Setting(
-            "runs", f"{REPLICATES} replicates of {_SHORT_S:g} s, from psi = {_LONG_FROM:g} on {_LONG_S:g} s",
+            "runs",
+            f"{REPLICATES} replicates of {_SHORT_S:g} s, from psi = {_LONG_FROM:g} on {_LONG_S:g} "
+            "s",
             Origin.CHOSEN,
         ),
     )  # fmt: skip
@@ -166,8 +179,13 @@ def _claims(found: Efficiencies) -> tuple[Claim, ...]:
 
 
 def _least(
-    said: str, found: Efficiencies, sender: str, schemes: tuple[str, str], psis: Band, accepted: Band
-) -> Claim:  # fmt: skip
+    said: str,
+    found: Efficiencies,
+    sender: str,
+    schemes: tuple[str, str],
+    psis: Band,
+    accepted: Band,
+) -> Claim:
     """By how many points the first of two schemes is above the other where it is so least."""
     differences: dict[float, Interval] = {}
     for psi in filter(psis.holds, PSIS):
@@ -203,9 +221,14 @@ EXPERIMENT = Experiment(
     group="feedback",
     source="ackclock, guide “Can rate feedback help on my path?”, 2026",
     shows="Figure 1",
-    question="How long must a link stay at a rate for feeding it back to help, to the sender of 1988 and to today's?",
-    says="1988: follow from psi = 60 on, keep to the smallest mean up to 2. CUBIC with SACK: INSTCAP never harms, and "
-    "helps from psi = 5 on; the smallest mean costs throughput.",
+    question=(
+        "How long must a link stay at a rate for feeding it back to help, to the sender of 1988 "
+        "and to today's?"
+    ),
+    says=(
+        "1988: follow from psi = 60 on, keep to the smallest mean up to 2. CUBIC with SACK: "
+        "INSTCAP never harms, and helps from psi = 5 on; the smallest mean costs throughput."
+    ),
     cost_s=40.0,
     conclude=conclude,
     runs=runs,

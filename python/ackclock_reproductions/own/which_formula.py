@@ -38,7 +38,8 @@ from ackclock.scenario import Scenario
 
 #: As written, with how many losses a replicate is to have.
 LOSSES = {
-    "0.0001": 200, "0.0003": 300, "0.001": 600, "0.003": 1000, "0.01": 1500, "0.02": 1500, "0.05": 2000, "0.1": 2000,
+    "0.0001": 200, "0.0003": 300, "0.001": 600, "0.003": 1000, "0.01": 1500, "0.02": 1500,
+    "0.05": 2000, "0.1": 2000,
     "0.2": 3000,
 }  # fmt: skip
 SENDERS = {"SACK": "sack", "Reno's recovery": "reno"}
@@ -238,13 +239,22 @@ def _claims(answers: Answers) -> tuple[Claim, ...]:
     return (
         claim("Up to p = 0.1 % every formula is within a tenth of either sender", rare, 0.9, 1.1),
         claim("From 1 % on what knows no timeouts promises too much", timeless, 1.05, math.inf),
-        claim("PFTK is within 15 % of Reno's recovery up to 10 %", answers.ratios(PFTK, reno, 0, 0.1), 0.85, 1.15),
-        claim("PFTK is too low for SACK between 1 % and 10 %", answers.ratios(PFTK, sack, 0.01, 0.1), 0.6, 0.95),
+        claim(
+            "PFTK is within 15 % of Reno's recovery up to 10 %", answers.ratios(PFTK, reno, 0, 0.1),
+            0.85, 1.15,
+        ),
+        claim(
+            "PFTK is too low for SACK between 1 % and 10 %", answers.ratios(PFTK, sack, 0.01, 0.1),
+            0.6, 0.95
+        ),
         claim(
             "The chain with timeouts is within a tenth of Reno's recovery up to 1 %",
             answers.ratios(CHAIN_WITH_TIMEOUTS, reno, 0, 0.01), 0.9, 1.1,
         ),
-        claim("At 20 % PFTK, too, promises too much", answers.ratios(PFTK, both, 0.2, 0.2), 1.3, math.inf),
+        claim(
+            "At 20 % PFTK, too, promises too much", answers.ratios(PFTK, both, 0.2, 0.2), 1.3,
+            math.inf,
+        ),
     )  # fmt: skip
 
 
@@ -281,7 +291,10 @@ EXPERIMENT = Experiment(
     source="ackclock, guide “Which formula should I trust?”, 2026",
     shows="Figure 1",
     question="Where do the formulas of random loss and the simulation part ways?",
-    says="Square-root law, chain and PFTK agree with the simulation up to p = 0.1 %; timeouts part them above.",
+    says=(
+        "Square-root law, chain and PFTK agree with the simulation up to p = 0.1 %; timeouts part "
+        "them above."
+    ),
     cost_s=11.0,
     conclude=conclude,
     runs=runs,

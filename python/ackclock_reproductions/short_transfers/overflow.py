@@ -178,7 +178,8 @@ def conclude_windows(results: Mapping[str, Result]) -> Outcome:
     """W_B against B."""
     simulated = _simulated(results)
     large = [
-        simulated[buffer, d].window - (buffer + PIPE) for d in ACKS for buffer in BUFFERS if buffer >= PIPE / d
+        simulated[buffer, d].window - (buffer + PIPE) for d in ACKS for buffer in BUFFERS
+        if buffer >= PIPE / d
     ]  # fmt: skip
     small = [
         simulated[buffer, d + 1].window / simulated[buffer, d].window
@@ -210,7 +211,8 @@ def conclude_thresholds(results: Mapping[str, Result]) -> Outcome:
     simulated = _simulated(results)
     keys = ("B", "d")
     eighths = [
-        Cell((f"{b}", f"{d}"), "W_D/8", text, _eighth(b, d), 0.0051) for (b, d), text in EIGHTHS.items()
+        Cell((f"{b}", f"{d}"), "W_D/8", text, _eighth(b, d), 0.0051)
+        for (b, d), text in EIGHTHS.items()
     ]  # fmt: skip
     engine = [
         Cell((f"{b}", f"{d}"), "threshold after the timeout", text, simulated[b, d].threshold, 0.5)
@@ -249,8 +251,8 @@ def conclude_thresholds(results: Mapping[str, Result]) -> Outcome:
     claims = (
         Claim(
             "In most cases two fast retransmits and a timeout leave W_D/8",
-            f"in {eighth} of {len(shares)}; W_D over the threshold is {min(shares.values()):.1f} to "
-            f"{max(shares.values()):.1f}",
+            f"in {eighth} of {len(shares)}; W_D over the threshold is {min(shares.values()):.1f} "
+            f"to {max(shares.values()):.1f}",
             2 * eighth > len(shares), accepted="more than half of them, to half a packet in eight",
         ),
         Claim(
@@ -259,7 +261,8 @@ def conclude_thresholds(results: Mapping[str, Result]) -> Outcome:
             all(3.8 <= one <= 4.2 for one in fourth),
         ),
         Claim(
-            "The threshold goes to zero as the buffer does", f"from {ends[0]:.1f} packets with B = {WITH_TIMEOUT} to "
+            "The threshold goes to zero as the buffer does",
+            f"from {ends[0]:.1f} packets with B = {WITH_TIMEOUT} to "
             f"{ends[1]:.1f} with 100, d = 2", ends[0] < ends[1] / 2,
         ),
         Claim(
@@ -267,7 +270,8 @@ def conclude_thresholds(results: Mapping[str, Result]) -> Outcome:
             f"{min(small):.2f} to {max(small):.2f} times", max(small) < 1,
         ),
         Claim(
-            "They leave W_D/8 but with d = 1 and a buffer of 40 or more", f"{min(rest):.1f} to {max(rest):.1f}",
+            "They leave W_D/8 but with d = 1 and a buffer of 40 or more",
+            f"{min(rest):.1f} to {max(rest):.1f}",
             all(7.5 <= one <= 8.5 for one in rest), origin=Origin.INFERRED,
         ),
     )  # fmt: skip
@@ -322,7 +326,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     entry(
         "3",
         "What threshold is left when slow start has overflown a buffer?",
-        "An eighth of the window at the loss, which two fast retransmits and a timeout leave; sometimes a quarter.",
+        "An eighth of the window at the loss, which two fast retransmits and a timeout leave; "
+        "sometimes a quarter.",
         4.0,
         conclude_thresholds,
         runs,

@@ -7,8 +7,8 @@ from ackclock.reproduction import Basis, Origin, Setting, figure
 
 GROUP = "short"
 SOURCE = (
-    'D. A. M. Reddy, "Influence of router buffer size on TCP execution" (figures 2 to 7), of the theorem of '
-    'C. Barakat, E. Altman, "Performance of short TCP transfers", Networking, 2000'
+    'D. A. M. Reddy, "Influence of router buffer size on TCP execution" (figures 2 to 7), of the '
+    'theorem of C. Barakat, E. Altman, "Performance of short TCP transfers", Networking, 2000'
 )
 
 #: The record of a figure, by Reddy's number.
@@ -21,8 +21,8 @@ PIPE = RATE * ROUND_TRIP_S
 BUFFERS, ACKS = (20, 70), (1, 2, 3)
 
 READING = (
-    "rate and round-trip time are inferred from which buffers are small and which large; timers and what is to the "
-    "right are guessed"
+    "rate and round-trip time are inferred from which buffers are small and which large; timers "
+    "and what is to the right are guessed"
 )
 
 

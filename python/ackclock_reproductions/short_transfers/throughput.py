@@ -61,7 +61,10 @@ SIMULATED = {
 #: How far the engine may be from that reference simulation.
 WITHIN = 0.25
 _NEAR_THE_JUMP = "103 segments are the most without loss, and a few packets decide"
-_COUNTS_BYTES = "the engine counts bytes in congestion avoidance, too, where the other counts ACKs as the paper does"
+_COUNTS_BYTES = (
+    "the engine counts bytes in congestion avoidance, too, where the other counts ACKs as the "
+    "paper does"
+)
 _BETWEEN = "we do not know why; the model, with 18.7, is between the two"
 EXCEPTED = {
     (20, "byte counting", 100): _NEAR_THE_JUMP,
@@ -203,7 +206,8 @@ def _by_receiver(buffer: int, results: Mapping[str, Result]) -> Outcome:
             both = curves.faster(one, next_, AROUND[1] * next_.jump(buffer), np.inf)
             claims.append(
                 Claim(
-                    f"Where both lose, {one.label} is faster than {next_.label} with a large buffer",
+                    f"Where both lose, {one.label} is faster than {next_.label} with a large "
+                    "buffer",
                     *both,
                 )
             )
@@ -236,12 +240,13 @@ def _small_by_sender(results: Mapping[str, Result]) -> Outcome:
             min(slower.values()) > 0.5,
         ),
         Claim(
-            "It is faster where it loses nothing", *curves.faster(COUNTING, STANDARD, SIZES[0], AROUND[0] * jump),
-            origin=Origin.INFERRED,
+            "It is faster where it loses nothing",
+            *curves.faster(COUNTING, STANDARD, SIZES[0], AROUND[0] * jump), origin=Origin.INFERRED,
         ),
         Claim(
             "It is slower where it alone loses",
-            *curves.faster(STANDARD, COUNTING, AROUND[1] * jump, AROUND[0] * later), origin=Origin.INFERRED,
+            *curves.faster(STANDARD, COUNTING, AROUND[1] * jump, AROUND[0] * later),
+            origin=Origin.INFERRED,
         ),
     )  # fmt: skip
     return _outcome(curves, claims)
@@ -310,8 +315,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *(
         entry(
             figure,
-            f"How fast is a transfer by how many segments the receiver acknowledges at a time, with {size} buffer?",
-            f"Fewer ACKs are slower before any loss, and lose later: each is the fastest in turn.{more}",
+            "How fast is a transfer by how many segments the receiver acknowledges at a time, with "
+            f"{size} buffer?",
+            "Fewer ACKs are slower before any loss, and lose later: each is the fastest in "
+            f"turn.{more}",
             8.0,
             partial(_by_receiver, buffer),
             partial(_runs, buffer, BY_RECEIVER, TODAY),

@@ -50,7 +50,8 @@ class Sender(NamedTuple):
 
 
 _CLASSIC = {
-    "recovery": "reno", "ssthresh_from": "window", "avoid_multiple_fast_retransmits": "after_timeout",
+    "recovery": "reno", "ssthresh_from": "window",
+    "avoid_multiple_fast_retransmits": "after_timeout",
     "limited_transmit": False,
     "after_timeout": "go_back_n", "clock_granularity": "500 ms",
 }  # fmt: skip
@@ -82,7 +83,8 @@ def scenario(
         sample_s: Sampling interval.
     """
     transport = {
-        "kind": "tcp", "preset": "rfc", "control": sender.control, "mss": f"{SEGMENT_BYTES} bytes", "header": "0 bytes",
+        "kind": "tcp", "preset": "rfc", "control": sender.control, "mss": f"{SEGMENT_BYTES} bytes",
+        "header": "0 bytes",
         "handshake": False, "initial_window": "1 packet", "rto_minimum": "1 s",
         "delayed_ack": {"every": f"{acks} packets", "timeout": "100 ms"}, **sender.transport,
     }  # fmt: skip
@@ -102,8 +104,8 @@ def scenario(
         f"flows.{FLOW}.traffic.size": traffic,
     }
     return scenarios.scenario(
-        f"{sender.label}, {acks} a time", hops, [flow], duration_s=duration_s, warmup_s=0, sample_interval_s=sample_s,
-        replicates=1, sweep=swept,
+        f"{sender.label}, {acks} a time", hops, [flow], duration_s=duration_s, warmup_s=0,
+        sample_interval_s=sample_s, replicates=1, sweep=swept,
     )  # fmt: skip
 
 

@@ -43,7 +43,8 @@ def _claims(fc: Mapping[str, ByLoad]) -> tuple[Claim, ...]:
     return (
         Claim(
             "TFRCP achieves acceptable fairness among its senders in most cases",
-            f"FC is acceptable in {met} of {len(points)} cases; it goes from {min(points):.2f} to {max(points):.2f}",
+            f"FC is acceptable in {met} of {len(points)} cases; it goes from {min(points):.2f} to "
+            f"{max(points):.2f}",
             2 * met > len(points), accepted=f"FC {ACCEPTABLE} in more than half of them",
         ),
     )  # fmt: skip

@@ -56,11 +56,12 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         *guessed_of("delay", "packets"),
     )
     rests = basis(
-        why="the page with the result is lost; of what it is for, F close to 1 and flat, F is 1.2 to 1.5, and falls "
-        "by a "
-        "fifth to a quarter from 10 to 50 senders with M = 4 s and more: with 10 TFRCP loses what TCP does, with 50 "
-        "up to "
-        "a quarter more; with buffers of one bandwidth-delay product F is up to 3.4"
+        why=(
+            "the page with the result is lost; of what it is for, F close to 1 and flat, F is 1.2 "
+            "to 1.5, and falls by a fifth to a quarter from 10 to 50 senders with M = 4 s and "
+            "more: with 10 TFRCP loses what TCP does, with 50 up to a quarter more; with buffers "
+            "of one bandwidth-delay product F is up to 3.4"
+        )
     )
     draw = friendliness.draw(f"A bottleneck of {SHARE_KBIT_PER_S:g} kbit/s for each sender", f)
     return Outcome(
@@ -71,7 +72,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 def _flat(f: Mapping[str, ByLoad]) -> tuple[Claim, ...]:
     return tuple(
         Claim.of(
-            f"{one.label}: F does not depend on the number of senders: N = {LOADS[-1]} over N = {LOADS[0]}",
+            f"{one.label}: F does not depend on the number of senders: N = {LOADS[-1]} over N = "
+            f"{LOADS[0]}",
             quotient(f[one.label][LOADS[-1]], f[one.label][LOADS[0]]), FLAT,
             documented=one != CONSTANT[-1], origin=Origin.INFERRED,
         )

@@ -103,9 +103,14 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         ),
     )
     own = (
-        Setting("background", f"sources on for 1 s on the mean (Pareto, shape {SHAPE:g}), off for 2 s", Origin.GUESSED),
         Setting(
-            "on rate", f"{ON_KBIT_PER_S[0]:g} kbit/s; fewer sources of 50 and 500 in the table, as much in all",
+            "background", f"sources on for 1 s on the mean (Pareto, shape {SHAPE:g}), off for 2 s",
+            Origin.GUESSED
+        ),
+        Setting(
+            "on rate",
+            f"{ON_KBIT_PER_S[0]:g} kbit/s; fewer sources of 50 and 500 in the table, as much in "
+            "all",
             Origin.GUESSED,
         ),
         Setting("monitored", f"{MONITORED} TCP and {MONITORED} others", Origin.GUESSED),
@@ -113,9 +118,11 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     went_in = settings(results, *one_path(), *own)
     title, x_label = "Beside sources that do not listen", "on-off sources (number)"
     rests = basis(
-        why="the page with the result is lost; F grows with the number of sources, from 1 to 2: what they leave to ten "
-        "senders falls from 1.3 to 0.3 Mbit/s, and Reno's windows with it; where as much comes in bursts, from sources "
-        "of 500 kbit/s, F is 0.9"
+        why=(
+            "the page with the result is lost; F grows with the number of sources, from 1 to 2: "
+            "what they leave to ten senders falls from 1.3 to 0.3 Mbit/s, and Reno's windows with "
+            "it; where as much comes in bursts, from sources of 500 kbit/s, F is 0.9"
+        )
     )
     return Outcome(rests, (), friendliness.draw(title, f, x_label), _claims(f), went_in, tables)
 
@@ -123,8 +130,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 def _claims(f: Mapping[str, ByLoad]) -> tuple[Claim, ...]:
     return tuple(
         Claim.of(
-            f"{one.label}: F is close to 1, mean over the numbers of sources", over_loads(f[one.label]), CLOSE,
-            documented=one == CONSTANT[0], origin=Origin.INFERRED,
+            f"{one.label}: F is close to 1, mean over the numbers of sources",
+            over_loads(f[one.label]), CLOSE, documented=one == CONSTANT[0], origin=Origin.INFERRED,
         )
         for one in CONSTANT
     )  # fmt: skip

@@ -112,8 +112,13 @@ def _conclude(
         ),
     )
     own = (
-        Setting("background", f"transfers of {transfers.low_kb} to {transfers.high_kb} kB, uniform", Origin.GUESSED),
-        Setting("arrivals", "Poisson; how many are active follows, and is measured", Origin.GUESSED),
+        Setting(
+            "background", f"transfers of {transfers.low_kb} to {transfers.high_kb} kB, uniform",
+            Origin.GUESSED,
+        ),
+        Setting(
+            "arrivals", "Poisson; how many are active follows, and is measured", Origin.GUESSED,
+        ),
         Setting("monitored", f"{MONITORED} TCP and {MONITORED} others", Origin.GUESSED),
     )  # fmt: skip
     went_in = settings(results, *one_path(), *own)
@@ -175,8 +180,10 @@ def falls(f: Mapping[str, ByLoad], documented: bool) -> Claim:
     found = page_trend_test(blocks[:, ::-1])
     means = ", ".join(f"{one:.3f}" for one in blocks.mean(axis=0))
     return Claim(
-        "F falls as M grows", f"means {means} with M = 2 to 6 s; Page's test over {len(blocks)} blocks: "
-        f"P = {found.pvalue:.2g}", bool(found.pvalue < SIGNIFICANCE), documented, accepted=f"P below {SIGNIFICANCE:g}",
+        "F falls as M grows",
+        f"means {means} with M = 2 to 6 s; Page's test over {len(blocks)} blocks: "
+        f"P = {found.pvalue:.2g}", bool(found.pvalue < SIGNIFICANCE), documented,
+        accepted=f"P below {SIGNIFICANCE:g}",
     )  # fmt: skip
 
 
@@ -191,8 +198,8 @@ FIGURE_5A, FIGURE_5B = (
             one,
             basis(
                 "sizes and arrivals of transfers guessed, too",
-                "that F falls is a matter of a twentieth, from M = 3 s on: with M = 2 s it is less where few transfers "
-                "are active",
+                "that F falls is a matter of a twentieth, from M = 3 s on: with M = 2 s it is less "
+                "where few transfers are active",
             ),
             (),
         ),

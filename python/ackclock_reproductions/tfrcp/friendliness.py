@@ -76,7 +76,9 @@ class Study:
         """The same of those that are probed, at few loads, by the guess."""
         return {
             path: {
-                one.label: by_load(results[self._name(one, path)], what, LOADS if path == CENTRAL else FEW_LOADS)
+                one.label: by_load(
+                    results[self._name(one, path)], what, LOADS if path == CENTRAL else FEW_LOADS,
+                )
                 for one in (*self.probed, TFRC)
             }
             for path in guesses()
@@ -136,11 +138,13 @@ def claims(
                 documented=f"{sender.label} mean" not in failing, origin=origin,
             ),
             Claim.of(
-                f"{sender.label}: F is close to 1 at every load, the least (N = {least})", points[least], CLOSE,
+                f"{sender.label}: F is close to 1 at every load, the least (N = {least})",
+                points[least], CLOSE,
                 documented=f"{sender.label} least" not in failing, origin=origin,
             ),
             Claim.of(
-                f"{sender.label}: F is close to 1 at every load, the largest (N = {most})", points[most], CLOSE,
+                f"{sender.label}: F is close to 1 at every load, the largest (N = {most})",
+                points[most], CLOSE,
                 documented=f"{sender.label} most" not in failing, origin=origin,
             ),
         ]  # fmt: skip

@@ -112,7 +112,8 @@ MODELLED = tuple(pair for pair in PAIRS if pair.tcp is RENO)
 PATHS = tuple(
     Path(rate, delay_s, pipes, PACKET_BYTES, loss)
     for rate, delay_s, pipes, loss in (
-        (2, 0.025, 1, 0), (2, 0.025, 4, 0), (2, 0.1, 1, 0), (2, 0.1, 2, 0), (4, 0.025, 1, 0), (4, 0.05, 2, 0),
+        (2, 0.025, 1, 0), (2, 0.025, 4, 0), (2, 0.1, 1, 0), (2, 0.1, 2, 0), (4, 0.025, 1, 0),
+        (4, 0.05, 2, 0),
         (10, 0.05, 1, 0.01), (4, 0.1, 1, 0.005),
     )
 )  # fmt: skip
@@ -138,7 +139,8 @@ Results = Mapping[str, Result]
 def label(path: Path) -> tuple[str, str, str, str]:
     """A path in a table."""
     return (
-        path.rate, f"{path.delay_s * 1000:g} ms", f"{path.pipes:g} × BDP, {path.buffer_packets}", f"{path.loss:.1%}"
+        path.rate, f"{path.delay_s * 1000:g} ms", f"{path.pipes:g} × BDP, {path.buffer_packets}",
+        f"{path.loss:.1%}"
     )  # fmt: skip
 
 
@@ -163,8 +165,8 @@ def scenario(
     ]
     swept = [[on(pair.tcp), on(pair.other)] for pair in PAIRS]
     return scenarios.scenario(
-        f"The transport on Linux, {path.rate}, {path.delay_s * 1000:g} ms", path.hops, flows, duration_s=duration_s,
-        warmup_s=warmup_s, sample_interval_s=0.1, replicates=replicates,
+        f"The transport on Linux, {path.rate}, {path.delay_s * 1000:g} ms", path.hops, flows,
+        duration_s=duration_s, warmup_s=warmup_s, sample_interval_s=0.1, replicates=replicates,
         sweep={f"flows.{TCP}.transport,flows.{OTHER}.transport": swept},
     )  # fmt: skip
 
@@ -229,8 +231,8 @@ def conclude(results: Results) -> Outcome:
 NEAR = Band(0.5, 2.0)
 #: What explains differences; the tables show it.
 _WHY = (
-    "with buffers of 10 to 20 packets it is a matter of phase who meets a full one, and Linux's RACK and tail-loss "
-    "probes spare it timeouts that the engine's preset has"
+    "with buffers of 10 to 20 packets it is a matter of phase who meets a full one, and Linux's "
+    "RACK and tail-loss probes spare it timeouts that the engine's preset has"
 )
 
 
@@ -259,14 +261,16 @@ def _agreement(results: Results, paths: list[Path]) -> tuple[Claim, ...]:
     biases = (
         Claim.of(
             f"{pair.label}: F on Linux is the engine's, mean over the paths",
-            _mean(found[path, pair.label] for path in paths), AGREE, "%", documented=None, origin=Origin.STATED,
+            _mean(found[path, pair.label] for path in paths), AGREE, "%", documented=None,
+            origin=Origin.STATED,
         )
         for pair in PAIRS
     )  # fmt: skip
     beyond = sum(one.low > 0 or one.high < 0 for one in found.values())
     most = _by_luck(len(found))
     scattered = Claim(
-        "F on Linux differs from the engine's by more than luck on no more paths than luck would have it",
+        "F on Linux differs from the engine's by more than luck on no more paths than luck would "
+        "have it",
         f"{beyond} of {len(found)} intervals of 95 % exclude 0",
         beyond <= most,
         None,
@@ -351,17 +355,29 @@ def _loss_tables(results: Results, paths: list[Path]) -> Iterable[Table]:
 
 def _settings(results: Results, paths: list[Path]) -> tuple[Setting, ...]:
     listed = {
-        "TCP": f"the kernel's own, {kernel(results[named(LINUX, paths[0])])}; in the engine preset linux",
-        "TFRCP": "M = 2 s, b = 1, timeouts of 200 ms at least, growth to no more than twice the rate acknowledged",
+        "TCP": (
+            f"the kernel's own, {kernel(results[named(LINUX, paths[0])])}; in the engine preset "
+            "linux"
+        ),
+        "TFRCP": (
+            "M = 2 s, b = 1, timeouts of 200 ms at least, growth to no more than twice the rate "
+            "acknowledged"
+        ),
         "TFRC": "RFC 5348's defaults, losses measured by the receiver",
         "senders": f"{EACH} of either kind, starting within the first second",
-        "packets": f"{PACKET_BYTES} bytes, of all alike; answers {ACK_BYTES} bytes, {REPORT_BYTES} of TFRC",
+        "packets": (
+            f"{PACKET_BYTES} bytes, of all alike; answers {ACK_BYTES} bytes, {REPORT_BYTES} of TFRC"
+        ),
         "send jitter": "of TFRCP and TFRC, uniform up to the bottleneck's time of a packet",
-        "paths": "a table of ours, since that of the paper is lost; packets lost at random besides, where it says so",
+        "paths": (
+            "a table of ours, since that of the paper is lost; packets lost at random besides, "
+            "where it says so"
+        ),
         "throughput": "goodput after the warm-up: each byte once, headers left out",
         "run": (
-            f"{scenarios.seconds_run(results, 'duration')} s, the first {scenarios.seconds_run(results, 'warmup')} not "
-            f"measured, {scenarios.replicates_run(results)} replicates"
+            f"{scenarios.seconds_run(results, 'duration')} s, the first "
+            f"{scenarios.seconds_run(results, 'warmup')} not measured, "
+            f"{scenarios.replicates_run(results)} replicates"
         ),
     }
     return tuple(Setting(name, value, Origin.CHOSEN) for name, value in listed.items())
@@ -391,9 +407,10 @@ EXPERIMENT = Experiment(
     GROUP,
     SOURCE,
     "TFRCP on Linux",
-    "Do TFRCP and TFRC share with real TCP as the simulation says, over real sockets and many paths?",
-    "As the paper says of TFRCP, F is close to 1 beside Reno, on every path between a half and 2; and as in the "
-    "engine.",
+    "Do TFRCP and TFRC share with real TCP as the simulation says, over real sockets and many "
+    "paths?",
+    "As the paper says of TFRCP, F is close to 1 beside Reno, on every path between a half and 2; "
+    "and as in the engine.",
     len(PATHS) * (DURATION_S + 10.0),
     conclude,
     runs,

@@ -5,7 +5,10 @@ from functools import partial
 from ackclock.reproduction import Basis, figure, words
 
 GROUP = "tfrcp"
-SOURCE = 'J. Padhye, J. Kurose, D. Towsley, R. Koodli, "A model based TCP-friendly rate control protocol", NOSSDAV, 1999'
+SOURCE = (
+    'J. Padhye, J. Kurose, D. Towsley, R. Koodli, "A model based TCP-friendly rate control '
+    'protocol", NOSSDAV, 1999'
+)
 
 #: The record of a figure, by its number.
 entry = partial(figure, GROUP, SOURCE)

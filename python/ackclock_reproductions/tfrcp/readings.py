@@ -119,7 +119,8 @@ ALONE = (
 DELAYS_S, PIPES, BS = (0.005, 0.02, 0.05, 0.1, 0.2), (1.0, 4.0, 16.0), (1, 2)
 GRID = {
     (b, delay, pipes): Reading(
-        f"b = {b}, {delay * 1000:g} ms, {pipes:g} × BDP", replace(CENTRAL, delay_s=delay, pipes=pipes),
+        f"b = {b}, {delay * 1000:g} ms, {pipes:g} × BDP",
+        replace(CENTRAL, delay_s=delay, pipes=pipes),
         {"packets_per_ack": b}, replicates=FEW_REPLICATES,
     )
     for b, delay, pipes in product(BS, DELAYS_S, PIPES)
@@ -145,11 +146,12 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     tables = (_table("One thing at a time", alone), _table("Delay, buffer and b", named))
     went_in = settings(results, *one_path())
     rests = basis(
-        why=f"it is a study of ours: of {len(ALONE) + len(GRID)} readings F grows with load and K only at 5 ms, or at "
-        f"20 ms "
-        "with a buffer of one bandwidth-delay product, where it is as large with M = 2 s: what makes it large is a "
-        "buffer "
-        "of a few packets, and with K = 10 it is less, rounds being shorter than a timeout"
+        why=(
+            f"it is a study of ours: of {len(ALONE) + len(GRID)} readings F grows with load and K "
+            "only at 5 ms, or at 20 ms with a buffer of one bandwidth-delay product, where it is "
+            "as large with M = 2 s: what makes it large is a buffer of a few packets, and with K = "
+            "10 it is less, rounds being shorter than a timeout"
+        )
     )
     return Outcome(rests, (), partial(_draw, grid), claims, went_in, tables)
 
@@ -165,8 +167,10 @@ def _of_r0(alone: Mapping[str, Found]) -> tuple[Claim, ...]:
     m = f"M = {SHORTEST_M_S} s"
     return tuple(
         Claim.of(
-            f"r0 has little impact on long flows: F with r0 = {one} over that with 40, {m}, N = {load}",
-            quotient(alone[f"r0 = {one} packets/s"][m][load], alone[FOUND.name][m][load]), Band(0.9, 1.1),
+            f"r0 has little impact on long flows: F with r0 = {one} over that with 40, {m}, N = "
+            f"{load}",
+            quotient(alone[f"r0 = {one} packets/s"][m][load], alone[FOUND.name][m][load]),
+            Band(0.9, 1.1),
         )
         for one in R0
         for load in LOADS
@@ -211,18 +215,21 @@ def _of_2b(found: Mapping[str, Found]) -> tuple[Claim, ...]:
     most = max(found, key=lambda name: interval(_largest(found[name])).mean)
     return (
         Claim(
-            "There is a reading in which F grows with the number of senders and with K, to 3 at least, and is close "
-            "to 1 with rounds of constant length",
+            "There is a reading in which F grows with the number of senders and with K, to 3 at "
+            "least, and is close to 1 with rounds of constant length",
             f"{len(whole)} of {len(said)}: {_listed(whole)}", bool(whole), False, Origin.INFERRED,
         ),
         Claim(
-            "There is one in which it at least grows so, and is close to 1 with rounds of constant length",
-            f"{len(growing)} of {len(said)}: {_listed(growing)}", bool(growing), origin=Origin.INFERRED,
+            "There is one in which it at least grows so, and is close to 1 with rounds of constant "
+            "length",
+            f"{len(growing)} of {len(said)}: {_listed(growing)}", bool(growing),
+            origin=Origin.INFERRED,
         ),
         Claim(
             "There is one in which it grows so, whatever it is with rounds of constant length",
             f"{len(both)} of {len(said)}: {_listed(both)}; F is largest in “{most}”, "
-            f"{written_interval(interval(_largest(found[most])))}", bool(both), origin=Origin.INFERRED,
+            f"{written_interval(interval(_largest(found[most])))}", bool(both),
+            origin=Origin.INFERRED,
         ),
     )  # fmt: skip
 
@@ -280,7 +287,10 @@ EXPERIMENT = Experiment(
     group=GROUP,
     source=SOURCE,
     shows="Figures 2a and 2b, by reading",
-    question="Under which reading is TFRCP with rounds of round-trip times as aggressive as Figure 2b has it?",
+    question=(
+        "Under which reading is TFRCP with rounds of round-trip times as aggressive as Figure 2b "
+        "has it?"
+    ),
     says="F in rounds of constant length and of round-trip times, by what the paper leaves open.",
     cost_s=80.0,
     conclude=conclude,

@@ -149,13 +149,17 @@ def flow(name: str, sender: Sender, path: Path, starts: Starts = STAGGERED, coun
 
 
 def scenario(
-    name: str, path: Path, flows: Sequence[Tree], sweep: Mapping[str, Sequence[Any]], duration_s: float = DURATION_S,
+    name: str,
+    path: Path,
+    flows: Sequence[Tree],
+    sweep: Mapping[str, Sequence[Any]],
+    duration_s: float = DURATION_S,
     replicates: int = REPLICATES,
-) -> Scenario:  # fmt: skip
+) -> Scenario:
     """Flows over a path, at the points of a sweep. The paper's throughput is that of the whole run."""
     return scenarios.scenario(
-        name, path.hops, flows, duration_s=duration_s, warmup_s=0, sample_interval_s=duration_s / 10,
-        replicates=replicates, sweep=dict(sweep),
+        name, path.hops, flows, duration_s=duration_s, warmup_s=0,
+        sample_interval_s=duration_s / 10, replicates=replicates, sweep=dict(sweep),
     )  # fmt: skip
 
 
@@ -168,16 +172,24 @@ def settings(
     results: Mapping[str, Result], *own: Setting, starts: str = "uniform within the first second"
 ) -> tuple[Setting, ...]:
     """What went in: what all figures have, how long and how often was really run, and what is the figure's own."""
-    run = f"{seconds_run(results, 'duration')} s, {replicates_run(results)} replicates (the paper: three)"
+    run = (
+        f"{seconds_run(results, 'duration')} s, {replicates_run(results)} replicates (the paper: "
+        "three)"
+    )
     return (
         *own,
         Setting("senders", "half of them TCP; throughput is that of the whole run", Origin.PRINTED),
-        Setting("TCP", "Reno of preset ns2-2002: an ACK for each packet, timeouts of 1 s at least", Origin.GUESSED),
+        Setting(
+            "TCP", "Reno of preset ns2-2002: an ACK for each packet, timeouts of 1 s at least",
+            Origin.GUESSED
+        ),
         Setting("b of the equation", "1, as the ACKs are", Origin.GUESSED),
         Setting("r0", "40 packets/s", Origin.GUESSED),
         Setting("receiver's window", "unlimited for everybody", Origin.GUESSED),
         Setting(
-            "growth", "doubling without losses, but to no more than twice the rate acknowledged (our safety rule)",
+            "growth",
+            "doubling without losses, but to no more than twice the rate acknowledged (our safety "
+            "rule)",
             Origin.GUESSED,
         ),
         Setting("throughput", "goodput: each byte once, headers left out", Origin.GUESSED),
@@ -191,8 +203,14 @@ def guessed_of(*names: str) -> list[Setting]:
     """What is guessed of the central path, by name."""
     of = {
         "delay": f"{CENTRAL.delay_s * 1000:g} ms one way; 20, 50 and 100 ms in the table",
-        "buffer": f"{CENTRAL.pipes:g} bandwidth-delay products, {CENTRAL.buffer_packets} packets; 1 and 4 in the table",
-        "packets": f"{CENTRAL.packet_bytes} bytes, {HEADER_BYTES} of them header, all alike; 1000 and 500 in the table",
+        "buffer": (
+            f"{CENTRAL.pipes:g} bandwidth-delay products, {CENTRAL.buffer_packets} packets; 1 and "
+            "4 in the table"
+        ),
+        "packets": (
+            f"{CENTRAL.packet_bytes} bytes, {HEADER_BYTES} of them header, all alike; 1000 and 500 "
+            "in the table"
+        ),
     }
     return [Setting(name, of[name], Origin.GUESSED) for name in names]
 

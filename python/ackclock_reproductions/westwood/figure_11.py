@@ -50,8 +50,8 @@ def _scenario(control: Control) -> Scenario:
     ]  # fmt: skip
     flows = [tcp(MAIN, control, PATH), *joining]
     return scenario(
-        control.label, PATH, flows, duration_s=DURATION_S, warmup_s=min(JOINING_S.values()), replicates=REPLICATES,
-        sample_interval_s=0.05,
+        control.label, PATH, flows, duration_s=DURATION_S, warmup_s=min(JOINING_S.values()),
+        replicates=REPLICATES, sample_interval_s=0.05,
     )  # fmt: skip
 
 
@@ -65,15 +65,17 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     ceiling = PATH.goodput_mbit_per_s
     claims = (
         Claim.of(
-            f"11a: BE overestimates what is available, {ceiling:.2f} Mbit/s of payload, once others have joined",
+            f"11a: BE overestimates what is available, {ceiling:.2f} Mbit/s of payload, once "
+            "others have joined",
             interval(be), Band(ceiling), "Mbit/s", than=ceiling,
         ),
         Claim.of(
-            "11b: ABSE maintains an accurate estimate: over that", quotient(abse, [ceiling] * len(abse)),
-            words.about("1"), "times",
+            "11b: ABSE maintains an accurate estimate: over that",
+            quotient(abse, [ceiling] * len(abse)), words.about("1"), "times",
         ),
         Claim.of(
-            "BE is above ABSE: over it", quotient(be, abse), Band(1.0), "times", than=1.0, origin=Origin.INFERRED
+            "BE is above ABSE: over it", quotient(be, abse), Band(1.0), "times", than=1.0,
+            origin=Origin.INFERRED
         ),
     )  # fmt: skip
     rows: Rows = {
@@ -122,7 +124,8 @@ def _draw(results: Mapping[str, Result]) -> Figure:
 EXPERIMENT = entry(
     "11",
     "What do BE and ABSE say where others join behind the bottleneck?",
-    "Four hops of 20, 10, 20 and 30 Mbit/s, UDP joins on the third and fourth: what BE and ABSE say.",
+    "Four hops of 20, 10, 20 and 30 Mbit/s, UDP joins on the third and fourth: what BE and ABSE "
+    "say.",
     6.0,
     conclude,
     runs,

@@ -64,8 +64,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     newreno = dict(zip(BUFFERS, found[NEWRENO.label], strict=True))
     as_simulated = tuple(
         Claim.of(
-            f"NewReno gets {expected} Mbit/s with {packets} packets (reference simulation)", newreno[packets],
-            near(packets), "Mbit/s", origin=Origin.REFERENCE,
+            f"NewReno gets {expected} Mbit/s with {packets} packets (reference simulation)",
+            newreno[packets], near(packets), "Mbit/s", origin=Origin.REFERENCE,
         )
         for packets, expected in NEWRENO_MBIT_PER_S.items()
     )  # fmt: skip
@@ -73,19 +73,27 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     full = [PATH.goodput_mbit_per_s] * len(newreno_4)
     high = tuple(
         Claim.of(
-            f"{one.label} achieves much higher utilisation despite a small buffer: over NewReno, {SMALL} packets",
-            quotient(of_replicates(results[one.label], "goodput", FLOW, BUFFERS.index(SMALL)), newreno_4),
+            f"{one.label} achieves much higher utilisation despite a small buffer: over NewReno, "
+            f"{SMALL} packets",
+            quotient(
+                of_replicates(results[one.label], "goodput", FLOW, BUFFERS.index(SMALL)), newreno_4,
+            ),
             words.MUCH_MORE, "times", than=1.0,
         )
         for one in (ABSE, BE)
     )  # fmt: skip
     suffers = Claim.of(
-        f"NewReno's utilisation is severely degraded with a small buffer, {SMALL} packets: over the link's",
+        f"NewReno's utilisation is severely degraded with a small buffer, {SMALL} packets: over "
+        "the link's",
         quotient(newreno_4, full), words.MUCH_LESS, "times", than=1.0,
     )  # fmt: skip
     catches_up = Claim.of(
-        f"It catches up when the buffer approaches the pipe, {NEAR_THE_PIPE} packets of 42: over the link's",
-        quotient(of_replicates(results[NEWRENO.label], "goodput", FLOW, BUFFERS.index(NEAR_THE_PIPE)), full),
+        f"It catches up when the buffer approaches the pipe, {NEAR_THE_PIPE} packets of 42: over "
+        "the link's",
+        quotient(
+            of_replicates(results[NEWRENO.label], "goodput", FLOW, BUFFERS.index(NEAR_THE_PIPE)),
+            full,
+        ),
         words.about("1"), "times",
     )  # fmt: skip
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
@@ -110,7 +118,8 @@ def _draw(found: Mapping[str, list[Interval]]) -> Figure:
 EXPERIMENT = entry(
     "12",
     "How much does one sender get where the buffer is small?",
-    "NewReno suffers from small buffers and catches up near the pipe; BE and ABSE fill the link with any.",
+    "NewReno suffers from small buffers and catches up near the pipe; BE and ABSE fill the link "
+    "with any.",
     4.0,
     conclude,
     runs,

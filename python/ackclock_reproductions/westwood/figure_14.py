@@ -63,9 +63,10 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     claims = tuple(
         Claim.of(
-            f"ABSE's queueing time is below NewReno's with a very large buffer: over it, {packets} packets",
-            quotient(waits["ABSE", packets], waits["NewReno", packets]), Band(most=1), "times", than=1.0,
-            origin=Origin.PRINTED if packets == PRINTED else Origin.INFERRED,
+            f"ABSE's queueing time is below NewReno's with a very large buffer: over it, {packets} "
+            "packets",
+            quotient(waits["ABSE", packets], waits["NewReno", packets]), Band(most=1), "times",
+            than=1.0, origin=Origin.PRINTED if packets == PRINTED else Origin.INFERRED,
         )
         for packets in BUFFERS if packets >= PRINTED
     )  # fmt: skip

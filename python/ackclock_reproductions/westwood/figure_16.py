@@ -90,19 +90,23 @@ def conclude_goodput(results: Mapping[str, Result]) -> Outcome:
         ),
         *(
             Claim.of(
-                f"ABSE is as good as any with {BUFFERS[point]} packets: over {other}", over(ABSE.label, other, point),
-                Band(AS_GOOD), "times",
+                f"ABSE is as good as any with {BUFFERS[point]} packets: over {other}",
+                over(ABSE.label, other, point), Band(AS_GOOD), "times",
             )
             for point in range(SMALL + 1, len(BUFFERS))
             for other in others
         ),
         Claim.of(
             "As the buffer grows BE achieves better utilisation: 1600 packets over 100",
-            quotient(*(of_replicates(results[BE.label], "goodput", FLOW, one) for one in (len(BUFFERS) - 1, SMALL))),
+            quotient(
+                *(of_replicates(results[BE.label], "goodput", FLOW, one)
+                  for one in (len(BUFFERS) - 1, SMALL))
+            ),
             Band(1.0), "times", than=1.0,
         ),
         Claim.of(
-            "In trains ABSE in readings A and B leaves part of the link idle with a buffer of one pipe: over NewReno",
+            "In trains ABSE in readings A and B leaves part of the link idle with a buffer of one "
+            "pipe: over NewReno",
             over(ABSE_LATER.label, NEWRENO.label, PIPE, f", {TRAINS}"), Band(most=0.95), "times",
             origin=Origin.INFERRED,
         ),
@@ -140,7 +144,8 @@ def conclude_drops(results: Mapping[str, Result]) -> Outcome:
         Claim.of(
             "The drop rate of BE falls with the buffer: 1600 packets over 100",
             quotient(
-                *(of_replicates(results[BE.label], "hop_drops", BOTTLENECK, one) for one in (len(BUFFERS) - 1, SMALL))
+                *(of_replicates(results[BE.label], "hop_drops", BOTTLENECK, one)
+                  for one in (len(BUFFERS) - 1, SMALL))
             ),
             Band(most=1.0), "times", than=1.0, origin=Origin.INFERRED,
         ),
@@ -195,7 +200,8 @@ def _draw(
 GOODPUT = entry(
     "16a",
     "How well do ten senders use a link, by its buffer?",
-    "Ten senders of each control on 45 Mbit/s, with buffers from a quarter of the pipe to four of them.",
+    "Ten senders of each control on 45 Mbit/s, with buffers from a quarter of the pipe to four of "
+    "them.",
     40.0,
     conclude_goodput,
     runs,
@@ -203,7 +209,8 @@ GOODPUT = entry(
 DROPS = entry(
     "16b",
     "How many of ten senders' packets are dropped, by the buffer?",
-    "BE drops most where the buffer is small; ABSE more than NewReno there, and less with large buffers.",
+    "BE drops most where the buffer is small; ABSE more than NewReno there, and less with large "
+    "buffers.",
     1.0,
     conclude_drops,
     runs,

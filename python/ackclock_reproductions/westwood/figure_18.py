@@ -82,8 +82,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     table = measured("Goodput in Mbit/s, by loss", ("control",), rows)
     rests = basis(
         "a gain of 500 % taken for five times as much",
-        "at 0.1 % nothing can have five times as much, since NewReno has more than a third of the link; at 1 % most of "
-        "them wait for timeouts",
+        "at 0.1 % nothing can have five times as much, since NewReno has more than a third of the "
+        "link; at 1 % most of them wait for timeouts",
     )
     claims = (*_said(ratios, got), *_ours(ratios, got))
     return Outcome(rests, (), partial(_draw, ratios), claims, settings(PATH, results), (table,))
@@ -98,8 +98,8 @@ def _said(ratios: Ratios, got: Mapping[str, list[list[float]]]) -> tuple[Claim, 
     return (
         *(
             Claim.of(
-                f"{name}'s throughput is higher than NewReno's at every loss: the least ratio", one, Band(1.0), "times",
-                than=1.0,
+                f"{name}'s throughput is higher than NewReno's at every loss: the least ratio", one,
+                Band(1.0), "times", than=1.0,
             )
             for name, one in least.items()
         ),
@@ -115,14 +115,16 @@ def _said(ratios: Ratios, got: Mapping[str, list[list[float]]]) -> tuple[Claim, 
                 f"There {one.label} has about {gain} of NewReno: at {100 * loss:g} %",
                 ratios[one.label][LOSSES.index(loss)], band, "times",
             )
-            for one, gain, band in ((ABSE, "500 %", GREAT), (BE, "500 %", GREAT), (CRB, "300 %", MIDDLING))
+            for one, gain, band in ((ABSE, "500 %", GREAT), (BE, "500 %", GREAT),
+                                    (CRB, "300 %", MIDDLING))
             for loss in WHERE
         ),
         *(
             Claim.of(
-                f"ABSE's efficiency does not deteriorate as CRB's does: over CRB, at {100 * loss:g} %",
-                quotient(got[ABSE.label][LOSSES.index(loss)], got[CRB.label][LOSSES.index(loss)]), Band(1.0), "times",
-                than=1.0,
+                "ABSE's efficiency does not deteriorate as CRB's does: over CRB, at "
+                f"{100 * loss:g} %",
+                quotient(got[ABSE.label][LOSSES.index(loss)], got[CRB.label][LOSSES.index(loss)]),
+                Band(1.0), "times", than=1.0,
             )
             for loss in WHERE
         ),
@@ -135,12 +137,13 @@ def _ours(ratios: Ratios, got: Mapping[str, list[list[float]]]) -> tuple[Claim, 
     bound = quotient([PATH.goodput_mbit_per_s] * len(newreno), newreno)
     return (
         Claim.of(
-            "At 0.1 % nothing can have 500 % of NewReno: the link's payload rate over NewReno's goodput", bound,
+            "At 0.1 % nothing can have 500 % of NewReno: the link's payload rate over NewReno's "
+            "goodput", bound,
             Band(most=MOST_AT_A_THOUSANDTH), "times", origin=Origin.INFERRED,
         ),
         Claim.of(
-            "RE, which CRB with θ = 1 is nearly always, has as much of NewReno: at 0.5 %", ratios[RE.label][half],
-            Band(3, 4), "times", origin=Origin.INFERRED,
+            "RE, which CRB with θ = 1 is nearly always, has as much of NewReno: at 0.5 %",
+            ratios[RE.label][half], Band(3, 4), "times", origin=Origin.INFERRED,
         ),
     )  # fmt: skip
 
@@ -158,7 +161,8 @@ def _draw(ratios: Ratios) -> Figure:
 EXPERIMENT = entry(
     "18",
     "How much more than NewReno do the others get where packets are lost at random?",
-    "Goodput over NewReno's by the loss probability: most at 0.2 to 1 %, four times with BE and ABSE.",
+    "Goodput over NewReno's by the loss probability: most at 0.2 to 1 %, four times with BE and "
+    "ABSE.",
     40.0,
     conclude,
     runs,

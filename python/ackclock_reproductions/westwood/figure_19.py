@@ -69,15 +69,16 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
             for name, text in PRINTED.items()
         ),
         Claim.of(
-            "ABSE's fairness is comparable to NewReno's: over it", quotient(abse, newreno), words.about("1"), "times"
+            "ABSE's fairness is comparable to NewReno's: over it", quotient(abse, newreno),
+            words.about("1"), "times"
         ),
         Claim.of(
-            "In trains the printed equations are bistable, and share unevenly", found[f"{ABSE.label}, trains"],
-            UNFAIR, origin=Origin.INFERRED,
+            "In trains the printed equations are bistable, and share unevenly",
+            found[f"{ABSE.label}, trains"], UNFAIR, origin=Origin.INFERRED,
         ),
         Claim.of(
-            "In trains the reading of a later paper shares evenly", found[f"{ABSE_LATER.label}, trains"], FAIR,
-            origin=Origin.INFERRED,
+            "In trains the reading of a later paper shares evenly",
+            found[f"{ABSE_LATER.label}, trains"], FAIR, origin=Origin.INFERRED,
         ),
     )  # fmt: skip
     rows: dict[tuple[str, ...], dict[str, Interval]] = {}
@@ -100,7 +101,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 def _draw(found: Mapping[str, Interval]) -> Figure:
     places = [float(place) for place in range(len(CONTROLS))]
     curves = [
-        curve(how, places, [found[f"{one.label}, {how}"] for one in CONTROLS], "points") for how in SPREAD
+        curve(how, places, [found[f"{one.label}, {how}"] for one in CONTROLS], "points")
+        for how in SPREAD
     ]  # fmt: skip
     names = [one.label.replace(", ", ",\n") for one in CONTROLS]
     title = "Do ten like senders share 10 Mbit/s evenly?"

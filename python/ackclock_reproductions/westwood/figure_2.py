@@ -67,12 +67,12 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )
     claims = (
         Claim.printed(
-            f"2a: BE's average estimate is {BE_MBIT_PER_S} Mbit/s", interval(be), BE_MBIT_PER_S, "Mbit/s",
-            documented=False,
+            f"2a: BE's average estimate is {BE_MBIT_PER_S} Mbit/s", interval(be), BE_MBIT_PER_S,
+            "Mbit/s", documented=False,
         ),
         Claim.of(
-            f"2a: that is an overestimate of the fair share, {TARGET_MBIT_PER_S} Mbit/s", interval(be),
-            Band(FAIR_MBIT_PER_S), "Mbit/s", than=FAIR_MBIT_PER_S,
+            f"2a: that is an overestimate of the fair share, {TARGET_MBIT_PER_S} Mbit/s",
+            interval(be), Band(FAIR_MBIT_PER_S), "Mbit/s", than=FAIR_MBIT_PER_S,
         ),
         Claim.of("2b: RE is right on target, with T = RTT", interval(re), RE_READS, "Mbit/s"),
     )  # fmt: skip
@@ -99,8 +99,8 @@ def _draw(results: Mapping[str, Result]) -> Figure:
 EXPERIMENT = entry(
     "2",
     "What do BE and RE say where two senders share a link?",
-    "Two senders on 5 Mbit/s. BE overestimates the fair share of 2.5 Mbit/s, less with trains broken up; RE is on "
-    "target.",
+    "Two senders on 5 Mbit/s. BE overestimates the fair share of 2.5 Mbit/s, less with trains "
+    "broken up; RE is on target.",
     3.0,
     conclude,
     runs,

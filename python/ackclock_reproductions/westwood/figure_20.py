@@ -74,7 +74,10 @@ def conclude_be(results: Mapping[str, Result]) -> Outcome:
         *(
             Claim.of(
                 f"BE has more than its fair share: over it, {10 - old} beside {old} NewReno",
-                quotient(shares[BE.label][NEW][point], [FAIR_MBIT_PER_S] * len(shares[BE.label][NEW][point])),
+                quotient(
+                    shares[BE.label][NEW][point],
+                    [FAIR_MBIT_PER_S] * len(shares[BE.label][NEW][point]),
+                ),
                 Band(1.0), "times", than=1.0,
             )
             for point, old in enumerate(NEWRENO_SENDERS)
@@ -90,7 +93,8 @@ def conclude_abse(results: Mapping[str, Result]) -> Outcome:
     claims = (
         *(
             Claim.of(
-                f"{name} has very close to the fair share, {FAIR_MBIT_PER_S:.2f} Mbit/s: with {old} NewReno",
+                f"{name} has very close to the fair share, {FAIR_MBIT_PER_S:.2f} Mbit/s: with "
+                f"{old} NewReno",
                 interval(shares[ABSE.label][flow][point]), FAIR, "Mbit/s",
             )
             for name, flow in ((NEWRENO.label, OLD), (ABSE.label, NEW))
@@ -98,7 +102,10 @@ def conclude_abse(results: Mapping[str, Result]) -> Outcome:
         ),
         *_near(PLUS, shares),
     )  # fmt: skip
-    why = "among many NewReno senders ABSE is timid; among many ABSE senders NewReno has what these leave"
+    why = (
+        "among many NewReno senders ABSE is timid; among many ABSE senders NewReno has what these "
+        "leave"
+    )
     return _outcome(results, shares, (ABSE, PLUS), claims, why)
 
 
@@ -124,7 +131,8 @@ def _near(control: Control, shares: Shares) -> list[Claim]:
     expected, near = INDEPENDENT[control.label]
     return [
         Claim.of(
-            f"{control.label} beside {old} NewReno: {flow} get {value} Mbit/s (reference simulation)",
+            f"{control.label} beside {old} NewReno: {flow} get {value} Mbit/s (reference "
+            "simulation)",
             interval(shares[control.label][flow][NEWRENO_SENDERS.index(old)]),
             Band(value * (1 - near), value * (1 + near)), "Mbit/s", origin=Origin.REFERENCE,
         )
@@ -134,9 +142,12 @@ def _near(control: Control, shares: Shares) -> list[Claim]:
 
 
 def _outcome(
-    results: Mapping[str, Result], shares: Shares, drawn: tuple[Control, ...], claims: tuple[Claim, ...],
+    results: Mapping[str, Result],
+    shares: Shares,
+    drawn: tuple[Control, ...],
+    claims: tuple[Claim, ...],
     why: str = "",
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
         (name, flow): {
             f"{old} NewReno": interval(one) for old, one in zip(NEWRENO_SENDERS, of, strict=True)

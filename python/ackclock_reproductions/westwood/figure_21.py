@@ -96,11 +96,17 @@ def _outcome(results: Mapping[str, Result], name: str) -> Outcome:
         name: {flow: _share(one, flow) for flow in (OLD, NEW)} for name, one in results.items()
     }
     claims = (
-        Claim.of(f"{name}, who readily acquire their share (80 % of it, over 2 s)", soon[name], READILY, "s"),
-        Claim.of(f"{name}, and have the fair share from the 20th second on", shares[name][NEW], FAIR, "times"),
         Claim.of(
-            f"{NEWRENO.label} joins {NEWRENO.label} as readily", soon[f"{NEWRENO.label} joins {NEWRENO.label}"],
-            READILY, "s", origin=Origin.INFERRED,
+            f"{name}, who readily acquire their share (80 % of it, over 2 s)", soon[name], READILY,
+            "s",
+        ),
+        Claim.of(
+            f"{name}, and have the fair share from the 20th second on", shares[name][NEW], FAIR,
+            "times",
+        ),
+        Claim.of(
+            f"{NEWRENO.label} joins {NEWRENO.label} as readily",
+            soon[f"{NEWRENO.label} joins {NEWRENO.label}"], READILY, "s", origin=Origin.INFERRED,
         ),
     )  # fmt: skip
     rows: dict[tuple[str, ...], dict[str, Interval]] = {

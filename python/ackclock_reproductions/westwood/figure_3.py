@@ -94,16 +94,17 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     nearer = interval(np.abs(np.subtract(re, available)) - np.abs(np.subtract(be, available)))
     claims = (
         Claim.of(
-            "3b: RE settles at about 2.4 Mbit/s", interval(re), RE_READS, "Mbit/s", documented=False,
+            "3b: RE settles at about 2.4 Mbit/s", interval(re), RE_READS, "Mbit/s",
+            documented=False,
             why="RE reads what is sent, and with RE's window that is two thirds of the link",
         ),
         Claim.of(
-            f"3b: it underestimates the fair share, {available:g} Mbit/s", interval(re), Band(most=available), "Mbit/s",
-            than=available,
+            f"3b: it underestimates the fair share, {available:g} Mbit/s", interval(re),
+            Band(most=available), "Mbit/s", than=available,
         ),
         Claim.of(
-            "3a: BE is more accurate: its estimate is nearer to what is available, by", nearer, Band(0.0), "Mbit/s",
-            than=0.0,
+            "3a: BE is more accurate: its estimate is nearer to what is available, by", nearer,
+            Band(0.0), "Mbit/s", than=0.0,
         ),
     )  # fmt: skip
     rows: Rows = {
@@ -143,7 +144,8 @@ def _draw(results: Mapping[str, Result]) -> Figure:
 EXPERIMENT = entry(
     "3",
     "What do BE and RE say where packets are lost at random?",
-    "One sender on 5 Mbit/s that lose 1 % of the packets: RE says two thirds of what is available, BE more.",
+    "One sender on 5 Mbit/s that lose 1 % of the packets: RE says two thirds of what is available, "
+    "BE more.",
     6.0,
     conclude,
     runs,

@@ -113,19 +113,29 @@ def _claims(results: Mapping[str, Result]) -> tuple[Claim, ...]:
     fair, available = figure_2.FAIR_MBIT_PER_S, figure_3.PATH.rate_mbit_per_s
     return (
         Claim.of(
-            "5a: a more accurate estimate than BE where two share 5 Mbit/s: nearer to the fair share by",
+            "5a: a more accurate estimate than BE where two share 5 Mbit/s: nearer to the fair "
+            "share by",
             interval(off(BE, TWO, fair) - off(ABSE, TWO, fair)), Band(0.0), "Mbit/s", than=0.0,
         ),
         Claim.of(
-            "5b: a more accurate estimate than RE where 1 % is lost: nearer to what is available by",
-            interval(off(RE, LOSSY, available) - off(ABSE, LOSSY, available)), Band(0.0), "Mbit/s", than=0.0,
+            "5b: a more accurate estimate than RE where 1 % is lost: nearer to what is available "
+            "by",
+            interval(off(RE, LOSSY, available) - off(ABSE, LOSSY, available)), Band(0.0), "Mbit/s",
+            than=0.0,
         ),
-        Claim.of("5a: about the fair share", interval(two), TWO_READ, "Mbit/s", origin=Origin.INFERRED),
+        Claim.of(
+            "5a: about the fair share", interval(two), TWO_READ, "Mbit/s", origin=Origin.INFERRED,
+        ),
         *(
-            Claim.of(f"5a: so is the {which} of both", one, TWO_READ, "Mbit/s", origin=Origin.INFERRED)
+            Claim.of(
+                f"5a: so is the {which} of both", one, TWO_READ, "Mbit/s", origin=Origin.INFERRED,
+            )
             for which, one in (("lower", lower), ("higher", higher))
         ),
-        Claim.of("5b: about what is available", interval(lossy), LOSSY_READS, "Mbit/s", origin=Origin.INFERRED),
+        Claim.of(
+            "5b: about what is available", interval(lossy), LOSSY_READS, "Mbit/s",
+            origin=Origin.INFERRED,
+        ),
     )  # fmt: skip
 
 

@@ -81,7 +81,8 @@ def _ramp_times(number: int) -> tuple[float, float]:
 
 _LINK = ["bottleneck"]
 _SQUARE = {
-    "kind": "on_off", "mean_on": f"{WAVE_S:g} s", "mean_off": f"{WAVE_S:g} s", "on_distribution": "constant",
+    "kind": "on_off", "mean_on": f"{WAVE_S:g} s", "mean_off": f"{WAVE_S:g} s",
+    "on_distribution": "constant",
     "off_distribution": "constant",
 }  # fmt: skip
 
@@ -131,8 +132,8 @@ def runs() -> Mapping[str, Run]:
     return {
         f"{control.label}, {name}": Run(
             scenario(
-                name, PATH, [tcp(SENDER, control, PATH), *pattern.flows], warmup_s=ALONE_S[0], replicates=REPLICATES,
-                sample_interval_s=0.02,
+                name, PATH, [tcp(SENDER, control, PATH), *pattern.flows], warmup_s=ALONE_S[0],
+                replicates=REPLICATES, sample_interval_s=0.02,
             )
         )
         for control in CONTROLS
@@ -262,7 +263,10 @@ def _percent(shares: list[float]) -> Interval:
 
 def _settings(results: Mapping[str, Result]) -> tuple[Setting, ...]:
     wave = f"{STEP_MBIT_PER_S:g} Mbit/s"
-    ramp = f"{RAMP_FLOWS} flows of 1 Mbit/s join every {RAMP_EVERY_S:g} s from {ALONE_S[1]:g} s on, and leave likewise"
+    ramp = (
+        f"{RAMP_FLOWS} flows of 1 Mbit/s join every {RAMP_EVERY_S:g} s from {ALONE_S[1]:g} s on, "
+        "and leave likewise"
+    )
     own = (
         Setting("sampling", "the last pair of ACKs", Origin.PRINTED),
         Setting("step", f"{wave} from {STEP_S[0]:g} to {STEP_S[1]:g} s", Origin.GUESSED),

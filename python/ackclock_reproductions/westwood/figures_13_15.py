@@ -108,16 +108,17 @@ def _windows_of_13(results: Results, since_s: float) -> tuple[Claim, ...]:
     newreno, abse = results[NEWRENO.label], results[ABSE.label]
     return (
         Claim.printed(
-            f"13a: the buffer overflows when the window exceeds {FITS} packets", interval(fits(newreno, since_s)), FITS,
-            "packets",
+            f"13a: the buffer overflows when the window exceeds {FITS} packets",
+            interval(fits(newreno, since_s)), FITS, "packets",
         ),
         Claim.printed(
-            f"13a: NewReno sets window and threshold to {FALLS_TO}", interval(falls_to(newreno, since_s)), FALLS_TO,
-            "packets",
+            f"13a: NewReno sets window and threshold to {FALLS_TO}",
+            interval(falls_to(newreno, since_s)), FALLS_TO, "packets",
         ),
         Claim.of(
             "13b: ABSE reduces them to what is very close to the pipe: over 42 packets",
-            quotient(falls_to(abse, since_s), [float(PIPE)] * len(over_time.replicates(abse))), words.SAME, "times",
+            quotient(falls_to(abse, since_s), [float(PIPE)] * len(over_time.replicates(abse))),
+            words.SAME, "times",
         ),
     )  # fmt: skip
 
@@ -128,17 +129,20 @@ def _windows_of_15(results: Results, since_s: float) -> tuple[Claim, ...]:
     half = (int(PIPE) + 160) / 2
     return (
         Claim.of(
-            "15a: NewReno reduces its window to half: over what fits", quotient(halves, fits(newreno, since_s)),
-            words.about("0.5"), "times",
+            "15a: NewReno reduces its window to half: over what fits",
+            quotient(halves, fits(newreno, since_s)), words.about("0.5"), "times",
         ),
-        Claim.of("15a: that is much larger than the pipe", quotient(halves, pipe), words.MUCH_MORE, "times", than=1.0),
+        Claim.of(
+            "15a: that is much larger than the pipe", quotient(halves, pipe), words.MUCH_MORE,
+            "times", than=1.0,
+        ),
         Claim.of(
             "15b: ABSE reduces it all the way down to the pipe: over 42 packets",
             quotient(falls_to(abse, since_s), pipe), words.about("1"), "times",
         ),
         Claim.of(
-            f"Half of pipe and buffer is {half:g} packets", interval(halves), Band(half - 1, half + 1), "packets",
-            origin=Origin.INFERRED,
+            f"Half of pipe and buffer is {half:g} packets", interval(halves),
+            Band(half - 1, half + 1), "packets", origin=Origin.INFERRED,
         ),
     )  # fmt: skip
 
@@ -148,7 +152,8 @@ def _rate_of_13(results: Results, since_s: float) -> tuple[Claim, ...]:
     told = over_time.mean_estimates(results[ABSE.label], FLOW, since_s, DURATION_S[4])
     return (
         Claim.of(
-            "13c: ABSE's eligible rate estimate is very close to the optimal value: over the link's payload",
+            "13c: ABSE's eligible rate estimate is very close to the optimal value: over the "
+            "link's payload",
             quotient(told, [one_bottleneck(5).goodput_mbit_per_s] * len(told)), words.SAME, "times",
         ),
     )  # fmt: skip
@@ -217,7 +222,8 @@ def _entry(
 FIGURE_13 = _entry(
     "13",
     "To what does the window fall where the buffer is small?",
-    "A buffer of 4 packets overflows when the window exceeds 46; NewReno falls to 23, ABSE to the pipe, 42.",
+    "A buffer of 4 packets overflows when the window exceeds 46; NewReno falls to 23, ABSE to the "
+    "pipe, 42.",
     4,
     4.0,
     _windows_of_13,
@@ -226,7 +232,8 @@ FIGURE_13 = _entry(
 FIGURE_13C = _entry(
     "13c",
     "What does ABSE take the rate to be where the buffer is small?",
-    "With a buffer of 4 packets ABSE's estimate, by which it reduces its window, stays at the link's rate.",
+    "With a buffer of 4 packets ABSE's estimate, by which it reduces its window, stays at the "
+    "link's rate.",
     4,
     1.0,
     _rate_of_13,
@@ -235,7 +242,8 @@ FIGURE_13C = _entry(
 FIGURE_15 = _entry(
     "15",
     "To what does it fall where the buffer is large?",
-    "A buffer of 160 packets: NewReno falls to half of its window, above the pipe, ABSE to the pipe.",
+    "A buffer of 160 packets: NewReno falls to half of its window, above the pipe, ABSE to the "
+    "pipe.",
     160,
     8.0,
     _windows_of_15,

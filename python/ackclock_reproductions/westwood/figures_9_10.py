@@ -95,8 +95,8 @@ def _scenario(sender: Sender, half: str) -> Scenario:
     )
     reverse |= {"start": [f"{SINCE_S:g} s", f"{SINCE_S + 0.5:g} s"], "stop": f"{UNTIL_S:g} s"}
     return scenario(
-        f"{sender.label}, two ways", path, [forward, reverse], duration_s=DURATION_S, warmup_s=SINCE_S,
-        replicates=REPLICATES, sample_interval_s=0.05,
+        f"{sender.label}, two ways", path, [forward, reverse], duration_s=DURATION_S,
+        warmup_s=SINCE_S, replicates=REPLICATES, sample_interval_s=0.05,
     )  # fmt: skip
 
 
@@ -118,11 +118,13 @@ def _claims_of_9(results: Results) -> tuple[Claim, ...]:
     eligible = f"the eligible rate, {ELIGIBLE_MBIT_PER_S:.2f} Mbit/s of payload"
     return (
         Claim.of(
-            f"9a: BE overestimates {eligible}, from 20 to 40 s", interval(without), Band(ELIGIBLE_MBIT_PER_S), "Mbit/s",
-            than=ELIGIBLE_MBIT_PER_S,
+            f"9a: BE overestimates {eligible}, from 20 to 40 s", interval(without),
+            Band(ELIGIBLE_MBIT_PER_S), "Mbit/s", than=ELIGIBLE_MBIT_PER_S,
         ),
-        Claim.of("9b: where packets are lost it is especially severe: over that without loss", quotient(lossy, without),
-                 words.MUCH_MORE, "times", than=1.0),
+        Claim.of(
+            "9b: where packets are lost it is especially severe: over that without loss",
+            quotient(lossy, without), words.MUCH_MORE, "times", than=1.0,
+        ),
     )  # fmt: skip
 
 
@@ -213,7 +215,8 @@ def _entry(
 FIGURE_9 = _entry(
     "9",
     "What does BE make of ACKs that data the other way compresses?",
-    "10 Mbit/s, data the other way from 20 to 40 s: what BE says then, without loss and with 0.5 %.",
+    "10 Mbit/s, data the other way from 20 to 40 s: what BE says then, without loss and with 0.5 "
+    "%.",
     [*(_PLAIN[name] for name in ("BE", "RE", "Westwood+", "NewReno", "CUBIC")), _SPREAD["BE"]],
     (_SPREAD["BE"].label,),
     _claims_of_9,

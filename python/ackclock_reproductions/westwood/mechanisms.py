@@ -169,10 +169,15 @@ def conclude_trains() -> Outcome:
 
     derived = np.array([expected_of_be(ratio) for ratio in RATIOS])
     claims = (
-        claim("The weights of the trapezoid are all of it: BE over what follows from them", found.be / derived,
-              Band(0.97, 1.03)),
+        claim(
+            "The weights of the trapezoid are all of it: BE over what follows from them",
+            found.be / derived, Band(0.97, 1.03),
+        ),
         claim("Held for their own gap the same samples have no bias", found.held, Band(0.97, 1.03)),
-        claim("RE is high by no more than a train at the edge of its interval", found.re, Band(0.97, 1.1)),
+        claim(
+            "RE is high by no more than a train at the edge of its interval", found.re,
+            Band(0.97, 1.1),
+        ),
         claim("Westwood+ is within a tenth", found.plus, Band(0.9, 1.1)),
     )  # fmt: skip
     made_of = (
@@ -352,7 +357,10 @@ TRAINS_OF_ACKS = Experiment(
     source=SOURCE,
     shows="Figure 1",
     question="Why does BE read more than the path gives?",
-    says="Its filter weighs each sample with the next gap too: in trains of eight at 1/26 spacing it reads 13 times.",
+    says=(
+        "Its filter weighs each sample with the next gap too: in trains of eight at 1/26 spacing "
+        "it reads 13 times."
+    ),
     cost_s=2.0,
     conclude=analytic(conclude_trains),
 )
@@ -363,7 +371,10 @@ TEN_SENDERS = Experiment(
     source=SOURCE,
     shows="Figure 2",
     question="Why do ten senders with ABSE as printed share unevenly?",
-    says="A sender whose estimate says that its window fits the path samples over the last pair of ACKs, and stays so.",
+    says=(
+        "A sender whose estimate says that its window fits the path samples over the last pair of "
+        "ACKs, and stays so."
+    ),
     cost_s=4.0,
     conclude=conclude_ten,
     runs=runs_of_ten,

@@ -63,7 +63,8 @@ def runs() -> Mapping[str, Run]:
     """One sender over a link that loses packets at random, in both ways; captures with the replica along."""
     replica = {"kind": REPLICA, "hz": ticks_per_second()}
     control = {
-        "kind": "westwood_plus", "estimator": replica, "cut": "at_recovery_end", "growth": "per_window",
+        "kind": "westwood_plus", "estimator": replica, "cut": "at_recovery_end",
+        "growth": "per_window",
     }  # fmt: skip
     flow = {
         "name": FLOW,
@@ -114,15 +115,19 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     claims = (
         Claim.of(
-            "The replica along the engine's capture has the estimate that the engine's control has (their ratio)",
+            "The replica along the engine's capture has the estimate that the engine's control has "
+            "(their ratio)",
             quotient(estimates[ENGINE], own), FAITHFUL, "times", origin=Origin.STATED,
         ),
         Claim.of(
-            "Linux takes the path's rate to be what the engine does (over the engine's, by the replica)",
-            quotient(estimates[LINUX], estimates[ENGINE]), STATISTICAL, "times", documented=None, origin=Origin.STATED,
+            "Linux takes the path's rate to be what the engine does (over the engine's, by the "
+            "replica)",
+            quotient(estimates[LINUX], estimates[ENGINE]), STATISTICAL, "times", documented=None,
+            origin=Origin.STATED,
         ),
         Claim.of(
-            "Linux gets what the engine gets (goodput over the engine's)", quotient(got[LINUX], got[ENGINE]),
+            "Linux gets what the engine gets (goodput over the engine's)",
+            quotient(got[LINUX], got[ENGINE]),
             STATISTICAL, "times", documented=None, origin=Origin.STATED,
         ),
     )  # fmt: skip
@@ -142,7 +147,8 @@ def _settings(run: Result) -> tuple[Setting, ...]:
     listed = [
         (
             "path",
-            f"10 Mbit/s, 40 ms there and back, 64 packets, {PATH.there[0].loss:.1%} of data packets lost",
+            f"10 Mbit/s, 40 ms there and back, 64 packets, {PATH.there[0].loss:.1%} of data "
+            "packets lost",
         ),
         ("sender and receiver", f"preset linux; {kernel(run)}"),
         ("ticks per second (HZ)", str(ticks_per_second())),
@@ -175,8 +181,8 @@ EXPERIMENT = Experiment(
     SOURCE,
     "Westwood+ on Linux",
     "Does the kernel's Westwood+ estimate and get what the engine's does?",
-    "At 0.5 % random loss estimates and goodput agree within a tenth; the kernel's estimate is recomputed from a "
-    "capture.",
+    "At 0.5 % random loss estimates and goodput agree within a tenth; the kernel's estimate is "
+    "recomputed from a capture.",
     REPLICATES * (DURATION_S + 5.0),
     conclude,
     runs,

@@ -113,9 +113,13 @@ def pipe_packets(rate_mbit_per_s: float, round_trip_s: float) -> float:
 
 
 def one_bottleneck(
-    rate_mbit_per_s: float, buffer_packets: int | None = None, round_trip_s: float = 0.07, loss: float = 0.0,
-    *, counts_in_service: bool = True,
-) -> Path:  # fmt: skip
+    rate_mbit_per_s: float,
+    buffer_packets: int | None = None,
+    round_trip_s: float = 0.07,
+    loss: float = 0.0,
+    *,
+    counts_in_service: bool = True,
+) -> Path:
     """One link each way; a buffer of one pipe unless told otherwise, and room for every ACK."""
     if buffer_packets is None:
         buffer_packets = floor(pipe_packets(rate_mbit_per_s, round_trip_s))

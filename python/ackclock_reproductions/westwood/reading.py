@@ -59,9 +59,14 @@ class Reading:
         )
 
     def scenario(
-        self, path: Path, groups: dict[str, int], starts: dict[str, list[str]], duration_s: float, sampled_s: float,
+        self,
+        path: Path,
+        groups: dict[str, int],
+        starts: dict[str, list[str]],
+        duration_s: float,
+        sampled_s: float,
         replicates: int = REPLICATES,
-    ) -> Scenario:  # fmt: skip
+    ) -> Scenario:
         """Groups of senders over a path.
 
         Args:
@@ -78,8 +83,8 @@ class Reading:
         for label, count in groups.items():
             more: Tree = {"start": starts[label]} if label in starts else {}
             flow = tcp(
-                label, self.control(label.partition(" ")[0]), path, newreno=self.newreno, count=count,
-                jitter_s=self.jitter_s if several else None, **more,
+                label, self.control(label.partition(" ")[0]), path, newreno=self.newreno,
+                count=count, jitter_s=self.jitter_s if several else None, **more,
             )  # fmt: skip
             flow["transport"] |= self.transport
             if several and self.access_delay_s:

@@ -220,7 +220,8 @@ def _claims(values: Values) -> tuple[Claim, ...]:
         ),
         Claim(
             "In trains no reading of ABSE meets all that is said of it",
-            f"“{fewest}” misses fewest, {in_trains[fewest]} of {sum(bool(one.accepted) for one in TRAINS.checks)}",
+            f"“{fewest}” misses fewest, {in_trains[fewest]} of "
+            f"{sum(bool(one.accepted) for one in TRAINS.checks)}",
             in_trains[fewest] > 0,
             origin=Origin.INFERRED,
         ),

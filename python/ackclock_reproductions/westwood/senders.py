@@ -88,9 +88,16 @@ STANDARD = RFC_2582
 
 
 def tcp(
-    name: str, control: Control, path: Path, *, newreno: NewReno = STANDARD, count: int = 1, way_back: bool = False,
-    jitter_s: float | None = None, **more: Any,
-) -> Tree:  # fmt: skip
+    name: str,
+    control: Control,
+    path: Path,
+    *,
+    newreno: NewReno = STANDARD,
+    count: int = 1,
+    way_back: bool = False,
+    jitter_s: float | None = None,
+    **more: Any,
+) -> Tree:
     """A flow group from end to end.
 
     Args:
@@ -140,20 +147,30 @@ def udp(
 
 
 def scenario(
-    name: str, path: Path, flows: Sequence[Tree], *, duration_s: float = DURATION_S, warmup_s: float = WARMUP_S,
-    sample_interval_s: float = 0.1, replicates: int = REPLICATES, **more: Any,
-) -> Scenario:  # fmt: skip
+    name: str,
+    path: Path,
+    flows: Sequence[Tree],
+    *,
+    duration_s: float = DURATION_S,
+    warmup_s: float = WARMUP_S,
+    sample_interval_s: float = 0.1,
+    replicates: int = REPLICATES,
+    **more: Any,
+) -> Scenario:
     """Flows over a path, several times with other chances."""
     return scenarios.scenario(
-        name, path.hops, flows, duration_s=duration_s, warmup_s=warmup_s, sample_interval_s=sample_interval_s,
-        replicates=replicates, **more,
+        name, path.hops, flows, duration_s=duration_s, warmup_s=warmup_s,
+        sample_interval_s=sample_interval_s, replicates=replicates, **more,
     )  # fmt: skip
 
 
 def settings(
-    path: Path, results: Mapping[str, Result], *, jitter: str = "uniform up to the service time of a packet",
+    path: Path,
+    results: Mapping[str, Result],
+    *,
+    jitter: str = "uniform up to the service time of a packet",
     own: Sequence[Setting] = (),
-) -> tuple[Setting, ...]:  # fmt: skip
+) -> tuple[Setting, ...]:
     """What went in: what all figures have, how long and how often was really run, and what is the figure's own."""
     rates = ", ".join(f"{hop.rate_mbit_per_s:g}" for hop in path.there)
     duration, warmup = (seconds_run(results, name) for name in ("duration", "warmup"))

@@ -37,7 +37,8 @@ DATA: Tree = {"aifsn": 6, "cw_min": 31, "cw_max": 1023}
 ACKS: Tree = {"aifsn": 2, "cw_min": 3, "cw_max": 7}
 STATION_PACKETS, ACK_PACKETS = 400, 1000
 TCP: Tree = {
-    "kind": "tcp", "control": {"kind": "reno"}, "recovery": "sack", "delayed_ack": {"every": "1 packet"},
+    "kind": "tcp", "control": {"kind": "reno"}, "recovery": "sack",
+    "delayed_ack": {"every": "1 packet"},
     "mss": f"{MSS_BYTES} bytes", "header": f"{HEADER_BYTES} bytes",
 }  # fmt: skip
 WARMUP_S, MEASURED_S = 40.0, 220.0
@@ -64,12 +65,13 @@ def cell(
         back = ["down", "acks of access point"]
         flows.append(_flow(UPLOAD, uploads, ["data of stations", "up"], back, upload_from_s))
     wires = [
-        hop(method, constant(WIRE_MBIT_PER_S), packets(AMPLE_PACKETS), WIRE_DELAY_S) for method in ("down", "up")
+        hop(method, constant(WIRE_MBIT_PER_S), packets(AMPLE_PACKETS), WIRE_DELAY_S)
+        for method in ("down", "up")
     ]  # fmt: skip
     hops = [*wires, _contender(BUFFER, DATA, queue, station="ap"), *stations]
     return scenario(
-        name, hops, flows, duration_s=duration_s, warmup_s=warmup_s, sample_interval_s=0.5, replicates=REPLICATES,
-        shared_media=[MEDIUM], **more,
+        name, hops, flows, duration_s=duration_s, warmup_s=warmup_s, sample_interval_s=0.5,
+        replicates=REPLICATES, shared_media=[MEDIUM], **more,
     )  # fmt: skip
 
 
@@ -132,19 +134,32 @@ def last_limit(result: Result, point: int = 0) -> list[float]:
 def settings(results: Mapping[str, Result], **own: str) -> tuple[Setting, ...]:
     """What went in; `own` are choices of one figure, by name with blanks for underscores."""
     stated = {
-        "path": f"server, {WIRE_MBIT_PER_S} Mbit/s and {2000 * WIRE_DELAY_S:g} ms, access point, a flow per station",
-        "cell": "802.11g, SIFS 10 us, slots of 9 us, data at 54 Mbit/s, the rest at 6 Mbit/s, 11 retries",
+        "path": (
+            f"server, {WIRE_MBIT_PER_S} Mbit/s and {2000 * WIRE_DELAY_S:g} ms, access point, a "
+            "flow per station"
+        ),
+        "cell": (
+            "802.11g, SIFS 10 us, slots of 9 us, data at 54 Mbit/s, the rest at 6 Mbit/s, 11 "
+            "retries"
+        ),
         "ACKs": "a class of their own at stations and access point, CW 3 to 7",
         "TCP": f"Reno with SACK, packets of {PACKET_BYTES} bytes",
     }
     guessed = {
-        "AIFSN": "2 for ACKs, which are to go first, 6 for data; the text prints AIFS = 6 for ACKs, and none for data",
+        "AIFSN": (
+            "2 for ACKs, which are to go first, 6 for data; the text prints AIFS = 6 for ACKs, and "
+            "none for data"
+        ),
         "data": "CW 31 to 1023; EIFS after collisions; an ACK for each packet",
-        "frames": "OFDM's symbols of 4 us, preamble 20 us, signal extension 6 us, 36 bytes of headers",
+        "frames": (
+            "OFDM's symbols of 4 us, preamble 20 us, signal extension 6 us, 36 bytes of headers"
+        ),
         "other queues": f"{STATION_PACKETS} packets at stations, {ACK_PACKETS} ACKs",
         "other TCP": "preset linux",
-        "runs": f"{seconds_run(results, 'duration')} s, the first {seconds_run(results, 'warmup')} s not counted, "
-        f"{replicates_run(results)} times",
+        "runs": (
+            f"{seconds_run(results, 'duration')} s, the first {seconds_run(results, 'warmup')} s "
+            f"not counted, {replicates_run(results)} times"
+        ),
     } | {name.replace("_", " "): value for name, value in own.items()}
     return tuple(Setting(name, value, Origin.PRINTED) for name, value in stated.items()) + tuple(
         Setting(name, value, Origin.GUESSED) for name, value in guessed.items()

@@ -29,19 +29,24 @@ UPLOADS = (0, 2, 5, 10)
 #: mean round-trip time in seconds.
 SIMULATED = {
     0: (
-        ("6.40", "10.38", "10.70", "11.03", "11.56", "11.90", "12.28", "12.97", "13.37", "13.59", "13.67", "13.67"),
-        (".201", ".201", ".201", ".202", ".205", ".209", ".215", ".233", ".250", ".276", ".299", ".331"),
+        ("6.40", "10.38", "10.70", "11.03", "11.56", "11.90", "12.28", "12.97", "13.37", "13.59",
+         "13.67", "13.67"),
+        (".201", ".201", ".201", ".202", ".205", ".209", ".215", ".233", ".250", ".276", ".299",
+         ".331"),
     ),
     2: (
-        ("0.62", "1.80", "3.52", "3.88", "4.38", "4.60", "4.83", "4.95", "5.00", "5.00", "5.00", "5.00"),
+        ("0.62", "1.80", "3.52", "3.88", "4.38", "4.60", "4.83", "4.95", "5.00", "5.00", "5.00",
+         "5.00"),
         (".203", ".203", ".205", ".209", ".22", ".23", ".26", ".32", ".38", ".46", ".56", ".61"),
     ),
     5: (
-        ("0.48", "0.91", "1.52", "1.78", "2.19", "2.36", "2.45", "2.50", "2.48", "2.48", "2.48", "2.48"),
+        ("0.48", "0.91", "1.52", "1.78", "2.19", "2.36", "2.45", "2.50", "2.48", "2.48", "2.48",
+         "2.48"),
         (".206", ".208", ".213", ".22", ".24", ".27", ".33", ".44", ".57", ".74", ".89", "1.02"),
     ),
     10: (
-        ("0.35", "0.59", "0.81", "0.99", "1.16", "1.33", "1.33", "1.35", "1.35", "1.35", "1.35", "1.35"),
+        ("0.35", "0.59", "0.81", "0.99", "1.16", "1.33", "1.33", "1.35", "1.35", "1.35", "1.35",
+         "1.35"),
         (".21", ".22", ".23", ".25", ".30", ".38", ".48", ".73", ".95", "1.24", "1.60", "1.76"),
     ),
 }  # fmt: skip
@@ -49,7 +54,10 @@ SIMULATED = {
 #: round trips.
 LARGE, NEAR_LARGE, NEAR_SMALL, NEAR_RTT = 70, 0.05, 0.10, 0.15
 #: Where they are not: uploads and buffer.
-_FEW = "with so few packets the two TCPs differ, and not in timeouts, of which there are next to none; why is not known"
+_FEW = (
+    "with so few packets the two TCPs differ, and not in timeouts, of which there are next to "
+    "none; why is not known"
+)
 APART = {(0, 5): _FEW, (2, 5): _FEW, (2, 10): _FEW}
 
 
@@ -79,9 +87,11 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )
     comparison = Comparison(
         "Beside a reference simulation", Origin.REFERENCE, ("uploads", "buffer, packets"),
-        tuple(one for uploads in UPLOADS for one in _cells(uploads, rates[uploads], times[uploads])),
-        f"throughput within {100 * NEAR_LARGE:g} % from {LARGE} packets on, {100 * NEAR_SMALL:g} % below; "
-        f"round trips within {100 * NEAR_RTT:g} %; and half of the last digit",
+        tuple(
+            one for uploads in UPLOADS for one in _cells(uploads, rates[uploads], times[uploads])
+        ),
+        f"throughput within {100 * NEAR_LARGE:g} % from {LARGE} packets on, {100 * NEAR_SMALL:g} % "
+        f"below; round trips within {100 * NEAR_RTT:g} %; and half of the last digit",
     )  # fmt: skip
     rows: Rows = {
         (str(uploads), str(buffer)): {
@@ -131,26 +141,42 @@ def _claims(
         return interval(longest[uploads][buffer])
 
     most = {uploads: interval(rates[uploads][largest]) for uploads in (0, 10)}
-    thirty = [Claim.of(f"30 packets keep the round trip at 200 to 300 ms: with {one} uploads", rtt(one, 30),
+    thirty = [Claim.of(f"30 packets keep the round trip at 200 to 300 ms: with {one} uploads", rtt(
+        one, 30,
+    ),
                        words.from_to("200", "300"), "ms") for one in UPLOADS]  # fmt: skip
     return (
-        Claim.printed("without uploads the download has at most 14 Mbit/s", most[0], "14", "Mbit/s"),
+        Claim.printed(
+            "without uploads the download has at most 14 Mbit/s", most[0], "14", "Mbit/s",
+        ),
         Claim.printed("with ten it has at most 1.25", most[10], "1.25", "Mbit/s", documented=False),
         Claim.of(
-            "338 packets attain the most without uploads", part(0, 338), Band(least=100 * (1 - words.THE_SAME)), "%"
+            "338 packets attain the most without uploads", part(0, 338),
+            Band(least=100 * (1 - words.THE_SAME)), "%"
         ),
         Claim.of(
-            "30 packets give just around 75 % then", part(0, 30), words.about("75", whole=100), "%", documented=False
+            "30 packets give just around 75 % then", part(0, 30), words.about("75", whole=100), "%",
+            documented=False
         ),
-        Claim.of("338 packets make round trips of around 300 ms then", rtt(0, 338), words.about("300"), "ms"),
-        Claim.of("with ten uploads they make round trips of around 2 s", rtt(10, 338), words.about("2000"), "ms"),
+        Claim.of(
+            "338 packets make round trips of around 300 ms then", rtt(0, 338), words.about("300"),
+            "ms",
+        ),
+        Claim.of(
+            "with ten uploads they make round trips of around 2 s", rtt(10, 338),
+            words.about("2000"), "ms",
+        ),
         *thirty,
         Claim.of(
-            "with ten uploads a bandwidth-delay product, 31 packets, gives only about 60 % of the most", part(10, 30),
+            "with ten uploads a bandwidth-delay product, 31 packets, gives only about 60 % of the "
+            "most", part(
+                10, 30,
+            ),
             words.about("60", whole=100), "%", documented=False,
         ),
         Claim.of(
-            "about 70 packets attain all of it", part(10, 70), Band(least=100 * (1 - words.THE_SAME)), "%"
+            "about 70 packets attain all of it", part(10, 70),
+            Band(least=100 * (1 - words.THE_SAME)), "%"
         ),
     )  # fmt: skip
 
@@ -171,8 +197,8 @@ def _draw(shares: Mapping[int, list[Interval]]) -> Figure:
 EXPERIMENT = entry(
     "8",
     "How large must an access point's buffer be, by how many stations upload?",
-    "Without uploads 338 packets, a bandwidth-delay product, fill the cell; with ten uploads 70 do, and 338 make round "
-    "trips of a second and a half and more.",
+    "Without uploads 338 packets, a bandwidth-delay product, fill the cell; with ten uploads 70 "
+    "do, and 338 make round trips of a second and a half and more.",
     25.0,
     conclude,
     runs,

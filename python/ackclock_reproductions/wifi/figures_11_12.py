@@ -69,8 +69,8 @@ def conclude(results: Mapping[str, Result], column: str) -> Outcome:
     times, limits = over_time(result, LIMIT)
     queues = over_time(result, QUEUE)[1]
     comparison = Comparison(
-        "Limit, beside a reference simulation", Origin.REFERENCE, ("since uploads begin",), _cells(times, limits),
-        f"within {NEAR:g} packets, before uploads {NEAR_BEFORE:g}",
+        "Limit, beside a reference simulation", Origin.REFERENCE, ("since uploads begin",),
+        _cells(times, limits), f"within {NEAR:g} packets, before uploads {NEAR_BEFORE:g}",
     )  # fmt: skip
     rows: Rows = {
         (f"{since:+g} s",): {
@@ -128,13 +128,18 @@ def _of_limit(times: Array, limits: Array) -> tuple[Claim, ...]:
     highest = interval(limits[:, times >= FROM_S + 60].max(axis=1))
     return (
         Claim.of(
-            f"The buffer adapts to changed conditions: the mean from {SETTLED_S:g} s of uploads on, over that before",
+            f"The buffer adapts to changed conditions: the mean from {SETTLED_S:g} s of uploads "
+            "on, over that before",
             interval(settled / before), words.MUCH_LESS, "times", than=1.0,
         ),
         Claim.of(
-            f"It is below {BELOW:g} packets after", interval(steps), Band(0, SETTLED_S), "s", origin=Origin.INFERRED
+            f"It is below {BELOW:g} packets after", interval(steps), Band(0, SETTLED_S), "s",
+            origin=Origin.INFERRED
         ),
-        Claim.of("The highest from 60 s on", highest, Band(most=BELOW), "packets", origin=Origin.INFERRED),
+        Claim.of(
+            "The highest from 60 s on", highest, Band(most=BELOW), "packets",
+            origin=Origin.INFERRED,
+        ),
     )  # fmt: skip
 
 
@@ -181,8 +186,8 @@ def _of_shares(shares: Shares) -> tuple[Claim, ...]:
     }
     return tuple(
         Claim.of(
-            f"High throughput is kept: over that with a large buffer, {when}", interval(np.mean(of, axis=0)),
-            Band(100 * (1 - words.THE_SAME)), "%",
+            f"High throughput is kept: over that with a large buffer, {when}",
+            interval(np.mean(of, axis=0)), Band(100 * (1 - words.THE_SAME)), "%",
         )
         for when, of in parts.items()
     )  # fmt: skip

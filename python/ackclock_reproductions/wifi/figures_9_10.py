@@ -84,8 +84,8 @@ def conclude(
     found = {name: _of(results, what) for name, what in whats.items()}
     comparison = Comparison(
         "Beside a reference simulation", Origin.REFERENCE, ("buffer", "uploads"), _cells(found),
-        f"throughput within {100 * NEAR_RATE:g} %, round trips within {100 * NEAR_TIME:g} %, limits within 5 packets "
-        "without uploads and 8 with them",
+        f"throughput within {100 * NEAR_RATE:g} %, round trips within {100 * NEAR_TIME:g} %, "
+        "limits within 5 packets without uploads and 8 with them",
     )  # fmt: skip
     rows: Rows = {
         (label, str(uploads)): {
@@ -141,14 +141,18 @@ def _rates(found: Mapping[str, Replicates]) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"The adaptive buffer keeps up high throughput: over that with {FIXED}, {uploads} uploads",
-                quotient(found["rate"][FIRST, uploads], found["rate"][FIXED, uploads]), Band(1 - words.THE_SAME),
-                "times",
+                f"The adaptive buffer keeps up high throughput: over that with {FIXED}, {uploads} "
+                "uploads",
+                quotient(found["rate"][FIRST, uploads], found["rate"][FIXED, uploads]),
+                Band(1 - words.THE_SAME), "times",
             )
             for uploads in UPLOADS
         ),
         Claim.of(
-            f"Over-provisioning for stochastic service is needed: a = 40 over a = 0, {last} uploads", gained, Band(1),
+            f"Over-provisioning for stochastic service is needed: a = 40 over a = 0, {last} "
+            "uploads", gained, Band(
+                1,
+            ),
             "times", than=1.0,
         ),
     )  # fmt: skip
@@ -161,17 +165,19 @@ def _times(found: Mapping[str, Replicates]) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"The round trip (the largest smoothed) is steady at around 400 ms: {uploads} uploads",
+                f"The round trip (the largest smoothed) is steady at around 400 ms: {uploads} "
+                "uploads",
                 interval(found["longest"][FIRST, uploads]), words.about("400"), "ms",
             )
             for uploads in UPLOADS
         ),
         Claim.of(
-            f"It climbs somewhat with the uploads: {last} over none", grown, Band(1, 1 + words.ABOUT), "times", than=1.0
+            f"It climbs somewhat with the uploads: {last} over none", grown,
+            Band(1, 1 + words.ABOUT), "times", than=1.0
         ),
         Claim.of(
-            f"{FIXED} take longer: with {last} uploads, over eBDP's", longer, Band(1), "times", than=1.0,
-            origin=Origin.INFERRED,
+            f"{FIXED} take longer: with {last} uploads, over eBDP's", longer, Band(1), "times",
+            than=1.0, origin=Origin.INFERRED,
         ),
     )  # fmt: skip
 
@@ -194,7 +200,8 @@ def _draw(values: Replicates, label: str, what: str) -> Figure:
 FIGURE_9 = entry(
     "9",
     "Does a buffer that follows the service time keep the throughput?",
-    "With what is sent in 200 ms and 40 packets more a download has what a large buffer gives, beside any uploads.",
+    "With what is sent in 200 ms and 40 packets more a download has what a large buffer gives, "
+    "beside any uploads.",
     40.0,
     partial(conclude, drawn="rate", says=_rates),
     runs,

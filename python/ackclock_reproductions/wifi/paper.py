@@ -6,9 +6,9 @@ from ackclock.reproduction import Basis, figure
 
 GROUP = "wifi"
 SOURCE = (
-    'D. A. M. Reddy, "Influence of router buffer size on TCP execution" (figures 8 to 12), of the cell and the '
-    'adaptive buffer of T. Li, D. J. Leith, "Buffer sizing for TCP flows in 802.11e WLANs", IEEE Communications '
-    "Letters, 2008"
+    'D. A. M. Reddy, "Influence of router buffer size on TCP execution" (figures 8 to 12), of the '
+    'cell and the adaptive buffer of T. Li, D. J. Leith, "Buffer sizing for TCP flows in 802.11e '
+    'WLANs", IEEE Communications Letters, 2008'
 )
 
 #: The record of a figure, by Reddy's number.

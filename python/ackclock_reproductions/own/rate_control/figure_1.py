@@ -60,8 +60,8 @@ def runs() -> Mapping[str, Run]:
 def _scenario(sender: Sender) -> Scenario:
     flows = [flow(RENO, name=BESIDE, count=EACH), flow(sender, name=OTHER, count=EACH)]
     return scenario(
-        f"{sender.label} beside Reno", hops(BUFFER_PACKETS), flows, duration_s=DURATION_S, warmup_s=WARMUP_S,
-        sample_interval_s=0.1, replicates=REPLICATES,
+        f"{sender.label} beside Reno", hops(BUFFER_PACKETS), flows, duration_s=DURATION_S,
+        warmup_s=WARMUP_S, sample_interval_s=0.1, replicates=REPLICATES,
     )  # fmt: skip
 
 
@@ -147,8 +147,8 @@ def _draw(variations: Variations) -> Figure:
 EXPERIMENT = entry(
     "1",
     "How smooth are rates, over which time?",
-    "TFRC varies half as much as Reno over a second and less, TFRCP more than Reno; over many seconds AIMD on a rate "
-    "varies least.",
+    "TFRC varies half as much as Reno over a second and less, TFRCP more than Reno; over many "
+    "seconds AIMD on a rate varies least.",
     20.0,
     conclude,
     runs,

@@ -100,7 +100,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     others = promised | {label: of for label, of in sent.items() if label != RENO.label}
     ratios = {
-        name: [quotient(one.tolist(), reno.tolist()) for one, reno in zip(of, sent[RENO.label], strict=True)]
+        name: [quotient(one.tolist(), reno.tolist())
+               for one, reno in zip(of, sent[RENO.label], strict=True)]
         for name, of in others.items()
     }  # fmt: skip
     rows: Rows = {(name,): dict(zip(LOSSES, of, strict=True)) for name, of in ratios.items()}
@@ -119,7 +120,9 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )
     own = {
         "path": "1 Gbit/s, 100 ms there and back, independent loss of data and nothing else",
-        "TCP": "preset ns2-2002 with Reno's recovery, an ACK for each packet, timeouts of 1 s at least",
+        "TCP": (
+            "preset ns2-2002 with Reno's recovery, an ACK for each packet, timeouts of 1 s at least"
+        ),
         "equation": f"b = 1, R = {ROUND_TRIP_S:g} s, T0 = {TIMEOUT_S:g} s",
         "runs": f"{DURATION_S:g} s; what is sent in all of it",
     }
@@ -136,7 +139,8 @@ def _sent(result: Result, point: int) -> Array:
 def _claims(ratios: Mapping[str, list[Interval]]) -> tuple[Claim, ...]:
     return tuple(
         Claim.of(
-            f"PFTK is about what Reno sends at a loss of {loss}: it promises {100 * (ratio.mean - 1):+.0f} %", ratio,
+            f"PFTK is about what Reno sends at a loss of {loss}: it promises "
+            f"{100 * (ratio.mean - 1):+.0f} %", ratio,
             NEAR, "times", origin=Origin.STATED,
         )
         for loss, ratio in zip(LOSSES, ratios["PFTK promises"], strict=True)

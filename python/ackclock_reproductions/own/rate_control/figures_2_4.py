@@ -126,14 +126,22 @@ def _columns(results: Mapping[str, Result], metrics: Mapping[str, Metric]) -> Co
 
 
 def _outcome(
-    title: str, change: Change, results: Mapping[str, Result], columns: Columns, claims: tuple[Claim, ...], own: str,
+    title: str,
+    change: Change,
+    results: Mapping[str, Result],
+    columns: Columns,
+    claims: tuple[Claim, ...],
+    own: str,
     said: Mapping[str, int],
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     rows: Rows = {(label,): dict(of) for label, of in columns.items()}
     told = f"Answers, of rates over {SCALE_S:g} s"
     went_in = settings({
         "change": own, "senders": "one alone",
-        "runs": f"{DURATION_S:g} s, {REPLICATES} replicates; the rates before are those from {WARMUP_S:g} s on",
+        "runs": (
+            f"{DURATION_S:g} s, {REPLICATES} replicates; the rates before are those from "
+            f"{WARMUP_S:g} s on"
+        ),
     })  # fmt: skip
     return Outcome(
         Basis(),
@@ -152,7 +160,9 @@ def _stated(
     said: str, columns: Columns, column: str, of: Sequence[Sender], accepted: Band, unit: str = "s"
 ) -> list[Claim]:
     return [
-        Claim.of(f"{one.label} {said}", columns[one.label][column], accepted, unit, origin=Origin.STATED)
+        Claim.of(
+            f"{one.label} {said}", columns[one.label][column], accepted, unit, origin=Origin.STATED,
+        )
         for one in of
     ]  # fmt: skip
 
@@ -168,7 +178,10 @@ def conclude_loss(results: Mapping[str, Result]) -> Outcome:
         *_stated("is back within five seconds", columns, BACK, (AIMD, RENO, CUBIC), Band(most=5)),
         *_stated("takes four to ten seconds to be back", columns, BACK, (TFRCP, TFRC), Band(4, 10)),
     )
-    own = f"independent loss of {RARE}, of {FREQUENT} from {FROM_S:g} to {UNTIL_S:g} s; the buffer never fills"
+    own = (
+        f"independent loss of {RARE}, of {FREQUENT} from {FROM_S:g} to {UNTIL_S:g} s; the buffer "
+        "never fills"
+    )
     return _outcome(
         "Ten times the loss for a minute", LOSS, results, columns, claims, own, {HALVED: 0, BACK: 1}
     )
@@ -219,22 +232,31 @@ def conclude_blackout(results: Mapping[str, Result]) -> Outcome:
     """Nothing arrives for 30 s."""
     columns = _columns(results, OUTAGES)
     claims = (
-        *_stated("sends no faster than on the mean before", columns, WORST, SENDERS, Band(most=1), "times"),
-        *_stated("hardly sends any more at its end", columns, LAST, SENDERS, Band(most=0.01), "times"),
+        *_stated(
+            "sends no faster than on the mean before", columns, WORST, SENDERS, Band(most=1),
+            "times",
+        ),
+        *_stated(
+            "hardly sends any more at its end", columns, LAST, SENDERS, Band(most=0.01), "times",
+        ),
         Claim.of(
-            f"TFRCP is back within {ROUNDS} rounds", columns[TFRCP.label][BACK], Band(most=ROUNDS * ROUND_S), "s",
-            documented=False, origin=Origin.STATED,
+            f"TFRCP is back within {ROUNDS} rounds", columns[TFRCP.label][BACK],
+            Band(most=ROUNDS * ROUND_S), "s", documented=False, origin=Origin.STATED,
         ),
         *_stated("is back within half a minute", columns, BACK, SENDERS, Band(most=30)),
     )  # fmt: skip
-    own = f"independent loss of {RARE}, and of all data for {OUTAGE_S:g} s from {FROM_S:g} s on; the buffer never fills"
+    own = (
+        f"independent loss of {RARE}, and of all data for {OUTAGE_S:g} s from {FROM_S:g} s on; the "
+        "buffer never fills"
+    )
     return _outcome("Nothing arrives for 30 s", BLACKOUT, results, columns, claims, own, {BACK: 3})
 
 
 LOSS_STEP = entry(
     "2",
     "How soon does a rate follow a step of loss?",
-    "All have halved within four seconds of ten times the loss; TFRCP and TFRC take longest to be back.",
+    "All have halved within four seconds of ten times the loss; TFRCP and TFRC take longest to be "
+    "back.",
     10.0,
     conclude_loss,
     LOSS.runs,
@@ -242,7 +264,8 @@ LOSS_STEP = entry(
 BANDWIDTH_STEP = entry(
     "3",
     "How soon does it follow a step of bandwidth?",
-    "All have halved within three seconds; TFRCP, TFRC and AIMD take longest to be back; TFRCP alone uses a third.",
+    "All have halved within three seconds; TFRCP, TFRC and AIMD take longest to be back; TFRCP "
+    "alone uses a third.",
     10.0,
     conclude_bandwidth,
     BANDWIDTH.runs,
@@ -250,8 +273,8 @@ BANDWIDTH_STEP = entry(
 OUTAGE = entry(
     "4",
     "Does a rate fall while nothing arrives, and how soon is it back?",
-    "Every rate falls; after 30 s without news TFRCP is back within ten or eleven rounds, not five, one packet a round "
-    "being where it begins to double.",
+    "Every rate falls; after 30 s without news TFRCP is back within ten or eleven rounds, not "
+    "five, one packet a round being where it begins to double.",
     10.0,
     conclude_blackout,
     BLACKOUT.runs,

@@ -46,8 +46,8 @@ class Change:
         return {
             one.label: Run(
                 scenario(
-                    f"{one.label} alone", self.hops, [flow(one)], duration_s=DURATION_S, warmup_s=WARMUP_S,
-                    sample_interval_s=SCALE_S, replicates=REPLICATES,
+                    f"{one.label} alone", self.hops, [flow(one)], duration_s=DURATION_S,
+                    warmup_s=WARMUP_S, sample_interval_s=SCALE_S, replicates=REPLICATES,
                 )
             )
             for one in SENDERS

@@ -81,7 +81,10 @@ def settings(own: Mapping[str, str]) -> tuple[Setting, ...]:
         "path": f"{RATE_MBIT_PER_S:g} Mbit/s, {DELAY_S * 1000:g} ms one way, drop-tail",
         "packets": f"{PACKET_BYTES} bytes",
         "TCP": "preset linux",
-        "TFRCP": "M = 2 s, b = 1, timeouts of 200 ms at least, growth to no more than twice the rate acknowledged",
+        "TFRCP": (
+            "M = 2 s, b = 1, timeouts of 200 ms at least, growth to no more than twice the rate "
+            "acknowledged"
+        ),
         "TFRC": "RFC 5348's defaults",
         "AIMD on a rate": "1 and 1/2, as TCP",
     }
