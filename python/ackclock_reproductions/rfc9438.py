@@ -1,7 +1,8 @@
-"""Tables 1, 2 and 3 of RFC 9438: average windows of Reno, HSTCP and CUBIC, and the loss they bear.
+"""Tables 1, 2 and 3 of RFC 9438: average windows of Reno, HSTCP and CUBIC, and the loss they need.
 
-The tables are computed, not measured: response functions, each at least Reno's. Letters: p loss
-probability, W average window (segments), RTT in seconds, C CUBIC's constant (segments/s³).
+The tables are computed, not measured: they evaluate response functions, each at least Reno's.
+Letters: p loss probability, W average window (segments), RTT in seconds, C CUBIC's constant
+(segments/s³).
 """
 
 import math
@@ -71,8 +72,8 @@ class Column(NamedTuple):
     """One column of the tables of windows.
 
     Attributes:
-        label: As in the table.
-        window: Average window in segments from p and RTT.
+        label: Heading in the table.
+        window: Average window in segments, from p and RTT.
     """
 
     label: str
@@ -103,7 +104,7 @@ def _lines(table: str) -> list[list[str]]:
 
 
 def windows(RTT: float, title: str) -> Outcome:
-    """Tables 1 and 2: average windows at one round-trip time."""
+    """Computes Tables 1 and 2: average windows at one round-trip time."""
     cells = tuple(
         Cell.of((line[0],), column.label, text, column.window(float(line[0]), RTT))
         for line in _lines(AVERAGE_WINDOWS[RTT])
@@ -154,7 +155,7 @@ def _draw_windows(cells: tuple[Cell, ...], title: str) -> Figure:
 
 
 def required_loss(window: Callable[[float, float], float], W: float) -> float:
-    """The p at which the average window falls to W segments."""
+    """Returns the loss probability at which the average window is W segments."""
     found = brentq(
         lambda log_p: math.log(window(math.exp(log_p), RTT_S) / W), math.log(1e-12), 0.0, xtol=1e-13
     )
@@ -162,7 +163,7 @@ def required_loss(window: Callable[[float, float], float], W: float) -> float:
 
 
 def required_losses() -> Outcome:
-    """Table 3."""
+    """Computes Table 3."""
     columns = (COLUMNS[0], COLUMNS[1], Column("CUBIC", _cubic))
     cells, as_written = [], []
     for mbit_per_s, printed_window, *printed in _lines(REQUIRED_LOSS):

@@ -1,4 +1,4 @@
-"""Figure 15: how long a memory EFFCAP needs, by how fast the link changes."""
+"""Figure 15: the memory that EFFCAP needs, by how fast the link changes."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -35,7 +35,7 @@ from ackclock_reproductions.abr.over_psi import (
 from ackclock_reproductions.abr.paper import PROTOCOL, ROUND_TRIP_S, basis, entry, settings
 from ackclock_reproductions.replicates import Rows, curve, measured
 
-#: k: how many round trips EFFCAP remembers. That 4, 8 and 12 are among the paper's is inferred, the
+#: k: EFFCAP's memory in round trips. That 4, 8 and 12 are among the paper's values is inferred; the
 #: others are guessed.
 MEMORIES = (1, 2, 4, 8, 12)
 SHORTEST, SHORT, LONG, LONGEST = 1, 4, 8, 12
@@ -60,21 +60,26 @@ INDEPENDENT: dict[float, tuple[str, ...]] = {
     60: ("0.840", "0.833", "0.830", "0.825", "0.811", "0.796"),
     200: ("0.885", "0.882", "0.881", "0.877", "0.872", "0.866"),
 }
-"""An unpublished reference simulation, packet by packet: efficiency with cells, by psi; of INSTCAP, and of EFFCAP by
-its memory."""
+"""Efficiency with cells from an unpublished packet-level reference simulation, by psi.
 
-#: Of efficiency, by the memory of the scheme.
+The columns are INSTCAP, then EFFCAP by its memory.
+"""
+
+#: Efficiencies, by the memory of the scheme.
 Found = Mapping[int | None, Efficiencies]
 
 
 def runs() -> Mapping[str, Run]:
-    """INSTCAP, and EFFCAP with memories of one to twelve round trips; long and by the paper's protocol."""
+    """Returns runs of INSTCAP, and of EFFCAP with memories of one to twelve round trips.
+
+    Each has long runs, and runs by the paper's protocol.
+    """
     schemes = SCHEMES.values()
     return over_psi.runs(schemes, FAST, SLOW) | over_psi.transfers(schemes, FAST, SLOW)
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Where a longer memory gains, and where it costs."""
+    """Concludes where a longer memory gains, and where it costs."""
     found = {k: over_psi.found(results, one, FAST, SLOW) for k, one in SCHEMES.items()}
     own = (
         Setting(

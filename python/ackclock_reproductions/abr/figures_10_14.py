@@ -1,7 +1,7 @@
 """Figures 10 to 14: TCP alone, with INSTCAP and with EFFCAP, over small and over large psi.
 
-Senders of today are beside the paper's, whose every loss costs a timeout. Their feedback has no
-cells.
+For comparison there are today's senders, too. Unlike with the paper's sender, not every loss costs
+them a timeout, and their feedback has no cells.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,30 +64,30 @@ from ackclock_reproductions.replicates import Rows, curve, measured
 
 SCHEMES = (NONE, INSTCAP, EFFCAP)
 
-#: Of the same simulation with the timer of Linux: TCP alone, by psi.
+#: Efficiency of TCP alone with Linux's timer, by psi, from the same reference simulation.
 INDEPENDENT_OF_LINUX_TIMER = {2.0: "0.571", 100.0: "0.751"}
 
-#: The low rate over the mean one, in cells: nobody who keeps to the low rate and loses nothing has
-#: less.
+#: The low rate over the mean one, in cells. A sender that keeps to the low rate and loses nothing
+#: has at least this efficiency.
 FLOOR = CELLS * LOW_KB_PER_S / MEAN_KB_PER_S
-#: It forgets no low sojourn before the next, where these follow each other within seconds.
+#: Where low sojourns follow each other within seconds, it remembers one until the next.
 LONG_MEMORY = effcap(7, 200)
 FIXED_TIMER = fixed_timer()
-#: Where INSTCAP is to be better than EFFCAP whatever the timer.
+#: Psi at which INSTCAP should be better than EFFCAP with any timer.
 WORTH_FOLLOWING = Part("what is worth following", (60.0, 150.0), LARGE.duration_s)
-#: Of senders of today, whose feedback needs no cells.
+#: Today's senders; their feedback needs no cells.
 TODAY = (NEWRENO_TODAY, CUBIC_TODAY)
 
 Results = Mapping[str, Result]
 
 
 def runs_of_10() -> Mapping[str, Run]:
-    """Without feedback and with INSTCAP, over small psi."""
+    """Returns runs of TCP alone and INSTCAP over small psi."""
     return _long_and_short(over_psi.schemes((NONE, INSTCAP), BUFFERS), SMALL)
 
 
 def runs_of_11() -> Mapping[str, Run]:
-    """With INSTCAP and EFFCAP, over large psi; and with other timers."""
+    """Returns runs of INSTCAP and EFFCAP over large psi, also with other timers."""
     compared = over_psi.schemes((INSTCAP, EFFCAP), BUFFERS)
     linux, fixed = (
         [Scheme(one, sender=timer) for one in (INSTCAP, EFFCAP)]
@@ -101,7 +101,7 @@ def runs_of_11() -> Mapping[str, Run]:
 
 
 def runs_of_12() -> Mapping[str, Run]:
-    """The same over small psi."""
+    """Returns runs of INSTCAP and EFFCAP over small psi, also with another timer."""
     other = [Scheme(one, sender=LINUX_TIMER) for one in (INSTCAP, EFFCAP)]
     return _long_and_short(over_psi.schemes((INSTCAP, EFFCAP), BUFFERS), SMALL) | over_psi.runs(
         other, SMALL
@@ -109,29 +109,29 @@ def runs_of_12() -> Mapping[str, Run]:
 
 
 def runs_of_13() -> Mapping[str, Run]:
-    """All three over large psi."""
+    """Returns runs of all three schemes over large psi."""
     return _all_three(LARGE)
 
 
 def runs_of_14() -> Mapping[str, Run]:
-    """All three over small psi, and EFFCAP with a longer memory."""
+    """Returns runs of all three schemes over small psi, and of EFFCAP with a longer memory."""
     return _all_three(SMALL) | over_psi.runs([Scheme(LONG_MEMORY)], SMALL)
 
 
 def _all_three(part: Part) -> dict[str, Run]:
-    """With one buffer; with another timer, and by senders of today."""
+    """Returns runs of all three schemes with one buffer, also with another timer and senders."""
     paper = [Scheme(one) for one in SCHEMES]
     others = [Scheme(one, sender=sender) for sender in (LINUX_TIMER, *TODAY) for one in SCHEMES]
     return _long_and_short(paper, part) | over_psi.runs(others, part)
 
 
 def _long_and_short(schemes: Sequence[Scheme], part: Part) -> dict[str, Run]:
-    """Long, and by the paper's protocol."""
+    """Returns long runs, and runs by the paper's protocol."""
     return over_psi.runs(schemes, part) | over_psi.transfers(schemes, part)
 
 
 def conclude_10(results: Results) -> Outcome:
-    """INSTCAP against nothing, over small psi."""
+    """Compares INSTCAP with TCP alone over small psi."""
     found = _found(results, (NONE, INSTCAP), BUFFERS, SMALL)
     claims = (
         *(
@@ -172,7 +172,7 @@ def conclude_10(results: Results) -> Outcome:
 
 
 def conclude_11(results: Results) -> Outcome:
-    """EFFCAP against INSTCAP, over large psi."""
+    """Compares EFFCAP with INSTCAP over large psi."""
     found = _found(results, (INSTCAP, EFFCAP), BUFFERS, LARGE)
     gains = _gains(results, COARSE, EFFCAP, INSTCAP, LARGE)
     of_linux = _gains(results, LINUX_TIMER, EFFCAP, INSTCAP, LARGE)
@@ -205,7 +205,7 @@ def conclude_11(results: Results) -> Outcome:
 
 
 def conclude_12(results: Results) -> Outcome:
-    """EFFCAP against INSTCAP, over small psi."""
+    """Compares EFFCAP with INSTCAP over small psi."""
     found = _found(results, (INSTCAP, EFFCAP), BUFFERS, SMALL)
     gains = _gains(results, COARSE, EFFCAP, INSTCAP, SMALL)
     elsewhere = _gains(results, LINUX_TIMER, EFFCAP, INSTCAP, SMALL)
@@ -236,14 +236,14 @@ def conclude_12(results: Results) -> Outcome:
     return _outcome(results, rests, claims, found, SMALL, "Small psi: INSTCAP and EFFCAP")
 
 
-#: Between what everything carries and what everything can follow.
+#: Psi between where every scheme gets the link's mean rate and where every scheme can follow it.
 MIDDLE = (0.3, 0.5, 1.0, 2.0)
-#: With such a buffer even INSTCAP at its worst is no worse than nothing.
+#: With this buffer INSTCAP is no worse than TCP alone, even at its worst psi.
 TOO_SMALL = 8
 
 
 def conclude_13(results: Results) -> Outcome:
-    """All three, over large psi."""
+    """Compares all three schemes over large psi."""
     found = _found(results, SCHEMES, (BUFFER,), LARGE)
     gains = {one.label: _gains(results, COARSE, one, NONE, LARGE) for one in (INSTCAP, EFFCAP)}
     elsewhere = _gains(results, LINUX_TIMER, INSTCAP, NONE, LARGE)
@@ -283,7 +283,7 @@ def conclude_13(results: Results) -> Outcome:
 
 
 def conclude_14(results: Results) -> Outcome:
-    """All three, over small psi."""
+    """Compares all three schemes over small psi."""
     found = _found(results, SCHEMES, (BUFFER,), SMALL)
     gains = _gains(results, COARSE, EFFCAP, NONE, SMALL)
     effcap, instcap = (found[one.label, BUFFER] for one in (EFFCAP, INSTCAP))
@@ -345,7 +345,7 @@ def _found(
 def _gains(
     results: Results, sender: Sender, above: Feedback, below: Feedback, part: Part
 ) -> dict[float, Interval]:
-    """Of one feedback over another, by psi."""
+    """Returns the gain of one feedback over another, by psi."""
     one, other = (
         over_psi.found(results, Scheme(feedback, sender=sender), part)
         for feedback in (above, below)

@@ -1,4 +1,4 @@
-"""Figures 16 and 17: how long a memory EFFCAP needs, by how long the round trip is."""
+"""Figures 16 and 17: the memory that EFFCAP needs, by the round-trip time."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -39,12 +39,12 @@ from ackclock_reproductions.replicates import Rows, curve, measured
 
 ROUND_TRIPS_MS = (50, 100, 200, 300, 400, 500)
 NEAREST, FARTHEST = ROUND_TRIPS_MS[0], ROUND_TRIPS_MS[-1]
-#: k: how many round trips EFFCAP remembers. That 4, 8 and 12 are among the paper's is inferred, the
+#: k: EFFCAP's memory in round trips. That 4, 8 and 12 are among the paper's values is inferred; the
 #: others are guessed.
 MEMORIES = (1, 2, 4, 8, 12)
 LEAST, ENOUGH, LONG, LONGEST = 1, 4, 8, 12
 
-#: By what is compared, what is fed back at a round trip.
+#: By the label of a curve: the feedback at a round-trip time in seconds.
 CURVES: dict[str, Callable[[float], Feedback]] = {
     NONE.label: lambda _round_trip_s: NONE,
     INSTCAP.label: lambda _round_trip_s: INSTCAP,
@@ -69,36 +69,38 @@ INDEPENDENT: dict[int, dict[int, tuple[str, ...]]] = {
         500: ("0.437", "0.484", "0.549", "0.570", "0.612", "0.627", "0.645"),
     },
 }
-"""An unpublished reference simulation, packet by packet: efficiency by tau and Delta (ms), in the order of `CURVES`;
-with cells, but TCP alone."""
+"""Efficiency by tau and Delta (ms), from an unpublished packet-level reference simulation.
+
+The columns are in the order of `CURVES`. All but TCP alone have cells.
+"""
 
 Results = Mapping[str, Result]
 
 
 class Found(NamedTuple):
-    """What came of a link.
+    """Efficiencies over one link.
 
     Attributes:
-        sojourn_ms: tau.
-        efficiencies: Of replicates, by Delta (ms) and what is compared.
+        sojourn_ms: tau, in ms.
+        efficiencies: Efficiencies of replicates, by Delta (ms) and label of the curve.
     """
 
     sojourn_ms: int
     efficiencies: Mapping[int, Mapping[str, list[float]]]
 
     def above(self, one: tuple[int, str], other: tuple[int, str]) -> Interval:
-        """By how much efficiency is higher, as a percentage; each is a Delta and what is compared."""
+        """Returns by how many percent one efficiency exceeds another; a key is a Delta and a label."""
         higher, lower = (self.efficiencies[delta][name] for delta, name in (one, other))
         return gain(higher, lower)
 
 
 def scheme(round_trip_ms: int, name: str) -> Scheme:
-    """What is compared at a round trip."""
+    """Returns the scheme of a curve at a round-trip time."""
     return Scheme(round_trip_ms, CURVES[name](round_trip_ms / 1000))
 
 
 def runs() -> Mapping[str, Run]:
-    """Every scheme at every round trip; both figures have the same."""
+    """Returns runs of each scheme at each round-trip time, the same for both figures."""
     return over_delta.runs(scheme(delta, name) for delta in ROUND_TRIPS_MS for name in CURVES)
 
 
@@ -168,7 +170,7 @@ def _claims_of_17(results: Results) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-#: Round trips for which a memory of four of them is not enough.
+#: Round-trip times, in ms, for which a memory of four round trips is too short.
 MORE_NEEDED = (300, 400)
 WORDS = "adequate taken for within 10 %"
 
@@ -235,7 +237,7 @@ def _published(results: Results, sojourn_ms: int) -> Table:
     )
 
 
-#: More than six lines cannot be told apart without colour.
+#: Without colour no more than six lines can be told apart.
 NOT_DRAWN = _name(2)
 
 

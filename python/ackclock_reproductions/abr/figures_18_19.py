@@ -1,4 +1,4 @@
-"""Figures 18 and 19: over how many measurements EFFCAP takes its means."""
+"""Figures 18 and 19: the number of measurements in EFFCAP's means."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -39,7 +39,7 @@ from ackclock_reproductions.replicates import Rows, curve, measured
 ROUND_TRIPS_MS = (50, 100, 200)
 MEANS = (1, 4, 7, 10)
 FEWEST, MOST = MEANS[0], MEANS[-1]
-#: k: how many round trips EFFCAP remembers, in the halves of the figure; which it is to the left is
+#: k: EFFCAP's memory in round trips, in the two halves of the figure. The value of the left half is
 #: inferred.
 SHORT, LONG = 4, 12
 MEMORIES = (SHORT, LONG)
@@ -61,16 +61,18 @@ INDEPENDENT: dict[tuple[int, int], dict[int, tuple[str, ...]]] = {
         200: ("0.604", "0.604", "0.621", "0.643"),
     },
 }
-"""An unpublished reference simulation, packet by packet: efficiency with cells by tau (ms) and k, Delta (ms) and, in
-the order of `MEANS`, M."""
+"""Efficiency with cells from an unpublished packet-level reference simulation.
+
+It is by tau (ms) and k, then by Delta (ms), then by M in the order of `MEANS`.
+"""
 
 Results = Mapping[str, Result]
-#: Of replicates, by k, Delta (ms) and M.
+#: Efficiencies of replicates, by k, Delta (ms) and M.
 Found = Mapping[tuple[int, int, int], list[float]]
 
 
 def scheme(memory: int, round_trip_ms: int, m: int) -> Scheme:
-    """EFFCAP with a memory of so many round trips, whatever its means are of."""
+    """Returns EFFCAP with a memory of k round trips, for any M."""
     n = (memory - 1) * round_trip_of_measurements(round_trip_ms / 1000)
     return Scheme(round_trip_ms, effcap(m, n))
 
@@ -84,7 +86,7 @@ SCHEMES = {
 
 
 def runs() -> Mapping[str, Run]:
-    """Every M at every round trip, with both memories; both figures have the same."""
+    """Returns runs of each M at each round-trip time with both memories, for both figures."""
     return over_delta.runs(SCHEMES.values())
 
 
@@ -93,7 +95,7 @@ def _found(results: Results, sojourn_ms: int) -> Found:
 
 
 def _rise(found: Found, memory: int, delta: int) -> Interval:
-    """Of efficiency from the fewest to the most measurements a mean, as a percentage."""
+    """Returns by how many percent efficiency rises from the smallest M to the largest."""
     return gain(found[memory, delta, MOST], found[memory, delta, FEWEST])
 
 

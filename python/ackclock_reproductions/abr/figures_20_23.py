@@ -1,4 +1,4 @@
-"""Figures 20 to 23: do two sessions, one of which is farther away, share evenly what is fed back?"""
+"""Figures 20 to 23: how evenly a near and a far session share the link with rate feedback."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -41,7 +41,7 @@ from ackclock_reproductions.abr.two_sessions import (
 )
 from ackclock_reproductions.replicates import Rows, curve, measured
 
-#: psi is of the longer round trip.
+#: psi is in units of the longer round trip.
 X_LABEL = "psi: mean time at a rate (round trips of 360 ms)"
 
 INDEPENDENT: dict[str, dict[float, tuple[str, str]]] = {
@@ -66,18 +66,20 @@ INDEPENDENT: dict[str, dict[float, tuple[str, str]]] = {
         20: ("0.576", "0.163"), 60: ("0.614", "0.149"), 100: ("0.624", "0.147"),
     },
 }  # fmt: skip
-"""An unpublished reference simulation, packet by packet: efficiency of session 1 and session 2 over all of the mean
-capacity, by what is fed back and psi; with cells, but TCP alone."""
+"""Efficiency of session 1 and session 2, from an unpublished packet-level reference simulation.
 
-#: In tables only.
+Each is over the link's mean capacity, by feedback and psi. All but TCP alone have cells.
+"""
+
+#: Pairs that appear in tables only.
 BESIDE = (ALONE_JITTERED, TODAY_ALONE, TODAY)
 
 Results = Mapping[str, Result]
-#: By the label of the pair, and psi.
+#: Shares, by label of the pair and psi.
 Found = Mapping[str, Mapping[float, Shares]]
 
-#: Of the three stretches that the text tells apart, and of the acceptance by the reference
-#: simulation.
+#: Psi in the three ranges that the text distinguishes, and in the range that the reference
+#: simulation checks.
 SMALL, MIDDLE, LARGE, ONE_TO_THREE = (
     (0.1, 0.3),
     (1.0, 3.0, 5.0, 10.0, 20.0),
@@ -151,7 +153,7 @@ def _hardly_more(case: Mapping[float, Shares]) -> tuple[Claim, ...]:
 
 
 def _claims_beside(case: Pair, found: Found) -> tuple[Claim, ...]:
-    """Of a case beside TCP alone."""
+    """Compares a case with TCP alone."""
     alone, fed_back = found[ALONE.label], found[case.label]
     return (
         *(
@@ -248,7 +250,7 @@ def _comparison(results: Results, pairs: Sequence[Pair]) -> Comparison:
     return Comparison(title, Origin.REFERENCE, ("feedback", "psi"), tuple(cells), CRITERION)
 
 
-#: Together the sessions have the same in the two simulations, within 0.01.
+#: In the two simulations the sum of both sessions is equal to within 0.01.
 PHASES = (
     "together they have the same; how they share it hangs on phases, as figure 22 shows by sending "
     "a little later"

@@ -1,8 +1,8 @@
 """Figures 8 and 9: the renewal analysis beside the testbed, with INSTCAP and for TCP alone.
 
-What the analysis leaves out is told apart by a simulation of what it assumes: a link that changes
-at multiples of the round trip, a host that follows one round trip later, and a timeout of one and a
-half of them.
+To separate what the analysis leaves out, its assumptions are simulated, too. There the link changes
+at multiples of the round trip, a host follows one round trip later, and the timeout is 1.5 round
+trips.
 """
 
 from collections.abc import Mapping
@@ -55,16 +55,16 @@ from ackclock_reproductions.replicates import Rows, curve, measured, of_replicat
 BUFFERS = (10, 12)
 SMALLEST_BUFFER = 8
 ROUND_TRIP_PACKETS = 40
-#: Delta (1 - 1/r): where a fall of the rate finds room for all that is on its way.
+#: Delta (1 - 1/r): with this buffer a fall of the rate finds room for all packets in flight.
 LOSS_FREE_BUFFER = 20
 
-#: The analysis is about psi > 1.
+#: The analysis holds for psi > 1.
 ANALYSED = tuple(float(one) for one in np.geomspace(1.5, 150, 24))
 EXACT = Part("exact", (2.0, 5.0, 10.0, 20.0, 50.0, 80.0, 100.0), 3000.0)
 LOSS_FREE = Part("exact", (5.0,), 3000.0)
-#: As good as never changing.
+#: A link that practically never changes.
 ASYMPTOTIC = 10_000.0
-#: "Large psi", and what of it has the fewest runs behind it.
+#: "Large psi", and within it the values with the fewest runs.
 LARGEST = (80.0, 100.0, 150.0)
 
 INDEPENDENT: dict[tuple[str, int], dict[float, tuple[str, str]]] = {
@@ -86,22 +86,25 @@ INDEPENDENT: dict[tuple[str, int], dict[float, tuple[str, str]]] = {
         100: ("0.784", "0.0299"),
     },
 }  # fmt: skip
-"""An unpublished reference simulation of what the analysis assumes, packet by packet: efficiency without cells,
-timeouts a round trip; by scheme, buffer and psi."""
-#: Its standard error at most, and how many packets each of its numbers is of.
+"""An unpublished packet-level simulation of what the analysis assumes.
+
+Each pair is the efficiency without cells and the timeouts per round trip, by scheme, buffer and
+psi.
+"""
+#: Upper bound of its standard error, and the packets behind each of its numbers.
 STANDARD_ERROR, PACKETS = 0.006, 4 * 300_000
 
 Results = Mapping[str, Result]
 
 
 def exact(feedback: Feedback, buffer: int) -> Scheme:
-    """What the analysis assumes."""
+    """Returns the scheme that the analysis assumes."""
     return Scheme(feedback, buffer, fixed_timer(), exact=True)
 
 
 @cache
 def analysis(label: str, buffer: int, psi: float, reward: str) -> float:
-    """The efficiency that the analysis has for a scheme, without cells."""
+    """Returns the efficiency of a scheme by the analysis, without cells."""
     link = explicit_rate.TwoRateLink.of_sojourns(psi)
     return explicit_rate.solve(_states(label, buffer), link).efficiency(reward)
 
@@ -117,12 +120,15 @@ def _states(label: str, buffer: int) -> explicit_rate.States:
 
 
 def runs_of_8() -> Mapping[str, Run]:
-    """INSTCAP as measured and as assumed, and with a buffer that never overflows."""
+    """Returns runs of INSTCAP, observed and as assumed, and with a buffer that never overflows."""
     return _runs(INSTCAP) | over_psi.runs([exact(INSTCAP, LOSS_FREE_BUFFER)], LOSS_FREE)
 
 
 def runs_of_9() -> Mapping[str, Run]:
-    """TCP alone as measured and as assumed, INSTCAP, and the buffer of which no other figure has TCP alone."""
+    """Returns runs of TCP alone, observed and as assumed, and of INSTCAP.
+
+    They include TCP alone with a buffer that no other figure has.
+    """
     return _runs(NONE) | over_psi.runs([Scheme(INSTCAP), Scheme(NONE, SMALLEST_BUFFER)], LARGE)
 
 
@@ -135,7 +141,7 @@ def _runs(feedback: Feedback) -> dict[str, Run]:
 
 
 def conclude_8(results: Results) -> Outcome:
-    """INSTCAP."""
+    """Compares INSTCAP with its analysis."""
     observed, assumed = _observed(results, INSTCAP), _assumed(results, INSTCAP)
     claims = (
         *(_order(observed[BUFFER], psi) for psi in LARGEST),
@@ -177,7 +183,7 @@ def conclude_8(results: Results) -> Outcome:
 
 
 def conclude_9(results: Results) -> Outcome:
-    """TCP alone."""
+    """Compares TCP alone with its analysis."""
     observed = _observed(results, NONE)
     instcap = over_psi.found(results, Scheme(INSTCAP), LARGE)
     claims = (
@@ -217,7 +223,7 @@ def conclude_9(results: Results) -> Outcome:
     return _outcome(rests, NONE, results, claims, others)
 
 
-#: Up to which psi what is observed is farther below the analysis than is said.
+#: Largest psi at which the observed efficiency is farther below the analysis than the paper says.
 FAR_BELOW = 20.0
 
 
@@ -236,12 +242,12 @@ def _assumed(results: Results, feedback: Feedback) -> dict[int, Efficiencies]:
 
 
 def _analysed(feedback: Feedback, buffer: int, psi: float, reward: str) -> float:
-    """With what cells leave."""
+    """Returns the efficiency by the analysis, reduced by the overhead of cells."""
     return analysis(feedback.label, buffer, psi, reward) * feedback.cells
 
 
 def _below(lower: float | list[float], upper: float | list[float]) -> Interval:
-    """By how much, as a percentage of the upper."""
+    """Returns by how many percent of the upper value the lower one is below it."""
     return interval(100 * (1 - np.divide(lower, upper)))
 
 
@@ -282,8 +288,8 @@ def _near_the_assumed(assumed: Efficiencies, buffer: int) -> Claim:
     )  # fmt: skip
 
 
-#: From which psi on the analysis, whose packets come back to back, has about as many losses as the
-#: simulation.
+#: The smallest psi from which the analysis has about as many losses as the simulation. In the
+#: analysis packets come back to back.
 NEAR = 20.0
 
 
@@ -310,7 +316,7 @@ def _loss_free(results: Results) -> tuple[Claim, ...]:
 def _outcome(
     rests: Basis, feedback: Feedback, results: Results, claims: tuple[Claim, ...], others: Found
 ) -> Outcome:
-    """Of a scheme; others are compared alone."""
+    """Assembles the outcome of a scheme; `others` are compared with the reference simulation."""
     observed, assumed = _observed(results, feedback), _assumed(results, feedback)
     found = {(feedback.label, buffer): of for buffer, of in observed.items()}
     shown = {f"{buffer} packets": Scheme(feedback, buffer) for buffer in BUFFERS}
@@ -345,8 +351,8 @@ def _comparison(
         timeouts = over_psi.timeouts(results, exact(feedback, buffer), EXACT)
         for psi, (efficiency, rate) in INDEPENDENT[feedback.label, buffer].items():
             row = (f"{buffer}", f"{psi:g}")
-            # Chance falls off with the root of how many they counted: rate times round trips, of 30
-            # packets at most.
+            # The standard error falls with the square root of the number of timeouts counted, which
+            # is their rate times the round trips, of 30 packets at most.
             counted = float(rate) * PACKETS / (30 * float(efficiency))
             cells += [
                 over_psi.beside(

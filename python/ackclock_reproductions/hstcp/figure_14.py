@@ -1,4 +1,4 @@
-"""Figure 14: how much of 1 Gbit/s do ten flows use with how large a drop-tail buffer?"""
+"""Figure 14: the utilisation of 1 Gbit/s by ten flows, by the size of a drop-tail buffer."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -25,29 +25,29 @@ from ackclock_reproductions.hstcp.router import (
 )
 from ackclock_reproductions.replicates import Rows, curve, measured, quotient
 
-#: Of the models, by an unpublished reference computation, in percent.
+#: Utilisation by the models, from an unpublished reference computation, in percent.
 MM1K = ("86.28", "93.42", "96.93", "98.92", "99.52", "99.79", "99.91", "99.97")
 SAW_TOOTH = ("84.9", "85.3", "85.9", "87.9", "90.7", "95.0", "99.3", "100.0")
 LAST_DIGIT = 0.1
-#: Of the simulation of windows, by share of the largest buffer: one run, where ours is the mean of
-#: three.
+#: Utilisation by the simulation of windows, by share of the largest buffer. It is from one run;
+#: ours is the mean of three.
 WINDOWS = {0.01: "85.5", 0.05: "88.1", 0.1: "91.0", 0.2: "95.4", 0.4: "99.7", 1.0: "100.0"}
 RUN_APART = 1.0
 
-#: What is said of 10 % and 20 % of the bandwidth-delay product, which is the largest buffer.
+#: Claims at 10 % and 20 % of the bandwidth-delay product, which is the largest buffer.
 TENTH, FIFTH = 0.1, 0.2
 MORE_THAN, ABOUT = Band(least=90), words.about("98", whole=100)
-#: At so small a share of the buffer, what is left of the utilisation at a tenth: an uncommon drop.
+#: An uncommon drop: the utilisation at this small share of the buffer, over that at a tenth.
 SMALL, SHARP = 0.02, words.MUCH_LESS
 
 
 def runs() -> Mapping[str, Run]:
-    """Packets through drop-tail buffers of any size, in trains and paced."""
+    """Returns runs with drop-tail buffers of all sizes, ACK-clocked and paced."""
     return {sending: SLOWER.drop_tail(sending) for sending in PACING}
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Utilisation by buffer: of packets, and of four models."""
+    """Compares utilisation by buffer: of packets, and of four models."""
     used = {
         sending: dict(zip(SHARES, utilisation(results[sending]), strict=True)) for sending in PACING
     }
@@ -77,7 +77,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 
 
 def models() -> dict[str, Array]:
-    """Utilisation in percent, by model, at the compared buffers."""
+    """Returns the utilisation in percent at the compared buffers, by model."""
     buffers = np.array(SLOWER.buffers(COMPARED))
     asked = {
         "M/M/1/K": SLOWER.answers("mm1k", places=buffers),

@@ -1,4 +1,4 @@
-"""Figure 15: do two flows with different round-trip times share more evenly with a larger buffer?"""
+"""Figure 15: the shares of two flows with different round-trip times, by the buffer."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -24,7 +24,7 @@ from ackclock_reproductions.replicates import Rows, curve, measured, of_replicat
 from ackclock_reproductions.scenarios import packets, scenario
 
 MBIT_PER_S = 1000
-#: Round trips without queueing, in milliseconds.
+#: Round-trip times without queueing, in milliseconds.
 ROUND_TRIPS_MS = {"near": 40, "far": 80}
 BUFFERS = (250, 500, 1000, 2500, 5000, 10_000)
 DURATION_S, WARMUP_S = 200.0, 80.0
@@ -32,7 +32,7 @@ RUN = "two flows"
 
 
 def runs() -> Mapping[str, Run]:
-    """Both through drop-tail buffers of any size."""
+    """Returns runs of both flows through drop-tail buffers of all sizes."""
     sweep = {f"hops.{BOTTLENECK}.queue.limit": [packets(buffer) for buffer in BUFFERS]}
     flows = [
         highspeed(name, f"{round_trip - 2000 * DELAY_S:g} ms", TCP | {"pacing": "off"})
@@ -46,7 +46,7 @@ def runs() -> Mapping[str, Run]:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """How many times the far flow's rate the near one has, by buffer."""
+    """Compares the ratio of the near flow's rate to the far flow's, by buffer."""
     result = results[RUN]
     ratios = {
         buffer: of_replicates(result, rate_ratio("near", "far"), "near", point)

@@ -1,4 +1,4 @@
-"""Figures 16 and 17: how much do ten flows use of a link before which RED stands?"""
+"""Figures 16 and 17: the utilisation of a link with RED by ten flows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ from ackclock_reproductions.hstcp.router import (
 from ackclock_reproductions.replicates import Rows, curve, measured, quotient
 from ackclock_reproductions.scenarios import Tree, packets
 
-#: The lower threshold over the upper one, which is the buffer where that is not above the
-#: bandwidth-delay product.
+#: The lower threshold over the upper one. The upper one is the buffer, where that does not exceed
+#: the bandwidth-delay product.
 LOW = 0.4
 P_MAX = 0.1
 RED, ADAPTIVE, DROP_TAIL = "RED", "Adaptive RED", "drop-tail"
-#: How near analysis and simulation are called close, as a quotient.
+#: Ratio at which analysis and simulation count as close.
 CLOSE = words.about("1")
 TENTH = 0.1
 
@@ -49,7 +49,10 @@ def _red(router: Router, buffer: int) -> Tree:
 
 
 def _adaptive(router: Router, buffer: int) -> Tree:
-    """The lower threshold, half of the target delay, is as it should be; the upper one is three times that."""
+    """Returns Adaptive RED with the lower threshold of RED.
+
+    The lower threshold is half of the target delay, the upper one three times the lower.
+    """
     return _limited("adaptive_red", buffer) | {
         "target_delay": f"{2000 * LOW * buffer / router.rate:g} ms"
     }
@@ -68,14 +71,13 @@ QUEUES: Mapping[str, Callable[[Router, int], Tree]] = {RED: _red, ADAPTIVE: _ada
 
 @dataclass(frozen=True)
 class BehindRed:
-    """A figure: one router, with RED of these kinds.
+    """A figure: one router with some kinds of RED.
 
     Attributes:
-        router: Which.
-        kinds: Of `QUEUES`.
-        said: The utilisation of the fixed point by an unpublished reference computation, in
-            percent.
-        why: Why analysis and simulation are not close.
+        router: Router.
+        kinds: Kinds, keys of `QUEUES`.
+        said: Utilisation at the fixed point by an unpublished reference computation, in percent.
+        why: Reason why analysis and simulation are not close.
     """
 
     router: Router
@@ -84,7 +86,7 @@ class BehindRed:
     why: str
 
     def runs(self) -> Mapping[str, Run]:
-        """Packets through each kind of queue, drop-tail for comparison."""
+        """Returns runs with each kind of queue, and with drop-tail for comparison."""
         router = self.router
         made = {
             kind: Run(router.scenario([QUEUES[kind](router, n) for n in router.buffers()], CLOCKED))
@@ -93,7 +95,7 @@ class BehindRed:
         return {DROP_TAIL: router.drop_tail(CLOCKED), **made}
 
     def conclude(self, results: Mapping[str, Result]) -> Outcome:
-        """Utilisation by buffer: of packets, and of the fixed point."""
+        """Compares utilisation by buffer: of packets, and of the fixed point."""
         router = self.router
         used = {
             kind: dict(zip(SHARES, utilisation(result), strict=True))
@@ -125,7 +127,7 @@ class BehindRed:
         )
 
     def _fixed_points(self, shortcut: bool) -> Array:
-        """Utilisation in percent, at the compared buffers."""
+        """Returns the utilisation in percent at the compared buffers."""
         router = self.router
         round_trips = np.linspace(router.shortest_ms, router.longest_ms, FLOWS) / 1000
         laws = (
@@ -174,7 +176,7 @@ class BehindRed:
         return plot.curves(curves, "buffer (packets)", "link busy (%)", title, log_x=True)
 
     def experiment(self, number: str, cost_s: float) -> Experiment:
-        """Its record."""
+        """Returns the record of the figure."""
         return entry(
             number,
             f"How much of {self.router.name} do ten flows use with how large a buffer before which "

@@ -1,6 +1,6 @@
-"""Why rows that are measured today are not the published ones: causes, each with the numbers that show it.
+"""Causes why rows measured today differ from the published ones, each with its evidence.
 
-A cause is named only where its numbers are there.
+A cause is named only if its evidence is present.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,26 +26,26 @@ from ackclock_reproductions.markov.set_rows import (
 
 ByName = Mapping[str, Sequence[Rows]]
 
-#: Losses answered by one reduction, from where on they hang together.
+#: Losses per reduction from which losses count as bursts.
 _BURST = 2.0
-#: A count of losses that exceeds the drops by this share counts other things too.
+#: A count of losses that exceeds the drops by this factor includes spurious retransmissions.
 _NEEDLESS = 1.2
-#: So much above L is more than rounding.
+#: A rate that exceeds L by this factor is not due to rounding.
 _OVER = 1.02
-#: Windows on the mean below this, in segments, are not held by the receiver's.
+#: Mean windows below this, in segments, are not limited by the receiver's.
 _FREE = 0.75 * validation.RECEIVE_WINDOW
-# A loss rate at which the window's law is that of a long chain, and a limit that it does not feel.
+# A loss rate at which the window's law is that of a long chain, and a limit without effect on it.
 _RARE, _WIDE = 1e-4, 5000.0
 
 
 class Cause(NamedTuple):
-    """One of them.
+    """A cause of differences.
 
     Attributes:
-        what: Is seen.
-        why: It is so.
-        shown: By which numbers.
-        explains: Which claims of `SAID` do not hold because of it, under the reading that fits.
+        what: Observation.
+        why: Reason.
+        shown: Evidence.
+        explains: Keys of `SAID` whose claims fail because of it, under the fitting reading.
     """
 
     what: str
@@ -55,11 +55,11 @@ class Cause(NamedTuple):
 
 
 def causes(by_name: ByName, fitting: str) -> list[Cause]:
-    """Those that are there.
+    """Returns the causes whose evidence is present.
 
     Args:
         by_name: The nine sets of each reading, and the published ones.
-        fitting: The name of the reading that fits the published rows.
+        fitting: Name of the reading that fits the published rows.
     """
     rows, theirs = by_name[fitting], by_name[PUBLISHED]
     printed = by_name.get(emulator.AS_PRINTED.name, ())

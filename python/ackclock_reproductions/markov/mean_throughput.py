@@ -12,10 +12,10 @@ ET = "mean throughput (segments/s)"
 LINKS = tuple(Case(f"L = {L}", 70, L) for L in (100, 200, 500))
 WINDOWS = tuple(Case(f"window ≤ {w_max}", w_max, 1000) for w_max in (20, 40, 60))
 
-# Guessed but for the first, which is printed elsewhere: the mean varies, the values are not given.
+# All but the first, which is printed elsewhere, are guessed: the means are not given.
 ROUND_TRIPS = tuple(Case(f"mean RTT {ms} ms", 30, 300, ms / 1000) for ms in (60, 90, 120, 150))
 
-# By the reference computation: ET by p.
+# Reference computation: ET by p.
 BY_LINK = {
     "1e-4": ("100.00", "200.00", "498.4"),
     "0.001": ("100.0", "199.6", "468.3"),
@@ -41,7 +41,7 @@ BY_ROUND_TRIP = {
 
 
 def links() -> Outcome:
-    """Figure 8.7."""
+    """Computes Figure 8.7."""
     swept = sweep(
         LINKS,
         mean,
@@ -79,7 +79,7 @@ def links() -> Outcome:
 
 
 def windows() -> Outcome:
-    """Figure 8.8."""
+    """Computes Figure 8.8."""
     swept = sweep(
         WINDOWS,
         mean,
@@ -108,7 +108,7 @@ def windows() -> Outcome:
 
 
 def round_trips() -> Outcome:
-    """Figure 8.11."""
+    """Computes Figure 8.11."""
     swept = sweep(
         ROUND_TRIPS,
         mean,

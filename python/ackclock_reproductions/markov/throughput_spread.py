@@ -32,7 +32,7 @@ from ackclock_reproductions.markov.sweep import (
 
 SD = "standard deviation of the throughput (segments/s)"
 
-# Printed: link rates and window limit. The rest is of the reference computation.
+# Link rates and window limit are printed. The rest is from the reference computation.
 LINKS = tuple(Case(f"L = {L}", 50, L) for L in (100, 200, 300))
 BY_LINK = {
     "0.001": ("0.31", "4.89", "19.1"),
@@ -42,8 +42,8 @@ BY_LINK = {
     "0.05": ("22.9", "57.1", "82.2"),
     "0.1": ("26.9", "55.0", "75.5"),
 }
-# Tried, for both figures: points apart by equal ratios between round ends, by equal steps, 1/n, and
-# the p of the other figures. None has its highest points at all p at which peaks were seen.
+# Several grids were tried for both figures: equal ratios between round ends, equal steps, 1/n, and
+# the p of the other figures. None has its highest points at all p at which the peaks were seen.
 UNKNOWN_GRID = (
     "seen on a grid of p that is not known; there, too, the curve is as high as its peak to the "
     "last digit"
@@ -58,9 +58,9 @@ class Seen(NamedTuple):
     """A peak of the reference computation.
 
     Attributes:
-        height: In segments/s.
-        p: Where.
-        excepted: Why ours is elsewhere, if it is.
+        height: Height, in segments/s.
+        p: Loss probability of the peak.
+        excepted: Reason why ours is elsewhere, if it is.
     """
 
     height: str
@@ -84,7 +84,7 @@ BY_WINDOW = {
     "0.01": ("154.2", "154.5", "154.5"),
     "0.05": ("129.8", "129.8", "129.8"),
 }
-# By the reference computation: 154.5 to 155.2, all seen at the same p.
+# Reference computation: 154.5 to 155.2, all seen at the same p.
 PEAKS_BY_WINDOW = tuple(
     Seen(height, "0.0082", UNKNOWN_GRID) for height in ("154.5", "155.2", "155.2")
 )
@@ -103,7 +103,7 @@ MEANS = {
 
 
 def links() -> Outcome:
-    """Figure 8.9."""
+    """Computes Figure 8.9."""
     swept = sweep(
         LINKS,
         sd,
@@ -156,7 +156,7 @@ def _peaks(peaks: dict[Case, Peak], inferred: tuple[Seen, ...]) -> Comparison:
 
 
 def window_limits() -> Outcome:
-    """Figure 8.10, with the link rate of the text and that of the caption."""
+    """Computes Figure 8.10, with the link rate of the text and that of the caption."""
     cases = [Case(f"window ≤ {w_max}", w_max, TEXT_L) for w_max in WINDOW_LIMITS]
     title = (
         f"Figure 8.10: spread of the throughput by window limit (segments), L = {TEXT_L} segments/s"
@@ -210,7 +210,7 @@ def window_limits() -> Outcome:
 
 
 def spreads() -> Outcome:
-    """Figure 8.12."""
+    """Computes Figure 8.12."""
     swept = sweep(
         SPREADS,
         sd,
@@ -287,7 +287,7 @@ def spreads() -> Outcome:
 
 
 def _rate(case: Case, p: float) -> float:
-    """The renewal-reward rate in segments/s."""
+    """Returns the renewal-reward rate in segments/s."""
     chain = aimd_chain.solve(aimd_chain.Bernoulli(p), case.w_max)
     rtt = aimd_chain.rtt.normal(case.rtt_mean_s, case.rtt_sd_s, negative="cap")
     return float(aimd_chain.renewal_rate(chain, rtt, case.rate))

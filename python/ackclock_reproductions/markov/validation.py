@@ -1,13 +1,13 @@
 """Tables 7.1 and 8.1 to 8.8: emulated connections beside three predictions.
 
-What was measured cannot be measured again; what can be checked is whether the tables agree with
-themselves and with the models. The printed errors follow from the printed rates. FF and PFTK of a
-row stand for two unknowns, the loss probability and the mean round-trip time that the authors put
-in: PFTK (triple duplicates only, an ACK for each segment) over FF depends on p alone. So p is
-recovered first, then E[RTT] from FF.
+The measurements cannot be repeated. It can be checked whether the tables agree with themselves and
+with the models. The printed errors follow from the printed rates. FF and PFTK of a row determine
+two unknown inputs, the loss probability and the mean round-trip time: PFTK (triple duplicates only,
+an ACK for each segment) over FF depends on p alone. So p is recovered first, then E[RTT] from FF.
 
-Metrics: ATp unique data over elapsed time; ATpXmit with retransmissions, over the transfer time;
-NoTOTput mean window over mean round-trip time. All in segments per second, as are ET, FF and PFTK.
+Metrics: ATp is unique data over elapsed time; ATpXmit includes retransmissions, over the transfer
+time; NoTOTput is mean window over mean round-trip time. All are in segments per second, as are ET,
+FF and PFTK.
 """
 
 import csv
@@ -38,15 +38,16 @@ from ackclock_reproductions.markov.paper import entry
 METRICS = ("ATp", "ATpXmit", "NoTOTput")
 PREDICTIONS = ("ET", "FF", "PFTK")
 
-# Rates are printed with two decimals, zeros at the end left out.
+# Rates are printed with two decimals, without trailing zeros.
 HALF_DIGIT = 0.005
 
-# Row 1.5 prints 6.66, 4.94 and 6.23 %; nearly row 1.6's errors, so perhaps copied from there.
+# Row 1.5 prints 6.66, 4.94 and 6.23 %. These are nearly row 1.6's errors, and perhaps copied from
+# there.
 UNEXPLAINED = {
     "1.5": "the row's own rates give another error; those printed are nearly the next row's"
 }
 
-# Printed, of sets 5 to 9, in segments.
+# Printed for sets 5 to 9, in segments.
 RECEIVE_WINDOW = 64
 
 # Guessed.
@@ -54,17 +55,17 @@ FIRST_TIMEOUTS_S = (0.7, 1.0, 1.5)
 
 
 class Set(NamedTuple):
-    """One set of connections, all printed but `worked`.
+    """One set of connections; all fields but `worked` are printed.
 
     Attributes:
-        number: Of the set.
-        table: Of the paper.
-        link_rate: Of the emulated link.
+        number: Number of the set.
+        table: Table of the paper.
+        link_rate: Rate of the emulated link.
         mtu_bytes: Length of a full packet.
         rate: L in segments/s, counting payload.
         text: Error probability by the text; None where its list is in the reverse order.
         caption: Error probability by the caption.
-        worked: Seen from the rows, the error probability that was used.
+        worked: Error probability that was used, inferred from the rows.
     """
 
     number: int
@@ -78,7 +79,7 @@ class Set(NamedTuple):
 
     @property
     def headers_rate(self) -> float:
-        """What passes in segments/s when headers count, as they do on a link."""
+        """Rate of the link in segments/s, headers included."""
         return units.bit_per_s(self.link_rate) / 8 / self.mtu_bytes
 
 
@@ -96,7 +97,7 @@ SETS = (
     Set(9, "8.8", *_FAST, None, 0.025, 0.025),
 )
 
-# Every error probability that the paper prints for a set.
+# All error probabilities that the paper prints for a set.
 PROBABILITIES = sorted(
     {one.caption for one in SETS} | {one.text for one in SETS if one.text is not None}
 )
@@ -105,26 +106,26 @@ Row = dict[str, str]
 
 
 def rows(number: int | None = None) -> list[Row]:
-    """The rows of one set, or of all, as printed."""
+    """Returns the rows of one set, or of all, as printed."""
     text = resources.files(__package__).joinpath("validation.csv").read_text(encoding="utf-8")
     every = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     return [row for row in every if number is None or row["id"].startswith(f"{number}.")]
 
 
 def error(row: Row, metric: str) -> float:
-    """The relative error of ET against a metric, in percent."""
+    """Returns the relative error of ET against a metric, in percent."""
     measured = float(row[metric])
     return 100 * abs(float(row["ET"]) - measured) / measured
 
 
 def error_bound(row: Row, metric: str) -> float:
-    """How far rounding the rates can move it, in percent."""
+    """Returns the effect that rounding of the rates can have on this error, in percent."""
     measured = float(row[metric])
     return 100 * HALF_DIGIT * (1 + float(row["ET"]) / measured) / measured
 
 
 def loss_behind(ratio: float) -> float:
-    """The p at which PFTK without timeouts (b = 1) is that share of FF."""
+    """Returns the p at which PFTK without timeouts (b = 1), over FF, is `ratio`."""
 
     def above(log_p: float) -> float:
         p = math.exp(log_p)
@@ -134,7 +135,9 @@ def loss_behind(ratio: float) -> float:
 
 
 def recovered(row: Row) -> dict[str, float]:
-    """What the authors put in: p with its interval, mean round-trip time (s), mean window (segments)."""
+    """Returns the authors' inputs: p with its interval, mean round-trip time (s), mean window
+    (segments).
+    """
     FF, PFTK = float(row["FF"]), float(row["PFTK"])
     p = loss_behind(PFTK / FF)
     mean_rtt = math.sqrt(1.5) / (FF * math.sqrt(p))
@@ -157,14 +160,16 @@ _QUANTITIES = {
 
 
 def nearest_probability(number: int) -> float:
-    """The printed error probability that is nearest to what a set's rows were computed with, by ratio."""
+    """Returns the printed error probability nearest, by ratio, to that behind a set's rows."""
     logs = [math.log(recovered(row)["p"]) for row in rows(number)]
     middle = sum(logs) / len(logs)
     return min(PROBABILITIES, key=lambda p: abs(math.log(p) - middle))
 
 
 def compute(of: Set) -> Outcome:
-    """One table: its errors again, p and round-trip times recovered, what can be said of the predictions."""
+    """Checks one table: its errors, the recovered p and round-trip times, claims on the
+    predictions.
+    """
     printed = rows(of.number)
     behind = {row["id"]: recovered(row) for row in printed}
     comparisons = [_errors(printed), _recovered(printed, behind)]
@@ -255,14 +260,16 @@ def _recovered(printed: list[Row], behind: dict[str, dict[str, float]]) -> Compa
 
 
 def _as_mean_window(row: Row, behind: dict[str, dict[str, float]], mode: str) -> float:
-    """ET as mean window over mean round-trip time, windows weighted by round or by segment."""
+    """Returns ET as mean window over mean round-trip time, windows weighted by round or by segment."""
     found = behind[row["id"]]
     chain = aimd_chain.solve(aimd_chain.Bernoulli(found["p"]), RECEIVE_WINDOW)
     return float(chain.mean(mode) / found["mean_rtt"])
 
 
 def _by_round(printed: list[Row], behind: dict[str, dict[str, float]]) -> Comparison:
-    """The smaller law of the window, which the authors say they took for rows without a star."""
+    """Compares ET with the smaller law of the window, which the authors used for rows without a
+    star.
+    """
     cells = tuple(
         Cell.of(
             (row["id"],), "ET, segments/s", row["ET"], _as_mean_window(row, behind, "round"), 0.025
@@ -392,7 +399,7 @@ def _claims_about_rates(of: Set, printed: list[Row]) -> list[Claim]:
 
 
 def _slower_link(behind: dict[str, dict[str, float]], printed: list[Row]) -> Claim:
-    """Whether a bottleneck at half the nominal rate explains a set; L of 54 is inferred."""
+    """Claims that a bottleneck at half the nominal rate explains a set; L of 54 is inferred."""
     rates = []
     for row in printed:
         found = behind[row["id"]]
@@ -411,7 +418,7 @@ def _slower_link(behind: dict[str, dict[str, float]], printed: list[Row]) -> Cla
 
 
 def _with_timeouts(printed: list[Row], behind: dict[str, dict[str, float]]) -> Claim:
-    """Whether what the model leaves out explains why it is too high."""
+    """Claims that timeouts, which the model leaves out, explain why it is too high."""
     means = []
     for T0 in FIRST_TIMEOUTS_S:
         rates = []
@@ -470,7 +477,7 @@ def _draw(of: Set, printed: list[Row]) -> Any:
     curves = [
         plot.Curve(
             f"{name}, {'measured' if name in METRICS else 'predicted'}",
-            # Side by side: what lies on top of each other cannot be told apart.
+            # Side by side, since overlapping points cannot be told apart.
             [place + 0.13 * (position - (len(names) - 1) / 2) for place in range(len(printed))],
             [float(row[name]) for row in printed],
             "points",
@@ -483,7 +490,7 @@ def _draw(of: Set, printed: list[Row]) -> Any:
         f"L as printed, {of.rate:g}": of.rate,
         f"L with headers, {of.headers_rate:.2f}": of.headers_rate,
     }
-    # A limit far above all would press the rest together.
+    # A limit far above all points would compress the rest.
     near = {label: limit for label, limit in limits.items() if limit < 2 * highest}
     curves += [
         plot.Curve(label, ends, [limit, limit], "reference") for label, limit in near.items()

@@ -1,4 +1,4 @@
-"""Figure 4: does TFRCP leave TCP its share where the bottleneck grows with the number of senders?"""
+"""Figure 4: friendliness of TFRCP where the bottleneck grows with the number of senders."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -14,18 +14,18 @@ from ackclock_reproductions.tfrcp.paper import basis, entry
 from ackclock_reproductions.tfrcp.path import Path
 from ackclock_reproductions.tfrcp.senders import LOADS, TOGETHER, guessed_of, settings
 
-#: Of each sender. Guessed after RAP (Rejaie and others, INFOCOM 1999), whose scenario this is: 5
-#: kB/s. On the central path the round trip is then a whole number of packet times at every load:
-#: phases (Floyd and Jacobson 1992), to which CUBIC owes a third of its F, TFRCP hardly anything
-#: (1.6 beside 1.57 Mbit/s).
+#: Rate of the bottleneck per sender. Guessed after RAP (Rejaie and others, INFOCOM 1999), the
+#: source of this scenario: 5 kB/s. On the central path the round trip is then a whole number of
+#: packet times at every load, which causes phase effects (Floyd and Jacobson 1992). CUBIC owes a
+#: third of its F to them, TFRCP hardly anything (1.6 beside 1.57 Mbit/s).
 SHARE_KBIT_PER_S = 40.0
-#: "Flat": F with most senders over F with fewest. Our choice, as nothing is printed: a quarter
-#: either way.
+#: "Flat": F with most senders over F with fewest. As nothing is printed, we chose a quarter either
+#: way.
 FLAT = Band(0.8, 1.25)
 
 
 def shared(base: Path) -> Callable[[int], Path]:
-    """The path of a load."""
+    """Returns the path as a function of the load."""
     return lambda load: replace(base, rate_mbit_per_s=load * SHARE_KBIT_PER_S / 1000)
 
 
@@ -33,7 +33,7 @@ STUDY = Study(CONSTANT, (CONSTANT[0], CONSTANT[3]), shared, TOGETHER)
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """F, by load."""
+    """Compares F, by load."""
     f, guessed = STUDY.drawn(results, FRIENDLINESS), STUDY.guessed(results, FRIENDLINESS)
     failing = tuple(f"{one.label} mean" for one in CONSTANT[1:4])
     claims = (

@@ -1,4 +1,4 @@
-"""Figures 2a to 2c: does TFRCP leave TCP its share, by how its rounds are chosen?"""
+"""Figures 2a to 2c: friendliness of TFRCP to TCP, by the rule for the length of its rounds."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -22,8 +22,7 @@ S2 = Study(ROUND_TRIPS, (ROUND_TRIPS[0], ROUND_TRIPS[-1]))
 S3 = Study(RANDOM, (RANDOM[0], RANDOM[-1]), starts=TOGETHER)
 
 
-#: Where the axis of Figure 2b ends. What is plotted is lost, and that F comes near it is our
-#: inference.
+#: End of the axis of Figure 2b. The curves are lost; that F comes near this end is our inference.
 AXIS, NEAR_AXIS = 7, Band(4, 10)
 Claims = Callable[[Mapping[str, ByLoad]], tuple[Claim, ...]]
 
@@ -83,7 +82,7 @@ def _of_2b(f: Mapping[str, ByLoad]) -> tuple[Claim, ...]:
 
 
 def _why(elsewhere: str) -> str:
-    """Why F is above 1 in the middle of these figures, as the table of causes has it, and what it is elsewhere."""
+    """Returns why F is above 1 here, by the table of causes, and its values elsewhere."""
     return (
         "the equation with b = 1 says up to a fifth more than Reno sends at losses of 9 to 14 %, "
         "and following it from round to round adds a seventh to a third; with b = 2 F is 0.7 to 1 "

@@ -1,7 +1,7 @@
-"""What becomes of Figures 2a and 2b by reading of what the paper leaves open: one thing at a time, and a grid.
+"""Figures 2a and 2b under different readings of what the paper leaves open.
 
-In Figure 2b F grows with the number of senders; its axis, the curves being lost, goes to 7. In 2a
-it stays close to 1.
+The readings change one thing at a time, and span a grid. In Figure 2b F grows with the number of
+senders; the curves are lost, but the axis goes to 7. In 2a F stays close to 1.
 """
 
 from collections.abc import Mapping
@@ -40,25 +40,25 @@ from ackclock_reproductions.tfrcp.senders import (
 )
 
 LOADS = (10, 50)
-#: Of the grid, which asks for a direction and not for a number.
+#: Replicates in the grid, which is to show a direction and not a number.
 FEW_REPLICATES = 3
 SHORTEST_M_S, SMALLEST_K, LARGEST_K = 2, 10, 60
-#: Of an axis that goes to 7, so much would do.
+#: An F large enough for an axis that goes to 7.
 AGGRESSIVE = 3.0
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What is other than in the figures.
+    """Differences from the figures.
 
     Attributes:
-        name: In tables.
-        path: The path.
-        tfrcp: Of TFRCP's control.
-        reno: Of TCP's transport.
-        duration_s: Of a run.
-        replicates: How many.
-        starts: When senders start.
+        name: Name in tables.
+        path: Path.
+        tfrcp: Parameters of TFRCP's control.
+        reno: Parameters of TCP's transport.
+        duration_s: Duration of a run, in seconds.
+        replicates: Number of replicates.
+        starts: Start times of the senders.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Reading:
 
     @property
     def senders(self) -> dict[str, Sender]:
-        """Those that show what Figures 2a and 2b show, by their letter."""
+        """The senders that represent Figures 2a and 2b, by their letter."""
         return {
             f"M = {SHORTEST_M_S} s": s1(SHORTEST_M_S, **self.tfrcp),
             f"K = {SMALLEST_K}": s2(SMALLEST_K, **self.tfrcp),
@@ -79,7 +79,7 @@ class Reading:
         }
 
     def mix(self, sender: Sender) -> Mix:
-        """A sender beside TCP."""
+        """Returns a sender beside TCP."""
         reno = Sender(RENO.label, RENO.transport | self.reno)
         return Mix(
             sender, always(self.path), LOADS, self.starts, reno, self.duration_s, self.replicates
@@ -109,13 +109,13 @@ ALONE = (
     *(Reading(f"r0 = {one} packets/s", tfrcp={"initial_rate": f"{one} packets/s"}) for one in R0),
     Reading("runs of 200 s", duration_s=200.0),
     Reading("runs of 5000 s", duration_s=5000.0),
-    # Rounds of constant length are in step for ever, as far as senders start together.
+    # Rounds of constant length stay synchronised to the degree that senders start together.
     Reading("all start at once", starts=TOGETHER),
     Reading("starts within 6 s", starts=("0 s", "6 s")),
     Reading("packets of 250 B", replace(CENTRAL, packet_bytes=250), replicates=FEW_REPLICATES),
 )
 
-#: The grid: one way, and how much may wait.
+#: The grid: one-way delays, buffers in bandwidth-delay products, and b.
 DELAYS_S, PIPES, BS = (0.005, 0.02, 0.05, 0.1, 0.2), (1.0, 4.0, 16.0), (1, 2)
 GRID = {
     (b, delay, pipes): Reading(
@@ -126,19 +126,19 @@ GRID = {
     for b, delay, pipes in product(BS, DELAYS_S, PIPES)
 }  # fmt: skip
 
-#: F by letter of the sender, of a reading.
+#: F of a reading, by letter of the sender.
 Found = Mapping[str, ByLoad]
 
 
 def runs() -> Mapping[str, Run]:
-    """Every different scenario once, by its text."""
+    """Returns each distinct scenario once, by its text."""
     mixes = [one.mix(sender) for one in (*ALONE, *GRID.values()) for sender in one.senders.values()]
     scenarios = {one.to_json(): one for one in (mix.scenario for mix in mixes)}
     return {text: Run(one) for text, one in scenarios.items()}
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Reading by reading."""
+    """Compares the readings."""
     alone = {one.name: _of(one, results) for one in ALONE}
     grid = {key: _of(one, results) for key, one in GRID.items()}
     named = {GRID[key].name: of for key, of in grid.items()}
@@ -178,7 +178,7 @@ def _of_r0(alone: Mapping[str, Found]) -> tuple[Claim, ...]:
 
 
 class Said(NamedTuple):
-    """What Figures 2a and 2b say, and whether it is so.
+    """Statements of Figures 2a and 2b, each true if a reading agrees with it.
 
     Attributes:
         close: 2a: with rounds of constant length F is close to 1.
@@ -194,7 +194,7 @@ class Said(NamedTuple):
 
     @classmethod
     def of(cls, found: Found) -> "Said":
-        """Of a reading."""
+        """Evaluates a reading."""
         few, many = LOADS
         constant, smallest, largest = (
             {load: interval(values).mean for load, values in one.items()} for one in found.values()
@@ -244,7 +244,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _table(title: str, found: Mapping[str, Found]) -> Table:
-    """Readings down, senders and loads across, and which parts of what is said are so."""
+    """Returns a table with a row per reading: F by sender and load, and which statements hold."""
     heads = [f"{name}, N = {load}" for name in FOUND.senders for load in LOADS]
     rows = []
     for name, of in found.items():
@@ -261,7 +261,7 @@ def _draw(grid: Mapping[tuple[int, float, float], Found]) -> Figure:
         plot.Curve("1: as much as TCP", [milliseconds[0], milliseconds[-1]], [1, 1], "reference")
     ]
     constant, smallest, largest = FOUND.senders
-    # Points come last: lines have the first looks, of which no two are alike.
+    # Points come last: the first styles go to lines, and no two of them are alike.
     for name, drawn, buffers in (
         (constant, "line", PIPES),
         (largest, "line", PIPES),

@@ -1,4 +1,4 @@
-"""Figure 8: what do buffers of an access point give a download, by how many stations upload?"""
+"""Figure 8: the throughput of a download by the access point's buffer and the number of uploads."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -25,8 +25,8 @@ from ackclock_reproductions.wifi.paper import basis, entry
 BUFFERS = (5, 10, 20, 30, 50, 70, 100, 150, 200, 270, 338, 400)
 #: Those of the figure, and one of the text.
 UPLOADS = (0, 2, 5, 10)
-#: What an unpublished reference simulation of the same rules has, once each, by uploads: Mbit/s and
-#: mean round-trip time in seconds.
+#: Throughput in Mbit/s and mean round-trip time in seconds, by uploads. From an unpublished
+#: reference simulation of the same rules, one run each.
 SIMULATED = {
     0: (
         ("6.40", "10.38", "10.70", "11.03", "11.56", "11.90", "12.28", "12.97", "13.37", "13.59",
@@ -50,10 +50,9 @@ SIMULATED = {
         (".21", ".22", ".23", ".25", ".30", ".38", ".48", ".73", ".95", "1.24", "1.60", "1.76"),
     ),
 }  # fmt: skip
-#: How near they are to be, as shares: throughput with at least so many packets, and with fewer;
-#: round trips.
+#: Relative tolerances: throughput with at least `LARGE` packets, and with fewer; round-trip times.
 LARGE, NEAR_LARGE, NEAR_SMALL, NEAR_RTT = 70, 0.05, 0.10, 0.15
-#: Where they are not: uploads and buffer.
+#: Cells outside the tolerance: uploads and buffer.
 _FEW = (
     "with so few packets the two TCPs differ, and not in timeouts, of which there are next to "
     "none; why is not known"
@@ -62,7 +61,7 @@ APART = {(0, 5): _FEW, (2, 5): _FEW, (2, 10): _FEW}
 
 
 def runs() -> Mapping[str, Run]:
-    """A download through each buffer, by uploads."""
+    """Returns runs of a download through each buffer, by uploads."""
     sweep = {f"hops.{BUFFER}.queue.limit": [f"{buffer} packets" for buffer in BUFFERS]}
     return {
         _name(uploads): Run(cell(_name(uploads), fixed(1), uploads, sweep=sweep))
@@ -75,7 +74,7 @@ def _name(uploads: int) -> str:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Throughput and round-trip times, by buffer and uploads."""
+    """Compares throughput and round-trip times, by buffer and uploads."""
     rates, times, longest = (
         {
             uploads: {
@@ -182,7 +181,7 @@ def _claims(
 
 
 def _shares(rates: Mapping[int, list[float]]) -> list[Interval]:
-    """Of what the largest buffer gives, in percent."""
+    """Returns throughput over that with the largest buffer, in percent."""
     largest = interval(rates[BUFFERS[-1]]).mean
     return [interval([100 * rate / largest for rate in rates[buffer]]) for buffer in BUFFERS]
 

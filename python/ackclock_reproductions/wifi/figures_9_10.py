@@ -1,4 +1,7 @@
-"""Figures 9 and 10: throughput and round-trip times of a download whose buffer follows the service time (eBDP)."""
+"""Figures 9 and 10: throughput and round-trip times of a download with an eBDP buffer.
+
+Its size follows the service time.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -25,7 +28,7 @@ from ackclock_reproductions.wifi.cell import (
 from ackclock_reproductions.wifi.paper import basis, entry
 
 UPLOADS = (0, 1, 2, 3, 5, 7, 10)
-#: a, what is added to the packets that are sent within the target delay.
+#: a: packets added to those sent within the target delay.
 ADDED = (40, 5, 0)
 LARGEST = 400
 #: The buffers, by label.
@@ -33,24 +36,26 @@ EBDP = {f"eBDP, a = {a}": a for a in ADDED}
 FIXED = f"{LARGEST} packets"
 LABELS = (*EBDP, FIXED)
 FIRST = next(iter(EBDP))
-#: What an unpublished reference simulation of the same rules has, by a and uploads: Mbit/s.
+#: Throughput in Mbit/s by a and uploads, from an unpublished reference simulation of the same
+#: rules.
 RATES = {
     40: {0: "13.67", 2: "4.98", 10: "1.317"},
     5: {0: "13.67", 2: "4.93", 10: "1.054"},
     0: {0: "13.67", 2: "4.95", 10: "1.027"},
 }
-#: And with a = 40 the mean round-trip time in seconds, and the limit at the end.
+#: With a = 40: mean round-trip time in seconds, and limit at the end.
 TIMES = {0: ".319", 2: ".328", 10: ".421"}
 LIMITS = {0: "382", 2: "165", 10: "72"}
 NEAR_RATE, NEAR_TIME = 0.05, 0.15
-#: Packets by which limits may be apart; with two uploads nothing was said, and it is as with ten.
+#: Tolerance of the limit in packets, by uploads. With two uploads none was given; it is as with
+#: ten.
 NEAR_LIMIT = {0: 5, 2: 8, 10: 8}
 
 Replicates = Mapping[tuple[str, int], list[float]]
 
 
 def ebdp(a: int) -> Tree:
-    """The printed parameters; one guessed value, the target delay of 200 ms, is in it."""
+    """Returns the printed parameters, with one guessed value: the target delay of 200 ms."""
     return {
         "kind": "ebdp", "target_delay": "200 ms", "over_provision": f"{a} packets", "weight": 0.001,
         "maximum": f"{LARGEST} packets",
@@ -58,7 +63,7 @@ def ebdp(a: int) -> Tree:
 
 
 def runs() -> Mapping[str, Run]:
-    """A download through each buffer, by uploads."""
+    """Returns runs of a download through each buffer, by uploads."""
     queues = {label: ebdp(a) for label, a in EBDP.items()} | {FIXED: fixed(LARGEST)}
     sweep = {f"hops.{BUFFER}.queue": list(queues.values())}
     return {
@@ -74,7 +79,7 @@ def _name(uploads: int) -> str:
 def conclude(
     results: Mapping[str, Result], drawn: str, says: Callable[..., tuple[Claim, ...]]
 ) -> Outcome:
-    """Throughput, round-trip times and limits, by uploads."""
+    """Compares throughput, round-trip times and limits, by uploads."""
     whats = {
         "rate": mbit_per_s,
         "rtt": rtt_ms,

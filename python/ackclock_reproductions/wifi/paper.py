@@ -1,4 +1,4 @@
-"""What the entries share: figures 8 to 12 of Reddy's paper, whose section III restates the Letter of Li and Leith."""
+"""Common parts of figures 8 to 12 of Reddy's paper, whose section III restates Li and Leith."""
 
 from functools import partial
 
@@ -11,13 +11,13 @@ SOURCE = (
     'WLANs", IEEE Communications Letters, 2008'
 )
 
-#: The record of a figure, by Reddy's number.
+#: Makes the record of a figure from Reddy's number.
 entry = partial(figure, GROUP, SOURCE)
 
-#: What was chosen for all figures, in short.
+#: Choices common to all figures, in short.
 GUESSES = "contention of data, frame formats and TCP beside Reno guessed, by what comes out"
 
 
 def basis(why: str = "") -> Basis:
-    """What verdicts rest on: what was chosen; and why what does not come out does not."""
+    """Returns the basis of the verdicts: what was chosen, and why some claims do not hold."""
     return Basis(GUESSES, why)

@@ -1,4 +1,4 @@
-"""Figures 2 to 4: how soon is a rate right again after the loss, or the bandwidth, is another, or the link was down?"""
+"""Figures 2 to 4: response of a rate to a step of loss, a step of bandwidth, and an outage."""
 
 from collections.abc import Mapping, Sequence
 
@@ -36,7 +36,7 @@ AMPLE_PACKETS, BUFFER_PACKETS = 10_000, 83
 RARE, FREQUENT = "0.5 %", "5 %"
 FAST, SLOW = "10 Mbit/s", "2.5 Mbit/s"
 OUTAGE_S = 30.0
-#: TFRCP's M, and how many of them one might grant it.
+#: TFRCP's M, and a reasonable number of rounds for its recovery.
 ROUND_S, ROUNDS = 2.0, 5
 
 
@@ -62,7 +62,7 @@ BLACKOUT = Change(
     BLACKOUT_END_S,
 )
 
-#: Of every sender, by what is measured.
+#: Measured values of each sender.
 Columns = Mapping[str, Mapping[str, Interval]]
 
 BEFORE, AFTER, HALVED = "before, Mbit/s", "changed, Mbit/s", "time to half the rate, s"
@@ -78,7 +78,7 @@ def _blackout(what: str) -> Metric:
     return outage_of(what, FROM_S, BLACKOUT_END_S, SCALE_S)
 
 
-#: What a change of the path does, and what its end does, which is looked at from half-way on.
+#: Response to the change of the path, and to its end, which is observed from half-way on.
 RESPONSES = {
     BEFORE: _worse("before"),
     AFTER: _worse("after"),
@@ -87,7 +87,7 @@ RESPONSES = {
     BEYOND: _worse("beyond"),
     BACK: response_to("reached_s", UNTIL_S, SCALE_S, within_s=((FROM_S + UNTIL_S) / 2, DURATION_S)),
 }
-#: What the blackout does.
+#: Response to the blackout.
 OUTAGES = {
     BEFORE: _blackout("before"),
     WORST: _blackout("worst"),
@@ -95,8 +95,8 @@ OUTAGES = {
     BACK: _blackout("recovered_s"),
 }
 
-#: What the guide says, by sender: seconds until the rate is halved after ten times the loss, and
-#: until it is back after that, after a quarter of the bandwidth, and after the blackout.
+#: Seconds in the guide, by sender: until the rate is halved after ten times the loss, then until it
+#: is back after that, after a quarter of the bandwidth, and after the blackout.
 SAID = {
     "TFRCP": ("2.8", "6.4", "9.4", "21"),
     "TFRC": ("2.4", "6.8", "5.0", "17"),
@@ -107,7 +107,7 @@ SAID = {
 
 
 def _comparison(columns: Columns, said: Mapping[str, int]) -> Comparison:
-    """Of the columns that the guide has: where they are in `SAID`."""
+    """Compares the columns that are in the guide; `said` has their places in `SAID`."""
     cells = tuple(
         Cell.within_interval((label,), name, texts[place], columns[label][name])
         for label, texts in SAID.items()
@@ -153,8 +153,8 @@ def _outcome(
     )
 
 
-# What these claims accept was chosen when the numbers had been seen, with room for chance: they are
-# the guide's tables in words, and tell when something changes. Of the blackout two were said
+# The accepted bands of these claims were chosen after the numbers were seen, with room for chance.
+# They restate the guide's tables, and tell when something changes. Two of the blackout's were fixed
 # before: no faster than before, and five rounds.
 def _stated(
     said: str, columns: Columns, column: str, of: Sequence[Sender], accepted: Band, unit: str = "s"
@@ -168,7 +168,7 @@ def _stated(
 
 
 def conclude_loss(results: Mapping[str, Result]) -> Outcome:
-    """Ten times the loss, and back."""
+    """Concludes the response to ten times the loss, and to its end."""
     columns = _columns(results, RESPONSES)
     claims = (
         *_stated("has halved its rate within four seconds", columns, HALVED, SENDERS, Band(most=4)),
@@ -188,7 +188,7 @@ def conclude_loss(results: Mapping[str, Result]) -> Outcome:
 
 
 def conclude_bandwidth(results: Mapping[str, Result]) -> Outcome:
-    """A quarter of the bandwidth, and back."""
+    """Concludes the response to a quarter of the bandwidth, and to its end."""
     columns = _columns(results, RESPONSES)
     claims = (
         *_stated(
@@ -229,7 +229,7 @@ def conclude_bandwidth(results: Mapping[str, Result]) -> Outcome:
 
 
 def conclude_blackout(results: Mapping[str, Result]) -> Outcome:
-    """Nothing arrives for 30 s."""
+    """Concludes the response to an outage of 30 s."""
     columns = _columns(results, OUTAGES)
     claims = (
         *_stated(
