@@ -12,7 +12,7 @@ __all__ = ["text"]
 
 
 def text(registered: Json, _described: Json) -> str:
-    """The page of advice: targets for a buffer, regions of psi."""
+    """Returns the page of advice: targets for a buffer, regions of psi."""
     page = Page("Advice", registered)
     page.paragraph(
         "`ackclock advise feedback` says whether a sender should be told the rate of a link, and "

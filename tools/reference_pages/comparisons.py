@@ -9,7 +9,7 @@ __all__ = ["text"]
 
 
 def text(registered: Json, _described: Json) -> str:
-    """The page of comparisons: columns and causes."""
+    """Returns the page of comparisons: columns and causes."""
     page = Page("Comparisons", registered)
     page.paragraph(
         "A comparison is a folder that `ackclock compare` writes: a result of each way, "

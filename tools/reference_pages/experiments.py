@@ -8,7 +8,7 @@ __all__ = ["text"]
 
 
 def text(registered: Json, _described: Json) -> str:
-    """The page of experiments, group by group."""
+    """Returns the page of experiments, group by group."""
     page = Page("Experiments", registered)
     page.paragraph(
         "Published tables and figures that `ackclock reproduce` computes again. How to read what "

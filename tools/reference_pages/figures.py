@@ -8,7 +8,7 @@ __all__ = ["text"]
 
 
 def text(registered: Json, _described: Json) -> str:
-    """The page of figures: of which methods, and the options that each takes."""
+    """Returns the page of figures, with the methods and options of each."""
     page = Page("Figures", registered)
     page.paragraph(
         "What `ackclock plot` draws (`--kind`), and reports show. A figure is drawn if the result "

@@ -1,4 +1,4 @@
-"""The words about each kind of element that the engine registers."""
+"""Texts about each kind of element in the registry."""
 
 from typing import NamedTuple
 
@@ -6,14 +6,14 @@ __all__ = ["KINDS", "Kind"]
 
 
 class Kind(NamedTuple):
-    """The words about a kind on its page."""
+    """Texts about a kind on its page."""
 
     title: str
-    #: The name of one element.
+    #: Noun for one element.
     noun: str
-    #: The line of a scenario that chooses one; `{}` is its table.
+    #: Line of a scenario that chooses an element; `{}` is its table.
     pattern: str
-    #: The place of that line.
+    #: Sentence that says where this line stands.
     place: str
 
 

@@ -12,7 +12,7 @@ __all__ = ["text"]
 
 
 def text(registered: Json, _described: Json) -> str:
-    """The page of metrics, those with parameters last."""
+    """Returns the page of metrics, those with parameters last."""
     page = Page("Metrics", registered)
     page.paragraph(
         "What tables, figures (`ackclock plot --metric`) and reports show: means over replicates "
@@ -38,7 +38,7 @@ def text(registered: Json, _described: Json) -> str:
 
 
 def _parameters(function: Callable[..., object]) -> str:
-    """As it is called: names without types, those that may be left out in brackets."""
+    """Returns the parameters of a call: names without types, optional ones with their default."""
     known = inspect.signature(function).parameters.values()
     needed = [one.name for one in known if one.default is one.empty]
     spare = [f"{one.name}={one.default!r}" for one in known if one.default is not one.empty]
@@ -46,6 +46,6 @@ def _parameters(function: Callable[..., object]) -> str:
 
 
 def _paragraphs(function: Callable[..., object]) -> str:
-    """What it is said to be, up to the list of its arguments, on one line."""
+    """Returns the docstring up to the list of arguments, on one line."""
     text = re.split(r"\n\n(?:Args|Returns|Raises):", inspect.cleandoc(function.__doc__ or ""))[0]
     return " ".join(text.split())

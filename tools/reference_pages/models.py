@@ -14,7 +14,7 @@ __all__ = ["text"]
 
 
 def text(registered: Json, _described: Json) -> str:
-    """The page of models: inputs, outputs, formula and assumptions of each."""
+    """Returns the page of models: inputs, outputs, formula and assumptions of each."""
     page = Page("Models", registered)
     page.paragraph(
         "What `ackclock predict` asks, of the flows of a scenario or of plain numbers (`ackclock "
@@ -56,7 +56,7 @@ def text(registered: Json, _described: Json) -> str:
 
 
 def _quantity(one: Json, more: Sequence[str] = ()) -> tuple[str, ...]:
-    """A row of a model's inputs or outputs."""
+    """Returns a row of a model's inputs or outputs."""
     letter = f"`{one['letter']}`" if one["letter"] else "—"
     return (
         f"`{one['name']}`",

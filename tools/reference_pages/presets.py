@@ -7,7 +7,7 @@ __all__ = ["text"]
 
 
 def text(registered: Json, described: Json) -> str:
-    """The page of presets, side by side."""
+    """Returns the page of presets, side by side."""
     presets = registered["presets"]
     parameters = tagged(described, "tcp").get("properties", {})
     page = Page("Presets", registered, described.get("$defs", {}))

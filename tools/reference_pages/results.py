@@ -8,7 +8,7 @@ __all__ = ["text"]
 
 
 def text(registered: Json, _described: Json) -> str:
-    """The page of results: every table and its columns."""
+    """Returns the page of results: every table and its columns."""
     page = Page("Results", registered)
     page.paragraph(
         "A result is a folder: `run.json` (the resolved scenario of each point, seed, versions, "

@@ -7,7 +7,7 @@ __all__ = ["text"]
 
 
 def text(registered: Json, described: Json) -> str:
-    """The page of the scenario: every field, and the transports."""
+    """Returns the page of the scenario: every field, and the transports."""
     page = Page("Scenario", registered, described.get("$defs", {}))
     page.paragraph(
         "A scenario is a TOML file, or the same tree in Python. Fields that are not named here are "

@@ -89,7 +89,10 @@ class Found(NamedTuple):
     efficiencies: Mapping[int, Mapping[str, list[float]]]
 
     def above(self, one: tuple[int, str], other: tuple[int, str]) -> Interval:
-        """Returns by how many percent one efficiency exceeds another; a key is a Delta and a label."""
+        """Returns by how many percent one efficiency exceeds another.
+
+        Each is given by a Delta and a label.
+        """
         higher, lower = (self.efficiencies[delta][name] for delta, name in (one, other))
         return gain(higher, lower)
 

@@ -1,5 +1,4 @@
-"""Estimators of connections from captures, in the terms of the validation, and the models'
-predictions.
+"""Estimators of connections from captures, as in the validation, and the models' predictions.
 
 The estimators are the paper's where it has them. The metrics are those of the table `connections`,
 here in segments per second: ATp is unique data over elapsed time, ATpXmit includes retransmissions
@@ -77,8 +76,7 @@ class Connection:
 
     @property
     def first_timeout(self) -> float:
-        """T0 in seconds: mean round-trip time plus four deviations, at least 200 ms, as in Linux's
-        timer.
+        """T0 in seconds: mean round-trip time plus four deviations, at least 200 ms, as in Linux.
 
         The timer's own deviation is a mean absolute one that follows the last round trips, so this
         is a guess within a factor of two.
@@ -87,8 +85,7 @@ class Connection:
 
 
 def connections(run: Result, measured: Result) -> list[Connection]:
-    """Returns the connections of a run, from the measurement of its captures and its own drop
-    counts.
+    """Returns the connections of a run, from its measured captures and its own drop counts.
 
     A connection without losses or without round-trip samples is left out: no model applies to it.
     """
@@ -106,7 +103,7 @@ def connections(run: Result, measured: Result) -> list[Connection]:
 
 
 def connection(row: Row, truth: Row, law: list[Row]) -> Connection:
-    """Returns a connection from its rows of `connections`, the run's `flows`, and `rtt_histogram`."""
+    """Returns a connection from its rows of `connections`, `flows` and `rtt_histogram`."""
     bits = 8 * row["mss_bytes"]
     segments = int(row["data_segments"])
     losses = {name: row[column] / segments for name, column in _COUNTED.items()}

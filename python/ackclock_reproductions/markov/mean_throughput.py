@@ -1,4 +1,4 @@
-"""Figures 8.7, 8.8 and 8.11: mean throughput for several links, window limits and round-trip times."""
+"""Figures 8.7, 8.8 and 8.11: mean throughput by link rate, window limit and round-trip time."""
 
 from itertools import pairwise
 

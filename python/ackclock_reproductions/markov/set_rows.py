@@ -76,9 +76,7 @@ class Rows:
         return mean(self.each(quantity))
 
     def above(self, prediction: str, metric: str) -> tuple[float, ...]:
-        """Returns a prediction's excess over the measured value, relative to it, for every
-        connection.
-        """
+        """Returns a prediction's relative excess over the measured value, for every connection."""
         pairs = zip(self.each(prediction), self.each(metric), strict=False)
         return tuple(predicted / found - 1 for predicted, found in pairs)
 
@@ -94,9 +92,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def published(of: validation.Set) -> Rows:
-    """Returns the printed rows of a set. Rows with a star evaluate other rows again, and are left
-    out.
-    """
+    """Returns the printed rows of a set, without the starred ones: these evaluate others again."""
     rows = [row for row in validation.rows(of.number) if not row["id"].endswith("*")]
     printed = {ET: "ET", "FF": "FF", "PFTK": "PFTK"} | {name: name for name in estimators.METRICS}
     recovered = [validation.recovered(row) for row in rows]

@@ -135,8 +135,9 @@ def loss_behind(ratio: float) -> float:
 
 
 def recovered(row: Row) -> dict[str, float]:
-    """Returns the authors' inputs: p with its interval, mean round-trip time (s), mean window
-    (segments).
+    """Returns the inputs behind a row: p with its interval, mean RTT (s), mean window (segments).
+
+    They are recovered from FF and PFTK.
     """
     FF, PFTK = float(row["FF"]), float(row["PFTK"])
     p = loss_behind(PFTK / FF)
@@ -167,9 +168,7 @@ def nearest_probability(number: int) -> float:
 
 
 def compute(of: Set) -> Outcome:
-    """Checks one table: its errors, the recovered p and round-trip times, claims on the
-    predictions.
-    """
+    """Checks one table: its errors, the inputs behind it, claims on the predictions."""
     printed = rows(of.number)
     behind = {row["id"]: recovered(row) for row in printed}
     comparisons = [_errors(printed), _recovered(printed, behind)]
@@ -260,16 +259,14 @@ def _recovered(printed: list[Row], behind: dict[str, dict[str, float]]) -> Compa
 
 
 def _as_mean_window(row: Row, behind: dict[str, dict[str, float]], mode: str) -> float:
-    """Returns ET as mean window over mean round-trip time, windows weighted by round or by segment."""
+    """Returns ET as mean window over mean round-trip time, for one weighting of the windows."""
     found = behind[row["id"]]
     chain = aimd_chain.solve(aimd_chain.Bernoulli(found["p"]), RECEIVE_WINDOW)
     return float(chain.mean(mode) / found["mean_rtt"])
 
 
 def _by_round(printed: list[Row], behind: dict[str, dict[str, float]]) -> Comparison:
-    """Compares ET with the smaller law of the window, which the authors used for rows without a
-    star.
-    """
+    """Compares ET with the smaller law of the window: by the authors, that of unstarred rows."""
     cells = tuple(
         Cell.of(
             (row["id"],), "ET, segments/s", row["ET"], _as_mean_window(row, behind, "round"), 0.025

@@ -66,7 +66,7 @@ def beside(sender: Sender, path: Path, on_kbit_per_s: float, counts: tuple[int, 
 
 
 def runs() -> Mapping[str, Run]:
-    """Returns runs by the number of sources: of all senders, and of two senders with every guess."""
+    """Returns runs by the number of sources: of all senders, and of two with every guess."""
     drawn = {one.label: beside(one, CENTRAL, ON_KBIT_PER_S[0], SOURCES) for one in SENDERS}
     others = {
         _name(one, path, on): beside(one, path, on, FEW)

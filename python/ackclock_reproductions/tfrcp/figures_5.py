@@ -76,7 +76,7 @@ class Transfers:
         return Beside(sender, self.flow(path), "arrivals.mean_interval", between, path)
 
     def runs(self) -> Mapping[str, Run]:
-        """Returns runs of all senders, and of the smallest and largest M and TFRC with every guess."""
+        """Returns runs of all senders on one path, and of three senders with every guess."""
         drawn = {one.label: self.beside(one, CENTRAL) for one in SENDERS}
         others = {
             _name(one, path): self.beside(one, path)

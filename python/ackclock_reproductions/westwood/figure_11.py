@@ -1,4 +1,4 @@
-"""Figure 11: four hops, and two flows that do not listen join on the way; do BE and ABSE see the bottleneck?"""
+"""Figure 11: BE and ABSE on four hops, where two unresponsive flows join on the way."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -33,14 +33,14 @@ from ackclock_reproductions.westwood.senders import (
 PATH = several_hops((20, 10, 20, 30))
 CONTROLS = (BE, RE, CRB, ABSE, ABSE_LATER, PLUS, NEWRENO, CUBIC)
 MAIN = "sender"
-#: Each 5 Mbit/s, on the third hop and on the fourth; from when on.
+#: Start times, in seconds, of flows of 5 Mbit/s on the third and on the fourth hop.
 JOINING_S = {"hop 3": 20.0, "hop 4": 40.0}
 DURATION_S = 60.0
 REPLICATES = 10
 
 
 def runs() -> Mapping[str, Run]:
-    """A sender of each control."""
+    """Returns runs of a sender of each control."""
     return {one.label: Run(_scenario(one)) for one in CONTROLS}
 
 
@@ -56,7 +56,7 @@ def _scenario(control: Control) -> Scenario:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Mean estimates while others are there, beside what the slowest link passes of payload."""
+    """Compares mean estimates, while the others are there, with the slowest link's payload rate."""
     since_s, later_s = JOINING_S.values()
     be, abse = (
         over_time.mean_estimates(results[name], MAIN, since_s, DURATION_S)

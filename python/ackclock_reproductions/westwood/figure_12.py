@@ -1,4 +1,4 @@
-"""Figure 12: how large a buffer does one sender need?"""
+"""Figure 12: the goodput of one sender by the buffer."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -29,24 +29,24 @@ PATH = one_bottleneck(5)
 BUFFERS = (4, 10, 20, 40, 80)
 CONTROLS = (NEWRENO, BE, ABSE, ABSE_LATER, PLUS, CUBIC)
 
-#: What NewReno gets with each buffer, in Mbit/s, by an unpublished reference simulation: the figure
-#: could not be had.
+#: NewReno's goodput with each buffer, in Mbit/s, by an unpublished reference simulation: the figure
+#: was not available.
 NEWRENO_MBIT_PER_S = {4: 3.88, 10: 4.23, 20: 4.57, 40: 4.80}
 NEAR_MBIT_PER_S = 0.2
 SMALL, NEAR_THE_PIPE = 4, 40
-#: What counts as much higher, and as severely degraded: more than slightly, of what the link
-#: passes.
+#: Threshold between "much higher" and "severely degraded": more than slightly below the link's
+#: payload rate.
 HIGH_MBIT_PER_S = 0.9 * PATH.goodput_mbit_per_s
 
 
 def near(packets: int) -> Band:
-    """What is accepted of NewReno with a buffer."""
+    """Returns the band accepted for NewReno with a buffer."""
     expected = NEWRENO_MBIT_PER_S[packets]
     return Band(expected - NEAR_MBIT_PER_S, expected + NEAR_MBIT_PER_S)
 
 
 def runs() -> Mapping[str, Run]:
-    """One sender of each control, by the buffer."""
+    """Returns runs of one sender of each control, by the buffer."""
     sweep = {"hops.bottleneck.queue.limit": [f"{packets} packets" for packets in BUFFERS]}
     return {
         one.label: Run(
@@ -59,7 +59,7 @@ def runs() -> Mapping[str, Run]:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Goodput by buffer."""
+    """Compares goodput by buffer."""
     found = {name: means(one, "goodput", FLOW) for name, one in results.items()}
     newreno = dict(zip(BUFFERS, found[NEWRENO.label], strict=True))
     as_simulated = tuple(

@@ -1,4 +1,4 @@
-"""Figure 18: what random loss on the last hop leaves of one sender's goodput, against NewReno's."""
+"""Figure 18: one sender's goodput over NewReno's, by random loss on the last hop."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -34,23 +34,23 @@ PATH = wired_wireless(LOSSES[0])
 CONTROLS = (NEWRENO, BE, RE, CRB, CRB_AS_REMEMBERED, ABSE, ABSE_LATER, PLUS, CUBIC)
 DRAWN = (BE, CRB, CRB_AS_REMEMBERED, ABSE, PLUS, CUBIC)
 
-#: Where the largest improvement is said to be, and the gains there: "about 500 %", taken for five
+#: Range of the largest improvement in the text, and the gains there: "about 500 %", taken as five
 #: times, and 300 %.
 LARGEST_AT = (0.001, 0.01)
 WHERE = (0.001, 0.005, 0.01)
 GREAT, MIDDLING = words.about("5"), words.about("3")
-#: No control gets more than the link passes, and NewReno gets 4.4 Mbit/s at a loss of 0.1 %:
+#: No control gets more than the link's rate, and NewReno gets 4.4 Mbit/s at a loss of 0.1 %:
 #: sqrt(3/2p) MSS/RTT.
 MOST_AT_A_THOUSANDTH = 2.5
 
-#: Chance losses spread more than queues do.
+#: Random loss spreads results more than queues do.
 REPLICATES = 20
 
 Ratios = Mapping[str, list[Interval]]
 
 
 def runs() -> Mapping[str, Run]:
-    """One sender of each control, by the loss probability."""
+    """Returns runs of one sender of each control, by the loss probability."""
     sweep = {"hops.wireless.impairments.0.probability": [f"{100 * loss:g} %" for loss in LOSSES]}
     return {
         one.label: Run(
@@ -64,7 +64,7 @@ def runs() -> Mapping[str, Run]:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Goodput over NewReno's, by loss."""
+    """Compares goodput with NewReno's, by loss."""
     got = {
         name: [of_replicates(one, "goodput", FLOW, point) for point in range(len(LOSSES))]
         for name, one in results.items()

@@ -1,4 +1,4 @@
-"""Figure 2: two like senders share a link; what do they take their share to be?"""
+"""Figure 2: the estimates of two senders with the same control that share a link."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -37,13 +37,16 @@ CONTROLS = (BE, RE, CRB, ABSE, PLUS, NEWRENO, CUBIC)
 
 FLOW = "sender"
 
-#: BE's mean estimate, and what RE is "right on target" of; in Mbit/s, both printed.
+#: BE's mean estimate, and the value that RE is "right on target" of; both printed, in Mbit/s.
 BE_MBIT_PER_S, TARGET_MBIT_PER_S = "3.2", "2.5"
 RE_READS = words.about(TARGET_MBIT_PER_S)
 
 
 def runs() -> Mapping[str, Run]:
-    """Two senders of each control, in trains; those that estimate with trains broken up, which is what is taken."""
+    """Returns runs of two senders of each control, in trains.
+
+    Controls with an estimator also run with trains broken up; the claims use those runs.
+    """
     return {one.label: _run(one, None) for one in CONTROLS} | {
         _spread(one): _run(one, JITTER_S) for one in CONTROLS if one not in (NEWRENO, CUBIC)
     }
@@ -60,7 +63,7 @@ def _spread(control: Control) -> str:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Mean estimates beside the fair share, and beside what the senders got."""
+    """Compares mean estimates with the fair share and with the goodput."""
     be, re = (
         over_time.mean_estimates(results[_spread(one)], FLOW, WARMUP_S, DURATION_S, SENDERS)
         for one in (BE, RE)

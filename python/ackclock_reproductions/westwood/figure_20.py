@@ -1,4 +1,4 @@
-"""Figure 20: ten senders, some of them NewReno, the others not: who gets how much?"""
+"""Figure 20: the shares of ten senders, some with NewReno and the rest with another control."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -35,14 +35,14 @@ OLD, NEW = "NewReno", "others"
 BESIDE_BE = (BE, CRB, CRB_AS_REMEMBERED, CUBIC)
 BESIDE_ABSE = (ABSE, ABSE_LATER, PLUS)
 
-#: One sender's share of the link, of which goodput sees the payload.
+#: One sender's fair share of the link, as payload.
 FAIR_MBIT_PER_S = PATH.goodput_mbit_per_s / SENDERS
-#: "Very close to the fair share", in Mbit/s; what BE has beyond it, over NewReno's.
+#: "Very close to the fair share", in Mbit/s; and BE's goodput relative to NewReno's.
 FAIR = Band(*(FAIR_MBIT_PER_S * end for end in words.SAME))
 UNFRIENDLY = Band(1.0)
-#: How near to an unpublished reference simulation NewReno and the others are to be, as a share.
+#: Relative tolerances to an unpublished reference simulation, for NewReno and the others.
 NEAR_PLUS, NEAR_CRB = 0.2, 0.3
-#: Its numbers, in Mbit/s: of NewReno, of the others.
+#: Numbers of that simulation, in Mbit/s: NewReno, then the others.
 INDEPENDENT = {
     PLUS.label: ({1: (0.90, 0.97), 5: (0.90, 1.02), 9: (0.95, 1.05)}, NEAR_PLUS),
     CRB_AS_REMEMBERED.label: ({1: (1.09, 0.94), 5: (1.02, 0.90), 9: (0.98, 0.76)}, NEAR_CRB),
@@ -52,7 +52,7 @@ Shares = dict[str, dict[str, list[list[float]]]]
 
 
 def runs_beside(controls: tuple[Control, ...]) -> Mapping[str, Run]:
-    """Ten senders, a changing number of them NewReno, the others of each control."""
+    """Returns runs of ten senders with varying numbers of NewReno, for each other control."""
     counts = [[old, SENDERS - old] for old in NEWRENO_SENDERS]
     return {
         one.label: Run(
@@ -68,7 +68,7 @@ def runs_beside(controls: tuple[Control, ...]) -> Mapping[str, Run]:
 
 
 def conclude_be(results: Mapping[str, Result]) -> Outcome:
-    """20a: BE beside NewReno."""
+    """Concludes 20a: BE beside NewReno."""
     shares = _shares(results)
     claims = (
         *(
@@ -88,7 +88,7 @@ def conclude_be(results: Mapping[str, Result]) -> Outcome:
 
 
 def conclude_abse(results: Mapping[str, Result]) -> Outcome:
-    """20b: ABSE beside NewReno."""
+    """Concludes 20b: ABSE beside NewReno."""
     shares = _shares(results)
     claims = (
         *(
@@ -110,7 +110,10 @@ def conclude_abse(results: Mapping[str, Result]) -> Outcome:
 
 
 def _shares(results: Mapping[str, Result]) -> Shares:
-    """Goodput of one sender in Mbit/s, by control of the others, flow group, point and replicate."""
+    """Returns the goodput of one sender in Mbit/s, by control, flow group, point and replicate.
+
+    The control is that of the others.
+    """
     return {
         name: {
             flow: [
@@ -127,7 +130,7 @@ def _shares(results: Mapping[str, Result]) -> Shares:
 
 
 def _near(control: Control, shares: Shares) -> list[Claim]:
-    """What an unpublished reference simulation found of a control of which the figure says nothing."""
+    """Compares a control that is not in the figure with an unpublished reference simulation."""
     expected, near = INDEPENDENT[control.label]
     return [
         Claim.of(

@@ -1,7 +1,7 @@
-"""Figures 9 and 10: data the other way compresses ACKs; what do BE and ABSE make of it?
+"""Figures 9 and 10: the estimates of BE and ABSE while reverse traffic compresses ACKs.
 
-The ACKs of each sender wait behind the data of the other, in a buffer that counts packets whatever
-their size, and leave it one right after the other.
+The ACKs of each sender wait behind the data of the other. The buffer counts packets of any size,
+and the ACKs leave it back to back.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,14 +46,14 @@ from ackclock_reproductions.westwood.senders import (
 )
 
 RATE_MBIT_PER_S = 10
-#: Of the data there, by name of the half of the figure.
+#: Loss probability of the forward data, by half of the figure.
 LOSSES = {"a": 0.0, "b": 0.005}
-#: When there is data the other way.
+#: Interval with reverse data, in seconds.
 SINCE_S, UNTIL_S = 20.0, 40.0
 DURATION_S = 60.0
 FORWARD, REVERSE = "forward flow", "reverse flow"
 
-#: Where BE is far too high it is so by chance of one recovery: five replicates leave the mean
+#: BE's largest overestimates depend on single recoveries, so with five replicates the mean is
 #: uncertain by half.
 REPLICATES = 30
 
@@ -61,12 +61,12 @@ Results = Mapping[str, Result]
 
 
 class Sender(NamedTuple):
-    """A control, and when its packets leave.
+    """A control with its send jitter.
 
     Attributes:
-        label: In figures and tables.
-        control: Of both flows.
-        jitter_s: See `tcp`.
+        label: Label in figures and tables.
+        control: Congestion control of both flows.
+        jitter_s: Send jitter in seconds: see `tcp`.
     """
 
     label: str
@@ -108,8 +108,7 @@ def _got(result: Result) -> list[float]:
     return over_time.mean_goodputs(result, FORWARD, SINCE_S, UNTIL_S)
 
 
-#: The rate that a sender is eligible to, whichever way: the link's, of which estimates see the
-#: payload.
+#: The eligible rate of a sender in either direction: the link's rate, as payload.
 ELIGIBLE_MBIT_PER_S = two_way(RATE_MBIT_PER_S).goodput_mbit_per_s
 
 

@@ -168,10 +168,8 @@ def _claims(
         *thirty,
         Claim.of(
             "with ten uploads a bandwidth-delay product, 31 packets, gives only about 60 % of the "
-            "most", part(
-                10, 30,
-            ),
-            words.about("60", whole=100), "%", documented=False,
+            "most",
+            part(10, 30), words.about("60", whole=100), "%", documented=False,
         ),
         Claim.of(
             "about 70 packets attain all of it", part(10, 70),

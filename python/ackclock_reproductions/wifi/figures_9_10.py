@@ -155,10 +155,8 @@ def _rates(found: Mapping[str, Replicates]) -> tuple[Claim, ...]:
         ),
         Claim.of(
             f"Over-provisioning for stochastic service is needed: a = 40 over a = 0, {last} "
-            "uploads", gained, Band(
-                1,
-            ),
-            "times", than=1.0,
+            "uploads",
+            gained, Band(1), "times", than=1.0,
         ),
     )  # fmt: skip
 
