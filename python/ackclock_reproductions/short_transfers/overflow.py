@@ -263,7 +263,8 @@ def conclude_thresholds(results: Mapping[str, Result]) -> Outcome:
         Claim(
             "The threshold goes to zero as the buffer does",
             f"from {ends[0]:.1f} packets with B = {WITH_TIMEOUT} to "
-            f"{ends[1]:.1f} with 100, d = 2", ends[0] < ends[1] / 2,
+            f"{ends[1]:.1f} with 100, d = 2",
+            ends[0] < ends[1] / 2,
         ),
         Claim(
             "Below mu T/d a more aggressive sender has a lower threshold: d over d + 1",

@@ -186,8 +186,8 @@ def falls(f: Mapping[str, ByLoad], documented: bool) -> Claim:
     return Claim(
         "F falls as M grows",
         f"means {means} with M = 2 to 6 s; Page's test over {len(blocks)} blocks: "
-        f"P = {found.pvalue:.2g}", bool(found.pvalue < SIGNIFICANCE), documented,
-        accepted=f"P below {SIGNIFICANCE:g}",
+        f"P = {found.pvalue:.2g}",
+        bool(found.pvalue < SIGNIFICANCE), documented, accepted=f"P below {SIGNIFICANCE:g}",
     )  # fmt: skip
 
 

@@ -228,8 +228,8 @@ def _of_2b(found: Mapping[str, Found]) -> tuple[Claim, ...]:
         Claim(
             "There is one in which it grows so, whatever it is with rounds of constant length",
             f"{len(both)} of {len(said)}: {_listed(both)}; F is largest in “{most}”, "
-            f"{written_interval(interval(_largest(found[most])))}", bool(both),
-            origin=Origin.INFERRED,
+            f"{written_interval(interval(_largest(found[most])))}",
+            bool(both), origin=Origin.INFERRED,
         ),
     )  # fmt: skip
 

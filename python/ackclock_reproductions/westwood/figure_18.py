@@ -138,8 +138,8 @@ def _ours(ratios: Ratios, got: Mapping[str, list[list[float]]]) -> tuple[Claim, 
     return (
         Claim.of(
             "At 0.1 % nothing can have 500 % of NewReno: the link's payload rate over NewReno's "
-            "goodput", bound,
-            Band(most=MOST_AT_A_THOUSANDTH), "times", origin=Origin.INFERRED,
+            "goodput",
+            bound, Band(most=MOST_AT_A_THOUSANDTH), "times", origin=Origin.INFERRED,
         ),
         Claim.of(
             "RE, which CRB with θ = 1 is nearly always, has as much of NewReno: at 0.5 %",

@@ -140,10 +140,15 @@ def _claims(
         return interval(longest[uploads][buffer])
 
     most = {uploads: interval(rates[uploads][largest]) for uploads in (0, 10)}
-    thirty = [Claim.of(f"30 packets keep the round trip at 200 to 300 ms: with {one} uploads", rtt(
-        one, 30,
-    ),
-                       words.from_to("200", "300"), "ms") for one in UPLOADS]  # fmt: skip
+    thirty = [
+        Claim.of(
+            f"30 packets keep the round trip at 200 to 300 ms: with {one} uploads",
+            rtt(one, 30),
+            words.from_to("200", "300"),
+            "ms",
+        )
+        for one in UPLOADS
+    ]
     return (
         Claim.printed(
             "without uploads the download has at most 14 Mbit/s", most[0], "14", "Mbit/s",

@@ -140,8 +140,8 @@ def _claims(ratios: Mapping[str, list[Interval]]) -> tuple[Claim, ...]:
     return tuple(
         Claim.of(
             f"PFTK is about what Reno sends at a loss of {loss}: it promises "
-            f"{100 * (ratio.mean - 1):+.0f} %", ratio,
-            NEAR, "times", origin=Origin.STATED,
+            f"{100 * (ratio.mean - 1):+.0f} %",
+            ratio, NEAR, "times", origin=Origin.STATED,
         )
         for loss, ratio in zip(LOSSES, ratios["PFTK promises"], strict=True)
     )  # fmt: skip
