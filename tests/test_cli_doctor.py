@@ -1,4 +1,4 @@
-"""`ackclock doctor`: what this machine can do of an emulation."""
+"""`ackclock doctor`: which parts of an emulation this machine can run."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The one type of tables: the same cells for people, pages and programs."""
+"""The single type of tables: the same cells for terminals, pages and programs."""
 
 import csv
 import io

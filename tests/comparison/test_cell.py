@@ -1,4 +1,4 @@
-"""`ackclock compare` where a way cannot be gone or has nothing to say: a cell, and flows that no model is about."""
+"""`ackclock compare` where a method is impossible or has no answer: a cell, unmodelled flows."""
 
 import json
 import shutil

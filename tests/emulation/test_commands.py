@@ -1,4 +1,7 @@
-"""`ackclock emulate` and `ackclock replay` with a pretended machine: what they print, and how they end."""
+"""`ackclock emulate` and `ackclock replay` with a stand-in for the machine.
+
+Tests output and exit codes.
+"""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The validation measured again: set-up and estimators by hand, causes on made-up rows, short runs end to end."""
+"""The validation measured again: estimators by hand, causes on made-up rows, short runs."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -104,8 +104,8 @@ def test_a_connection_in_segments() -> None:
 def test_predictions_of_a_connection() -> None:
     found = estimators.connection(ROW, TRUTH, LAW)
     free = estimators.predictions(found, 1e9)
-    # sqrt(3/2)/(R sqrt p); and E w of the specification's chain at p = 0.01 with a limit that is
-    # not felt.
+    # sqrt(3/2)/(R sqrt p); and E w of the specification's chain at p = 0.01 with a limit that has
+    # no effect.
     assert free["FF"] == pytest.approx(sqrt(1.5) / (0.5 * 0.1))
     by_round, by_segment, shorter = 12.4396, 14.7207, (1 / 0.4 + 1 / 0.6) / 2
     assert free["ET by round"] == pytest.approx(by_round * shorter, rel=1e-4)
@@ -115,7 +115,7 @@ def test_predictions_of_a_connection() -> None:
     assert free["X with timeouts"] < free["X"]
     linked = estimators.predictions(found, 20.0)
     assert max(linked["ET by round"], linked["ET by segment"], linked["X"]) <= 20.0
-    # Fewer losses, larger windows; none at all, and the receiver's window is what is left.
+    # Fewer losses give larger windows; without losses, only the receiver's window limits.
     assert (
         estimators.mean_throughput(found, 1e9, "round", "triple duplicates") > free["ET by round"]
     )
@@ -171,7 +171,7 @@ def test_what_is_said_holds_for_the_published_rows() -> None:
 
 
 def made_up(number: int, **values: float) -> Rows:
-    """Two like connections of a set."""
+    """Returns a set of two equal connections."""
     usual = {
         "ATp": 8.0, "ATpXmit": 9.0, "NoTOTput": 10.0, set_rows.ET: 10.0, "FF": 10.0, "PFTK": 10.0,
         "window": 10.0, "estimate": 0.01, "triple duplicates": 0.01, "dropped": 0.01,
@@ -189,11 +189,11 @@ def made_up(number: int, **values: float) -> Rows:
 
 
 def nine(**changed: Rows) -> list[Rows]:
-    """Nine sets, of which some are others: `set_3=...`."""
+    """Returns nine sets, some of them changed: `set_3=...`."""
     return [changed.get(f"set_{number}", made_up(number)) for number in range(1, 10)]
 
 
-# In the made-up rows nothing exceeds L.
+# No made-up row exceeds L.
 @pytest.mark.parametrize(
     ("changed", "fails"),
     [
@@ -259,12 +259,12 @@ def test_each_cause_has_its_numbers(
     named = [one for one in cause if words in one.what]
     assert len(named) == 1
     assert set(named[0].explains) == explains
-    # A link that is full is also one that NoTOTput may exceed; all others stand alone.
+    # NoTOTput may also exceed a full link; all other causes stand alone.
     assert len(cause) == (2 if "full" in words else 1)
 
 
 def short(method: str, duration_s: float) -> Experiment:
-    """The experiment with one reading, over in seconds."""
+    """Returns the experiment with one reading and a short run."""
     readings = [emulator.BOTH]
     run = Run(
         emulator.scenario(readings, duration_s),
@@ -281,7 +281,7 @@ def short(method: str, duration_s: float) -> Experiment:
 
 
 def check_physics(record: dict[str, Any]) -> None:
-    """What must be so of any run, whoever sends."""
+    """Checks what must hold in any run, for any sender."""
     rates = next(
         table for table in record["tables"] if table["title"].startswith("Measured and predicted")
     )
@@ -295,7 +295,7 @@ def check_physics(record: dict[str, Any]) -> None:
     assert len(known) >= 5
     for row in known:
         ATp, ATpXmit, L = (float(row[name]) for name in ("ATp", "ATpXmit", "L"))
-        # What is sent at once and still waits for the link counts as transmitted.
+        # Data sent in a burst counts as transmitted while it still waits for the link.
         assert 0 < ATp <= L
         assert ATp <= ATpXmit
     losses = next(table for table in record["tables"] if table["title"].startswith("Losses"))

@@ -1,4 +1,4 @@
-"""What is said of a connection, for each limit."""
+"""Texts about a connection, for each limit."""
 
 import math
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`ackclock measure` with a pretended capture: what it prints, and how it ends."""
+"""`ackclock measure` with a stand-in for the capture: output and exit codes."""
 
 import json
 from pathlib import Path

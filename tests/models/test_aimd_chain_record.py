@@ -1,4 +1,4 @@
-"""The chain's record: what the functions say, for any input and at any size."""
+"""The chain's record agrees with the functions, for any input and any size."""
 
 import math
 
@@ -23,7 +23,7 @@ MODEL = models.model("aimd_chain")
 
 
 def solved(p: float, w_max: float, alpha: float, beta: float) -> aimd_chain.WindowChain:
-    """As the record has it: the paper's chain for a half, nothing rounded down for others."""
+    """Returns the record's chain: the paper's for a half, without rounding for others."""
     limit = min(w_max, 2 + math.sqrt(80 * alpha / ((1 - beta**2) * p)))
     return (between.rounded_down if beta == 0.5 else between.solve)(p, limit, alpha, beta)
 
@@ -108,8 +108,8 @@ def test_inverse_questions() -> None:
     found = models.solve(MODEL, "loss", 100.0, rtt=0.1)
     assert MODEL.answer(loss=found.values[0], rtt=0.1)["throughput"] == pytest.approx(100)
     found = models.solve(MODEL, "rtt", 100.0, loss=0.01)
-    # 12.4396 segments a round.
+    # 12.4396 segments per round.
     assert found.values == pytest.approx((0.124396,), rel=1e-5)
-    # Without rounding 12.6949, on windows a sixteenth of a step apart.
+    # 12.6949 without rounding, on windows a sixteenth of a step apart.
     found = models.solve(MODEL, "rtt", 100.0, loss=0.01, rounded_down=0)
     assert found.values == pytest.approx((0.126949,), rel=5e-4)

@@ -1,4 +1,4 @@
-"""Transfers: the check values, the parts' laws, and limits in which the answer can be counted by hand."""
+"""Transfers: check values, laws of the parts, and limits that can be counted by hand."""
 
 import math
 
@@ -100,7 +100,7 @@ def test_hardly_any_loss_is_none() -> None:
 
 
 def test_a_window_limit_is_met_without_a_jump() -> None:
-    # Where slow start just reaches the limit both forms agree.
+    # Where slow start just reaches the limit, both forms agree.
     limit = float(cardwell.slow_start_window(500, 10, 1))
     below, above = (
         cardwell.slow_start_time(500, 0.1, limit * one, 1, 10) for one in (1 - 1e-9, 1 + 1e-9)

@@ -1,4 +1,4 @@
-"""The records of TCP over a link of two rates: plain numbers, and what a scenario means to them."""
+"""The records of TCP over a link of two rates: plain numbers, and scenarios."""
 
 from math import inf
 
@@ -51,7 +51,7 @@ def test_a_record_says_what_the_functions_say(name: str, changes: dict[str, floa
     assert said["optimistic_efficiency"] == pytest.approx(
         expected.efficiency("optimistic"), rel=1e-12
     )
-    # Rates are packets per round trip over a round trip of 0.2 s.
+    # Rates are packets per round trip, with a round trip of 0.2 s.
     assert said["conservative"] == pytest.approx(expected.throughput() / 0.2, rel=1e-12)
     assert said["optimistic"] == pytest.approx(expected.throughput("optimistic") / 0.2, rel=1e-12)
     assert said["losses"] == expected.losses
@@ -71,7 +71,7 @@ def test_cells_carry_their_headers() -> None:
 
 
 def test_packets_that_do_not_fit_into_a_round_trip_are_no_loss_of_efficiency() -> None:
-    # 40.9 packets in a round trip at the high rate, 20.45 at the low one, and room for the
+    # 40.9 packets in a round trip at the high rate, 20.45 at the low one, and a buffer for the
     # difference.
     said = asked("instcap", rate=204.5, buffer=21)
     assert said["efficiency"] == pytest.approx(1)
@@ -171,7 +171,7 @@ MARKOV = {
 
 @pytest.fixture
 def two_rates(resolved) -> dict:
-    """The publication's network, as a resolved scenario: 40 packets of 540 bytes in 200 ms."""
+    """Returns the publication's network, resolved: 40 packets of 540 bytes in 200 ms."""
     tree = resolved()
     wired, wireless, back = tree["hops"]
     wired["link"] = {"kind": "constant", "rate": "1 Gbit/s"}
@@ -189,7 +189,7 @@ def two_rates(resolved) -> dict:
 
 
 def feedback(**changes: object) -> dict:
-    """A host stage's link, with which the source has the link's rate of the round trip before."""
+    """Returns the link of a host stage, which gives the source the rate of one round trip ago."""
     link = {
         "kind": "feedback",
         "from": "wireless",

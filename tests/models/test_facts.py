@@ -1,4 +1,4 @@
-"""Models know of an element what it states, and of what it does not state they say that they do not know it."""
+"""Models know an element by the facts it states, and say so where a fact is missing."""
 
 import math
 from pathlib import Path
@@ -15,7 +15,7 @@ Tree = dict[str, Any]
 EXAMPLES = sorted(path.name for path in Path("examples").glob("*.toml"))
 OF_ELEMENTS = ("control", "link", "queue", "traffic")
 
-#: A control that measures delay: its beta is a number of segments, and no share of the window.
+#: A delay-based control: its beta is a number of segments, not a share of the window.
 VEGAS_LIKE = {"kind": "vegas_like", "alpha": 2.0, "beta": 4.0}
 
 
@@ -28,7 +28,7 @@ def answers(tree: Tree, models_asked: str = "all") -> dict[str, list[Any]]:
 
 
 def bare(tree: Any, *, element: bool = False) -> Any:
-    """Returns a copy of a tree in which elements have their name and their facts alone."""
+    """Returns a copy of a tree in which elements have only their name and their facts."""
     if isinstance(tree, list):
         return [bare(one, element=element) for one in tree]
     if not isinstance(tree, dict):
@@ -46,7 +46,7 @@ def test_models_read_no_parameter_of_an_element(example: str) -> None:
     for tree in points(example)[:3]:
         stripped = bare(tree)
         assert stripped != tree
-        # Nothing else than names and facts is left, and nothing else is missed.
+        # Only names and facts are left, and nothing else is needed.
         assert repr(answers(stripped)) == repr(answers(tree))
 
 

@@ -1,4 +1,4 @@
-"""Figures and pages of sessions, made up: what is drawn is what the tables say, and no socket is needed."""
+"""Figures and pages of made-up sessions: they show the tables, and need no socket."""
 
 import json
 from collections.abc import Callable
@@ -35,7 +35,10 @@ def session(
     ending: str = "finished",
     begun: bool = True,
 ) -> Result:
-    """Of 12 s after 30 s of waiting; `rate` arrives and `allowed` is allowed, in bit/s."""
+    """Returns a session of 12 s after 30 s of waiting.
+
+    `rate` arrives and `allowed` is allowed, in bit/s.
+    """
     rows = SAMPLES if begun else 0
     seconds = np.arange(rows) * 0.1
     nothing = [None] * rows
@@ -183,9 +186,7 @@ def test_bars_are_the_bursts() -> None:
 def test_variation_is_of_the_rate_that_a_side_knows(method: str, of: str) -> None:
     result = session(method)
     samples = result.tables["samples"]
-    leaping = (
-        np.floor(column(samples, "time_s") - OPENED_S) * 125
-    )  # so many packets at each full second
+    leaping = np.floor(column(samples, "time_s") - OPENED_S) * 125  # packets at each full second
     for name, values in (("sent_packets", leaping), ("delivered_bytes", leaping * 1000)):
         result.tables["samples"] = samples = samples.set_column(
             samples.column_names.index(name), name, pa.array(values)
@@ -194,7 +195,7 @@ def test_variation_is_of_the_rate_that_a_side_knows(method: str, of: str) -> Non
         [told] = summarise(result, rate_cov(scale, of))
         drawn = plot.variation(result, time_scales_s=[scale], of=of).axes[0].containers[0].lines[0]
         assert drawn.get_ydata() == pytest.approx([told.interval.mean])
-        # One interval of five holds all there is; over a second they are alike.
+        # One interval of five has everything; over a second they are equal.
         assert told.interval.mean == pytest.approx(2 if scale == 0.2 else 0, abs=0.05)
 
 

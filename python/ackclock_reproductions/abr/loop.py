@@ -167,11 +167,9 @@ class Loop:
         buffer: Packets that may wait at the bottleneck, besides the one in service.
         sender: Sender of every session.
         exact: True if the timing is that of the renewal analysis: the link changes only at
-            multiples of
-        the round trip, and a host's rate is one round trip old. Otherwise the link may change every
-        30 ms, is measured as often, and a measurement is known one round trip later. Exact timing
-        needs
-        sessions of equal round-trip time.
+            multiples of the round trip, and a host's rate is one round trip old. Otherwise the link
+            may change every 30 ms, is measured as often, and a measurement is known one round trip
+            later. Exact timing needs sessions of equal round-trip time.
     """
 
     sessions: tuple[Session, ...]

@@ -42,8 +42,7 @@ class Reading:
     Attributes:
         name: Name in flows and in tables.
         extra_packets: Packets that fit behind the input queue before the link. The two queues in
-            series
-        drop the same packets at the same times as one queue of their summed length.
+            series drop the same packets at the same times as one queue of their summed length.
         fast_share: Share of its printed rate that the link of sets 5 to 9 has.
     """
 

@@ -39,8 +39,7 @@ class Law(NamedTuple):
         shares: P(w) by segment and by round for some w, from the same.
         peaks: Window of the highest P(w) below the limit, from the same.
         stays: True if the text says that the window stays at its limit, as for small p. Otherwise
-            it
-        fluctuates.
+            it fluctuates.
     """
 
     figure: str

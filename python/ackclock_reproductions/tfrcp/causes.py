@@ -3,9 +3,9 @@
 F, by packets sent, is the product of three ratios. Each uses the losses p and round trips R that
 the runs measured:
 
-- the equation at TCP's p and R, over what TCP sent;
-- the equation at the other's p and R, over that at TCP's;
-- what the other sent, over the equation at its own mean p and R.
+* the equation at TCP's p and R, over what TCP sent;
+* the equation at the other's p and R, over that at TCP's;
+* what the other sent, over the equation at its own mean p and R.
 
 The last exceeds one for a sender that follows the equation from round to round: the mean of its
 rates is more than its rate at the mean loss (Jensen's inequality).

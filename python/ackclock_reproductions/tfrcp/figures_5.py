@@ -40,8 +40,7 @@ class Transfers:
         low_kb: Smallest size, in kB. Guessed.
         high_kb: Largest size, in kB. Guessed.
         intervals_s: Mean intervals between arrivals, in seconds: the shorter, the more transfers
-            are
-        active. They leave the monitored senders at least half of the bottleneck.
+            are active. They leave the monitored senders at least half of the bottleneck.
     """
 
     number: str

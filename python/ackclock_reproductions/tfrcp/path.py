@@ -15,10 +15,9 @@ class Path:
 
     Attributes:
         rate_mbit_per_s: Rate of a T1 link. The name is printed; of the digits only their number is
-        known.
+            known.
         delay_s: One-way delay of the bottleneck, in seconds: half of the round trip. Guessed; the
-            paper
-        tried "other delays".
+            paper tried "other delays".
         pipes: Buffer in bandwidth-delay products. Four is printed for the second scenario.
         packet_bytes: Size of all data packets, headers included. Guessed.
         loss: Share of data packets that the bottleneck loses at random. The paper's loses none.

@@ -181,10 +181,10 @@ class Said(NamedTuple):
     """Statements of Figures 2a and 2b, each true if a reading agrees with it.
 
     Attributes:
-        close: 2a: with rounds of constant length F is close to 1.
-        by_load: 2b: with the largest K it grows with the number of senders.
-        by_k: 2b: with most senders it grows with K.
-        far: 2b: it grows to several times 1.
+        close: In 2a F is close to 1 with rounds of constant length.
+        by_load: In 2b it grows with the number of senders, with the largest K.
+        by_k: In 2b it grows with K, with most senders.
+        far: In 2b it grows to several times 1.
     """
 
     close: bool

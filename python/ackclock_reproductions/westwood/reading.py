@@ -31,11 +31,9 @@ class Reading:
         name: Name in tables: the difference from the basic reading.
         newreno: Recovery of every sender.
         jitter_s: Send jitter of several senders, in seconds. None is the service time of a packet,
-            which
-        leaves trains together; a lone sender always has that.
+            which leaves trains together; a lone sender always has that.
         access_delay_s: Extra one-way delay of the last of several senders, in seconds; the first
-            has
-        none.
+            has none.
         access_mbit_per_s: Rate of each sender's own link before the path, with several senders.
         counts_in_service: True if the packet in service counts towards the buffer's limit.
         transport: Other fields of every sender's transport.
@@ -74,8 +72,7 @@ class Reading:
         Args:
             path: Path from end to end.
             groups: Numbers of senders by label of the control. A label may continue with another
-                word, to
-            tell two groups of one control apart.
+                word, to tell two groups of one control apart.
             starts: Start times of groups that do not start within the first second.
             duration_s: Duration of the run, in seconds.
             sampled_s: Sampling interval, in seconds.
