@@ -106,7 +106,7 @@ def test_goodput_of_arrivals_is_what_all_of_them_got_over_the_time() -> None:
     assert goodput == pytest.approx((all_of_it - before) * 8 / 40 * 1000 / 1040, rel=0.02)
 
 
-def test_completion_times_are_of_those_that_came_after_the_warmup_and_say_how_many_have_not_ended() -> (
+def test_completion_times_are_of_those_that_came_after_the_warmup_and_say_how_many_have_not_ended() -> (  # noqa: E501
     None
 ):
     # A burst at the beginning that occupies the link for long, then slow arrivals only.
