@@ -10,8 +10,8 @@ from ackclock import facts
 PACKAGE = Path(facts.__file__).parent
 READERS = ("models", "advice", "comparison", "capture", "plot", "metrics", "report", "result")
 
-#: Places of elements in a resolved scenario. A row of a table may have a column `control`, so a
-#: transport is required there.
+#: Places of elements in a resolved scenario. A row of a table may have a column `control`, so that
+#: name counts only in a transport.
 ELEMENTS = frozenset({"estimator", "impairments", "link", "queue", "shared_media", "traffic"})
 
 

@@ -34,7 +34,7 @@ BANNED = re.compile(
 )
 NEGATION = re.compile(r"\b[Tt]here (is|are) no\b")
 
-#: What is generated, recorded or data, and this file with its list of words.
+#: Generated files, records and data, and this file with its list of words.
 LEFT_OUT = re.compile(
     r"docs/gallery\.md|tests/messages/.*|tests/test_words\.py|STYLE\.md|.*VERDICTS.*"
 )

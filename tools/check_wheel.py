@@ -1,6 +1,8 @@
 """Rejects wheels that name folders of the build machine, or that other Linux systems reject.
 
-python tools/check_wheel.py dist/*.whl
+Usage:
+
+    python tools/check_wheel.py dist/*.whl
 """
 
 import sys

@@ -110,9 +110,8 @@ def test_the_answer_meets_all_targets_and_the_next_smaller_buffer_does_not(
 
 
 def test_the_delay_bounds_the_buffer_from_above_by_what_it_holds(found: BufferAdvice) -> None:
-    # p99 of the drop-tail delay is at most B/C, since some packet is always missing from a full
-    # queue. 16 packets of 1.2 ms fit, and no more if the queue is full for more than 1 % of the
-    # time.
+    # p99 of the drop-tail delay is always some packets short of a full queue, so at most B/C. 16
+    # packets of 1.2 ms fit, and no more if the queue is full for more than 1 % of the time.
     assert found.largest == 16
     assert found.hop.packet_s == pytest.approx(1.2e-3)
     for one in tails(found):

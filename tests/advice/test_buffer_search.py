@@ -84,7 +84,7 @@ def test_a_target_is_judged_by_the_whole_interval() -> None:
 def test_what_was_cut_off_counts_for_as_long_as_it_was_there() -> None:
     times = np.arange(1.0, 101.0)
     assert quantile_of_censored(times, np.full(100, True), 0.95) == 95
-    # Runs that are cut off before anything has ended lose no data.
+    # Values that are cut off before anything has ended do not change the quantile.
     early = np.concatenate([np.full(50, 0.5), times])
     assert quantile_of_censored(early, early >= 1, 0.95) == 95
     # Six of a hundred never end, so there is no 95th percentile.

@@ -255,7 +255,7 @@ def test_what_a_cell_takes_for_granted(cell, changes: Tree, violated: str, how: 
 
 
 def test_a_buffer_of_one_bandwidth_delay_product_is_not_enough_beside_others(cell) -> None:
-    """With ten uploads, 34 packets are one product, and 70 were needed."""
+    """With ten uploads 34 packets are one bandwidth-delay product, but 70 were needed."""
     verdicts = [
         said(
             "dcf",

@@ -70,7 +70,7 @@ INDEPENDENT_OF_LINUX_TIMER = {2.0: "0.571", 100.0: "0.751"}
 #: The low rate over the mean one, in cells. A sender that keeps to the low rate and loses nothing
 #: has at least this efficiency.
 FLOOR = CELLS * LOW_KB_PER_S / MEAN_KB_PER_S
-#: Where low sojourns follow each other within seconds, it remembers one until the next.
+#: EFFCAP with a memory that lasts from one low sojourn to the next, if these are seconds apart.
 LONG_MEMORY = effcap(7, 200)
 FIXED_TIMER = fixed_timer()
 #: Psi at which INSTCAP should be better than EFFCAP with any timer.

@@ -144,7 +144,7 @@ def _of_limit(times: Array, limits: Array) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-#: Throughput over the mean with a large buffer under as many uploads, in percent: by the start of
+#: Throughput over the mean with a large buffer and the same uploads, in percent: by the start of
 #: the interval and replicate.
 Shares = Mapping[float, list[float]]
 
