@@ -13,12 +13,12 @@ from ackclock import Result, Scenario, predict, simulate
 from ackclock.run import doctor
 from ackclock.run.emulation import replay
 
-# Speed is measured in benchmarks: a busy machine fails no test.
+# Speed is measured in benchmarks, so a busy machine fails no test.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-# In the background of a shell interrupts are ignored, by what is started as well: programs under
-# test must heed them.
+# A shell's background jobs ignore interrupts, and so do their children. Programs under test must
+# handle them.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -71,7 +71,7 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "rfc", mss = "
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks what emulates for real, and what becomes another user."""
+    """Marks tests that emulate for real, and tests that become another user."""
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
         if "emulation" in fixtures:
@@ -102,7 +102,7 @@ def predicted(result: Result) -> Result:
 
 @pytest.fixture(scope="session")
 def resolved(leaky_pipe: Scenario) -> Callable[..., dict]:
-    """The first point with other values, as a plain tree that a test may change."""
+    """Returns the first point with other values, as a plain tree that a test may change."""
 
     def with_values(**changes: object) -> dict:
         point = leaky_pipe.expand()[1].scenario.replace(changes)
@@ -122,21 +122,21 @@ def scenario_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def no_emulation() -> str | None:
-    """Why no emulation is possible on this machine, None if one is."""
+    """The reason why this machine cannot emulate, or None if it can."""
     examination = doctor.examine()
     return None if examination["emulation"] else doctor.complaint(examination)
 
 
 @pytest.fixture(scope="session")
 def emulation(no_emulation: str | None) -> None:
-    """What needs an emulation is skipped where none is possible, and says why."""
+    """Skips a test that needs an emulation where none is possible, with the reason."""
     if no_emulation is not None:
         pytest.skip(no_emulation)
 
 
 @pytest.fixture(autouse=True)
 def replayed(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Whatever a test has really emulated in its folder, if it is whole, decides the same when it is replayed."""
+    """Replays every complete emulation in a test's folder, and checks that it decides the same."""
     yield
     place = request.node.funcargs.get("tmp_path")
     if place is None or not {"emulation", "no_emulation"} & set(request.fixturenames):
@@ -148,7 +148,7 @@ def replayed(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def as_nobody() -> Callable[..., subprocess.CompletedProcess]:
-    """Runs ackclock as user 65534, who may do nothing of note."""
+    """Runs ackclock as user 65534, without privileges."""
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         pytest.skip("only root can become somebody else")
     become = "import os, sys; os.setgroups([]); os.setgid(65534); os.setuid(65534); "
@@ -177,7 +177,7 @@ def as_nobody() -> Callable[..., subprocess.CompletedProcess]:
 
 @pytest.fixture
 def run_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess]:
-    """Runs python in a process of its own, in the test's folder."""
+    """Runs Python in a process of its own, in the test's folder."""
 
     def run(*arguments: str, **options: object) -> subprocess.CompletedProcess:
         return subprocess.run(

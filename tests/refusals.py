@@ -1,4 +1,4 @@
-"""Assertions on errors that hold whatever their sentences are."""
+"""Assertions on errors that do not depend on their text."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ EXIT_CODES = {InputError: 2, LackingError: 3}
 
 @contextmanager
 def refused(code: str, field: str, *quoted: object) -> Iterator[None]:
-    """What runs in it raises an error of one line with that code and field, which quotes what it must."""
+    """Expects an error of one line with this code and field that quotes these values."""
     with pytest.raises(InputError) as caught:
         yield
     check(caught.value, code, field, *quoted)
@@ -27,7 +27,10 @@ def check(error: InputError | LackingError, code: str, field: str, *quoted: obje
 
 
 def error_of(outcome: Outcome) -> InputError | LackingError:
-    """Why a command has failed; it has printed one line, and nothing on standard output unless told --json."""
+    """Returns a command's error.
+
+    The command has printed one line, and nothing on standard output except with --json.
+    """
     assert outcome.exception is not None
     error = outcome.exception.__cause__
     assert isinstance(error, InputError | LackingError), outcome.exception
@@ -36,7 +39,7 @@ def error_of(outcome: Outcome) -> InputError | LackingError:
 
 
 def check_refusal(outcome: Outcome, code: str, field: str, *quoted: object) -> None:
-    """A command is refused as bad input, in one line and before it does anything."""
+    """Checks that a command was refused as bad input, in one line and before it did anything."""
     assert (outcome.exit_code, outcome.stdout) == (2, "")
     assert len(outcome.stderr.splitlines()) == 1, outcome.stderr
     check(error_of(outcome), code, field, *quoted)

@@ -1,4 +1,4 @@
-"""Results made up of rates, for tests of metrics that read the samples."""
+"""Made-up results from rates, for tests of metrics that read the samples."""
 
 from __future__ import annotations
 
@@ -16,19 +16,23 @@ Rates = Sequence[float] | np.ndarray
 
 
 def sampled(
-    replicates: Sequence[dict[str, Sequence[Rates]]], every_s: float = 0.1, warmup_s: float = 0.0, start_s: float = 0.0,
-    allowed: bool = False, reliable: Sequence[bool] | None = None,
-) -> Result:  # fmt: skip
-    """A result whose flows send, deliver and may send at these rates.
+    replicates: Sequence[dict[str, Sequence[Rates]]],
+    every_s: float = 0.1,
+    warmup_s: float = 0.0,
+    start_s: float = 0.0,
+    allowed: bool = False,
+    reliable: Sequence[bool] | None = None,
+) -> Result:
+    """Returns a result whose flows send, deliver and may send at these rates.
 
     Args:
-        replicates: In each, by the flow's name, of each instance the rates in kbit/s between
-            successive samples.
-        every_s: How far samples are apart.
+        replicates: For each replicate, by the flow's name: the rates of each instance in kbit/s
+            between successive samples.
+        every_s: Interval between samples.
         warmup_s: Length of the warm-up.
-        start_s: When the flows begin.
-        allowed: Whether samples have the rate that a rate control allows.
-        reliable: Of an emulation, which replicates are.
+        start_s: Start of the flows.
+        allowed: True if samples have the rate that a rate control allows.
+        reliable: Reliability of each replicate of an emulation.
     """
     samples: dict[str, list] = {
         name: [] for name in ("replicate", "flow", "instance", "time_s", "sent_packets")

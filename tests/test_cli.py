@@ -163,7 +163,7 @@ def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
     assert Path("run/report.html").read_bytes() == Path("report.html").read_bytes()
     assert (
         ackclock("simulate", scenario_file, *QUICK, "-o", "run").exit_code == 0
-    )  # all that is ours may go
+    )  # everything that is ours may go
 
 
 def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
@@ -382,7 +382,8 @@ def test_a_full_disk_is_the_machines_fault(
 def test_start_up_imports_nothing_heavy(run_python) -> None:
     code = (
         "import sys, ackclock; from ackclock import cli; ackclock.load('leaky.toml').check();"
-        "print(sorted({'numpy', 'scipy', 'pyarrow', 'matplotlib', 'jinja2', 'rich'} & set(sys.modules)))"
+        "print(sorted({'numpy', 'scipy', 'pyarrow', 'matplotlib', 'jinja2', 'rich'} & "
+        "set(sys.modules)))"
     )
     assert run_python("-c", code).stdout == "[]\n"
 
@@ -437,7 +438,7 @@ main()
 @pytest.mark.slow
 @pytest.mark.usefixtures("scenario_file")
 def test_ctrl_c_leaves_a_valid_folder_marked_partial() -> None:
-    # Many runs of a second or so: some end before the signal, most do not.
+    # Many runs of about a second: some end before the signal, most do not.
     arguments = [
         "simulate",
         "leaky.toml",
@@ -483,7 +484,7 @@ def test_a_run_its_captures_figures_and_report_are_the_same_bytes_for_any_number
     run_python,
 ) -> None:
     def everything(threads: int) -> dict[str, bytes]:
-        shutil.rmtree("run", ignore_errors=True)  # what is there would not be made again
+        shutil.rmtree("run", ignore_errors=True)  # existing runs would not be made again
         for command in (
             (
                 "simulate",
@@ -499,8 +500,7 @@ def test_a_run_its_captures_figures_and_report_are_the_same_bytes_for_any_number
             ("plot", "run"),
             ("report", "run"),
         ):
-            # A process of its own: nothing that a first run leaves behind may make the second one
-            # equal.
+            # A process of its own: nothing left by a first run can make the second one equal.
             outcome = run_python("-m", "ackclock", *command)
             assert outcome.returncode == 0, outcome.stderr
         return _folder(Path("run"))

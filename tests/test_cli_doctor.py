@@ -1,4 +1,4 @@
-"""`ackclock doctor`: what this machine can do of an emulation."""
+"""`ackclock doctor`: which parts of an emulation this machine can run."""
 
 import json
 import subprocess
@@ -14,8 +14,8 @@ from ackclock.cli import cli
 from ackclock.run import doctor
 
 ON_LINUX = [
-    "namespaces", "tun", "packet_socket", "real_time", "wakefulness", "congestion_controls", "kernel", "processors",
-    "bpf", "qemu",
+    "namespaces", "tun", "packet_socket", "real_time", "wakefulness", "congestion_controls",
+    "kernel", "processors", "bpf", "qemu",
 ]  # fmt: skip
 
 
@@ -73,7 +73,8 @@ def test_no_emulation_is_one_line_with_one_cure(
 ) -> None:
     pretend(
         monkeypatch, False,
-        finding("namespaces", "no", "run as root"), finding("tun", "no"), finding("qemu", "no", "install it"),
+        finding("namespaces", "no", "run as root"), finding("tun", "no"),
+        finding("qemu", "no", "install it"),
     )  # fmt: skip
     outcome = ask(*arguments)
     assert outcome.exit_code == 3

@@ -1,8 +1,8 @@
-"""The documents run: every block of shell and Python in README.md, guides and notes, one folder for each document.
+"""The documents run: every shell and Python block in README.md, guides and notes.
 
-A block not to be run is marked `text`. A block marked `toml FILE` becomes that file in the folder
-of the document; one that starts with `schema` is a scenario and is checked. One marked `emulation`
-is run where an emulation is possible.
+Each document has its own folder. A block marked `text` is not run. A block marked `toml FILE`
+becomes that file in the folder of the document; one that starts with `schema` is a scenario and is
+checked. One marked `emulation` is run where an emulation is possible.
 """
 
 import os
@@ -24,10 +24,13 @@ DOCUMENTS = [
 _FENCE = re.compile(r"^```(\w+)(?:[ \t]+(\S+))?[ \t]*\n(.*?)^```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 
-# A busy machine's runs are unreliable, which is no fault of the document.
+# On a busy machine runs are unreliable, which is not the document's fault.
 _FORGIVING = """\
 ackclock() {
-    command ackclock "$@" || { code=$?; case "$1 $code" in "emulate 4" | "compare 4") ;; *) return $code ;; esac; }
+    command ackclock "$@" || {
+        code=$?
+        case "$1 $code" in "emulate 4" | "compare 4") ;; *) return $code ;; esac
+    }
 }
 """
 
@@ -54,7 +57,7 @@ def test_blocks_are_found() -> None:
 
 
 def as_parameter(path: Path) -> object:
-    """A document as a parameter; some emulate."""
+    """Returns a document as a parameter; some emulate."""
     in_real_time = any(
         block.mark == "emulation" for block in blocks(path.read_text(encoding="utf-8"))
     )

@@ -1,4 +1,4 @@
-"""What knows of elements knows their facts: no module that reads scenarios reads an element's parameters by name."""
+"""Code reads elements through their facts: only `ackclock.facts` reads their parameters by name."""
 
 import ast
 from pathlib import Path
@@ -10,13 +10,16 @@ from ackclock import facts
 PACKAGE = Path(facts.__file__).parent
 READERS = ("models", "advice", "comparison", "capture", "plot", "metrics", "report", "result")
 
-#: Where elements stand in a resolved scenario. A row of a table may have a column `control`: there
-#: a transport counts.
+#: Places of elements in a resolved scenario. A row of a table may have a column `control`, so that
+#: name counts only in a transport.
 ELEMENTS = frozenset({"estimator", "impairments", "link", "queue", "shared_media", "traffic"})
 
 
 def reads(source: str) -> list[str]:
-    """Returns the expressions that take an element out of a scenario; `ackclock.facts` alone may do that."""
+    """Returns the expressions that take an element out of a scenario.
+
+    Only `ackclock.facts` may do that.
+    """
     return [ast.unparse(node) for node in ast.walk(ast.parse(source)) if _is_read(node)]
 
 
@@ -46,7 +49,8 @@ def test_no_reader_takes_an_element_out_of_a_scenario(package: str) -> None:
     "source",
     [
         'hop["queue"]["limit"]', 'hop.get("queue", {})', 'flow["transport"]["control"]["beta"]',
-        'flow["transport"].get("control")', 'transport["control"]', 'flow["traffic"]["kind"] == "bulk"',
+        'flow["transport"].get("control")', 'transport["control"]',
+        'flow["traffic"]["kind"] == "bulk"',
     ],
 )  # fmt: skip
 def test_the_rule_sees_what_it_forbids(source: str) -> None:

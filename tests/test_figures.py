@@ -1,4 +1,4 @@
-"""The registry of figures: whatever draws a result is in it, and what its records say is so."""
+"""The registry of figures: it has everything that draws a result, and its records are true."""
 
 import inspect
 import pkgutil
@@ -30,7 +30,7 @@ def modules() -> list[ModuleType]:
 
 
 def drawing(module: ModuleType) -> Iterator[Any]:
-    """The public functions of a module that draw a result or a comparison."""
+    """Yields the public functions of a module that draw a result or a comparison."""
     for name, one in vars(module).items():
         if (
             inspect.isfunction(one)

@@ -184,8 +184,7 @@ def test_throughput_falls_as_loss_rises(result: Result) -> None:
     }
     for first in (0, 3):  # reno, cubic
         assert goodput[first] > goodput[first + 1] > goodput[first + 2] > 0
-    # No more arrives in the measured 4 s than the link can send, and one packet that was on its
-    # way.
+    # At most the link's rate arrives in the measured 4 s, plus one packet that was in flight.
     throughput = [summary.interval.mean for summary in summarise(result, metric("throughput"))]
     assert max(throughput) <= 11e6 + 1040 * 8 / 4
 
@@ -218,7 +217,7 @@ def test_a_share_of_what_nobody_knows_is_unknown(leaky_pipe: Scenario) -> None:
 
 
 def samples(**columns: list[float]) -> Result:
-    """One flow of two instances in one run of 8 s, its warm-up over after 2 s."""
+    """Returns one flow of two instances in a run of 8 s, with a warm-up of 2 s."""
     count = len(columns["time_s"]) // 2
     whose = {"point": [0], "replicate": [0], "flow": ["f"]}
     table = {name: values * (2 * count) for name, values in whose.items()}
@@ -260,7 +259,7 @@ def test_what_has_no_hops_knows_nothing_of_them() -> None:
 
 
 def shared(rates: dict[str, tuple[float, float]], control: str = "reno") -> Result:
-    """One replicate of 20 s: flows that start at a time and get a rate from then on."""
+    """Returns one replicate of 20 s with flows that start at a time and have a constant rate."""
     time = np.arange(0.0, 20.01, 0.1)
     columns = {"flow": [], "instance": [], "time_s": [], "delivered_bytes": []}
     for flow, (start_s, rate) in rates.items():
@@ -273,8 +272,9 @@ def shared(rates: dict[str, tuple[float, float]], control: str = "reno") -> Resu
         "replicate": [0] * len(columns["flow"]),
     } | columns
     flows = {
-        "point": [0] * len(rates), "replicate": [0] * len(rates), "flow": list(rates), "instance": [0] * len(rates),
-        "control": [control] * len(rates), "goodput_bit_per_s": [rate for _, rate in rates.values()],
+        "point": [0] * len(rates), "replicate": [0] * len(rates), "flow": list(rates),
+        "instance": [0] * len(rates), "control": [control] * len(rates),
+        "goodput_bit_per_s": [rate for _, rate in rates.values()],
         "start_s": [start for start, _ in rates.values()], "end_s": [math.nan] * len(rates),
     }  # fmt: skip
     point = {"assignments": {}, "scenario": {"warmup": "10 s", "duration": "20 s"}}
@@ -299,12 +299,12 @@ def test_equivalence_is_the_lesser_over_the_larger() -> None:
 
 
 def test_a_newcomer_has_converged_once_it_has_most_of_an_equal_share() -> None:
-    # It begins at 4 s and gets as much as the other: at the end of the first two seconds it is
-    # known.
+    # It begins at 4 s with the same rate as the other, which is known at the end of the first two
+    # seconds.
     assert values(shared({"old": (0, 1e6), "new": (4, 1e6)}), "convergence_time")[
         "new"
     ] == pytest.approx(2)
-    # A tenth of the other's rate is never most of a share: it counts with all its time.
+    # A tenth of the other's rate never converges to the fair share: its whole time counts.
     late = values(shared({"old": (0, 1e6), "new": (4, 1e5)}), "convergence_time")["new"]
     assert late == pytest.approx(14)
 
@@ -332,7 +332,7 @@ def test_the_bias_of_an_estimate_is_against_the_goodput(leaky_pipe: Scenario) ->
 
 
 def of_groups(*replicates: dict[str, list[float]]) -> Result:
-    """The goodput of each instance of each flow in each replicate."""
+    """Returns a result with the goodput of each instance of each flow in each replicate."""
     rows = [
         {"point": 0, "replicate": number, "flow": flow, "goodput_bit_per_s": goodput}
         for number, groups in enumerate(replicates)
@@ -357,7 +357,7 @@ def test_f_and_e_by_hand() -> None:
         2,
         0,
         2,
-    )  # as far apart in both, by turns: F's mean of 1.25 says nothing of it
+    )  # equally far apart in both, in turn: F's mean of 1.25 does not show it
 
 
 @given(st.lists(st.tuples(st.floats(1, 1e9), st.floats(1, 1e9)), min_size=1, max_size=5))

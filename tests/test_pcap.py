@@ -1,4 +1,4 @@
-"""Captures of whole runs, as tshark, which had no part in writing them, reads them."""
+"""Captures of whole runs, read by tshark, an independent program."""
 
 import shutil
 import subprocess
@@ -10,14 +10,14 @@ import pytest
 from ackclock import Scenario, simulate
 
 FIELDS = (
-    "frame.time_relative", "_ws.malformed", "ip.checksum.status", "tcp.checksum.status", "tcp.flags.syn", "tcp.len",
-    "tcp.ack", "tcp.options.sack_le", "tcp.analysis.retransmission", "tcp.analysis.out_of_order",
-    "tcp.analysis.ack_lost_segment", "tcp.analysis.lost_segment",
+    "frame.time_relative", "_ws.malformed", "ip.checksum.status", "tcp.checksum.status",
+    "tcp.flags.syn", "tcp.len", "tcp.ack", "tcp.options.sack_le", "tcp.analysis.retransmission",
+    "tcp.analysis.out_of_order", "tcp.analysis.ack_lost_segment", "tcp.analysis.lost_segment",
 )  # fmt: skip
 
 
 class Capture(NamedTuple):
-    """A run with one flow: its row of the table `flows`, and both captures, a dict for each packet."""
+    """A run with one flow: its row of `flows`, and both captures with a dict per packet."""
 
     flow: dict
     senders: list[dict[str, str]]
@@ -82,8 +82,8 @@ def test_it_begins_with_a_handshake_of_one_round_trip(capture: Capture) -> None:
 def test_what_was_sent_again_is_recognised(capture: Capture) -> None:
     data = [packet for packet in capture.senders if int(packet["tcp.len"]) > 0]
     assert len(data) == capture.flow["sent_packets"]
-    # tshark calls a retransmission soon after the ACK that asked for it out of order: it could have
-    # come a longer way.
+    # tshark calls a retransmission soon after the requesting ACK out of order: it could have taken
+    # a longer path.
     again = [
         packet
         for packet in data
@@ -98,7 +98,7 @@ def test_what_did_not_arrive_was_dropped(capture: Capture) -> None:
         return sum(int(packet["tcp.len"]) > 0 for packet in side)
 
     lost = data(capture.senders) - data(capture.receivers)
-    on_the_way = lost - capture.flow["dropped_packets"]  # when the run ended
+    on_the_way = lost - capture.flow["dropped_packets"]  # at the end of the run
     assert 0 <= on_the_way < 100
     acknowledged = (
         max(int(packet["tcp.ack"]) for packet in capture.receivers if packet["tcp.len"] == "0") - 1

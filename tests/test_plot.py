@@ -25,7 +25,7 @@ SIGNATURES = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
 
 
 def looks(figure: Figure) -> dict[str, tuple[str, ...]]:
-    """Dash and marker of each labelled line."""
+    """Returns dash and marker of each labelled line."""
     lines = [
         line
         for axes in figure.axes
@@ -40,7 +40,7 @@ def looks(figure: Figure) -> dict[str, tuple[str, ...]]:
 
 @pytest.fixture(scope="module")
 def rivals(leaky_pipe: Scenario) -> Result:
-    """Reno, CUBIC, and one more Reno on one path."""
+    """Reno, CUBIC, and another Reno on one path."""
     alone = leaky_pipe.expand()[1].scenario
     flow = alone.tree["flows"][0]
     cubic = flow["transport"] | {"control": {"kind": "cubic"}}
@@ -61,7 +61,7 @@ def test_every_figure_in_every_format(
     path = plot.save(draw(), tmp_path / f"figure{ending}")
     first = path.read_bytes()
     assert first.startswith(SIGNATURES[ending])
-    assert plot.save(draw(), path).read_bytes() == first  # no dates, no chance
+    assert plot.save(draw(), path).read_bytes() == first  # no dates, no randomness
     if ending == ".svg":
         assert ElementTree.fromstring(first).tag.endswith("svg")
 
@@ -129,11 +129,12 @@ def test_the_band_is_the_confidence_interval(result: Result) -> None:
     assert band[:, 1].min() == pytest.approx(min(one.low for one in expected) / 1e6)
 
 
-# Of flows that end, that are more than one, that last longer, whose control allows or estimates a
-# rate.
+# Metrics of flows that end, of several flows, of longer flows, and of controls that allow or
+# estimate a rate.
 OF_OTHER_FLOWS = (
-    "completion_time", "equivalence", "max_min_ratio", "rate_cov", "allowed_rate", "loss_event_rate", "rate_estimate",
-    "estimate_bias", "estimate_settling_time", "incomplete_share",
+    "completion_time", "equivalence", "max_min_ratio", "rate_cov", "allowed_rate",
+    "loss_event_rate", "rate_estimate", "estimate_bias", "estimate_settling_time",
+    "incomplete_share",
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""How rates answer steps and outages: by hand, by law, and of runs."""
+"""Responses of rates to steps and outages: by hand, by law, and in runs."""
 
 import math
 
@@ -70,7 +70,7 @@ def test_what_the_step_cuts_in_two_counts_for_neither_side() -> None:
 def test_a_response_knows_no_unit_and_no_zero_of_time(
     rates: list[float], data, power: int, shift: float
 ) -> None:
-    factor = 2.0**power  # rounds nothing: a rate that is just near remains so
+    factor = 2.0**power  # exact, so that a rate that is just near remains near
     step = data.draw(st.integers(1, len(rates) - 1))
     share = data.draw(st.floats(0.01, 0.99))
     assert response(edges(rates), rates, step, share).reached_s <= len(rates) - step, (
@@ -79,8 +79,8 @@ def test_a_response_knows_no_unit_and_no_zero_of_time(
     told = response(edges(rates), rates, step)
     other = response(np.array(edges(rates)) + shift, np.array(rates) * factor, step + shift)
     assert tuple(other) == pytest.approx(
-        (told.before * factor, told.after * factor, told.reached_s, told.halved_s, told.beyond), rel=1e-6, abs=1e-6,
-        nan_ok=True,
+        (told.before * factor, told.after * factor, told.reached_s, told.halved_s, told.beyond),
+        rel=1e-6, abs=1e-6, nan_ok=True,
     )  # fmt: skip
     assert 0 < told.reached_s <= len(rates) - step
     assert told.beyond >= 0
@@ -92,7 +92,7 @@ def test_an_outage_by_hand() -> None:
     told = outage(edges(rates), rates, 2, 5)
     assert tuple(told) == (100, 0.9, 0.1, 3)
     assert outage(edges(rates), rates, 2, 5, share=1).recovered_s == 4
-    # One that doubles without news, and never comes back.
+    # One that doubles without feedback, and never recovers.
     worse = outage(edges(rates), [10, 10, 20, 40, 80, 1, 1, 1, 1, 1], 2, 5)
     assert (worse.worst, worse.last, worse.recovered_s) == (8, 8, 5)
 
@@ -142,7 +142,7 @@ def test_one_step_of_several_and_flows_that_are_not_there() -> None:
 
 
 def test_of_several_instances_it_is_their_mean_that_responds() -> None:
-    # One falls, one rises, at the same time: the rate per instance stays.
+    # One falls and one rises at the same time, so the rate per instance stays.
     result = sampled([{"f": [[200.0] * 50 + [100.0] * 50, [100.0] * 50 + [200.0] * 50]}])
     assert by_replicate(result, response_to("after", 5, 0.5))[0, "f"] == {0: pytest.approx(150e3)}
     assert by_replicate(result, response_to("beyond", 5, 0.5))[0, "f"] == {
@@ -175,7 +175,8 @@ sample_interval = "100 ms"
 
 [[hops]]
 name = "out"
-link = { kind = "scheduled", steps = [{ from = "0 s", rate = "10 Mbit/s" }, { from = "30 s", rate = "2.5 Mbit/s" }] }
+link.kind = "scheduled"
+link.steps = [{ from = "0 s", rate = "10 Mbit/s" }, { from = "30 s", rate = "2.5 Mbit/s" }]
 queue = { kind = "droptail", limit = "30 packets" }
 delay = "20 ms"
 
@@ -205,7 +206,7 @@ def test_a_step_of_bandwidth_in_a_run() -> None:
 
 
 def test_a_step_of_loss_in_a_run() -> None:
-    # 0.1 % lets a window of 39 segments through on average, and this link holds it; 5 % some five.
+    # 0.1 % allows a mean window of 39 segments, which this link holds; 5 % some five.
     loss = {"kind": "scheduled_loss", "steps": [{"from": "0 s", "probability": "0.1 %"}]}
     loss["steps"].append({"from": "30 s", "probability": "5 %"})
     link = {"kind": "constant", "rate": "10 Mbit/s"}
@@ -227,10 +228,12 @@ def test_a_blackout_in_a_run() -> None:
         Scenario.from_toml(STEPPED).replace({"hops.out.link": link, "hops.out.impairments": [loss]})
     )
     delivered = summarise(result, outage_of("worst", 30.1, 35, 0.1, "delivered"))[0]
-    assert delivered.interval.mean == 0  # but for what had crossed the hop, and arrived 20 ms later
+    assert (
+        delivered.interval.mean == 0
+    )  # except for packets that had crossed the hop, and arrived 20 ms later
     worst, recovered = (
         summarise(result, outage_of(what, 30, 35, 1.0))[0] for what in ("worst", "recovered_s")
     )
     assert 0 < worst.interval.mean < 1
-    # Timeouts of 1 s, 2 s and 4 s after one at 30 s: the next is at 37 s, and then slow start.
+    # Timeouts of 1 s, 2 s and 4 s after one at 30 s: the next is at 37 s, followed by slow start.
     assert 2 <= recovered.interval.mean <= 5

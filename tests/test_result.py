@@ -28,7 +28,7 @@ def test_a_saved_result_comes_back(result: Result, tmp_path: Path) -> None:
     assert loaded.tables.keys() == result.tables.keys() == {"flows", "samples", "hops", "events"}
     for name, table in result.tables.items():
         assert loaded.tables[name].equals(table), name
-    assert [path.name for path in folder.parent.iterdir()] == ["run"]  # nothing left lying about
+    assert [path.name for path in folder.parent.iterdir()] == ["run"]  # nothing else is left
 
 
 def test_two_runs_are_the_same_bytes(leaky_pipe: Scenario, result: Result, tmp_path: Path) -> None:
@@ -172,11 +172,11 @@ def test_packets_and_captures_on_request(leaky_pipe: Scenario, tmp_path: Path) -
     assert packets.num_rows > 0
     assert {"time_s", "event", "hop", "flow", "sequence", "size_bytes"} <= set(packets.column_names)
     captures = list((tmp_path / "pcap").glob("*.pcap"))
-    assert len(captures) == 4  # of each run, one at the senders and one at the receivers
-    assert all(path.stat().st_size > 24 for path in captures)  # more than the file's head
+    assert len(captures) == 4  # for each run, one at the senders and one at the receivers
+    assert all(path.stat().st_size > 24 for path in captures)  # more than the file's header
     folder = kept.save(tmp_path / "run", tmp_path / "pcap")
     assert {path.name for path in captures} == {path.name for path in (folder / "pcap").iterdir()}
-    kept.save(folder)  # captures are ours, and replaced
+    kept.save(folder)  # captures are ours, and are replaced
 
 
 @pytest.mark.parametrize("contents", [RESULT, GALLERY, COMPARISON], ids=lambda one: one.noun)

@@ -70,7 +70,7 @@ def test_what_is_given_is_no_longer_swept(leaky_pipe: Scenario) -> None:
         point.scenario.hops["wireless"].impairments[0].probability for point in one.expand()
     } == {"1 %"}
     assert "sweep" not in one.replace({control: "vegas"}).tree
-    # A sweep that is given beside the value is wanted, in whichever order.
+    # A sweep given together with the value is intended, in either order.
     for changes in (
         {path: "1 %", "sweep": {path: ["2 %"]}},
         {"sweep": {path: ["2 %"]}, path: "1 %"},
@@ -241,7 +241,7 @@ EXAMPLES = sorted((Path(__file__).resolve().parent.parent / "examples").glob("*.
 
 @pytest.fixture(scope="module")
 def validator() -> Draft202012Validator:
-    """Of the schema that is checked in, which editors read."""
+    """Returns a validator for the checked-in schema, which editors read."""
     described = json.loads(
         (EXAMPLES[0].parent.parent / "schema" / "scenario.schema.json").read_text(encoding="utf-8")
     )

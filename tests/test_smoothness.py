@@ -1,4 +1,4 @@
-"""How smooth rates are and how alike two are over a time scale: by hand, and by the laws they must keep."""
+"""Smoothness and equivalence of rates at a time scale: by hand, and by laws."""
 
 import math
 
@@ -22,7 +22,7 @@ from ackclock.metrics import (
 from .refusals import refused
 from .sampled import sampled
 
-# Where there is a rate, its square is a number.
+# The square of every nonzero rate is a finite number above zero.
 rates = st.lists(st.just(0.0) | st.floats(1e-3, 1e9), min_size=1, max_size=50)
 
 
@@ -35,7 +35,7 @@ def test_a_coefficient_of_variation_by_hand() -> None:
 
 
 def test_an_equivalence_by_hand() -> None:
-    # 1/2, 1, 0, and nothing of the interval in which nobody sends.
+    # 1/2, 1, 0; an interval in which neither sends does not count.
     assert equivalence_ratio([1, 3, 0, 0], [2, 3, 5, 0]) == pytest.approx(0.5)
     assert math.isnan(equivalence_ratio([0, 0], [0, 0]))
 
@@ -72,7 +72,7 @@ def mean(result, what) -> float:
 def test_a_constant_rate_has_no_variation_at_any_time_scale() -> None:
     result = sampled([{"f": [[800.0] * 600]}])
     for scale in (0.1, 0.2, 0.25, 1, 7):
-        # 0.25 s is no multiple of the samples' 0.1 s: intervals end at samples, and none is cut.
+        # 0.25 s is not a multiple of the samples' 0.1 s: intervals end at samples, and none is cut.
         assert mean(result, rate_cov(scale)) == pytest.approx(0, abs=1e-9)
 
 
@@ -82,8 +82,8 @@ def test_the_variation_of_independent_increments_falls_as_the_root_of_the_time_s
     )  # a coefficient of variation of 1/2 each
     result = sampled([{"f": list(draws)}])
     for count in (1, 4, 16, 64):
-        # 40 x 4000/count values tell a standard deviation to 1/sqrt(2 x that), 1.4 % at most; four
-        # times as much.
+        # 40 x 4000/count values determine a standard deviation to 1/sqrt(2 x that), at most 1.4 %;
+        # the tolerance is four times that.
         expected = 0.5 / math.sqrt(count)
         assert mean(result, rate_cov(0.1 * count)) == pytest.approx(
             expected, rel=4 / math.sqrt(320e3 / count)
@@ -124,7 +124,7 @@ def test_instances_together_or_each_and_runs_that_are_not_to_be_reliable_are_lef
 def test_what_is_sent_is_not_what_is_delivered_or_allowed() -> None:
     result = sampled([{"f": [[100.0] * 60]}], allowed=True)
     packets = result.tables["samples"]["sent_packets"].to_numpy()
-    delivered = (packets // 100 * 100 * 125).tolist()  # in leaps of a second's packets
+    delivered = (packets // 100 * 100 * 125).tolist()  # in bursts of a second's packets
     index = result.tables["samples"].column_names.index("delivered_bytes")
     result.tables["samples"] = result.tables["samples"].set_column(
         index, "delivered_bytes", [delivered]
@@ -135,7 +135,7 @@ def test_what_is_sent_is_not_what_is_delivered_or_allowed() -> None:
 
 
 def test_equivalence_of_two_flows_at_a_time_scale() -> None:
-    # In turns: at the samples' time scale only one sends, over two of them they are the same.
+    # In turns: at the samples' time scale only one sends; over two of them they are equal.
     result = sampled([{"a": [[400.0, 0.0] * 50], "b": [[0.0, 400.0] * 50]}] * 2)
     assert by_replicate(result, equivalence_of("a", "b", 0.1)) == {(0, "a and b"): {0: 0, 1: 0}}
     [over_both] = summarise(result, equivalence_of("a", "b", 0.2))
@@ -157,7 +157,7 @@ def test_a_time_scale_that_samples_do_not_show_is_refused_in_one_line() -> None:
     with refused("no-data", "of", "allowed"):
         summarise(result, rate_cov(1, "allowed"))
     assert shown_time_scales(result) == [0.5, 1, 2, 5, 10]
-    # The metric without a time scale of its own says that it does not know.
+    # The metric without a time scale of its own reports NaN.
     assert math.isnan(mean(sampled([{"f": [[100.0] * 100]}], every_s=2), metric("rate_cov")))
     assert mean(result, metric("rate_cov")) == pytest.approx(0, abs=1e-9)
 
@@ -168,8 +168,10 @@ def test_the_figure_of_a_run_and_its_numbers(leaky_pipe: Scenario) -> None:
     steady = {"name": "steady", "route": flow["route"], "transport": {"kind": "udp"}}
     steady |= {"traffic": {"kind": "cbr", "rate": "1 Mbit/s"}}
     result = simulate(point.replace(flows=[flow | {"count": 2}, steady], duration="21 s"))
-    of_scale = {scale: {one.subject: one.interval.mean for one in summarise(result, rate_cov(scale))}
-                for scale in shown_time_scales(result)}  # fmt: skip
+    of_scale = {
+        scale: {one.subject: one.interval.mean for one in summarise(result, rate_cov(scale))}
+        for scale in shown_time_scales(result)
+    }
     assert list(of_scale) == [0.2, 0.5, 1, 2]
     # A packet more or less of the 17 in 0.2 s, and TCP's saw-teeth.
     assert all(0 <= told["steady"] < 0.06 < 0.1 < told["main"] for told in of_scale.values())

@@ -76,7 +76,8 @@ def test_what_is_told_of_an_epoch_that_was_not_seen_holds_in_a_run_that_is_long_
         0, "main"
     ]
     assert found.settled, found.reason
-    # The saw-tooth counts no recovery and no round trip after the overflow: a few of some hundred.
+    # The saw-tooth leaves out recovery and the round trip after the overflow: a few of some
+    # hundred.
     assert found.epoch_s == pytest.approx(told.epoch_s, rel=0.15)
 
 
@@ -92,8 +93,8 @@ def test_cubic_without_an_epoch_is_given_its_k() -> None:
         simulate(slow(duration="21 s", flows__main__transport__control__kind="cubic"))
     ).verdicts[0, "main"]
     assert (verdict.settled, verdict.epochs) == (False, 0)
-    # 20 Mbit/s x 0.2 s and 50 packets are 384 segments with their serialisation: cbrt(384 x
-    # 0.3/0.4) = 6.6 s.
+    # 20 Mbit/s x 0.2 s and 50 packets are 384 segments with serialisation: cbrt(384 x 0.3/0.4) =
+    # 6.6 s.
     assert verdict.epoch_s == pytest.approx(6.6, rel=0.01)
 
 

@@ -1,4 +1,4 @@
-"""The one type of tables: the same cells for people, pages and programs."""
+"""The single type of tables: the same cells for terminals, pages and programs."""
 
 import csv
 import io
@@ -41,8 +41,8 @@ def test_cells_are_written_with_as_many_digits_as_are_known(mixed: Table) -> Non
     ("cell", "written"),
     [
         (Interval(math.nan, math.nan, 0), "–"), (Interval(5.2134, math.nan, 1), "5.213"),
-        (Interval(3.0, 0.0, 4), "3.000 ± 0"), (Interval(-0.00004, 0.02, 3), "0.000 ± 0.020"), (math.nan, "–"),
-        (0.0, "0"), (-0.0, "0"), (12345, "12345"), (12345.6, "12346"),
+        (Interval(3.0, 0.0, 4), "3.000 ± 0"), (Interval(-0.00004, 0.02, 3), "0.000 ± 0.020"),
+        (math.nan, "–"), (0.0, "0"), (-0.0, "0"), (12345, "12345"), (12345.6, "12346"),
     ],
 )  # fmt: skip
 def test_what_is_not_known_is_a_dash_and_zero_has_no_sign(cell: object, written: str) -> None:
@@ -78,7 +78,8 @@ def test_programs_get_values(mixed: Table) -> None:
     first, second = mixed.to_json()
     assert first == {
         "flow": "a & b", "packets": 1500, "RTT ms": 70.123456, "limit": "window 52 %",
-        "goodput Mbit/s": {"mean": 5.2134, "low": GOODPUT.low, "high": GOODPUT.high, "replicates": 5},
+        "goodput Mbit/s": {"mean": 5.2134, "low": GOODPUT.low, "high": GOODPUT.high,
+                           "replicates": 5},
     }  # fmt: skip
     assert (second["goodput Mbit/s"], second["RTT ms"]) == (None, None)
 
@@ -86,7 +87,8 @@ def test_programs_get_values(mixed: Table) -> None:
 def test_an_interval_takes_three_columns_of_a_csv_file(mixed: Table) -> None:
     rows = list(csv.DictReader(io.StringIO(mixed.to_csv())))
     assert list(rows[0]) == [
-        "flow", "goodput Mbit/s", "goodput Mbit/s low", "goodput Mbit/s high", "packets", "RTT ms", "limit",
+        "flow", "goodput Mbit/s", "goodput Mbit/s low", "goodput Mbit/s high", "packets", "RTT ms",
+        "limit",
     ]  # fmt: skip
     assert [float(rows[0][name]) for name in list(rows[0])[1:4]] == [
         GOODPUT.mean,

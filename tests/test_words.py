@@ -1,8 +1,8 @@
-"""The rules of STYLE.md that a program can check: line lengths, first words, banned words, sentences.
+"""The rules of STYLE.md that a program can check: line lengths, first and banned words, sentences.
 
 `tests/words.json` lists how often each file still breaks each rule. The list only shrinks: a file
-may break a rule no more often, and if it breaks it less often, the list has to say so
-(`pytest tests/test_words.py --write-words`).
+may break a rule no more often, and if it breaks it less often, the list has to say so (`pytest
+tests/test_words.py --write-words`).
 """
 
 import ast
@@ -34,7 +34,7 @@ BANNED = re.compile(
 )
 NEGATION = re.compile(r"\b[Tt]here (is|are) no\b")
 
-#: What is generated, recorded or data, and this file with its list of words.
+#: Generated files, records and data, and this file with its list of words.
 LEFT_OUT = re.compile(
     r"docs/gallery\.md|tests/messages/.*|tests/test_words\.py|STYLE\.md|.*VERDICTS.*"
 )

@@ -1,6 +1,8 @@
-"""Refuses wheels that name folders of the machine they were built on, or that no other Linux would take.
+"""Rejects wheels that name folders of the build machine, or that other Linux systems reject.
 
-python tools/check_wheel.py dist/*.whl
+Usage:
+
+    python tools/check_wheel.py dist/*.whl
 """
 
 import sys
@@ -9,7 +11,7 @@ from pathlib import Path
 
 
 def complaints(wheel: Path) -> list[str]:
-    """Returns what is wrong with a wheel, one line each."""
+    """Returns the faults of a wheel, one line each."""
     found = []
     if sys.platform == "linux" and "manylinux" not in wheel.name:
         found.append(f"{wheel.name}: is not manylinux")
@@ -26,7 +28,7 @@ def complaints(wheel: Path) -> list[str]:
 
 
 def main(wheels: list[str]) -> int:
-    """Prints what is wrong with the wheels; returns 1 if anything is, or if there are none."""
+    """Prints the faults of the wheels; returns 1 if there are any, or if there are no wheels."""
     lines = [line for wheel in wheels for line in complaints(Path(wheel))]
     for line in lines or ([] if wheels else ["no wheel was given"]):
         print(line, file=sys.stderr)

@@ -1,6 +1,6 @@
-"""Writes the reference pages and the scenario's JSON schema from what the registries say.
+"""Writes the reference pages and the scenario's JSON schema from the registries.
 
-`python tools/reference.py --check` names the files that are not current (exit code 1 if any);
+`python tools/reference.py --check` names the files that are out of date (exit code 1 if any);
 `--write` writes them.
 """
 
@@ -19,14 +19,14 @@ __all__ = ["differences", "main", "pages"]
 
 
 def pages(registered: Json, described: Json) -> dict[str, str]:
-    """All generated files.
+    """Returns all generated files.
 
     Args:
-        registered: The engine's registry, as `ackclock.registry.registry` gives it.
-        described: The JSON schema of a scenario.
+        registered: Registry of the engine, as from `ackclock.registry.registry`.
+        described: JSON schema of a scenario.
 
     Returns:
-        Path within the repository to text.
+        Texts by their path within the repository.
     """
     kinds = [kind["name"] for kind in registered["kinds"]]
     texts = {f"docs/reference/{kind}.md": elements.text(kind, registered) for kind in kinds}
@@ -41,7 +41,7 @@ def pages(registered: Json, described: Json) -> dict[str, str]:
 
 
 def differences(root: Path, texts: Mapping[str, str]) -> list[str]:
-    """One line for each file below `root` that is missing or has another text."""
+    """Returns one line for each file below `root` that is missing or has another text."""
     lines = []
     for name, text in texts.items():
         file = root / name
@@ -49,7 +49,8 @@ def differences(root: Path, texts: Mapping[str, str]) -> list[str]:
             lines.append(f"{name}: is missing; run `{REPAIR}` and commit what it writes")
         elif file.read_text(encoding="utf-8") != text:
             lines.append(
-                f"{name}: is not what the engine says of itself; run `{REPAIR}` and commit what it writes"
+                f"{name}: is not what the engine says of itself; run `{REPAIR}` and commit what it "
+                "writes"
             )
     return lines
 
@@ -58,7 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Checks or writes the files; returns the exit code."""
     parser = argparse.ArgumentParser(
         prog="python tools/reference.py",
-        description="Checks or writes docs/reference/ and schema/, which are generated from the engine's registries.",
+        description=(
+            "Checks or writes docs/reference/ and schema/, which are generated from the engine's "
+            "registries."
+        ),
         epilog="example: python tools/reference.py --check",
     )
     what = parser.add_mutually_exclusive_group(required=True)
@@ -87,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _index(texts: Mapping[str, str]) -> str:
-    """A page that leads to all others."""
+    """Returns a page with links to all others."""
     pages = {Path(name).name: text for name, text in texts.items() if name.endswith(".md")}
     titles = {name: text.partition("\n# ")[2].partition("\n")[0] for name, text in pages.items()}
     links = [f"- [{title}]({name})" for name, title in titles.items()]

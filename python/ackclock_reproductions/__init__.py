@@ -1,7 +1,7 @@
-"""Published experiments, reproduced: one record for each table or figure.
+"""Reproductions of published experiments: one record for each table or figure.
 
-They use only public names of ackclock, and reach it through the entry-point group
-`ackclock.reproductions`. Append new records to `EXPERIMENTS`; the order is that of `ackclock
+They use only public names of ackclock, which finds them through the entry-point group
+`ackclock.reproductions`. Append new records to `EXPERIMENTS`: their order is that of `ackclock
 reproduce --list`.
 """
 

@@ -1,7 +1,7 @@
-"""What is documented not to come out of publications: `not_so.txt` has a line for each claim that fails.
+"""Claims of publications that are documented not to hold: one line each in `not_so.txt`.
 
-The file is written by hand, from what an experiment says when it is run: a claim that changes sides
-fails the expectation, whichever way.
+The file is written by hand from the output of the experiments. A claim that changes sides, either
+way, fails the expectation.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ def documented(experiments: tuple[Experiment, ...]) -> tuple[Experiment, ...]:
 
 
 def _listed() -> dict[str, list[str]]:
-    """By the name of the experiment, what its failing claims say."""
+    """Returns the text of each experiment's failing claims, by the experiment's name."""
     text = resources.files(__package__).joinpath("not_so.txt").read_text(encoding="utf-8")
     found: dict[str, list[str]] = {}
     name = ""

@@ -1,21 +1,24 @@
-"""What is said of anything that was emulated: on what, and whether it is reliable."""
+"""Facts about emulated runs: the kernel, and how reliable the runs are."""
 
 from collections.abc import Mapping
 
 from ackclock.reproduction import Table
 from ackclock.result import Result
 
-#: The two ways, in tables and names of runs.
+#: The two methods, as named in tables and runs.
 ENGINE, LINUX = "engine", "Linux"
 
 
 def kernel(result: Result) -> str:
-    """Which kernel it was; the engine's if it was simulated, as tests do it."""
+    """Returns the name of the kernel, or "the engine" if the run was simulated, as in tests."""
     return str(result.run.get("machine", {}).get("kernel", "the engine"))
 
 
 def trust(results: Mapping[str, Result]) -> Table:
-    """How far the machine kept up with so many runs at once, of each result that was emulated."""
+    """Returns a table of how well the machine kept up with its parallel runs.
+
+    It has one row for each emulated result.
+    """
     rows = []
     for name, result in results.items():
         if result.run["method"] != "emulate":

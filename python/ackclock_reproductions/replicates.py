@@ -1,4 +1,4 @@
-"""Replicates of what an experiment ran: values, means with intervals, quotients of pairs; as curves and tables."""
+"""Values, means, intervals and ratios over replicates, as curves and tables."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,12 @@ from ackclock.reproduction import Table
 from ackclock.result import Result
 from ackclock.table import written_interval
 
-#: Our numbers: by what tells rows apart, and by column.
+#: Our numbers: by the keys of the row, then by column.
 Rows = dict[tuple[str, ...], dict[str, Interval]]
 
 
 def of_replicates(result: Result, what: str | Metric, subject: str, point: int = 0) -> list[float]:
-    """A metric, or that of a name, of a flow or hop at a point, of each replicate, in the unit it is shown in."""
+    """Returns a metric of a flow or hop at one point, by replicate and in its display unit."""
     if isinstance(what, str):
         what = metrics.metric(what)
     return [
@@ -24,21 +24,24 @@ def of_replicates(result: Result, what: str | Metric, subject: str, point: int =
 
 
 def means(result: Result, name: str, subject: str) -> list[Interval]:
-    """The same at every point, as mean and interval."""
+    """Returns the mean and interval of a metric at each point."""
     return [
         interval(of_replicates(result, name, subject, point)) for point in range(len(result.points))
     ]
 
 
 def quotient(above: Sequence[float], below: Sequence[float]) -> Interval:
-    """The mean over replicates of one thing over another, of the same run or of two: each replicate is used once."""
+    """Returns the mean ratio of two series of replicates, of one run or of two.
+
+    Each replicate is used once.
+    """
     return interval(np.array(above) / np.array(below))
 
 
 def curve(
     label: str, x: Sequence[float], values: Sequence[Interval], drawn: str = "line"
 ) -> plot.Curve:
-    """Means with their intervals."""
+    """Returns a curve of means with their intervals."""
     return plot.Curve(
         label,
         x,
@@ -49,7 +52,10 @@ def curve(
 
 
 def measured(title: str, keys: tuple[str, ...], rows: Rows) -> Table:
-    """A table of our numbers with their intervals; the columns are those of the rows, in order of appearance."""
+    """Returns a table of our numbers with their intervals.
+
+    The columns are those of the rows, in order of appearance.
+    """
     columns = list(dict.fromkeys(name for row in rows.values() for name in row))
     cells = [
         (*key, *(written_interval(row[name]) if name in row else "–" for name in columns))

@@ -1,7 +1,8 @@
-"""Tables 1, 2 and 3 of RFC 9438: average windows of Reno, HSTCP and CUBIC, and the loss they bear.
+"""Tables 1, 2 and 3 of RFC 9438: average windows of Reno, HSTCP and CUBIC, and the loss they need.
 
-The tables are computed, not measured: response functions, each at least Reno's. Letters: p loss
-probability, W average window (segments), RTT in seconds, C CUBIC's constant (segments/s³).
+The tables are computed, not measured: they evaluate response functions, each at least Reno's.
+Letters: p loss probability, W average window (segments), RTT in seconds, C CUBIC's constant
+(segments/s³).
 """
 
 import math
@@ -27,7 +28,10 @@ from ackclock.reproduction import (
     analytic,
 )
 
-SOURCE = 'L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert, "CUBIC for fast and long-distance networks", RFC 9438, 2023'
+SOURCE = (
+    'L. Xu, S. Ha, I. Rhee, V. Goel, L. Eggert, "CUBIC for fast and long-distance networks", RFC '
+    "9438, 2023"
+)
 
 # Printed.
 CONSTANTS = (0.04, 0.4, 4.0)
@@ -68,8 +72,8 @@ class Column(NamedTuple):
     """One column of the tables of windows.
 
     Attributes:
-        label: As in the table.
-        window: Average window in segments from p and RTT.
+        label: Heading in the table.
+        window: Average window in segments, from p and RTT.
     """
 
     label: str
@@ -100,7 +104,7 @@ def _lines(table: str) -> list[list[str]]:
 
 
 def windows(RTT: float, title: str) -> Outcome:
-    """Tables 1 and 2: average windows at one round-trip time."""
+    """Computes Tables 1 and 2: average windows at one round-trip time."""
     cells = tuple(
         Cell.of((line[0],), column.label, text, column.window(float(line[0]), RTT))
         for line in _lines(AVERAGE_WINDOWS[RTT])
@@ -151,7 +155,7 @@ def _draw_windows(cells: tuple[Cell, ...], title: str) -> Figure:
 
 
 def required_loss(window: Callable[[float, float], float], W: float) -> float:
-    """The p at which the average window falls to W segments."""
+    """Returns the loss probability at which the average window is W segments."""
     found = brentq(
         lambda log_p: math.log(window(math.exp(log_p), RTT_S) / W), math.log(1e-12), 0.0, xtol=1e-13
     )
@@ -159,7 +163,7 @@ def required_loss(window: Callable[[float, float], float], W: float) -> float:
 
 
 def required_losses() -> Outcome:
-    """Table 3."""
+    """Computes Table 3."""
     columns = (COLUMNS[0], COLUMNS[1], Column("CUBIC", _cubic))
     cells, as_written = [], []
     for mbit_per_s, printed_window, *printed in _lines(REQUIRED_LOSS):
@@ -242,13 +246,15 @@ EXPERIMENTS = (
     _entry(
         2,
         "How large are they at a round-trip time of 0.01 s?",
-        "Average windows for p from 1e-2 to 1e-8 and three values of C: there CUBIC is as friendly to Reno as Reno.",
+        "Average windows for p from 1e-2 to 1e-8 and three values of C: there CUBIC is as friendly "
+        "to Reno as Reno.",
         partial(windows, 0.01, "RFC 9438, table 2: average windows, RTT 0.01 s"),
     ),
     _entry(
         3,
         "How little loss do Reno, HSTCP and CUBIC need for a throughput?",
-        "Loss probabilities for 1 Mbit/s to 10 Gbit/s: for the latter Reno needs 2.0e-10, CUBIC 2.9e-8.",
+        "Loss probabilities for 1 Mbit/s to 10 Gbit/s: for the latter Reno needs 2.0e-10, CUBIC "
+        "2.9e-8.",
         required_losses,
     ),
 )

@@ -1,4 +1,4 @@
-"""Scenarios as experiments write them: drop-tail hops, flows over them; and how long and how often they were run."""
+"""Scenarios of experiments: drop-tail hops and flows, and how long and how often they were run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -9,28 +9,28 @@ from ackclock.scenario import Scenario
 
 Tree = dict[str, Any]
 
-#: Of a direction in which nothing but answers travels: more packets than ever wait.
+#: The buffer of a direction that carries only ACKs: more packets than ever wait.
 AMPLE_PACKETS = 100_000
 
 
 def constant(mbit_per_s: float) -> Tree:
-    """A link of one rate."""
+    """Returns a link of constant rate."""
     return {"kind": "constant", "rate": f"{mbit_per_s:g} Mbit/s"}
 
 
 def packets(count: int) -> str:
-    """The limit of a queue."""
+    """Returns the limit of a queue."""
     return f"{count} packets"
 
 
 def hop(name: str, link: Tree, limit: str, delay_s: float = 0.0, **more: Any) -> Tree:
-    """A link, the drop-tail queue before it, and the delay behind it.
+    """Returns a hop: a link, the drop-tail queue before it, and the delay behind it.
 
     Args:
-        name: In the scenario.
-        link: As in a scenario.
-        limit: Of the queue.
-        delay_s: One way.
+        name: Name in the scenario.
+        link: Link, as in a scenario.
+        limit: Limit of the queue.
+        delay_s: One-way delay, in seconds.
         more: Other fields of the hop.
     """
     queue = {"kind": "droptail", "limit": limit}
@@ -41,7 +41,7 @@ def scenario(
     name: str, hops: Sequence[Tree], flows: Sequence[Tree], *, duration_s: float, warmup_s: float,
     sample_interval_s: float, replicates: int, **more: Any,
 ) -> Scenario:  # fmt: skip
-    """Flows over hops, several times with other chances."""
+    """Returns a scenario of flows over hops, with several replicates."""
     tree = {
         "schema": 1,
         "name": name,
@@ -56,15 +56,15 @@ def scenario(
 
 
 def seconds_run(results: Mapping[str, Result], name: str) -> str:
-    """The different values, in seconds, that a field of the scenarios had when they were run: `duration`, `warmup`."""
+    """Returns the distinct values, in seconds, that `duration` or `warmup` had in the runs."""
     return _listed(units.seconds(one.points[0]["scenario"][name]) for one in results.values())
 
 
 def replicates_run(results: Mapping[str, Result]) -> str:
-    """How many replicates there were, likewise."""
+    """Returns the distinct numbers of replicates of the runs."""
     return _listed(one.run["replicates"] for one in results.values())
 
 
 def _listed(numbers: Iterable[float]) -> str:
-    """Each once."""
+    """Returns the numbers in ascending order, each once."""
     return " or ".join(f"{one:g}" for one in sorted(set(numbers)))

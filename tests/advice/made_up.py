@@ -1,4 +1,4 @@
-"""Traces of a link that stays at each of two rates for exponential times, written as a user would."""
+"""Traces of a link that stays at each of two rates for exponential times, in a user's format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HIGH, LOW = 800_000, 400_000
 def markov_rows(
     high_s: float, low_s: float, length_s: float, seed: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """When the rate changes, and to what; it is high first."""
+    """Returns the times of the rate changes and the new rates, beginning with the high one."""
     generator = np.random.default_rng(seed)
     count = int(2 * length_s / (high_s + low_s) * 1.5) + 100
     sojourns = generator.exponential(np.where(np.arange(count) % 2 == 0, high_s, low_s))
@@ -23,7 +23,7 @@ def markov_rows(
 
 
 def write_csv(path: Path, begins: np.ndarray, rates: np.ndarray, length_s: float) -> Path:
-    """Rows of time and rate; the last one only says where the trace ends."""
+    """Writes rows of time and rate; the last one only marks the end of the trace."""
     rows = [f"{at:.9f},{rate}" for at, rate in zip(begins, rates, strict=True)]
     path.write_text(
         "\n".join(["time_s,rate_bit_per_s", *rows, f"{length_s},{rates[-1]}", ""]), encoding="utf-8"
@@ -32,5 +32,5 @@ def write_csv(path: Path, begins: np.ndarray, rates: np.ndarray, length_s: float
 
 
 def markov_csv(path: Path, sojourn_s: float, length_s: float, seed: int = 1) -> Path:
-    """As long at one rate as at the other, on the mean."""
+    """Writes a trace with equal mean times at both rates."""
     return write_csv(path, *markov_rows(sojourn_s, sojourn_s, length_s, seed), length_s)

@@ -1,4 +1,4 @@
-"""How big a buffer must be: laws of the search, answers of scenarios that can be reckoned, and the command."""
+"""Buffer sizing: laws of the search, scenarios with computable answers, and the command."""
 
 from __future__ import annotations
 
@@ -102,8 +102,7 @@ def test_the_answer_meets_all_targets_and_the_next_smaller_buffer_does_not(
     assert found.binding is found.targets[0]
     assert found.known_from is not None
     assert 1 <= found.known_from <= found.answer.setting.size
-    # Everything that was tried and misses for certain on the side of too small is below the
-    # interval.
+    # All sizes below the interval that were tried are clearly too small.
     of_utilisation = [
         one.setting.size for one in tails(found) if one.judge(found.targets[0]) == "missed"
     ]
@@ -111,8 +110,8 @@ def test_the_answer_meets_all_targets_and_the_next_smaller_buffer_does_not(
 
 
 def test_the_delay_bounds_the_buffer_from_above_by_what_it_holds(found: BufferAdvice) -> None:
-    # Always some packets short of a full queue, p99 of drop-tail is at most B/C: 16 packets of 1.2
-    # ms fit, and with a queue that is full for more than 1 % of the time no more.
+    # p99 of the drop-tail delay is always some packets short of a full queue, so at most B/C. 16
+    # packets of 1.2 ms fit, and no more if the queue is full for more than 1 % of the time.
     assert found.largest == 16
     assert found.hop.packet_s == pytest.approx(1.2e-3)
     for one in tails(found):
@@ -146,15 +145,17 @@ def test_every_buffer_meets_the_same_seeds_and_further_batches_others(small: Sce
     assert set(starts[0]).isdisjoint(starts[2])
     outcome = trials.outcome(of(5), 2)
     assert sorted(outcome.values["utilisation"]) == [0, 1, 2, 3]
-    assert trials.outcome(of(5)) is outcome  # what is known is not run again
+    assert trials.outcome(of(5)) is outcome  # a known outcome is not run again
 
 
 def test_one_flow_needs_what_the_saw_tooth_says() -> None:
-    """A single Reno flow that has settled is what the model is about: spec 1.4 and `sawtooth` in rounds."""
+    """Compares a settled single Reno flow with the model: spec 1.4 and `sawtooth` in rounds."""
     one = Scenario.from_toml(SMALL).replace(
-        {"flows.downloads.count": 1, "duration": "120 s", "warmup": "40 s", "flows.downloads.access_delay": "30 ms",
+        {"flows.downloads.count": 1, "duration": "120 s", "warmup": "40 s",
+         "flows.downloads.access_delay": "30 ms",
          "flows.downloads.transport": {
-             "kind": "tcp", "control": {"kind": "reno"}, "preset": "rfc", "delayed_ack": {"every": "1 packet"},
+             "kind": "tcp", "control": {"kind": "reno"}, "preset": "rfc",
+             "delayed_ack": {"every": "1 packet"},
          }}
     )  # fmt: skip
     advice = advise_buffer(one, utilisation="95 %")
@@ -162,8 +163,8 @@ def test_one_flow_needs_what_the_saw_tooth_says() -> None:
     [says] = advice.models
     assert says.label == "saw-tooth"
     assert says.packets is not None
-    # The product is 42 packets. Recovery takes a round trip, in which the model's window is there
-    # already.
+    # The product is 42 packets. Recovery takes a round trip, while the model's window recovers at
+    # once.
     assert advice.answer.setting.size == pytest.approx(says.packets, rel=0.25, abs=2)
     assert says.utilisation == pytest.approx(0.95, abs=0.03)
     by_name = {tried.rule.name: tried.rule.packets for tried in advice.rules}
@@ -195,15 +196,15 @@ def test_what_no_drop_tail_buffer_meets_adaptive_red_may(small: Scenario) -> Non
     assert by_delay is not None
     assert by_loss is not None
     assert by_delay.high is not None
-    assert by_delay.high.met < by_loss.low.met  # what contradicts what
+    assert by_delay.high.met < by_loss.low.met  # the contradicting targets
     last = advice.alternatives[-1]
     assert last.setting.queue is not None
     assert last.setting.queue["kind"] == "adaptive_red"
     assert last.meets_all(advice.targets)
     told = " ".join(words.paragraphs(advice))
     assert (
-        "Infeasible: no drop-tail buffer meets utilisation ≥ 95 %, p99 delay ≤ 29 ms and loss ≤ 1.4 %."
-        in told
+        "Infeasible: no drop-tail buffer meets utilisation ≥ 95 %, p99 delay ≤ 29 ms and loss ≤ "
+        "1.4 %." in told
     )
     assert f"p99 delay ≤ 29 ms alone: met up to {by_delay.high.met} packets" in told
     assert "Adaptive RED, target_delay = 12 ms meets all of it" in told
@@ -223,8 +224,8 @@ def test_what_nothing_meets_is_said_with_what_comes_nearest(small: Scenario) -> 
     assert idle.status == "infeasible"
     assert idle.alone[0].sizes is None
     assert "comes nearest" in " ".join(words.paragraphs(idle))
-    # A queue that never overflows is as good as a larger one: nothing is tried beyond the first of
-    # these.
+    # A queue that never overflows is as good as a larger one, so the search stops at the first of
+    # them.
     assert sum(one.found["loss"].mean == 0 for one in tails(idle)) <= 9
 
 
@@ -307,8 +308,11 @@ def test_a_queue_that_is_not_drop_tail_is_replaced_and_aqm_tried_too(small: Scen
         small.replace({"hops.link.queue": red, "replicates": 3}), utilisation="90 %"
     )
     assert advice.answer is not None
-    assert advice.answer.setting.queue == {"kind": "droptail", "limit": f"{advice.answer.setting.size} packets",
-                                           "counts_packet_in_service": False}  # fmt: skip
+    assert advice.answer.setting.queue == {
+        "kind": "droptail",
+        "limit": f"{advice.answer.setting.size} packets",
+        "counts_packet_in_service": False,
+    }
     assert advice.alternatives
     assert any(
         "is adaptive_red; drop-tail is tried in its place" in line for line in advice.warnings
@@ -328,7 +332,10 @@ def test_replicates_that_are_alike_are_said_to_be(small: Scenario) -> None:
 
 
 def made_up(trials: Trials, verdicts: dict[str, list[dict[int, list[float]]]]) -> None:
-    """Replaces runs: of each measure, by batch, the values by size; sizes between have those of the next smaller."""
+    """Replaces runs by values per measure, batch and size.
+
+    A size that is not listed has the values of the next smaller one.
+    """
 
     def more(setting: Setting, before: object, batch: int) -> object:
         found = {}
@@ -353,7 +360,7 @@ QUICK = Target(MEASURES["delay_p99_s"], 0.02)
 
 
 def test_all_targets_are_judged_of_the_same_replicates(small: Scenario) -> None:
-    """One that few replicates met, and all that another took do not, is not met."""
+    """A setting is not met if few replicates meet it, even if all replicates of another one do."""
     trials = trials_of(small)
     made_up(
         trials,
@@ -371,7 +378,7 @@ def test_all_targets_are_judged_of_the_same_replicates(small: Scenario) -> None:
 def test_what_meets_all_is_found_between_two_edges_that_are_next_to_each_other(
     small: Scenario,
 ) -> None:
-    """Edges are bisected to 4 %: of 1000 packets forty lie between, and one of them may meet what neither edge does."""
+    """Edges are bisected to 4 %: of 1000 packets forty lie between; one may meet both targets."""
     trials = trials_of(small)
     steady = {
         "utilisation": [{1: [0.8] * 4, 1010: [0.95] * 4}],
@@ -383,7 +390,7 @@ def test_what_meets_all_is_found_between_two_edges_that_are_next_to_each_other(
     found = _together(trials, (BUSY, QUICK), sizes, alone)
     assert found is not None
     assert 1010 <= found.low.met < 1013
-    # And none where there is none.
+    # There is none if none exists.
     made_up(
         contrary := trials_of(small), steady | {"utilisation": [{1: [0.8] * 4, 1013: [0.95] * 4}]}
     )
@@ -393,7 +400,10 @@ def test_what_meets_all_is_found_between_two_edges_that_are_next_to_each_other(
 
 
 def test_a_run_of_few_saw_teeth_is_said_to_be(small: Scenario) -> None:
-    """One Reno flow of 400 packets or so adds one in 100 ms: a saw-tooth takes 20 s, and 16 are measured."""
+    """One Reno flow of some 400 packets adds one per 100 ms: a saw-tooth takes 20 s.
+
+    16 of them are measured.
+    """
     long_pipe = small.replace(
         {"flows.downloads.count": 1, "flows.downloads.access_delay": "80 ms", "replicates": 2,
          "hops.link.link.rate": "50 Mbit/s"}
@@ -413,7 +423,7 @@ def test_a_run_of_many_saw_teeth_is_not(found: BufferAdvice) -> None:
 
 
 def test_a_cell_is_not_passed_over_for_the_wire_before_it() -> None:
-    """The wire is used to 13 %, the cell all the time: advice about the wire would answer what nobody asked."""
+    """The wire is used to 13 %, the cell all the time: advice about the wire would be useless."""
     cell = Scenario.from_toml((ROOT / "examples/wifi-cell.toml").read_text()).expand()[0].scenario
     with refused("no-data", "hops.ap-data.link"):
         advise_buffer(cell.replace({"duration": "2 s", "warmup": "1 s", "replicates": 1}))
@@ -480,7 +490,7 @@ def test_the_effort_is_that_of_a_batch_times_their_number(small: Scenario, tmp_p
     assert 14 <= effort.batches <= 44
     assert (
         effort.most_batches > 4 * 38
-    )  # the most queues that any search of these tests took, in all batches
+    )  # the most queues in any search of these tests, over all batches
     assert expected(small, "nowhere", 2, Grid(32.0, 64.0), kept=True) is None
 
 
@@ -549,7 +559,7 @@ def test_the_command_prints_the_answer_in_packets_bytes_and_milliseconds(file: P
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Which scenarios are simulated, but for the trial that says how long all will take."""
+    """Names of the simulated scenarios, without the trial that estimates the duration."""
     monkeypatch.setattr(effort, "expected", lambda *_, **__: None)
     ran: list[str] = []
     real = simulation.simulate

@@ -1,4 +1,4 @@
-"""Where targets begin and cease to be met, of judgements whose edges are known; and what is told of runs."""
+"""Search for the edges of targets, on judgements with known edges; and the texts about runs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_both_edges_are_found_with_what_is_undecided_around_them(
             assert (
                 high + above < found.high.missed <= max(high + above + 1, near * (high + above + 1))
             )
-    # Two looks for each doubling between a few brackets, and the grid: never a walk.
+    # Two trials per doubling between a few brackets, and the grid: never a linear search.
     assert len(set(asked)) <= len(SIZES) + 4 * 6
 
 
@@ -74,23 +74,23 @@ def test_a_target_is_judged_by_the_whole_interval() -> None:
     assert at_least.judge(Interval(0.97, 0.004, 5)) == "missed"
     assert at_most.judge(Interval(0.005, 0.004, 5)) == "met"
     assert at_most.judge(Interval(0.02, 0.004, 5)) == "missed"
-    assert at_most.judge(Interval(0.02, nan, 1)) == "missed"  # one value decides by itself
+    assert at_most.judge(Interval(0.02, nan, 1)) == "missed"  # one value decides alone
     assert at_most.judge(Interval(0.002, nan, 1)) == "met"
     assert at_most.judge(Interval(inf, nan, 5)) == at_most.judge(Interval(nan, nan, 0)) == "missed"
-    # A link that is always busy may miss one by rounding.
+    # Rounding alone may keep a link that is always busy below 1.
     assert Target(MEASURES["utilisation"], 1.0).judge(Interval(1 - 1e-16, 2e-16, 5)) == "met"
 
 
 def test_what_was_cut_off_counts_for_as_long_as_it_was_there() -> None:
     times = np.arange(1.0, 101.0)
     assert quantile_of_censored(times, np.full(100, True), 0.95) == 95
-    # Nothing is lost by those that were cut off before anything ended.
+    # Values that are cut off before anything has ended do not change the quantile.
     early = np.concatenate([np.full(50, 0.5), times])
     assert quantile_of_censored(early, early >= 1, 0.95) == 95
-    # Six of a hundred never end: there is no 95 %.
+    # Six of a hundred never end, so there is no 95th percentile.
     assert quantile_of_censored(times, times <= 94, 0.95) == inf
     # Fifty ended, then half of the rest were cut off at 50: a half is left, which the last 25
-    # share. Of k of them that have ended 0.5 (25 - k)/25 are left, no more than 0.05 from the 23rd
+    # share. When k of them have ended, 0.5 (25 - k)/25 is left, which is at most 0.05 from the 23rd
     # on.
     cut = np.concatenate([np.arange(1.0, 51.0), np.full(25, 50.0), np.arange(51.0, 76.0)])
     ended = np.concatenate([np.full(50, True), np.full(25, False), np.full(25, True)])
@@ -151,7 +151,7 @@ def test_on_a_link_that_moves_the_delay_is_what_comes_and_not_the_rate_of_the_mo
 
 
 def test_the_delay_is_that_of_packets_where_these_come_evenly() -> None:
-    """Time and packets see different queues; of a source at a constant rate they see the same."""
+    """Delays over time and over packets differ, except for a source of constant rate."""
     text = OVERLOAD.format(
         link='{ kind = "markov", rates = ["20 Mbit/s", "4 Mbit/s"], mean_sojourn = "500 ms" }'
     )
@@ -165,8 +165,7 @@ def test_the_delay_is_that_of_packets_where_these_come_evenly() -> None:
     pairs = zip(came["sequence"].to_pylist(), came["time_s"].to_pylist(), strict=True)
     waits = [at[number] - time for number, time in pairs if time > 5 and number in at]
     assert len(waits) > 10_000
-    # A packet's own transmission is in its own delay and not in that of the queue: 2 ms of 100 at
-    # most.
+    # A packet's own transmission is part of its delay but not of the queue's: at most 2 ms of 100.
     assert values(result, "link")["delay_p99_s"][0] == pytest.approx(
         np.quantile(waits, 0.99), rel=0.05
     )

@@ -1,4 +1,4 @@
-"""Whether the rate should be fed back: known answers of the publication's loop, and the command."""
+"""Advice on rate feedback: known answers for the publication's loop, and the command."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ackclock.result import Result
 from ..refusals import check_refusal
 from .made_up import HIGH, LOW, markov_csv, write_csv
 
-#: The publication's loop: 200 ms, 10 packets of 500 bytes may wait, a sender without fast
+#: The publication's loop: 200 ms, a queue of 10 packets of 500 bytes, a sender without fast
 #: retransmit.
 LOOP = {
     "buffer": "10 packets",
@@ -62,7 +62,7 @@ def test_what_holds_for_long_is_followed(tmp_path: Path) -> None:
 def test_what_changes_with_the_round_trip_is_not_followed_but_held_below(tmp_path: Path) -> None:
     advice = advice_at(tmp_path, 1, 600.0)
     assert advice.region.name == "danger zone"
-    # With what ATM's cells leave of it, as in the publication, INSTCAP is worse than nothing.
+    # With the overhead of ATM cells, as in the publication, INSTCAP is worse than no feedback.
     assert efficiency(advice, "INSTCAP") * 48 / 53 < efficiency(advice, "none")
     assert efficiency(advice, "EFFCAP(7, 49)") * 48 / 53 == pytest.approx(0.589, abs=0.02)
     assert advice.chosen.scheme.label == "EFFCAP(7, 77)"
@@ -76,13 +76,13 @@ def test_what_changes_much_faster_is_averaged(tmp_path: Path) -> None:
     assert advice.region.name == "mean is enough"
     assert advice.psi.low <= 0.1 <= advice.psi.high
     assert efficiency(advice, "EFFCAP(7, 21)") > efficiency(advice, "none") + 0.1
-    # The smallest of many means is hardly below the mean any more.
+    # The smallest of many means is hardly below the mean.
     assert words.fed_back(advice, advice.chosen)[0] > 1.05 * LOW
 
 
 @pytest.mark.slow
 def test_enough_buffer_loses_nothing_behind_a_source_that_follows(tmp_path: Path) -> None:
-    # Delta (1 - 1/r), and what a source sends too fast until a change is measured: a period of it.
+    # Delta (1 - 1/r), plus what a source sends too fast until a change is measured: one period.
     advice = advice_at(tmp_path, 5, 300.0, buffer="24 packets", effcap=[(7, 49)])
     assert advice.loss_free_buffer_packets == pytest.approx(20, rel=0.01)
     assert efficiency(advice, "INSTCAP") == pytest.approx(1, abs=0.01)
@@ -102,7 +102,7 @@ def test_effective_capacity_is_between_the_low_rate_and_the_mean(tmp_path: Path)
     ]
     assert found == sorted(
         found, reverse=True
-    )  # the longer it stays low, the less can be relied on
+    )  # a longer sojourn at the low rate leaves less that is reliable
     assert LOW < found[-1] < 1.05 * LOW
     assert found[0] < (HIGH + LOW) / 2
 
@@ -161,7 +161,7 @@ def test_the_same_question_has_the_same_answer_to_the_byte(moving: Path, tmp_pat
     replaced = ackclock(*other, "--force")
     assert replaced.exit_code == 0, replaced.stderr
     assert "replaces the result in" in replaced.stderr
-    again = ackclock(*other)  # the same question once more
+    again = ackclock(*other)  # the same question again
     assert again.exit_code == 0, again.stderr
     assert again.stdout == replaced.stdout
 
@@ -239,7 +239,10 @@ def test_nothing_is_written_over_what_is_not_ours(moving: Path) -> None:
 def test_the_text_on_the_region_says_what_the_table_says(
     tmp_path: Path, psi: float, pairs: list[tuple[int, int]], verdict: str
 ) -> None:
-    """The smallest of many means is not safe where few deliver more, nor does any feedback tell the mean."""
+    """The smallest of many means is unsafe where few deliver more.
+
+    No feedback reports the mean either.
+    """
     advice = advise_feedback(
         markov_csv(tmp_path / "a.csv", psi * 0.2, 60.0), "200 ms", effcap=pairs, replicates=1
     )

@@ -1,4 +1,4 @@
-"""Which scheme is advised, of outcomes that are made up."""
+"""Choice of the advised scheme, from made-up outcomes."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from ackclock.advice.time_scale import Estimate
 
 
 def made(spread: float, **schemes: tuple[float, float]) -> Outcomes:
-    """Outcomes with resamples spread about efficiencies and waits in s, by name from the simplest."""
+    """Returns outcomes with resamples around efficiencies and waits (s), the simplest first."""
     draw = np.random.default_rng(1)
 
     def resampled(value: float, share: float) -> np.ndarray:

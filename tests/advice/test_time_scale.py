@@ -1,4 +1,4 @@
-"""How often a rate changes: known answers, and laws of what is not known."""
+"""Time scale of rate changes: known answers, and laws of its uncertainty."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ def scale_of(path: Path, interval_s: float) -> time_scale.TimeScale:
 def test_the_time_between_changes_is_known_as_well_as_n_sojourns_tell(
     tmp_path: Path, sojourn_s: float
 ) -> None:
-    # The mean of n exponential times has the standard deviation tau/sqrt(n): three of them.
+    # The mean of n exponential times has the standard deviation tau/sqrt(n); the tolerance is three
+    # of them.
     number = 2000
     found = scale_of(markov_csv(tmp_path / "a.csv", sojourn_s, number * sojourn_s), sojourn_s / 50)
     assert found.sojourn_s.value == pytest.approx(sojourn_s, rel=3 / np.sqrt(number))
-    # The interval is 1.96 such deviations to each side. That a bootstrap of 1000 is itself
-    # uncertain, and of 200 blocks of ten sojourns: 1/sqrt(2 * 200), three of them.
+    # The interval is 1.96 such deviations to each side. The bootstrap of 1000 and its 200 blocks of
+    # ten sojourns are uncertain, too: three times 1/sqrt(2 * 200).
     half_width = (found.sojourn_s.high - found.sojourn_s.low) / 2
     assert half_width == pytest.approx(1.96 * sojourn_s / np.sqrt(number), rel=3 / np.sqrt(400))
     assert found.high_bit_per_s == pytest.approx(
@@ -44,7 +45,8 @@ def test_the_time_between_changes_is_known_as_well_as_n_sojourns_tell(
 
 
 def test_the_interval_holds_the_truth_as_often_as_it_says(tmp_path: Path) -> None:
-    # 60 traces, of which 95 % hold it: with a chance of 1 in 1000 fewer than 50 do (binomial law).
+    # 95 % of 60 traces should contain it; fewer than 50 do with a probability of 1 in 1000
+    # (binomial law).
     held = 0
     for seed in range(60):
         found = scale_of(markov_csv(tmp_path / "a.csv", 0.1, 20.0, seed), 0.002)
@@ -73,17 +75,17 @@ def test_unequal_times_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_coarser_look_finds_the_same(tmp_path: Path) -> None:
-    """What is not seen between two looks is reckoned with: ten times as coarsely, still ten intervals in a sojourn."""
+    """Changes between two samples are accounted for: ten times as coarse, still ten per sojourn."""
     path = markov_csv(tmp_path / "a.csv", 0.2, 400.0)
     fine, coarse = scale_of(path, 0.002), scale_of(path, 0.02)
     assert coarse.changes < fine.changes
-    # Means over an interval are not looks at a moment: of the h/tau = 0.1 that is reckoned with
-    # half at most is wrong.
+    # Means over an interval are not samples at one time: at most half of the correction h/tau = 0.1
+    # is wrong.
     assert coarse.sojourn_s.value == pytest.approx(fine.sojourn_s.value, rel=0.05)
 
 
 def test_opportunities_say_the_same_as_the_rates_that_they_come_from(tmp_path: Path) -> None:
-    # Evenly spread, one in a millisecond at 12 Mbit/s, and one in three at 4.
+    # Evenly spread opportunities: one per millisecond at 12 Mbit/s, one in three at 4.
     begins, rates = markov_rows(0.5, 0.5, 200.0)
     ends = np.append(begins, 200.0)
     reached = np.concatenate(

@@ -1,4 +1,4 @@
-"""Results made up: one flow, any points and replicates, numbers as a test wants them."""
+"""Made-up results: one flow, any points and replicates, and the numbers that a test needs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -28,10 +28,14 @@ def made_up(
     reliable: Mapping[tuple[int, int], bool] | None = None,
     **columns: float | None,
 ) -> Result:
-    """A result with `goodputs[point][replicate]` in Mbit/s; `columns` are the same in every run."""
+    """Returns a result with `goodputs[point][replicate]` in Mbit/s.
+
+    `columns` are the same in every run.
+    """
     other = {
-        "rtt_mean_s": 0.08, "cwnd_mean_bytes": 1e4, "retransmitted_packets": 10.0, "sent_packets": 1000,
-        "dropped_packets": 10, "dropped_acks": 0, "timeouts": 0.0, "completion_time_s": None,
+        "rtt_mean_s": 0.08, "cwnd_mean_bytes": 1e4, "retransmitted_packets": 10.0,
+        "sent_packets": 1000, "dropped_packets": 10, "dropped_acks": 0, "timeouts": 0.0,
+        "completion_time_s": None,
         "start_s": 0.0,
     } | columns  # fmt: skip
     keys = [(point, run) for point, values in enumerate(goodputs) for run in range(len(values))]
@@ -59,8 +63,9 @@ def made_up(
         for time in (1.0, 2.0, 3.0, 4.0, 5.0)
     ]
     run = {
-        "schema": SCHEMA, "method": method, "name": "made up", "seed": "1", "replicates": max(map(len, goodputs)),
-        "versions": {}, "partial": False, "warnings": [], "controls": [], "scenario": scenario.tree,
+        "schema": SCHEMA, "method": method, "name": "made up", "seed": "1",
+        "replicates": max(map(len, goodputs)), "versions": {}, "partial": False, "warnings": [],
+        "controls": [], "scenario": scenario.tree,
         "points": points_of(scenario),
     }  # fmt: skip
     tables = {
@@ -76,7 +81,7 @@ def made_up(
 
 
 def _typed(rows: Sequence[Mapping[str, Any]]) -> pa.Schema:
-    """A column of nothing but None is of numbers, too."""
+    """A column of None only is a column of numbers."""
     kinds = {str: pa.string(), int: pa.int64()}
     return pa.schema(
         {name: kinds.get(type(value), pa.float64()) for name, value in rows[0].items()}
@@ -101,7 +106,10 @@ def _fidelity(
 
 
 def compared(scenario: Scenario, models: str | None, **results: Result | str) -> Comparison:
-    """A comparison of results by column (`_` for `-`); a text is why there is none."""
+    """Returns a comparison of results by column (`_` for `-`).
+
+    A text instead of a result says why it is missing.
+    """
     points = points_of(scenario)
     assigned = tuple(point["assignments"] for point in points)
     columns: dict[str, Column] = {}

@@ -1,4 +1,4 @@
-"""Each cause shows where its evidence is, and only there."""
+"""Each cause is named where its evidence is, and only there."""
 
 import math
 from dataclasses import replace
@@ -16,7 +16,7 @@ from ackclock.models.path import Loss
 
 CELL = Path(__file__).parents[2] / "examples" / "wifi-cell.toml"
 
-# Random loss of 2 %, so that the path tells of it.
+# The loss must be visible in the path, so it is random.
 RANDOM = "2 %"
 
 
@@ -38,13 +38,16 @@ def prediction(name: str, violated: tuple[str, ...] = (), **inputs: float) -> Pr
 
 @pytest.fixture(scope="module")
 def cubic(leaky_pipe: Scenario) -> Evidence:
-    """The kernel's CUBIC beside the engine's, 10 % slower under random loss; nothing else is known."""
+    """The kernel's CUBIC, 10 % slower than the engine's under random loss.
+
+    Nothing else is known.
+    """
     return beside(leaky_pipe, control={"kind": "cubic"}, preset="linux")
 
 
 @pytest.fixture(scope="module")
 def reno(leaky_pipe: Scenario) -> Evidence:
-    """The same of Reno with the preset rfc."""
+    """The same for Reno with the preset rfc."""
     return beside(leaky_pipe, control={"kind": "reno"})
 
 
@@ -52,14 +55,15 @@ def beside(scenario: Scenario, **transport: Any) -> Evidence:
     lossy = scenario.replace({"hops.wireless.impairments.0.probability": RANDOM, "sweep": {}})
     tree = flow(lossy, **transport)
     return Evidence(
-        metric="goodput", method="emulate", reference="simulate", difference=gap(-1e5), reference_mean=1e6,
+        metric="goodput", method="emulate", reference="simulate", difference=gap(-1e5),
+        reference_mean=1e6,
         replicates=(5, 5), flow=tree["flow"], path=flow_path(tree, tree["flow"]), duration_s=10.0,
     )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def modelled(reno: Evidence) -> Evidence:
-    """The square-root law beside the engine's Reno, 10 % higher."""
+    """The square-root law, 10 % above the engine's Reno."""
     said = prediction("square_root", rtt=0.07, loss=0.02)
     return replace(reno, method="predict", difference=gap(1e5), prediction=said, replicates=(0, 5))
 
@@ -81,7 +85,7 @@ def test_without_evidence_nothing_is_named(
     assert findings(reno) == ()
     assert [one.cause for one in findings(cubic)] == [
         "friendly_growth"
-    ]  # which the scenario alone tells
+    ]  # known from the scenario alone
     assert findings(modelled) == ()
     assert findings(replace(reno, flow=None, path=None)) == ()
 
@@ -108,7 +112,7 @@ def test_unreliable_runs(reno: Evidence) -> None:
 
 
 def test_late_packets_make_round_trips_longer_and_rates_smaller(reno: Evidence) -> None:
-    late = {"late_s": 2e-3}  # both ways, 4 ms of 71
+    late = {"late_s": 2e-3}  # in both directions: 4 ms of 71
     rtt = late | {"metric": "rtt", "reference_mean": 0.07}
     assert "up to 4 ms" in shows("late_packets", reno, **rtt, difference=gap(3e-3))
     assert shows("late_packets", reno, **rtt, difference=gap(-3e-3)) == ""
@@ -143,7 +147,7 @@ def test_measured_at_one_end(reno: Evidence) -> None:
     assert "acknowledged" in shows("measured_at_one_end", reno, method="measure")
     assert (
         shows("measured_at_one_end", reno, method="measure", metric="retransmissions") == ""
-    )  # means the same
+    )  # the same meaning
     assert shows("measured_at_one_end", reno) == ""
 
 
@@ -165,7 +169,7 @@ def test_violated_assumptions(modelled: Evidence) -> None:
 
 
 def test_timeouts_that_the_model_leaves_out(modelled: Evidence) -> None:
-    seen = {"reference_saw": {"timeouts": 2.0}}  # of a second at least, in ten
+    seen = {"reference_saw": {"timeouts": 2.0}}  # at least a second each, in ten seconds
     assert (
         shows("timeouts_seen", modelled, **seen)
         == "simulate had 2 timeouts a run, which take 20 % of its time at least"
@@ -193,7 +197,7 @@ def test_a_run_that_has_not_settled(modelled: Evidence) -> None:
     assert "30 % smaller in the second half" in shows("not_settled", modelled, **falling, **low)
     assert (
         shows("not_settled", modelled, **falling) == ""
-    )  # it would become smaller still, but the model says more
+    )  # it would be even smaller, but the model is higher
     assert shows("not_settled", modelled, reference_saw={"cwnd_drift": -0.02}, **low) == ""
     again = {"metric": "retransmissions", "reference_mean": 0.05, "difference": gap(-0.04)}
     assert shows("not_settled", modelled, **falling, **again).startswith(
@@ -227,13 +231,14 @@ def test_acks_of_a_cell_may_collide() -> None:
         flow = next(one for one in tree["flows"] if one["name"] == name)
         said = prediction("edca", rtt=0.2)
         return {
-            "metric": "goodput", "method": "predict", "reference": "simulate", "difference": gap(3e4),
-            "reference_mean": 1e6, "replicates": (0, 3), "flow": flow, "path": flow_path(tree, flow),
+            "metric": "goodput", "method": "predict", "reference": "simulate",
+            "difference": gap(3e4), "reference_mean": 1e6, "replicates": (0, 3), "flow": flow,
+            "path": flow_path(tree, flow),
             "prediction": said,
         } | more  # fmt: skip
 
     beside = Evidence(**of("download", 10))
-    # Neither round trips nor windows say anything of a medium that is always busy.
+    # For a medium that is always busy round trips and windows say nothing.
     assert shows("other_round_trips", beside, reference_saw={"rtt": 0.3}) == ""
     assert shows("not_settled", beside, reference_saw={"cwnd_drift": 0.1}) == ""
 
@@ -257,7 +262,7 @@ def test_the_sending_rate_is_no_goodput(modelled: Evidence) -> None:
     )
     assert (
         shows("sending_rate", modelled, **seen, prediction=prediction("pftk")) == ""
-    )  # tells goodput
+    )  # determines goodput
     assert shows("sending_rate", modelled, **seen, difference=gap(-1e5)) == ""
     assert shows("sending_rate", modelled, reference_saw={"retransmissions": 0.005}) == ""
 
@@ -350,7 +355,7 @@ def test_delayed_acks(cubic: Evidence, leaky_pipe: Scenario) -> None:
     assert shows("delayed_acks", cubic, **shorter, difference=gap(-8e4)) == ""
     assert shows("delayed_acks", cubic, **shorter, difference=gap(3e6)) == ""  # far more than that
     longer = {"saw": {"rtt": 0.03}, "reference_saw": {"rtt": 0.08}}
-    assert shows("delayed_acks", cubic, **longer, **rtt) == ""  # no ACK is held so long
+    assert shows("delayed_acks", cubic, **longer, **rtt) == ""  # no ACK is delayed this long
     each = beside(
         leaky_pipe, control={"kind": "cubic"}, preset="linux", delayed_ack={"every": "1 packet"}
     )

@@ -1,4 +1,4 @@
-"""`ackclock compare` where a way cannot be gone or has nothing to say: a cell, and flows that no model is about."""
+"""`ackclock compare` where a method is impossible or has no answer: a cell, unmodelled flows."""
 
 import json
 import shutil
@@ -22,7 +22,8 @@ def test_a_cell_is_predicted_and_simulated(tmp_path: Path, run_python: Run) -> N
     answer = json.loads(outcome.stdout)
     answered = {one["name"]: one["answered"] for one in answer["methods"]}
     assert answered == {
-        "predict": True, "simulate": True, "measure-simulate": True, "emulate": False, "measure-emulate": False,
+        "predict": True, "simulate": True, "measure-simulate": True, "emulate": False,
+        "measure-emulate": False,
     }  # fmt: skip
     lines = [line for line in outcome.stderr.splitlines() if line.startswith("emulate: ")]
     assert len(lines) == 1

@@ -1,4 +1,4 @@
-"""What of a scenario is emulated within a limit of real time."""
+"""The part of a scenario that is emulated within a limit of real time."""
 
 from itertools import pairwise
 

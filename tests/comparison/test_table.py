@@ -1,4 +1,4 @@
-"""Cells, residuals and explanations of results that are made up."""
+"""Cells, residuals and explanations of made-up results."""
 
 import math
 from dataclasses import replace
@@ -126,7 +126,7 @@ def test_the_model_that_violates_the_fewest_assumptions_is_taken() -> None:
     said = best(asked, metric("goodput"), flow)
     assert said is not None
     assert said.model.name == "pftk"
-    # PFTK tells no mean window.
+    # PFTK does not predict the mean window.
     window = best(asked, metric("cwnd"), flow)
     assert window is not None
     assert (window.model.name, window.value, window.violated) == (
@@ -135,7 +135,7 @@ def test_the_model_that_violates_the_fewest_assumptions_is_taken() -> None:
         ("greedy",),
     )
     assert best(asked, metric("rtt"), flow) is None
-    # As few violated: it takes less for granted.
+    # With as few violated assumptions, the model with fewer assumptions is taken.
     equal = best([answer("square_root"), answer("cubic_response")], metric("goodput"), flow)
     assert equal is not None
     fewer = min(("square_root", "cubic_response"), key=lambda name: len(model(name).assumptions))
@@ -174,7 +174,7 @@ def test_what_is_measured_is_held_against_its_own_run_run_by_run(path: Scenario)
     comparison = compared(path, None, simulate=simulated, measure_simulate=measured)
     found = goodput(comparison).residuals["measure-simulate"]
     assert found.reference == "simulate"
-    # Unpaired it would vanish in a spread of several Mbit/s.
+    # Unpaired, it would vanish in a spread of several Mbit/s.
     assert found.difference.mean == pytest.approx(-0.1e6)
     assert found.difference.half_width == pytest.approx(0, abs=1)
     assert found.standing == EXCEEDS
@@ -183,8 +183,8 @@ def test_what_is_measured_is_held_against_its_own_run_run_by_run(path: Scenario)
 
 def test_what_a_way_cannot_know_is_null_with_the_reason(path: Scenario) -> None:
     comparison = compared(
-        path, None, simulate=made_up("simulate", path, [ENGINES]), emulate=made_up("emulate", path, [OURS]),
-        measure_emulate="there is no tape",
+        path, None, simulate=made_up("simulate", path, [ENGINES]),
+        emulate=made_up("emulate", path, [OURS]), measure_emulate="there is no tape",
     )  # fmt: skip
     tail = next(row for row in comparison.rows if row.metric == "rtt_p99")
     assert tail.cells["simulate"].interval.mean == pytest.approx(0.08)

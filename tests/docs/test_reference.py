@@ -1,4 +1,4 @@
-"""The reference pages say what the engine says, and those that are checked in are current."""
+"""The reference pages match the engine's registries, and the checked-in ones are current."""
 
 import json
 import tomllib

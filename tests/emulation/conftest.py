@@ -5,5 +5,5 @@ from .pretended import Pretended
 
 @pytest.fixture
 def pretended(monkeypatch: pytest.MonkeyPatch) -> Pretended:
-    """The native emulator, pretended."""
+    """A stand-in for the native emulator."""
     return Pretended().take_the_place(monkeypatch)

@@ -1,4 +1,4 @@
-"""One packet after the other through a hop, seen in the same form whether it was simulated or emulated."""
+"""Packets through a hop, one after the other, in the same form for simulation and emulation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ackclock import Result, Scenario, simulate
 from ackclock.run.emulation import emulate, replay
 
-#: Ways of answering that know every packet.
+#: Methods that know every packet.
 ARMS = ("simulated", "emulated")
 
 # pcap with nanoseconds, least significant byte first; raw IP.
@@ -20,7 +20,7 @@ _HEADERS = 28
 
 
 class Passage(NamedTuple):
-    """A datagram: its number, when it came to the first hop, when it left the last or None; in nanoseconds."""
+    """A datagram: number, arrival at the first hop, departure from the last or None, in ns."""
 
     number: int
     arrived: int
@@ -28,10 +28,11 @@ class Passage(NamedTuple):
 
 
 def run(scenario: Scenario, arm: str, folder: Path) -> tuple[Result, list[Passage]]:
-    """The result of one flow of datagrams, and its passages in order of arrival. What is emulated is replayed too.
+    """Returns the result of one flow of datagrams, and its passages in order of arrival.
 
-    A machine that is too busy may let a device overflow before the hops, and end a run with packets
-    nobody has read: those did not come, and have no passage.
+    An emulation is replayed, too. On a machine that is too busy a device may overflow before the
+    hops, and a run may end with packets that nobody has read. Those did not arrive, and have no
+    passage.
     """
     if arm == "simulated":
         result = simulate(scenario, packets=True)
@@ -66,17 +67,17 @@ def _emulated(folder: Path) -> list[Passage]:
 
 
 def count(capture: Path) -> int:
-    """How many packets a capture holds."""
+    """Returns the number of packets in a capture."""
     return len(_packets(capture))
 
 
 def _numbers(capture: Path) -> list[tuple[int, int]]:
-    """The number and the time of each datagram of a capture."""
+    """Returns the number and the time of each datagram of a capture."""
     return [(struct.unpack_from("<Q", packet, _HEADERS)[0], at) for at, packet in _packets(capture)]
 
 
 def _packets(capture: Path) -> list[tuple[int, bytes]]:
-    """The time of each packet of a capture, and what is kept of it."""
+    """Returns the time of each packet of a capture, and its captured bytes."""
     data = capture.read_bytes()
     assert struct.unpack_from("<I", data)[0] == _MAGIC
     found, at = [], _FILE_HEADER

@@ -1,4 +1,4 @@
-"""The native emulator, pretended: the engine's tables and what an emulation has beside them."""
+"""A stand-in for the native emulator: the engine's tables, and the extra tables of an emulation."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ Columns = dict[str, tuple[Any, ...]]
 
 
 def columns(rows: Sequence[dict[str, Any]], names: Sequence[str] = ()) -> Columns:
-    """Rows as the engine hands them over; without rows `names` are whole numbers."""
+    """Returns rows in the engine's format; without rows, `names` are integer columns."""
     return {name: _column([row[name] for row in rows]) for name in (rows[0] if rows else names)}
 
 
@@ -31,30 +31,30 @@ def _column(values: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def tcp_info(time_s: float, flow: str = "main") -> dict[str, Any]:
-    """Some columns of a row of that table."""
+    """Returns some columns of a row of `tcp_info`."""
     return {
-        "point": 0, "replicate": 0, "flow": flow, "instance": 0, "time_s": time_s, "loss_state": "open",
-        "cwnd_segments": 10.0, "ssthresh_segments": float("nan"),
+        "point": 0, "replicate": 0, "flow": flow, "instance": 0, "time_s": time_s,
+        "loss_state": "open", "cwnd_segments": 10.0, "ssthresh_segments": float("nan"),
     }  # fmt: skip
 
 
 @dataclass
 class Pretended:
-    """Stands in for the native functions.
+    """A stand-in for the native functions.
 
     Attributes:
-        verdicts: Point and replicate to verdict, of those that are unreliable.
-        refused: Names of settings that the kernel has not as asked.
-        warnings: Of the preparation.
-        complaints: Of the runs.
-        complete: Whether the runs come to their end.
-        failure: Why a run failed.
-        blocks: Of `tcp_info`, handed over one after the other.
+        verdicts: Verdicts of unreliable runs, by point and replicate.
+        refused: Names of settings that the kernel did not apply.
+        warnings: Warnings of the preparation.
+        complaints: Warnings of the runs.
+        complete: True if the runs come to their end.
+        failure: Reason why a run failed.
+        blocks: Blocks of `tcp_info`, handed over one after the other.
         midway: Called with the folder once all blocks are handed over.
-        recorded_s: Up to when each record goes; None for the end of the run.
-        differences: Point and replicate to what a replay finds.
-        lacking: Why this machine cannot.
-        asked: Every call's arguments.
+        recorded_s: Time at which each record ends; None for the end of the run.
+        differences: Findings of a replay, by point and replicate.
+        lacking: Reason why this machine cannot emulate.
+        asked: Arguments of every call.
     """
 
     verdicts: dict[tuple[int, int], str] = field(default_factory=dict)
@@ -73,10 +73,12 @@ class Pretended:
     asked: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def take_the_place(self, monkeypatch: pytest.MonkeyPatch) -> "Pretended":
-        """For the time of a test."""
+        """Replaces the native functions for the duration of a test."""
         for name in ("prepare_emulation", "emulate", "replay"):
             monkeypatch.setattr(_native, name, getattr(self, name))
-        monkeypatch.setattr(stationarity, "EPOCHS", 0)  # a run of two seconds is about other things
+        monkeypatch.setattr(
+            stationarity, "EPOCHS", 0
+        )  # stationarity is not the subject of a run of two seconds
         return self
 
     def prepare_emulation(
@@ -103,7 +105,8 @@ class Pretended:
         take: Callable[[str, Columns], None],
     ) -> dict[str, Any]:
         self.asked["emulate"] = {
-            "points": points, "folder": folder, "device": device, "pcap": pcap, "side_by_side": side_by_side,
+            "points": points, "folder": folder, "device": device, "pcap": pcap,
+            "side_by_side": side_by_side,
         }  # fmt: skip
         assert host_command
         runs = [
@@ -145,13 +148,15 @@ class Pretended:
     def _fidelity(self, point: int, replicate: int) -> dict[str, Any]:
         verdict = self.verdicts.get((point, replicate), RELIABLE)
         return {
-            "point": point, "replicate": replicate, "reliable": int(verdict == RELIABLE), "verdict": verdict,
-            "outside_drops": 0, "lateness_p50_s": 4e-6, "lateness_p99_s": 1.6e-5, "lateness_p999_s": 6e-5,
-            "lateness_max_s": 4e-4, "longest_gap_s": 1.1e-2, "cpu_share": 0.21, "largest_packet_bytes": 1500,
+            "point": point, "replicate": replicate, "reliable": int(verdict == RELIABLE),
+            "verdict": verdict, "outside_drops": 0, "lateness_p50_s": 4e-6,
+            "lateness_p99_s": 1.6e-5, "lateness_p999_s": 6e-5, "lateness_max_s": 4e-4,
+            "longest_gap_s": 1.1e-2, "cpu_share": 0.21, "largest_packet_bytes": 1500,
             "mtu_bytes": 1500, "base_rtt_s": 0.07, "probes_sent": 20, "probes_measured": 19,
             "probe_extra_p50_s": 2.2e-5, "probe_extra_max_s": 1.1e-4, "host_wait_max_s": 1.2e-3,
             "host_stalled_share": 0.0, "softirq_wait_share": 1e-4, "missed_readings_share": 0.0,
-            "cpu_pressure_share": 0.02, "device": "tun", "priority": "SCHED_FIFO", "host_priority": "SCHED_FIFO",
+            "cpu_pressure_share": 0.02, "device": "tun", "priority": "SCHED_FIFO",
+            "host_priority": "SCHED_FIFO",
             "idle_states": "none",
         }  # fmt: skip
 
@@ -176,6 +181,7 @@ class Pretended:
 def _setting(run: tuple[int, int], name: str) -> dict[str, Any]:
     point, replicate = run
     return {
-        "point": point, "replicate": replicate, "host": "senders", "name": name, "asked": "1", "has": "0",
+        "point": point, "replicate": replicate, "host": "senders", "name": name, "asked": "1",
+        "has": "0",
         "refusal": "this kernel has no such setting",
     }  # fmt: skip

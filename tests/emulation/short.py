@@ -1,4 +1,4 @@
-"""A short scenario for the kernel's own TCP: a path there and back, and a download over it."""
+"""A short scenario for the kernel's own TCP: a download over a path with both directions."""
 
 SCENARIO = """\
 schema = 1

@@ -1,4 +1,4 @@
-"""Transfers that arrive one after the other, by the kernel: those of the engine, and named so in captures."""
+"""Arriving transfers by the kernel's TCP: the same as the engine's, and named so in captures."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ traffic = { kind = "transfer", size = { kind = "uniform", low = "2 kB", high = "
 
 
 def arrived(result: Result, replicate: int) -> dict[int, tuple[float, float, bool]]:
-    """By instance: when it started, what was delivered, and whether that was all of it."""
+    """Returns start, delivered bytes and completeness of each instance."""
     flows = result.tables["flows"]
     own = (column(flows, "flow") == "short") & (column(flows, "replicate") == replicate)
     names = ("instance", "start_s", "delivered_bytes", "completion_time_s")
@@ -38,7 +38,8 @@ def arrived(result: Result, replicate: int) -> dict[int, tuple[float, float, boo
 
 
 def test_the_kernel_has_the_engines_arrivals_and_sizes(tmp_path: Path) -> None:
-    # Another flow behind them: whose connection is whose must not depend on how many arrived.
+    # Another flow behind them: the assignment of connections must not depend on the number of
+    # arrivals.
     scenario = Scenario.from_toml(SCENARIO.replace("[[flows]]", ARRIVING + "\n[[flows]]", 1))
     engines = simulate(scenario)
     kernels = emulate(scenario, tmp_path / "run")

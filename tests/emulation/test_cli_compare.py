@@ -1,4 +1,7 @@
-"""`ackclock compare` on this machine, with the kernel's own TCP; skipped where no emulation is possible."""
+"""`ackclock compare` on this machine, with the kernel's own TCP.
+
+It is skipped where no emulation is possible.
+"""
 
 import json
 import subprocess
@@ -15,11 +18,12 @@ from .short import SCENARIO
 
 pytestmark = pytest.mark.usefixtures("emulation")
 
-# Random loss keeps the windows small: a second is some 50 round trips, and both ways meet the same
+# Random loss keeps the windows small: a second is some 50 round trips. Both methods have the same
 # losses.
 CHANGES = (
-    "--replicates", "4", "--set", 'hops.there.impairments=[{ kind = "iid_loss", probability = "3 %" }]',
-    "--set", 'sweep={"flows.download.transport.control.kind" = ["reno", "cubic"]}',
+    "--replicates", "4", "--set",
+    'hops.there.impairments=[{ kind = "iid_loss", probability = "3 %" }]', "--set",
+    'sweep={"flows.download.transport.control.kind" = ["reno", "cubic"]}',
 )  # fmt: skip
 
 
@@ -57,10 +61,10 @@ def test_one_scenario_every_way(
             assert residual.standing == WITHIN or residual.difference.mean != 0
         for name in ("measure-simulate", "measure-emulate"):
             assert methods[name]["answered"], methods[name]["why"]
-        cells = rows["retransmissions", point].cells  # the packets of the very runs
+        cells = rows["retransmissions", point].cells  # the packets of these very runs
         own = cells["simulate"].interval.mean
         assert cells["measure-simulate"].interval.mean == pytest.approx(own, rel=0.02)
-    # The kernel counts as well what it sends when nobody captures any more.
+    # The kernel also counts what it sends after the capture has ended.
     measured = Result.load(tmp_path / "every" / "measure-emulate").tables["flows"].to_pylist()
     captured = {(row["point"], row["replicate"]): row for row in measured}
     for counted in emulated.tables["flows"].to_pylist():

@@ -1,7 +1,7 @@
-"""`ackclock emulate` and `ackclock replay` on this machine, with the kernel's own TCP; skipped where it cannot.
+"""`ackclock emulate` and `ackclock replay` on this machine, with the kernel's own TCP.
 
-How far a run can be trusted depends on what else the machine does, so no test demands that it is:
-what is demanded is that the verdict, the marks and the exit code agree.
+They are skipped where the machine cannot. The reliability of a run depends on what else the machine
+does, so no test demands it. Tests demand that the verdict, the marks and the exit code agree.
 """
 
 import json
@@ -36,15 +36,15 @@ transport = {{ kind = "udp" }}
 traffic = {{ kind = "cbr", rate = "1 Mbit/s" }}
 """
 
-# Bytes of a record in which nothing stands yet.
+# Bytes of an empty record.
 _MAGIC = 8
 
-# A busy machine is late to everything.
+# A busy machine is always late.
 PATIENCE_S = 60
 
 
 class Emulated:
-    """A finished command and its folder, the only thing in its own."""
+    """A finished command with its folder, which has nothing else."""
 
     def __init__(self, place: Path) -> None:
         (place / "short.toml").write_text(SCENARIO)
@@ -78,7 +78,9 @@ def test_the_answer_says_whether_it_can_be_reliable(emulated: Emulated) -> None:
     assert len(re.findall(r"replicate \d+: unreliable: ", emulated.outcome.stderr)) == len(doubtful)
     assert all((row["verdict"] == "reliable") == bool(row["reliable"]) for row in fidelity)
     assert all(row["largest_packet_bytes"] == row["mtu_bytes"] == 1500 for row in fidelity)
-    assert all(row["base_rtt_s"] >= 0.01 for row in fidelity)  # the voice's: nothing comes back
+    assert all(
+        row["base_rtt_s"] >= 0.01 for row in fidelity
+    )  # the voice's lowest: nothing comes back
     for row in fidelity:
         waited = row["host_wait_max_s"]
         assert waited is None or waited > 0
@@ -122,7 +124,8 @@ def test_flows_and_hops_agree_with_the_path(emulated: Emulated) -> None:
     ] * 2
     for row in flows:
         assert row["goodput_bit_per_s"] > 0
-        # Of the whole run: what came before the warm-up was over may have been read only then.
+        # For the whole run: data from before the end of the warm-up may have been read only after
+        # it.
         assert row["goodput_bit_per_s"] * row["measured_s"] / 8 <= row["delivered_bytes"] * (
             1 + 1e-9
         )
@@ -132,14 +135,14 @@ def test_flows_and_hops_agree_with_the_path(emulated: Emulated) -> None:
     for replicate in (0, 1):
         there = last[replicate, "there"]
         assert there["busy_s"] <= 2
-        # The rest is being sent or on its way.
+        # The rest is in service or in flight.
         assert (
             there["arrivals"]
             >= there["departures"] + there["drops_queue"] + there["backlog_packets"]
         )
         delivered = sum(row["delivered_bytes"] for row in flows if row["replicate"] == replicate)
         assert 0 < delivered < there["served_bytes"] <= 10e6 / 8 * there["busy_s"] + 1500
-    assert tables["events"].num_rows == 0  # the kernel does not tell
+    assert tables["events"].num_rows == 0  # the kernel does not report them
 
 
 def test_tcp_is_read_every_ten_milliseconds_and_udp_has_no_samples(emulated: Emulated) -> None:
@@ -219,9 +222,7 @@ def test_a_record_that_was_changed_is_found(emulated: Emulated, tmp_path: Path) 
     (other / "run.json").write_bytes((emulated.folder / "run.json").read_bytes())
     for record in (emulated.folder / "record").iterdir():
         changed = bytearray(record.read_bytes())
-        changed[100] ^= (
-            1  # in the midst of the first chunk, behind its length: a record may end early
-        )
+        changed[100] ^= 1  # within the first chunk, after its length: a record may end early
         (other / "record" / record.name).write_bytes(changed)
     outcome = command(tmp_path, "replay", "run")
     assert (outcome.returncode, outcome.stdout) == (2, "")
@@ -230,7 +231,7 @@ def test_a_record_that_was_changed_is_found(emulated: Emulated, tmp_path: Path) 
 
 
 def test_it_can_be_drawn_and_reported(emulated: Emulated, tmp_path: Path) -> None:
-    whatever = replace(emulated.result, averages_unreliable=True)  # this machine may be busy
+    whatever = replace(emulated.result, averages_unreliable=True)  # the machine may be busy
     for name, draw in plot.figures(whatever, replicate=1).items():
         assert draw().axes[0].get_lines(), name
     asked = () if emulated.outcome.returncode == 0 else ("--unreliable",)
@@ -246,7 +247,7 @@ def test_it_can_be_drawn_and_reported(emulated: Emulated, tmp_path: Path) -> Non
 
 
 def test_both_devices_carry_the_same(emulated: Emulated, tmp_path: Path) -> None:
-    """What the first run did not use is used here, if this machine has it."""
+    """Uses the device that the first run did not use, if this machine has it."""
     device = {"tun": "packet_socket", "packet_socket": "tun"}[
         emulated.result.run["machine"]["device"]
     ]
@@ -306,18 +307,18 @@ def test_what_the_kernel_does_in_its_own_way_is_told(tmp_path: Path) -> None:
 
 
 class Running:
-    """A long run under way, and every process of it."""
+    """A long run in progress, and all its processes."""
 
     def __init__(self, process: subprocess.Popen) -> None:
         self.process = process
         self.hosts = descendants(process.pid)
         self._ends = {pid: os.pidfd_open(pid) for pid in self.hosts}
-        # Or somebody else's may get the numbers of namespaces that are gone.
+        # Otherwise other processes may reuse the numbers of closed namespaces.
         self._held = [os.open(f"/proc/{pid}/ns/net", os.O_RDONLY) for pid in self.hosts]
         self.namespaces = {_network(pid) for pid in self.hosts} - {_network("self")}
 
     def wait(self) -> str:
-        """What it said on standard error, once it and all its hosts have ended."""
+        """Returns its standard error, once it and all its hosts have ended."""
         _, errors = self.process.communicate(timeout=PATIENCE_S)
         for end in self._ends.values():
             waiting = select.poll()
@@ -327,7 +328,7 @@ class Running:
         return errors
 
     def forget(self) -> None:
-        """Lets go of the namespaces."""
+        """Releases the namespaces."""
         while self._held:
             os.close(self._held.pop())
 
@@ -347,20 +348,24 @@ def _children(task: Path) -> list[str]:
     return (task / "children").read_text().split()
 
 
-# Says how far it is whenever it can, so that a test need not guess.
-TALKATIVE = "from ackclock.cli import progress; progress._QUIET_S = 0; from ackclock.cli import main; main()"
+# Reports progress as often as possible, so that a test need not guess.
+TALKATIVE = (
+    "from ackclock.cli import progress; progress._QUIET_S = 0; from ackclock.cli import main; "
+    "main()"
+)
 
 
 @contextmanager
 def long_run(place: Path) -> Iterator[Running]:
-    """A run of minutes of which something has been recorded."""
+    """A run of minutes that has already recorded something."""
     (place / "short.toml").write_text(SCENARIO)
     (place / "temporary").mkdir()
     arguments = ["emulate", "short.toml", "-o", "run", "--set", "duration=300 s"]
     record = place / "run" / "record" / "point-0-replicate-0.ackrec"
-    # Of its own, so that all of it can be interrupted as a terminal does.
+    # A process group of its own can be interrupted as a whole, as by a terminal.
     with subprocess.Popen(
-        [sys.executable, "-c", TALKATIVE, *arguments], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [sys.executable, "-c", TALKATIVE, *arguments], cwd=place, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True, start_new_session=True, env=os.environ | {"TMPDIR": str(place / "temporary")},
     ) as process:  # fmt: skip
         try:
@@ -383,7 +388,7 @@ def nothing_is_left(place: Path, running: Running) -> None:
 
 
 def namespaces() -> Iterator[str]:
-    """Of every process there is, and all that are held by a mount."""
+    """Yields the network namespaces of all processes, and those held by a mount."""
     for process in Path("/proc").iterdir():
         if process.name.isdigit():
             try:
@@ -394,7 +399,7 @@ def namespaces() -> Iterator[str]:
                     if word.startswith("net:[")
                 )
             except OSError:
-                continue  # it has just ended, or is another user's
+                continue  # it has just ended, or belongs to another user
 
 
 def test_ctrl_c_leaves_a_partial_result_and_nothing_else(tmp_path: Path) -> None:
@@ -436,7 +441,7 @@ def test_kill_leaves_no_process_no_namespace_no_temporary_file(tmp_path: Path, w
     assert [one["difference"] for one in json.loads(outcome.stdout)] == [None]
 
 
-# So few packets that no buffer is full for a minute.
+# So few packets that no buffer fills for a minute.
 SPARSE = f"""\
 {short.SCENARIO[: short.SCENARIO.index("[[flows]]")]}
 [[flows]]
@@ -464,7 +469,7 @@ def test_kill_leaves_all_but_the_last_second(tmp_path: Path) -> None:
         [sys.executable, "-c", TALKATIVE, *arguments], cwd=tmp_path, stderr=subprocess.PIPE
     ) as run:
         try:
-            # Its first bytes are written while the run is about to begin, 50 ms before at most.
+            # Its first bytes are written just before the run begins, at most 50 ms before.
             while not record.exists() or not record.stat().st_size:
                 assert run.poll() is None
                 time.sleep(0.001)
@@ -484,7 +489,7 @@ def test_kill_leaves_all_but_the_last_second(tmp_path: Path) -> None:
     assert f"partial, {int(one['until_s'] * 10) / 10} s of 60 s" in outcome.stdout
     for name in ("from-senders", "to-receivers"):
         capture = tmp_path / "run" / "pcap" / f"point-0-replicate-0-{name}.pcap"
-        # The packets are 50 ms apart and 10 ms on their way.
+        # The packets are 50 ms apart and in flight for 10 ms.
         assert count(capture) >= 20 * (lasted_s - 1.1), name
     measured = command(tmp_path, "measure", "run", "-o", "measured")
     assert measured.returncode in (0, 2), measured.stderr
@@ -492,7 +497,7 @@ def test_kill_leaves_all_but_the_last_second(tmp_path: Path) -> None:
 
 
 def test_without_root(as_nobody: Callable[..., subprocess.CompletedProcess]) -> None:
-    with tempfile.TemporaryDirectory() as name:  # pytest's are nobody else's to look into
+    with tempfile.TemporaryDirectory() as name:  # pytest's folders are private
         place = Path(name)
         place.chmod(0o777)
         (place / "short.toml").write_text(SCENARIO)

@@ -1,4 +1,7 @@
-"""`ackclock emulate` and `ackclock replay` with a pretended machine: what they print, and how they end."""
+"""`ackclock emulate` and `ackclock replay` with a stand-in for the machine.
+
+Tests output and exit codes.
+"""
 
 import json
 import re
@@ -101,7 +104,8 @@ def test_settings_that_are_not_as_asked(scenario_file: Path, pretended: Pretende
     assert outcome.stderr.splitlines() == [
         "warning: real-time priority refused; delays may be late",
         "warning: flow main/0 failed: reset",
-        "warning: 7 settings are not as asked (setting_0, setting_1, setting_2, …); the table settings says why",
+        "warning: 7 settings are not as asked (setting_0, setting_1, setting_2, …); the table "
+        "settings says why",
     ]
 
 
@@ -206,8 +210,8 @@ def test_replay_that_does_not_is_exit_code_4(
     assert outcome.exit_code == 4
     assert outcome.stdout
     assert outcome.stderr == (
-        "ackclock: 1 of 2 runs differ; point 0, replicate 1: decision 7: recorded nothing, replayed packet 3 Dropped "
-        "at 12 ns, hop 0\n"
+        "ackclock: 1 of 2 runs differ; point 0, replicate 1: decision 7: recorded nothing, "
+        "replayed packet 3 Dropped at 12 ns, hop 0\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""`ackclock compare` with a pretended machine: what it prints, what it keeps, how it ends."""
+"""`ackclock compare` with a stand-in for the machine: output, kept files and exit codes."""
 
 import json
 import shutil
@@ -39,7 +39,10 @@ def ackclock(*arguments: object) -> Outcome:
 
 @pytest.fixture
 def measuring(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """`measure`, pretended: the tables of the run whose captures they are, without its hops. Holds what was asked."""
+    """A stand-in for `measure`: it returns the tables of the captured run, without its hops.
+
+    The list records its arguments.
+    """
     asked = []
 
     def measure(
@@ -52,7 +55,7 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
         progress({"fraction": 1.0})
         run = Result.load(source)
         tables = {name: run.tables[name] for name in ("flows", "samples")}
-        # What else a capture is asked for, and no comparison looks at.
+        # Tables that a capture has, but no comparison reads.
         nothing = pa.table({"point": pa.array([], pa.int64())})
         tables |= dict.fromkeys(
             ("connections", "limit_periods", "rtt_histogram", "estimates", "predictions"), nothing
@@ -67,7 +70,7 @@ def measuring(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
 
 def simulations(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """Counts them."""
+    """Counts the simulations."""
     asked: list[object] = []
     genuine = simulation.simulate
 
@@ -117,8 +120,9 @@ def test_the_same_as_json_as_a_table_and_in_python(scenario_file: Path) -> None:
         "simulate",
     )
     assert [(one["name"], one["answered"], one["reference"]) for one in answer["methods"]] == [
-        ("predict", True, "simulate"), ("simulate", True, None), ("measure-simulate", True, "simulate"),
-        ("emulate", True, "simulate"), ("measure-emulate", True, "emulate"),
+        ("predict", True, "simulate"), ("simulate", True, None),
+        ("measure-simulate", True, "simulate"), ("emulate", True, "simulate"),
+        ("measure-emulate", True, "emulate"),
     ]  # fmt: skip
     assert parquet.read_table(FOLDER / "comparison.parquet").to_pylist() == answer["rows"]
     kept = json.loads((FOLDER / "comparison.json").read_text())
@@ -128,7 +132,7 @@ def test_the_same_as_json_as_a_table_and_in_python(scenario_file: Path) -> None:
         for one in answer["rows"]
         if (one["metric"], one["point"]) == ("goodput", 0)
     }
-    # The pretended emulation is the engine's.
+    # The stand-in's emulation is the engine's simulation.
     assert goodput["emulate"]["residual"] == goodput["measure-simulate"]["residual"] == 0
     assert goodput["emulate"]["standing"] == "within its interval"
     comparison = each_method.load(FOLDER)
@@ -142,7 +146,7 @@ def test_the_same_as_json_as_a_table_and_in_python(scenario_file: Path) -> None:
 
 
 def test_captures_that_hold_nothing_leave_nulls(scenario_file: Path, pretended: Pretended) -> None:
-    outcome = ackclock("compare", scenario_file, *QUICK)  # genuine measuring, of pretended captures
+    outcome = ackclock("compare", scenario_file, *QUICK)  # real measurement of made-up captures
     assert outcome.exit_code == 0
     [line] = [
         line for line in outcome.stderr.splitlines() if line.startswith("measure of emulate: ")
@@ -251,10 +255,10 @@ def test_what_is_there_is_used_again(
     assert (len(simulated), len(measuring), "emulate" in pretended.asked) == (1, 2, False)
     assert f"emulate: taken from {FOLDER / 'emulate'}" in again.stderr
     assert {path: path.read_bytes() for path in FOLDER.rglob("*") if path.is_file()} == files
-    # Another seed is another run; so is another number of replicates.
+    # Another seed or another number of replicates is another run.
     ackclock("compare", scenario_file, *QUICK, "--seed", 2)
     assert (len(simulated), len(measuring), "emulate" in pretended.asked) == (2, 4, True)
-    # What was damaged is made anew, and what another command has replaced.
+    # What was damaged, or replaced by another command, is made again.
     (FOLDER / "simulate/flows.parquet").unlink()
     ackclock("compare", scenario_file, *QUICK, "--seed", 2)
     assert len(simulated) == 3
@@ -274,7 +278,7 @@ def test_another_build_emulates_no_second_time(
     monkeypatch.setattr(address, "package", lambda: "another build")
     assert "emulate: taken from" in ackclock("compare", scenario_file, *QUICK).stderr
     assert (len(simulated), len(measuring), "emulate" in pretended.asked) == (2, 4, False)
-    # Another device carries packets otherwise.
+    # Another device carries packets differently.
     ackclock("compare", scenario_file, *QUICK, "--device", "tun")
     assert pretended.asked["emulate"]["device"] == "tun"
 
@@ -381,7 +385,7 @@ def test_figures_and_the_page(scenario_file: Path, tmp_path: Path) -> None:
     assert b"How each way answered" in first
     assert ackclock("report", FOLDER).exit_code == 0
     assert page.read_bytes() == first
-    # It may be compared again with figures and a page in it.
+    # A folder with figures and a page may be compared again.
     assert ackclock("compare", scenario_file, *QUICK).exit_code == 0
     assert ackclock("report", FOLDER, FOLDER).exit_code == 2
     shutil.rmtree(FOLDER)

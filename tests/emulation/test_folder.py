@@ -1,4 +1,7 @@
-"""An emulation's folder: usable at any moment; an earlier result is kept until there will surely be a new one."""
+"""The folder of an emulation: usable at any time.
+
+An earlier result is kept until there will surely be a new one.
+"""
 
 import errno
 import json
@@ -123,7 +126,7 @@ def test_a_result_is_replaced_whole(pipe: Scenario, tmp_path: Path) -> None:
     names = {path.relative_to(tmp_path / "run").parts[0] for path in (tmp_path / "run").rglob("*")}
     assert "pcap" not in names
     assert len(list((tmp_path / "run" / "record").iterdir())) == 2
-    assert simulate(pipe).save(tmp_path / "run").exists()  # records are ours, and replaced
+    assert simulate(pipe).save(tmp_path / "run").exists()  # records are ours, and are replaced
 
 
 KILLED = """\
@@ -153,7 +156,7 @@ def killed(
     run_python: Callable[..., subprocess.CompletedProcess],
     request: pytest.FixtureRequest,
 ) -> Path:
-    """A folder whose run was killed, as is said when this is asked for: midway, or before its very last step."""
+    """Returns a folder whose run was killed: midway, or before its very last step."""
     root = str(Path(__file__).resolve().parents[2])
     outcome = run_python(
         "-c", KILLED.format(midway=request.param), env=os.environ | {"PYTHONPATH": root}
@@ -186,7 +189,7 @@ def test_a_run_that_is_killed_at_the_very_end_has_its_tables(killed: Path) -> No
     result = Result.load(killed)
     assert result.partial
     assert result.tables["flows"].num_rows == 18
-    emulate(Scenario(result.run["scenario"]), killed)  # all that is there is ours
+    emulate(Scenario(result.run["scenario"]), killed)  # all files there are ours
     assert not Result.load(killed).partial
 
 

@@ -1,10 +1,10 @@
-"""The kernel's reno and cubic beside the engine's, on a drop-tail path of one bandwidth-delay product.
+"""The kernel's reno and cubic against the engine's, on a drop-tail path with a buffer of one BDP.
 
-There the sawtooth decides everything and chance nothing, so one short run of each says something.
-The guide about fidelity holds five paths over five replicates, and says where the tolerances come
-from. What a machine was too busy for is skipped, loudly: the verdict decides that, and whether the
-sending program got the processor when it wanted to write. Everything is what the kernel says, so
-that it does not matter when the receiving one got it.
+There the saw-tooth decides everything and chance nothing, so one short run of each is informative.
+The guide on fidelity has five paths with five replicates, and the source of the tolerances. If the
+machine was too busy, the test is skipped with a message. Two conditions decide that: the verdict,
+and whether the sending program got the processor when it wanted to write. All numbers are the
+kernel's, so it does not matter when the receiving program got it.
 """
 
 from pathlib import Path
@@ -20,8 +20,7 @@ pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("emulation")]
 
 WARMUP_S = 4
 ATTEMPTS = 3
-#: The kernel is read every 10 ms, by the program that writes. A full socket buffer lasts longer
-#: than that.
+#: The writing program reads the kernel every 10 ms. A full socket buffer lasts longer than this.
 LONGEST_AWAY_S = 0.1
 
 PATH = """
@@ -53,7 +52,7 @@ transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux" }
 
 
 def measured(result: Result) -> tuple[float, float]:
-    """Goodput in bit/s, and the mean of the smoothed round-trip time over time in seconds, after the warm-up."""
+    """Returns goodput in bit/s and mean smoothed round-trip time in seconds, without warm-up."""
     samples = result.tables["samples"]
     warm = column(samples, "time_s") >= WARMUP_S
     times, delivered = (column(samples, name)[warm] for name in ("time_s", "delivered_bytes"))
@@ -62,14 +61,14 @@ def measured(result: Result) -> tuple[float, float]:
 
 
 def too_busy(result: Result) -> str | None:
-    """Why a run says nothing, None if it does."""
+    """Returns the reason why a run is uninformative, or None."""
     if result.unreliable:
         return str(result.tables["fidelity"]["verdict"][0])
     away_s = np.diff(column(result.tables["tcp_info"], "time_s")).max()
     return f"the sending program was away for {away_s:.3f} s" if away_s > LONGEST_AWAY_S else None
 
 
-#: The kernel's cubic has HyStart, and the Reno-friendly growth of RFC 8312: the engine's gets both.
+#: The kernel's cubic has HyStart and the Reno-friendly growth of RFC 8312. The engine's gets both.
 AS_LINUX = {"reno": {}, "cubic": {"hystart": True, "friendly_speedup": False}}
 
 

@@ -1,10 +1,9 @@
-"""One body, two arms: what a hop does to packets follows the same law whether they are simulated or the kernel's.
+"""One body, two arms: a hop follows the same law in simulation and in emulation.
 
-When a packet comes to a hop differs between the arms, since a real sender is late by microseconds,
-sometimes by milliseconds; what the hop makes of the arrivals does not. So each body states the law
-for the arrivals there were, to the nanosecond, in a few lines that share no code with the hops. How
-many arrivals there were is the machine's to
-say: one that is away when the run ends has not read the last of them.
+Arrivals at a hop differ between the arms, since a real sender is late by microseconds, and at times
+by milliseconds. The hop's effect on given arrivals does not differ. So each body states the law for
+the actual arrivals, to the nanosecond, in a few lines that share no code with the hops. The machine
+decides how many arrivals there are: if it is away when the run ends, the last ones are not read.
 """
 
 from bisect import bisect_right
@@ -23,7 +22,7 @@ DELAY = 20_000_000  # nanoseconds
 
 
 def scenario(hop: str, traffic: str) -> Scenario:
-    """One flow of datagrams of 1000 bytes on the wire through one hop with a delay of 20 ms."""
+    """Returns a flow of datagrams of 1000 bytes on the wire, through a hop with 20 ms of delay."""
     return Scenario.from_toml(
         f"""
         schema = 1
@@ -46,7 +45,10 @@ def scenario(hop: str, traffic: str) -> Scenario:
 
 
 def expected(passages: list[Passage], rate_bit_per_s: int, waiting: int) -> list[int | None]:
-    """When packets leave a constant link behind a drop-tail queue where so many may wait besides the one in service."""
+    """Returns departure times from a constant link behind a drop-tail queue.
+
+    At most `waiting` packets wait, besides the one in service.
+    """
     service = SIZE_BITS * 1_000_000_000 // rate_bit_per_s
     free, starts, departures = 0, [], []
     for passage in passages:
@@ -61,7 +63,7 @@ def expected(passages: list[Passage], rate_bit_per_s: int, waiting: int) -> list
 
 
 def assert_law(passages: list[Passage], departures: list[int | None], end: int) -> None:
-    """What has left by the end of the run has left as expected; what is expected later is not there."""
+    """Checks all departures up to the end of the run, and that there are no later ones."""
     assert passages
     wanted = [at if at is not None and at <= end else None for at in departures]
     assert [passage.departed for passage in passages] == wanted
@@ -69,8 +71,11 @@ def assert_law(passages: list[Passage], departures: list[int | None], end: int) 
 
 @pytest.mark.parametrize("arm", ARMS)
 def test_delay(arm: str, tmp_path: Path) -> None:
-    # Ten times as long from packet to packet as one takes.
-    hop = 'link = { kind = "constant", rate = "80 Mbit/s" }\nqueue = { kind = "droptail", limit = "100 packets" }'
+    # The interval between packets is ten times the service time.
+    hop = (
+        'link = { kind = "constant", rate = "80 Mbit/s" }\n'
+        'queue = { kind = "droptail", limit = "100 packets" }'
+    )
     described = scenario(hop, '{ kind = "cbr", rate = "7776 kbit/s" }')
     _, passages = run(described, arm, tmp_path / "run")
     assert_law(passages, expected(passages, 80_000_000, 100), 10**9)
@@ -78,9 +83,15 @@ def test_delay(arm: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arm", ARMS)
 def test_serialisation(arm: str, tmp_path: Path) -> None:
-    # Bursts of a hundred packets, each of which waits for all before it.
-    hop = 'link = { kind = "constant", rate = "8 Mbit/s" }\nqueue = { kind = "droptail", limit = "1000 packets" }'
-    bursts = '{ kind = "on_off", rate = "50 Mbit/s", mean_on = "16 ms", mean_off = "200 ms", on_distribution = "constant" }'
+    # Bursts of a hundred packets, each of which waits for all earlier ones.
+    hop = (
+        'link = { kind = "constant", rate = "8 Mbit/s" }\n'
+        'queue = { kind = "droptail", limit = "1000 packets" }'
+    )
+    bursts = (
+        '{ kind = "on_off", rate = "50 Mbit/s", mean_on = "16 ms", mean_off = "200 ms", '
+        'on_distribution = "constant" }'
+    )
     _, passages = run(scenario(hop, bursts), arm, tmp_path / "run")
     departures = expected(passages, 8_000_000, 1000)
     assert None not in departures
@@ -94,13 +105,16 @@ def test_serialisation(arm: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("arm", ARMS)
 def test_overflow(arm: str, tmp_path: Path) -> None:
     # 10 Mbit/s into 8.
-    hop = 'link = { kind = "constant", rate = "8 Mbit/s" }\nqueue = { kind = "droptail", limit = "15 packets" }'
+    hop = (
+        'link = { kind = "constant", rate = "8 Mbit/s" }\n'
+        'queue = { kind = "droptail", limit = "15 packets" }'
+    )
     _, passages = run(
         scenario(hop, '{ kind = "cbr", rate = "9720 kbit/s" }'), arm, tmp_path / "run"
     )
     departures = expected(passages, 8_000_000, 15)
-    # A packet takes 1 ms. So many can have been served since the first came, one is in service, the
-    # others wait.
+    # A packet takes 1 ms. At most this many were served since the first arrival, one is in service,
+    # and the others wait.
     served = (passages[-1].arrived - passages[0].arrived) // 1_000_000 + 1 + 15
     assert departures.count(None) >= max(1, len(passages) - served)
     assert_law(passages, departures, 10**9)
@@ -108,26 +122,28 @@ def test_overflow(arm: str, tmp_path: Path) -> None:
 
 def test_random_losses_are_the_same_in_both_arms(tmp_path: Path) -> None:
     hop = (
-        'link = { kind = "constant", rate = "80 Mbit/s" }\nqueue = { kind = "droptail", limit = "1000 packets" }\n'
+        'link = { kind = "constant", rate = "80 Mbit/s" }\n'
+        'queue = { kind = "droptail", limit = "1000 packets" }\n'
         'impairments = [{ kind = "iid_loss", probability = "5 %" }]'
     )
     described = scenario(hop, '{ kind = "cbr", rate = "7776 kbit/s" }')
     lost = {}
     for arm in ARMS:
         _, passages = run(described, arm, tmp_path / arm)
-        # Of the others nobody knows: what came before the last that has left has left, or never
+        # The fate of later packets is unknown: those before the last departure have left, or never
         # will.
         known = max(place for place, passage in enumerate(passages) if passage.departed is not None)
         lost[arm] = [passage.departed is None for passage in passages[:known]]
     both = min(map(len, lost.values()))
     assert sum(lost["simulated"]) > 25
-    # The hop draws for each packet that comes, whichever it is.
+    # The hop draws for each arriving packet, whichever it is.
     assert lost["emulated"][:both] == lost["simulated"][:both]
 
 
 def test_the_rate_of_a_markov_link_is_the_same_in_both_arms(tmp_path: Path) -> None:
     hop = (
-        'link = { kind = "markov", rates = ["4 Mbit/s", "8 Mbit/s", "16 Mbit/s"], mean_sojourn = "30 ms" }\n'
+        'link = { kind = "markov", rates = ["4 Mbit/s", "8 Mbit/s", "16 Mbit/s"], mean_sojourn = '
+        '"30 ms" }\n'
         'queue = { kind = "droptail", limit = "1000 packets" }'
     )
     described = scenario(hop, '{ kind = "cbr", rate = "19440 kbit/s" }')
@@ -140,7 +156,7 @@ def test_the_rate_of_a_markov_link_is_the_same_in_both_arms(tmp_path: Path) -> N
         )
     assert len(set(rates["simulated"].values())) == 3
     assert rates["emulated"] == rates["simulated"]
-    # A simulated sender never leaves the link idle: how many it has served by then is the integral
+    # A simulated sender never leaves the link idle, so the packets served by then are the integral
     # of the rate.
     served = [passage.departed for passage in came["simulated"] if passage.departed is not None]
     periods = busy_periods(came["emulated"])
@@ -150,7 +166,10 @@ def test_the_rate_of_a_markov_link_is_the_same_in_both_arms(tmp_path: Path) -> N
 
 
 def busy_periods(passages: list[Passage]) -> list[tuple[int, int, int]]:
-    """From when to when a link was never idle, told behind its delay, and how many packets it has served."""
+    """Returns start, end and packets served of each period in which the link was never idle.
+
+    Times are those behind its delay.
+    """
     periods: list[tuple[int, int, int]] = []
     for passage in passages:
         if passage.departed is None:
@@ -174,13 +193,15 @@ def test_a_link_that_follows_another_is_the_same_in_both_arms(tmp_path: Path) ->
         queue = { kind = "droptail", limit = "1000 packets" }
         [[hops]]
         name = "followed"
-        link = { kind = "markov", rates = ["4 Mbit/s", "8 Mbit/s", "16 Mbit/s"], mean_sojourn = "50 ms" }
+        link.kind = "markov"
+        link.rates = ["4 Mbit/s", "8 Mbit/s", "16 Mbit/s"]
+        link.mean_sojourn = "50 ms"
         queue = { kind = "droptail", limit = "10 packets" }""",
         '{ kind = "cbr", rate = "9720 kbit/s" }',
     )
     rates = {}
     for arm in ARMS:
-        result, passages = run(described, arm, tmp_path / arm)  # what is emulated is replayed
+        result, passages = run(described, arm, tmp_path / arm)  # an emulation is replayed
         assert passages
         columns = (
             result.tables["hops"][name].to_pylist() for name in ("hop", "time_s", "rate_bit_per_s")

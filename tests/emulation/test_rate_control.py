@@ -1,7 +1,7 @@
 """Datagrams under rate control between the emulated hosts; skipped where there are none.
 
-What is asserted is what must hold on any machine, however busy: conservation, order, and what a
-session says of itself.
+The tests assert what must hold on any machine, however busy: conservation, order, and a session's
+own report.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ CONTROLS = {"CUBIC": "cubic", "TFRC": "tfrc", "TFRCP": "tfrcp"}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example in short, emulated once."""
+    """The shortened example, emulated once."""
     place = tmp_path_factory.mktemp("emulated") / "run"
     emulate(load(EXAMPLE).replace({"duration": "6 s", "warmup": "2 s", "replicates": 1}), place)
     return place
@@ -62,7 +62,7 @@ def test_samples_show_what_the_controls_think(result: Result) -> None:
         known = column(rows, "smoothed_rtt_s")
         assert np.nanmin(known) >= 0.04
         assert np.all(np.isnan(column(rows, "cwnd_bytes"))), "there is no window"
-    # The kernel's own table has its connections alone.
+    # The kernel's own table has its connections only.
     assert set(result.tables["tcp_info"]["flow"].to_pylist()) == {"CUBIC"}
 
 

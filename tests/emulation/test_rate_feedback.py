@@ -1,7 +1,7 @@
-"""Rate feedback with the kernel's own TCP: the sender of 1998, and the example every way; skipped where this cannot be.
+"""Rate feedback with the kernel's own TCP: the sender of 1998, and the example by every method.
 
-What is asserted is what must hold on any machine, however busy: a packet that is late by the
-machine's fault is late, and nothing else.
+It is skipped where this is impossible. The tests assert what must hold on any machine, however
+busy: if the machine delays a packet, only the packet is late.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ FILTER = "SO_ATTACH_BPF"
 
 
 def refused(result: Result, name: str) -> str:
-    """Why the kernel does not do something that sockets were asked for; empty if it does."""
+    """Returns the kernel's reason for not applying a setting; empty if it was applied."""
     rows = result.tables["settings"].to_pylist()
     return str(next(row["refusal"] for row in rows if row["name"].endswith(name)))
 
@@ -36,14 +36,14 @@ def test_every_recovery_of_the_imitated_sender_is_a_timeout(tmp_path: Path) -> N
         pytest.skip(f"duplicate ACKs cannot be kept from sockets here: {refused(emulated, FILTER)}")
     measured = measure(tmp_path / "run", tmp_path / "measured")
 
-    # The kernel's own word first: it was never in fast recovery, and its timer did go off.
+    # First by the kernel's report: it was never in fast recovery, and its timer did expire.
     states = set(emulated.tables["tcp_info"]["loss_state"].to_pylist())
     assert states <= {"open", "disorder", "loss"}, states
     flows = emulated.tables["flows"].to_pylist()
     assert sum(row["dropped_packets"] for row in flows) > 0
     assert sum(row["timeouts"] for row in flows) > 0
 
-    # Then the captures': what was sent again follows a timeout.
+    # Then by the captures: every retransmission follows a timeout.
     sent = [row for row in measured.tables["connections"].to_pylist() if row["payload_bytes"] > 0]
     assert len(sent) == 4
     for row in sent:
@@ -57,7 +57,7 @@ def test_every_recovery_of_the_imitated_sender_is_a_timeout(tmp_path: Path) -> N
     )
     assert told == sum(row["retransmitted_packets"] for row in sent) > 0
 
-    # The route's least timeout is heeded: a round trip and 0.8 s.
+    # The route's minimum timeout is applied: a round trip and 0.8 s.
     info = emulated.tables["tcp_info"]
     known = column(info, "smoothed_rtt_s") > 0
     timeouts, trips = (column(info, name)[known] for name in ("rto_s", "smoothed_rtt_s"))
@@ -79,9 +79,9 @@ def test_the_example_is_answered_every_way_in_one_table(tmp_path: Path) -> None:
     rows = [row for row in comparison.rows if row.metric == "goodput"]
     told = [row.cells["predict"].prediction for row in rows]
     assert [one and one.model.name for one in told] == ["tcp_alone", "instcap"]
-    assert [one and one.violated for one in told] == [(), ()]  # the loop is the analysis's
+    assert [one and one.violated for one in told] == [(), ()]  # the loop is that of the analysis
     for row in rows:
         assert all(row.cells[method].is_known for method in ("predict", "simulate", "emulate"))
         assert set(row.residuals) == {"predict", "emulate"}
-        # Nobody gets more than the high rate.
+        # No flow gets more than the high rate.
         assert all(0 < cell.interval.mean < 460 / 500 * 800e3 for cell in row.cells.values())

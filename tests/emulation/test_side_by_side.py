@@ -1,6 +1,6 @@
-"""Runs that are emulated at once, each between hosts of its own; skipped where this machine cannot.
+"""Emulated runs in parallel, each between its own hosts; skipped where this machine cannot.
 
-How busy the machine is decides how far they can be trusted, so nothing is asserted about that.
+Their reliability depends on how busy the machine is, so nothing is asserted about it.
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ RUNS = [(point, replicate) for point in (0, 1) for replicate in (0, 1)]
 
 @pytest.mark.usefixtures("emulation")
 def test_four_runs_at_once_are_four_runs(tmp_path: Path) -> None:
-    """That each decides the same when it is replayed is seen to by the fixture."""
+    """The fixture checks that each decides the same when it is replayed."""
     swept = {
         "sweep": {
             "hops.there.link": [
@@ -30,7 +30,7 @@ def test_four_runs_at_once_are_four_runs(tmp_path: Path) -> None:
     scenario = Scenario.from_toml(short.SCENARIO).replace(swept)
     seen: list[dict[str, Any]] = []
     emulated = emulate(scenario, tmp_path / "run", side_by_side=4, progress=seen.append)
-    # All had begun before one of them was over.
+    # All had begun before the first one ended.
     assert any(now["run"] == now["runs"] == 4 and now["fraction"] < 1 / 4 for now in seen)
     assert seen[-1]["fraction"] == 1
     assert not emulated.partial
@@ -43,14 +43,14 @@ def test_four_runs_at_once_are_four_runs(tmp_path: Path) -> None:
         assert {(row["point"], row["replicate"]) for row in rows} == set(RUNS), name
     names = {f"point-{point}-replicate-{replicate}" for point, replicate in RUNS}
     assert {path.stem for path in (tmp_path / "run" / "record").iterdir()} == names
-    # Nobody else's packets: each path carries what its own sender has sent, and no other run's.
+    # Each path carries only the packets of its own sender, and of no other run.
     for row in emulated.tables["flows"].to_pylist():
         assert 0 < row["delivered_bytes"] <= 1448 * row["sent_packets"]
 
 
 @pytest.mark.usefixtures("emulation")
 def test_the_links_are_those_of_the_simulation(tmp_path: Path) -> None:
-    """A link's rate is a function of its stream and of time: who runs beside changes nothing, nor who sends."""
+    """A link's rate is a function of its stream and of time, whatever runs beside it, or sends."""
     swept = {
         "hops.there.link": {"kind": "markov", "rates": RATES, "mean_sojourn": "0.1 s"},
         "replicates": 3,

@@ -1,4 +1,4 @@
-"""Runs that are unreliable are kept, marked, and left out of every average unless somebody asks."""
+"""Unreliable runs are kept, marked, and left out of every average unless asked for."""
 
 import math
 from dataclasses import replace
@@ -14,7 +14,7 @@ from ackclock.table import averaging
 
 from .pretended import LATE, Pretended
 
-# Of the second point one, of the third all.
+# One run of the second point, all of the third.
 DOUBTFUL = {(1, 2), (2, 0), (2, 1), (2, 2)}
 
 
@@ -47,7 +47,7 @@ def test_no_average_takes_them_in(emulated: Result, what) -> None:
                     and (taken_in or (value.point, value.replicate) not in DOUBTFUL)
                 ]
             )
-            assert repr(one.interval) == repr(expected)  # as text: unknown equals unknown
+            assert repr(one.interval) == repr(expected)  # as text: NaN equals NaN
 
 
 def test_where_all_are_unreliable_nothing_is_known(emulated: Result) -> None:
@@ -112,6 +112,7 @@ def test_a_failed_run_is_told(leaky_pipe: Scenario, tmp_path: Path, pretended: P
     assert failed.partial
     assert failed.run["failed"]
     assert [line for line in failed.run["warnings"] if "failed" in line] == [
-        "a run failed, replicates or points are missing: point 0, replicate 1: the receivers' host ended"
+        "a run failed, replicates or points are missing: point 0, replicate 1: the receivers' host "
+        "ended"
     ]
     assert not simulate(leaky_pipe.expand()[0].scenario.replace(duration="2 s")).partial

@@ -1,14 +1,18 @@
-"""Rate estimators as plain Python, a reading of the published equations that shares nothing with the engine.
+"""Rate estimators in plain Python: a reading of the published equations, independent of the engine.
 
-Times are whole nanoseconds, rates bytes per second. A trace is a list of `Ack`. Every estimator is
-a function from the trace to the estimate after each ACK; none forgets anything, so that they are
-slow and short. Where it is left to the last digit of a floating-point number which way to go, the
-estimate is not a number: two right programs may differ.
+Times are integer nanoseconds, rates bytes per second. A trace is a list of `Ack`. Every estimator
+is a function from the trace to the estimate after each ACK. None forgets anything, so they are slow
+and short. Where the last digit of a floating-point number decides a branch, the estimate is NaN:
+two correct programs may differ.
 
-Sources: Mascolo and others (Mobicom 2001) for the counting of delivered data and BE, Wang and
-others (ISCC 2002) for RE and CRB, Wang and others (ICNP 2002) equations 1 to 6 for ABSE, Mascolo
-and others (2004) for Westwood+, the module tcp_westwood of Linux for its integers, the Westwood
-module of ns-2 for what is done with silence.
+Sources:
+
+* Mascolo and others (Mobicom 2001) for the counting of delivered data and BE;
+* Wang and others (ISCC 2002) for RE and CRB;
+* Wang and others (ICNP 2002), equations 1 to 6, for ABSE;
+* Mascolo and others (2004) for Westwood+;
+* the module tcp_westwood of Linux for its integers;
+* the Westwood module of ns-2 for the handling of silence.
 """
 
 import math
@@ -18,7 +22,7 @@ from typing import NamedTuple
 
 
 class Ack(NamedTuple):
-    """One ACK: time, number without wrap, round-trip times and window as the sender knows them."""
+    """One ACK: time, number without wrap-around, and the sender's round-trip times and window."""
 
     at: int
     number: int
@@ -33,7 +37,7 @@ def s(nanoseconds: int) -> float:
 
 
 def in_order(trace: list[Ack]) -> Iterator[tuple[int, Ack, int | None]]:
-    """Row, ACK and by how much it advances, None for the first; old ACKs are left out."""
+    """Yields row, ACK and advance, None for the first; old ACKs are left out."""
     last = None
     for row, ack in enumerate(trace):
         if last is None or ack.number >= last:
@@ -42,7 +46,7 @@ def in_order(trace: list[Ack]) -> Iterator[tuple[int, Ack, int | None]]:
 
 
 class AckedCount:
-    """How much an ACK says to have been delivered, by duplicate and cumulative ACKs."""
+    """Data delivered by an ACK, by duplicate and cumulative ACKs."""
 
     def __init__(self, mss: int) -> None:
         self.mss, self.accounted = mss, 0
@@ -63,7 +67,7 @@ class AckedCount:
 
 @dataclass
 class Moment:
-    """All ACKs of one instant, so far: what they deliver, and what the last of them knows."""
+    """All ACKs of one instant so far: the data they deliver, and the last of them."""
 
     at: int
     bytes: int
@@ -73,7 +77,7 @@ class Moment:
 def moments(
     trace: list[Ack], mss: int, sack: bool = False
 ) -> Iterator[tuple[int, list[Moment], int | None]]:
-    """After each ACK its row, all moments since the first ACK, and the least round-trip time.
+    """Yields after each ACK its row, all moments so far, and the least round-trip time.
 
     The first ACK delivers nothing.
     """
@@ -94,7 +98,7 @@ def moments(
 
 
 def _rows(trace: list[Ack], told: dict[int, float]) -> list[float]:
-    """An old ACK changes nothing."""
+    """Returns a rate for each row; an old ACK changes nothing."""
     rates, rate = [], 0.0
     for row in range(len(trace)):
         rate = told.get(row, rate)
@@ -104,7 +108,10 @@ def _rows(trace: list[Ack], told: dict[int, float]) -> list[float]:
 
 @dataclass
 class Filter:
-    """The low-pass of BE and RE: state, and the step between two moments with what is done about silence."""
+    """The low-pass filter of BE and RE: its state, and a step between two moments.
+
+    A step includes the handling of silence.
+    """
 
     kind: str = "tustin"
     tau: float = 0.5
@@ -147,7 +154,7 @@ def _filtered(
     sack: bool,
 ) -> list[float]:
     told: dict[int, float] = {}
-    # The filter after the moment before, and after the present one.
+    # The filter after the previous moment, and after the present one.
     before = after = low_pass
     at = None
     for row, seen, _ in moments(trace, mss, sack):
@@ -189,7 +196,7 @@ def crb(trace: list[Ack], mss: int, *, theta: float = 1.4, compared: str = "re")
 
 
 class TieError(ArithmeticError):
-    """A time lies between two nanoseconds: rounding decides."""
+    """Raised if a time lies between two nanoseconds, so that rounding decides."""
 
 
 @dataclass
@@ -248,9 +255,7 @@ class Abse:
         # (5)
         difference = abs(sample - old.sample)
         if difference <= 1e-12 * max(sample, old.sample):
-            difference = (
-                0.0  # what rounding leaves of equal samples must not choose the time constant
-            )
+            difference = 0.0  # rounding errors of equal samples must not choose the time constant
         variation = self.beta * old.variation + (1 - self.beta) * difference
         variations = (*old.variations, variation)[-self.horizon :]
         # (6)
@@ -275,7 +280,10 @@ class _State(NamedTuple):
 def westwood_plus(
     trace: list[Ack], mss: int, *, kept: float = 0.9, shortest: int = 0
 ) -> list[float]:
-    """A sample is what came from one ACK on until the first more than a round trip later, which is not in it."""
+    """Returns the estimates.
+
+    A sample ends before the first ACK more than a round trip after its start.
+    """
     told: dict[int, float] = {}
     count = AckedCount(mss)
     begin, total, rtt, rate = 0, 0, None, None
@@ -295,7 +303,7 @@ def westwood_plus(
 
 
 def westwood_linux(trace: list[Ack], mss: int, *, hz: int = 1000) -> list[float]:
-    """The module's integers: bytes per jiffy, times in jiffies. No timeouts."""
+    """Returns the estimates in the module's integers, bytes per jiffy; no timeouts."""
     told: dict[int, float] = {}
     count = AckedCount(mss)
     window_start, bk, ns, bw, rtt = 0, 0, 0, 0, 20 * hz

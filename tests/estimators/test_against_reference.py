@@ -1,4 +1,4 @@
-"""The engine's estimators say what an independent reading of the published equations says, ACK by ACK."""
+"""The engine's estimators agree with an independent reading of the equations, ACK by ACK."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ START = 2**32 - 40 * MSS  # the numbers wrap soon
 
 Reference = Callable[[list[Ack], int], list[float]]
 
-#: An estimator as it is asked for, and the same in Python.
+#: An estimator's arguments, and its implementation in Python.
 ESTIMATORS: dict[str, tuple[dict, Reference]] = {
     "be": ({"kind": "be"}, reference.be),
     "be_of_one_second": (
@@ -77,7 +77,7 @@ ESTIMATORS: dict[str, tuple[dict, Reference]] = {
 
 
 def table(trace: list[Ack]) -> pa.Table:
-    """A trace as somebody would hand it over, the numbers as on the wire."""
+    """Returns a trace in a user's format, with the numbers as on the wire."""
 
     def seconds(values: list[int | None]) -> pa.Array:
         return pa.array([None if value is None else value / 1e9 for value in values], pa.float64())
@@ -114,7 +114,7 @@ def check(trace: list[Ack]) -> None:
 
 
 class Sender:
-    """Makes a trace, ACK by ACK."""
+    """Builds a trace, ACK by ACK."""
 
     def __init__(self, rtt: int | None = 80 * MS, cwnd: int = 30) -> None:
         self.at, self.number, self.rtt, self.srtt, self.cwnd = 5 * MS, START, rtt, rtt, cwnd * MSS
@@ -227,8 +227,9 @@ def three_percent_out_of_order() -> Sender:
 
 
 EDGES = [
-    first_ack, pairs_of_one_moment, ten_seconds_of_silence, five_hundred_duplicates, partial_acks, acks_that_regress,
-    no_round_trip_times, no_window, delayed_acks, long_round_trips_of_a_slow_link, sack_with_duplicates,
+    first_ack, pairs_of_one_moment, ten_seconds_of_silence, five_hundred_duplicates, partial_acks,
+    acks_that_regress, no_round_trip_times, no_window, delayed_acks,
+    long_round_trips_of_a_slow_link, sack_with_duplicates,
     three_percent_out_of_order,
 ]  # fmt: skip
 
@@ -252,7 +253,10 @@ GAPS = st.one_of(
 
 @st.composite
 def traces(draw: st.DrawFn) -> list[Ack]:
-    """Sensible ones and others: trains, silences, duplicates, jumps, old ACKs; times smoothed by RFC 6298."""
+    """Draws realistic and other traces: trains, silences, duplicates, jumps, old ACKs.
+
+    Round-trip times are smoothed by RFC 6298.
+    """
     at, number, top, srtt, trace = draw(st.integers(0, 10**12)), START, START, None, []
     for _ in range(draw(st.integers(1, 60))):
         at += draw(GAPS)
@@ -263,7 +267,7 @@ def traces(draw: st.DrawFn) -> list[Ack]:
             + draw(st.sampled_from([0, 0, 0, -300])),
         )
         top = max(top, number)
-        # Within a factor of four, as a smoothed time moves.
+        # Within a factor of four, as a smoothed time changes.
         rtt = draw(st.one_of(st.none(), st.integers(50 * MS, 200 * MS)))
         if rtt is not None:
             srtt = rtt if srtt is None else (7 * srtt + rtt) // 8

@@ -1,4 +1,4 @@
-"""`ackclock.rate_estimates` and the registry: what is taken, what comes back, what is refused."""
+"""`ackclock.rate_estimates` and the registry: accepted arguments, results, errors."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ NAMES = [one["name"] for one in registry()["estimators"]]
 
 
 def trace(**other: Any) -> dict[str, Any]:
-    """A steady stream, 2.5 Mbit/s."""
+    """Returns a steady stream of 2.5 Mbit/s."""
     count = 4000
     usual = {
         "time_s": np.arange(count) * 3.2e-3,

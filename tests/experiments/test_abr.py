@@ -1,4 +1,4 @@
-"""The loop of the ABR experiments: schemes share the link, and the paper's protocol is as long as it must be."""
+"""The loop of the ABR experiments: schemes share the link; the paper's protocol is long enough."""
 
 import numpy as np
 import pytest
@@ -55,8 +55,8 @@ def test_the_rule_for_m_and_n_gives_the_four_pairs_that_are_known() -> None:
 
 
 def test_efficiency_is_of_what_the_link_could_have_sent() -> None:
-    # A buffer that holds what a fall of the rate leaves: nothing is lost, so that all of the
-    # capacity is used, whatever the link's luck.
+    # The buffer holds what a fall of the rate leaves, so nothing is lost. All of the capacity is
+    # then used, whatever the link's random rates.
     result = simulate(alone(INSTCAP, 20, exact=True).scenario([Point(1.0, 400.0)], 4))
     capacity = of_replicates(result, "capacity", BOTTLENECK)
     assert np.ptp(capacity) > 0.02 * np.mean(capacity)

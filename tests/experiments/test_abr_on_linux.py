@@ -1,4 +1,4 @@
-"""The study on Linux: what is concluded, from a simulation in Linux's place; and a tiny part of it in real time."""
+"""The study on Linux: its conclusions with a simulation in Linux's place, and a tiny part live."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -65,7 +65,7 @@ def test_points_are_the_cases_and_packets_are_as_long_for_all() -> None:
 
 
 def ran(folder: Path, seed: int, **changes: object) -> Mapping[str, Result]:
-    """All runs of two psi, another simulation in the place of Linux's."""
+    """Returns all runs of two psi, with another simulation in Linux's place."""
     results = {}
     for name, run in on_linux.runs().items():
         if not any(name.endswith(f"psi {psi:g}") for psi in PSIS):
@@ -93,7 +93,7 @@ def test_the_engine_in_linuxs_place_is_the_engine(tmp_path: Path) -> None:
     titles = [table.title for table in outcome.tables]
     assert len(titles) == len(set(titles)) == 4
     assert all(claim.documented is None for claim in outcome.claims)
-    # Whoever repairs losses at once gets more than who waits for a timer.
+    # Senders that repair losses at once get more than those that wait for a timer.
     slow = results[named(LINUX, 100)]
     for sender in (RENO, CUBIC):
         better, then = (
@@ -120,7 +120,10 @@ def test_replicates_that_are_not_to_be_reliable_are_left_out_of_pairs() -> None:
 
 @pytest.mark.usefixtures("emulation")
 def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
-    """Nine runs side by side, and what is concluded of them: laws alone, nothing that luck or a busy machine moves."""
+    """Runs nine cases in parallel, and asserts only laws.
+
+    Neither chance nor a busy machine can break them.
+    """
 
     def shortened() -> Mapping[str, Run]:
         return {
@@ -146,7 +149,7 @@ def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
     [results] = seen
     assert record["verdict"]["kind"] in (str(Kind.READING), str(Kind.PARTLY), str(Kind.NOT))
     linux, engine = (results[named(method, on_linux.CAPTURED)] for method in (LINUX, ENGINE))
-    # The very links of the simulation, and nobody gets more than they carry.
+    # The links are those of the simulation, and no flow gets more than they carry.
     rates = [
         {
             (row["point"], row["time_s"]): row["capacity_bytes"]
@@ -159,4 +162,4 @@ def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
     for case in CASES:
         assert np.all(
             on_linux.efficiencies(taken, case, 1) < 1.05
-        )  # what waited when measuring began is delivered after
+        )  # packets queued at the start of the measurement are delivered after it

@@ -48,7 +48,7 @@ from ackclock_reproductions.own import (
 
 DOCS = Path(__file__).parents[2] / "docs"
 
-# What we say of each: changed on purpose only.
+# Our verdicts, which change only on purpose.
 VERDICTS = {
     "markov-table-7.2": Kind.PARTLY,
     "markov-table-7.1": Kind.PARTLY,
@@ -151,7 +151,7 @@ VERDICTS = {
     "rates-figure-5": Kind.REPRODUCED,
 }
 
-# Those for which something is simulated.
+# Experiments that simulate something.
 SIMULATED = {
     "feedback-figure-1",
     "formulas-figure-1",
@@ -166,13 +166,12 @@ SIMULATED = {
     )
 }
 
-# What is emulated depends on the machine, and takes as long as it lasts: test_revalidation.py has a
-# short one, and test_westwood_on_linux.py, test_abr_on_linux.py and test_tfrcp_on_linux.py have
-# them without Linux.
+# Emulations depend on the machine, and take real time. test_revalidation.py has a short one.
+# test_westwood_on_linux.py, test_abr_on_linux.py and test_tfrcp_on_linux.py run them without Linux.
 EMULATED = {"abr-on-linux", "markov-validation", "tfrcp-on-linux", "westwood-validation"}
 SIMULATED |= {"abr-on-linux", "tfrcp-on-linux"}
 
-# Words of the verdict that a reader must not miss.
+# Parts of the verdict that a reader must not miss.
 SAID = [
     ("markov-table-7.2", "3 of 39 numbers"),
     ("markov-table-7.1", "1.5: error against ATp"),
@@ -204,7 +203,7 @@ SAID = [
     ("markov-validation-simulated", "guessed"),
 ]
 
-# What the guide to rate control has of each of our figures: a picture, and rows of a table.
+# Content of the guide to rate control for each of our figures: a picture, and rows of a table.
 RATES = {
     "Figure 1": ("rate-variation.svg", rate_control.figure_1.SAID),
     "Figure 2": ("", rate_control.figures_2_4.SAID),
@@ -213,8 +212,8 @@ RATES = {
     "Figure 5": ("rate-equation.svg", rate_control.figure_5.SAID),
 }
 
-# What it tells of the TFRCP paper's: rows of its table, by figure; and numbers in its text, by row
-# and column of the first table that has them.
+# Its content for the TFRCP paper: rows of its table, by figure; and numbers in its text, by row and
+# column of the first table that has them.
 F_TABLE = {
     "tfrcp-figure-2a": (
         "TFRCP, M = 2 s",
@@ -253,15 +252,15 @@ F_TEXT = [
 
 every_record = pytest.mark.parametrize("experiment", experiments(), ids=lambda one: one.name)
 
-# What `make reproduce-check` wrote.
+# Files written by `make reproduce-check`.
 RECORDED = Recorded(Path(__file__).parent / "recorded")
-#: Of an experiment whose tables are not stored, the seconds up to which tests run it.
+#: Largest cost, in seconds, of an experiment without stored tables that tests still run.
 CHEAP_S = 20
 OWNED = list(digests.owned(experiments()))
 
 
 class Concluded:
-    """An experiment that was concluded."""
+    """A concluded experiment."""
 
     def __init__(self, experiment: Experiment, results: Mapping[str, Result]) -> None:
         self.experiment = experiment
@@ -273,12 +272,12 @@ class Concluded:
 
 
 def is_concluded_by_tests(experiment: Experiment) -> bool:
-    """Whether its tables are stored, or it is cheap to run or only computed; not of what is emulated."""
+    """Returns whether its tables are stored, or it is cheap or only computed; False if emulated."""
     return experiment.name not in RECORDED.large or experiment.cost_s <= CHEAP_S
 
 
 def concluded_by_tests(experiment: Experiment) -> object:
-    """An experiment as a parameter, by where its results come from: see `concluded`."""
+    """Returns an experiment as a parameter, marked by its source of results: see `concluded`."""
     marks = [pytest.mark.slow] if experiment.name in RECORDED.large else []
     if not is_concluded_by_tests(experiment):
         marks.append(
@@ -289,7 +288,7 @@ def concluded_by_tests(experiment: Experiment) -> object:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of results: what several experiments run is run once."""
+    """Folder of results: runs that experiments share are run once."""
     return tmp_path_factory.mktemp("runs")
 
 
@@ -298,9 +297,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     params=[concluded_by_tests(one) for one in experiments() if one.name not in EMULATED],
 )
 def concluded(request: pytest.FixtureRequest, folder: Path) -> Concluded:
-    """Each experiment, for all its tests in a row: on stored tables, or where these would be large on those of a run.
+    """Each experiment in turn, for all its tests: from stored tables, or if these are large, a run.
 
-    `test_runs_give_the_tables_that_are_stored` says that a run would give the same.
+    `test_runs_give_the_tables_that_are_stored` checks that a run would give the same.
     """
     experiment = request.param
     if experiment.name not in SIMULATED or experiment.name in RECORDED.large:
@@ -350,7 +349,7 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
 
 @pytest.mark.parametrize("name", dict.fromkeys(one.experiment for one in OWNED))
 def test_runs_give_the_tables_that_are_stored(name: str) -> None:
-    """Of each run one short replicate: see `ackclock.reproduction.digest`."""
+    """Runs one short replicate of each run: see `ackclock.reproduction.digest`."""
     for one in OWNED:
         if one.experiment == name and digests.digest(one.run) != RECORDED.digests.get(
             digests.key(one.run)
@@ -386,7 +385,7 @@ def test_the_verdict_is_the_documented_one(concluded: Concluded) -> None:
     assert found.failures == []
     assert found.verdict.kind is VERDICTS[experiment.name]
     assert all(words in str(found.verdict) for name, words in SAID if name == experiment.name)
-    # Nothing is documented to fail that nobody says.
+    # Every claim documented to fail exists.
     assert experiment.failing <= {claim.said for claim in found.claims}
 
 
@@ -398,7 +397,7 @@ def test_every_number_is_compared_and_agrees_unless_it_is_excepted(concluded: Co
         assert comparison.expected, comparison.title
         for cell in comparison.cells:
             assert len(cell.row) == len(comparison.keys)
-            # An exception that agrees is none.
+            # A cell that agrees is not an exception.
             assert cell.agrees != bool(cell.excepted), (comparison.title, cell)
 
 
@@ -407,7 +406,7 @@ def test_what_was_guessed_is_called_so(concluded: Concluded) -> None:
     guessed = [
         one for one in found.settings if one.origin is Origin.GUESSED and "compared" not in one.name
     ]
-    # A reading is named where there is a verdict to be had under it.
+    # A reading is named where the verdict depends on it.
     assert bool(guessed) == ("guessed" in str(found.verdict))
 
 
@@ -421,7 +420,7 @@ def test_what_is_ours_is_not_called_published(concluded: Concluded) -> None:
         assert origins == ours
     else:
         assert not origins & ours
-    # A computation that nobody published is no print: it is called what it is.
+    # An unpublished computation is not called printed.
     unpublished = re.compile("independent|other simulation|another simulation|reference comput")
     for one in (*found.comparisons, *found.claims):
         said = one.title if isinstance(one, Comparison) else one.said
@@ -453,7 +452,7 @@ def test_the_figure_can_be_read_without_colour(concluded: Concluded) -> None:
 
 
 def test_the_figure_shows_what_is_compared(concluded: Concluded) -> None:
-    """Of what is compared by the quantity to the right, both numbers are drawn where they belong."""
+    """Checks that the figure has both numbers of each cell at the right place."""
     compared = concluded.outcome.comparisons
     if not compared or compared[0].keys not in (("p",), ("Mbit/s",)):
         pytest.skip("it compares nothing by the quantity to the right")
@@ -462,7 +461,7 @@ def test_the_figure_shows_what_is_compared(concluded: Concluded) -> None:
     points = np.concatenate(drawn)
     for cell in comparison.cells:
         if cell.quantity == "W, segments":
-            continue  # what follows from the rate
+            continue  # follows from the rate
         for value in (cell.ours, cell.theirs):
             near = np.isclose(points, (float(cell.row[0]), value), rtol=1e-12).all(axis=1)
             assert near.any(), (cell, value)
@@ -560,10 +559,10 @@ def test_the_guide_to_rate_control_tells_what_came_of_tfrcp(concluded: Concluded
 
 
 def assert_drawn_alike(concluded: Concluded, name: str) -> None:
-    """That a guide's picture is what would be drawn now."""
+    """Asserts that a guide's picture is what would be drawn now."""
     shown = (DOCS / "images" / name).read_text(encoding="utf-8")
     drawn = plot.render(concluded.figure, "svg").decode("utf-8")
-    # Coordinates in points; the least may depend on the version of what draws.
+    # Coordinates in points; the last digit may depend on the version of the plotting library.
     then, now = (np.array(re.findall(r"-?[0-9]+\.[0-9]+", text), float) for text in (shown, drawn))
     assert then == pytest.approx(now, abs=1), (
         f"make it anew: ackclock reproduce {concluded.experiment.group}"
@@ -631,7 +630,7 @@ FALLS = Claim("it falls", "it rises", holds=False, documented=False, why="nobody
 
 
 class TestVerdict:
-    """A verdict follows from what is published, and from nothing that anybody writes down."""
+    """A verdict follows from what is published alone."""
 
     def test_it_is_reproduced_if_all_holds(self) -> None:
         assert of(MET, claims=(RISES,)).verdict.kind is Kind.REPRODUCED
@@ -645,14 +644,16 @@ class TestVerdict:
         verdict = of(MET, claims=claims, basis=Basis("b = 1", "the text is short")).verdict
         assert verdict.kind is Kind.PARTLY
         assert str(verdict) == (
-            "partly reproduced: “it falls” (it rises); why: nobody knows; the text is short; taken: b = 1"
+            "partly reproduced: “it falls” (it rises); why: nobody knows; the text is short; "
+            "taken: b = 1"
         )
 
     def test_a_number_that_is_excepted_is_not_met_all_the_same(self) -> None:
         verdict = of(MET, MISSED).verdict
         assert verdict.kind is Kind.PARTLY
         assert str(verdict) == (
-            "partly reproduced: 1 of 2 numbers of “Rates” (0.9: rate 3.72 (ours 3.28)); why: a misprint"
+            "partly reproduced: 1 of 2 numbers of “Rates” (0.9: rate 3.72 (ours 3.28)); why: a "
+            "misprint"
         )
 
     def test_it_is_not_if_nothing_holds(self) -> None:

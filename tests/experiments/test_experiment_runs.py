@@ -1,4 +1,4 @@
-"""What experiments have run and measured, with pretended emulations and measurements: what is kept, and what is not."""
+"""Runs and measurements of experiments, with stand-ins: which ones are kept."""
 
 import json
 import re
@@ -35,16 +35,16 @@ LATE = "unreliable: the emulator was away for 53 ms (at most 20 ms)."
 
 @dataclass
 class Machine:
-    """Where emulations and measurements are pretended.
+    """A stand-in for emulations and measurements.
 
     Attributes:
-        lacking: Why it cannot emulate.
-        verdict: Of what is emulated.
-        ends: Whether emulations come to their end.
-        measures: Whether measurements do.
-        failure: Why an emulation fails.
-        side_by_side: How many runs at once it is to be asked for.
-        done: What was done, in order.
+        lacking: Reason why it cannot emulate.
+        verdict: Verdict of emulations.
+        ends: True if emulations come to their end.
+        measures: True if measurements come to their end.
+        failure: Reason why an emulation fails.
+        side_by_side: Expected number of parallel runs.
+        done: Actions, in order.
     """
 
     lacking: str = ""
@@ -162,7 +162,7 @@ class Toy:
 
 @pytest.fixture
 def emulated(leaky_pipe: Scenario, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Toy:
-    """An experiment whose run is emulated and measured, the only one of the catalogue."""
+    """An experiment with an emulated and measured run, the only one in the catalogue."""
     del machine
     toy = Toy(leaky_pipe, "emulate", is_measured=True)
     monkeypatch.setattr("ackclock.cli.reproduce.experiments", lambda: (toy.record,))
@@ -205,8 +205,8 @@ def test_an_emulation_is_kept_by_scenario_version_and_kernel(
     emulated: Toy, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reproduced(emulated)
-    # Another build measures again, as estimates and models may be others; it would not emulate
-    # otherwise.
+    # Another build measures again, since estimates and models may differ. It does not emulate
+    # again.
     monkeypatch.setattr(address, "_engine", lambda: "another build")
     monkeypatch.setattr(address, "package", lambda: "another build")
     reproduced(emulated)
@@ -230,7 +230,7 @@ def test_where_nothing_can_be_emulated_the_verdict_says_so(emulated: Toy, machin
     assert "<svg" not in page
     assert not Path("gallery/toy-validation/figure.svg").exists()
     assert emulated.seen == []
-    # It is tried again, and not where it need not be.
+    # It is tried again, but not where there is no need.
     machine.lacking = ""
     assert "verdict: not reproduced" in ackclock("reproduce", "toy", "-o", "gallery").stdout
     assert "<svg" in Path("gallery/index.html").read_text(encoding="utf-8")
@@ -263,7 +263,7 @@ def test_runs_that_can_be_spared_cost_no_trust(emulated: Toy, machine: Machine) 
     emulated.run = replace(emulated.run, spare=1)
     record = reproduced(emulated)
     assert record["verdict"]["kind"] == Kind.NOT
-    # It stays: nothing is emulated again for it.
+    # It stays: there is no new emulation for it.
     reproduced(emulated)
     assert machine.done == ["emulate", "measure"]
     [results] = emulated.seen
@@ -335,7 +335,7 @@ def test_captures_of_an_emulation_stay_and_those_of_a_simulation_do_not(
     assert machine.done[2:] == ["simulate", "measure"]
     assert list(Path("gallery").glob("runs/*/pcap")) == []
     assert [name.name for name in Path("gallery/runs").iterdir() if len(name.name) != 32] == []
-    # What is there is ours, the emulation's record and captures too.
+    # All files there are ours, the emulation's record and captures, too.
     runner.prepare(Path("gallery"))
 
 

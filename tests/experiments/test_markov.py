@@ -1,4 +1,4 @@
-"""Of the Markov paper's entries: laws first, then the numbers that must not move."""
+"""Entries of the Markov paper: laws first, then numbers that must not change."""
 
 import math
 from itertools import pairwise
@@ -109,13 +109,15 @@ def test_table_7_2_at_nine_tenths_is_what_the_model_says_and_not_what_is_printed
 ) -> None:
     for w in table_7_2.WINDOWS:
         assert table["0.9", w] == pytest.approx(3.28, abs=0.01)
-        # The mean window is all that differs where the link limits nothing, whatever the round-trip
-        # times.
+        # Where the link limits nothing, only the mean window differs, for any round-trip times.
         assert table["0.5", w] / table["0.9", w] == pytest.approx(2.2833 / 2.0101, rel=1e-3)
 
 
 def test_no_law_of_the_round_trip_time_does_better_than_the_best() -> None:
-    """The linear programme bounds every law that has its mean from below, and a narrower choice does no better."""
+    """The linear programme bounds every law with this mean from below.
+
+    A narrower choice is no better.
+    """
     chains, theirs = table_7_2.chains(), table_7_2.expected()
 
     def least(mode: str = "segment", shortest_s: float = 0.02) -> float:
@@ -162,7 +164,7 @@ def test_a_peak_is_above_what_is_around_it(case: sweep.Case) -> None:
 
 
 def test_the_standard_deviation_is_below_half_of_the_link_rate() -> None:
-    """Half is the most of anything between 0 and L."""
+    """Nothing between 0 and L has a larger standard deviation than L/2."""
     for case in throughput_spread.LINKS:
         assert sweep.peak(case, sweep.sd).value < case.rate / 2
 

@@ -1,4 +1,4 @@
-"""What our own pictures of rate controls rest on: rates in intervals, packets of one length."""
+"""Foundations of our own figures of rate controls: rates in intervals, packets of one length."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def test_all_packets_are_equally_long(sender: Sender) -> None:
     times = {"duration_s": 20, "warmup_s": 0, "sample_interval_s": 5}
     result = simulate(scenario("alone", hops(83), [flow(sender)], **times, replicates=1))
     served = result.rows("hops", hop="bottleneck")["served_bytes"].to_pylist()
-    # TCP's handshake has none of its own length in front of the first segment's.
+    # TCP's handshake has packets of other lengths before the first segment.
     assert served[-1] > 0
     assert (served[-1] - served[1]) % 1500 == 0
 

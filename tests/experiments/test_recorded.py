@@ -137,7 +137,8 @@ class TestDigest:
             ({"flows.0.stop": "20 s"}, 22),
             ({"flows.0.stop": "40 s"}, 40),
             ({"hops.0.link": {"kind": "scheduled", "steps": [{"from": "0 s", "rate": "1 Mbit/s"},
-                                                            {"from": "30 s", "rate": "2 Mbit/s"}]}}, 32),
+                                                            {"from": "30 s", "rate": "2 Mbit/s"}]}},
+                                                            32),
         ],
     )  # fmt: skip
     def test_what_is_scheduled_happens_in_it(self, changes: dict, duration_s: float) -> None:
@@ -164,7 +165,10 @@ class TestDigest:
 
 class TestSources:
     def test_comments_docstrings_and_layout_are_no_code(self) -> None:
-        written = '"""A module."""\n\ndef f(a):\n    """Words."""\n    # why\n    return f"{a + 1} {{}}"\n'
+        written = (
+            '"""A module."""\n\ndef f(a):\n    """Words."""\n    # why\n    return f"{a + 1} '
+            '{{}}"\n'
+        )
         other = 'def f(\n    a,\n):\n    return f"{a + 1} {{}}"  # other\n'.replace(",\n)", ")")
         assert sources.code(written) == sources.code(other)
 

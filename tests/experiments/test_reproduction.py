@@ -39,7 +39,7 @@ def refused(answer: Answer) -> str:
 
 
 class Counted:
-    """A computation that says how often it was done."""
+    """A computation that counts its calls."""
 
     def __init__(self, ours: float = 7.21) -> None:
         self.ours = ours
@@ -57,7 +57,8 @@ class Counted:
         )
         return Outcome(
             Basis("b = 1"), (comparison,), self.draw,
-            (Claim("It <rises>", "it falls", holds=False, documented=False),), (Setting("b", "1", Origin.GUESSED),),
+            (Claim("It <rises>", "it falls", holds=False, documented=False),),
+            (Setting("b", "1", Origin.GUESSED),),
         )  # fmt: skip
 
     def draw(self) -> object:
@@ -83,7 +84,7 @@ def experiment(name: str, compute: object, **values: object) -> Experiment:
 
 @pytest.fixture
 def computed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Counted]:
-    """A catalogue of two, in an empty folder."""
+    """A catalogue of two computations, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     counted = {name: Counted() for name in ("toy-table-1", "toy-figure-2.1")}
     catalogue = tuple(experiment(name, compute) for name, compute in counted.items())
@@ -123,7 +124,7 @@ def test_what_is_done_is_not_done_again(
         "toy-table-1": 1,
         "toy-figure-2.1": 1,
     }
-    # A line of code is different.
+    # One changed line of code counts.
     monkeypatch.setattr(address, "package", lambda: "another")
     assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 0
     assert {name: one.times for name, one in computed.items()} == {
@@ -155,7 +156,7 @@ def test_a_number_that_moved_is_an_exit_code(computed: dict[str, Counted]) -> No
         in answer.stdout
     )
     assert Path("out/reproduce/toy-figure-2.1/figure.svg").exists()
-    assert ackclock("reproduce", "--all").exit_code == 4  # and stays so
+    assert ackclock("reproduce", "--all").exit_code == 4  # and remains so
 
 
 def test_an_interrupted_command_goes_on(computed: dict[str, Counted]) -> None:
@@ -193,7 +194,7 @@ def test_what_is_damaged_is_done_again(computed: dict[str, Counted], spoil: str)
         spoiled.unlink()
     else:
         spoiled.write_text("{", encoding="utf-8")
-    # The gallery of others does without it.
+    # The gallery of the others does not need it.
     assert ackclock("reproduce", "toy-figure-2.1").exit_code == 0
     assert 'id="toy-table-1"' not in Path("out/reproduce/index.html").read_text(encoding="utf-8")
     assert ackclock("reproduce", "toy-table-1").exit_code == 0
@@ -284,7 +285,7 @@ def test_the_gallery_keeps_what_was_reproduced_before() -> None:
 
 
 class Simulated:
-    """An experiment over one scenario."""
+    """An experiment with one scenario."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.scenario = scenario
@@ -323,7 +324,8 @@ def test_a_simulated_experiment_runs_its_scenarios_once(
     shares: list[float] = []
     runner.reproduce(one, tmp_path, shares.append)
     assert shares == sorted(shares)
-    # The outcome is computed anew when code changes, and so for another experiment; the run is not.
+    # The outcome is computed again when code changes, and so for another experiment; the run is
+    # not.
     monkeypatch.setattr(address, "package", lambda: "another")
     runner.reproduce(one, tmp_path)
     runner.reproduce(replace(one, name="toy-figure-4"), tmp_path)
@@ -336,7 +338,7 @@ def test_a_simulated_experiment_runs_its_scenarios_once(
     runner.reproduce(one, tmp_path)
     assert len(run) == 2
     assert len(list((tmp_path / "runs").iterdir())) == 2
-    # A result that cannot be read is none.
+    # An unreadable result does not count.
     for run_json in tmp_path.glob("runs/*/run.json"):
         run_json.write_text("{", encoding="utf-8")
     monkeypatch.setattr(address, "package", lambda: "a third")
@@ -429,7 +431,7 @@ def test_an_interrupted_simulation_is_not_kept(
     assert runner.reproduce_all([one], tmp_path) == []
     assert made.seen == []
     assert [path.name for path in tmp_path.iterdir()] == ["runs"]
-    # What there is of it says that it is partial, and is made again.
+    # The partial result says that it is partial, and is made again.
     assert [Result.load(path).partial for path in (tmp_path / "runs").iterdir()] == [True]
     monkeypatch.setattr(simulation, "simulate", simulate)
     assert len(runner.reproduce_all([one], tmp_path)) == 1

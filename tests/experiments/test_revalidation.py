@@ -1,4 +1,4 @@
-"""The validation measured again: set-up and estimators by hand, causes on made-up rows, short runs end to end."""
+"""The validation measured again: estimators by hand, causes on made-up rows, short runs."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -75,10 +75,11 @@ def test_who_runs_beside_a_connection_changes_nothing() -> None:
 
 
 ROW: dict[str, Any] = {
-    "point": 0, "replicate": 0, "flow": "x", "instance": 0, "payload_bytes": 524_000, "mss_bytes": 500.0,
-    "data_segments": 1000.0, "losses_lower": 6.0, "losses_estimate": 10.0, "retransmitted_packets": 12.0,
-    "post_loss_acks": 8.0, "delivered_rate_bit_per_s": 80_000.0, "transmitted_rate_bit_per_s": 84_000.0,
-    "window_rate_bit_per_s": 88_000.0, "in_flight_mean_bytes": 5_500.0, "receive_window_max_bytes": 32_000.0,
+    "point": 0, "replicate": 0, "flow": "x", "instance": 0, "payload_bytes": 524_000,
+    "mss_bytes": 500.0, "data_segments": 1000.0, "losses_lower": 6.0, "losses_estimate": 10.0,
+    "retransmitted_packets": 12.0, "post_loss_acks": 8.0, "delivered_rate_bit_per_s": 80_000.0,
+    "transmitted_rate_bit_per_s": 84_000.0, "window_rate_bit_per_s": 88_000.0,
+    "in_flight_mean_bytes": 5_500.0, "receive_window_max_bytes": 32_000.0,
     "retransmissions_timeout": 1.0, "fast_recoveries": 4.0,
 }  # fmt: skip
 TRUTH = {"dropped_packets": 25.0, "dropped_acks": 14.0, "sent_packets": 1100}
@@ -90,7 +91,8 @@ def test_a_connection_in_segments() -> None:
     found = estimators.connection(ROW, TRUTH, LAW)
     assert found.metrics == {"ATp": 20.0, "ATpXmit": 21.0, "NoTOTput": 22.0}
     assert found.losses == {
-        "triple duplicates": 0.006, "estimate": 0.01, "retransmissions": 0.012, "post-loss ACKs": 0.008,
+        "triple duplicates": 0.006, "estimate": 0.01, "retransmissions": 0.012,
+        "post-loss ACKs": 0.008,
         "dropped": 0.01,
     }  # fmt: skip
     assert (found.mean_rtt, found.sd_rtt) == (pytest.approx(0.5), pytest.approx(0.1))
@@ -102,8 +104,8 @@ def test_a_connection_in_segments() -> None:
 def test_predictions_of_a_connection() -> None:
     found = estimators.connection(ROW, TRUTH, LAW)
     free = estimators.predictions(found, 1e9)
-    # sqrt(3/2)/(R sqrt p); and E w of the specification's chain at p = 0.01 with a limit that is
-    # not felt.
+    # sqrt(3/2)/(R sqrt p); and E w of the specification's chain at p = 0.01 with a limit that has
+    # no effect.
     assert free["FF"] == pytest.approx(sqrt(1.5) / (0.5 * 0.1))
     by_round, by_segment, shorter = 12.4396, 14.7207, (1 / 0.4 + 1 / 0.6) / 2
     assert free["ET by round"] == pytest.approx(by_round * shorter, rel=1e-4)
@@ -113,7 +115,7 @@ def test_predictions_of_a_connection() -> None:
     assert free["X with timeouts"] < free["X"]
     linked = estimators.predictions(found, 20.0)
     assert max(linked["ET by round"], linked["ET by segment"], linked["X"]) <= 20.0
-    # Fewer losses, larger windows; none at all, and the receiver's window is what is left.
+    # Fewer losses give larger windows; without losses, only the receiver's window limits.
     assert (
         estimators.mean_throughput(found, 1e9, "round", "triple duplicates") > free["ET by round"]
     )
@@ -169,12 +171,12 @@ def test_what_is_said_holds_for_the_published_rows() -> None:
 
 
 def made_up(number: int, **values: float) -> Rows:
-    """Two like connections of a set."""
+    """Returns a set of two equal connections."""
     usual = {
-        "ATp": 8.0, "ATpXmit": 9.0, "NoTOTput": 10.0, set_rows.ET: 10.0, "FF": 10.0, "PFTK": 10.0, "window": 10.0,
-        "estimate": 0.01, "triple duplicates": 0.01, "dropped": 0.01, set_rows.WINDOW_LAW: 1.0,
-        set_rows.ET_AT_LEAST: 10.0, set_rows.ET_EMULATED_L: 10.0, set_rows.SELF_FILLED: 8.0,
-        "X with timeouts": 8.0, "timeouts": 0.3,
+        "ATp": 8.0, "ATpXmit": 9.0, "NoTOTput": 10.0, set_rows.ET: 10.0, "FF": 10.0, "PFTK": 10.0,
+        "window": 10.0, "estimate": 0.01, "triple duplicates": 0.01, "dropped": 0.01,
+        set_rows.WINDOW_LAW: 1.0, set_rows.ET_AT_LEAST: 10.0, set_rows.ET_EMULATED_L: 10.0,
+        set_rows.SELF_FILLED: 8.0, "X with timeouts": 8.0, "timeouts": 0.3,
     }  # fmt: skip
     named = {name.replace("_", " "): value for name, value in values.items() if name != "L"}
     of = validation.SETS[number - 1]
@@ -187,11 +189,11 @@ def made_up(number: int, **values: float) -> Rows:
 
 
 def nine(**changed: Rows) -> list[Rows]:
-    """Nine sets, of which some are others: `set_3=...`."""
+    """Returns nine sets, some of them changed: `set_3=...`."""
     return [changed.get(f"set_{number}", made_up(number)) for number in range(1, 10)]
 
 
-# In the made-up rows nothing exceeds L.
+# No made-up row exceeds L.
 @pytest.mark.parametrize(
     ("changed", "fails"),
     [
@@ -226,21 +228,29 @@ def test_without_numbers_there_is_no_cause() -> None:
 @pytest.mark.parametrize(
     ("cause", "words", "explains"),
     [
-        (found(theirs=nine(set_1=made_up(1, **{set_rows.WINDOW_LAW: 0.5}))), "windows are larger", {"slow", "above"}),
+        (found(theirs=nine(set_1=made_up(1, **{set_rows.WINDOW_LAW: 0.5}))), "windows are larger",
+         {"slow", "above"}),
         (
             found(set_3=made_up(3, ATpXmit=9.9, L=10.0, NoTOTput=13.0, FF=8.0)),
             "the link is full in set 3,",
             {"slow", "above"},
         ),
-        (found(set_2=made_up(2, NoTOTput=10.5, L=10.0, ATpXmit=9.0)), "above what the link passes in set 2", {"slow"}),
-        (found(**{f"set_{n}": made_up(n, L=54.25) for n in range(5, 10)}), "L as printed is 2.2 times", {"together"}),
-        (found(nine(set_5=made_up(5, triple_duplicates=0.002))), "with the queue as printed", set()),
+        (found(set_2=made_up(2, NoTOTput=10.5, L=10.0, ATpXmit=9.0)),
+         "above what the link passes in set 2", {"slow"}),
+        (found(**{f"set_{n}": made_up(n, L=54.25) for n in range(5, 10)}),
+         "L as printed is 2.2 times", {"together"}),
+        (found(nine(set_5=made_up(5, triple_duplicates=0.002))), "with the queue as printed",
+         set()),
         (
-            found(theirs=nine(set_9=made_up(9, ATp=5.0)), set_9=made_up(9, ATp=10.0, X_with_timeouts=7.0)),
+            found(
+                theirs=nine(set_9=made_up(9, ATp=5.0)),
+                set_9=made_up(9, ATp=10.0, X_with_timeouts=7.0),
+            ),
             "in set 9",
             set(),
         ),
-        (found(set_6=made_up(6, dropped=0.005)), "more is taken for lost than was dropped in set 6", {"fast"}),
+        (found(set_6=made_up(6, dropped=0.005)), "more is taken for lost than was dropped in set 6",
+         {"fast"}),
     ],
 )  # fmt: skip
 def test_each_cause_has_its_numbers(
@@ -249,12 +259,12 @@ def test_each_cause_has_its_numbers(
     named = [one for one in cause if words in one.what]
     assert len(named) == 1
     assert set(named[0].explains) == explains
-    # A link that is full is also one that NoTOTput may exceed; all others stand alone.
+    # NoTOTput may also exceed a full link; all other causes stand alone.
     assert len(cause) == (2 if "full" in words else 1)
 
 
 def short(method: str, duration_s: float) -> Experiment:
-    """The experiment with one reading, over in seconds."""
+    """Returns the experiment with one reading and a short run."""
     readings = [emulator.BOTH]
     run = Run(
         emulator.scenario(readings, duration_s),
@@ -271,7 +281,7 @@ def short(method: str, duration_s: float) -> Experiment:
 
 
 def check_physics(record: dict[str, Any]) -> None:
-    """What must be so of any run, whoever sends."""
+    """Checks what must hold in any run, for any sender."""
     rates = next(
         table for table in record["tables"] if table["title"].startswith("Measured and predicted")
     )
@@ -285,7 +295,7 @@ def check_physics(record: dict[str, Any]) -> None:
     assert len(known) >= 5
     for row in known:
         ATp, ATpXmit, L = (float(row[name]) for name in ("ATp", "ATpXmit", "L"))
-        # What is sent at once and still waits for the link counts as transmitted.
+        # Data sent in a burst counts as transmitted while it still waits for the link.
         assert 0 < ATp <= L
         assert ATp <= ATpXmit
     losses = next(table for table in record["tables"] if table["title"].startswith("Losses"))

@@ -27,7 +27,7 @@ def test_more_loss_gives_a_smaller_window(column: rfc9438.Column, p: float, fact
 def test_with_the_required_loss_the_window_is_reached_and_with_more_it_is_not(
     column: rfc9438.Column, W: float
 ) -> None:
-    """HSTCP's rounded constants leave a gap near 38 segments, which no loss gives: there the window jumps over W."""
+    """HSTCP's rounded constants leave a gap near 38 segments, where the window jumps over W."""
     p = rfc9438.required_loss(column.window, W)
     assert (
         column.window(p * (1 + 1e-6), rfc9438.RTT_S)
@@ -38,7 +38,7 @@ def test_with_the_required_loss_the_window_is_reached_and_with_more_it_is_not(
 
 @given(p=loss)
 def test_a_tenth_of_the_round_trip_time_is_as_ten_times_the_loss(p: float) -> None:
-    """Of CUBIC alone: its window depends on RTT/p only. That is why columns of table 2 are those of table 1 moved."""
+    """CUBIC's window depends on RTT/p only, so columns of table 2 are those of table 1 shifted."""
     from ackclock.models import cubic_response
 
     long, short = cubic_response.cubic_window(p, 0.1), cubic_response.cubic_window(p / 10, 0.01)

@@ -1,4 +1,4 @@
-"""What the figures of the TFRCP paper rest on: path, senders, what is asked of them, and how readings are read."""
+"""Foundations of the TFRCP paper's figures: path, senders, evaluation, and readings."""
 
 import math
 
@@ -74,7 +74,7 @@ def test_everybody_sends_packets_of_one_length_and_half_are_tcp(sender: Sender) 
                 if (one["point"], one["replicate"]) == (point, replicate)
             ]
             assert [groups.count(name) for name in (TCP, OTHER)] == [load // 2, load // 2]
-    # The bottleneck serves whole packets of 1000 bytes: all that is served is a multiple of them.
+    # The bottleneck serves whole packets of 1000 bytes, so all service is a multiple of them.
     for row in result.rows("hops", hop=BOTTLENECK).to_pylist():
         assert row["served_bytes"] % CENTRAL.packet_bytes == 0
     shortest = min(one["rtt_min_s"] for one in flows)
@@ -115,7 +115,7 @@ def test_f_is_the_product_of_its_causes() -> None:
     for row, values in zip(table.rows, by_load(result, sent, (4, 10)).values(), strict=True):
         found, *factors = (float(cell.partition(" ±")[0]) for cell in row[2:6])
         assert found == pytest.approx(np.mean(values), rel=0.01)
-        # Means of products are products of means only about.
+        # The mean of a product is only about the product of the means.
         assert math.prod(factors) == pytest.approx(found, rel=0.1)
 
 
@@ -167,7 +167,8 @@ def test_every_reading_is_another() -> None:
         for one in (*readings.ALONE, *readings.GRID.values())
         for sender in one.senders.values()
     ]
-    # The grid, with fewer replicates, has the figures' own path; nothing else is asked twice.
+    # The grid, with fewer replicates, includes the figures' own path; there are no other
+    # duplicates.
     assert len(set(texts)) == len(texts)
 
 

@@ -1,4 +1,4 @@
-"""The transport on Linux: what is concluded, from a simulation in Linux's place; and a tiny part of it in real time."""
+"""Our transport on Linux: its conclusions with a simulation in Linux's place; a tiny part live."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,7 +17,7 @@ from ackclock_reproductions.tfrcp.on_linux import MODELLED, PAIRS, PATHS, REPLIC
 from ackclock_reproductions.tfrcp.path import Path as NetworkPath
 from ackclock_reproductions.tfrcp.senders import OTHER, TCP
 
-#: One where the buffer decides, one where random loss does.
+#: A path that the buffer decides, and one that random loss decides.
 FEW = (PATHS[0], PATHS[-1])
 
 
@@ -40,7 +40,7 @@ def test_points_are_the_pairs_and_packets_are_as_long_for_all(path: NetworkPath)
         transports = {flow["name"]: flow["transport"] for flow in tree["flows"]}
         assert transports[TCP]["control"]["kind"] == pair.tcp.transport["control"]["kind"]
         assert transports[OTHER]["control"]["kind"] == pair.other.transport["control"]["kind"]
-        # The kernel makes nothing late by chance.
+        # The kernel adds no random delay.
         late = {name: transport["send_jitter"] != "0 s" for name, transport in transports.items()}
         assert late == {TCP: False, OTHER: True}
         for transport in transports.values():
@@ -51,7 +51,7 @@ def test_points_are_the_pairs_and_packets_are_as_long_for_all(path: NetworkPath)
 
 
 def ran(seed: int) -> Mapping[str, Result]:
-    """All runs of two paths, another simulation in the place of Linux's."""
+    """Returns all runs of two paths, with another simulation in Linux's place."""
     results = {}
     for name, run in on_linux.runs().items():
         if any(name == named(method, path) for method in on_linux.METHODS for path in FEW):
@@ -79,7 +79,7 @@ def test_the_engine_in_linuxs_place_is_the_engine() -> None:
 
 
 def test_another_seed_is_no_other_law() -> None:
-    """Friendliness is that of the result, E never below 1, and differences are those of the logarithms."""
+    """F is that of the result, E is never below 1, and differences are those of the logarithms."""
     results = ran(seed=2)
     apart = [on_linux.apart(results, path, pair) for path in FEW for pair in PAIRS]
     assert all(one.mean != 0 and one.replicates == 4 for one in apart)
@@ -112,7 +112,10 @@ def test_luck_is_counted_as_the_binomial_law_has_it() -> None:
 
 @pytest.mark.usefixtures("emulation")
 def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
-    """Four runs side by side, and what is concluded of them: laws alone, nothing that luck or a busy machine moves."""
+    """Runs four pairs in parallel, and asserts only laws.
+
+    Neither chance nor a busy machine can break them.
+    """
 
     def shortened() -> Mapping[str, Run]:
         brief = {"duration": "8 s", "warmup": "2 s", "replicates": 1}
@@ -140,7 +143,8 @@ def test_a_tiny_part_in_real_time(tmp_path: Path) -> None:
         sender = pair.tcp if row["flow"] == TCP else pair.other
         assert row["control"] == sender.transport["control"]["kind"]
         assert row["delivered_bytes"] > 0
-    # Nobody gets more than the link carries; what waited when measuring began is delivered after.
+    # No flow gets more than the link carries. Packets queued at the start of the measurement are
+    # delivered after it.
     for point in range(len(PAIRS)):
         rates = [row["throughput_bit_per_s"] for row in flows if row["point"] == point]
         assert sum(rates) < 1.1 * FEW[0].rate_mbit_per_s * 1e6

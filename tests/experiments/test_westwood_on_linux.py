@@ -1,4 +1,7 @@
-"""The experiment that needs a kernel with Westwood+: what it concludes, from a simulation in its place, and without."""
+"""The experiment on the kernel's Westwood+: its conclusions with a simulation in its place.
+
+It is also run without one.
+"""
 
 import dataclasses
 from pathlib import Path
@@ -14,7 +17,7 @@ from ackclock_reproductions.westwood import on_linux
 
 
 def ran(folder: Path, **changes: object) -> dict[str, Result]:
-    """The engine's run, and another one of other chances in the place of Linux; both measured."""
+    """Returns the engine's run, and one with another seed in Linux's place; both are measured."""
     run = on_linux.runs()[on_linux.ENGINE]
     results = {}
     for name, scenario in {

@@ -1,4 +1,4 @@
-"""What the figures over time of the ABSE paper rest on: paths, UDP's patterns, and what is read off the runs."""
+"""Foundations of the ABSE paper's figures over time: paths, UDP's patterns, and measurements."""
 
 import numpy as np
 import pytest
@@ -48,8 +48,8 @@ def test_every_path_takes_70_ms_and_is_as_fast_as_its_slowest_link(
         )
     )
     [shortest] = result.tables["flows"]["rtt_min_s"].to_pylist()
-    # Besides, links take the time of a packet and of its ACK, and the sender waits up to that of a
-    # packet more.
+    # Links also take the service time of a packet and of its ACK, and the sender waits up to a
+    # packet's service time.
     serving = sum(1040 * 8e-6 / hop.rate_mbit_per_s for hop in path.there)
     answering = sum(40 * 8e-6 / hop.rate_mbit_per_s for hop in path.back)
     assert shortest == pytest.approx(0.07 + serving + answering, abs=1e-5)
@@ -74,7 +74,7 @@ def test_udp_leaves_what_the_pattern_says(name: str) -> None:
     time_s, served = hop["time_s"].to_numpy(), hop["served_bytes"].to_numpy()
     sent = np.diff(served) * 8e-6 / np.diff(time_s)
     middle = (time_s[1:] + time_s[:-1]) / 2
-    # To the packet: some begin in one interval and end in the next.
+    # To within a packet: some begin in one interval and end in the next.
     assert sent == pytest.approx(pattern.rate(middle), abs=4 * 1040 * 8e-6 / 0.5)
     assert pattern.left(middle) == pytest.approx((5 - pattern.rate(middle)) / 1.04)
 
@@ -107,7 +107,7 @@ def test_a_window_fits_if_pipe_and_buffer_hold_it_the_packet_on_the_link_include
     [fits] = figures_13_15.fits(result, 25)
     assert fits == path.pipe_packets + buffer
     [falls_to] = figures_13_15.falls_to(result, 25)
-    # The loss is learnt of a round trip after the first window that does not fit, and halves are
+    # The loss is detected a round trip after the first window that does not fit, and halves are
     # whole packets.
     assert (fits + 1) // 2 <= falls_to <= (fits + 2) / 2
 

@@ -1,4 +1,4 @@
-"""What the figures over a parameter rest on: readings, their checks, and that trains are what decides."""
+"""Foundations of the figures over a parameter: readings, their checks, and the effect of trains."""
 
 import math
 from functools import cache
@@ -21,22 +21,22 @@ from ackclock_reproductions.westwood.senders import ABSE, RFC_2582
 
 SENDERS = 10
 PATH = one_bottleneck(45, 400)
-#: Of one of ten senders, in segments: what the path holds of its packets.
+#: One of ten senders' share of the packets that the path holds, in segments.
 SHARE_OF_PIPE = PATH.pipe_packets / SENDERS
-#: With the buffer full.
+#: The round-trip time with a full buffer.
 ROUND_TRIP_S = 0.14
 
 
 @cache
 def ten(jitter_s: float | None) -> Result:
-    """Ten ABSE senders, as a later paper describes it, over a buffer of one pipe."""
+    """Returns a run of ten ABSE senders by a later paper, over a buffer of one pipe."""
     reading = Reading("", jitter_s=jitter_s, estimators={"ABSE": readings.LATER_PAPER})
     scenario = reading.scenario(PATH, {"ABSE": SENDERS}, {}, 40, 5.0).replace(replicates=1)
     return simulate(scenario, packets=True)
 
 
 def length_of_trains(result: Result) -> float:
-    """How many packets of one sender come to the bottleneck in a row, on average, once slow start is over."""
+    """Returns the mean length of trains at the bottleneck, after slow start, in packets."""
     packets = result.tables["packets"]
     arrived = pc.and_(pc.equal(packets["event"], "arrive"), pc.equal(packets["hop"], "bottleneck"))
     senders = packets.filter(pc.and_(arrived, pc.greater(packets["time_s"], 15)))[
@@ -46,7 +46,7 @@ def length_of_trains(result: Result) -> float:
 
 
 def kept_after_losses(result: Result) -> float:
-    """ssthresh after fast retransmits, on average, in segments."""
+    """Returns the mean ssthresh after fast retransmits, in segments."""
     events = result.tables["events"]
     reacted = events.filter(
         pc.and_(pc.equal(events["kind"], "fast_retransmit"), pc.greater(events["time_s"], 15))
@@ -65,7 +65,10 @@ def test_in_trains_abse_takes_the_path_to_hold_far_less_than_it_does() -> None:
 
 
 def acks(times_s: NDArray[np.float64], train: int) -> dict[str, NDArray[np.float64]]:
-    """A trace of one sender whose window is a train of segments, over twice its least round-trip time."""
+    """Returns a trace of one sender whose window is a train of segments.
+
+    The window lasts twice its least round-trip time.
+    """
     rtt = np.full(times_s.size, ROUND_TRIP_S)
     rtt[0] = ROUND_TRIP_S / 2
     acknowledged = 1000.0 * np.arange(1, times_s.size + 1)
@@ -80,17 +83,17 @@ def acks(times_s: NDArray[np.float64], train: int) -> dict[str, NDArray[np.float
 
 
 def last_share(times_s: NDArray[np.float64], train: int, estimator: dict[str, str]) -> float:
-    """The last estimate over the true rate."""
+    """Returns the last estimate over the true rate."""
     [estimate] = rate_estimates(acks(times_s, train), [estimator], mss=1000).columns[1:]
     return float(estimate[-1].as_py()) / (train * 8000 / ROUND_TRIP_S)
 
 
 def test_abse_reads_a_tenth_of_what_comes_in_trains_and_the_arithmetic_says_so() -> None:
-    """Train after train at the link's rate, one in each round trip.
+    """Each round trip has one train at the link's rate.
 
-    T, half a round trip, begins within the gap: the ACK behind the gap says that one segment came
-    in all of it, the next that two came in a little more, and only the last tells the rate. Each
-    counts for the time since the last.
+    T, half a round trip, begins within the gap. By the ACK after the gap one segment came in all of
+    it, by the next two came in a little more, and only the last ACK gives the rate. Each counts for
+    the time since the previous one.
     """
     train, spacing = 120, PATH.service_time_s
     place, gap = np.arange(1, train + 1), ROUND_TRIP_S - (train - 1) * spacing
@@ -199,7 +202,7 @@ def test_a_quotient_takes_each_replicate_once() -> None:
 
 
 def test_the_bound_at_a_thousandth_follows_from_the_square_root_law() -> None:
-    """A window of sqrt(3/2p) segments a round trip, which at 11 Mbit/s and 0.1 % fits into the pipe."""
+    """A window of sqrt(3/2p) segments per round trip fits into the pipe at 11 Mbit/s and 0.1 %."""
     window = math.sqrt(1.5 / 0.001)
     assert window < figure_18.PATH.pipe_packets
     law = window * 1000 * 8e-6 / figure_18.PATH.round_trip_s
@@ -207,7 +210,7 @@ def test_the_bound_at_a_thousandth_follows_from_the_square_root_law() -> None:
 
 
 def test_newcomers_have_most_of_a_share_after_so_many_overflows() -> None:
-    """Five with all of what is held, five with nothing: all windows are halved, and then grow alike to the overflow."""
+    """Five senders hold everything, five nothing; all windows halve, then grow equally."""
     path, senders = figure_21.PATH, 2 * figure_21.SENDERS
     held = path.pipe_packets + path.there[0].buffer_packets
     old, new, elapsed_s = 2 * held / senders, 0.0, 0.0
@@ -220,7 +223,7 @@ def test_newcomers_have_most_of_a_share_after_so_many_overflows() -> None:
         elapsed_s += rounds * held * path.service_time_s
         shares.append(new * senders / held)
     assert shares[-2] < CONVERGED_SHARE <= shares[-1]
-    # Besides, slow start, a timeout, and two intervals until it is known.
+    # The rest is slow start, a timeout, and two intervals until it is known.
     rest_s = (
         figure_21.READILY.most
         - elapsed_s

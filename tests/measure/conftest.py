@@ -10,13 +10,13 @@ from .pretended import Pretended
 
 @pytest.fixture
 def pretended(monkeypatch: pytest.MonkeyPatch) -> Pretended:
-    """The native measurement, pretended."""
+    """A stand-in for the native measurement."""
     return Pretended().take_the_place(monkeypatch)
 
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, which is the current one, with a file to name."""
+    """An empty current folder with a file to name."""
     monkeypatch.chdir(tmp_path)
     Path("web.pcap").write_bytes(b"pretended")
     return tmp_path
@@ -27,7 +27,7 @@ Captured = Callable[[Scenario], tuple[Result, Path]]
 
 @pytest.fixture
 def captured(tmp_path: Path) -> Captured:
-    """Simulates a scenario with captures: what was simulated, and the folder of the result."""
+    """Returns a function that simulates with captures: the result, and its folder."""
 
     def run(scenario: Scenario) -> tuple[Result, Path]:
         (tmp_path / "captures").mkdir()
@@ -39,7 +39,7 @@ def captured(tmp_path: Path) -> Captured:
 
 @pytest.fixture
 def measured(captured: Captured, tmp_path: Path) -> Callable[..., tuple[Result, Result]]:
-    """Simulates a scenario, and measures what its senders' captures hold."""
+    """Returns a function that simulates a scenario, and measures the senders' captures."""
 
     def run(scenario: Scenario, **options: object) -> tuple[Result, Result]:
         result, folder = captured(scenario)

@@ -1,8 +1,8 @@
-"""Transfers of the real kernel between two network namespaces, captured, with what its `tcp_info` says limited them.
+"""Transfers of the real kernel between two network namespaces, captured, with its `tcp_info`.
 
-Each host is a process in a namespace of its own with a TUN device. This process holds both devices:
-it is the path, with a delay each way, a rate, a queue and losses on the way there, and it writes
-the capture where the sender's packets come out of its device.
+Each host is a process in a namespace of its own with a TUN device. This process holds both devices
+and is the path: a delay each way, and a rate, a queue and losses on the forward direction. It
+writes the capture where the sender's packets leave its device.
 """
 
 import fcntl
@@ -29,21 +29,21 @@ _MTU = 1500
 
 @dataclass(frozen=True)
 class Transfer:
-    """What two applications do, and the path between them.
+    """The two applications of a transfer, and the path between them.
 
     Attributes:
-        seconds: For so long the sender writes.
-        write_bytes: What it writes at a time, `every_s` apart; all that fits if 0.
+        seconds: Time for which the sender writes.
+        write_bytes: Bytes per write, `every_s` apart; as much as fits if 0.
         every_s: Time between two writes; none if 0.
-        read_bytes: What the receiver reads at a time, `read_every_s` apart; all there is if 0.
+        read_bytes: Bytes per read of the receiver, `read_every_s` apart; everything available if 0.
         read_every_s: Time between two reads.
-        send_buffer: SO_SNDBUF; the kernel's own if 0.
-        receive_buffer: SO_RCVBUF; the kernel's own if 0.
+        send_buffer: SO_SNDBUF; the kernel's default if 0.
+        receive_buffer: SO_RCVBUF; the kernel's default if 0.
         control: Congestion control.
-        delay_s: Each way.
-        rate_bit_per_s: Of the way there; none if 0.
-        queue_packets: Before it.
-        loss: Probability on the way there.
+        delay_s: One-way delay.
+        rate_bit_per_s: Rate of the forward direction; unlimited if 0.
+        queue_packets: Limit of the queue before it.
+        loss: Loss probability of the forward direction.
     """
 
     seconds: float = 8.0
@@ -61,13 +61,15 @@ class Transfer:
 
 
 def run(transfer: Transfer, capture: Path, seed: int = 1) -> dict[str, Any]:
-    """Carries it out and captures it at the sender.
+    """Runs a transfer and captures it at the sender.
+
+    Two of the returned numbers are shares of the readings of a busy sender. `application_limited`
+    is the share with that flag. `buffer_full` is the share with a full buffer in flight and room in
+    the congestion window.
 
     Returns:
-        `elapsed_s`, `busy_s`, `receive_window_s`, `send_buffer_s` of tcp_info over the time in
-        which the application wrote, and of the readings of a busy sender the shares
-        `application_limited`, with that flag, and `buffer_full`, with all that fits into the buffer
-        outstanding and room in the congestion window.
+        `elapsed_s`, `busy_s`, `receive_window_s` and `send_buffer_s` of tcp_info while the
+        application wrote, `application_limited` and `buffer_full`.
     """
     hosts = [_Host("receiver", transfer), _Host("sender", transfer)]
     receiver, sender = hosts
@@ -81,7 +83,7 @@ def run(transfer: Transfer, capture: Path, seed: int = 1) -> dict[str, Any]:
 
 
 class _Host:
-    """A process in a namespace of its own; its device is ours."""
+    """A process in a namespace of its own; this process holds its device."""
 
     def __init__(self, role: str, transfer: Transfer) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -164,7 +166,7 @@ class _Path:
                 self._schedule(leaves + self._transfer.delay_s, self._receiver, packet)
 
     def _leave(self, now: float, length: int) -> float | None:
-        """When the link has sent it; None if the queue is full."""
+        """Returns the time at which the link has sent it; None if the queue is full."""
         rate = self._transfer.rate_bit_per_s
         if rate == 0:
             return now
@@ -191,7 +193,7 @@ def _send(device: int, packet: bytes) -> None:
     try:
         os.write(device, packet)
     except OSError:
-        return  # the host is gone
+        return  # the host has gone
 
 
 def _device(role: str) -> int:
@@ -199,7 +201,8 @@ def _device(role: str) -> int:
     fcntl.ioctl(device, _TUNSETIFF, struct.pack("16sH22x", b"tun0", _IFF_TUN | _IFF_NO_PI))
     address = _SENDER if role == "sender" else _RECEIVER
     for command in (
-        f"ip addr add {address}/24 dev tun0", f"ip link set tun0 mtu {_MTU} txqueuelen 10000 up", "ip link set lo up",
+        f"ip addr add {address}/24 dev tun0", f"ip link set tun0 mtu {_MTU} txqueuelen 10000 up",
+        "ip link set lo up",
     ):  # fmt: skip
         subprocess.run(command.split(), check=True)
     return device
@@ -216,7 +219,10 @@ def _receive(listener: socket.socket, transfer: Transfer) -> None:
 
 
 def _write(connection: socket.socket, transfer: Transfer, begun: float) -> None:
-    """What the application does. It waits for room as programs do: the kernel counts a full buffer only then."""
+    """The application; like real programs it waits for room.
+
+    Only then the kernel counts a full buffer.
+    """
     data, write_at = bytes(transfer.write_bytes or 1 << 20), begun
     try:
         while True:
@@ -224,11 +230,11 @@ def _write(connection: socket.socket, transfer: Transfer, begun: float) -> None:
             write_at += transfer.every_s
             time.sleep(max(0.0, write_at - time.monotonic()))
     except OSError:
-        return  # it is over
+        return  # the transfer is over
 
 
 def _connect(transfer: Transfer) -> socket.socket:
-    """A socket that was refused forgets the size of its buffer: each attempt has another."""
+    """A refused socket loses the size of its buffer, so each attempt has a new one."""
     for _ in range(100):
         connection = socket.socket()
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -246,7 +252,7 @@ def _connect(transfer: Transfer) -> socket.socket:
 
 
 def _send_all(transfer: Transfer) -> dict[str, float]:
-    """Writes, and reads tcp_info all the while."""
+    """Writes, and reads tcp_info in the meantime."""
     connection = _connect(transfer)
     begun = time.monotonic()
     threading.Thread(target=_write, args=(connection, transfer, begun), daemon=True).start()
@@ -256,7 +262,7 @@ def _send_all(transfer: Transfer) -> dict[str, float]:
         info = _info(connection)
         is_busy = info["unacknowledged"] > 0
         busy += is_busy
-        # The writer waits in `send` but for its pauses; all that is written is outstanding, and the
+        # Except for its pauses, the writer waits in `send`: all written data is in flight, and the
         # window holds more.
         is_full = (
             transfer.every_s == 0
@@ -275,7 +281,7 @@ def _send_all(transfer: Transfer) -> dict[str, float]:
 
 
 def _info(connection: socket.socket) -> dict[str, float]:
-    """`struct tcp_info` of linux/tcp.h."""
+    """Returns fields of `struct tcp_info` of linux/tcp.h."""
     raw = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 256)
     (unacknowledged,), (cwnd,), (unsent,) = (
         struct.unpack_from("<I", raw, place) for place in (24, 80, 144)

@@ -1,4 +1,4 @@
-"""The native measurement, pretended: rows as a capture would give them, without a capture."""
+"""A stand-in for the native measurement: rows as from a capture, without a capture."""
 
 import json
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Columns = dict[str, tuple[Any, ...]]
 
 NAN = float("nan")
 
-#: What is neither a number that may be unknown nor counted from zero.
+#: Columns other than numbers that may be unknown and counts from zero.
 WORDS = frozenset(
     {
         "flow",
@@ -34,9 +34,11 @@ WORDS = frozenset(
     }
 )
 WHOLE = frozenset(
-    {"point", "replicate", "instance", "packets", "wire_bytes", "data_packets", "payload_bytes", "unique_bytes",
-     "duplicated_packets", "out_of_order_packets", "keep_alives", "window_probes", "syn_retransmissions",
-     "ect0_packets", "ect1_packets", "ce_packets", "cwr_packets", "largest_payload_bytes", "ack_rtt_samples",
+    {"point", "replicate", "instance", "packets", "wire_bytes", "data_packets", "payload_bytes",
+     "unique_bytes",
+     "duplicated_packets", "out_of_order_packets", "keep_alives", "window_probes",
+     "syn_retransmissions", "ect0_packets", "ect1_packets", "ce_packets", "cwr_packets",
+     "largest_payload_bytes", "ack_rtt_samples",
      "timestamp_rtt_samples", "delivered_bytes", "sent_packets", "samples"}
 )  # fmt: skip
 
@@ -62,40 +64,44 @@ def names(table: str) -> list[str]:
 
 
 def row(table: str, **known: Any) -> dict[str, Any]:
-    """A row of which the rest is unknown."""
+    """Returns a row with the other columns unknown."""
     blank = {name: "" if name in WORDS else 0 if name in WHOLE else NAN for name in names(table)}
     assert known.keys() <= blank.keys(), known.keys() - blank.keys()
     return blank | {"flow": WEB} | known
 
 
 def connection(**known: Any) -> dict[str, Any]:
-    """A row of `connections`: a receiver's window of 64 kB, 40 ms, 1 MB in a second."""
+    """Returns a row of `connections`: a receiver's window of 64 kB, 40 ms, 1 MB in a second."""
     usual = {
-        "source": "10.0.0.1:5001", "destination": "10.1.0.1:80", "begins": "syn", "ends": "fin", "start_s": 0.0,
-        "end_s": 1.0, "first_data_s": 0.1, "last_data_s": 0.9, "packets": 720, "data_packets": 700,
-        "data_segments": 700.0, "payload_bytes": 1_000_000, "unique_bytes": 1_000_000, "acknowledged_bytes": 1e6,
-        "retransmitted_packets": 7.0, "pure_acks": 350.0, "duplicate_acks": 20.0, "losses_lower": 5.0,
-        "losses_estimate": 7.0, "losses_upper": 7.0, "mss_bytes": 1460.0, "largest_payload_bytes": 1460,
-        "receive_window_scaled": 1.0, "receive_window_min_bytes": 65_536.0, "receive_window_mean_bytes": 65_536.0,
-        "zero_windows": 0.0, "ack_rtt_sd_s": 0.001, "ack_rtt_p99_s": 0.043, "in_flight_mean_bytes": 60_000.0,
-        "in_flight_max_bytes": 65_536.0, "vantage": "sender", "limit": "receive_window", "limit_share": 0.83,
-        "retransmissions_fast": 7.0, "retransmissions_timeout": 0.0, "retransmissions_after_timeout": 0.0,
-        "retransmissions_tail_probe": 0.0, "retransmissions_unclear": 0.0, "retransmissions_spurious": 0.0,
+        "source": "10.0.0.1:5001", "destination": "10.1.0.1:80", "begins": "syn", "ends": "fin",
+        "start_s": 0.0, "end_s": 1.0, "first_data_s": 0.1, "last_data_s": 0.9, "packets": 720,
+        "data_packets": 700, "data_segments": 700.0, "payload_bytes": 1_000_000,
+        "unique_bytes": 1_000_000, "acknowledged_bytes": 1e6, "retransmitted_packets": 7.0,
+        "pure_acks": 350.0, "duplicate_acks": 20.0, "losses_lower": 5.0, "losses_estimate": 7.0,
+        "losses_upper": 7.0, "mss_bytes": 1460.0, "largest_payload_bytes": 1460,
+        "receive_window_scaled": 1.0, "receive_window_min_bytes": 65_536.0,
+        "receive_window_mean_bytes": 65_536.0, "zero_windows": 0.0, "ack_rtt_sd_s": 0.001,
+        "ack_rtt_p99_s": 0.043, "in_flight_mean_bytes": 60_000.0, "in_flight_max_bytes": 65_536.0,
+        "vantage": "sender", "limit": "receive_window", "limit_share": 0.83,
+        "retransmissions_fast": 7.0, "retransmissions_timeout": 0.0,
+        "retransmissions_after_timeout": 0.0, "retransmissions_tail_probe": 0.0,
+        "retransmissions_unclear": 0.0, "retransmissions_spurious": 0.0,
     }  # fmt: skip
     return row("connections", **(usual | known))
 
 
 def flow(**known: Any) -> dict[str, Any]:
-    """Its row of `flows`."""
+    """Returns its row of `flows`."""
     usual = {
-        "goodput_bit_per_s": 8e6, "delivered_bytes": 1_000_000, "sent_packets": 700, "retransmitted_packets": 7.0,
-        "fast_retransmits": 5.0, "timeouts": 0.0, "rtt_mean_s": 0.040, "rtt_min_s": 0.038, "rtt_max_s": 0.050,
+        "goodput_bit_per_s": 8e6, "delivered_bytes": 1_000_000, "sent_packets": 700,
+        "retransmitted_packets": 7.0, "fast_retransmits": 5.0, "timeouts": 0.0, "rtt_mean_s": 0.040,
+        "rtt_min_s": 0.038, "rtt_max_s": 0.050,
     }  # fmt: skip
     return row("flows", **(usual | known))
 
 
 def stretch(**known: Any) -> dict[str, Any]:
-    """A row of `limit_periods`."""
+    """Returns a row of `limit_periods`."""
     usual = {
         "start_s": 0.0, "end_s": 0.83, "limit": "receive_window", "in_flight_mean_bytes": 60_000.0,
         "receive_window_mean_bytes": 65_536.0, "rate_bit_per_s": 12e6, "rtt_mean_s": 0.040,
@@ -105,11 +111,13 @@ def stretch(**known: Any) -> dict[str, Any]:
 
 
 def samples(count: int = 11, every_s: float = 0.1, **known: Any) -> list[dict[str, Any]]:
-    """Rows of `samples`: as much in each interval."""
+    """Returns rows of `samples`, with equal growth in each interval."""
     return [
         row(
-            "samples", time_s=number * every_s, in_flight_bytes=60_000.0, rtt_s=0.040, smoothed_rtt_s=0.040,
-            delivered_bytes=100_000 * number, sent_packets=70 * number, retransmitted_packets=float(number // 2),
+            "samples", time_s=number * every_s, in_flight_bytes=60_000.0, rtt_s=0.040,
+            smoothed_rtt_s=0.040,
+            delivered_bytes=100_000 * number, sent_packets=70 * number,
+            retransmitted_packets=float(number // 2),
             **known,
         )
         for number in range(count)
@@ -117,7 +125,7 @@ def samples(count: int = 11, every_s: float = 0.1, **known: Any) -> list[dict[st
 
 
 def rtt_histogram(**known: Any) -> list[dict[str, Any]]:
-    """Rows of `rtt_histogram`: 38 and 42 ms, as often."""
+    """Returns rows of `rtt_histogram`: 38 and 42 ms, equally often."""
     return [
         row(
             "rtt_histogram",
@@ -133,22 +141,23 @@ def rtt_histogram(**known: Any) -> list[dict[str, Any]]:
 
 @dataclass
 class Pretended:
-    """Stands in for `_native.measure`.
+    """A stand-in for `_native.measure`.
 
     Attributes:
-        rows: Of each table, handed over one after the other.
-        complete: Whether it comes to its end.
-        damage: Of the file.
-        skipped: Packets passed over by reason.
-        datagrams: Of UDP.
-        refusal: Why the file cannot be measured.
+        rows: Rows of each table, handed over one after the other.
+        complete: True if it comes to its end.
+        damage: Damage of the file.
+        skipped: Packets skipped, by reason.
+        datagrams: UDP packets.
+        refusal: Reason why the file cannot be measured.
         midway: Called once rows have been handed over.
-        asked: The arguments.
+        asked: Arguments of the calls.
     """
 
     rows: dict[str, list[dict[str, Any]]] = field(
         default_factory=lambda: {
-            "flows": [flow()], "samples": samples(), "connections": [connection()], "limit_periods": [stretch()],
+            "flows": [flow()], "samples": samples(), "connections": [connection()],
+            "limit_periods": [stretch()],
             "rtt_histogram": rtt_histogram(),
         }
     )  # fmt: skip
@@ -161,7 +170,7 @@ class Pretended:
     asked: dict[str, Any] = field(default_factory=dict)
 
     def take_the_place(self, monkeypatch: pytest.MonkeyPatch) -> "Pretended":
-        """For the time of a test."""
+        """Replaces the native function for the duration of a test."""
         monkeypatch.setattr(_native, "measure", self.measure)
         return self
 
@@ -178,7 +187,8 @@ class Pretended:
         take: Callable[[str, Columns], None],
     ) -> dict[str, Any]:
         self.asked = {
-            "captures": captures, "points": points, "method": method, "interval_s": interval_s, "segments": segments,
+            "captures": captures, "points": points, "method": method, "interval_s": interval_s,
+            "segments": segments,
             "estimators": estimators,
         }  # fmt: skip
         if self.refusal is not None:
@@ -215,7 +225,7 @@ class Pretended:
 
 
 def _columns(rows: list[dict[str, Any]], *, filled: bool = True) -> Columns:
-    """As the engine hands them over."""
+    """Returns columns in the engine's format."""
     return {name: _column(name, [one[name] for one in rows] if filled else []) for name in rows[0]}
 
 

@@ -1,18 +1,18 @@
-"""What limited a transfer, beside what the sending kernel says of it.
+"""The limit of a transfer, compared with the sending kernel's own account.
 
 The kernel knows when it had nothing to send, and when the receiver's window or its own buffer held
-it back (tcp_info); while it is busy with none of these the network did. Ours is from the packets
-alone. Full send buffers and constant rates are not yet near enough, see `OPEN` and the guide on
-accuracy.
+it back (tcp_info). While it is busy for none of these reasons, the network was the limit. Our
+account uses the packets alone. Full send buffers and constant rates are not accurate enough yet:
+see `OPEN` and the guide on accuracy.
 
-Two things are not the same:
+Two definitions differ:
 
 - The kernel counts a full buffer only from a transmission that finds the writer waiting until a
-  third of it is free, often not at all. Readings in which all that was written is outstanding and
-  the window holds more count too.
-- While data is outstanding and all that was written has been sent, the kernel is busy, although the
-  application limits; it says so of its rate samples (`application_limited`), and readings with that
-  are counted as the application's.
+  third of it is free, often not at all. Readings with all written data in flight and room in the
+  window count, too.
+- While data is in flight and all written data has been sent, the kernel is busy, although the
+  application limits. It says so in its rate samples (`application_limited`). Such readings count as
+  the application's.
 """
 
 import os
@@ -36,7 +36,7 @@ pytestmark = [
     ),
 ]
 
-#: Shares agree within so much, of one.
+#: Tolerance of the shares, which are 0 to 1.
 WITHIN = 0.05
 
 NETWORK = ("congestion_window", "bottleneck_rate", "slow_start", "recovery")
@@ -66,7 +66,7 @@ TRANSFERS = {
     "small messages": Transfer(write_bytes=200, every_s=0.1),
 }
 
-#: What is not yet told as the kernel does, and what is said instead.
+#: Cases in which our account still differs from the kernel's, and our account.
 OPEN = {
     "small send buffer": "a full send buffer is called the congestion window",
     "send buffer of 60 kB": "a full send buffer is called the congestion window",
@@ -76,13 +76,13 @@ OPEN = {
 
 
 def as_parameter(name: str) -> object:
-    """A transfer as a parameter, marked if it is known to be told otherwise."""
+    """Returns a transfer as a parameter, marked if it is known to differ."""
     marks = [pytest.mark.xfail(reason=OPEN[name], strict=False)] if name in OPEN else []
     return pytest.param(name, marks=marks)
 
 
 def truth(said: dict[str, float]) -> dict[str, float]:
-    """The kernel's shares of the time."""
+    """Returns the kernel's shares of the time."""
     elapsed, busy = said["elapsed_s"], min(1.0, said["busy_s"] / said["elapsed_s"])
     window = said["receive_window_s"] / elapsed
     rest = max(0.0, busy - window)
@@ -98,7 +98,7 @@ def truth(said: dict[str, float]) -> dict[str, float]:
 
 
 def found(result: Result) -> dict[str, float]:
-    """Our shares of the time."""
+    """Returns our shares of the time."""
     flows = [
         row["flow"]
         for row in result.rows("connections").to_pylist()
@@ -120,7 +120,7 @@ def found(result: Result) -> dict[str, float]:
 
 
 def differences(theirs: dict[str, float], ours: dict[str, float]) -> dict[str, float]:
-    """By how much each share is off, beyond what is unknown to us."""
+    """Returns the error of each share, beyond what is unknown to us."""
     lacking = {
         name: max(0.0, share - ours[name] - ours["unknown"]) for name, share in theirs.items()
     }

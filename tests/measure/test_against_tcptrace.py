@@ -1,4 +1,4 @@
-"""What is measured beside what tcptrace, whose terms people know, says of the same file."""
+"""Our measurements compared with tcptrace, whose terms are well known, on the same file."""
 
 import re
 import shutil
@@ -13,15 +13,16 @@ from ackclock.capture.connections import largest
 
 pytestmark = pytest.mark.peer
 
-# Its name for what our table `connections` has in a column.
+# Its names of columns of our table `connections`.
 COUNTS = {
-    "total packets": "packets", "actual data pkts": "data_packets", "actual data bytes": "payload_bytes",
-    "unique bytes sent": "unique_bytes", "rexmt data pkts": "retransmitted_packets",
-    "rexmt data bytes": "retransmitted_bytes", "outoforder pkts": "out_of_order_packets",
+    "total packets": "packets", "actual data pkts": "data_packets",
+    "actual data bytes": "payload_bytes", "unique bytes sent": "unique_bytes",
+    "rexmt data pkts": "retransmitted_packets", "rexmt data bytes": "retransmitted_bytes",
+    "outoforder pkts": "out_of_order_packets",
     "RTT samples": "ack_rtt_samples",
 }  # fmt: skip
 
-# It counts what came back with the other direction, or with this one.
+# It counts returning ACKs with the other direction, or with this one.
 ACKS = {
     "pure acks sent": "pure_acks",
     "sack pkts sent": "acks_with_sack",
@@ -31,7 +32,7 @@ REACTIONS = {"duplicate acks": "duplicate_acks", "triple dupacks": "triple_dupli
 
 
 def said(file: Path) -> list[dict[str, float]]:
-    """The numbers of both directions by tcptrace's names."""
+    """Returns the numbers of both directions by tcptrace's names."""
     command = ["tcptrace", "-n", "-l", "-r", str(file)]
     text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
     number = r"([-\d.]+)(?: \w+)?"
@@ -46,7 +47,10 @@ TENTHS = 0.051
 
 
 def round_trips(marks: list[dict]) -> tuple[list[float], list[float]]:
-    """From the first and from the last of the segments that an ACK covers, if none of them was sent twice (Karn)."""
+    """Returns round trips from the first and the last segment that an ACK covers.
+
+    Segments that were sent twice are left out (Karn).
+    """
     first, last = [], []
     outstanding: list[dict[str, float]] = []
     for mark in marks:
@@ -89,8 +93,8 @@ def test_counts_are_equal(preset: str, leaky_pipe: Scenario, tmp_path: Path) -> 
         name: forth[name] for name in REACTIONS
     }
     assert 1e3 * row["ack_rtt_min_s"] == pytest.approx(forth["RTT min"], abs=TENTHS)
-    # Of the segments that an ACK covers it times the last, we the first, as timestamps do (RFC 7323
-    # section 4.2). The same samples otherwise, and both have the handshake's besides.
+    # Of the segments that an ACK covers tcptrace times the last and we the first, as timestamps do
+    # (RFC 7323 section 4.2). The samples are otherwise the same, and both include the handshake's.
     first, last = round_trips(found.rows("segments", flow=row["flow"]).to_pylist())
     assert len(first) + 1 == row["ack_rtt_samples"]
     assert np.mean([row["handshake_rtt_s"], *first]) == pytest.approx(
@@ -101,4 +105,4 @@ def test_counts_are_equal(preset: str, leaky_pipe: Scenario, tmp_path: Path) -> 
     )
     assert (
         np.mean(first) - np.mean(last) > 1e-3
-    )  # it is no small matter where an ACK is for two segments
+    )  # the difference is not small where an ACK covers two segments

@@ -1,4 +1,4 @@
-"""What is measured beside what tshark, which had no part in it, says of the same file."""
+"""Our measurements compared with tshark, an independent program, on the same file."""
 
 import shutil
 import statistics
@@ -16,13 +16,13 @@ from .test_against_tcptrace import round_trips
 pytestmark = pytest.mark.peer
 
 FIELDS = (
-    "tcp.srcport", "tcp.len", "tcp.analysis.retransmission", "tcp.analysis.out_of_order", "tcp.analysis.ack_rtt",
-    "tcp.analysis.duplicate_ack", "tcp.seq", "tcp.ack",
+    "tcp.srcport", "tcp.len", "tcp.analysis.retransmission", "tcp.analysis.out_of_order",
+    "tcp.analysis.ack_rtt", "tcp.analysis.duplicate_ack", "tcp.seq", "tcp.ack",
 )  # fmt: skip
 
 
 class Both(NamedTuple):
-    """A capture: every packet as tshark tells it, and the rows that were measured."""
+    """A capture: every packet by tshark, and the measured rows."""
 
     packets: list[dict[str, str]]
     connection: dict
@@ -61,8 +61,8 @@ def test_packets_and_bytes(both: Both) -> None:
 
 
 def test_retransmissions(both: Both) -> None:
-    # tshark calls a retransmission soon after the ACK that asked for it out of order: it could have
-    # come a longer way.
+    # tshark calls a retransmission soon after the requesting ACK out of order: it could have taken
+    # a longer path.
     again = [
         one
         for one in both.data
@@ -86,9 +86,9 @@ def test_round_trips(both: Both) -> None:
     times = [float(packet["tcp.analysis.ack_rtt"]) for packet in back]
     assert both.connection["handshake_rtt_s"] == pytest.approx(times[0], abs=1e-6)
     assert both.connection["ack_rtt_min_s"] == pytest.approx(min(times), abs=1e-6)
-    # Of the segments that an ACK covers it times the last, sent again or not; ours is the first, if
-    # none was sent again (RFC 7323 section 4.2, Karn). Of the same packets either gives its own,
-    # ours to a bin of 1 %.
+    # Of the segments that an ACK covers tshark times the last, retransmitted or not. We time the
+    # first, if none was retransmitted (RFC 7323 section 4.2, Karn). For the same packets each gives
+    # its own value, ours to a bin of 1 %.
     last = last_round_trips(both.marks)
     assert statistics.median([times[0], *last]) == pytest.approx(statistics.median(times), rel=1e-9)
     first, _ = round_trips(both.marks)
@@ -98,7 +98,7 @@ def test_round_trips(both: Both) -> None:
 
 
 def last_round_trips(marks: list[dict]) -> list[float]:
-    """From the last sending of the segment that ends where an ACK does."""
+    """Returns round trips from the last transmission of the segment that ends where an ACK does."""
     sent_at: dict[float, float] = {}
     found = []
     for mark in marks:
@@ -121,4 +121,6 @@ def test_outstanding_data(both: Both) -> None:
             acknowledged = max(acknowledged, int(packet["tcp.ack"]))
         most = max(most, sent - acknowledged)
     assert both.connection["in_flight_max_bytes"] == most
-    assert both.connection["acknowledged_bytes"] == acknowledged - 1  # the SYN has a number too
+    assert (
+        both.connection["acknowledged_bytes"] == acknowledged - 1
+    )  # the SYN has a sequence number, too

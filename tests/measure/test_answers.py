@@ -1,4 +1,4 @@
-"""What is said of a connection, for each limit."""
+"""Texts about a connection, for each limit."""
 
 import math
 from pathlib import Path
@@ -14,18 +14,32 @@ from ackclock.models.cubic_response import window
 from .pretended import Pretended, connection, stretch
 
 SAID = {
-    "receive_window": "65.5 kB offered, closed 2 times, round trip 40.0 ms: at most 13.1 Mbit/s; its reader took "
-    "12.0 Mbit/s, and a larger window helps only if it reads faster",
-    "application": "it gave 1.00 MB in 1.00 s and left the connection idle or half empty between; 12.0 Mbit/s "
-    "meanwhile",
-    "sender_buffer": "never much more than 60.0 kB outstanding, with no loss and no queue, though the receiver offered "
-    "65.5 kB; round trip 40.0 ms: at most 12.0 Mbit/s; 100 Mbit/s at 40.0 ms takes a buffer of 500 kB",
-    "congestion_window": "1 % of the packets lost, 60.0 kB outstanding on the mean, round trip 40.0 ms; 12.0 Mbit/s "
-    "meanwhile; 100 Mbit/s at 40.0 ms allows 0.0018 %",
-    "bottleneck_rate": "12.0 Mbit/s went through it, and the queue before it took the round trip from 38.0 ms to "
-    "40.0 ms; a shorter queue would save 2.00 ms of delay, only a faster link or fewer flows carry more",
-    "slow_start": "its window was still growing by leaps; it sent 1.00 MB in 20 round trips of 40.0 ms; each "
-    "doubling of the first window saves 40.0 ms",
+    "receive_window": (
+        "65.5 kB offered, closed 2 times, round trip 40.0 ms: at most 13.1 Mbit/s; its reader took "
+        "12.0 Mbit/s, and a larger window helps only if it reads faster"
+    ),
+    "application": (
+        "it gave 1.00 MB in 1.00 s and left the connection idle or half empty between; 12.0 Mbit/s "
+        "meanwhile"
+    ),
+    "sender_buffer": (
+        "never much more than 60.0 kB outstanding, with no loss and no queue, though the receiver "
+        "offered 65.5 kB; round trip 40.0 ms: at most 12.0 Mbit/s; 100 Mbit/s at 40.0 ms takes a "
+        "buffer of 500 kB"
+    ),
+    "congestion_window": (
+        "1 % of the packets lost, 60.0 kB outstanding on the mean, round trip 40.0 ms; 12.0 Mbit/s "
+        "meanwhile; 100 Mbit/s at 40.0 ms allows 0.0018 %"
+    ),
+    "bottleneck_rate": (
+        "12.0 Mbit/s went through it, and the queue before it took the round trip from 38.0 ms to "
+        "40.0 ms; a shorter queue would save 2.00 ms of delay, only a faster link or fewer flows "
+        "carry more"
+    ),
+    "slow_start": (
+        "its window was still growing by leaps; it sent 1.00 MB in 20 round trips of 40.0 ms; each "
+        "doubling of the first window saves 40.0 ms"
+    ),
     "recovery": "3 packets sent again meanwhile, once after a timeout; 12.0 Mbit/s meanwhile; "
     "100 Mbit/s at 40.0 ms allows 0.0018 %",
     "unknown": "nothing stands out; 12.0 Mbit/s meanwhile",
@@ -75,13 +89,13 @@ def test_packets_that_the_capture_lacks_are_said(pretended: Pretended, tmp_path:
         pretended, tmp_path, limit="application", missed_packets=80.0, missed_bytes=116_800.0
     )
     assert said.endswith(
-        "; the capture lacks 80 packets of it at least (10 %), so that packets and losses are too few, and the limit "
-        "is less sure"
+        "; the capture lacks 80 packets of it at least (10 %), so that packets and losses are too "
+        "few, and the limit is less sure"
     )
     [warning] = Result.load(tmp_path / "m").run["warnings"]
     assert warning.startswith(
-        "1 of 1 directions: the capture lacks 80 packets at least, with 117 kB of payload, that were acknowledged or "
-        "echoed; counts, losses and loss rates are too low there"
+        "1 of 1 directions: the capture lacks 80 packets at least, with 117 kB of payload, that "
+        "were acknowledged or echoed; counts, losses and loss rates are too low there"
     )
 
 
@@ -142,8 +156,8 @@ def test_cells_say_what_is_not_known(pretended: Pretended, tmp_path: Path) -> No
     ("amount", "base", "written"),
     [
         (65_536, "bytes", "65.5 kB"), (999, "bytes", "999 bytes"), (999_600, "bytes", "1.00 MB"),
-        (0, "bytes", "0 bytes"), (13.107e6, "bit/s", "13.1 Mbit/s"), (999.9, "bit/s", "1.00 kbit/s"),
-        (0.04, "s", "40.0 ms"), (2e-6, "s", "2.00 µs"),
+        (0, "bytes", "0 bytes"), (13.107e6, "bit/s", "13.1 Mbit/s"),
+        (999.9, "bit/s", "1.00 kbit/s"), (0.04, "s", "40.0 ms"), (2e-6, "s", "2.00 µs"),
         (123.4, "s", "123 s"), (12_345, "s", "12345 s"),
     ],
 )  # fmt: skip

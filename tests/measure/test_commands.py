@@ -1,4 +1,4 @@
-"""`ackclock measure` with a pretended capture: what it prints, and how it ends."""
+"""`ackclock measure` with a stand-in for the capture: output and exit codes."""
 
 import json
 from pathlib import Path
@@ -27,15 +27,17 @@ def test_the_answer_comes_first(pretended: Pretended) -> None:
     assert (outcome.exit_code, outcome.stderr) == (0, "")
     first, blank, title = outcome.stdout.splitlines()[:3]
     assert first == (
-        "10.0.0.1:5001 > 10.1.0.1:80: limited by the receiver's window (83 % of the time): 65.5 kB offered, round trip "
-        "40.0 ms: at most 13.1 Mbit/s; 100 Mbit/s at 40.0 ms takes a window of 500 kB"
+        "10.0.0.1:5001 > 10.1.0.1:80: limited by the receiver's window (83 % of the time): 65.5 kB "
+        "offered, round trip 40.0 ms: at most 13.1 Mbit/s; 100 Mbit/s at 40.0 ms takes a window of "
+        "500 kB"
     )
     assert (blank, title) == ("", "Connections")
     assert "PFTK" in outcome.stdout
     assert "Markov chain" in outcome.stdout
     assert outcome.stdout.endswith(f"result: {Path('out') / 'web-measured'}\n")
     assert pretended.asked == {
-        "captures": [(["web.pcap"], 0, 0)], "points": [], "method": "", "interval_s": 0.1, "segments": False,
+        "captures": [(["web.pcap"], 0, 0)], "points": [], "method": "", "interval_s": 0.1,
+        "segments": False,
         "estimators": [],
     }  # fmt: skip
 
@@ -96,10 +98,12 @@ def test_what_is_to_be_known_is_a_line_each(pretended: Pretended) -> None:
     outcome = ackclock("measure", "web.pcap")
     assert outcome.exit_code == 0
     assert outcome.stderr.splitlines() == [
-        "warning: web.pcap: damaged at byte 1234: the file ends within a packet; what could be read was measured",
-        "warning: web.pcap: passed over 15 packets: 10 not IP, 2 later fragments, 3 UDP, which is not measured",
-        "warning: 1 direction of 1: the capture begins after the SYN, so that the scale of the receiver's window is "
-        "not known",
+        "warning: web.pcap: damaged at byte 1234: the file ends within a packet; what could be "
+        "read was measured",
+        "warning: web.pcap: passed over 15 packets: 10 not IP, 2 later fragments, 3 UDP, which is "
+        "not measured",
+        "warning: 1 direction of 1: the capture begins after the SYN, so that the scale of the "
+        "receiver's window is not known",
     ]
 
 

@@ -1,4 +1,4 @@
-"""What is measured of the engine's own captures, beside what the engine knows."""
+"""Measurements of the engine's own captures, compared with the engine's own numbers."""
 
 import contextlib
 import gzip
@@ -54,7 +54,7 @@ def test_rows_join_with_those_of_the_run(
         assert row["sent_packets"] == truth[key]["sent_packets"]
         assert row["retransmitted_packets"] == truth[key]["retransmitted_packets"]
         assert row["rtt_mean_s"] == pytest.approx(truth[key]["rtt_mean_s"], rel=1e-9)
-        # What is outstanding at the end may have arrived.
+        # Data in flight at the end may have arrived.
         assert (
             0
             <= truth[key]["delivered_bytes"] - row["delivered_bytes"]
@@ -78,7 +78,8 @@ def test_a_transfer_is_told_to_the_byte(
 ) -> None:
     changes = {
         "seed": str(seed), "duration": "300 s", "hops.wireless.impairments.0.probability": loss,
-        "flows.main.traffic": {"kind": "transfer", "size": f"{size} kB"}, "flows.main.transport.preset": preset,
+        "flows.main.traffic": {"kind": "transfer", "size": f"{size} kB"},
+        "flows.main.transport.preset": preset,
         "flows.main.transport.recovery": recovery, "warmup": "0 s",
     }  # fmt: skip
     for folder in ("pcap", "run", "measured"):
@@ -93,7 +94,7 @@ def test_a_transfer_is_told_to_the_byte(
         assert row[name] == truth[name], name
     assert connection["unique_bytes"] == truth["delivered_bytes"]
     # The engine's clock begins with the first packet and ends with the last byte's arrival, half a
-    # round trip before.
+    # round trip earlier.
     lasted = 8 * truth["delivered_bytes"] / truth["goodput_bit_per_s"]
     assert 8 * row["delivered_bytes"] / row["goodput_bit_per_s"] == pytest.approx(lasted, abs=0.6)
 
@@ -121,7 +122,7 @@ def test_estimates_against_the_truth(
     )
     assert (
         2 < estimate["segments_per_ack"] < 3
-    )  # one for two segments, but for those that repair a loss
+    )  # one for two segments, except for those that repair a loss
     says = {row["model"]: row for row in found.tables["predictions"].to_pylist()}
     for name in ("pftk", "aimd_chain", "square_root"):
         assert says[name]["goodput_bit_per_s"] == pytest.approx(
@@ -142,8 +143,8 @@ def test_the_chain_takes_the_whole_law(
         name: math.inf if value == "unlimited" else value for name, value in row["inputs"].items()
     }
     of_the_mean = models.model("aimd_chain").answer(**inputs)
-    # Over a long time a rate is windows over the mean round trip; one moment's rate is spread by
-    # both.
+    # Over a long time a rate is the window over the mean round trip; an instantaneous rate varies
+    # with both.
     assert row["outputs"]["throughput"] == pytest.approx(float(of_the_mean["throughput"]), rel=0.02)
     assert row["outputs"]["low"] < float(of_the_mean["low"])
     assert row["outputs"]["segment_rate"] > float(of_the_mean["segment_rate"])
@@ -288,7 +289,7 @@ def test_a_folder_without_captures(pipe: Scenario, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_keeps_what_was_read(capture: Path, tmp_path: Path) -> None:
-    """The file comes through a pipe that is not closed before the reader has gone."""
+    """The file comes through a pipe that is closed only after the reader has gone."""
     script = (
         "import json, os, signal, sys, threading; from ackclock.cli import main\n"
         "from ackclock.capture import measurement\n"
@@ -312,7 +313,7 @@ def test_ctrl_c_keeps_what_was_read(capture: Path, tmp_path: Path) -> None:
             process.stdin.close()
         assert process.wait(timeout=60) == 130
         assert process.stderr is not None
-        # The same again and again: its clock seems to be set back each time.
+        # The same data repeats, so its clock seems to be set back each time.
         said = process.stderr.read()
         assert said.endswith(b"\nwarning: interrupted: what had been read by then was measured\n")
         assert b"its clock was set back" in said
@@ -353,7 +354,7 @@ def test_figures_of_a_part_of_the_time(capture: Path, tmp_path: Path) -> None:
             if name != "throughput":  # averaged over shorter times
                 np.testing.assert_array_equal(line.get_xdata(), time[here])
                 np.testing.assert_array_equal(line.get_ydata(), drawn[label].get_ydata()[here])
-    # What was sent fills the height: from the first byte acknowledged in that time to the last one
+    # The sent data fills the height: from the first byte acknowledged in that time to the last one
     # sent.
     marks = found.rows("segments", flow=largest(found)[0]["flow"])
     rows = [
@@ -391,7 +392,7 @@ def seen_from_both_ends(scenario: Scenario, folder: Path) -> tuple[dict, dict]:
     return rows[0], rows[1]
 
 
-#: The preset with timestamps, a queue that stands.
+#: The preset with timestamps, and a standing queue.
 CLEAN = {"hops.wireless.impairments.0.probability": "0 %", "flows.main.transport.preset": "linux"}
 SEGMENT_BYTES, SERVICE_S = 1000, 1052 * 8 / 11e6
 
@@ -400,20 +401,20 @@ SEGMENT_BYTES, SERVICE_S = 1000, 1052 * 8 / 11e6
 def test_both_ends_tell_the_same_of_a_window_that_stands(
     every: str, pipe: Scenario, tmp_path: Path
 ) -> None:
-    """At the receiver nothing is outstanding when data comes, and yet the sender does not wait."""
+    """At the receiver nothing is in flight when data comes, and yet the sender does not wait."""
     window = {
         "flows.main.transport.receive_window": "150 packets",
         "flows.main.transport.delayed_ack.every": every,
     }
     sender, receiver = seen_from_both_ends(pipe.replace(CLEAN | window), tmp_path)
     assert sender["limit"] == receiver["limit"] == "receive_window"
-    # An ACK for two waits for the second of them, and what is on the link has left the sender.
+    # An ACK for two waits for the second of them, and packets on the link have left the sender.
     assert receiver["rtt_mean_s"] == pytest.approx(sender["rtt_mean_s"], abs=SERVICE_S)
     assert receiver["rtt_p99_s"] == pytest.approx(sender["rtt_p99_s"], abs=SERVICE_S)
     assert receiver["in_flight_mean_bytes"] == pytest.approx(
         sender["in_flight_mean_bytes"], abs=SEGMENT_BYTES
     )
-    # The sender's least is the handshake's, the receiver's that of the first segment: 1000 bytes
+    # The sender's minimum is the handshake's, the receiver's that of the first segment: 1000 bytes
     # more over both links.
     longer = SEGMENT_BYTES * 8 * (1 / 11e6 + 1 / 45e6)
     assert receiver["rtt_min_s"] - sender["rtt_min_s"] == pytest.approx(longer, abs=1e-8)
@@ -422,10 +423,10 @@ def test_both_ends_tell_the_same_of_a_window_that_stands(
 def test_both_ends_tell_the_same_of_a_queue_that_overflows(pipe: Scenario, tmp_path: Path) -> None:
     sender, receiver = seen_from_both_ends(pipe.replace(CLEAN), tmp_path)
     assert sender["limit"] == receiver["limit"] == "bottleneck_rate"
-    # As docs/guides/measuring-accuracy.md has it.
+    # As in docs/guides/measuring-accuracy.md.
     assert receiver["rtt_mean_s"] == pytest.approx(sender["rtt_mean_s"], rel=0.02)
-    # What comes behind a hole has waited behind a full queue, and its ACKs tell the sender no round
-    # trip (RFC 7323).
+    # Data behind a hole has waited behind a full queue, and its ACKs give the sender no round trip
+    # (RFC 7323).
     assert sender["rtt_p99_s"] <= receiver["rtt_p99_s"] <= 1.01 * receiver["rtt_max_s"]
-    # What is lost is not seen there.
+    # The receiver does not see losses.
     assert receiver["in_flight_mean_bytes"] <= sender["in_flight_mean_bytes"]

@@ -1,4 +1,4 @@
-"""Estimates of captured connections, and how far they can be off."""
+"""Estimates of captured connections, and their possible errors."""
 
 import math
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_rates_and_their_bounds(pretended: Pretended, tmp_path: Path) -> None:
     assert row["indication_rate"] == pytest.approx(5 / 700)
     assert row["segments_per_ack"] == pytest.approx(1e6 / 1460 / 330)
     assert row["link_bit_per_s"] is None
-    assert row["block_s"] is None  # a second holds no eight blocks
+    assert row["block_s"] is None  # a second has fewer than eight blocks
     assert row["rtt_low_s"] is None
 
 
@@ -97,7 +97,7 @@ def test_no_loss_is_no_certainty(pretended: Pretended, tmp_path: Path) -> None:
     )
     row = _row(_of(pretended, tmp_path, connections=[lossless], flows=[flow(fast_retransmits=0.0)]))
     assert (row["loss"], row["loss_low"]) == (0, 0)
-    # 700 segments all pass with a probability of one in forty.
+    # The probability that all 700 segments pass is one in forty.
     assert (1 - row["loss_high"]) ** 700 == pytest.approx(0.025)
 
 

@@ -1,4 +1,4 @@
-"""Rate estimators of captures: beside what the senders themselves said, and where nothing can be said."""
+"""Rate estimators on captures: compared with the senders' own, and where they are undefined."""
 
 import json
 import shutil
@@ -18,7 +18,7 @@ from ..refusals import check_refusal, refused
 
 ROOT = Path(__file__).parents[2]
 
-#: A control of each estimator.
+#: A control for each estimator.
 CONTROLS = {
     "be": {"kind": "westwood_be"},
     "re": {"kind": "westwood_re"},
@@ -32,22 +32,27 @@ CONTROLS = {
 
 
 def family(duration: str = "40 s", controls: Mapping[str, Any] = CONTROLS) -> Scenario:
-    """A sender of each control, SACK and timestamps, over one bottleneck that loses at random too."""
+    """Returns senders of each control over one bottleneck with random loss, too.
+
+    They have SACK and timestamps.
+    """
     hop = {"link": {"kind": "constant", "rate": "20 Mbit/s"}, "delay": "35 ms"}
     lossy = {"impairments": [{"kind": "iid_loss", "probability": "0.5 %"}]}
     flows = [
         {
             "name": name, "route": ["out"], "return": ["back"], "start": ["0 s", "1 s"],
-            "transport": {"kind": "tcp", "preset": "linux", "control": control, "send_jitter": "400 us"},
+            "transport": {"kind": "tcp", "preset": "linux", "control": control,
+                          "send_jitter": "400 us"},
         }
         for name, control in controls.items()
     ]  # fmt: skip
     return Scenario(
         {
-            "schema": 1, "name": "family", "duration": duration, "warmup": "5 s", "replicates": 1, "seed": "3",
-            "sample_interval": "100 ms", "flows": flows,
+            "schema": 1, "name": "family", "duration": duration, "warmup": "5 s", "replicates": 1,
+            "seed": "3", "sample_interval": "100 ms", "flows": flows,
             "hops": [
-                {"name": "out", "queue": {"kind": "droptail", "limit": "170 packets"}} | hop | lossy,
+                {"name": "out",
+                 "queue": {"kind": "droptail", "limit": "170 packets"}} | hop | lossy,
                 {"name": "back", "queue": {"kind": "droptail", "limit": "100000 packets"}} | hop,
             ],
         }
@@ -57,7 +62,7 @@ def family(duration: str = "40 s", controls: Mapping[str, Any] = CONTROLS) -> Sc
 def of_control_and_capture(
     simulated: Result, found: Result, name: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The estimates of a flow by its control and by the same estimator along its capture, at the same moments."""
+    """Returns a flow's estimates by its control and along its capture, at the same times."""
     rows = found.rows("rate_estimates", flow=name, estimator=name)
     captured = dict(
         zip(np.round(rows["time_s"], 6), rows["rate_bit_per_s"].to_numpy(), strict=True)
@@ -65,7 +70,7 @@ def of_control_and_capture(
     samples = simulated.rows("samples", flow=name)
     times = np.round(samples["time_s"], 6)
     told = samples["rate_estimate_bit_per_s"].to_numpy()
-    # The first round trips have one sample, or none.
+    # The first round trips have at most one sample.
     shared = [row for row, time in enumerate(times) if time > 5 and time in captured]
     assert len(shared) > 300
     return told[shared], np.array([captured[times[row]] for row in shared])
@@ -79,32 +84,32 @@ def test_a_capture_at_the_sender_says_what_the_sender_said(
     for name in CONTROLS:
         told, captured = of_control_and_capture(simulated, found, name)
         far[name] = np.abs(captured / told - 1)
-        # A capture shows what is outstanding, which is less than the window by a part of a segment.
-        # What ABSE chooses T by is the small difference of the window and what fits the path, so
-        # that nothing bounds what comes of that.
+        # A capture shows the data in flight, which is less than the window by a fraction of a
+        # segment. ABSE chooses T by the small difference between the window and what fits the path.
+        # So there is no bound on its error.
         if name != "abse":
             assert captured.mean() == pytest.approx(told.mean(), rel=0.05), name
-    # A control shows whole bit/s.
+    # A control reports integer bit/s.
     assert far["be"].max() < 1e-5
     assert far["westwood_plus"].max() < 1e-5
     assert np.quantile(far["westwood_linux"], 0.99) == 0
-    # T is the smoothed round-trip time, in which the handshake is rounded otherwise.
+    # T is the smoothed round-trip time, in which the handshake is rounded differently.
     assert np.quantile(far["re"], 0.95) < 1e-4
-    # One of two: which, depends on the window.
+    # One of two values, depending on the window.
     assert np.median(far["crb"]) < 1e-5
 
 
 def test_abse_of_pairs_does_not_look_at_the_window(
     measured: Callable[..., tuple[Result, Result]],
 ) -> None:
-    """T is always the last pair of ACKs: what is left of ABSE is as in the control."""
+    """T is always the last pair of ACKs, so the rest of ABSE is as in the control."""
     of_pairs = {"kind": "abse", "sampling": "ack_pair"}
     controls = CONTROLS | {"pairs": {"kind": "westwood_abse", "estimator": of_pairs}}
     simulated, found = measured(
         family(controls=controls), estimators={"pairs": of_pairs}, models="square_root"
     )
     told, captured = of_control_and_capture(simulated, found, "pairs")
-    # The time constant is of the smoothed round-trip time, as T of RE is.
+    # The time constant depends on the smoothed round-trip time, as RE's T does.
     assert np.quantile(np.abs(captured / told - 1), 0.95) < 1e-4
 
 
@@ -137,7 +142,7 @@ def test_rows_have_the_keys_and_times_of_their_siblings(
 
 @pytest.fixture(scope="module")
 def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The captures of a short simulation, at both ends."""
+    """Captures of a short simulation, at both ends."""
     folder = tmp_path_factory.mktemp("pcap")
     simulate(family(duration="6 s"), pcap=folder)
     return folder
@@ -155,8 +160,8 @@ def test_away_from_the_sender_nothing_is_said_and_that_is_told(
     [receivers] = capture.glob("*receivers.pcap")
     said = command("measure", receivers, "-o", tmp_path / "measured", "--estimators", "be")
     assert (
-        f"no rate estimates of {len(CONTROLS)} directions with payload: not captured near the sender"
-        in said
+        f"no rate estimates of {len(CONTROLS)} directions with payload: not captured near the "
+        "sender" in said
     )
     found = Result.load(tmp_path / "measured")
     assert found.tables["rate_estimates"].num_rows == 0

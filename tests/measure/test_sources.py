@@ -1,4 +1,4 @@
-"""Where captures are found."""
+"""Sources of captures."""
 
 import math
 import struct
@@ -14,8 +14,8 @@ from ackclock.capture.connections import largest
 @pytest.mark.parametrize(
     ("name", "called"),
     [
-        ("web.pcap", "web"), ("web.pcapng.gz", "web"), ("WEB.PCAP", "WEB"), ("web.cap", "web"), ("web", "web"),
-        ("a.b.pcap", "a.b"), (".pcap", ".pcap"), ("web.gz", "web"),
+        ("web.pcap", "web"), ("web.pcapng.gz", "web"), ("WEB.PCAP", "WEB"), ("web.cap", "web"),
+        ("web", "web"), ("a.b.pcap", "a.b"), (".pcap", ".pcap"), ("web.gz", "web"),
     ],
 )  # fmt: skip
 def test_a_file_is_called_by_its_name(name: str, called: str) -> None:
@@ -45,7 +45,8 @@ def test_a_folders_captures_are_those_of_the_senders(leaky_pipe: Scenario, tmp_p
 def test_an_emulations_two_files_are_one_capture(leaky_pipe: Scenario, tmp_path: Path) -> None:
     point = leaky_pipe.expand()[1].scenario
     changes = {
-        "duration": "4 s", "replicates": 1, "flows.main.count": 2, "flows.main.transport.preset": "linux",
+        "duration": "4 s", "replicates": 1, "flows.main.count": 2,
+        "flows.main.transport.preset": "linux",
         "flows.main.traffic": {"kind": "transfer", "size": "300 kB"},
     }  # fmt: skip
     emulated = emulate(point.replace(changes), tmp_path / "run")
@@ -66,16 +67,19 @@ def test_an_emulations_two_files_are_one_capture(leaky_pipe: Scenario, tmp_path:
 
 
 def is_over(truth: dict, duration_s: float) -> bool:
-    """Whether a transfer was complete long before the run ended: nothing of it is on its way then."""
+    """Returns whether a transfer was complete long before the end of the run.
+
+    Nothing is in flight then.
+    """
     return truth["completion_time_s"] is not None and truth["end_s"] < duration_s - 1
 
 
 def assert_counted_alike(row: dict, truth: dict, duration_s: float, syns_again: int) -> None:
-    """What was captured of a flow, beside the kernel's own counts.
+    """Compares the captured counts of a flow with the kernel's own.
 
-    The kernel counts what it gives to the device: before it is captured, and at the end of a run
-    although nobody captures it any more. It also counts SYNs that it sends again, `syns_again` in
-    the whole run.
+    The kernel counts what it gives to the device, which is before the capture, and also at the end
+    of a run when there is no capture. It also counts SYNs that it retransmits, `syns_again` in the
+    whole run.
     """
     sent, again, timeouts = (
         truth[name] - row[name] for name in ("sent_packets", "retransmitted_packets", "timeouts")
@@ -88,7 +92,7 @@ def assert_counted_alike(row: dict, truth: dict, duration_s: float, syns_again: 
 
 
 def syns_sent_again(result: Path) -> int:
-    """How many SYNs a capture of an emulation holds beside the first of each connection."""
+    """Returns the SYNs in a capture of an emulation beyond the first of each connection."""
     [capture] = (result / "pcap").glob("*-from-senders.pcap")
     data, at, syns = capture.read_bytes(), 24, []
     while at < len(data):
@@ -137,7 +141,7 @@ def test_what_is_counted_is_what_the_kernel_counts(tmp_path: Path) -> None:
     for truth in emulated.tables["flows"].to_pylist():
         row, of = counted[truth["flow"]], connections[truth["flow"]]
         assert_counted_alike(row, truth, 6, syns_sent_again(tmp_path / "run"))
-        # Nobody has missed yet what was not acknowledged when the capture ended.
+        # Data not acknowledged at the end of the capture is not yet known to be lost.
         unknown = math.ceil((of["unique_bytes"] - of["acknowledged_bytes"]) / of["mss_bytes"])
         dropped = truth["dropped_packets"] - truth["dropped_acks"]
         assert of["losses_lower"] <= dropped <= of["losses_upper"] + unknown, truth

@@ -1,4 +1,4 @@
-"""Bad input: of each line the code and the field of its error, and what is wrong. A new case is a new line.
+"""Bad input: the code and field of each error, and the faulty input. A new case is a new line.
 
 The first word is the code, the second the field, `-` for none.
 """
@@ -13,7 +13,7 @@ class Case(NamedTuple):
     text: str
 
 
-# Assignments to the leaky pipe, several apart by " & "; it is checked then.
+# Assignments to the leaky pipe, separated by " & "; the result is then checked.
 SCENARIO = """
 missing         flows.main.transport.control        flows.main.transport={kind = "tcp"}
 missing         hops.wired.link.kind                hops.wired.link={}
@@ -190,7 +190,7 @@ syntax          SENDER          receive 127.0.0.1 --insecure
 contradiction   --json          receive 127.0.0.1:1 - --insecure --json
 """
 
-# Expressions of Python, with what `ackclock` exports.
+# Python expressions with the names that `ackclock` exports.
 EXPRESSIONS = """
 unknown-name    -               models.model("pftc")
 unknown-field   los             models.model("pftk").answer(los=0.1, rtt=1)

@@ -1,6 +1,6 @@
-"""Every kind of bad input has its code and its field; what is said of it is in one file.
+"""Every kind of bad input has its code and its field; its message is in one file.
 
-A sentence that was changed on purpose: `pytest tests/messages --write-messages` writes it down.
+`pytest tests/messages --write-messages` records a message that was changed on purpose.
 """
 
 import shlex
@@ -45,7 +45,7 @@ FILES = {
 def errors(
     leaky_pipe: Scenario, result: Result, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[Case, object]:
-    """What each case raises, in a folder with what the cases name."""
+    """Errors of all cases, in a folder with the files that they name."""
     alone = leaky_pipe.expand()[1].scenario
 
     def check(assignments: str) -> None:

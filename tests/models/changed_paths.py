@@ -7,7 +7,7 @@ from ackclock.models import FlowPath
 
 
 def changed(path: FlowPath, changes: dict[str, Any]) -> FlowPath:
-    """Returns the path with other values; `bottleneck.varies` is a field of its record `bottleneck`."""
+    """Returns the path with other values; `bottleneck.varies` is a field of `bottleneck`."""
     for name, value in changes.items():
         path = _with(path, name.split("."), value)
     return path

@@ -1,7 +1,7 @@
-"""TCP with INSTCAP over a link of two rates, interval by interval, with what happens drawn at random.
+"""TCP with INSTCAP over a link of two rates, interval by interval, with random draws.
 
-Written from the rules of the publication for one state at a time, and from nothing else; the low
-rate is half the high.
+It follows the rules of the publication for one state at a time, and nothing else. The low rate is
+half the high.
 """
 
 from collections import Counter
@@ -9,14 +9,14 @@ from math import ceil, log2
 
 import numpy as np
 
-# Intervals of each walk that are left out.
+# Intervals at the start of each walk that are left out.
 _FORGOTTEN = 300
 
 
 def walked(
     intervals: int, psi: float, delta: int, buffer: int, largest: int, seed: int
 ) -> Counter[str]:
-    """What is met in one long walk: intervals, losses, and packets credited by two rules."""
+    """Counts intervals, losses, and packets credited by two rules in one long walk."""
     draw = np.random.default_rng(seed)
     met: Counter[str] = Counter()
     a, b, d, rate, before = 0, 0, 1, 1, 1

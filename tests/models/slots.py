@@ -1,4 +1,4 @@
-"""Stations of 802.11 slot by slot, written from the rules alone: the yardstick for what models say of contention."""
+"""Slot-by-slot simulation of 802.11 stations from the rules alone: a reference for the models."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -25,10 +25,11 @@ class Counted(NamedTuple):
 def count(
     classes: Sequence[AccessClass], *, cells: int = 150, periods: int = 10_000, seed: int = 1
 ) -> Counted:
-    """Many cells side by side; the first quarter of busy periods, in which windows grow, is left out.
+    """Simulates many cells side by side, without the first quarter of busy periods.
 
-    After a busy period a station sends in slot AIFSN + b; the earliest ones do. A counter stands
-    still while others send, and after each of their transmissions AIFS is waited for again.
+    In that quarter windows still grow. After a busy period a station sends in slot AIFSN + b; the
+    earliest ones do. A counter stops while others send, and after each of their transmissions it
+    waits for AIFS again.
     """
     rng = np.random.default_rng(seed)
     which = np.repeat(np.arange(len(classes)), [one.stations for one in classes])
@@ -60,6 +61,7 @@ def count(
     success, collisions = success / counted, collisions / counted
     through = success.sum(axis=0) * counted
     return Counted(
-        success.mean(axis=0), float(collisions.mean()), slots / counted / cells, dropped / (through + dropped),
+        success.mean(axis=0), float(collisions.mean()), slots / counted / cells,
+        dropped / (through + dropped),
         success.std(axis=0) / np.sqrt(cells), float(collisions.std() / np.sqrt(cells)),
     )  # fmt: skip

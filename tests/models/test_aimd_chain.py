@@ -1,4 +1,4 @@
-"""The window chain: exactness against elimination, published values, laws it must keep, and what it refuses."""
+"""The window chain: exactness, published values, its laws, and refused inputs."""
 
 import math
 from functools import partial
@@ -37,7 +37,7 @@ def eliminated(transitions: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def transitions(chain: aimd_chain.WindowChain) -> NDArray[np.float64]:
-    """The chain of halving windows, written out."""
+    """Returns the transition matrix of the chain of halving windows."""
     windows = chain.windows.astype(int)
     p = np.zeros((windows.size, windows.size))
     for index, w in enumerate(windows):
@@ -149,8 +149,8 @@ def test_who_counts_segments_sees_larger_windows(p: float, w_max: int) -> None:
     chain = solve(Bernoulli(p), w_max)
     by_round, by_segment, full = (chain.mean(mode) for mode in ("round", "segment", "segment_full"))
     assert by_round * (1 - 1e-13) <= by_segment <= full * (1 + 1e-13)
-    # Without a link every round lasts the same; behind one that is always busy every segment does.
-    # Below 1e-300 numbers lose digits.
+    # Without a link every round takes the same time; with a busy link every segment does. Below
+    # 1e-300 numbers lose digits.
     equal = partial(np.testing.assert_allclose, rtol=1e-12, atol=1e-300)
     constant, slow = rtt.constant(0.1), 1e-3
     equal(chain.law("time", constant), chain.round)
@@ -185,7 +185,7 @@ def test_a_window_dependent_law_without_dependence_is_bernoulli() -> None:
 
 
 def test_a_loss_rate_that_grows_with_the_window_keeps_it_from_the_top() -> None:
-    # Means, standard deviations and peaks by segments, q = 0.0005.
+    # Means, standard deviations and peaks by segment, q = 0.0005.
     expected = {
         1.02: (41.25, 13.45, 37),
         1.05: (28.85, 8.73, 26),

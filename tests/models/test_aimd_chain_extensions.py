@@ -1,4 +1,4 @@
-"""Other controls, losses in bursts, timeouts and own queues: published values, limits, and independent computation."""
+"""Other controls, loss bursts, timeouts and own queues: published values, limits, other methods."""
 
 import math
 from typing import Any
@@ -38,10 +38,10 @@ loss_rates = st.floats(-6, -0.05).map(lambda exponent: 10**exponent)
     ("alpha", "beta", "expected"), [(1, 0.5, 1.303), (0.5, 0.5, 0.923), (0.529, 0.7, 1.265)]
 )
 def test_general_aimd(alpha: float, beta: float, expected: float) -> None:
-    # Published for falls that are rounded down to the path.
+    # Published for reductions that are rounded down to the path.
     chain = solve(Bernoulli(1e-4), 1000, GeneralAimd(alpha, beta, whole_steps=True))
     assert chain.mean("round") * 1e-2 == pytest.approx(expected, abs=5.1e-4)
-    # Mean windows are in proportion to sqrt(alpha (1+beta)/(2 (1-beta))).
+    # Mean windows are proportional to sqrt(alpha (1+beta)/(2 (1-beta))).
     scale = math.sqrt(alpha * (1 + beta) / (2 * (1 - beta))) / math.sqrt(1.5)
     reno = solve(Bernoulli(1e-4), 1000).mean("round")
     assert chain.mean("round") / reno == pytest.approx(scale, rel=0.04)
@@ -80,7 +80,7 @@ def test_the_papers_chain_halves_whole_windows(p: float, w_max: int) -> None:
     ("p", "mean", "rfc"), [(1e-3, 43.4, 38.4), (1e-4, 260.8, 262.5), (1e-5, 1787.3, 1795.5)]
 )
 def test_highspeed(p: float, mean: float, rfc: float) -> None:
-    # Published for falls that are rounded down to the path.
+    # Published for reductions that are rounded down to the path.
     ours = solve(Bernoulli(p), 20_000, HighSpeed(whole_steps=True)).mean("round")
     assert ours == pytest.approx(mean, abs=0.051)
     assert ours == pytest.approx(rfc, rel=0.14 if p == 1e-3 else 0.01)
@@ -135,7 +135,7 @@ def test_cubic(p: float, w_max: int, expected: float) -> None:
 
 
 def simulated(control: cubic.Cubic, p: float, w_max: int, R: float, rounds: int) -> float:
-    """Mean window of a CUBIC that lives round by round."""
+    """Returns the mean window of CUBIC, simulated round by round."""
     draw = np.random.default_rng(7)
     W = aim = w_max / 2
     j, total = 0, 0.0
@@ -187,7 +187,7 @@ def test_laws_that_cubic_keeps(p: float, w_max: int, R: float, fast: bool) -> No
 
 
 def test_losses_in_bursts() -> None:
-    # Mean loss 0.005, one half in the bad state, which lasts so many segments.
+    # Mean loss 0.005, one half in the bad state, which lasts this many segments on the mean.
     expected = {1: 17.82, 2: 21.71, 5: 29.98, 10: 38.06, 20: 45.13}
     for sojourn, mean in expected.items():
         channel = gilbert_elliott.GilbertElliott.of_bursts(0.005, 0.5, sojourn)
@@ -237,7 +237,7 @@ def test_a_channel_whose_states_are_alike_is_bernoulli(
 
 
 CERTAIN = (0, 0.3, 1)
-#: Both never or both always is refused, see below.
+#: Chains that never or always change state are refused, see below.
 MIXING = [(leave, back) for leave in CERTAIN for back in CERTAIN if leave != back or leave == 0.3]
 
 
@@ -257,7 +257,7 @@ def test_states_never_left_or_without_loss_or_with_nothing_else(
         survive = np.linalg.matrix_power(D, w)
         dense[here, up] += survive
         dense[here, down] += np.linalg.matrix_power(P, w) - survive
-    half = np.linalg.matrix_power((np.eye(16) + dense) / 2, 4000)  # has forgotten where it started
+    half = np.linalg.matrix_power((np.eye(16) + dense) / 2, 4000)  # no memory of its start
     np.testing.assert_allclose(chain.round, half[0].reshape(-1, 2).sum(axis=1), atol=1e-9)
 
 
@@ -271,9 +271,8 @@ def test_a_channel_without_loss_goes_to_the_top() -> None:
 
 # Timeouts
 
-#: Loss rates and mean round-trip times (s) recovered from three sets of measurements of the paper.
-#: By T0: the mean rate of the set by an evaluation apart from this program, and how far ours is
-#: from it.
+#: Loss rates and mean round-trip times (s), recovered from three sets of measurements of the paper.
+#: By T0: the mean rate of the set by an independent evaluation, and our difference from it.
 SETS = {
     7: (
         [(0.00298, 0.568), (0.00303, 0.567), (0.00391, 0.570)],
@@ -292,11 +291,11 @@ SETS = {
 
 @pytest.mark.parametrize("number", SETS)
 def test_timeouts_bring_the_rate_towards_the_measured_one(number: int) -> None:
-    """Ours differ from the rates of that evaluation by 0.4 to 1 %, up or down.
+    """Our rates differ from those of that evaluation by 0.4 to 1 %, in either direction.
 
-    It does not say what recovery and slow start carry, nor how connections are averaged. None of
-    the counts that come to mind meets all seven numbers to the digit; with one more segment per
-    slow start ours would be within 0.02 of those of set 9. What ours stands for is tested below.
+    It does not say what recovery and slow start carry, nor how connections are averaged. No
+    plausible count reproduces all seven numbers to the digit. With one more segment per slow start
+    ours would be within 0.02 of those of set 9. The tests below check our definition.
     """
     connections, expected = SETS[number]
     for T0, (theirs, difference) in expected.items():
@@ -308,10 +307,10 @@ def test_timeouts_bring_the_rate_towards_the_measured_one(number: int) -> None:
 
 
 def timeout_by_definition(p: float, w: int) -> float:
-    """PFTK's Q before it is simplified (its equations 22 to 24).
+    """Returns PFTK's Q before it is simplified (its equations 22 to 24).
 
-    k segments arrive before the first that is lost, and let k more go in a last round. Of those
-    fewer than three arrive before one is lost, which is too few duplicate ACKs.
+    k segments arrive before the first loss, and release k more in a last round. Of those fewer than
+    three arrive before a loss, which gives too few duplicate ACKs.
     """
     q = 1 - p
     before = q ** np.arange(w) * p / (1 - q**w)
@@ -332,10 +331,10 @@ def timeout_by_definition(p: float, w: int) -> float:
 def test_timeouts_against_a_chain_with_states_for_them(
     p: float, w_max: int, R: float, T0: float, recovery_rounds: float
 ) -> None:
-    """The semi-Markov process itself: a loss leads into a state of recovery or of a timeout, and from there to half.
+    """Solves the semi-Markov process: a loss leads to a state of recovery or timeout, then to half.
 
-    What they carry and last is said in the module's docstring; Q and the silence are PFTK's by
-    their definitions.
+    The module's docstring says what these states carry and how long they last. Q and the silence
+    are PFTK's by their definitions.
     """
     size = w_max - 1
     silence = sum(
@@ -394,7 +393,7 @@ def test_the_saw_tooth_of_a_full_buffer(pipe: float, buffer: float) -> None:
     assert chain.segments[-1] == highest
     rate = teeth.sum() / np.maximum(pipe / 100, teeth / 100).sum()
     assert renewal_rate(chain, link.rtt) == pytest.approx(rate, rel=1e-12)
-    # The round-trip time in which queueing shows and the link's own limit say the same.
+    # The round-trip time with queueing and the link's own limit give the same.
     assert renewal_rate(chain, rtt.constant(pipe / 100), 100) == pytest.approx(rate, rel=1e-12)
     if buffer >= pipe + 1:
         assert rate == pytest.approx(100)

@@ -1,4 +1,7 @@
-"""Round-trip time laws against quadrature, the throughput law against published values, and the laws both keep."""
+"""Round-trip time laws against quadrature, the throughput law against published values.
+
+Both are also tested for the laws that they must keep.
+"""
 
 import math
 from itertools import pairwise
@@ -25,8 +28,8 @@ from ..refusals import refused
 
 ALL_MODES = (*MODES, TIME_WEIGHTED)
 
-#: Laws with what describes them to `scipy`: the density on the positive half and the mass that the
-#: link alone limits.
+#: Laws with their `scipy` counterparts: the density on the positive half, and the mass that only
+#: the link limits.
 CONTINUOUS = {
     "normal, cap": (rtt.normal(0.06, 0.03), stats.norm(0.06, 0.03), 1.0),
     "normal, truncated": (
@@ -56,7 +59,7 @@ round_trips = st.one_of(
 
 
 def quad(f: Any, low: float, law: Any) -> float:
-    """From `low` on, piece by piece."""
+    """Integrates from `low` on, piece by piece."""
     inner = law.isf([0.9999, 0.99, 0.9, 0.5, 0.1, 0.01, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10])
     ends = [low, *(r for r in inner if r > low), math.inf]
     return math.fsum(
@@ -102,7 +105,7 @@ def test_edges_and_heavy_tails_in_closed_form(rate: float) -> None:
     expected = rate**3 * F + 5 * windows**3 * (inside**-2 - 0.15**-2)
     np.testing.assert_allclose(even.capped_rate(3, rate, windows), expected, rtol=1e-11)
     np.testing.assert_allclose(even.upper_mean(a, windows), 5 * (0.15**2 - inside**2), atol=1e-13)
-    # P(R > r) = (0.05/r)^1.5 from 0.05 s on: a mean, no variance.
+    # P(R > r) = (0.05/r)^1.5 from 0.05 s on: it has a mean, but no variance.
     heavy, inside = rtt.frozen(stats.pareto(1.5, 0, 0.05)), np.maximum(a, 0.05)
     tail = (0.05 / inside) ** 1.5
     np.testing.assert_allclose(heavy.upper_mean(a, windows), 3 * inside * tail, rtol=1e-11)
@@ -131,7 +134,7 @@ def test_means_in_closed_form() -> None:
     assert rtt.weibull(3, 0.1).capped_rate(1, math.inf, w) == pytest.approx(
         30 * math.gamma(2 / 3), rel=1e-9
     )
-    # Means that do not exist.
+    # Moments that do not exist.
     assert rtt.gamma(2.5, 0.04).capped_rate(3, math.inf, w) == math.inf
     assert rtt.gamma(0.9, 0.04).capped_rate(1, math.inf, w) == math.inf
     assert rtt.normal(0.1, 0.03).capped_rate(1, math.inf, w) == math.inf
@@ -217,7 +220,7 @@ def test_check_values_with_a_constant_round_trip() -> None:
     ids=lambda law: law.dist.name,
 )
 def test_any_distribution_of_scipy(law: Any) -> None:
-    # Independent: the same with equally likely round-trip times, one for each of many quantiles.
+    # Independent check: many equally likely round-trip times, one for each quantile.
     sample = rtt.empirical(law.ppf((np.arange(20_000) + 0.5) / 20_000))
     chain = solve(Bernoulli(0.005), 50)
     ours, theirs = (Throughput(chain, one, 300) for one in (rtt.frozen(law), sample))
@@ -235,7 +238,7 @@ def test_any_distribution_of_scipy(law: Any) -> None:
 def test_sampling_round_trips_overstates_the_rate(
     sd: float, by_round: float, by_segment: float, over_time: float
 ) -> None:
-    # Mean 0.1 s; the law is not said. A normal one cut off at 0.02 s it is, to the digits given.
+    # Mean 0.1 s; the law is not given. A normal one cut off at 0.02 s gives these digits.
     chain, law = (
         solve(Bernoulli(0.01), 64),
         rtt.frozen(stats.truncnorm((0.02 - 0.1) / sd, np.inf, 0.1, sd)),
@@ -271,8 +274,7 @@ def test_table_7_2_of_the_paper(p: float, column: int, w_max: int) -> None:
 
 @pytest.mark.parametrize("w_max", [10, 40, 80])
 def test_table_7_2_at_nine_losses_of_ten_is_not_this_model(w_max: int) -> None:
-    # The paper prints 3.72, next to the 3.73 of p = 0.5; windows next to two give two per round
-    # trip.
+    # The paper prints 3.72, close to the 3.73 of p = 0.5; windows near two give two per round trip.
     ours = Throughput(solve(Bernoulli(0.9), w_max), THREE_POINTS, 115).mean()
     assert ours == pytest.approx(3.28, abs=0.01)
 
@@ -348,7 +350,7 @@ def test_a_quantile_is_the_smallest_rate_that_is_enough(
     assert T.cdf(x * (1 + 1e-12)) >= q - 1e-12
     assert T.cdf(x * (1 - 1e-9)) <= q + 1e-9
     if q > 1 - T.atom + 1e-9:
-        assert x == pytest.approx(200, rel=1e-12)  # a quotient may come to the cap from below
+        assert x == pytest.approx(200, rel=1e-12)  # a quotient may approach the cap from below
 
 
 def test_quantiles_of_a_constant_round_trip_are_those_of_the_window() -> None:
@@ -376,7 +378,7 @@ def test_time_weights_make_the_mean_the_renewal_rate() -> None:
         for rate in (50, 200, 2000):
             T = Throughput(chain, law, rate, TIME_WEIGHTED)
             assert T.mean() == pytest.approx(renewal_rate(chain, law, rate), rel=1e-10)
-    # Drawn at random: a moment in a long round is likelier than one in a short round.
+    # Random sampling: a time in a long round is likelier than one in a short round.
     draw = np.random.default_rng(1)
     windows = draw.choice(chain.windows, 400_000, p=chain.round)
     lasts = np.maximum(draw.choice([0.05, 0.2, 0.08], 400_000, p=[0.1, 0.2, 0.7]), windows / 150)
@@ -448,7 +450,12 @@ def test_limits_of_loss() -> None:
         (lambda: rtt.constant(math.nan), "out-of-range", "rtt", "nan"),
         (lambda: rtt.normal(-1, 1), "out-of-range", "mean", "-1"),
         (lambda: rtt.normal(1, -1), "out-of-range", "sd", "-1"),
-        (lambda: rtt.normal(1, 1, "clip"), "unknown-name", "negative", "clip"),  # type: ignore[arg-type]
+        (
+            lambda: rtt.normal(1, 1, "clip"),  # type: ignore[arg-type]
+            "unknown-name",
+            "negative",
+            "clip",
+        ),
         (lambda: rtt.lognormal(1, 1, -1), "out-of-range", "shift", "-1"),
         (lambda: rtt.gamma(math.nan, 1), "out-of-range", "shape", "nan"),
         (lambda: rtt.weibull(1, 0), "out-of-range", "scale", "0"),

@@ -1,6 +1,6 @@
-"""The chain's record against lives without a grid: windows are real numbers, and losses are drawn.
+"""The chain's record against simulations without a grid: real windows, and random losses.
 
-The band of 0.5 % is what was asked for; the drawn means are known to half of that (four standard
+The required tolerance is 0.5 %; the simulated means are known to half of that (four standard
 errors).
 """
 
@@ -17,13 +17,16 @@ LIVES, WARMUP, EPOCHS = 20_000, 60, 120
 
 
 def mean_by_rounds(p: float, kept: float, increase: float = 1.0) -> tuple[float, float]:
-    """Mean window by rounds and its standard error, loss by loss: the round that loses follows from one draw."""
+    """Returns the mean window by rounds and its standard error, loss by loss.
+
+    One draw gives the round with the next loss.
+    """
     draw = np.random.default_rng(11)
     per_segment = -np.log1p(-p)
     v = np.full(LIVES, 2 + np.sqrt(increase / (2 * (1 - kept) * p)) * kept)
     rounds, windows = np.zeros(LIVES), np.zeros(LIVES)
     for epoch in range(EPOCHS):
-        # The first j of which v + (v + a) + ... + (v + j a) exceeds what may be sent until the
+        # The first j for which v + (v + a) + ... + (v + j a) exceeds what may be sent before the
         # loss.
         room = draw.standard_exponential(LIVES) / per_segment
         b = v + increase / 2
@@ -88,8 +91,8 @@ def test_a_largest_window_is_reached_whatever_the_steps(
 
 
 def test_no_answer_jumps_on_the_way_from_fine_paths_to_coarse_ones() -> None:
-    # Where the path's windows move together, go over from one path to the other, and make several
-    # rounds at once.
+    # Where the path's windows change together, where one path replaces the other, and where several
+    # rounds are one step.
     for start, end in ((0.3, 0.05), (0.04, 0.001), (2e-5, 2e-6)):
         p = np.geomspace(start, end, 400)
         rates = np.log(MODEL.goodputs(loss=p, rtt=0.1, decrease_factor=0.8))
@@ -106,14 +109,14 @@ def test_goodput_rises_with_what_is_kept() -> None:
 
 
 def test_shared_falls_beside_a_channel_are_those_without_one() -> None:
-    # A channel whose states are alike is none.
+    # A channel with equal states is independent loss.
     channel = gilbert_elliott.GilbertElliott(0.3, 0.4, 0.01, 0.01)
     for response in (
         GeneralAimd(1, 0.9),
         GeneralAimd(0.7, 0.3),
         GeneralAimd(1, 0.9, whole_steps=True),
     ):
-        # A round sends whole segments beside a channel: windows are, where the increase is.
+        # With a channel a round sends whole segments; windows are whole where the increase is.
         if response.alpha == 1:
             alone = solve(Bernoulli(0.01), 120, response).round
             np.testing.assert_allclose(

@@ -1,6 +1,6 @@
-"""Every model answers or refuses in one line, with a bounded amount of work, whatever it is asked.
+"""Every model answers or refuses in one line with bounded work, for any input.
 
-Work is counted, not timed: what Python calls, and the most memory that is held at once.
+The work is counted, not timed: Python's function calls, and the peak memory.
 """
 
 import sys
@@ -16,22 +16,22 @@ from ackclock.models import InputError, Model
 from ..refusals import refused
 from .test_record import every_model, given_of
 
-#: Calls of functions, Python's and compiled ones: some ten seconds.
+#: Function calls, Python's and compiled ones: some ten seconds.
 MOST_CALLS = 4_000_000
-#: Bytes held at once.
+#: Peak memory in bytes.
 MOST_MEMORY = 1_000_000_000
 EXTREMES = (1e-100, 1e-12, 1e-3, 1.0, 50.0, 1e6, 1e12, 1e100)
 BEYOND = (5e-324, 1e-300, 1e300, 1.7976931348623157e308)
-# A longer simulation is no other kind of work, and `steps of a flow` are counted by its bound.
+# A longer simulation does the same kind of work; its bound counts `steps of a flow`.
 SIMULATED = {"hstcp_window_sim"}
 
 
 class TooMuchWorkError(AssertionError):
-    """More calls than any answer takes."""
+    """Raised for more calls than any answer takes."""
 
 
 def counted(ask: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """What it answers, within the bounds."""
+    """Returns the answer, within the bounds."""
     calls = 0
 
     def count(_frame: object, event: str, _argument: object) -> None:
@@ -53,7 +53,7 @@ def counted(ask: Callable[[], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
 
 
 def values_of(one: models.Input) -> list[float]:
-    """The ends of its domain, what lies next to them, and numbers of every size that are in it."""
+    """Returns the ends of the domain, their neighbours, and numbers of every size within it."""
     low, high = one.domain.low, one.domain.high
     near = [low, high, np.nextafter(low, np.inf), np.nextafter(high, -np.inf)]
     every = one.domain.values or (*near, *EXTREMES, *BEYOND)
@@ -121,7 +121,7 @@ def test_numbers_beyond_reckoning_are_refused(value: float) -> None:
 def test_a_question_backwards_takes_few_answers(
     name: str, unknown: str, output: str, target: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Each answer of these models is a chain: of some milliseconds, 4,000 took a minute.
+    # Each answer of these models is a chain of some milliseconds; 4,000 would take a minute.
     model, asked = models.model(name), []
     evaluated = Model.evaluated
 

@@ -1,4 +1,4 @@
-"""Transfers: the check values, the parts' laws, and limits in which the answer can be counted by hand."""
+"""Transfers: check values, laws of the parts, and limits that can be counted by hand."""
 
 import math
 
@@ -23,8 +23,9 @@ def test_the_check_values() -> None:
         size=100, loss=0.01, rtt=0.1, ack_loss=0.01, first_delayed_ack=0.1, **PAPERS
     )
     expected = {
-        "slow_start_segments": (63.7628, 4), "slow_start_window": (22.5876, 4), "slow_start_time": (0.697895, 6),
-        "loss_time": (0.096922, 6), "congestion_avoidance_time": (0.492402, 6), "handshake_time": (0.161224, 6),
+        "slow_start_segments": (63.7628, 4), "slow_start_window": (22.5876, 4),
+        "slow_start_time": (0.697895, 6), "loss_time": (0.096922, 6),
+        "congestion_avoidance_time": (0.492402, 6), "handshake_time": (0.161224, 6),
         "delayed_ack_time": (0.1, 6), "time": (1.548443, 6),
     }  # fmt: skip
     for name, (value, digits) in expected.items():
@@ -99,7 +100,7 @@ def test_hardly_any_loss_is_none() -> None:
 
 
 def test_a_window_limit_is_met_without_a_jump() -> None:
-    # Where slow start just reaches the limit both forms agree.
+    # Where slow start just reaches the limit, both forms agree.
     limit = float(cardwell.slow_start_window(500, 10, 1))
     below, above = (
         cardwell.slow_start_time(500, 0.1, limit * one, 1, 10) for one in (1 - 1e-9, 1 + 1e-9)
@@ -116,7 +117,8 @@ def test_arguments_are_broadcast() -> None:
 @pytest.mark.parametrize(
     ("wrong", "name"),
     [({"loss": 0.5}, "loss"), ({"size": 0}, "size"), ({"initial_window": 0.5}, "initial_window"),
-     ({"rtt": math.nan}, "rtt"), ({"handshake": 0.5}, "handshake"), ({"ack_loss": -0.1}, "ack_loss")],
+     ({"rtt": math.nan}, "rtt"), ({"handshake": 0.5}, "handshake"),
+     ({"ack_loss": -0.1}, "ack_loss")],
 )  # fmt: skip
 def test_what_it_is_not_meant_for_is_refused(wrong: dict, name: str) -> None:
     with refused("out-of-range", name):

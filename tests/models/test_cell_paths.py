@@ -1,4 +1,4 @@
-"""What a scenario's cell means to the models of 802.11: the published table from a scenario, the engine, refusals."""
+"""Inputs of the 802.11 models from a scenario's cell: the published table, the engine, refusals."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +15,7 @@ from tests.models.changed_paths import changed
 EXAMPLE = Path(__file__).parents[2] / "examples" / "wifi-cell.toml"
 PACKET_OVER_PAYLOAD = 1000 / 960
 
-# Mbit/s with headers, service time in ms and bandwidth-delay product in packets, by uploads.
+# Mbit/s with headers, service time in ms, and bandwidth-delay product in packets, by uploads.
 TABLE = {
     0: (13.675, 0.585, 341.9),
     2: (5.168, 1.548, 129.2),
@@ -28,7 +28,7 @@ Tree = dict[str, Any]
 
 @pytest.fixture
 def cell() -> Callable[..., Scenario]:
-    """The example with the buffer of 338 packets and so many uploads, and other values."""
+    """Returns the example with the buffer of 338 packets, a number of uploads, and other values."""
 
     def with_values(uploads: int = 10, **changes: object) -> Scenario:
         tree = load(EXAMPLE).expand()[3].scenario.tree
@@ -58,8 +58,7 @@ def test_the_published_table_from_a_scenario(cell, uploads: int) -> None:
         each = answer["goodput_bit_per_s"] / path.instances
         assert each * PACKET_OVER_PAYLOAD / 1e6 == pytest.approx(mbit_per_s, rel=1e-3)
         assert answer["outputs"]["service_time"] * 1e3 == pytest.approx(service_ms, rel=1e-3)
-        # Its round-trip time is that of the wires, serialisation included, not the 200 ms of the
-        # table.
+        # Its round-trip time is that of the wires with serialisation, not the 200 ms of the table.
         assert answer["outputs"]["bdp"] * 0.2 / path.round_trip.base_s == pytest.approx(
             bdp, rel=2e-3
         )
@@ -171,24 +170,28 @@ def test_rts_and_the_size_of_the_macs_answer_count(cell) -> None:
     ("changes", "note"),
     [
         (
-            {f"hops.station-acks.link.{name}": value for name, value in (("aifsn", 6), ("cw_min", 31), ("cw_max", 63))},
+            {f"hops.station-acks.link.{name}": value
+             for name, value in (("aifsn", 6), ("cw_min", 31), ("cw_max", 63))},
             "TCP's ACKs contend with data: AIFSN 6, CWmin 31 is no absolute priority",
         ),
         (
             {"hops.ap-acks.link.aifsn": 3},
             "TCP's ACKs contend with data: AIFSN 3, CWmin 3 is no absolute priority",
         ),
-        ({"flows.upload.route": ["station-data", "ap-data"]}, "upload contends more than once on its way"),
+        ({"flows.upload.route": ["station-data", "ap-data"]},
+         "upload contends more than once on its way"),
         ({"flows.upload.route": ["to-server"]}, "upload contends with nothing but its ACKs"),
         (
             {
                 "flows.upload.transport": {"kind": "udp"},
-                "flows.upload.traffic": {"kind": "cbr", "rate": "1 Mbit/s", "packet_size": "100 bytes"},
+                "flows.upload.traffic": {"kind": "cbr", "rate": "1 Mbit/s",
+                                         "packet_size": "100 bytes"},
                 "flows.upload.return": [],
             },
             "upload has packets that are not full",
         ),
-        ({"flows.upload.transport.mss": "1400 bytes"}, "queues of 2 classes contend, it is about alike ones"),
+        ({"flows.upload.transport.mss": "1400 bytes"},
+         "queues of 2 classes contend, it is about alike ones"),
     ],
 )  # fmt: skip
 def test_what_has_no_answer_says_so(cell, changes: Tree, note: str) -> None:
@@ -220,7 +223,8 @@ def test_elsewhere_there_is_no_cell(resolved, cell) -> None:
 @pytest.mark.parametrize(
     ("changes", "violated", "how"),
     [
-        ({"hops.ap-data.queue.limit": "30 packets"}, "saturated", "saturated: the queue of ap-data runs empty"),
+        ({"hops.ap-data.queue.limit": "30 packets"}, "saturated",
+         "saturated: the queue of ap-data runs empty"),
         (
             {"flows.upload.traffic": {"kind": "transfer", "size": "1 MB"}},
             "saturated",
@@ -251,7 +255,7 @@ def test_what_a_cell_takes_for_granted(cell, changes: Tree, violated: str, how: 
 
 
 def test_a_buffer_of_one_bandwidth_delay_product_is_not_enough_beside_others(cell) -> None:
-    """At ten uploads 34 packets are one, and 70 were needed."""
+    """With ten uploads 34 packets are one bandwidth-delay product, but 70 were needed."""
     verdicts = [
         said(
             "dcf",
@@ -271,7 +275,10 @@ def test_a_wire_caps_what_a_cell_would_give(cell) -> None:
 
 
 def udp(cell: Callable[..., Scenario], uploads: int) -> Scenario:
-    """Every station, the access point included, is sent far more than it can pass on."""
+    """Returns a cell where all stations and the access point are offered more than they can send.
+
+    Their transport is UDP.
+    """
     tree = cell(uploads).tree
     for flow in tree["flows"]:
         flow["transport"] = {"kind": "udp", "mss": "960 bytes", "header": "40 bytes"}

@@ -1,4 +1,4 @@
-"""802.11 in saturation: published numbers of DCF, laws, and classes of EDCA beside a count slot by slot."""
+"""802.11 in saturation: published DCF numbers, laws, and EDCA classes against slot counting."""
 
 import math
 
@@ -27,8 +27,8 @@ from ackclock.models.edca import (
 from ..refusals import refused
 from . import slots
 
-# A cell of 802.11g: packets of 1000 bytes in 36 of headers, TCP's ACKs in a class of their own
-# (AIFSN 2, CW 3 to 7).
+# A cell of 802.11g: packets of 1000 bytes plus 36 of headers, TCP's ACKs in their own class (AIFSN
+# 2, CW 3 to 7).
 DATA = Backoff(31, 1023, 11)
 CONTENDERS = np.array([1, 3, 6, 11])
 
@@ -51,8 +51,8 @@ def test_airtimes_of_the_profiles() -> None:
     for phy, airtimes in expected.items():
         got = [phy.airtime(size, rate, control=control) * 1e6 for size, rate, control in frames]
         assert got == pytest.approx(airtimes, abs=0.05)
-    # 802.11b as ns-3 has it, for 1500 bytes in 36 of headers, and its MAC acknowledgement at 1 and
-    # 2 Mbit/s.
+    # 802.11b in ns-3, for 1500 bytes plus 36 of headers, and its MAC acknowledgement at 1 and 2
+    # Mbit/s.
     for rate, airtime in ((1e6, 12_480), (2e6, 6336), (5.5e6, 2427), (11e6, 1310)):
         assert DSSS.airtime(1536, rate) * 1e6 == pytest.approx(airtime, abs=1e-6)
     assert [DSSS.airtime(14, rate, control=True) * 1e6 for rate in (1e6, 2e6)] == pytest.approx(
@@ -88,7 +88,7 @@ def test_a_frame_without_size_or_rate_is_refused() -> None:
 )
 def test_a_download_beside_uploads(phy: Phy, acks: float, expected: list[float]) -> None:
     found = cell(phy, acks)
-    digits = 1e-3 if acks == 1 else 3e-3  # of the last line two decimals are given
+    digits = 1e-3 if acks == 1 else 3e-3  # the last line is given with two decimals
     assert found.rate * 8e-3 == pytest.approx(expected, rel=digits)
 
 
@@ -102,7 +102,7 @@ def test_what_follows_for_the_cell() -> None:
     assert found.collision[3] / (found.collision[3] + 2 * found.success[3]) == pytest.approx(
         0.094, abs=5e-4
     )
-    # Without EIFS collisions are shorter, so there is more for everybody but for who is alone.
+    # Without EIFS collisions are shorter, so all but a lone station get more.
     without = cell(ERP_OFDM, eifs=False).rate
     assert without[0] == pytest.approx(found.rate[0], rel=1e-12)
     assert (without[1:] > found.rate[1:]).all()
@@ -149,7 +149,7 @@ def test_attempts_and_collisions_meet_at_one_place(backoff: Backoff, n: int) -> 
         return
     with np.errstate(divide="ignore"):
         gap = -np.expm1((n - 1) * np.log1p(-rates)) - grid
-    assert (np.diff(gap) < 0).all()  # so there is one zero, which bisection finds from both ends
+    assert (np.diff(gap) < 0).all()  # so there is one zero, which bisection finds from either end
     assert (gap[grid < p - 1e-9] > 0).all()
     assert (gap[grid > p + 1e-9] < 0).all()
     assert tau == pytest.approx(float(backoff.attempt_rate(p)), rel=1e-9) or p == 1
@@ -157,19 +157,37 @@ def test_attempts_and_collisions_meet_at_one_place(backoff: Backoff, n: int) -> 
 
 # The saturation throughput in Mbit/s that ns-3 validates its Wi-Fi against
 # (src/wifi/examples/wifi-bianchi.cc and reference/bianchi_*_difs.txt and _eifs.txt, University of
-# Washington 2020): 1500 bytes of payload, 5, 10, ... 50 stations, collisions that DIFS follows and
-# that EIFS follows. 802.11b with a long preamble at 1, 2, 5.5 and 11 Mbit/s, MAC acknowledgements
-# at 1 and 2; 802.11a and g at 6 and 54, with them at 6 and 24.
+# Washington 2020). 1500 bytes of payload, 5, 10, ... 50 stations; collisions followed by DIFS, and
+# by EIFS. 802.11b with a long preamble at 1, 2, 5.5 and 11 Mbit/s, MAC acknowledgements at 1 and 2;
+# 802.11a and g at 6 and 54, with them at 6 and 24.
 NS3 = {
-    (DSSS, 1e6, 1e6, False): [0.8437, 0.7861, 0.7496, 0.7226, 0.7016, 0.6847, 0.6686, 0.6549, 0.6435, 0.6336],
-    (DSSS, 1e6, 1e6, True): [0.8418, 0.7831, 0.7460, 0.7186, 0.6973, 0.6802, 0.6639, 0.6501, 0.6386, 0.6285],
-    (DSSS, 2e6, 2e6, False): [1.6228, 1.5168, 1.4482, 1.3972, 1.3574, 1.3253, 1.2947, 1.2687, 1.2469, 1.2279],
-    (DSSS, 2e6, 2e6, True): [1.6170, 1.5075, 1.4371, 1.3849, 1.3442, 1.3115, 1.2803, 1.2538, 1.2317, 1.2124],
-    (DSSS, 5.5e6, 2e6, False): [3.8896, 3.6707, 3.5203, 3.4063, 3.3161, 3.2429, 3.1729, 3.1128, 3.0625, 3.0184],
-    (DSSS, 5.5e6, 2e6, True): [3.8565, 3.6170, 3.4554, 3.3339, 3.2385, 3.1613, 3.0878, 3.0249, 2.9725, 2.9266],
-    (DSSS, 11e6, 2e6, False): [6.4734, 6.1774, 5.9553, 5.7819, 5.6429, 5.5289, 5.4191, 5.3243, 5.2446, 5.1745],
-    (DSSS, 11e6, 2e6, True): [6.3821, 6.0269, 5.7718, 5.5765, 5.4217, 5.2958, 5.1755, 5.0722, 4.9860, 4.9103],
-    (ERP_OFDM, 6e6, 6e6, False): [4.7087, 4.3453, 4.1397, 3.9899, 3.8802, 3.7824, 3.6961, 3.6276, 3.5712, 3.5071],
+    (DSSS, 1e6, 1e6, False): [
+        0.8437, 0.7861, 0.7496, 0.7226, 0.7016, 0.6847, 0.6686, 0.6549, 0.6435, 0.6336,
+    ],
+    (DSSS, 1e6, 1e6, True): [
+        0.8418, 0.7831, 0.7460, 0.7186, 0.6973, 0.6802, 0.6639, 0.6501, 0.6386, 0.6285,
+    ],
+    (DSSS, 2e6, 2e6, False): [
+        1.6228, 1.5168, 1.4482, 1.3972, 1.3574, 1.3253, 1.2947, 1.2687, 1.2469, 1.2279,
+    ],
+    (DSSS, 2e6, 2e6, True): [
+        1.6170, 1.5075, 1.4371, 1.3849, 1.3442, 1.3115, 1.2803, 1.2538, 1.2317, 1.2124,
+    ],
+    (DSSS, 5.5e6, 2e6, False): [
+        3.8896, 3.6707, 3.5203, 3.4063, 3.3161, 3.2429, 3.1729, 3.1128, 3.0625, 3.0184,
+    ],
+    (DSSS, 5.5e6, 2e6, True): [
+        3.8565, 3.6170, 3.4554, 3.3339, 3.2385, 3.1613, 3.0878, 3.0249, 2.9725, 2.9266,
+    ],
+    (DSSS, 11e6, 2e6, False): [
+        6.4734, 6.1774, 5.9553, 5.7819, 5.6429, 5.5289, 5.4191, 5.3243, 5.2446, 5.1745,
+    ],
+    (DSSS, 11e6, 2e6, True): [
+        6.3821, 6.0269, 5.7718, 5.5765, 5.4217, 5.2958, 5.1755, 5.0722, 4.9860, 4.9103,
+    ],
+    (ERP_OFDM, 6e6, 6e6, False): [
+        4.7087, 4.3453, 4.1397, 3.9899, 3.8802, 3.7824, 3.6961, 3.6276, 3.5712, 3.5071,
+    ],
     (ERP_OFDM, 54e6, 24e6, False): [
         29.8324, 28.1519, 27.0948, 26.2925, 25.6896, 25.1434, 24.6539, 24.2613, 23.9353, 23.5618,
     ],
@@ -186,15 +204,15 @@ def test_dcf_is_what_ns3_is_validated_against(which: tuple[Phy, float, float, bo
     phy, rate, basic_rate, eifs = which
     cw_min, size = (31, 1536) if phy is DSSS else (15, 1534)
     times = saturation.with_aifs(phy, exchange(phy, size, rate, basic_rate, eifs=eifs), 2)
-    # Their reference counts that who has sent may send again at once, with the probability of a
-    # draw of zero, and a slot after that in which nobody may (Bianchi and Tinnirello 2005).
+    # Their reference lets a station that has sent send again at once, with the probability of a
+    # draw of zero. A slot follows in which no station may send (Bianchi and Tinnirello 2005).
     again = 1 / (1 - 1 / (cw_min + 1))
     times["success"] = times["success"] * again + times["slot"]
     n, backoff = np.arange(5.0, 51, 5), Backoff(cw_min, 1023)
     found = saturation.solve(n, backoff, **times)
     assert n * found.rate * 12e-3 * again == pytest.approx(NS3[which], rel=2.5e-3)
-    # They look for the attempt rate on ten thousand points from 0 to 1. From there the digits are
-    # the same, but for the 0.1 us of propagation that they count with EIFS.
+    # They search the attempt rate on ten thousand points from 0 to 1. On that grid the digits are
+    # the same, except for the 0.1 us of propagation that they count with EIFS.
     grid = np.linspace(0, 1, 10_000)[1:-1]
     back = backoff.attempt_rate(1 - (1 - grid) ** (n[:, np.newaxis] - 1))
     tau = np.take_along_axis(back, np.abs(grid - back).argmin(axis=1)[:, np.newaxis], axis=1)[:, 0]
@@ -205,8 +223,8 @@ def test_dcf_is_what_ns3_is_validated_against(which: tuple[Phy, float, float, bo
 
 def test_the_most_that_802_11b_can_carry() -> None:
     # Bianchi, Choi and Tinnirello in Bing, "Emerging Technologies in Wireless LANs" (2007), p. 75:
-    # at 2 and 11 Mbit/s, basic and RTS/CTS. Payload, headers, basic rate and EIFS are not beside
-    # the numbers; these are those that give them.
+    # at 2 and 11 Mbit/s, basic and RTS/CTS. Payload, headers, basic rate and EIFS are not printed
+    # with the numbers; these values give them.
     published = {(2e6, False): 1.669, (2e6, True): 1.596, (11e6, False): 6.210, (11e6, True): 4.763}
     for (rate, rts), throughput in published.items():
         times = exchange(DSSS, 1528, rate, 1e6, rts=rts)
@@ -223,7 +241,7 @@ def test_no_windows_carry_more_than_the_most(rts: bool) -> None:
     windows = np.geomspace(16, 2**17, 4000)
     carried = 500 * saturation.solve(500, Backoff(windows, windows), **both).rate
     assert carried.max() == pytest.approx(saturation.most(times, FHSS, 2), rel=2e-3)
-    # His findings: basic access loses with stations if windows are small, RTS/CTS hardly.
+    # His findings: with small windows, basic access loses with more stations, RTS/CTS hardly.
     n = np.array([5, 10, 20, 30, 50])
     small, large = (
         n * saturation.solve(n, Backoff(W - 1, 8 * W - 1), **both).rate * 8184e-6 for W in (32, 128)
@@ -280,9 +298,8 @@ def test_a_class_that_is_always_ready_before_the_others_leaves_them_nothing(free
     assert found.rate[1:].tolist() == [0, 0]
     assert found.success[0] == 1
     assert found.idle_slots == pytest.approx(2 + 1.5)
-    # With a slot less a draw of three meets one of zero, which is all that the others can have:
-    # where counters stand still in the slot that is used, one is never reached by counting. With
-    # two slots less it is.
+    # With one slot less, a draw of three meets the others' only possible draw, zero. Where counters
+    # stop in the used slot, one is never reached by counting. With two slots less it is.
     near = contention(first, alike(5, 4 if freezing else 5), freezing=freezing)
     assert 0 < near.collision_probability[0] < 0.5 < near.collision_probability[1]
     assert near.rate[0] > 20 * near.rate[1] > 0
@@ -291,7 +308,7 @@ def test_a_class_that_is_always_ready_before_the_others_leaves_them_nothing(free
 
 
 def test_freezing_brings_the_cell_nearer_to_packets() -> None:
-    # The download of the cell above as an independent simulation has it packet by packet, with TCP.
+    # The download of this cell by an independent packet-level simulation, with TCP.
     simulated = np.array([13.67, 5.00, 2.48, 1.35])
     data, ack = (exchange(ERP_OFDM, size, 54e6, 6e6) for size in (1036, 76))
     success = data.success + saturation.priority_time(ERP_OFDM, ack, 2, 3)
@@ -312,8 +329,8 @@ def test_who_is_alone_waits_for_its_own_draw() -> None:
         assert found.collision == pytest.approx(0, abs=1e-15)
 
 
-# Each class as stations, AIFSN, CWmin, CWmax; how far shares of busy periods are off with freezing
-# and without.
+# Each class as stations, AIFSN, CWmin, CWmax; then the errors of the shares of busy periods, with
+# freezing and without.
 BESIDE = {
     "one class of large windows": ([(11, 6, 31, 1023)], 0.003, 0.01),
     "a few stations": ([(3, 6, 31, 1023)], 0.003, 0.01),
@@ -346,7 +363,9 @@ def test_classes_beside_a_count_slot_by_slot(name: str) -> None:
 
 
 drawn_class = st.builds(
-    lambda n, aifsn, low, more, m, success, lost: AccessClass(n, aifsn, low, low + more, m, success, lost),
+    lambda n, aifsn, low, more, m, success, lost: AccessClass(
+        n, aifsn, low, low + more, m, success, lost,
+    ),
     st.integers(1, 12), st.integers(1, 9), st.integers(3, 40), st.integers(0, 200),
     st.one_of(st.integers(0, 9), st.just(math.inf)), st.floats(1e-5, 1e-3), st.floats(1e-5, 1e-3),
 )  # fmt: skip
@@ -360,10 +379,10 @@ def test_the_laws_of_contention(every: list[AccessClass], freezing: bool) -> Non
     assert found.success.sum() + found.collision == pytest.approx(1)
     assert (found.airtime >= -1e-12).all()
     assert ((found.retry_drop_rate >= 0) & (found.retry_drop_rate <= 1 + 1e-12)).all()
-    # From the largest windows it comes to the same.
+    # The largest windows give the same.
     other = contention(*every, freezing=freezing, patient=True)
     np.testing.assert_allclose(other.success, found.success, rtol=0, atol=1e-9)
-    # In any order.
+    # The order does not matter.
     turned = contention(*reversed(every), freezing=freezing)
     np.testing.assert_allclose(turned.rate[::-1], found.rate, rtol=1e-6, atol=1e-6)
 

@@ -72,7 +72,7 @@ def test_a_steep_decay_does_not_underflow() -> None:
             < of_server([40, 20], chain(0.2, 0.2), decay)
             == pytest.approx(20 - math.log(0.8) / decay, abs=1e-9)
         )
-        # A server that must leave its low rate at once keeps to the mean of both at the least.
+        # A server that leaves its low rate at once keeps at least to the mean of both.
         assert of_server([40, 20], chain(0.5, 1.0), decay) == pytest.approx(
             30 + math.log(2) / 2 / decay, abs=1e-6
         )
@@ -108,21 +108,21 @@ def test_it_falls_with_the_decay_from_the_mean_to_the_least(
     assert found[0] == pytest.approx(mean)
     assert all(later <= sooner + 1e-7 for sooner, later in pairwise(found))
     assert min(c) - 1e-9 <= least_mean(c, P) <= found[-1] + 1e-9
-    # Of n states the entries of the balanced matrix are at least the smallest probability along the
-    # worst cycle.
+    # With n states, the entries of the balanced matrix are at least the smallest probability along
+    # the worst cycle.
     assert found[-1] <= least_mean(c, P) - math.log(P[P > 0].min()) / 1000 + 1e-9
 
 
 @given(servers(), st.floats(0.02, 5))
 def test_it_is_what_a_long_sum_says(server: tuple[np.ndarray, np.ndarray], decay: float) -> None:
-    # -1/(n delta) log E exp(-delta sum C) by n products, scaled at each so that nothing underflows.
+    # -1/(n delta) log E exp(-delta sum C) by n products, each scaled to avoid underflow.
     c, P = server
     law, logs = stationary(P), []
     for _ in range(3000):
         law = (law * np.exp(-decay * c)) @ P
         logs.append(math.log(law.sum()))
         law = law / law.sum()
-    # What the beginning contributes falls as 1/n: the second half alone, where the ratio has
+    # The effect of the start falls as 1/n, so only the second half is used, where the ratio has
     # settled.
     expected = -np.mean(logs[1500:]) / decay
     assert of_server(c, P, decay) == pytest.approx(expected, abs=0.02)

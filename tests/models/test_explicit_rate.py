@@ -1,4 +1,4 @@
-"""TCP over a link of two rates: the published recursion's values, its limits, and a walk through it."""
+"""TCP over a link of two rates: the published recursion's values, its limits, a random walk."""
 
 import numpy as np
 import pytest
@@ -54,7 +54,7 @@ LOW_AFTER_HIGH = {"link": 1, "source": 0}
     ],
 )
 def test_the_window_must_have_grown_for_a_loss(d: int, probability: float) -> None:
-    # With d packets and nothing else, n = d + N exceeds twice the buffer of 10 from N = 21 - d on.
+    # With d packets and no others, n = d + N exceeds twice the buffer of 10 from N = 21 - d on.
     states = enumerate_states(loop(), INSTCAP)
     p = states.loss[index(states, 0, 0, d, **LOW_AFTER_HIGH)]
     assert p == pytest.approx(probability, abs=1e-8 if d == 16 else 1e-9)
@@ -81,7 +81,7 @@ def test_as_many_states_as_an_independent_enumeration_has(buffer: int, count: in
     assert enumerate_states(loop(buffer), INSTCAP).loss.size == count
 
 
-# psi: conservative and optimistic efficiency, losses per round trip, of an independent
+# psi: conservative and optimistic efficiency and losses per round trip, by an independent
 # implementation.
 TABLE = {
     (INSTCAP, 10): {
@@ -117,7 +117,8 @@ def test_the_table_of_an_independent_implementation(source, buffer: int) -> None
 @pytest.mark.parametrize(
     ("psi", "after_fall", "window"),
     [
-        (2, 0.317, 22.2), (5, 0.605, 26.5), (10, 0.854, 34.1), (20, 0.980, 47.1), (50, 0.9995, 59.9),
+        (2, 0.317, 22.2), (5, 0.605, 26.5), (10, 0.854, 34.1), (20, 0.980, 47.1),
+        (50, 0.9995, 59.9),
         (100, 0.99998, 63.4),
     ],
 )  # fmt: skip
@@ -128,7 +129,7 @@ def test_where_losses_happen(psi: float, after_fall: float, window: float) -> No
     assert found.window_before_loss <= found.window_at_loss <= 65
 
 
-# Numbers of three digits, which may have been rounded from four.
+# Numbers of three digits, possibly rounded from four.
 HALF_A_DIGIT = 0.0005 + 0.00005
 # Conservative and optimistic at psi = 5, 20, 100.
 VARIANTS = [
@@ -223,7 +224,8 @@ def test_feedback_pays_where_the_link_moves_slowly_and_buffers_matter_to_tcp_alo
 
 @settings(max_examples=25)
 @given(
-    st.integers(4, 30), st.integers(0, 12), st.sampled_from([1.5, 2.0, 3.0, 4.0]), st.integers(8, 40),
+    st.integers(4, 30), st.integers(0, 12), st.sampled_from([1.5, 2.0, 3.0, 4.0]),
+    st.integers(8, 40),
     st.sampled_from([INSTCAP, ALONE, Unregulated(peak=True), ConstantRate(6.4), ConstantRate(9.0)]),
     st.floats(1, 100), st.floats(1, 100),
 )  # fmt: skip
@@ -237,7 +239,7 @@ def test_laws_of_any_loop(
     assert b.max() <= buffer
     assert states.state.window.max() <= window
     begin, *ends = states.moves.T
-    # What an interval adds to the window is at most what it was acknowledged.
+    # The window grows by at most what was acknowledged.
     for end in ends:
         gained = states.state.window[end] - states.state.window[begin]
         assert ((gained >= 0) & (gained <= d[begin])).all()
@@ -252,8 +254,8 @@ def test_laws_of_any_loop(
     np.testing.assert_allclose(found.law @ transitions(states, link), found.law, atol=1e-12)
     by_rule = [found.efficiency(reward) for reward in REWARDS]
     assert by_rule == sorted(by_rule)
-    # What waits at a loss is counted as sent before slow start; more than the link can send then is
-    # the model's own.
+    # Packets that wait at a loss count as sent before slow start; an excess over the link's rate is
+    # due to the model.
     if buffer <= (link_and_buffer.recovery - 1) * link_and_buffer.low_capacity:
         assert by_rule[1] <= 1 + 1e-9
 
@@ -266,11 +268,11 @@ def test_a_restart_is_where_packets_can_be() -> None:
     assert (a.tolist(), b.tolist(), d.tolist()) == ([0] * 4, [0, 0, 10, 10], [32, 32, 20, 20])
 
 
-# psi: the best of the rates looked at, the efficiency there, delta, of an independent
-# implementation.
+# psi: the best tested rate, its efficiency, and delta, by an independent implementation.
 BEST = {
-    1.5: (22, 0.726, 0.55), 2: (21.5, 0.701, 0.46), 3: (20.75, 0.687, 0.54), 5: (20.35, 0.677, 0.64),
-    10: (20.2, 0.671, 0.53), 20: (20.1, 0.669, 0.51), 50: (40, 0.698, 0), 100: (40, 0.755, 0),
+    1.5: (22, 0.726, 0.55), 2: (21.5, 0.701, 0.46), 3: (20.75, 0.687, 0.54),
+    5: (20.35, 0.677, 0.64), 10: (20.2, 0.671, 0.53), 20: (20.1, 0.669, 0.51), 50: (40, 0.698, 0),
+    100: (40, 0.755, 0),
 }  # fmt: skip
 
 
@@ -289,7 +291,7 @@ def test_a_low_constant_rate_never_loses_and_gets_all_of_it() -> None:
         found = solved(psi, source=ConstantRate(20))
         assert found.losses == 0
         assert found.efficiency() == pytest.approx(2 / 3)
-    # Between whole numbers the mean is kept, until the buffer overflows.
+    # Between integers the mean is kept, until the buffer overflows.
     assert solved(1.5, source=ConstantRate(20.2)).throughput() == pytest.approx(20.2, rel=1e-4)
 
 

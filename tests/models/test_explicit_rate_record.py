@@ -1,4 +1,4 @@
-"""The records of TCP over a link of two rates: plain numbers, and what a scenario means to them."""
+"""The records of TCP over a link of two rates: plain numbers, and scenarios."""
 
 from math import inf
 
@@ -51,7 +51,7 @@ def test_a_record_says_what_the_functions_say(name: str, changes: dict[str, floa
     assert said["optimistic_efficiency"] == pytest.approx(
         expected.efficiency("optimistic"), rel=1e-12
     )
-    # Rates are packets per round trip over a round trip of 0.2 s.
+    # Rates are packets per round trip, with a round trip of 0.2 s.
     assert said["conservative"] == pytest.approx(expected.throughput() / 0.2, rel=1e-12)
     assert said["optimistic"] == pytest.approx(expected.throughput("optimistic") / 0.2, rel=1e-12)
     assert said["losses"] == expected.losses
@@ -71,7 +71,7 @@ def test_cells_carry_their_headers() -> None:
 
 
 def test_packets_that_do_not_fit_into_a_round_trip_are_no_loss_of_efficiency() -> None:
-    # 40.9 packets in a round trip at the high rate, 20.45 at the low one, and room for the
+    # 40.9 packets in a round trip at the high rate, 20.45 at the low one, and a buffer for the
     # difference.
     said = asked("instcap", rate=204.5, buffer=21)
     assert said["efficiency"] == pytest.approx(1)
@@ -171,7 +171,7 @@ MARKOV = {
 
 @pytest.fixture
 def two_rates(resolved) -> dict:
-    """The publication's network, as a resolved scenario: 40 packets of 540 bytes in 200 ms."""
+    """Returns the publication's network, resolved: 40 packets of 540 bytes in 200 ms."""
     tree = resolved()
     wired, wireless, back = tree["hops"]
     wired["link"] = {"kind": "constant", "rate": "1 Gbit/s"}
@@ -189,7 +189,7 @@ def two_rates(resolved) -> dict:
 
 
 def feedback(**changes: object) -> dict:
-    """A host stage's link, with which the source has the link's rate of the round trip before."""
+    """Returns the link of a host stage, which gives the source the rate of one round trip ago."""
     link = {
         "kind": "feedback",
         "from": "wireless",
@@ -325,8 +325,10 @@ def change(tree: dict, what: str) -> None:
 @pytest.mark.parametrize(
     ("what", "note"),
     [
-        ("udp", "no TCP"), ("cubic", "cubic is not AIMD(1, 1/2)"), ("two", "several flows share the link"),
-        ("unlimited", "the bottleneck has no drop-tail queue with a limit"), ("loss", "random loss comes on top"),
+        ("udp", "no TCP"), ("cubic", "cubic is not AIMD(1, 1/2)"),
+        ("two", "several flows share the link"),
+        ("unlimited", "the bottleneck has no drop-tail queue with a limit"),
+        ("loss", "random loss comes on top"),
     ],
 )  # fmt: skip
 def test_flows_that_do_not_fit_are_refused(two_rates: dict, what: str, note: str) -> None:
@@ -349,7 +351,8 @@ def test_what_a_flow_violates_is_named(two_rates: dict) -> None:
 def test_a_matrix_with_a_step_says_how_long_a_state_lasts(two_rates: dict) -> None:
     matrix = [["95 %", "5 %"], ["25 %", "75 %"]]
     two_rates["hops"][1]["link"] = {
-        "kind": "markov", "rates": ["54 kB/s", "108 kB/s"], "transition_matrix": matrix, "step": "200 ms",
+        "kind": "markov", "rates": ["54 kB/s", "108 kB/s"], "transition_matrix": matrix,
+        "step": "200 ms",
     }  # fmt: skip
     said = row(two_rates, "tcp_alone")["inputs"]
     assert (said["rate"], said["low_rate"], said["psi"], said["low_psi"]) == pytest.approx(

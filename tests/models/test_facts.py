@@ -1,4 +1,4 @@
-"""Models know of an element what it states, and of what it does not state they say that they do not know it."""
+"""Models know an element by the facts it states, and say so where a fact is missing."""
 
 import math
 from pathlib import Path
@@ -15,7 +15,7 @@ Tree = dict[str, Any]
 EXAMPLES = sorted(path.name for path in Path("examples").glob("*.toml"))
 OF_ELEMENTS = ("control", "link", "queue", "traffic")
 
-#: A control that measures delay: its beta is a number of segments, and no share of the window.
+#: A delay-based control: its beta is a number of segments, not a share of the window.
 VEGAS_LIKE = {"kind": "vegas_like", "alpha": 2.0, "beta": 4.0}
 
 
@@ -28,7 +28,7 @@ def answers(tree: Tree, models_asked: str = "all") -> dict[str, list[Any]]:
 
 
 def bare(tree: Any, *, element: bool = False) -> Any:
-    """Returns a copy of a tree in which elements have their name and their facts alone."""
+    """Returns a copy of a tree in which elements have only their name and their facts."""
     if isinstance(tree, list):
         return [bare(one, element=element) for one in tree]
     if not isinstance(tree, dict):
@@ -46,7 +46,7 @@ def test_models_read_no_parameter_of_an_element(example: str) -> None:
     for tree in points(example)[:3]:
         stripped = bare(tree)
         assert stripped != tree
-        # Nothing else than names and facts is left, and nothing else is missed.
+        # Only names and facts are left, and nothing else is needed.
         assert repr(answers(stripped)) == repr(answers(tree))
 
 
@@ -61,16 +61,19 @@ def test_of_elements_that_state_nothing_models_know_nothing(example: str) -> Non
 @pytest.mark.parametrize("name", ["dcf", "edca"])
 def test_what_a_loss_leaves_of_a_window_is_not_guessed_in_a_cell(name: str) -> None:
     [tree] = points("wifi-cell.toml")[:1]
-    [before] = [note for note, flow in zip(*(answers(tree, name)[key] for key in ("note", "flow")), strict=True)
-                if flow == "download"]  # fmt: skip
+    [before] = [
+        note
+        for note, flow in zip(*(answers(tree, name)[key] for key in ("note", "flow")), strict=True)
+        if flow == "download"
+    ]
     assert before.startswith("saturated: the queue of ap-data runs empty after losses")
     for flow in tree["flows"]:
         flow["transport"]["control"] = VEGAS_LIKE
     table = answers(tree, name)
     assert set(table["verdict"]) == {"applies with violated assumptions"}
     assert set(table["note"]) == {
-        "saturated: it is not known whether the queue of ap-data runs empty: vegas_like does not state what share of "
-        "the window a loss leaves"
+        "saturated: it is not known whether the queue of ap-data runs empty: vegas_like does not "
+        "state what share of the window a loss leaves"
     }
 
 
@@ -80,7 +83,10 @@ def test_where_a_control_reacts_to_delay_losses_do_not_say_how_far_its_window_fa
         f"flows.{flow}.transport.control": {"kind": "vegas"} for flow in ("download", "upload")
     }
     table = answers(scenario.replace(vegas).resolve().tree, "dcf,edca,sawtooth")
-    said = "saturated: it is not known whether the queue of ap-data runs empty: vegas reacts to delay as well"
+    said = (
+        "saturated: it is not known whether the queue of ap-data runs empty: vegas reacts to delay "
+        "as well"
+    )
     assert set(table["note"]) == {said, "vegas is no AIMD"}
 
 

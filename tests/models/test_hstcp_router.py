@@ -1,4 +1,4 @@
-"""HighSpeed TCP at a router: published scenarios, the laws of what a router holds, and that there is one solution."""
+"""HighSpeed TCP at a router: published scenarios, laws of the queue, uniqueness of the solution."""
 
 import math
 
@@ -15,8 +15,8 @@ from ackclock.models.hstcp_router.window_simulation import simulate
 
 from ..refusals import refused
 
-# Ten flows at 1 Gbit/s and at 2.5 Gbit/s, packets of 1000 bytes, and the buffers of which the
-# scenarios take shares.
+# Ten flows at 1 Gbit/s and at 2.5 Gbit/s, packets of 1000 bytes, and the largest buffers, of which
+# the scenarios take shares.
 A = {"rate": 125_000.0, "shortest": 0.1155, "longest": 0.1245, "flows": 10}
 B = {"rate": 312_500.0, "shortest": 0.038, "longest": 0.142, "flows": 10}
 LARGEST = {"A": 12_500, "B": 6250}
@@ -137,8 +137,8 @@ def test_what_a_drop_tail_router_holds_is_the_sum_over_its_states(log_rho: float
 @given(rho, st.integers(1, 300))
 def test_red_that_drops_nothing_before_it_is_full_is_drop_tail(log_rho: float, K: int) -> None:
     drop_tail = DropTail(np.asarray(K)).at(np.asarray(log_rho))
-    # What a sum over states cannot tell: a weight's logarithm, up to K ln rho, is rounded, and
-    # weighs up to K packets.
+    # Resolution of a sum over states: the logarithm of a weight, up to K ln rho, is rounded, and
+    # counts up to K packets.
     rounding = 1e-10 + 8 * np.finfo(float).eps * K * K * abs(log_rho)
     for shortcut in (False, True):
         red = Red(K, low=K, high=K + 1.0, p_max=0.5, shortcut=shortcut).at(np.asarray(log_rho))
@@ -151,7 +151,7 @@ def test_red_that_drops_nothing_before_it_is_full_is_drop_tail(log_rho: float, K
 @settings(max_examples=50)
 @given(st.floats(-5, 5), st.integers(1, 40), st.floats(0, 0.9), st.floats(0.01, 1))
 def test_reds_law_is_that_of_its_balance(log_rho: float, K: int, low: float, p_max: float) -> None:
-    # The chain's generator, solved as it stands: up with rho (1 - d(n)), down with 1.
+    # The chain's generator, solved directly: up with rho (1 - d(n)), down with 1.
     red = Red(K, low * K, float(K), p_max)
     up, rates = np.exp(log_rho) * (1 - red.drops), np.zeros((K + 1, K + 1))
     for n in range(K):
@@ -166,10 +166,13 @@ def test_reds_law_is_that_of_its_balance(log_rho: float, K: int, low: float, p_m
 
 
 routers = st.one_of(
-    (st.sampled_from([1, 2, 10, 1000, 10**6]) | st.integers(1, 10**6)).map(lambda K: DropTail(np.asarray(float(K)))),
+    (st.sampled_from([1, 2, 10, 1000, 10**6]) | st.integers(1, 10**6)).map(
+        lambda K: DropTail(np.asarray(float(K)))
+    ),
     st.builds(
         lambda K, low, high, p_max, shortcut: Red(K, low * high * K, high * K, p_max, shortcut),
-        st.integers(1, 2000), st.floats(0, 0.99), st.floats(0.01, 1), st.floats(1e-3, 1), st.booleans(),
+        st.integers(1, 2000), st.floats(0, 0.99), st.floats(0.01, 1), st.floats(1e-3, 1),
+        st.booleans(),
     ),
 )  # fmt: skip
 delays = st.lists(st.floats(1e-6, 100), min_size=1, max_size=8)
@@ -185,12 +188,11 @@ def test_there_is_one_solution_and_it_is_found(
     assert np.isfinite([found.load, found.loss, found.utilisation, found.queue, found.slope]).all()
     assert 0 < found.utilisation <= 1
     assert found.slope <= 0
-    # What the flows offer is the load.
+    # The offered load of the flows is the load.
     offered = Offered(router, np.asarray(rate), np.asarray(delays), np.asarray(1.0))
     steepness = 1 - float(found.slope)
     assert offered.excess(np.log(found.load)) == pytest.approx(0, abs=1e-13 * steepness + 1e-11)
-    # The excess never falls, so that the lowest and the highest place where it changes its sign are
-    # one.
+    # The excess never falls, so its lowest and highest zero are the same.
     grid = np.unique(np.append(np.linspace(-25, 25, 101), np.log(found.load)))
     excess = np.array([float(offered.excess(np.asarray(x))) for x in grid])
     assert (np.diff(excess) > 0).all()
@@ -220,7 +222,7 @@ def test_the_slope_is_that_of_what_is_offered(K: int, rate: float, delay: float)
     found = solve(router, rate, [delay, 2 * delay])
     offered = Offered(router, np.asarray(rate), np.array([delay, 2 * delay]), np.asarray(1.0))
     t, h = math.log(found.load), 1e-5 / max(1.0, K**0.5)
-    # Not where the response function has its corner.
+    # The corner of the response function is left out.
     if abs(math.log(found.loss / hstcp_response.LOW_P)) < 0.1:
         return
     before, after = (float(offered.excess(np.asarray(t + step))) for step in (-h, h))
@@ -235,7 +237,7 @@ def test_plain_substitution_does_what_the_slope_says() -> None:
             x -= float(offered.excess(np.asarray(x)))
         return abs(x - math.log(found.load)) > abs(start - math.log(found.load))
 
-    # A pipe of a thousandth of a packet: what is offered hardly depends on what is lost.
+    # A pipe of a thousandth of a packet: the offered load hardly depends on the loss.
     for K, rate, delays, converges in (
         (62, 125_000.0, round_trips("A"), False),
         (1, 10.0, np.array([1e-4]), True),
@@ -269,7 +271,7 @@ def test_the_window_simulation_of_scenario_a() -> None:
     np.testing.assert_allclose(small, 0.91, rtol=0, atol=0.01)
     np.testing.assert_allclose(larger, 0.954, rtol=0, atol=0.01)
     np.testing.assert_allclose(full, 1, rtol=0, atol=1e-9)
-    # An overflow drops a burst; the events are as rare as the fixed point's losses.
+    # An overflow drops a burst; such events are as rare as the losses of the fixed point.
     found = asked("mm1k", "A", places=1250)
     assert (made.loss[:3] > 8 * found["loss_rate"]).all()
     assert made.events[:3] == pytest.approx(float(found["loss_rate"]), rel=0.3)

@@ -1,4 +1,4 @@
-"""What a scenario with HighSpeed TCP means to the models of a router, and which flows they refuse."""
+"""Inputs of the router models from scenarios with HighSpeed TCP, and refused flows."""
 
 import pytest
 
@@ -14,20 +14,23 @@ HIGHSPEED = {"flows.main.transport.control": {"kind": "highspeed"}, "hops.wirele
 
 @pytest.fixture
 def path(resolved) -> FlowPath:
-    """One of three flows of HighSpeed TCP that fill 11 Mbit/s."""
+    """One of three HighSpeed TCP flows that fill 11 Mbit/s."""
     return models.flow_paths(resolved(**HIGHSPEED, **{"flows.main.count": 3}))[0]
 
 
 def competitor(
     control: str, growth: str, kept: str, count: int = 1, round_trip_s: float = 0.1
 ) -> Competitor:
-    """Returns flows at the bottleneck that are alike."""
+    """Returns equal flows at the bottleneck."""
     stated = Control(control, growth=growth, kept=kept)
     return Competitor("tcp", stated, count, round_trip_s)
 
 
 def crossed_by(path: FlowPath, spread: tuple) -> FlowPath:
-    """Returns the path with these base round-trip times at the bottleneck, each with how many flows have it."""
+    """Returns the path with flows of these base round-trip times at the bottleneck.
+
+    Each time comes with its number of flows.
+    """
     competitors = tuple(
         competitor("highspeed", "highspeed", "by_window", count, time) for time, count in spread
     )
@@ -66,7 +69,7 @@ def test_a_scenarios_numbers(path: FlowPath) -> None:
             ("applies", 3.0), ("applies with violated assumptions", 3.0)}  # fmt: skip
         assert row["inputs"]["rate"] == pytest.approx(11e6 / 8 / 1040)
         assert row["inputs"]["shortest"] == row["inputs"]["longest"] == path.round_trip.base_s
-        # What may wait, and with the one that is being sent what there is.
+        # The packets that may wait, and the places with the one in service.
         if "buffer" in row["inputs"]:
             assert row["inputs"]["buffer"] == path.bottleneck.buffer_segments
         else:
@@ -101,7 +104,7 @@ def test_reds_thresholds_are_the_paths(path: FlowPath) -> None:
     thresholds = Thresholds(low=10.0, high=60.0, p_max=0.05, gentle=True)
     red = changed(path, {"bottleneck.drops": "early", "bottleneck.thresholds": thresholds})
     row = said("hstcp_red", red)
-    # With the segment that is being sent, as the places.
+    # The places include the segment in service.
     assert (row["inputs"]["min_th"], row["inputs"]["max_th"], row["inputs"]["p_max"]) == (
         11,
         61,
@@ -125,8 +128,8 @@ def test_thresholds_of_a_queue_are_in_segments(
     resolved, thresholds: tuple, segments: tuple
 ) -> None:
     red = {
-        "kind": "red", "limit": "100 packets", "minimum_threshold": thresholds[0], "maximum_threshold": thresholds[1],
-        "maximum_probability": "5 %", "gentle": False,
+        "kind": "red", "limit": "100 packets", "minimum_threshold": thresholds[0],
+        "maximum_threshold": thresholds[1], "maximum_probability": "5 %", "gentle": False,
     }  # fmt: skip
     found = models.flow_paths(resolved(**{"hops.wireless.queue": red}))[0].bottleneck.thresholds
     assert found is not None

@@ -1,4 +1,4 @@
-"""Inverse questions: what is found gives the target, and what is not there is said so."""
+"""Inverse questions: a solution gives the target, and a missing solution is reported."""
 
 import math
 
@@ -40,7 +40,7 @@ def test_the_square_root_is_inverted_as_algebra_does(loss: float, rtt: float) ->
 
 
 def test_an_answer_that_lies_on_the_grid_is_found() -> None:
-    # Rounding takes it to either side of the grid's point.
+    # Rounding moves it to either side of the grid's point.
     for rtt in np.linspace(0.01, 1, 200):
         rate = math.sqrt(1.5 / 1e-6) / rtt
         assert solve(SQUARE_ROOT, "loss", rate, rtt=float(rtt)).values == pytest.approx(
@@ -56,7 +56,7 @@ def test_the_buffer_for_a_utilisation(utilisation: float) -> None:
     assert SAWTOOTH.answer(buffer=buffer, **path)["utilisation"] == pytest.approx(
         utilisation, rel=1e-6
     )
-    # And the capacity that gives a goodput.
+    # The capacity that gives a goodput.
     [rate] = solve(SAWTOOTH, "rate", 1000.0, rtt=0.1, buffer=50).values
     assert SAWTOOTH.answer(rate=rate, rtt=0.1, buffer=50)["goodput"] == pytest.approx(1000)
 
@@ -73,7 +73,7 @@ def test_the_end_of_a_domain_is_in_it() -> None:
 
 
 def test_no_solution_says_the_best_there_is() -> None:
-    # However large the window, random loss leaves no more than this.
+    # With random loss, no window gives more than this.
     most = float(PFTK.answer(loss=0.01, rtt=0.1, timeout=0.4)["throughput"])
     with refused("no-solution", ""):
         solve(PFTK, "window", 2 * most, loss=0.01, rtt=0.1, timeout=0.4)
@@ -82,11 +82,11 @@ def test_no_solution_says_the_best_there_is() -> None:
 
 
 def made_of(evaluate) -> Model:
-    """A model of one input whose output is anything."""
+    """Returns a model of one input with any output."""
     return Model(
         name="any", label="any", summary="any", reference="none", formula="y(x)",
-        inputs=(Input("x", "x", "", "x", domain=Domain(0, 10)),), outputs=(Output("y", "y", "segments/s", "y"),),
-        goodput="y",
+        inputs=(Input("x", "x", "", "x", domain=Domain(0, 10)),),
+        outputs=(Output("y", "y", "segments/s", "y"),), goodput="y",
         assumptions=(Assumption("none", "none"),), evaluate=lambda x: {"y": evaluate(x)},
         inputs_of=lambda _: {}, refusal=lambda _: "",
     )  # fmt: skip
@@ -101,7 +101,7 @@ def test_all_solutions_are_found_where_there_are_several() -> None:
 
 
 def test_of_a_stretch_of_solutions_the_smallest_is_named() -> None:
-    # Every buffer of a bandwidth-delay product or more keeps the link busy.
+    # Every buffer of at least a bandwidth-delay product keeps the link busy.
     [buffer] = solve(SAWTOOTH, "buffer", 1.0, output="utilisation", rate=3420, rtt=0.1).values
     assert buffer == pytest.approx(342, rel=1e-6)
     assert solve(made_of(lambda x: np.maximum(x, 4)), "x", 4.0).values[0] < 1e-9

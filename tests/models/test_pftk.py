@@ -104,7 +104,7 @@ def test_the_timeout_probability_is_the_papers(p: float, w: float) -> None:
 
 
 def test_few_losses_are_rarely_timeouts() -> None:
-    # Q -> 3/w as p -> 0, to the last digits: nothing cancels.
+    # Q -> 3/w as p -> 0, to the last digits: there is no cancellation.
     assert pftk.timeout_probability(1e-15, 100) == pytest.approx(3 / 100, rel=1e-12)
 
 

@@ -1,6 +1,6 @@
-"""PFTK and its relatives: a table of values, an evaluation of the formulas to fifty digits beside them, and properties.
+"""PFTK and its relatives: a table of values, a fifty-digit evaluation, and properties.
 
-The formulas are written down here once more, as the publications print them, in decimal arithmetic.
+The formulas are written again here as the publications print them, in decimal arithmetic.
 """
 
 from collections.abc import Callable
@@ -70,7 +70,7 @@ OURS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def _full(p: Decimal, b: Decimal, *, received: bool = False) -> Decimal:
-    """Equations 31 and 32 of the journal version's sending rate, and the receiver's part of it."""
+    """Returns the sending rate by the journal version's equations 31 and 32, or the receiver's."""
     k = (2 + b) / (3 * b)
     unlimited = k + (8 * (1 - p) / (3 * b * p) + k * k).sqrt()
     limited = unlimited >= WM
@@ -146,7 +146,7 @@ def test_it_falls_with_loss_within_a_branch(
 
 
 def test_it_may_rise_with_loss_where_a_timeout_is_shorter_than_a_round_trip() -> None:
-    # No TCP has one; with a window of a segment more losses then save waiting.
+    # No TCP has such a timeout; with a window of one segment more losses then save waiting.
     assert pftk.full(0.3, 1, 0.1, 1, b=1) > pftk.full(0.2, 1, 0.1, 1, b=1)
 
 
@@ -156,7 +156,7 @@ def test_it_falls_with_round_trip_and_timeout(
 ) -> None:
     rate = pftk.full(p, R, T0, Wm, b)
     assert pftk.full(p, R * factor, T0, Wm, b) < rate
-    # Where a window is far too large for a timeout its cost is beyond the last digit.
+    # With a window far too large for a timeout, its cost is below the last digit.
     share = float(pftk.timeout_probability(p, min(Wm, float(pftk.unlimited_window(p, b)))))
     longer = pftk.full(p, R, T0 * factor, Wm, b)
     assert longer < rate or (longer == rate and share < 1e-12)
@@ -174,11 +174,11 @@ def test_a_larger_window_never_slows_it_and_bounds_it(b: int) -> None:
 
 @pytest.mark.parametrize(("b", "p"), [(1, 6.7e-4), (2, 3.3e-4)])
 def test_where_the_branches_meet(b: int, p: float) -> None:
-    """The limited branch has 1 - (2 + b)/4 of a round trip more than the other where W(p) = Wm.
+    """Where W(p) = Wm, the limited branch has 1 - (2 + b)/4 of a round trip more than the other.
 
     As (1-p)/(p W) = (3 b/8) (W - 2 k) with k = (2 + b)/(3 b), its rounds are b/2 W + 2 - (2 + b)/4
-    there. So with b = 2 the branches meet, and with b = 1 the rate jumps up by a quarter of a round
-    trip: an inversion looks at each branch.
+    there. So with b = 2 the branches meet. With b = 1 the rate jumps up by a quarter of a round
+    trip, and an inversion looks at each branch.
     """
     low, high = p * 0.9, p * 1.1
     for _ in range(200):
@@ -202,5 +202,5 @@ def test_the_square_root_is_its_limit_and_its_short_form_is_below_it_at_high_los
     assert abs(ratios[2] - 1) < abs(ratios[1] - 1) < abs(ratios[0] - 1)
     assert ratios[2] == pytest.approx(1, abs=1e-3)
     assert pftk.full(1e-12, 0.1, 0.4, 64, b) == pytest.approx(640, rel=1e-6)  # Wm/R without loss
-    high = np.linspace(0.1, 0.8, 71)  # from 0.83 on it is above it again
+    high = np.linspace(0.1, 0.8, 71)  # from 0.83 on it is above again
     assert (pftk.approximate(high, 0.1, 0.4, 64, b) < pftk.full(high, 0.1, 0.4, 64, b)).all()

@@ -1,4 +1,4 @@
-"""What flows under a rate control over UDP are to the models, and to the tables beside them."""
+"""Flows with a rate control over UDP, in the models and in the tables."""
 
 import math
 
@@ -12,7 +12,7 @@ from tests.models.restated import restated
 
 UDP = {"kind": "udp", "mss": "1000 bytes", "header": "28 bytes", "feedback_size": "40 bytes"}
 
-# As they are resolved, as far as the models ask.
+# Resolved controls, as far as the models read them.
 TFRC = {"kind": "tfrc", "b": 1.0, "t_rto": "four_rtt"}
 TFRCP = {
     "kind": "tfrcp",
@@ -23,7 +23,7 @@ TFRCP = {
 
 
 def under(resolved, control: dict, **transport: object) -> dict:
-    """The leaky pipe at 0.5 %, its flow under a rate control."""
+    """Returns the leaky pipe at 0.5 %, its flow with a rate control."""
     tree = resolved()
     tree["flows"][0]["transport"] = UDP | {"control": control} | transport
     return restated(tree)
@@ -62,7 +62,7 @@ def test_rfc_5348_says_what_a_tfrc_flow_may_send(resolved) -> None:
     assert says["tfrc"]["control"] == "tfrc"
     assert says["pftk"]["note"] == "no TCP, but the rate control tfrc"
     assert [name for name, row in says.items() if row["goodput_bit_per_s"] is not None] == ["tfrc"]
-    # A timeout of a second at the least, which RFC 5348 allows, slows it down.
+    # A minimum timeout of a second, which RFC 5348 allows, slows it down.
     slower = answers(under(resolved, TFRC | {"t_rto": "four_rtt_or_a_second"}))["tfrc"]
     assert slower["inputs"]["tcp_timeout"] == 1
     assert slower["goodput_bit_per_s"] < says["tfrc"]["goodput_bit_per_s"]
@@ -168,27 +168,29 @@ def test_what_the_engine_resolves_is_what_the_models_ask_for(leaky_pipe: Scenari
     [path] = models.flow_paths(point.replace(flows=[changed]).resolve().tree)
     assert (path.control.name, path.sender.segments_per_ack) == ("tfrcp", 2)
     assert (path.sender.first_timeout_s, path.sender.receive_window_segments) == (0.2, 64)
-    [row] = [row for row in predict(point.replace(flows=[changed])).tables["predictions"].to_pylist()
-             if row["model"] == "tfrcp"]  # fmt: skip
+    [row] = [
+        row
+        for row in predict(point.replace(flows=[changed])).tables["predictions"].to_pylist()
+        if row["model"] == "tfrcp"
+    ]
     expected = float(pftk.full(0.005, path.round_trip.base_s, 0.2, 64, 2)) * 0.995 * 8000
     assert row["goodput_bit_per_s"] == pytest.approx(expected)
 
 
 def test_tfrcp_sends_what_its_model_says(leaky_pipe: Scenario) -> None:
-    # A link far larger than the rate; a round of 5 s has some hundreds of packets, of which a few
-    # are lost.
+    # A link far larger than the rate; a round of 5 s has some hundreds of packets and a few losses.
     point = leaky_pipe.expand()[1].scenario
     [flow] = point.tree["flows"]
     transport = {"kind": "udp", "control": {"kind": "tfrcp", "round": "5 s"}, "mss": "1000 bytes"}
     fast = point.replace(
-        {"hops.wired.link.rate": "100 Mbit/s", "hops.wireless.link.rate": "100 Mbit/s", "duration": "520 s",
-         "warmup": "20 s", "hops.wireless.impairments.0.probability": "1 %"},
+        {"hops.wired.link.rate": "100 Mbit/s", "hops.wireless.link.rate": "100 Mbit/s",
+         "duration": "520 s", "warmup": "20 s", "hops.wireless.impairments.0.probability": "1 %"},
         flows=[flow | {"transport": transport}],
     )  # fmt: skip
     [row] = predict(fast, "tfrcp").tables["predictions"].to_pylist()
     [summary] = summarise(simulate(fast), metric("goodput"))
-    # f is convex in p, so that a noisy p gives more than its mean: by half the second derivative
-    # times the variance.
+    # f is convex in p, so a noisy p gives more than its mean: by half the second derivative times
+    # the variance.
     p, h = 0.01, 1e-4
     inputs = dict(row["inputs"])
     f = [float(pftk.full(x, inputs["rtt"], inputs["timeout"], b=1)) for x in (p - h, p, p + h)]

@@ -1,4 +1,4 @@
-"""What every model's record keeps, whichever model it is."""
+"""Properties of every model's record."""
 
 import contextlib
 import math
@@ -13,14 +13,14 @@ from ackclock.models import Domain, Input, InputError, Model, Output, Rule
 
 from ..refusals import refused
 
-# Something in the domain of each input that has no default.
+# A value in the domain of each input without a default.
 GIVEN = {
-    "loss": 0.01, "rtt": 0.1, "size": 100.0, "rate": 1000.0, "buffer": 50.0, "psi": 20.0, "decay": 0.01, "flows": 10.0,
-    "places": 50.0, "stations": 5.0,
+    "loss": 0.01, "rtt": 0.1, "size": 100.0, "rate": 1000.0, "buffer": 50.0, "psi": 20.0,
+    "decay": 0.01, "flows": 10.0, "places": 50.0, "stations": 5.0,
 }  # fmt: skip
-# Where a loss is possible, and states are few.
+# A loss is possible, and states are few.
 _LOOP = {"rate": 400.0, "buffer": 10.0, "psi": 20.0}
-# Where slow start overflows the queue, and much is left after it.
+# Slow start overflows the queue, and much is left after it.
 _OVERFLOW = {"size": 400.0, "rate": 125.0, "rtt": 0.5, "buffer": 20.0}
 _CLASS = {"stations": 2.0, "aifsn": 2.0, "cw_min": 7.0, "cw_max": 10.0}
 _CLASSES = _CLASS | {
@@ -29,7 +29,8 @@ _CLASSES = _CLASS | {
 OF = {
     "instcap": _LOOP, "tcp_alone": _LOOP, "constant_source": _LOOP | {"source_rate": 210.0},
     "short_transfer": _OVERFLOW, "edca": _CLASSES,
-    **{of: {"flows": 10.0} for of in ("mm1k", "mm1k_burst", "hstcp_red", "hstcp_sawtooth", "hstcp_window_sim")},
+    **{of: {"flows": 10.0}
+       for of in ("mm1k", "mm1k_burst", "hstcp_red", "hstcp_sawtooth", "hstcp_window_sim")},
 }  # fmt: skip
 
 
@@ -92,7 +93,7 @@ def test_answers_have_every_output_in_the_shape_of_the_inputs(model: Model) -> N
         np.testing.assert_allclose(value, scalars[name], rtol=1e-14)
 
 
-# Those that enumerate states cannot be asked about every rate and buffer.
+# Models that enumerate states do not accept every rate and buffer.
 @pytest.mark.parametrize(
     "model",
     [one for one in models.MODELS if all(each.backwards for each in one.inputs)],
@@ -127,15 +128,15 @@ def test_goodput_alone_is_that_of_the_answer(
             with pytest.raises(InputError):
                 model.completed(**one)
     known = {name: np.broadcast_to(value, len(drawn))[inside] for name, value in known.items()}
-    # Where chains are solved together a fall ends on the same windows, so that nothing moves but
-    # what is never reached.
+    # Where chains are solved together, a reduction ends on the same windows, so only unreachable
+    # windows change.
     np.testing.assert_allclose(
         model.goodputs(**known), model.answer(**known)[model.goodput], rtol=1e-12
     )
 
 
 def differs(model: Model, before: dict[str, np.ndarray], inputs: dict[str, float]) -> bool:
-    with contextlib.suppress(InputError):  # one may contradict another
+    with contextlib.suppress(InputError):  # inputs may contradict one another
         after = model.answer(**inputs)
         return any(after[name] != before[name] for name in before)
     return False
@@ -156,7 +157,7 @@ def test_each_input_matters_to_an_output(model: Model) -> None:
 
 @every_model
 def test_twice_the_round_trip_is_half_the_rate(model: Model) -> None:
-    # Of all times together, where there are others; of capacity the inverse.
+    # All times scale together, if there are others; capacities scale inversely.
     known = {name: float(value) for name, value in model.completed(**given_of(model)).items()}
     units = {one.name: one.unit for one in (*model.inputs, *model.outputs)}
     powers = {"s": 1, "segments/s": -1, "segments/s^3": -3}
@@ -204,7 +205,8 @@ def test_a_domain_is_an_interval(number: float, low: float, width: float, ends: 
     ("domain", "words"),
     [
         (Domain(), "p > 0"), (Domain(1, math.inf, "[]"), "p ≥ 1"), (Domain(0, 1), "0 < p < 1"),
-        (Domain(0, 0.5, "[)"), "0 ≤ p < 0.5"), (Domain(0, 1, "(]"), "0 < p ≤ 1"), (Domain(values=(1, 2)), "p = 1 or 2"),
+        (Domain(0, 0.5, "[)"), "0 ≤ p < 0.5"), (Domain(0, 1, "(]"), "0 < p ≤ 1"),
+        (Domain(values=(1, 2)), "p = 1 or 2"),
     ],
 )  # fmt: skip
 def test_a_domain_in_words(domain: Domain, words: str) -> None:
@@ -247,7 +249,7 @@ def test_models_are_chosen_by_a_word_or_by_name() -> None:
         models.model("zzz")
 
 
-# What a name stands for in every model that has it.
+# Meaning of each name in every model that has it.
 TERMS = {
     "loss": ("loss rate", "loss event rate", "share of the packets that is lost"),
     "rtt": ("round-trip time", "propagation delay there and back"),

@@ -1,4 +1,4 @@
-"""The response functions against the tables of the RFCs that define them."""
+"""Response functions against the tables of the RFCs that define them."""
 
 import math
 
@@ -25,8 +25,8 @@ CUBIC = {
     (0.01, 0.4): [12, 38, 120, 379, 1200, 5926, 33325],
     (0.01, 4): [12, 38, 120, 379, 1874, 10538, 59261],
 }
-# Table 3: throughput in Mbit/s, then the loss rates that Reno, HSTCP and CUBIC need for it; 1500
-# bytes, RTT 0.1 s.
+# Table 3: throughput in Mbit/s, then the loss rates that Reno, HSTCP and CUBIC need; 1500 bytes,
+# RTT 0.1 s.
 NEEDED = [
     (1, 2.0e-2, 2.0e-2, 2.0e-2),
     (10, 2.0e-4, 3.9e-4, 2.9e-4),
@@ -42,13 +42,13 @@ def test_the_tables_column_of_reno() -> None:
 
 
 def test_the_tables_column_of_hstcp() -> None:
-    # The RFCs' 10^-6 is cut off (12279.6), the others are rounded.
+    # The RFCs' value at 10^-6 is truncated (12279.6); the others are rounded.
     np.testing.assert_allclose(hstcp_response.rounded_window(P), HSTCP, rtol=0, atol=0.75)
 
 
 @pytest.mark.parametrize(("rtt", "C"), CUBIC)
 def test_the_tables_columns_of_cubic(rtt: float, C: float) -> None:
-    # The tables' Reno-friendly region is their column of Reno, with 1.2; the model's is the exact
+    # The tables' Reno-friendly region is their column of Reno, with 1.2; the model has the exact
     # sqrt(3/2).
     ours = np.maximum(cubic_response.cubic_window(P, rtt, C), reno_response.window(P))
     np.testing.assert_allclose(ours, CUBIC[rtt, C], rtol=1e-5, atol=0.5)
@@ -68,8 +68,7 @@ def test_the_loss_rates_that_a_throughput_needs(
         cubic: lambda p: np.maximum(cubic_response.cubic_window(p, 0.1), reno_response.window(p)),
     }
     for printed, window in windows.items():
-        # The RFC prints two digits, some cut off: what is printed is the answer to less than a unit
-        # of its last digit.
+        # The RFC prints two digits, some truncated: the answer is within a unit of the last digit.
         unit = 10.0 ** (math.floor(math.log10(printed)) - 1)
         assert window(printed + unit) < w < window(printed - 0.5 * unit)
 
@@ -81,7 +80,8 @@ def test_cubics_constant_is_printed() -> None:
 
 @given(st.floats(1e-8, 1e-2), st.floats(1e-3, 1), st.floats(0.05, 4), st.floats(0.3, 0.9))
 def test_cubics_window_is_its_branchs_mean(p: float, RTT: float, C: float, beta: float) -> None:
-    # One period: C (t - K)^3 + Wmax from 0 to K, sent in K/RTT round trips; that is 1/p segments.
+    # One congestion epoch: C (t - K)^3 + Wmax from 0 to K, sent in K/RTT round trips; that is 1/p
+    # segments.
     mean = cubic_response.cubic_window(p, RTT, C, beta)
     K = RTT / (p * mean)
     Wmax = C * K**3 / (1 - beta)
@@ -97,20 +97,21 @@ def test_no_beta_makes_the_friendly_region_unfriendly(p: float) -> None:
         )
 
 
-# RFC 3649 appendix B: the window at which a(w) reaches each whole number, and b(w).
+# RFC 3649 appendix B: the windows at which a(w) reaches each integer, and b(w).
 HSTCP_TABLE = {
-    1: (38, 0.50), 2: (118, 0.44), 3: (221, 0.41), 4: (347, 0.38), 5: (495, 0.37), 6: (663, 0.35), 7: (851, 0.34),
-    8: (1058, 0.33), 9: (1284, 0.32), 10: (1529, 0.31), 11: (1793, 0.30), 12: (2076, 0.29), 13: (2378, 0.28),
-    14: (2699, 0.28), 15: (3039, 0.27), 16: (3399, 0.27), 17: (3778, 0.26), 18: (4177, 0.26), 19: (4596, 0.25),
-    20: (5036, 0.25), 21: (5497, 0.24), 22: (5979, 0.24), 23: (6483, 0.23), 24: (7009, 0.23), 25: (7558, 0.22),
-    26: (8130, 0.22), 27: (8726, 0.22), 28: (9346, 0.21), 29: (9991, 0.21), 30: (10661, 0.21), 31: (11358, 0.20),
+    1: (38, 0.50), 2: (118, 0.44), 3: (221, 0.41), 4: (347, 0.38), 5: (495, 0.37), 6: (663, 0.35),
+    7: (851, 0.34), 8: (1058, 0.33), 9: (1284, 0.32), 10: (1529, 0.31), 11: (1793, 0.30),
+    12: (2076, 0.29), 13: (2378, 0.28), 14: (2699, 0.28), 15: (3039, 0.27), 16: (3399, 0.27),
+    17: (3778, 0.26), 18: (4177, 0.26), 19: (4596, 0.25), 20: (5036, 0.25), 21: (5497, 0.24),
+    22: (5979, 0.24), 23: (6483, 0.23), 24: (7009, 0.23), 25: (7558, 0.22), 26: (8130, 0.22),
+    27: (8726, 0.22), 28: (9346, 0.21), 29: (9991, 0.21), 30: (10661, 0.21), 31: (11358, 0.20),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("a", HSTCP_TABLE)
 def test_hstcps_increase_and_decrease(a: int) -> None:
     w, b = HSTCP_TABLE[a]
-    # The appendix works with p(w) = 0.078/w^1.2, which is up to 3 % below the exact one.
+    # The appendix uses p(w) = 0.078/w^1.2, which is up to 3 % below the exact one.
     assert hstcp_response.increase(w) == pytest.approx(a, rel=0.03)
     assert hstcp_response.decrease(w) == pytest.approx(b, abs=0.0051)
 
@@ -118,9 +119,10 @@ def test_hstcps_increase_and_decrease(a: int) -> None:
 @pytest.mark.parametrize(
     ("w", "a", "b", "p"),
     [
-        (38, 1.00, 0.500, 1e-3), (118, 2.03, 0.441, 2.57e-4), (221, 3.04, 0.408, 1.21e-4), (495, 5.08, 0.367, 4.62e-5),
-        (1058, 8.14, 0.327, 1.86e-5), (1500, 10.06, 0.309, 1.22e-5), (2812, 14.61, 0.276, 5.77e-6),
-        (5036, 20.39, 0.246, 2.87e-6), (10661, 30.63, 0.207, 1.17e-6), (83000, 72.5, 0.100, 1e-7),
+        (38, 1.00, 0.500, 1e-3), (118, 2.03, 0.441, 2.57e-4), (221, 3.04, 0.408, 1.21e-4),
+        (495, 5.08, 0.367, 4.62e-5), (1058, 8.14, 0.327, 1.86e-5), (1500, 10.06, 0.309, 1.22e-5),
+        (2812, 14.61, 0.276, 5.77e-6), (5036, 20.39, 0.246, 2.87e-6),
+        (10661, 30.63, 0.207, 1.17e-6), (83000, 72.5, 0.100, 1e-7),
     ],
 )  # fmt: skip
 def test_hstcps_functions_to_a_unit_of_the_third_digit(
@@ -138,7 +140,7 @@ def test_hstcps_loss_rate_inverts_its_window(p: float) -> None:
 
 @given(st.floats(38, 83000, exclude_min=True))
 def test_hstcps_increase_and_decrease_give_its_response(w: float) -> None:
-    # A saw-tooth of mean w, rising by a(w), falling by b(w), carries 1/p(w) segments between
+    # A saw-tooth of mean w, with increase a(w) and decrease b(w), carries 1/p(w) segments between
     # losses.
     a, b, p = hstcp_response.increase(w), hstcp_response.decrease(w), hstcp_response.loss_rate(w)
     peak = 2 * w / (2 - b)

@@ -1,4 +1,4 @@
-"""The saw-tooth: tabulated utilisations, the integrals against a sum over rounds, and its laws."""
+"""The saw-tooth: tabulated utilisations, integrals against a sum over rounds, and laws."""
 
 import math
 
@@ -74,9 +74,9 @@ def test_its_laws(
     assert 0 < says["utilisation"] <= 1
     assert 0 <= says["mean_queue"] <= buffer
     assert rtt <= says["mean_rtt"] <= says["largest_rtt"] * (1 + 1e-12)
-    # Little's law in another form: what all get is what the link sends.
+    # Little's law in another form: the flows together get the link's throughput.
     assert says["goodput"] * flows == pytest.approx(float(says["utilisation"]) * rate)
-    # One loss of each flow in a cycle.
+    # One loss per flow in a cycle.
     assert says["loss_rate"] * says["goodput"] * says["period"] == pytest.approx(1, rel=1e-9)
 
 
@@ -129,7 +129,7 @@ def test_the_integrals_are_the_sum_over_rounds(
 ) -> None:
     mu, T = 10_000, 0.2
     top, step = mu * T + buffer, flows * alpha / b
-    W = np.arange(beta * top + step / 2, top, step)  # each round by its middle
+    W = np.arange(beta * top + step / 2, top, step)  # each round at its middle
     length = np.maximum(T, W / mu)
     queue = np.maximum(W - mu * T, 0)
     says = MODEL.answer(
@@ -150,7 +150,7 @@ def test_the_integrals_are_the_sum_over_rounds(
 
 
 def test_gentle_decrease_and_tiny_buffers_do_not_cancel() -> None:
-    # beta -> 1: the queue stays at its limit and what is lost goes with alpha alone.
+    # beta -> 1: the queue stays at its limit, and the loss depends on alpha alone.
     says = MODEL.answer(rate=1000, rtt=0.1, buffer=100, decrease_factor=1 - 1e-9)
     assert says["mean_queue"] == pytest.approx(100, rel=1e-6)
     tiny = MODEL.answer(rate=1000, rtt=0.1, buffer=1e-6)

@@ -1,4 +1,4 @@
-"""What a scenario means to the models: round trips, loss, limits, and verdicts for each flow."""
+"""Model inputs from a scenario: round trips, loss, limits, and verdicts for each flow."""
 
 import math
 
@@ -18,7 +18,7 @@ def test_a_scenario_in_the_terms_of_the_models(resolved) -> None:
     assert path.round_trip.base_s == pytest.approx(0.07 + serialisation, rel=1e-12)
     assert path.loss.rate == pytest.approx(0.005, rel=1e-12)
     assert path.sender.segments_per_ack == 1
-    assert path.sender.first_timeout_s == 1  # the smallest of RFC 6298
+    assert path.sender.first_timeout_s == 1  # the minimum of RFC 6298
     assert path.sender.receive_window_segments == math.inf
     assert path.bottleneck.link_bit_per_s == pytest.approx(11e6 * 1000 / 1040)
 
@@ -73,7 +73,7 @@ def test_where_a_hop_contends_for_a_medium_no_bottleneck_is_known(resolved) -> N
 
 MARKOV = {"kind": "markov", "rates": ["9 Mbit/s", "4 Mbit/s"], "mean_sojourn": "1 s"}
 
-# Models of random loss that are Reno's.
+# Random-loss models for Reno.
 OF_RENO = {"square_root", "floyd_fall", "mathis", "pftk", "tfrc", "reno_response"}
 
 
@@ -243,7 +243,7 @@ def test_competing_flows_are_counted_and_compared(leaky_pipe: Scenario) -> None:
         (2, False, "in_step: 2 flows are not alike, and need not lose at the same time"),
     ]
     per_flow = point.replace(flows=[flow | {"count": 3}], **{"hops.wireless.scope": "per_flow"})
-    # Three instances share 45 Mbit/s on the wire, each has 11 Mbit/s of the air to itself.
+    # Three instances share 45 Mbit/s of wire; each has its own 11 Mbit/s of air.
     assert models.flow_paths(per_flow.resolve().tree)[0].bottleneck.flows == 1
 
 
@@ -262,7 +262,8 @@ def test_a_transfer_in_the_terms_of_the_models(resolved) -> None:
     alone = models.model("cardwell").answer(**inputs)
     assert outputs == {name: float(value) for name, value in alone.items()}
     assert answers["goodput_bit_per_s"][of_cardwell] == pytest.approx(outputs["mean_rate"] * 8000)
-    # More than one segment at first, or an ACK for each: nobody waits for the receiver's timer.
+    # With more than one initial segment, or an ACK for each, no flow waits for the receiver's
+    # timer.
     for change in (
         {"flows.main.transport.initial_window": "2 packets"},
         {"flows.main.transport.delayed_ack.every": "1 packet"},
@@ -329,7 +330,7 @@ def test_windows_that_fill_the_link_violate_a_steady_round_trip(resolved) -> Non
 
 
 def test_what_a_formula_does_not_take_is_a_verdict(resolved) -> None:
-    # The engine refuses such a control; a tree from elsewhere may have it all the same.
+    # The engine refuses such a control, but a tree from elsewhere may have it.
     tree = resolved(**{"hops.wireless.impairments": []})
     tree["flows"][0]["transport"]["control"]["facts"]["kept_after_loss"]["share"] = 0.0
     [path] = models.flow_paths(tree)

@@ -1,4 +1,4 @@
-"""Transfers that overflow a queue in slow start: the tables, what the curves show, and sums counted round by round."""
+"""Transfers that overflow a queue in slow start: tables, curves, and sums counted by rounds."""
 
 import math
 
@@ -15,11 +15,11 @@ from ..refusals import refused
 
 MODEL = short_transfer.MODEL
 
-#: 1 Mbit/s and 1000 bytes, of which the source says nothing.
+#: 1 Mbit/s and 1000 bytes; the source gives neither.
 NETWORK = {"rate": 125.0, "rtt": 0.5, "initial_window": 1.0, "handshake": 0.0}
 
-#: What the receiver decides (d in slow start and congestion avoidance), and byte counting in slow
-#: start alone.
+#: The receiver's choices (d in slow start and congestion avoidance), and byte counting in slow
+#: start only.
 SENDERS = {
     "d1": {"segments_per_ack": 1}, "d2": {"segments_per_ack": 2}, "d3": {"segments_per_ack": 3},
     "bytes": {"segments_per_ack": 1, "avoidance_segments_per_ack": 2},
@@ -86,7 +86,7 @@ def test_an_ack_for_each_wins_until_it_loses(buffer: int) -> None:
     one, two, three = (rate(small, buffer, sender) for sender in ("d1", "d2", "d3"))
     assert (one >= two).all()
     assert (two >= three).all()
-    # Between the jump of d and that of d + 1 the larger d wins, once more than one segment or two
+    # Between the jump of d and that of d + 1 the larger d wins, if more than one or two segments
     # are lost.
     between = np.arange(jumps[0] + 5, jumps[1])
     assert (rate(between, buffer, "d2") > rate(between, buffer, "d1")).all()
@@ -111,7 +111,7 @@ def test_byte_counting_in_slow_start_alone() -> None:
     lost = gain(range(110, 331), 20)
     assert 0.5 < lost.min() < 0.7
     assert (lost < 1).all()
-    # From there on both wait for the timer: what they differ by is a few per cent.
+    # From there on both wait for the timer, and differ by a few percent.
     assert gain(range(350, 5001, 50), 20) == pytest.approx(1, abs=0.05)
 
 
@@ -128,8 +128,7 @@ def test_the_parts_make_the_whole(size: float, **of: float) -> None:
 
 @given(rounds=st.integers(0, 9), w1=st.integers(1, 10), rtt=st.floats(0.01, 1))
 def test_whole_rounds_of_a_slow_start_are_counted(rounds: int, w1: int, rtt: float) -> None:
-    # On a link that is fast enough only round trips count; with a buffer for all of it nothing is
-    # lost.
+    # On a fast enough link only round trips count; with a large enough buffer nothing is lost.
     says = MODEL.answer(
         size=w1 * (2 ** (rounds + 1) - 1),
         rate=1e12,
@@ -143,7 +142,7 @@ def test_whole_rounds_of_a_slow_start_are_counted(rounds: int, w1: int, rtt: flo
 
 
 def avoidance_counted(sender: Sender, left: float, W: float) -> float:
-    """The same sum, round by round."""
+    """Returns the same sum, round by round."""
     time = 0.0
     while left > W * (1 + 1e-9):
         left, time, W = left - W, time + sender.round(W), W + 1 / sender.d_ca
@@ -154,13 +153,13 @@ def avoidance_counted(sender: Sender, left: float, W: float) -> float:
 
 @settings(max_examples=50, deadline=None)
 @given(
-    left=st.integers(1, 100_000), window=st.integers(2, 40), pipe=st.integers(3, 60), buffer=st.integers(0, 60),
-    d_ca=st.sampled_from([1.0, 2.0, 4.0]),
+    left=st.integers(1, 100_000), window=st.integers(2, 40), pipe=st.integers(3, 60),
+    buffer=st.integers(0, 60), d_ca=st.sampled_from([1.0, 2.0, 4.0]),
 )  # fmt: skip
 def test_congestion_avoidance_is_the_sum_of_its_rounds(
     left: int, window: int, pipe: int, buffer: int, d_ca: float
 ) -> None:
-    # No window is at the pipe's edge or the buffer's, where rounding would decide.
+    # No window is at the edge of the pipe or of the buffer, where rounding would decide.
     sender = Sender(
         100.0, (pipe + 0.3) / 100, buffer + 0.1, 1.0, d_ca, 1.0, math.inf, 0.5, 1.0, RENO
     )
@@ -207,7 +206,7 @@ def test_how_senders_of_today_recover(buffer: int) -> None:
     assert newreno["recovery_time"] == pytest.approx(detection + math.ceil(L) * 0.5)
     assert sack["recovery_time"] == pytest.approx(detection + 0.5)
     assert sack["time"] < reno["time"]
-    # The paper's rule, where recovery does not have it.
+    # The paper's rule, where recovery does not follow it.
     assert answer(size=5000, buffer=buffer, reductions=3)["threshold"] == W_D / 8
 
 
@@ -242,8 +241,7 @@ def test_what_it_is_not_meant_for_is_refused(
 
 
 def test_it_can_be_asked_backwards() -> None:
-    # The buffer with which 300 segments just do not overflow, and how much goes through in ten
-    # seconds.
+    # The buffer that 300 segments just do not overflow, and the segments sent in ten seconds.
     inputs = {"size": 300.0} | NETWORK
     [buffer] = models.solve(MODEL, "buffer", 300.0, output="overflow_segments", **inputs).values
     assert buffer + 62.5 == pytest.approx((300 + 1) / 2)
@@ -330,7 +328,8 @@ def test_what_a_flow_violates_is_named(resolved, change: dict, violated: str) ->
     [
         ({"flows.main.traffic": {"kind": "bulk"}}, "no transfer of a given size"),
         ({"flows.main.transport.recovery": "timeout_only"}, "recovery from losses is timeout_only"),
-        ({"flows.main.transport.control": {"kind": "westwood_plus"}}, "westwood_plus is no AIMD, nor CUBIC"),
+        ({"flows.main.transport.control": {"kind": "westwood_plus"}},
+         "westwood_plus is no AIMD, nor CUBIC"),
         (
             {"hops.wireless.queue": {"kind": "droptail", "limit": "unlimited"}},
             "the bottleneck has no drop-tail queue with a limit",

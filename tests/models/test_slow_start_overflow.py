@@ -1,4 +1,4 @@
-"""The overflow of slow start: the table, bounds and special cases, and a count of packets one by one."""
+"""Overflow of slow start: the table, bounds and special cases, and a packet-by-packet count."""
 
 from collections import deque
 from math import floor
@@ -15,8 +15,8 @@ from ..refusals import refused
 #: The pipe of the tables, in segments: 1 Mbit/s, 1000 bytes, 0.5 s.
 BDP = 62.5
 
-#: By buffer and d: n_B, W_B, W_D, W_D/8, reductions, segments lost; and what a count packet by
-#: packet lost.
+#: By buffer and d: n_B, W_B, W_D, W_D/8, reductions, segments lost; and the losses in a
+#: packet-by-packet count.
 TABLE = {
     (20, 1): (6, 52.00, 104.0, 13.00, 3, 32.0, 33),
     (20, 2): (11, 77.67, 116.5, 14.56, 3, 38.8, 42),
@@ -26,10 +26,11 @@ TABLE = {
     (70, 3): (20, 132.5, 176.7, 22.08, 3, 44.2, 45),
 }
 
-#: W_B by buffer for d = 1, 2, 3; from 40 on they are the same.
+#: W_B by buffer for d = 1, 2, 3; from 40 on they are equal.
 FIGURE_2 = {
-    5: (13, 16.4, 22.8), 10: (26, 35.6, 41.6), 15: (31, 53.4, 71.1), 20: (52, 77.7, 82.5), 25: (57, 82.7, 87.5),
-    30: (62, 92.5, 92.5), 40: (102.5,) * 3, 50: (112.5,) * 3, 63: (125.5,) * 3, 70: (132.5,) * 3, 100: (162.5,) * 3,
+    5: (13, 16.4, 22.8), 10: (26, 35.6, 41.6), 15: (31, 53.4, 71.1), 20: (52, 77.7, 82.5),
+    25: (57, 82.7, 87.5), 30: (62, 92.5, 92.5), 40: (102.5,) * 3, 50: (112.5,) * 3,
+    63: (125.5,) * 3, 70: (132.5,) * 3, 100: (162.5,) * 3,
 }  # fmt: skip
 
 buffers = st.floats(1, 1e5)
@@ -99,7 +100,8 @@ def test_what_is_sent_is_the_sum_of_windows(d: int, w1: int, n: int) -> None:
 
 @given(st.integers(1, 4), st.integers(1, 4))
 def test_a_window_opens_by_one_for_d_acknowledged(d: int, w1: int) -> None:
-    # Packet by packet: each d acknowledged let the window grow by one, which lets out d + 1.
+    # Packet by packet: each d acknowledged packets increase the window by one, which releases d +
+    # 1.
     window, out, acknowledged = w1, w1, 0
     for _ in range(200):
         acknowledged += d
@@ -125,18 +127,18 @@ def test_a_threshold_below_the_overflow_loses_nothing(
 
 def test_how_often_the_window_is_reduced() -> None:
     assert list(reductions([0, 1, 2, 2, 3, 52], [104, 104, 104, 4, 104, 104])) == [0, 1, 2, 2, 3, 2]
-    # CUBIC keeps more, and a larger window lets out more.
+    # CUBIC keeps more, and a larger window releases more.
     assert reductions(52, 104, kept=0.7) == 3
 
 
 def counted(mu: float, delay: float, places: int, d: int) -> tuple[int, int]:
-    """Window at the first loss and segments lost until that can be known, packet by packet.
+    """Counts the window at the first loss and the segments lost before its detection, by packets.
 
-    A segment is served in 1/mu, its ACK is back `delay` later and opens the window by 1/d, until a
+    A segment is served in 1/mu. Its ACK is back `delay` later and opens the window by 1/d, until a
     segment is missing.
     """
-    acks: deque[float] = deque()  # when each is back
-    queued: deque[float] = deque()  # when each leaves the link
+    acks: deque[float] = deque()  # return times of ACKs
+    queued: deque[float] = deque()  # departure times from the link
     now, last, out, acknowledged, at_loss, losses = 0.0, 0.0, 0, 0, 0, 0
     while True:
         window = 1 + acknowledged // d
@@ -159,14 +161,14 @@ def counted(mu: float, delay: float, places: int, d: int) -> tuple[int, int]:
 @pytest.mark.parametrize("places", [5, 10, 15, 20, 30, 50, 70, 100])
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_a_count_of_packets(places: int, d: int) -> None:
-    # mu T is 62.5 with the packet's own service. Whole packets are lost from the first that does
-    # not fit.
+    # mu T is 62.5, the packet's own service included. Whole packets are lost from the first that
+    # does not fit.
     window, losses = counted(125, 61.5 / 125, places, d)
     if d == 1 or places >= BDP / d:
         assert window == floor(overflow(places, BDP, d).window) + 1
         assert losses == floor(lost(places, BDP, d)) + 1
-    # Mini-cycles of whole packets are no powers of alpha: which one overflows a small buffer is
-    # told within one of them, and the packet that does not fit is the last of d + 1 of a burst.
+    # Mini-cycles of whole packets are not powers of alpha. The one that overflows a small buffer is
+    # known within one of them. The packet that does not fit is the last of a burst of d + 1.
     assert places + min(BDP, places * d) < window <= places + min(BDP, (places + 1) * (d + 1)) + 1
 
 

@@ -1,4 +1,4 @@
-"""The square-root laws: general AIMD, Floyd and Fall, Mathis; and TFRC's equation, which has them for its limit."""
+"""Square-root laws: general AIMD, Floyd and Fall, Mathis; and TFRC's equation near them."""
 
 import math
 
@@ -39,7 +39,7 @@ def test_three_papers_agree_on_reno(p: float, R: float) -> None:
 
 
 def test_general_aimd_of_floyd_handley_and_padhye() -> None:
-    # Chosen in that report to be as aggressive as (1, 1/2).
+    # That report chose them to be as aggressive as (1, 1/2).
     assert square_root.constant(alpha=0.2, beta=0.875) == pytest.approx(
         square_root.constant(), rel=0.01
     )
@@ -65,7 +65,7 @@ def test_more_loss_or_a_longer_way_is_slower(p: float, R: float, factor: float) 
 
 @given(loss_rates, round_trips, st.floats(1, 4))
 def test_tfrc_is_pftks_short_form_without_a_window(p: float, R: float, b: float) -> None:
-    # RFC 5348 leaves out the inner minimum: 3 sqrt(3bp/8) may exceed one.
+    # RFC 5348 omits the inner minimum: 3 sqrt(3bp/8) may exceed one.
     expected = pftk.approximate(min(p, 0.999), R, 4 * R, b=b)
     if 3 * math.sqrt(3 * b * p / 8) < 1:
         assert tfrc.rate(p, R, b=b) == pytest.approx(expected, rel=1e-13)

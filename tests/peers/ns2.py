@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Runs the reference scenarios in ns-2.
 
-As a program it measures all of them and writes what it found beside itself, for machines without
-ns-2:
+As a program it runs all of them and writes the results beside itself, for machines without ns-2:
 
     python3 tests/peers/ns2.py            # writes reference-ns2.35.json
 """
@@ -34,20 +33,20 @@ Options = dict[str, object]
 
 
 def installed() -> bool:
-    """Whether this machine has ns-2."""
+    """Returns whether this machine has ns-2."""
     return shutil.which("ns") is not None
 
 
 #: Loss recovery in ackclock, and the agent in ns-2.
 CONTROLS = {"newreno": "Newreno", "sack": "Sack1"}
-#: The same for single losses that both are told of.
+#: The same for runs with given single losses.
 AGENTS = {"reno": "Reno"} | CONTROLS
-#: For the ten flows, as overrides of ns2-tcp.tcl.
+#: Overrides of ns2-tcp.tcl for the ten flows.
 TIMESTAMPS = "timestamps_ true ts_option_size_ 0"
-#: What `scenarios/red.toml` says, in ns-2's words.
+#: The queue of `scenarios/red.toml` in ns-2's terms.
 RED = (
-    "thresh_ 50 maxthresh_ 150 linterm_ 10 q_weight_ 0.002 mean_pktsize_ 1040 gentle_ false adaptive_ 0 "
-    "bytes_ false queue_in_bytes_ false wait_ false setbit_ false drop_tail_ true"
+    "thresh_ 50 maxthresh_ 150 linterm_ 10 q_weight_ 0.002 mean_pktsize_ 1040 gentle_ false "
+    "adaptive_ 0 bytes_ false queue_in_bytes_ false wait_ false setbit_ false drop_tail_ true"
 )
 # The parameters of `scenarios/adaptive-red.toml` in ns-2's names; q_weight_ is 1 - exp(-1/C).
 ADAPTIVE_RED = (
@@ -58,7 +57,7 @@ ADAPTIVE_RED = (
 
 
 def cases() -> dict[str, list[Options]]:
-    """By name, the runs of path.tcl: one, or one per seed."""
+    """Returns the runs of path.tcl by name: one, or one per seed."""
     one_flow = {
         f"one-flow {name} {limit}": [{"control": control, "limit": limit}]
         for name, control in CONTROLS.items()
@@ -125,13 +124,13 @@ def cases() -> dict[str, list[Options]]:
 
 
 def simulate(case: str) -> list[Outcome]:
-    """The outcome of each run of a case, as many at a time as there are cores."""
+    """Returns the outcome of each run of a case, as many at a time as there are cores."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(pool.map(run, cases()[case]))
 
 
 def run(options: Options) -> Outcome:
-    """One run of path.tcl with these options, the others at the script's defaults."""
+    """Runs path.tcl with these options, the others at the script's defaults."""
     duration, warmup = (
         float(options.get(name, default)) for name, default in (("duration", 100), ("warmup", 10))
     )
@@ -139,13 +138,13 @@ def run(options: Options) -> Outcome:
 
 
 def printed(script: Path, options: Options) -> list[str]:
-    """The lines that a script prints, with these options."""
+    """Returns the lines that a script prints, with these options."""
     command = ["ns", str(script), *(f"{name}={value}" for name, value in options.items())]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
 
 
 def read(lines: Iterable[str], warmup: float, duration: float) -> Outcome:
-    """The outcome of a run from what path.tcl printed."""
+    """Returns the outcome of a run from the output of path.tcl."""
     counts: dict[tuple[str, str, str], dict[str, int]] = {}
     variables: list[tuple[float, int, str, float]] = []
     for line in lines:
@@ -187,10 +186,10 @@ def read(lines: Iterable[str], warmup: float, duration: float) -> Outcome:
 def fast_retransmits(
     variables: list[tuple[float, int, str, float]], flow: int
 ) -> Iterator[tuple[float, float]]:
-    """When fast recovery began, and cwnd before, in packets.
+    """Yields the start of each fast recovery, and cwnd before it, in packets.
 
     ns-2 counts every reduction of the window in `ncwndcuts_` before it changes cwnd. One that goes
-    with a timeout (`nrexmit_` at the same moment) is none of ours.
+    with a timeout (`nrexmit_` at the same time) does not count.
     """
     timeouts = {at for at, port, name, _ in variables if port == flow and name == "nrexmit_"}
     cwnd = 0.0
@@ -204,13 +203,13 @@ def fast_retransmits(
 
 
 def recorded() -> dict[str, list[Outcome]]:
-    """What `record` wrote, by case."""
+    """Returns the output of `record`, by case."""
     cases_as_written = json.loads(REFERENCE.read_text())["cases"]
     return {name: [Outcome(**run) for run in runs] for name, runs in cases_as_written.items()}
 
 
 def record(reference: Path, command: str, measure: Callable[[], object]) -> int:
-    """Writes what ns-2 gives into a file, for machines without it; the exit code of the program that does so."""
+    """Writes ns-2's results into a file, for machines without it; returns the exit code."""
     if not installed():
         print("ns is not installed (Debian and Ubuntu: apt-get install ns2)", file=sys.stderr)
         return 3
@@ -220,7 +219,7 @@ def record(reference: Path, command: str, measure: Callable[[], object]) -> int:
 
 
 def measured() -> dict[str, list[dict[str, object]]]:
-    """Every case in ns-2."""
+    """Runs every case in ns-2."""
     return {name: [dataclasses.asdict(outcome) for outcome in simulate(name)] for name in cases()}
 
 

@@ -16,7 +16,10 @@ SCENARIOS = Path(__file__).parent / "scenarios"
 
 
 def simulate(case: str, **transport: str) -> list[Outcome]:
-    """The outcome of each replicate of a case, named as in `ns2.cases`, with other parameters of its transport."""
+    """Returns the outcome of each replicate of a case, with other parameters of its transport.
+
+    Cases are named as in `ns2.cases`.
+    """
     changes = {f"flows.bulk.transport.{name}": value for name, value in transport.items()}
     return outcomes(load(case).replace(changes))
 
@@ -28,7 +31,7 @@ def outcomes(scenario: ackclock.Scenario) -> list[Outcome]:
 
 
 def load(case: str) -> ackclock.Scenario:
-    """The scenario of a case, which is named by file, loss recovery, and the limit of the queue."""
+    """Returns the scenario of a case, named by file, loss recovery, and limit of the queue."""
     scenario, recovery, *limit = case.split()
     changes = {"flows.bulk.transport.recovery": recovery}
     if limit:
@@ -37,10 +40,10 @@ def load(case: str) -> ackclock.Scenario:
 
 
 def simulate_with_losses(case: str, percent: float, seed: int) -> tuple[Outcome, list[int]]:
-    """One run of a case with random loss, and which packets the bottleneck lost, counted from 0 as they leave it.
+    """Returns one run of a case with random loss, and the packets that the bottleneck lost.
 
-    Beyond the last packet sent here more losses follow at the same rate, for a peer that sends
-    more.
+    Packets are counted from 0 as they leave it. Beyond the last packet sent here more losses follow
+    at the same rate, for a peer that sends more.
     """
     loss = [{"kind": "iid_loss", "probability": f"{percent:g} %"}]
     scenario = (
@@ -48,7 +51,7 @@ def simulate_with_losses(case: str, percent: float, seed: int) -> tuple[Outcome,
     )
     result = ackclock.simulate(scenario, packets=True)
     packets = result.tables["packets"]
-    # What is not lost is received a propagation delay later.
+    # A packet that is not lost is received a propagation delay later.
     delay = seconds(result.run["points"][0]["scenario"]["hops"][1]["delay"])
     received = rows(packets, event="receive", kind="data")["time_s"].to_numpy() - delay
     lost = rows(packets, event="drop", hop="bottleneck")["time_s"].to_numpy()
@@ -59,7 +62,7 @@ def simulate_with_losses(case: str, percent: float, seed: int) -> tuple[Outcome,
 
 
 def read(result: ackclock.Result, replicate: int) -> Outcome:
-    """The outcome of one replicate."""
+    """Returns the outcome of one replicate."""
     settings = result.run["points"][0]["scenario"]
     warmup = seconds(settings["warmup"])
     mss = 1000.0
@@ -90,7 +93,7 @@ def read(result: ackclock.Result, replicate: int) -> Outcome:
 
 
 def rows(table: pa.Table, **equal: object) -> pa.Table:
-    """The rows whose columns have these values."""
+    """Returns the rows whose columns have these values."""
     mask = np.ones(table.num_rows, dtype=bool)
     for column, value in equal.items():
         mask &= pc.equal(
@@ -100,6 +103,6 @@ def rows(table: pa.Table, **equal: object) -> pa.Table:
 
 
 def seconds(text: str) -> float:
-    """`"10 s"` is 10."""
+    """Converts `"10 s"` to 10."""
     number, unit = text.split()
     return float(number) * {"s": 1.0, "ms": 1e-3}[unit]

@@ -1,4 +1,4 @@
-"""What is compared between two simulators: one record per run, filled from either."""
+"""Quantities that are compared between two simulators: one record per run, filled from either."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from scipy import stats
 class Outcome:
     """One run of a scenario. Sequences have one value per flow."""
 
-    #: Payload delivered in order between warm-up and end, over that time, bit/s.
+    #: Payload delivered in order between warm-up and end, over that time, in bit/s.
     goodput_bit_per_s: Sequence[float]
-    #: Data packets sent again, from the beginning.
+    #: Data packets retransmitted since the beginning.
     retransmitted_packets: Sequence[int]
-    #: Retransmission timeouts, from the beginning.
+    #: Retransmission timeouts since the beginning.
     timeouts: Sequence[int]
     #: cwnd at the very first fast retransmit, which ends slow start, in packets; `None` without
     #: one.
@@ -33,7 +33,10 @@ class Outcome:
         return sum(self.goodput_bit_per_s) / rate_bit_per_s
 
     def jain_index(self) -> float:
-        """Jain's index of the goodputs (Jain, Chiu, Hawe 1984): 1 for equal shares, 1/n for one flow with all."""
+        """Jain's index of the goodputs (Jain, Chiu, Hawe 1984).
+
+        It is 1 for equal shares, 1/n if one flow has everything.
+        """
         goodput = np.asarray(self.goodput_bit_per_s)
         return float(goodput.sum() ** 2 / (len(goodput) * (goodput**2).sum()))
 
@@ -47,12 +50,12 @@ class Interval:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Interval:
-        """Of independent repetitions, two at least."""
+        """Computes the interval of at least two independent replicates."""
         half = stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / math.sqrt(len(values))
         return cls(float(np.mean(values)), float(half))
 
     def agrees_with(self, other: Interval) -> bool:
-        """Whether the difference of the means lies within the 95 % interval of the difference."""
+        """Returns whether the difference of the means lies within its 95 % interval."""
         return abs(self.mean - other.mean) <= math.hypot(self.half_width, other.half_width)
 
     def __str__(self) -> str:

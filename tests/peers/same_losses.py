@@ -1,6 +1,6 @@
-"""The same losses in both simulators: ackclock draws them, ns-2 is told which packets to lose.
+"""The same losses in both simulators: ackclock draws them, and ns-2 loses the same packets.
 
-No sampling error is left between the two. As a program it writes what ns-2 gave beside itself, for
+No sampling error is left between the two. As a program it writes ns-2's results beside itself, for
 machines without ns-2:
 
     python -m tests.peers.same_losses            # writes reference-same-losses.json
@@ -22,7 +22,7 @@ from .outcome import Outcome
 REFERENCE = Path(__file__).with_name("reference-same-losses.json")
 #: Shares of the packets that are lost, in percent.
 PERCENT = (1, 2, 5, 10)
-#: How many runs of each recovery. Those of SACK are compared by their mean.
+#: Numbers of runs for each recovery. Those of SACK are compared by their mean.
 RUNS = {"reno": 10, "newreno": 10, "sack": 60}
 
 COMMAND = "python -m tests.peers.same_losses"
@@ -30,18 +30,18 @@ COMMAND = "python -m tests.peers.same_losses"
 
 @cache
 def mine(recovery: str, percent: int, seed: int) -> tuple[Outcome, str]:
-    """ackclock's run, and the packets lost as words for ns-2. The queue drops nothing."""
+    """Returns ackclock's run, and the lost packets as text for ns-2. The queue drops nothing."""
     outcome, lost = ours.simulate_with_losses(f"random-loss {recovery} 1000", percent, seed)
     return outcome, " ".join(map(str, lost))
 
 
 def goodput(recovery: str, percent: int, seed: int) -> float:
-    """ackclock's goodput, bit/s."""
+    """Returns ackclock's goodput in bit/s."""
     return mine(recovery, percent, seed)[0].goodput_bit_per_s[0]
 
 
 def live(recovery: str, percent: int, seed: int) -> dict[str, object]:
-    """What ns-2 gives with the same losses, and which they were."""
+    """Returns ns-2's result with the same losses, and the losses."""
     losses = mine(recovery, percent, seed)[1]
     outcome = ns2.run(
         {"control": ns2.AGENTS[recovery], "limit": 1000, "losses": losses, "windows": 0}
@@ -55,42 +55,43 @@ def live(recovery: str, percent: int, seed: int) -> dict[str, object]:
 
 @cache
 def recorded() -> dict[str, list[dict[str, object]]]:
-    """What `record` wrote: by recovery and percent, one run per seed."""
+    """Returns the output of `record`: by recovery and percent, one run per seed."""
     cases: dict[str, list[dict[str, object]]] = json.loads(REFERENCE.read_text())["cases"]
     return cases
 
 
 def cases() -> list[tuple[str, int]]:
-    """Recovery and percent."""
+    """Returns recovery and percent of each case."""
     return [(recovery, percent) for recovery in RUNS for percent in PERCENT]
 
 
 def name(recovery: str, percent: int) -> str:
-    """As it stands in the file."""
+    """Returns the name of a case in the file."""
     return f"{recovery} {percent} %"
 
 
 def seeds(recovery: str) -> range:
-    """The seeds of a recovery's runs."""
+    """Returns the seeds of a recovery's runs."""
     return range(1, RUNS[recovery] + 1)
 
 
 @cache
 def theirs(recovery: str, percent: int, seed: int) -> dict[str, object]:
-    """What ns-2 gives where it is installed, else what it gave with these very losses."""
+    """Returns ns-2's result if it is installed, else the recorded one with these very losses."""
     if ns2.installed():
         return live(recovery, percent, seed)
     run = recorded()[name(recovery, percent)][seed - 1]
     losses = mine(recovery, percent, seed)[1]
     same = run["losses_sha256"] == hashlib.sha256(losses.encode()).hexdigest()[:16]
     assert same, (
-        f"ackclock loses other packets than when ns-2 was recorded; where ns-2 is installed: {COMMAND}"
+        "ackclock loses other packets than when ns-2 was recorded; where ns-2 is installed: "
+        f"{COMMAND}"
     )
     return run
 
 
 def measured() -> dict[str, list[dict[str, object]]]:
-    """Every case in ns-2."""
+    """Runs every case in ns-2."""
     found = {}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for recovery, percent in cases():

@@ -1,8 +1,8 @@
-"""ns-2's word: the same scenarios in ns-2 and in ackclock, side by side.
+"""Comparison with ns-2: the same scenarios in ns-2 and in ackclock.
 
-Where `ns` is installed it is run; elsewhere ackclock is held against what ns-2 gave when it was
-recorded. Each test's name says which. The settings and the differences that remain are in README.md
-beside this file.
+Where `ns` is installed it is run; elsewhere ackclock is compared with recorded results of ns-2.
+Each test's name says which. README.md beside this file has the settings and the remaining
+differences.
 """
 
 from functools import cache
@@ -16,19 +16,19 @@ pytestmark = pytest.mark.peer
 
 LIVE = ns2.installed()
 
-#: Share of the goodput by which a run without randomness may differ.
+#: Relative tolerance of the goodput in a run without randomness.
 GOODPUT = 0.015
-#: Packets by which the window at an overflow may differ.
+#: Tolerance of the window at an overflow, in packets.
 WINDOW = 1.0
-#: Share of the goodput by which a run with the same losses may differ: one packet of the thousand
-#: that are delivered in 90 s at 10 % loss.
+#: Relative tolerance of the goodput in a run with the same losses: one packet of the thousand that
+#: are delivered in 90 s at 10 % loss.
 PAIRED = 0.001
-#: Half the width that the 95 % interval of SACK's mean difference may have, by percent of loss:
-#: what 60 runs can tell. The faults that this comparison found had been worth 0.035 at 5 % and 0.18
-#: at 10 %.
+#: Largest half-width of the 95 % interval of SACK's mean difference, by percent of loss: the
+#: resolution of 60 runs. The faults that this comparison found amounted to 0.035 at 5 % and 0.18 at
+#: 10 %.
 SACK_SPREAD = {1: 0.002, 2: 0.005, 5: 0.012, 10: 0.03}
-#: Shares by which the drop rate and the utilisation behind RED may differ where its queue does not
-#: empty: README.md.
+#: Relative tolerances of the drop rate and the utilisation with RED if its queue does not empty:
+#: README.md.
 RED_DROPS, RED_UTILISATION = 0.02, 0.002
 
 WITHOUT = (
@@ -46,7 +46,7 @@ def over(scenario: str) -> pytest.MarkDecorator:
 
 @cache
 def peer(case: str) -> list[Outcome]:
-    """What ns-2 says."""
+    """Returns ns-2's outcomes."""
     return ns2.simulate(case) if LIVE else ns2.recorded()[case]
 
 
@@ -76,7 +76,7 @@ def test_one_flow_needs_no_timeout_where_ns2_needs_none(case: str) -> None:
 def test_newreno_does_the_same_packet_for_packet(case: str) -> None:
     (theirs,), (mine,) = peer(case), engine(case)
     assert mine.retransmitted_packets == theirs.retransmitted_packets
-    # A packet more or less is on its way at the end.
+    # At the end a packet more or less is in flight.
     assert mine.goodput_bit_per_s[0] == pytest.approx(theirs.goodput_bit_per_s[0], rel=1e-4)
 
 
@@ -110,7 +110,7 @@ def test_the_same_losses_have_the_same_effect(recovery: str, percent: int, seed:
 def test_the_same_losses_have_the_same_effect_on_average_with_sack(
     recovery: str, percent: int
 ) -> None:
-    # The pipes differ (README.md), so that runs part ways after the first recovery: their mean is
+    # The pipes differ (README.md), so runs diverge after the first recovery. Their means are
     # compared.
     theirs = [
         same_losses.theirs(recovery, percent, seed)["goodput_bit_per_s"]
@@ -153,10 +153,10 @@ def test_ns2_gives_what_was_recorded(case: str) -> None:
 
 @over("on-off")
 def test_beside_an_on_off_source_the_pipe_makes_the_timeouts(case: str) -> None:
-    """RFC 6675 does not count lost segments as outstanding, and so sends them again in a burst.
+    """RFC 6675 does not count lost segments as in flight, so it retransmits them in a burst.
 
-    A rule is the main cause of a difference if turning it alone takes away more than half of it.
-    What is left of this one is not explained.
+    A rule is the main cause of a difference if changing it alone removes more than half of it. The
+    rest of this one is not explained.
     """
     theirs, usual, counted = (
         Interval.of([one.timeouts[0] for one in runs])

@@ -1,7 +1,7 @@
 """TFRC in ns-2 and in ackclock, side by side.
 
-ns-2's agent is older than RFC 5348. The bands were set before any number was seen; README.md says
-what differs and why.
+ns-2's agent is older than RFC 5348. The bands were set before any number was seen. README.md has
+the differences and their reasons.
 """
 
 from functools import cache
@@ -15,10 +15,12 @@ pytestmark = pytest.mark.peer
 
 LIVE = ns2.installed()
 WORD = "live" if LIVE else "recorded"
-WITHOUT = "ns-2 is not installed (Debian and Ubuntu: apt-get install ns2): compared with what was recorded"
+WITHOUT = (
+    "ns-2 is not installed (Debian and Ubuntu: apt-get install ns2): compared with what was "
+    "recorded"
+)
 
-#: By which factor the mean of a quantity may differ, by case and by the words that its name begins
-#: with.
+#: Factor by which the mean of a quantity may differ, by case and by the first words of its name.
 BANDS = {
     "loss": {"rate": 1.1, "variation": 1.33},
     "with tcp": {"rate": 1.33, "ratio": 1.33, "drop": 1.33, "variation": 1.5},
@@ -33,7 +35,7 @@ BANDS = {
 
 @cache
 def theirs(name: str) -> list[tfrc.Quantities]:
-    """What ns-2 says."""
+    """Returns ns-2's quantities."""
     return tfrc.theirs(name) if LIVE else tfrc.recorded()[name]
 
 
@@ -41,12 +43,12 @@ mine = cache(tfrc.mine)
 
 
 def compared() -> list[tuple[str, str]]:
-    """Each case with each of its quantities."""
+    """Returns each case with each of its quantities."""
     return [(name, quantity) for name in tfrc.cases() for quantity in tfrc.recorded()[name][0]]
 
 
 def band(name: str, quantity: str) -> float:
-    """The factor that is allowed."""
+    """Returns the allowed factor."""
     bands = next(bands for case, bands in BANDS.items() if name.startswith(case))
     return next(factor for words, factor in bands.items() if quantity.startswith(words))
 

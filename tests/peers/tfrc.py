@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """TFRC in ns-2 and in ackclock.
 
-As a program it runs all cases in ns-2 and writes what it found beside itself, for machines without
+As a program it runs all cases in ns-2 and writes the results beside itself, for machines without
 ns-2:
 
     python -m tests.peers.tfrc            # writes reference-tfrc.json
@@ -28,7 +28,7 @@ HERE = Path(__file__).parent
 SCRIPT = HERE / "tfrc.tcl"
 REFERENCE = HERE / "reference-tfrc.json"
 COMMAND = "python -m tests.peers.tfrc"
-#: Seconds between two counts of what has been delivered.
+#: Seconds between two counts of delivered data.
 INTERVAL = 0.5
 
 Series = NDArray[np.float64]
@@ -40,19 +40,19 @@ class Case:
     """One scenario in both programs."""
 
     scenario: str
-    #: Of ackclock's scenario, by path.
+    #: Changes of ackclock's scenario, by path.
     changes: dict[str, object]
-    #: Of tfrc.tcl.
+    #: Options of tfrc.tcl.
     options: dict[str, object]
     runs: int
     warmup_s: float
     duration_s: float
-    #: How many of the flows are TFRC's; they come first.
+    #: Number of TFRC flows; they come first.
     tfrc: int = 1
 
 
 def cases() -> dict[str, Case]:
-    """By name."""
+    """Returns the cases by name."""
     # ns-2's t_RTO is that of a TCP, RTT + 4 of its deviation; minrto_ makes it 4 R.
     loss = {
         f"loss {percent:g} %": Case(
@@ -99,15 +99,18 @@ def cases() -> dict[str, Case]:
 
 
 def quantities(case: Case, times: Series, delivered: Series, drop_rate: float) -> Quantities:
-    """What is compared of one run, from the packets that each flow has delivered by each time (a row per time)."""
+    """Returns the compared quantities of one run.
+
+    `delivered` has the packets that each flow has delivered, with a row for each time.
+    """
 
     def rate(flows: Series, start: float, end: float) -> float:
-        """Mean over flows, bit/s."""
+        """Returns the mean rate over flows, in bit/s."""
         at = [np.searchsorted(times, moment - 1e-6) for moment in (start, end)]
         return float((flows[at[1]] - flows[at[0]]).mean()) * ns2.PAYLOAD_BITS / (end - start)
 
     def variation(flows: Series, scale: float) -> float:
-        """Coefficient of variation of the rate over intervals of that length, mean over flows."""
+        """Returns the coefficient of variation of the rate at a time scale, averaged over flows."""
         since = flows[times >= case.warmup_s - 1e-6]
         bins = np.diff(since[:: round(scale / INTERVAL)], axis=0)
         return float((bins.std(axis=0) / bins.mean(axis=0)).mean())
@@ -133,7 +136,7 @@ def quantities(case: Case, times: Series, delivered: Series, drop_rate: float) -
 
 
 def theirs(name: str) -> list[Quantities]:
-    """What ns-2 gives, one record per run."""
+    """Returns ns-2's quantities, one record per run."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(
             pool.map(lambda seed: run(cases()[name], seed), range(1, cases()[name].runs + 1))
@@ -141,13 +144,13 @@ def theirs(name: str) -> list[Quantities]:
 
 
 def run(case: Case, seed: int) -> Quantities:
-    """One run of tfrc.tcl."""
+    """Runs tfrc.tcl once."""
     options = {**case.options, "seed": seed, "interval": INTERVAL}
     return read(case, ns2.printed(SCRIPT, options))
 
 
 def read(case: Case, lines: Iterable[str]) -> Quantities:
-    """What tfrc.tcl printed."""
+    """Returns the quantities from the output of tfrc.tcl."""
     counts: list[Sequence[float]] = []
     drop_rate = 0.0
     for line in lines:
@@ -161,7 +164,7 @@ def read(case: Case, lines: Iterable[str]) -> Quantities:
 
 
 def mine(name: str) -> list[Quantities]:
-    """What ackclock gives."""
+    """Returns ackclock's quantities."""
     case = cases()[name]
     scenario = ackclock.load(ours.SCENARIOS / f"{case.scenario}.toml").replace(case.changes)
     result = ackclock.simulate(scenario.replace(replicates=case.runs))
@@ -169,7 +172,7 @@ def mine(name: str) -> list[Quantities]:
 
 
 def of_replicate(case: Case, result: ackclock.Result, replicate: int) -> Quantities:
-    """What is compared of one of our runs."""
+    """Returns the compared quantities of one of our runs."""
     samples = ours.rows(result.tables["samples"], replicate=replicate)
     columns = []
     for flow in ("tfrc", "tcp"):
@@ -184,13 +187,13 @@ def of_replicate(case: Case, result: ackclock.Result, replicate: int) -> Quantit
 
 
 def recorded() -> dict[str, list[Quantities]]:
-    """What `ns2.record` wrote, by case."""
+    """Returns the output of `ns2.record`, by case."""
     found: dict[str, list[Quantities]] = json.loads(REFERENCE.read_text())["cases"]
     return found
 
 
 def measured() -> dict[str, list[Quantities]]:
-    """Every case in ns-2, to six digits."""
+    """Runs every case in ns-2; values have six digits."""
     return {
         name: [{key: float(f"{value:.6g}") for key, value in one.items()} for one in theirs(name)]
         for name in cases()

@@ -1,4 +1,7 @@
-"""An engine in a process of its own: a run that hangs, dies or eats the machine is a failed test and no more."""
+"""An engine in its own process.
+
+A run that hangs, dies or uses up the memory is then only a failed test.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +16,12 @@ from ackclock import Result, Scenario
 
 #: Seconds that a degenerate scenario may take on a busy machine. Each takes well under one.
 PATIENCE = 30
-#: Bytes of address space. None needs a tenth of it.
+#: Bytes of address space. No scenario needs a tenth of it.
 MEMORY = 4 << 30
 
 
 class Engine:
-    """Answers one scenario after the other; starts anew after a failure."""
+    """Runs one scenario after the other; restarts after a failure."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -30,11 +33,11 @@ class Engine:
         self._end()
 
     def simulate(self, scenario: Scenario) -> Result:
-        """The result of a run.
+        """Returns the result of a run.
 
         Raises:
-            ScenarioError: Bad input.
-            AssertionError: It panicked, died, or has not ended in time.
+            ScenarioError: The input is bad.
+            AssertionError: The engine panicked, died, or did not end in time.
         """
         kind, answer = self._ask(scenario.tree)
         if kind == "refused":
@@ -73,7 +76,7 @@ class Engine:
 
 
 def _serve() -> None:
-    """The other end: answers until nobody asks any more."""
+    """Serves requests until the other end closes."""
     from ackclock import ScenarioError, simulate
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -88,7 +91,7 @@ def _serve() -> None:
             answer = "result", (result.run, result.tables)
         except ScenarioError as error:
             answer = "refused", error
-        except BaseException as error:  # a panic is no Exception
+        except BaseException as error:  # a panic is not an Exception
             answer = "panic", f"{type(error).__name__}: {error}"
         pickle.dump(answer, sys.stdout.buffer)
         sys.stdout.buffer.flush()

@@ -1,4 +1,4 @@
-"""What holds of any result whatsoever, checked by tests that are about something else too."""
+"""Laws of every result, checked by tests with other subjects, too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COUNTS = ("arrivals", "departures", "served_bytes", "busy_s", *DROPS, "marks")
 
 
 def check(result: Result) -> None:
-    """Asserts it of all tables."""
+    """Asserts the laws for all tables."""
     _numbers(result)
     for point, _ in enumerate(result.points):
         for replicate in range(result.run["replicates"]):
@@ -26,7 +26,7 @@ def check(result: Result) -> None:
 
 
 def _numbers(result: Result) -> None:
-    """What is unknown is null; nothing is infinite or negative."""
+    """Asserts that unknown values are null, and that none is infinite or negative."""
     for name, table in result.tables.items():
         for what in table.column_names:
             values = table[what]
@@ -87,7 +87,7 @@ def _hops(result: Result, point: int, replicate: int) -> None:
         rounding = rows["time_s"] / 8 + 1e-9 * (capacity + rows["rate_bit_per_s"].max() / 8)
         if (
             hop["link"]["kind"] != "trace"
-        ):  # an opportunity of Mahimahi's carries more of large packets
+        ):  # an opportunity of Mahimahi carries more of large packets
             assert (rows["served_bytes"] <= capacity + rounding)[known].all(), (
                 "no more than it could have sent"
             )
@@ -103,7 +103,7 @@ def _flows(result: Result, point: int, replicate: int) -> None:
     if all(hop["scope"] == "shared" for hop in described["hops"]):
         marks = column(result, "hops", "marks", **at, time_s=_last(result, at)).sum()
         reactions = np.nansum(column(result, "flows", "ecn_reactions", **at))
-        # A segment with CWR that is lost leaves the echo on.
+        # If a segment with CWR is lost, the echo stays on.
         assert reactions <= marks + dropped, "an echo is reacted to once"
         assert column(result, "flows", "dropped_packets", **at).sum() == dropped, (
             "each drop is reported once"
@@ -132,13 +132,16 @@ def _flows(result: Result, point: int, replicate: int) -> None:
 
 
 _FLOW = (
-    "delivered_bytes", "sent_packets", "retransmitted_packets", "goodput_bit_per_s", "throughput_bit_per_s",
-    "rtt_min_s", "rtt_max_s", "measured_s", "completion_time_s",
+    "delivered_bytes", "sent_packets", "retransmitted_packets", "goodput_bit_per_s",
+    "throughput_bit_per_s", "rtt_min_s", "rtt_max_s", "measured_s", "completion_time_s",
 )  # fmt: skip
 
 
 def _warm(described: dict) -> bool:
-    """After a warm-up more may be handed over than arrives: what waited behind a hole."""
+    """Returns whether there is a warm-up.
+
+    After it more may be delivered than arrives, from behind a hole.
+    """
     return units.seconds(described["warmup"]) > 0
 
 

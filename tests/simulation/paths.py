@@ -1,4 +1,4 @@
-"""Scenarios for these tests, built as trees: a path of one hop out and one hop back, and flows over it."""
+"""Scenarios for these tests, as trees: a path of one hop out and one hop back, and its flows."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ackclock import Scenario
 
 Tree = dict[str, Any]
 
-#: A loss recovery each, as the tests that hold for all of them want it.
+#: The loss recoveries, for tests that hold for all of them.
 RECOVERIES = ("tahoe", "reno", "newreno", "sack")
 
 
 def scenario(hops: list[Tree], flows: list[Tree], duration: str, **more: object) -> Scenario:
-    """A scenario of one replicate unless told otherwise."""
+    """Returns a scenario, by default with one replicate."""
     tree = {
         "schema": 1,
         "duration": duration,
@@ -28,7 +28,10 @@ def scenario(hops: list[Tree], flows: list[Tree], duration: str, **more: object)
 def hop(
     name: str, rate: str | Tree, delay: str, limit: str | Tree = "unlimited", **more: object
 ) -> Tree:
-    """A hop: `rate` is a constant link's or a whole link, `limit` a drop-tail queue's or a whole queue."""
+    """Returns a hop.
+
+    `rate` is that of a constant link, or a link. `limit` is that of a drop-tail queue, or a queue.
+    """
     link = {"kind": "constant", "rate": rate} if isinstance(rate, str) else rate
     queue = {"kind": "droptail", "limit": limit} if isinstance(limit, str) else limit
     return {"name": name, "link": link, "queue": queue, "delay": delay, **more}
@@ -37,7 +40,10 @@ def hop(
 def path(
     rate: str | Tree, delay: str, limit: str | Tree = "unlimited", *losses: Tree
 ) -> list[Tree]:
-    """A hop `out` with these impairments and a hop `back` in which nothing queues; each takes `delay`."""
+    """Returns a hop `out` with these impairments and a hop `back` without queueing.
+
+    Each has this delay.
+    """
     return [
         hop("out", rate, delay, limit, impairments=list(losses)),
         hop("back", "400 Gbit/s", delay),
@@ -45,12 +51,12 @@ def path(
 
 
 def loss(probability: str, **more: object) -> Tree:
-    """Independent loss of data, behind the link."""
+    """Returns independent loss of data behind the link."""
     return {"kind": "iid_loss", "probability": probability, **more}
 
 
 def tcp(control: str | Tree = "reno", preset: str = "rfc", **parameters: object) -> Tree:
-    """A TCP transport with packets of 1000 bytes and 40 of headers unless told otherwise."""
+    """Returns a TCP transport, by default with packets of 1000 bytes plus 40 of headers."""
     kind = {"kind": control} if isinstance(control, str) else control
     return {
         "kind": "tcp",
@@ -62,10 +68,10 @@ def tcp(control: str | Tree = "reno", preset: str = "rfc", **parameters: object)
 
 
 def udp(mss: str = "1000 bytes") -> Tree:
-    """A UDP transport without headers: what is sent is what the wire carries."""
+    """Returns a UDP transport without headers, so the wire carries what is sent."""
     return {"kind": "udp", "mss": mss, "header": "0 bytes"}
 
 
 def flow(transport: Tree, name: str = "main", **more: object) -> Tree:
-    """A flow out and back."""
+    """Returns a flow out and back."""
     return {"name": name, "route": ["out"], "return": ["back"], "transport": transport, **more}

@@ -1,16 +1,15 @@
-"""A flow's rounds, one by one, from samples taken once in a round trip.
+"""Rounds of a flow, one by one, from samples taken once per round trip.
 
-The link takes no time to speak of, so a window is sent at one moment, and again a round-trip time
-later. The flow starts half a round-trip time after time zero and samples are a round-trip time
-apart, so that every sample lies between two such moments, and two samples enclose one round. It
-stays so: whatever takes another time than that, in a run of some ten thousand rounds, adds up to
-less than half a round-trip time; `read` checks it.
+The link takes practically no time, so a window is sent at one time, and the next a round-trip time
+later. The flow starts half a round-trip time after time zero, and samples are a round-trip time
+apart. So every sample lies between two such times, and two samples enclose one round. This remains
+so: deviations in a run of some ten thousand rounds add up to less than half a round-trip time;
+`read` checks that.
 
-A round is *congestion avoidance*, which is all that the chain is about, up to the round in which a
-segment is lost, that one included. What follows is the reaction: the round in which the loss is
-noticed (two of them if fewer than three segments were sent behind the lost one), fast recovery, or
-the silence before a timeout and the slow start behind it. A reaction to a loss during a reaction
-belongs to it.
+A round is *congestion avoidance*, the subject of the chain, up to and including the round in which
+a segment is lost. The reaction begins with the round in which the loss is detected (two rounds if
+fewer than three segments were sent behind the lost one). Then comes fast recovery, or the silence
+before a timeout and slow start. A reaction to a loss during a reaction belongs to it.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ class Rounds:
 
     Attributes:
         sent: Segments, retransmissions included.
-        phase: `AVOIDANCE`, or what a reaction came to: `RECOVERY` or `TIMEOUT`.
-        loss: The share of all packets of the run that was lost.
+        phase: `AVOIDANCE`, or the outcome of a reaction: `RECOVERY` or `TIMEOUT`.
+        loss: Share of all packets of the run that was lost.
     """
 
     sent: NDArray[np.int64]
@@ -49,12 +48,12 @@ class Rounds:
         return self.sent[self.phase == AVOIDANCE]
 
     def share(self, phase: int) -> float:
-        """Share of rounds."""
+        """Returns the share of rounds in a phase."""
         return float((self.phase == phase).mean())
 
 
 def read(result: Result, replicate: int) -> Rounds:
-    """The rounds of a replicate without the first ones."""
+    """Returns the rounds of a replicate without the first ones."""
     at = {"replicate": replicate}
     time, sent, mode = (
         column(result, "samples", name, **at) for name in ("time_s", "sent_packets", "mode")
@@ -75,9 +74,12 @@ def read(result: Result, replicate: int) -> Rounds:
 
 
 def _phases(kinds: NDArray, rounds: NDArray, losing: NDArray, mode: NDArray) -> NDArray[np.int64]:
-    """Of every round; `losing` are those with a loss, `mode` is what samples say."""
+    """Returns the phase of every round.
+
+    `losing` are the rounds with a loss, `mode` is that of the samples.
+    """
     phase = np.full(len(mode) - 1, AVOIDANCE)
-    ended = 0  # where the last reaction did
+    ended = 0  # end of the last reaction
     began = None
     came_to = RECOVERY
     for kind, now in zip(kinds, rounds, strict=True):
@@ -98,7 +100,7 @@ def _phases(kinds: NDArray, rounds: NDArray, losing: NDArray, mode: NDArray) -> 
 
 
 def _round_of(time: NDArray, moments: NDArray) -> NDArray[np.int64]:
-    """The index of the round in which something happens."""
+    """Returns the index of the round of each event."""
     index = np.searchsorted(time, moments) - 1
     into = (moments - time[index]) / (time[1] - time[0])
     assert ((into > 0.05) & (into < 0.95)).all(), "samples are between the moments of sending"
@@ -106,6 +108,6 @@ def _round_of(time: NDArray, moments: NDArray) -> NDArray[np.int64]:
 
 
 def _end_of_slow_start(mode: NDArray, index: int) -> int:
-    """The first round from this one on that begins in congestion avoidance."""
+    """Returns the first round, from this one on, that begins in congestion avoidance."""
     avoiding = np.flatnonzero(mode[index : index + 1000] != "slow_start")
     return index + int(avoiding[0]) if len(avoiding) else len(mode) - 1

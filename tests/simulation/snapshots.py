@@ -1,8 +1,8 @@
-"""Numbers of six fixed scenarios, kept to notice when they move.
+"""Numbers of six fixed scenarios, to detect changes.
 
-A snapshot says that something has changed, not that it is wrong: the laws beside it
-(`test_snapshots.py`) say what must hold. Who means the change writes the numbers anew and says why
-under "Numbers that changed" in CHANGELOG.md:
+A snapshot says that something has changed, not that it is wrong. The laws beside it
+(`test_snapshots.py`) say what must hold. After an intended change, write the numbers again and
+state the reason under "Numbers that changed" in CHANGELOG.md:
 
     python -m tests.simulation.snapshots --write
 """
@@ -21,7 +21,7 @@ from .rows import column
 FILE = Path(__file__).with_name("snapshots.json")
 COMMAND = "python -m tests.simulation.snapshots --write"
 
-#: Name to control, preset and loss recovery.
+#: Control, preset and loss recovery, by name.
 CASES = {
     "Reno, RFC, SACK": ("reno", "rfc", "sack"),
     "Reno, RFC, Reno": ("reno", "rfc", "reno"),
@@ -36,7 +36,7 @@ Numbers = dict[str, list[float]]
 
 
 def case(name: str, probability: str = "0.5 %") -> Scenario:
-    """The scenario: 10 Mbit/s, 40 ms and a queue of 40 packets, drops and random loss together."""
+    """Returns the scenario: 10 Mbit/s, 40 ms and a queue of 40 packets, drops and random loss."""
     control, preset, recovery = CASES[name]
     hops = path("10 Mbit/s", "20 ms", "40 packets", loss(probability))
     return scenario(
@@ -50,23 +50,23 @@ def case(name: str, probability: str = "0.5 %") -> Scenario:
 
 
 def numbers(result: Result) -> Numbers:
-    """What is kept: each column's value for each replicate."""
+    """Returns the recorded numbers: each column's value for each replicate."""
     return {name: column(result, "flows", name).tolist() for name in COLUMNS}
 
 
 def taken() -> dict[str, Numbers]:
-    """The numbers of today's engine."""
+    """Returns the numbers of the current engine."""
     return {name: numbers(simulate(case(name))) for name in CASES}
 
 
 def written() -> dict[str, Numbers]:
-    """The numbers on file."""
+    """Returns the numbers on file."""
     snapshots: dict[str, Numbers] = json.loads(FILE.read_text(encoding="utf-8"))
     return snapshots
 
 
 def main() -> None:
-    """Prints what differs; with `--write` keeps it."""
+    """Prints the differences; with `--write` records the numbers."""
     parser = argparse.ArgumentParser(
         description="Compares the numbers of six fixed scenarios with those on file."
     )

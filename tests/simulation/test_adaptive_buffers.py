@@ -16,7 +16,7 @@ from .rows import at_end, column
 
 #: 1000 packets of 1040 bytes per second.
 RATE = "8.32 Mbit/s"
-#: ALT's rates at which the limit rises and falls, and how long the queue is not empty where it
+#: Rates at which ALT raises and lowers the limit, and the share of time with a queue where it
 #: settles.
 RISE, FALL = 10.0, 1.0
 BUSY = 1 / (1 + FALL / RISE)
@@ -33,13 +33,15 @@ def _run(kind: str, flows: int, delay_ms: int, more: tuple[tuple[str, object], .
 
 
 def run(kind: str, flows: int = 1, delay_ms: int = 100, **more: object) -> Result:
-    """Flows of Reno with SACK and an ACK for each packet over two delays, several with some more, so that they do
-    not go in step."""
+    """Returns flows of Reno with SACK and an ACK for each packet over two delays.
+
+    Several flows have slightly different delays, so that they are not synchronised.
+    """
     return _run(kind, flows, delay_ms, tuple(more.items()))
 
 
 def series(result: Result, name: str, replicate: int = 0) -> np.ndarray:
-    """A column of the bottleneck past the warm-up."""
+    """Returns a column of the bottleneck after the warm-up."""
     time, values = (
         column(result, "hops", one, hop="out", replicate=replicate) for one in ("time_s", name)
     )
@@ -47,17 +49,17 @@ def series(result: Result, name: str, replicate: int = 0) -> np.ndarray:
 
 
 def busy(result: Result, replicate: int) -> float:
-    """Share of the time."""
+    """Returns the share of time in which the link is busy."""
     time, spent = (series(result, name, replicate) for name in ("time_s", "busy_s"))
     return float((spent[-1] - spent[0]) / (time[-1] - time[0]))
 
 
 def settled(pipe: float) -> float:
-    """ALT's limit Q at which one Reno flow that halves its window P + Q leaves the link idle for its share of the time.
+    """Returns ALT's limit Q at which a Reno flow leaves the link idle for its share of the time.
 
-    With x = Q/P and d = (1 - x)/2, in units of P²/rate the link is idle for d²/2, in a cycle of d +
-    x + x²/2: below P the round trip stays, above it grows. So (1 + RISE/FALL) d²/2 = d + x + x²/2,
-    a quadratic equation.
+    The flow halves its window P + Q. Let x = Q/P and d = (1 - x)/2, in units of P²/rate. The link
+    is idle for d²/2 in a cycle of d + x + x²/2: below P the round trip is constant, above it grows.
+    So (1 + RISE/FALL) d²/2 = d + x + x²/2, a quadratic equation.
     """
     r = 1 + RISE / FALL
     a, b, c = r / 8 - 0.5, -r / 4 - 0.5, r / 8 - 0.5
@@ -68,8 +70,8 @@ def settled(pipe: float) -> float:
 def test_alt_settles_where_the_link_is_busy_for_its_share_of_the_time(delay_ms: int) -> None:
     """Its limit at the overflows is that of the fluid saw-tooth, within 8 %.
 
-    The fixed point P(1 - b)/(b + FALL/RISE), which takes the queue for empty as long as the window
-    is below P, is an upper bound: a link is not idle throughout that time.
+    The fixed point P(1 - b)/(b + FALL/RISE) assumes an empty queue while the window is below P. It
+    is an upper bound, since the link is not idle throughout that time.
     """
     result = run("alt", delay_ms=delay_ms)
     pipe = 2.0 * delay_ms + 1
@@ -95,7 +97,7 @@ def test_alt_forgets_where_it_began() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["alt", "a_star"])
 def test_several_flows_need_less_and_only_ebdp_does_not_see_it(kind: str) -> None:
-    """They do not halve their windows at one time."""
+    """They do not halve their windows at the same time."""
     ebdp = series(run("ebdp", 10), "limit_packets")
     assert ebdp == pytest.approx(240, abs=1e-6), "200 ms at 1000 packets per second, and 40"
     assert series(run("ebdp"), "limit_packets") == pytest.approx(240, abs=1e-6), "however many"
@@ -107,7 +109,7 @@ def test_several_flows_need_less_and_only_ebdp_does_not_see_it(kind: str) -> Non
 
 
 def test_a_star_is_below_both() -> None:
-    """With a target of 50 ms eBDP's limit is 55 packets, less than ALT would have at times."""
+    """With a target of 50 ms eBDP's limit is 55 packets, at times less than ALT's."""
     both, by_idleness = (series(run(kind, **more), "limit_packets") for kind, more in
                          (("a_star", {"target_delay": "50 ms"}), ("alt", {})))  # fmt: skip
     assert both.max() <= 55 + 1e-6

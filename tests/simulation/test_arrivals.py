@@ -1,4 +1,4 @@
-"""Flows that arrive one after the other: when, how much they send, how many are there, and what it costs the others."""
+"""Arriving flows: their times, sizes and numbers, and their effect on others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def arriving(
 
 
 def values(result: object, name: str, flow: str) -> list[float]:
-    """A metric by replicate."""
+    """Returns a metric by replicate."""
     return list(by_replicate(result, metric(name))[0, flow].values())  # type: ignore[arg-type]
 
 
@@ -42,13 +42,13 @@ def test_whoever_arrives_draws_a_size_sends_it_and_is_gone() -> None:
     assert (rows["instance"] == np.arange(rows["instance"].size)).all()
     assert (np.diff(rows["start_s"]) >= 0).all()
     over = ~np.isnan(rows["completion_time_s"])
-    # At 64 % of the link, what is not over are the last few.
+    # At 64 % of the link only the last few are unfinished.
     assert over[: over.size - 20].all()
     sizes = rows["delivered_bytes"][over]
     assert sizes.min() >= 10_000
     assert sizes.max() <= 30_000
     assert abs(sizes.mean() - 20_000) < 4 * 20_000 / np.sqrt(12 * sizes.size)
-    # Nobody is there longer than its samples say, nor sooner.
+    # No instance is active outside the time of its samples.
     times = {name: column(result, "samples", name) for name in ("instance", "time_s")}
     step = units.seconds(result.points[0]["scenario"]["sample_interval"])
     for number in rows["instance"][over][:50]:
@@ -76,7 +76,7 @@ def test_arrivals_move_nobody_elses_draws_and_are_the_same_for_any_traffic() -> 
 
 
 def test_the_mean_number_active_is_the_rate_of_arrivals_times_the_time_each_takes() -> None:
-    """Little's law, of all that arrived and ended within the run."""
+    """Little's law, for all that arrived and ended within the run."""
     shorts = arriving(0.04, UNIFORM, stop="100 s")
     result = simulate(
         scenario(path("10 Mbit/s", "20 ms", "100 packets"), [shorts], "100 s", replicates=4)
@@ -84,8 +84,9 @@ def test_the_mean_number_active_is_the_rate_of_arrivals_times_the_time_each_take
     for replicate, active in enumerate(values(result, "active_flows", "short")):
         took = column(result, "flows", "measured_s", replicate=replicate)
         assert active == pytest.approx(took.size / 100 * took.mean(), rel=1e-9)
-    # By another way: how many have samples at each sampling time. Each has them from the one before
-    # it starts to the one after it ends, which are one to three more than the steps that it takes.
+    # By another method: the number of instances with samples at each sampling time. Each has
+    # samples from the one before its start to the one after its end, one to three more than its
+    # steps.
     counted = column(result, "samples", "time_s").size / 4 / 1000
     more = 0.1 / 0.04
     assert more < counted - np.mean(values(result, "active_flows", "short")) < 3 * more
@@ -96,20 +97,19 @@ def test_goodput_of_arrivals_is_what_all_of_them_got_over_the_time() -> None:
         scenario(path("10 Mbit/s", "20 ms", "100 packets"), [arriving(0.05)], "50 s", warmup="10 s")
     )
     (goodput,) = values(result, "goodput", "short")
-    # 20 transfers a second of 160 kbit are 3.2 Mbit/s, give or take what chance has of 800
-    # arrivals.
+    # 20 transfers a second of 160 kbit are 3.2 Mbit/s, within the chance of 800 arrivals.
     assert goodput == pytest.approx(3.2e6, rel=4 / np.sqrt(800))
     (all_of_it,) = column(result, "hops", "served_bytes", hop="out", time_s=50.0)
     (before,) = column(result, "hops", "served_bytes", hop="out", time_s=10.0)
-    # Headers of 40 bytes on 1000, and SYNs; what was sent twice, and is under way at either end, is
-    # little.
+    # Headers of 40 bytes on 1000, and SYNs; retransmissions, and data in flight at either end, are
+    # few.
     assert goodput == pytest.approx((all_of_it - before) * 8 / 40 * 1000 / 1040, rel=0.02)
 
 
-def test_completion_times_are_of_those_that_came_after_the_warmup_and_say_how_many_have_not_ended() -> (
+def test_completion_times_are_of_those_that_came_after_the_warmup_and_say_how_many_have_not_ended() -> (  # noqa: E501
     None
 ):
-    # A burst at the beginning that takes the link for long, then a slow drizzle alone.
+    # A burst at the beginning that occupies the link for long, then slow arrivals only.
     early = flow(tcp(), "early", traffic={"kind": "transfer", "size": "1 MB"}, stop="5 s")
     hops = path("1 Mbit/s", "20 ms", "50 packets")
     result = simulate(scenario(hops, [early, arriving(1.0, kind="fixed")], "40.5 s", warmup="20 s"))
@@ -143,7 +143,7 @@ def test_those_that_stay_share_and_those_that_come_and_go_are_left_aside() -> No
 
 
 def test_thousands_of_arrivals_are_no_more_than_their_rows() -> None:
-    """Ten thousand come and go; each has a row, and samples only while it is there."""
+    """Ten thousand come and go; each has a row, and samples only while it is active."""
     hops = path("10 Mbit/s", "20 ms", "100 packets")
     result = simulate(scenario(hops, [arriving(0.01, "2 kB", kind="fixed")], "100 s"))
     assert column(result, "flows", "instance").size == 10_000
@@ -155,7 +155,7 @@ def test_thousands_of_arrivals_are_no_more_than_their_rows() -> None:
 
 
 def test_a_chosen_mean_number_is_held() -> None:
-    """Beside a long flow that takes what they leave, so that Little's law alone would not do."""
+    """A long flow takes what they leave, so Little's law alone is not enough."""
     flows = [flow(tcp(), "long"), arriving(2.0, UNIFORM)]
     load = scenario(
         path("1.5 Mbit/s", "50 ms", "40 packets"), flows, "200 s", warmup="20 s", replicates=4
@@ -165,7 +165,7 @@ def test_a_chosen_mean_number_is_held() -> None:
         assert one.active == pytest.approx(number, rel=0.05)
         again = interval(values(simulate(one.scenario), "active_flows", "short"))
         assert again.mean == pytest.approx(one.active), "what was found is what runs"
-        # Another seed draws another load: it differs by chance alone.
+        # Another seed draws another load, which differs only by chance.
         other = interval(values(simulate(one.scenario.replace(seed=7)), "active_flows", "short"))
         assert abs(other.mean - again.mean) < 2 * (again.half_width + other.half_width)
     assert found[0].mean_interval_s > found[1].mean_interval_s

@@ -1,6 +1,7 @@
-"""Scenarios at and beyond the edge: each ends with a clear result or one clear line, and soon.
+"""Scenarios at and beyond the limits: each ends soon with a clear result or one clear line.
 
-The engine runs in another process: what hangs, dies or eats the machine is one failed test.
+The engine runs in another process, so a run that hangs, dies or uses up the memory is one failed
+test.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def engine() -> Iterator[Engine]:
 def run(
     engine: Engine, hops: list[Tree], flows: list[Tree], duration: str, **more: object
 ) -> Result:
-    """The result, of which everything holds that must hold of any."""
+    """Returns a result for which all general laws hold."""
     more.setdefault("sample_interval", duration)
     result = engine.simulate(scenario(hops, flows, duration, **more))
     laws.check(result)
@@ -81,7 +82,7 @@ def test_everything_lost(engine: Engine, side: str, applies: str, preset: str) -
     hops[1]["impairments"] = hops[0]["impairments"]
     result = run(engine, hops, [flow(tcp(preset=preset))], "1000 s")
     handshake = preset != "ns2-2002"
-    # Without ACKs a segment arrives, but only the first: nobody knows.
+    # Without ACKs only the first segment arrives, and the sender does not know.
     assert delivered(result) == (1000 if applies == "acks" and not handshake else 0)
     assert one(result, "flows", "timeouts") > 8
     used = side == "after_link" or applies == "acks"
@@ -140,8 +141,8 @@ def test_no_delay_and_a_huge_rate(engine: Engine) -> None:
 
 
 def test_the_highest_rate_is_carried_in_fractions_of_a_nanosecond(engine: Engine) -> None:
-    # A packet of 1040 bytes takes 832 ps, an ACK 32 ps: several leave in one nanosecond, no more
-    # than the rate allows.
+    # A packet of 1040 bytes takes 832 ps, an ACK 32 ps: several leave in one nanosecond, but not
+    # more than the rate allows.
     hops = [hop("out", "10 Tbit/s", "0 s", "100 packets"), hop("back", "10 Tbit/s", "0 s")]
     result = run(engine, hops, [flow(tcp())], "100 us")
     assert one(result, "flows", "goodput_bit_per_s") == pytest.approx(10e12 * 1000 / 1040, rel=0.01)
@@ -182,7 +183,7 @@ def test_a_segment_that_no_packet_holds(engine: Engine) -> None:
 def test_ten_gigabits_and_a_second(engine: Engine) -> None:
     hops = [hop("out", "10 Gbit/s", "1 s", "1000 packets"), hop("back", "10 Gbit/s", "1 s")]
     result = run(engine, hops, [flow(tcp("cubic"))], "30 s")
-    # The SYN's timer is shorter than the path, but no other is: slow start goes on undisturbed.
+    # Only the SYN's timer is shorter than the path, so slow start continues undisturbed.
     assert one(result, "flows", "timeouts") == 1
     assert one(result, "flows", "rtt_min_s") >= 2
 
@@ -267,7 +268,7 @@ def test_the_smallest_timeout_is_the_largest(engine: Engine) -> None:
     assert delivered(result) > 0
 
 
-# Flows that are not there.
+# Missing flows.
 
 
 def test_no_flows(engine: Engine) -> None:
@@ -310,7 +311,7 @@ def test_a_thousand_flows_in_one_nanosecond(engine: Engine) -> None:
     result = run(engine, simple(), [flow(tcp(), count=1000)], "60 s", sample_interval="10 s")
     assert result.tables["flows"].num_rows == 1000
     assert at_end(result, "busy_s") > 50
-    # The SYNs that find the queue full come again at the same moment, all of them.
+    # The SYNs that find the queue full are all retransmitted at the same time.
     assert (column(result, "flows", "delivered_bytes") > 0).sum() > 50
 
 
@@ -341,7 +342,7 @@ def test_the_same_hop_at_once_and_for_ever(engine: Engine) -> None:
     assert at_end(result, "arrivals") > 254
 
 
-# Packets in the wrong order, or too many of them.
+# Reordered or duplicated packets.
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
@@ -352,7 +353,7 @@ def test_jitter_larger_than_the_delay(engine: Engine, recovery: str) -> None:
         "reordering": "allowed",
     }
     result = run(engine, simple("50 packets", jitter), [flow(tcp(recovery=recovery))], "20 s")
-    # Reordering looks like loss and costs retransmissions, but nothing is lost.
+    # Reordering looks like loss and causes retransmissions, but nothing is lost.
     assert delivered(result) > 100_000
     assert one(result, "flows", "retransmitted_packets") > 0
     assert at_end(result, "drops_queue") == at_end(result, "drops_impairment") == 0
@@ -381,7 +382,7 @@ def test_everything_256_times(engine: Engine) -> None:
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("size", [1, 999, 1000, 1001, 10_000])
 def test_the_last_segment(engine: Engine, size: int, recovery: str) -> None:
-    # The last of all is lost: nobody sends three duplicate ACKs for it.
+    # The last segment is lost, so there are no three duplicate ACKs for it.
     flows = [flow(tcp(recovery=recovery), traffic=transfer(f"{size} bytes"))]
     result = run(engine, simple("50 packets", loss("30 %")), flows, "1000 s", replicates=5)
     assert (column(result, "flows", "delivered_bytes") == size).all()

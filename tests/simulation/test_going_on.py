@@ -1,4 +1,4 @@
-"""A simulation that was ended goes on after the runs that were finished, and gives what it would have given at once."""
+"""A simulation that was stopped continues after its finished runs, with the same result."""
 
 import contextlib
 import signal
@@ -37,7 +37,10 @@ Ended = Callable[[int, tuple[str, ...]], int]
 
 @pytest.fixture
 def ended(scenario_file: Path) -> Ended:
-    """Starts `simulate` in a process of its own, sends a signal once some runs are kept; returns the exit code."""
+    """Returns a function that stops `simulate` once some runs are kept, and returns the exit code.
+
+    It starts the command in a process of its own and sends it a signal.
+    """
 
     def end(number: int, arguments: tuple[str, ...]) -> int:
         command = [
@@ -50,8 +53,7 @@ def ended(scenario_file: Path) -> Ended:
             "run",
             *arguments,
         ]
-        # Whoever runs the tests may have signals ignored (nohup), and what is started inherits
-        # that.
+        # Signals may be ignored where tests run (nohup), and child processes inherit that.
         heeded = (
             partial(signal.signal, number, signal.SIG_DFL) if number != signal.SIGKILL else None
         )
@@ -71,7 +73,7 @@ def ended(scenario_file: Path) -> Ended:
 
 
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Watches the next simulation; the list gets how many runs were kept before it."""
+    """Watches the next simulation; the list gets the number of runs that were kept before it."""
     simulate, kept_runs = simulation.simulate, []
 
     def watching(scenario, *, kept, **options):

@@ -1,4 +1,4 @@
-"""HighSpeed TCP in the engine, where random loss alone holds the window."""
+"""HighSpeed TCP in the engine with random loss as the only limit of the window."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .paths import Tree, flow, loss, path, scenario, tcp
 from .rows import column, goodput
 
 ROUND_TRIP = 0.1
-#: Loss rates, and of each how many losses there are in a replicate.
+#: Loss rates, each with its number of losses in a replicate.
 LOSSES = {3e-4: 300, 1e-4: 200, 3e-5: 100}
 REPLICATES = 6
 
 
 def mean_window(p: float, control: Tree) -> Interval:
-    """Segments delivered in a round trip over 0.12/p^0.835, replicate by replicate.
+    """Returns segments delivered per round trip over 0.12/p^0.835, replicate by replicate.
 
-    Chance makes the share that is lost another than p: each is compared at its own.
+    By chance the share that is lost differs from p: each replicate is compared at its own share.
     """
     expected = float(hstcp_response.rounded_window(p))
     duration = round(LOSSES[p] / p / expected * ROUND_TRIP)
@@ -42,7 +42,7 @@ def mean_window(p: float, control: Tree) -> Interval:
 @pytest.mark.slow
 @pytest.mark.parametrize("p", LOSSES)
 def test_the_mean_window_is_that_of_the_response_function(p: float) -> None:
-    """Within 4 %: w(p) is of evenly spaced losses, the window chain of independent ones is within 1 % of it."""
+    """Within 4 %: w(p) is for evenly spaced losses; for independent ones it is within 1 %."""
     found = mean_window(p, {"kind": "highspeed"})
     assert found.half_width < 0.02
     assert found.mean == pytest.approx(1, abs=0.04)

@@ -1,4 +1,4 @@
-"""What hops and sources do to packets: conservation, Little's law, rates offered and served."""
+"""Hops and sources: conservation, Little's law, offered and served rates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_little_s_law_in_a_tcp_flow_s_queue() -> None:
         recovery="newreno", delayed_ack={"every": "1 packet"}, rtt_sampling="timestamps"
     )
     hops = path("10 Mbit/s", "20 ms", "60 packets")
-    # An interval that is no simple part of the saw-tooth's rounds.
+    # An interval that is not a simple fraction of the saw-tooth's rounds.
     result = simulate(scenario(hops, [flow(transport)], "300 s", sample_interval="7.3 ms"))
     arrived = at_end(result, "arrivals") - at_end(result, "drops_queue")
     mean_wait = one(result, "flows", "rtt_mean_s") - one(result, "flows", "rtt_min_s")
@@ -46,8 +46,7 @@ def test_little_s_law_packet_by_packet() -> None:
         event: column(result, "packets", "time_s", event=event, hop=where, kind="datagram")
         for event, where in (("arrive", "out"), ("receive", ""))
     }
-    # First in, first out, and nothing is lost: the n-th to arrive at the hop is the n-th to arrive
-    # at its end.
+    # First in, first out, and nothing is lost: the n-th arrival at the hop is the n-th at its end.
     served = len(seen["receive"])
     waits = seen["receive"] - seen["arrive"][:served] - 0.005 - 8000 / 9e6
     assert waits.min() > -1e-9
@@ -268,7 +267,7 @@ def test_an_on_off_source_keeps_its_duty_cycle(distribution: str) -> None:
 
 
 def saturated(link: Tree, folder: Path = Path(), **more: object) -> Scenario:
-    """A link that always has something to send: 1500 bytes a packet."""
+    """Returns a link with a permanent queue of packets of 1500 bytes."""
     traffic = {"kind": "cbr", "rate": "40 Mbit/s"}
     tree = scenario(
         path(link, "1 ms", "100 packets"),
@@ -290,7 +289,7 @@ def test_a_markov_link_serves_what_its_rate_says() -> None:
     for replicate in range(6):
         rate = column(result, "hops", "rate_bit_per_s", hop="out", replicate=replicate)
         served.append(at_end(result, "served_bytes", replicate=replicate) * 8 / 100)
-        # The rate changes at multiples of a step alone: a sample at each says all.
+        # The rate changes only at multiples of a step, so a sample at each is exact.
         assert served[-1] == pytest.approx(rate[:-1].mean(), rel=1e-3)
         assert at_end(result, "capacity_bytes", replicate=replicate) * 8 / 100 == pytest.approx(
             rate[:-1].mean()
@@ -312,7 +311,7 @@ def test_capacity_is_what_a_link_with_enough_to_do_sends_whatever_the_sampling_t
     for interval_s in ("7 ms", "1 s"):
         result = simulate(saturated(link, sample_interval=interval_s, replicates=1))
         capacities[interval_s] = at_end(result, "capacity_bytes")
-        # The first packet comes at once; the one that is being sent at the end does not count.
+        # The first packet arrives at once; the one in service at the end does not count.
         assert (
             0 <= capacities[interval_s] - at_end(result, "served_bytes") <= 1500 + 12e6 / 8 * 1e-3
         )
@@ -321,7 +320,7 @@ def test_capacity_is_what_a_link_with_enough_to_do_sends_whatever_the_sampling_t
 
 
 def test_a_delivery_trace_serves_its_opportunities(tmp_path: Path) -> None:
-    # Four opportunities of 1504 bytes in 10 ms, two of them at once; a packet takes 1500 and 4 for
+    # Four opportunities of 1504 bytes in 10 ms, two of them at once; a packet takes 1500 plus 4 for
     # the tunnel's header.
     (tmp_path / "four").write_text("1\n4\n4\n10\n")
     result = simulate(

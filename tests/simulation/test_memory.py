@@ -1,4 +1,4 @@
-"""What memory a run needs is known before it begins, and what cannot fit is refused."""
+"""The memory of a run is known before it begins, and a run that cannot fit is refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ackclock.run.memory import free_bytes
 from ..refusals import check
 from .paths import flow, path, scenario, tcp, udp
 
-#: Runs the scenario on standard input, and prints by how many bytes the process has grown at most.
+#: Runs the scenario on standard input, and prints the largest growth of the process in bytes.
 GROWTH = """
 import json, re, sys
 from ackclock import Scenario, engine
@@ -35,7 +35,7 @@ def many(count: int, transport: dict, traffic: dict) -> Scenario:
 
 
 def needed(one: Scenario, monkeypatch: pytest.MonkeyPatch) -> float:
-    """Gigabytes that the run needs, as its refusal says."""
+    """Returns the gigabytes that the run needs, by its refusal."""
     with monkeypatch.context() as patch:
         patch.setattr("ackclock.run.simulation.free_bytes", lambda: 0)
         with pytest.raises(LackingError) as caught:
@@ -49,7 +49,7 @@ def needed(one: Scenario, monkeypatch: pytest.MonkeyPatch) -> float:
 def test_the_estimate_is_what_a_run_of_many_flows_takes(
     transport: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From half of it to all of it and a tenth: a lower bound that is near, since packets are not known before."""
+    """From a half to 1.1 times: a close lower bound, as the number of packets is unknown before."""
     kinds = {"tcp": (tcp(), {"kind": "bulk"}), "udp": (udp(), {"kind": "cbr", "rate": "1 kbit/s"})}
     one = many(200_000, *kinds[transport])
     command = [sys.executable, "-c", GROWTH]
@@ -59,7 +59,7 @@ def test_the_estimate_is_what_a_run_of_many_flows_takes(
         ).stdout
     )
     least = needed(one, monkeypatch)
-    # It is said to a tenth of a gigabyte.
+    # The number is rounded to a tenth of a gigabyte.
     assert 0.5 * grown < (least + 0.05) * 1e9
     assert (least - 0.05) * 1e9 < 1.1 * grown
 

@@ -1,4 +1,4 @@
-"""What the order of hops and flows in a scenario and their names decide, as docs/decisions/0002-event-order.md says."""
+"""Effects of the order and names of hops and flows: docs/decisions/0002-event-order.md."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEYS = ("replicate", "hop", "flow", "instance", "time_s", "event", "kind", "sequ
 
 
 def rows(result: Result, table: str) -> list[tuple[Any, ...]]:
-    """All rows of a table, sorted by what they are about; what is unknown equals itself."""
+    """Returns all rows of a table, sorted by their keys; unknown values are equal."""
     columns = result.tables[table]
     order = [name for name in KEYS if name in columns.column_names]
     order += [name for name in columns.column_names if name not in order]
@@ -32,7 +32,7 @@ def same(one: Result, other: Result) -> bool:
 
 
 def ties(result: Result) -> int:
-    """How often packets of two senders come to one hop in the same nanosecond."""
+    """Returns the number of ties: packets of two senders at one hop in the same nanosecond."""
     arrived: dict[tuple[Any, ...], set[tuple[Any, ...]]] = defaultdict(set)
     for row in result.tables["packets"].to_pylist():
         if row["event"] == "arrive":
@@ -63,7 +63,7 @@ HOPS = st.lists(
 ROUTES = st.sampled_from(
     [(["a"], ["c"]), (["a", "b"], ["c"]), (["b"], ["c", "a"]), (["b", "a"], ["b"])]
 )
-# To the nanosecond, so that most scenarios have no ties; of several instances each draws its own.
+# In nanoseconds, so that most scenarios have no ties; each of several instances draws its own.
 STARTS = st.integers(0, 199_999_999).map(lambda early: [f"{early} ns", "200 ms"])
 SENDERS = st.one_of(
     st.sampled_from(["reno", "cubic"]).map(
@@ -100,7 +100,7 @@ def test_without_ties_order_decides_nothing(
 
 
 def test_who_stands_first_is_first_of_two_in_the_same_nanosecond() -> None:
-    """Two sources in step, and room for one packet of each pair."""
+    """Two synchronised sources, and room for one packet of each pair."""
     hops = [hop("out", "1 Mbit/s", "0 s", "0 packets"), hop("back", "1 Mbit/s", "0 s")]
     senders = [
         flow(udp(), name, traffic={"kind": "cbr", "rate": "400 kbit/s"}) for name in ("x", "y")
@@ -116,7 +116,10 @@ def test_who_stands_first_is_first_of_two_in_the_same_nanosecond() -> None:
 
 @pytest.mark.parametrize("draws", [False, True])
 def test_names_seed_what_is_drawn_and_nothing_else(draws: bool) -> None:
-    """Under another name a flow starts at another moment, and a hop loses other packets; else nothing changes."""
+    """Under another name a flow starts at another time, and a hop loses other packets.
+
+    Nothing else changes.
+    """
 
     def run(out: str, main: str) -> dict[str, Any]:
         hops = [hop(out, "5 Mbit/s", "10 ms", "20 packets"), hop("back", "5 Mbit/s", "10 ms")]

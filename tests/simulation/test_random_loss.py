@@ -1,4 +1,4 @@
-"""Random loss alone holds the window: the laws of its rate."""
+"""Laws of the rate with random loss as the only limit of the window."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from .rows import column, goodput, ratio
 
 ROUND_TRIP = 0.1
 
-#: C of C/(R sqrt p) where losses are random, not evenly spaced: Mathis, Semke, Mahdavi, Ott 1997,
-#: table 1 (1.31 with an ACK for each segment, 0.93 = 1.31/sqrt 2 with delayed ACKs); Ott,
+#: C of C/(R sqrt p) for random rather than evenly spaced losses: Mathis, Semke, Mahdavi, Ott 1997,
+#: table 1 (1.31 with an ACK for each segment, 0.93 = 1.31/sqrt 2 with delayed ACKs). Ott,
 #: Kemperman, Mathis 1996 derive 1.3098.
 RANDOM = 1.31
 
@@ -26,7 +26,7 @@ RANDOM = 1.31
 def lossy(
     p: float, transport: Tree, *, losses: int, rate: str = "100 Gbit/s", **more: object
 ) -> Result:
-    """One flow over 100 ms, long enough for that many losses at the rate of the square-root law."""
+    """Returns one flow over 100 ms, long enough for `losses` losses by the square-root law."""
     window = square_root.PERIODIC / math.sqrt(p)
     duration = max(losses / p / window * ROUND_TRIP, 20.0)
     hops = path(rate, f"{ROUND_TRIP / 2} s", "unlimited", loss(f"{100 * p:.6g} %"))
@@ -40,8 +40,8 @@ def test_goodput_falls_as_loss_rises(control: str) -> None:
     hops = path("20 Mbit/s", "50 ms", "100 packets", loss("0 %"))
     probabilities = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
     sweep = {"hops.out.impairments.0.probability": [f"{p} %" for p in probabilities]}
-    # Every point draws the same numbers: a packet that is lost at one probability is lost at all
-    # higher ones.
+    # Every point draws the same numbers: a packet lost at one probability is lost at all higher
+    # ones.
     result = simulate(
         scenario(hops, [flow(tcp(control))], "200 s", warmup="10 s", replicates=5, sweep=sweep)
     )
@@ -70,7 +70,7 @@ def test_halving_the_round_trip_doubles_the_rate() -> None:
         rates("25 ms", "1000 s", 1),
         rates("25 ms", "1000 s", 2),
     )
-    doubled = ratio(other, far)  # independent draws: the law holds within what chance allows
+    doubled = ratio(other, far)  # independent draws: the law holds within chance
     assert doubled.low < 2 < doubled.high
     assert doubled.half_width < 0.15
     assert ratio(near, far).mean == pytest.approx(2, rel=0.05)
@@ -81,8 +81,7 @@ def test_the_link_does_not_matter_where_loss_is_the_limit() -> None:
         goodput(lossy(0.01, tcp(), losses=300, rate=rate, replicates=5)).mean()
         for rate in ("100 Mbit/s", "1 Gbit/s", "100 Gbit/s")
     )
-    # At 100 Mbit/s a packet's 83 us are part of the round trip, and a burst's packets wait for one
-    # another.
+    # At 100 Mbit/s a packet's 83 us are part of the round trip, and the packets of a burst queue.
     assert slow == pytest.approx(faster, rel=0.01)
     assert fast == pytest.approx(faster, rel=0.002)
 
@@ -98,16 +97,17 @@ BAND = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1]
 def test_reno_lies_between_pftk_and_the_square_root_law(
     p: float, recovery: str, every: int
 ) -> None:
-    """PFTK's goodput <= the mean of ten replicates <= C / (R sqrt(b p)) with Mathis' C for random loss.
+    """PFTK's goodput <= the mean of ten replicates <= C / (R sqrt(b p)) with Mathis' C for random
+    loss.
 
-    Up to what chance allows: the 95 % interval of the mean reaches into the band. With long runs
-    the means themselves are in it: Reno 1.00 (b = 2, p = 0.5 %) to 1.22 times PFTK, NewReno and
-    SACK 1.05 to 1.7 times, and at p = 0.05 % all of them 0.95 to 0.98 times the square root law.
+    Within chance: the 95 % interval of the mean reaches into the band. In long runs the means
+    themselves are in it: Reno is 1.00 (b = 2, p = 0.5 %) to 1.22 times PFTK, NewReno and SACK 1.05
+    to 1.7 times. At p = 0.05 % all of them are 0.95 to 0.98 times the square-root law.
 
-    Why PFTK is the lower bound: it takes all that follows a loss in the same round trip for lost,
-    which leaves more windows without three duplicate ACKs; here losses are independent, and
-    recovery is better than its Reno. Why the square root law is the upper one: it knows no
-    timeouts, no round trip spent on recovery and no window below one. The growth is one segment per
+    PFTK is the lower bound because it assumes that everything after a loss in the same round trip
+    is lost. That leaves more windows without three duplicate ACKs. Here losses are independent, and
+    recovery is better than its Reno. The square-root law is the upper bound because it has no
+    timeouts, no round trip for recovery and no window below one. The growth is one segment per
     round trip and ACK of `every` segments: b = `every`, as in both papers.
     """
     transport = tcp(
@@ -125,7 +125,7 @@ def test_reno_lies_between_pftk_and_the_square_root_law(
     assert measured.half_width < (0.06 if p < 0.1 else 0.15) * measured.mean
     assert lower <= measured.high, f"{measured} is below {lower:.2f}"
     assert measured.low <= upper, f"{measured} is above {upper:.2f}"
-    if recovery == "reno":  # what PFTK is about: it is not only a bound
+    if recovery == "reno":  # PFTK models this recovery, so it is more than a bound
         assert measured.mean < 1.25 * lower
 
 

@@ -1,10 +1,10 @@
-"""TCP whose host follows the fed-back rate of a bottleneck that moves between two rates.
+"""TCP whose host follows the rate fed back by a bottleneck that alternates between two rates.
 
-Beside an independent packet-level simulation of the same loop, whose numbers have a standard error
-of 0.006 at most. As there, the time unit is a packet at the high rate (500 bytes, 5 ms), the round
-trip is 40 of them, psi is the mean time in a state over the round trip, as many packets as the
-buffer says may wait besides the one in service, and efficiency is what is delivered, headers
-included, over the capacity there was.
+The numbers are those of an independent packet-level simulation of the same loop, with a standard
+error of at most 0.006. As there, the time unit is a packet at the high rate (500 bytes, 5 ms), and
+the round trip is 40 of them. The letter psi is the mean time in a state over the round trip. The
+buffer counts packets that may wait besides the one in service. Efficiency is what is delivered,
+headers included, over the capacity.
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from .paths import Tree, flow, hop, scenario, tcp
 from .rows import column
 
 INSTCAP: Tree = {"kind": "instcap"}
-#: M is a round trip of measurements; N seven more: a memory of eight round trips.
+#: M is a round trip of measurements, N is seven more: a memory of eight round trips.
 EFFCAP: Tree = {"kind": "effcap", "m": 7, "n": 49}
-#: The link changes at multiples of the round trip, and the source has its rate of one round trip
-#: ago.
+#: The link changes at multiples of the round trip, and the source has its rate one round trip ago.
 EXACT: Tree = {"period": "200 ms", "delay": "0 s"}
 #: It is measured every 30 ms, and fed back a round trip later.
 MEASURED: Tree = {"period": "30 ms", "delay": "200 ms"}
-#: The timeout is one and a half round trips for ever.
+#: The timeout is always 1.5 round trips.
 FIXED: Tree = {
     "rto_initial": "300 ms",
     "rto_adaptive": False,
@@ -39,7 +38,7 @@ REPLICATES, DURATION_S, WARMUP_S, ROUND_TRIP_S = 4, 4000, 200, 0.2
 
 
 def run(psi: float, buffer: int, algorithm: Tree | None, loop: Tree, timer: Tree) -> Result:
-    """One sender with the host stage, or without one if there is no algorithm."""
+    """Returns a run of one sender with the host stage, or without one if there is no algorithm."""
     step = loop["period"]
     moving = {
         "kind": "markov",
@@ -62,7 +61,10 @@ def run(psi: float, buffer: int, algorithm: Tree | None, loop: Tree, timer: Tree
 
 
 def efficiency(result: Result) -> float:
-    """Over the capacity there was. All changes are at sampling times, so that the samples have it exactly."""
+    """Returns the goodput over the capacity.
+
+    All rate changes are at sampling times, so the samples give the capacity exactly.
+    """
     time_s, rate = (
         column(result, "hops", name, hop="out") for name in ("time_s", "rate_bit_per_s")
     )
@@ -71,7 +73,7 @@ def efficiency(result: Result) -> float:
 
 
 def timeouts(result: Result) -> float:
-    """Per round trip."""
+    """Returns the timeouts per round trip."""
     return float(column(result, "flows", "timeouts").mean()) * ROUND_TRIP_S / DURATION_S
 
 
@@ -89,8 +91,7 @@ def test_the_loop_of_the_renewal_model(
 ) -> None:
     result = run(psi, 10, algorithm, EXACT, FIXED)
     assert efficiency(result) == pytest.approx(expected, abs=0.012)  # two standard errors of theirs
-    # Two standard errors of a count, were its events independent; they keep apart, so that it is
-    # less.
+    # Two standard errors of a count of independent events; these keep a distance, so it is less.
     count = column(result, "flows", "timeouts").sum()
     assert timeouts(result) == pytest.approx(timeouts_expected, rel=2 / np.sqrt(count))
     assert column(result, "flows", "fast_retransmits").sum() == 0
@@ -117,7 +118,7 @@ def test_the_loop_with_measurements_and_a_coarse_timer(
     assert found == pytest.approx(
         expected, abs=0.014
     )  # two standard errors of the difference, ours being 0.004
-    # While capacity moves in a few round trips the smallest mean is the better rate.
+    # While the capacity changes within a few round trips, the smallest mean is the better rate.
     assert (found[2] > found[1]) == (psi < 10)
 
 
@@ -125,13 +126,13 @@ def test_a_buffer_that_holds_what_a_fall_of_the_rate_leaves_loses_nothing() -> N
     # Delta (1 - 1/r): 20 packets.
     result = run(5, 20, INSTCAP, EXACT, FIXED)
     assert column(result, "flows", "dropped_packets").sum() == 0
-    # Always busy, to a packet at either end of what is measured.
+    # Always busy, except for a packet at either end of the measurement.
     assert efficiency(result) == pytest.approx(1, abs=2 * 500 / (75_000 * (DURATION_S - WARMUP_S)))
     assert column(run(5, 18, INSTCAP, EXACT, FIXED), "flows", "dropped_packets").sum() > 0
 
 
 def test_sessions_share_what_is_fed_back() -> None:
-    """Two sessions, each with a host of its own, get half each, and lose nothing."""
+    """Two sessions, each with its own host, get half each, and lose nothing."""
     loop = {"algorithm": INSTCAP, "sessions": 2} | MEASURED
     hops = [
         hop("out", "100 kB/s", "200 ms", "18 packets"),

@@ -33,12 +33,12 @@ def _run(queue: tuple[tuple[str, object], ...], flows: int, ecn: bool) -> Result
 
 
 def run(queue: Tree, flows: int = 20, ecn: bool = False) -> Result:
-    """Flows of NewReno with SACK over 60 ms."""
+    """Returns flows of NewReno with SACK over 60 ms."""
     return _run(tuple(queue.items()), flows, ecn)
 
 
 def mean_queue(result: Result) -> float:
-    """Packets that wait, in the mean over time past the warm-up."""
+    """Returns the time-averaged queue after the warm-up, in packets."""
     time, waiting = (
         column(result, "hops", name, hop="out") for name in ("time_s", "backlog_packets")
     )
@@ -50,7 +50,7 @@ def mean_queue(result: Result) -> float:
 def test_adaptive_red_steers_the_queue_to_the_middle_of_its_thresholds(
     flows: int, delay_ms: int
 ) -> None:
-    """The target is from 0.4 to 0.6 of the way from the lower to the upper; so is the time average of the queue."""
+    """The target is 0.4 to 0.6 of the way between the thresholds, and so is the mean queue."""
     low = 1250 * delay_ms / 1000 / 2
     high = 3 * low
     result = run(ADAPTIVE | {"target_delay": f"{delay_ms} ms"}, flows)
@@ -74,10 +74,10 @@ def test_red_drops_early_and_keeps_the_queue_short() -> None:
 
 @pytest.mark.parametrize("control", ["reno", "cubic"])
 def test_behind_codel_a_mark_costs_what_a_drop_costs(control: str) -> None:
-    """One flow uses the link as well whether CoDel marks or drops: within 3 percent of it.
+    """One flow uses the link equally well, within 3 percent, whether CoDel marks or drops.
 
-    Twice a mark, as a sender that answers the last echo of a window again would, costs CUBIC a
-    tenth of the link.
+    Two reactions to a mark, as of a sender that answers the last echo of a window again, would cost
+    CUBIC a tenth of the link.
     """
 
     def run(ecn: bool) -> Result:
@@ -98,6 +98,6 @@ def test_with_ecn_packets_are_marked_and_not_lost() -> None:
     assert at_end(result, "marks") > 100
     assert at_end(result, "drops_aqm") < 0.1 * at_end(result, "marks")
     assert column(result, "flows", "retransmitted_packets")[0] < 0.1 * at_end(result, "marks")
-    # Senders that are not capable lose the packets that others have marked.
+    # Senders without ECN lose the packets that others have marked.
     assert at_end(run(marking), "marks") == 0
     assert at_end(run(marking), "drops_aqm") > 100

@@ -1,15 +1,15 @@
-"""One Reno flow and a drop-tail queue: the saw-tooth and what it uses of the link.
+"""One Reno flow and a drop-tail queue: the saw-tooth and its utilisation.
 
-How the formula's letters map to the scenario. `mu` is the link's rate in packets as the wire has
-them (here without headers, so 1000 bytes). `T` is the round trip without waiting: both propagation
-delays, one service at the link and the ACK's way back, which takes no time here; so `bdp = mu T`
+The formula's letters map to the scenario as follows. The link's rate `mu` is in packets on the wire
+(here without headers, so 1000 bytes). The round trip `T` is without queueing: both propagation
+delays, one service at the link, and the ACK's return, which takes no time here. So `bdp = mu T`
 counts the packet in service, and the queue's limit `B` does not (`counts_packet_in_service =
 false`). The window that just fits is therefore exactly B + bdp. The engine overflows it by the one
 segment that a round trip adds, detects that a round trip later and halves FlightSize, B + bdp + 1.
 
-What the formula leaves out: the round trip of recovery, in which the window is already low, and
-that windows are whole. Both are of the order of one round trip in the (B + bdp)/2 of a cycle: below
-0.1 % at bdp = 342, up to 1.5 % at 20.
+The formula leaves out the round trip of recovery, in which the window is already low, and that
+windows are whole. Both are of the order of one round trip in the (B + bdp)/2 of a cycle: below 0.1
+% at bdp = 342, up to 1.5 % at 20.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .rows import column
 
 #: Packets per second.
 MU = 10_000
-#: The values of B by bdp, both in packets.
+#: Values of B by bdp, both in packets.
 BUFFERS = {342: (5, 30, 70, 100, 150, 200, 270, 338), 62: (5, 20, 40, 60), 20: (2, 5, 10, 19)}
 CASES = [(bdp, buffer) for bdp, buffers in BUFFERS.items() for buffer in buffers]
 #: Cycles measured.
@@ -34,7 +34,7 @@ CYCLES = 2
 
 
 def formula(buffer: float, bdp: float) -> float:
-    """Long-run utilisation of one Reno flow (fluid, rounds).
+    """Returns the long-run utilisation of one Reno flow (fluid, rounds).
 
     The window rises by one per round from W0 = Wm/2 to Wm = B + bdp. A round with window W lasts T
     while W < bdp, and W/mu after.
@@ -50,7 +50,10 @@ def formula(buffer: float, bdp: float) -> float:
 
 @cache
 def sawtooth(buffer: int, bdp: int, recovery: str = "newreno") -> Result:
-    """A run of some cycles. Slow start ends early enough to lose nothing: it may fill the queue with half a window."""
+    """Returns a run of some cycles.
+
+    Slow start ends early enough to lose nothing: it may fill the queue with half a window.
+    """
     rounds = 1.5 * bdp + (CYCLES + 1) * (buffer + bdp) / 2
     longest = (buffer + bdp) / MU
     hops = path(f"{8000 * MU} bit/s", f"{(bdp - 1) / MU / 2 * 1e9:.0f} ns", f"{buffer} packets")
@@ -71,7 +74,7 @@ def sawtooth(buffer: int, bdp: int, recovery: str = "newreno") -> Result:
 
 
 def utilisation(result: Result) -> float:
-    """Between the first and the last overflow: whole cycles."""
+    """Returns the utilisation between the first and the last overflow: whole cycles."""
     overflows = column(result, "events", "time_s", kind="fast_retransmit")
     assert len(overflows) > CYCLES
     time, busy = (column(result, "hops", name, hop="out") for name in ("time_s", "busy_s"))
@@ -87,8 +90,8 @@ def test_the_formula_is_the_specified_one() -> None:
 @pytest.mark.parametrize("recovery", ["reno", "newreno", "sack"])
 @pytest.mark.parametrize(("bdp", "buffer"), CASES)
 def test_utilisation_follows_the_sawtooth_formula(bdp: int, buffer: int, recovery: str) -> None:
-    # A cycle is long where bdp is: what the formula leaves out weighs a tenth of the 2 % asked for
-    # there.
+    # With a large bdp a cycle is long. What the formula leaves out is then a tenth of the 2 %
+    # tolerance.
     tolerance = 0.002 if bdp == 342 else 0.02
     assert utilisation(sawtooth(buffer, bdp, recovery)) == pytest.approx(
         formula(buffer, bdp), rel=tolerance

@@ -1,7 +1,7 @@
-"""Aggregates of sources that come and go: self-similar if their periods have a heavy tail, and not otherwise.
+"""Aggregates of on-off sources: self-similar if their periods have a heavy tail, and only then.
 
-Both estimators are first tried on Gaussian noise whose Hurst parameter is exact, so that what they
-have of bias is known; then on what comes out of the engine.
+Both estimators are first tested on Gaussian noise with an exact Hurst parameter, which gives their
+bias; then on the engine's output.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Array = NDArray[np.float64]
 MEAN_ON_S, MEAN_OFF_S = 1.0, 2.0
 SOURCES, PACKETS_PER_S = 32, 1
 INTERVAL_S, INTERVALS, REPLICATES = 32, 4096, 6
-#: In intervals: 256 s, where the slope of a shape of 1.5 is that of its limit, to 4096 s.
+#: Scales in intervals: 256 s, where the slope for a shape of 1.5 is that of its limit, to 4096 s.
 SMALLEST, LARGEST = 8, 128
 
 
 def gaussian(hurst: float, size: int, seed: int) -> Array:
-    """Fractional Gaussian noise, exact (Davies, Harte 1987, Biometrika 74(1), appendix)."""
+    """Returns fractional Gaussian noise, exact (Davies, Harte 1987, Biometrika 74(1), appendix)."""
     lags = np.arange(size + 1.0)
     law = (
         abs(lags + 1) ** (2 * hurst) - 2 * lags ** (2 * hurst) + abs(lags - 1) ** (2 * hurst)
@@ -49,7 +49,7 @@ def gaussian(hurst: float, size: int, seed: int) -> Array:
 def estimates(
     series: list[Array], smallest: int = 1, largest: int | None = None
 ) -> tuple[Array, Array]:
-    """By variance over time, and by wavelets."""
+    """Returns estimates by variance over time, and by wavelets."""
     by_variance = [hurst_variance_time(one, smallest, largest).value for one in series]
     by_wavelet = [hurst_wavelet(one, smallest, largest).value for one in series]
     return np.array(by_variance), np.array(by_wavelet)
@@ -62,8 +62,8 @@ def test_wavelets_are_unbiased_and_variances_biased_downwards(hurst: float) -> N
     assert abs(by_wavelet.mean - hurst) < by_wavelet.half_width + 0.003
     told = hurst_wavelet(series[0]).standard_error
     found = float(np.std(estimates(series)[1], ddof=1))
-    # A standard deviation of 60 is known to 9 %; details are not quite independent, the less so the
-    # larger H is.
+    # 60 values determine a standard deviation to 9 %; details are not quite independent, and less
+    # so for larger H.
     assert 0.7 < found / told < 1.6
     assert by_variance.mean < hurst
     assert by_variance.high < hurst or hurst < 0.7, "the larger H, the clearer"
@@ -71,12 +71,14 @@ def test_wavelets_are_unbiased_and_variances_biased_downwards(hurst: float) -> N
 
 
 def test_the_slopes_are_those_of_the_definitions() -> None:
-    """A series made by hand: of period two, so that sums of two do not vary, and one whose details are known."""
+    """Two series by hand: one of period two, whose sums of two do not vary, and one with known
+    details.
+    """
     steps = np.repeat([0.0, 1.0, 0.0, 1.0], 64)
     with refused("no-data", "counts"):
         hurst_wavelet(np.ones(256))
-    # Sums of m of a series of steps, m up to a step: m times 0 or 1. Their means have the same
-    # variance at each m.
+    # Sums of m of a series of steps, with m up to a step, are m times 0 or 1. Their means have the
+    # same variance for each m.
     assert hurst_variance_time(steps, 1, 8).value == pytest.approx(1.0, abs=0.03)
     noise = np.random.default_rng(3).standard_normal(4096)
     alike = hurst_wavelet(noise), hurst_wavelet(5 * noise + 100)
@@ -96,7 +98,7 @@ def test_too_little_is_refused_in_a_line() -> None:
 
 
 def aggregate(law: str, shape: float = 1.5) -> list[Array]:
-    """What comes in successive intervals from many sources, in each of several replicates."""
+    """Returns the traffic of many sources in successive intervals, for several replicates."""
     periods = {"on_distribution": law, "off_distribution": law, "shape": shape}
     means = {"mean_on": f"{MEAN_ON_S} s", "mean_off": f"{MEAN_OFF_S} s"}
     traffic = (
@@ -120,14 +122,17 @@ def aggregate(law: str, shape: float = 1.5) -> list[Array]:
 
 
 def exact(hurst: float) -> list[Array]:
-    """As many series as long of exact noise: they show what the estimators make of H."""
+    """Returns as many series of exact noise of the same length, to find the bias for H."""
     return [gaussian(hurst, INTERVALS, 1000 + number) for number in range(60)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [1.2, 1.5])
 def test_many_sources_with_heavy_tails_are_self_similar(shape: float) -> None:
-    """H = (3 - shape)/2: by both methods what they make of exact noise of that H, at the same scales."""
+    """H = (3 - shape)/2: both estimators give what they give for exact noise of that H.
+
+    The scales are the same.
+    """
     hurst = (3 - shape) / 2
     found, known = (
         estimates(aggregate("pareto", shape), SMALLEST, LARGEST),
@@ -154,7 +159,7 @@ def test_many_sources_without_heavy_tails_are_not() -> None:
 
 @pytest.mark.slow
 def test_a_light_tail_shows_its_own_parameter_at_very_large_scales_only() -> None:
-    """With a shape near 2, H is 0.6; the slope comes down to it from above, slowly."""
+    """With a shape near 2, H is 0.6; the slope approaches it slowly from above."""
     series = aggregate("pareto", 1.8)
     near, far = (
         interval(estimates(series, *scales)[1], 0.99) for scales in ((1, 8), (SMALLEST, LARGEST))

@@ -1,4 +1,4 @@
-"""Flows against one another and against themselves under other rules."""
+"""Flows against one another, and against themselves under other rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .rows import column, goodput, one
 
 
 def pair(jitter: str) -> Result:
-    """Two like flows, one 60 s late, over a link that takes 832 us for a packet."""
+    """Returns two equal flows, one 60 s late, over a link that takes 832 us for a packet."""
     flows = [
         flow(tcp(send_jitter=jitter), name, start=start)
         for name, start in (("early", "0 s"), ("late", "60 s"))
@@ -36,9 +36,9 @@ def test_two_identical_flows_share_fairly() -> None:
 
 
 def test_jitter_of_less_than_a_service_time_leaves_the_phase_effect() -> None:
-    # Floyd and Jacobson 1991: it takes a random delay of a service time at the bottleneck to break
-    # the phases. With less, the packets of one flow meet the full queue more often, and by the same
-    # amount in each replicate.
+    # Floyd and Jacobson 1991: a random delay of one service time at the bottleneck breaks the
+    # phases. With less, the packets of one flow find the full queue more often, and equally so in
+    # each replicate.
     early, late = (goodput(pair("500 us"), flow=name) for name in ("early", "late"))
     assert np.ptp(early) < 1e-3 * early.mean()
     assert abs(early - late).min() > 0.05 * 10e6
@@ -69,8 +69,8 @@ def test_cubic_beats_reno_on_a_long_fat_path() -> None:
 
 
 def test_cubic_is_no_worse_than_reno_on_a_short_path() -> None:
-    # Below about ten segments of window and a few ms CUBIC is in its Reno-friendly region (RFC 9438
-    # section 4.3).
+    # Below about ten segments of window and a few ms, CUBIC is in its Reno-friendly region (RFC
+    # 9438 section 4.3).
     reno, cubic = (
         goodput(alone(control, "10 Mbit/s", "5 ms", "8 packets", "160 s"))
         for control in ("reno", "cubic")
@@ -93,7 +93,10 @@ def test_cubic_is_no_bully_on_a_short_path() -> None:
 
 
 def growth(counting: str, every: int, ssthresh: str, rounds: int) -> NDArray:
-    """cwnd in segments in the middle of each of the first round trips of 100 ms, without loss."""
+    """Returns cwnd in segments in the middle of each of the first round trips, without loss.
+
+    They take 100 ms each.
+    """
     transport = tcp(
         byte_counting=counting,
         delayed_ack={"every": f"{every} packets", "timeout": "1 ms"},

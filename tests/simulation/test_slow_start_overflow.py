@@ -1,11 +1,11 @@
-"""One transfer by classic Reno whose slow start overflows a drop-tail queue, beside the model of it.
+"""One transfer by classic Reno whose slow start overflows a drop-tail queue, and its model.
 
-125 packets a second and half a second, which are ours, so that bdp = mu T = 62.5 counts the packet
-in service and the queue's limit B does not; an initial window of one; d by how often the receiver
-acknowledges. Classic Reno reduces the window it has (`ssthresh_from = "window"`), not the data in
-flight, and retransmits fast again right after a partial ACK, else there is no second reduction, and
-no W_D/8; but not for duplicates of what go-back-N sends twice (`avoid_multiple_fast_retransmits =
-"after_timeout"`).
+The rate of 125 packets a second and the round trip of half a second are our choice. So bdp = mu T =
+62.5 counts the packet in service, and the queue's limit B does not. The initial window is one; d is
+the number of segments per ACK. Classic Reno reduces its window (`ssthresh_from = "window"`), not
+the flight size. It can retransmit fast again right after a partial ACK; otherwise there would be no
+second reduction, and no W_D/8. But duplicates of what go-back-N sends twice do not trigger that
+(`avoid_multiple_fast_retransmits = "after_timeout"`).
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from .paths import flow, path, scenario, tcp
 from .rows import column, one
 
 MU, BDP, ROUND_TRIP = 125, 62.5, 0.5
-#: There and back: all but the packet's service at the link.
+#: One-way delay: half the round trip, less the packet's service at the link.
 ONE_WAY = (BDP - 1) / MU / 2
 
-#: By B and d: the threshold after the timeout, packets lost until then, and fast retransmits.
+#: By B and d: the threshold after the timeout, packets lost before it, and fast retransmits.
 OVERFLOWS = {
     (20, 1): (13.1, 33, 2), (20, 2): (15.5, 42, 2), (20, 3): (13.9, 28, 2),
     (70, 1): (66.2, 133, 1), (70, 2): (24.9, 67, 2), (70, 3): (22.1, 45, 2),
 }  # fmt: skip
-#: The largest transfers that lose nothing, by the model.
+#: Largest transfers without loss, by the model.
 JUMPS = {(20, 1): 103, (20, 2): 231, (20, 3): 327, (70, 1): 264, (70, 2): 395, (70, 3): 527}
 
 
 CLASSIC = {
-    "recovery": "reno", "ssthresh_from": "window", "avoid_multiple_fast_retransmits": "after_timeout",
+    "recovery": "reno", "ssthresh_from": "window",
+    "avoid_multiple_fast_retransmits": "after_timeout",
     "limited_transmit": False,
     "after_timeout": "go_back_n", "clock_granularity": "500 ms",
 }  # fmt: skip
@@ -60,14 +61,14 @@ def transfer(segments: int, buffer: int, d: int, sender: dict[str, object]) -> S
 
 @cache
 def run(segments: int, buffer: int, d: int) -> Result:
-    """By classic Reno."""
+    """Returns a transfer by classic Reno."""
     return simulate(transfer(segments, buffer, d, CLASSIC))
 
 
 def said(
     segments: int, buffer: int, d: int, sender: dict[str, object] = CLASSIC
 ) -> dict[str, float]:
-    """By the model, of the scenario."""
+    """Returns the model's answer for the scenario."""
     tree = transfer(segments, buffer, d, sender).resolve().tree
     answered = models.predictions([tree], [models.model("short_transfer")])
     [inputs], [outputs] = answered["inputs"], answered["outputs"]
@@ -81,7 +82,7 @@ def said(
 
 
 def completion(result: Result) -> float:
-    """Until the last ACK is back; the table's time ends when the last byte has arrived."""
+    """Returns the time until the last ACK is back; the table's ends when the last byte arrives."""
     return float(one(result, "flows", "completion_time_s")) + ONE_WAY
 
 
@@ -98,7 +99,7 @@ def test_the_overflow_packet_by_packet(buffer: int, d: int) -> None:
     ).sum() == retransmits
     time, drops = (column(result, "hops", name, hop="out") for name in ("time_s", "drops_queue"))
     assert drops[np.searchsorted(time, timeout) - 1] == lost
-    # The model's windows are not whole; with B = 20 and d = 2 its mini-cycles are furthest from
+    # The model's windows are not whole; with B = 20 and d = 2 its mini-cycles differ most from
     # those of packets.
     assert says["threshold"] == pytest.approx(threshold, rel=0.07)
     assert says["lost"] == pytest.approx(lost, rel=0.08)
@@ -119,14 +120,15 @@ def test_a_slow_start_without_loss_takes_as_long_as_the_model_says(segments: int
     ("buffer", "d", "sizes"),
     [
         (20, 1, (200, 300, 400)), (70, 1, (400, 600, 1000, 5000)),
-        (20, 2, (60, 100, 200, 300, 400, 600, 1000, 5000)), (70, 2, (60, 100, 200, 300, 600, 1000, 5000)),
+        (20, 2, (60, 100, 200, 300, 400, 600, 1000, 5000)),
+        (70, 2, (60, 100, 200, 300, 600, 1000, 5000)),
         (20, 3, (60, 100, 200, 400, 600, 1000, 5000)), (70, 3, (60, 100, 200, 300, 1000, 5000)),
     ],
 )  # fmt: skip
 def test_transfers_take_about_as_long_as_the_model_says(
     buffer: int, d: int, sizes: tuple[int, ...]
 ) -> None:
-    # Sizes that are not near the jump.
+    # Sizes away from the jump.
     for segments in sizes:
         assert completion(run(segments, buffer, d)) == pytest.approx(
             said(segments, buffer, d)["time"], rel=0.25
@@ -154,7 +156,7 @@ def test_senders_that_need_no_timer(buffer: int, d: int, sender: dict[str, objec
         assert completion(result) == pytest.approx(says["time"], rel=0.25)
         if (
             segments >= (d + 1) * says["detected_window"]
-        ):  # all that is sent until the loss is detected
+        ):  # everything sent before the loss is detected
             threshold = (
                 column(result, "events", "ssthresh_after_bytes", kind="fast_retransmit")[0] / 1000
             )

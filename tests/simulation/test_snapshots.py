@@ -1,4 +1,4 @@
-"""Snapshots, each beside laws that its scenario must obey whatever the numbers."""
+"""Snapshots, each with laws that its scenario must obey for any numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def result(name: str, probability: str = "0.5 %") -> Result:
 @pytest.mark.parametrize("name", snapshots.CASES)
 def test_the_numbers_are_those_on_file(name: str) -> None:
     assert snapshots.numbers(result(name)) == snapshots.written()[name], (
-        f"the numbers of {name!r} have changed; if that is meant, run {snapshots.COMMAND} and say why in CHANGELOG.md"
+        f"the numbers of {name!r} have changed; if that is meant, run {snapshots.COMMAND} and say "
+        "why in CHANGELOG.md"
     )
 
 
@@ -35,7 +36,7 @@ def test_the_numbers_make_sense(name: str) -> None:
     for one in (lossy, clean):
         laws.check(one)
         assert (goodput(one) > 0).all()
-        # A packet may have been on its way when the warm-up ended.
+        # A packet may have been in flight at the end of the warm-up.
         assert (column(one, "flows", "throughput_bit_per_s") <= 10e6 + 8 * 1040 / 55).all()
     assert goodput(lossy).mean() < goodput(clean).mean(), "throughput falls with loss"
     sent, again, timeouts = (

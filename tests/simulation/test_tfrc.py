@@ -1,4 +1,7 @@
-"""TFRC on whole paths: the laws that RFC 5348 and its paper (Floyd, Handley, Padhye, Widmer 2000) state."""
+"""TFRC on whole paths: the laws of RFC 5348 and its paper.
+
+The paper is by Floyd, Handley, Padhye and Widmer, 2000.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +22,16 @@ both_sides = pytest.mark.parametrize("side", ["receiver", "sender"])
 
 
 def tfrc(side: str = "receiver", **parameters: object) -> Tree:
-    """TFRC over UDP, with packets as TCP's are here."""
+    """Returns TFRC over UDP, with packets as large as TCP's here."""
     control = {"kind": "tfrc", "loss_measured_by": side} | parameters
     return {"kind": "udp", "control": control, "mss": "1000 bytes", "header": "40 bytes"}
 
 
 def variation(result: Result, flow: str = "main") -> NDArray:
-    """Of the rate over intervals of one second, mean over instances, a value for each replicate."""
+    """Returns the coefficient of variation of the rate at one second, by replicate.
+
+    It is a mean over instances.
+    """
     what = rate_cov(1.0, "delivered")
     return np.array(list(by_replicate(result, what)[0, flow].values()))
 
@@ -65,8 +71,8 @@ def test_throughput_falls_with_loss_and_with_the_round_trip_time(side: str) -> N
 @both_sides
 @pytest.mark.parametrize("percent", [0.2, 1.0])
 def test_the_rate_is_that_of_the_equation(side: str, percent: float) -> None:
-    # Random losses are seldom in one round trip here: nearly each is a loss event. What is sent is
-    # some percent more: the mean of the rates is above the rate at the mean loss.
+    # Few random losses share a round trip here, so nearly each is a loss event. The sending rate is
+    # some percent higher: the mean of the rates is above the rate at the mean loss.
     hops = path("100 Mbit/s", "25 ms", "1000 packets", loss(f"{percent} %"))
     result = simulate(scenario(hops, [flow(tfrc(side))], "500 s", warmup="50 s", replicates=5))
     expected = float(equation.rate(percent / 100, 0.05)) * PAYLOAD_BITS

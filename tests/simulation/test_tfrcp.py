@@ -1,4 +1,4 @@
-"""TFRCP in the engine; what it does packet by packet is tested in the core."""
+"""TFRCP in the engine; the core tests its behaviour packet by packet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .rows import column
 
 FROM_S, UNTIL_S = 60.0, 90.0
 FLOWS, RATE_BIT_PER_S, PACKET_BYTES = 16, 1.5e6, 1000
-#: M, the default, in seconds.
+#: M, by default, in seconds.
 ROUND_S = 2.0
 
 
@@ -36,7 +36,7 @@ def test_a_blackout_slows_it_down_and_five_rounds_get_over_it() -> None:
     result = simulate(scenario(hops, flows, "130 s", replicates=3, sample_interval="100 ms"))
 
     for replicate in range(3):
-        # A row for each flow, a column for each moment.
+        # A row for each flow, a column for each time.
         times, allowed, delivered = (
             np.array(
                 [
@@ -52,12 +52,12 @@ def test_a_blackout_slows_it_down_and_five_rounds_get_over_it() -> None:
 
         before = allowed[:, at(FROM_S - 10 * ROUND_S) : at(FROM_S)].max(axis=1)
         assert (allowed[:, at(FROM_S) : at(UNTIL_S)].max(axis=1) <= before).all()
-        # The round in which it began, and one more: everything since is lost, and one packet is
-        # left to each round.
+        # The round in which it began, and one more: everything since is lost, and each round sends
+        # one packet.
         within = allowed[:, at(FROM_S + 2 * ROUND_S + 0.5) : at(UNTIL_S)]
         np.testing.assert_allclose(within, 8 * PACKET_BYTES / ROUND_S)
-        # The first round in the light begins within a round's time; from one packet, five make 16 a
-        # second and more.
+        # The first round after it begins within a round's time. From one packet, five rounds give
+        # at least 16 a second.
         after = UNTIL_S + 6 * ROUND_S + 0.2
         assert allowed[:, at(after)].sum() >= 0.9 * RATE_BIT_PER_S
         goodput = (delivered[:, at(after + 10)] - delivered[:, at(after)]).sum() / 10

@@ -1,4 +1,4 @@
-"""Finite transfers: every byte arrives, once, and not before it can."""
+"""Finite transfers: every byte arrives once, and not before it can."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ def transfer(size: int) -> dict[str, str]:
 
 
 def bound(size: int, *, handshake: bool, rate: float = RATE) -> float:
-    """Before this the last byte cannot arrive: a handshake, then everything back to back, then the way there."""
+    """Returns the earliest arrival of the last byte.
+
+    That is a handshake, then everything back to back, then the one-way delay.
+    """
     on_the_wire = 8 * (size + 40 * math.ceil(size / 1000))
     opening = (ROUND_TRIP + 8 * 40 / rate) if handshake else 0
     return opening + on_the_wire / rate + ONE_WAY

@@ -1,17 +1,17 @@
-"""The window chain and PFTK against this engine's Reno under independent loss.
+"""The window chain and PFTK against the engine's Reno under independent loss.
 
-What makes the comparison fair:
+The comparison is fair for these reasons:
 
-- The chain is about congestion avoidance, and so are the rounds counted here: from the end of a
-  reaction to the round in which a segment is lost (see `rounds`). What reactions cost is measured
-  beside it.
-- The chain adds one segment per round, and so does the sender, which counts what is acknowledged as
-  RFC 5681 recommends (`growth = "per_window"`). With the RFC's equation 3 it is a little less; that
-  is measured, too. Every segment is acknowledged.
-- The chain's rate is one of sending: retransmissions count, and so does what is lost.
-- Chance makes the share of packets that is lost in a run another than p, and the rate goes with its
-  square root. Each replicate is compared with the chain at its own share, which takes most of the
-  chance out of the ratio.
+* The chain models congestion avoidance, so only such rounds count here: from the end of a reaction
+  to the round in which a segment is lost (see `rounds`). The cost of reactions is measured
+  separately.
+* The chain adds one segment per round, and so does the sender, which counts acknowledged bytes as
+  RFC 5681 recommends (`growth = "per_window"`). The RFC's equation 3 adds slightly less, which is
+  measured, too. Every segment is acknowledged.
+* The chain's rate is a sending rate: retransmissions and lost segments count.
+* By chance the share of lost packets in a run differs from p, and the rate varies with its square
+  root. Each replicate is compared with the chain at its own share, which removes most of the chance
+  from the ratio.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from .rows import column
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "which-formula.md"
 ROUND_TRIP = 0.1
-#: Losses per replicate. They are cheap where they are frequent, and few will do where a cap leaves
+#: Losses per replicate. They are cheap where they are frequent; few are enough where a cap leaves
 #: little to chance.
 LOSSES = {0.0005: 500, 0.001: 500, 0.002: 600, 0.005: 1000, 0.01: 1500, 0.02: 2000, 0.05: 3000}
 LOSSES_CAPPED = {0.0005: 100, 0.001: 150, 0.002: 250, 0.005: 700}
 PROBABILITIES = list(LOSSES)
-#: Segments; none, and one that binds up to p = 2 %.
+#: Caps in segments: none, and one that limits up to p = 2 %.
 CAPS = [None, 20]
 REPLICATES = 16
-#: Ways of Reno to grow; the chain's is the first.
+#: Reno's variants of growth; the chain's is the first.
 PER_WINDOW, PER_ACK = "per_window", "per_ack"
 
 CONGESTION_AVOIDANCE: Tree = {
@@ -59,13 +59,13 @@ CONGESTION_AVOIDANCE: Tree = {
     "window_validation": False,
     "idle_restart": "off",
     "pacing": "off",
-    "rto_minimum": "1 s",  # a whole number of rounds
+    "rto_minimum": "1 s",  # an integer number of rounds
 }
 
 
 @cache
 def simulated(p: float, cap: int | None, growth: str) -> list[Rounds]:
-    """The rounds of each replicate."""
+    """Returns the rounds of each replicate."""
     window = floyd_fall.bound(p, 1.0)
     typical = float(min(window, 0.85 * cap) if cap else window)
     losses = LOSSES_CAPPED.get(p, LOSSES[p]) if cap else LOSSES[p]
@@ -83,7 +83,7 @@ def simulated(p: float, cap: int | None, growth: str) -> list[Rounds]:
 
 
 def chain(p: float, cap: int | None) -> aimd_chain.WindowChain:
-    """Without a cap it ends where it hardly ever gets."""
+    """Returns the chain; without a cap it ends at windows that it hardly ever reaches."""
     return aimd_chain.solve(aimd_chain.Bernoulli(p), cap or 12 / math.sqrt(p))
 
 
@@ -92,13 +92,13 @@ def segments_per_round(p: float, cap: int | None) -> float:
 
 
 def in_avoidance(p: float, cap: int | None, growth: str = PER_WINDOW) -> Interval:
-    """Segments sent in a round of congestion avoidance over the chain's."""
+    """Returns segments sent per round of congestion avoidance, over the chain's."""
     runs = simulated(p, cap, growth)
     return interval([one.avoidance.mean() / segments_per_round(one.loss, cap) for one in runs])
 
 
 def with_reactions(p: float) -> Interval:
-    """Segments sent in any round over the chain's; without a cap."""
+    """Returns segments sent per round of any kind, over the chain's, without a cap."""
     return interval(
         [
             one.sent.mean() / segments_per_round(one.loss, None)
@@ -108,10 +108,10 @@ def with_reactions(p: float) -> Interval:
 
 
 def distance(p: float, cap: int | None, growth: str = PER_WINDOW) -> float:
-    """Total-variation distance of the window in congestion avoidance from the chain's law of time.
+    """Returns the total-variation distance of the windows in congestion avoidance from the chain.
 
-    A round lasts as long as any other here, so the law of time is that of rounds. The windows of
-    the simulation are whole segments, as sent.
+    The chain's law is that of time. A round lasts as long as any other here, so it is that of
+    rounds. The windows of the simulation are whole segments, as sent.
     """
     solved = chain(p, cap)
     expected = solved.law("time", aimd_chain.rtt.constant(ROUND_TRIP))
@@ -128,7 +128,7 @@ def distance(p: float, cap: int | None, growth: str = PER_WINDOW) -> float:
 def test_the_chains_rate_is_that_of_congestion_avoidance(p: float, cap: int | None) -> None:
     """Within 2 %. Measured: within 0.7 % up to p = 1 %, 1 % less at 2 %.
 
-    For the rest see `test_what_is_left_between_the_two`.
+    See `test_what_is_left_between_the_two` for the rest.
     """
     ratio = in_avoidance(p, cap)
     assert ratio.half_width < 0.005
@@ -143,7 +143,7 @@ def test_windows_are_distributed_as_the_chain_says(p: float, cap: int | None) ->
 
 @pytest.mark.parametrize("p", [0.0005, 0.02])
 def test_the_distance_tells_laws_apart(p: float) -> None:
-    """A tenth more loss, and the law of segments, are farther from the law of rounds than the simulation is."""
+    """With a tenth more loss, or the law of segments, the distance exceeds the simulation's."""
     of = chain(p, None)
     more = aimd_chain.solve(aimd_chain.Bernoulli(1.1 * p), 12 / math.sqrt(p))
     for other in (more.law("round"), of.law("segment")):
@@ -153,12 +153,12 @@ def test_the_distance_tells_laws_apart(p: float) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("p", [0.002, 0.01, 0.05])
 def test_growth_by_single_acks_is_worth_up_to_half_a_segment_less(p: float) -> None:
-    """Equation 3 of RFC 5681 adds MSS/cwnd for each ACK, and cwnd grows meanwhile: less than a segment in a round.
+    """Equation 3 of RFC 5681 adds MSS/cwnd per ACK while cwnd grows: less than a segment per round.
 
-    So a window that starts from a whole number, half of an even one, stays there for a second round
-    and is one segment behind from then on. The half of an odd one has half a segment to spare. That
-    is half a segment on the mean, less what the last ACKs of a recovery have added. Measured: 0.36,
-    whatever p: 1.3 % of the rate at p = 0.2 %, 7 % at 5 %.
+    So a window that starts from an integer, half of an even one, stays there for a second round and
+    is one segment behind from then on. The half of an odd one has half a segment to spare. The mean
+    is half a segment, less what the last ACKs of a recovery have added. Measured: 0.36 for any p:
+    1.3 % of the rate at p = 0.2 %, 7 % at 5 %.
     """
     by_ack, by_window = in_avoidance(p, None, PER_ACK), in_avoidance(p, None)
     missing = (by_window.mean - by_ack.mean) * segments_per_round(p, None)
@@ -169,11 +169,11 @@ def test_growth_by_single_acks_is_worth_up_to_half_a_segment_less(p: float) -> N
 
 @pytest.mark.parametrize("p", PROBABILITIES)
 def test_reactions_cost_what_the_chain_does_not_count(p: float) -> None:
-    """A round or two for each loss, in which less than the mean window is sent; silence where it ends in a timeout.
+    """A loss costs one or two rounds with less than the mean window, or silence before a timeout.
 
-    `reactions` works it out for one loss at a time, which bounds the rate from above and is right
-    up to the second order while timeouts are rare. PFTK's timeouts and recovery without new data
-    bound it from below.
+    `reactions` computes it for one loss at a time. That bounds the rate from above, and is right to
+    second order while timeouts are rare. PFTK's timeouts, and recovery without new data, bound it
+    from below.
     """
     runs = simulated(p, None, PER_WINDOW)
     whole = interval([one.sent.mean() / one.avoidance.mean() for one in runs])
@@ -206,13 +206,12 @@ def test_the_guide_says_what_is_measured(p: float) -> None:
 
 
 class Steps(NamedTuple):
-    """How windows follow one another, over all replicates.
+    """Steps between windows, over all replicates.
 
     Attributes:
-        growth: Segments added by each round without loss that another one follows.
-        start: After each reaction, by how much the window is larger than half of that in which the
-            loss was.
-        timed_out: Whether that reaction came to a timeout.
+        growth: Segments added by each round without loss that another such round follows.
+        start: Excess of the window after each reaction over half of the window with the loss.
+        timed_out: True if that reaction came to a timeout.
     """
 
     growth: NDArray[np.int64]
@@ -237,17 +236,18 @@ def steps(p: float) -> Steps:
 
 @pytest.mark.parametrize("p", [0.002, 0.01, 0.02])
 def test_what_is_left_between_the_two(p: float) -> None:
-    """The chain's steps are the engine's, but for one in a thousand, and where the window starts after a reaction.
+    """The chain's steps are the engine's, except for one in a thousand and after a reaction.
 
-    Half a window, or one more where that is one half more than whole segments, except where one
-    reaction held more than one loss: then the window was halved a second time. So it is behind a
-    timeout, which with SACK is a retransmission that was lost; but for the smallest windows.
+    After one, the start is half a window, or one more if that is half a segment more than whole
+    segments. The exception is a reaction with more than one loss: the window was then halved a
+    second time. After a timeout, which with SACK is a lost retransmission, this is so for all but
+    the smallest windows.
     """
     growth, start, timed_out = steps(p)
     assert (growth == 1).mean() > 0.999
     after_recovery = start[~timed_out]
     assert after_recovery.max() <= 1
-    # A reaction puts less than a round's segments at risk of another loss.
+    # A reaction risks another loss for less than a round's segments.
     assert (after_recovery >= 0).mean() > 1 - account(chain(p, None), p, 0).losses
     assert start[timed_out].mean() < -1
     assert timed_out.mean() < 2 * p
@@ -256,10 +256,10 @@ def test_what_is_left_between_the_two(p: float) -> None:
 @pytest.mark.parametrize("cap", CAPS)
 @pytest.mark.parametrize("p", PROBABILITIES)
 def test_pftk_without_timeouts_is_near(p: float, cap: int | None) -> None:
-    """PFTK's period between losses against congestion avoidance.
+    """Compares PFTK's congestion epoch with congestion avoidance.
 
-    It works with the mean window at a loss, where the square of the window counts: without a cap
-    the rate is higher, ever more as p falls, towards Ott, Kemperman and Mathis' 1.31 over
+    It uses the mean window at a loss, where the square of the window counts. Without a cap the rate
+    is therefore higher, increasingly so as p falls, towards Ott, Kemperman and Mathis' 1.31 over
     sqrt(3/2). With a cap there is hardly any spread, and it is within 3.5 %.
     """
 
@@ -281,27 +281,30 @@ def test_pftk_without_timeouts_is_near(p: float, cap: int | None) -> None:
         assert ratio.low < limit
 
 
-#: The share by which the guide says that PFTK is off Reno's recovery, up to p = 10 %.
+#: PFTK's relative error for Reno's recovery in the guide, up to p = 10 %.
 PFTK_ERROR = 0.15
 LOSSY = (0.02, 0.05, 0.1)
 
 
 @cache
 def sent_with_timeouts(p: float, recovery: str) -> Interval:
-    """Segments per second of the preset `rfc` as it is, but for the recovery: an ACK for two segments, T0 = 1 s."""
+    """Returns segments per second of the preset `rfc` with another recovery.
+
+    It has an ACK for two segments, and T0 = 1 s.
+    """
     transport = tcp(preset="rfc", recovery=recovery, handshake=False)
     hops = path("400 Gbit/s", f"{ROUND_TRIP / 2} s", "unlimited", loss(f"{100 * p:.6g} %"))
     times = {"warmup": "50 s", "sample_interval": "50 s", "replicates": REPLICATES}
     result = simulate(scenario(hops, [flow(transport)], "3000 s", **times))
     assert column(result, "flows", "timeouts").min() > 10
-    # What arrived and what did not, in segments with their headers of 40 bytes.
+    # Arrived and lost segments, with their headers of 40 bytes.
     sent = interval(column(result, "flows", "throughput_bit_per_s") / 8 / 1040 / (1 - p))
     assert sent.half_width < 0.05 * sent.mean
     return sent
 
 
 def with_timeouts(p: float) -> float:
-    """The chain with PFTK's timeouts."""
+    """Returns the rate of the chain with PFTK's timeouts."""
     return aimd_chain.timeouts.renewal_rate(
         chain(p, None), p, aimd_chain.rtt.constant(ROUND_TRIP), 1.0
     )
@@ -312,10 +315,10 @@ def with_timeouts(p: float) -> float:
 def test_where_timeouts_matter_the_chain_with_and_without_them_encloses_the_rate(
     p: float, recovery: str
 ) -> None:
-    """Without timeouts it promises too much, and more than one loss at a time explains.
+    """Without timeouts the chain is too high, by more than multiple losses explain.
 
-    With them it is too low: it lets recovery send nothing new, and takes PFTK's chance of a
-    timeout, for which all that follows a loss in its round is lost, too.
+    With them it is too low: recovery then sends no new data, and PFTK's probability of a timeout
+    assumes that everything after a loss in its round is lost, too.
     """
     sent = sent_with_timeouts(p, recovery)
     without = segments_per_round(p, None) / ROUND_TRIP
@@ -331,7 +334,10 @@ def test_without_timeouts_the_chain_is_ever_farther_off(recovery: str) -> None:
 
 @pytest.mark.parametrize("p", LOSSY)
 def test_pftk_is_about_renos_recovery(p: float) -> None:
-    """Within what the guide says of it; SACK, which has fewer timeouts, sends more than that recovery and than PFTK."""
+    """Checks PFTK within the error in the guide.
+
+    SACK has fewer timeouts, and sends more than that recovery and than PFTK.
+    """
     promised = float(pftk.full(p, ROUND_TRIP, 1.0, b=1))
     reno, sack = sent_with_timeouts(p, "reno"), sent_with_timeouts(p, "sack")
     assert abs(promised / reno.mean - 1) < PFTK_ERROR + reno.half_width / reno.mean

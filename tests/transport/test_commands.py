@@ -1,7 +1,7 @@
-"""`ackclock send` and `ackclock receive` on this machine's loopback, two processes each time.
+"""`ackclock send` and `ackclock receive` over this machine's loopback, with two processes.
 
-How fast they are depends on what else the machine does, so no test demands a rate: what is demanded
-holds however late everything is.
+Their speed depends on what else the machine does, so no test demands a rate. The demands hold
+however late everything is.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ import pytest
 from ackclock import Result
 from ackclock.registry import registry
 
-# A busy machine is late to everything.
+# A busy machine is always late.
 PATIENCE_S = 90
 
 KEY = ("--key-file", "key")
@@ -34,7 +34,7 @@ pytestmark = [
 
 
 class Side:
-    """A command that runs."""
+    """A running command."""
 
     def __init__(self, place: Path, *arguments: str, **streams: object) -> None:
         self.process = subprocess.Popen(
@@ -55,7 +55,7 @@ class Side:
 
 
 class Sending(Side):
-    """A sender that waits."""
+    """A waiting sender."""
 
     def __init__(
         self, place: Path, *arguments: str, host: str = "127.0.0.1", **streams: object
@@ -81,7 +81,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def run(place: Path) -> Iterator[contextlib.ExitStack]:
-    """Ends whatever still runs."""
+    """Ends everything that still runs."""
     with contextlib.ExitStack() as stack:
         yield stack
     assert not [path for path in place.iterdir() if path.name.startswith(".ackclock")]
@@ -153,7 +153,7 @@ def test_both_sides_can_be_drawn_and_reported(place: Path, run: contextlib.ExitS
 
 
 def datagrams(capture: Path) -> Iterator[bytes]:
-    """The UDP payloads of a capture of IPv4 packets."""
+    """Yields the UDP payloads of a capture of IPv4 packets."""
     octets = capture.read_bytes()
     position = 24
     while position < len(octets):
@@ -178,8 +178,8 @@ def test_a_file_goes_through_pipes(place: Path, run: contextlib.ExitStack, host:
     arrived = (place / "out").read_bytes()
     flow = Result.load(place / "received").tables["flows"].to_pylist()[0]
     assert len(arrived) == flow["delivered_bytes"]
-    # Datagrams may be lost, if the machine is so busy that its buffers run over; whole ones, and no
-    # other bytes.
+    # Whole datagrams may be lost if the machine is so busy that its buffers overflow; no other
+    # bytes are.
     assert set(arrived.split(b"\n")) <= set(text.split(b"\n"))
     if len(arrived) == len(text):
         assert arrived == text
@@ -209,7 +209,7 @@ def test_who_is_left_alone_stops_and_says_why(
     sender = sending(run, place, *KEY)
     receiver = receiving(run, place, sender.address, "-", *KEY)
     assert receiver.process.stdout is not None
-    assert receiver.process.stdout.read(5000)  # they are at it
+    assert receiver.process.stdout.read(5000)  # the transfer has begun
     gone, left = (sender, receiver) if killed == "sender" else (receiver, sender)
     gone.process.kill()
     code, _, err = left.finish()

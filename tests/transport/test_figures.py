@@ -1,4 +1,4 @@
-"""Figures and pages of sessions, made up: what is drawn is what the tables say, and no socket is needed."""
+"""Figures and pages of made-up sessions: they show the tables, and need no socket."""
 
 import json
 from collections.abc import Callable
@@ -35,14 +35,18 @@ def session(
     ending: str = "finished",
     begun: bool = True,
 ) -> Result:
-    """Of 12 s after 30 s of waiting; `rate` arrives and `allowed` is allowed, in bit/s."""
+    """Returns a session of 12 s after 30 s of waiting.
+
+    `rate` arrives and `allowed` is allowed, in bit/s.
+    """
     rows = SAMPLES if begun else 0
     seconds = np.arange(rows) * 0.1
     nothing = [None] * rows
     is_sender = method == "send"
     samples = {
-        "point": [0] * rows, "replicate": [0] * rows, "flow": ["data"] * rows, "instance": [0] * rows,
-        "time_s": OPENED_S + seconds, "sent_packets": (seconds * rate / 8000).astype(int),
+        "point": [0] * rows, "replicate": [0] * rows, "flow": ["data"] * rows,
+        "instance": [0] * rows, "time_s": OPENED_S + seconds,
+        "sent_packets": (seconds * rate / 8000).astype(int),
         "delivered_bytes": (seconds * rate / 8).astype(int),
     }  # fmt: skip
     told = {
@@ -56,9 +60,10 @@ def session(
         for name, value in told.items()
     }
     flow = {
-        "point": 0, "replicate": 0, "flow": "data", "instance": 0, "control": "tfrc", "start_s": OPENED_S,
-        "end_s": OPENED_S + 12, "measured_s": 12.0, "goodput_bit_per_s": rate, "delivered_bytes": int(1.5 * rate),
-        "sent_packets": 1500, "lost_packets": 30.0, "rtt_mean_s": 0.05 if is_sender else None,
+        "point": 0, "replicate": 0, "flow": "data", "instance": 0, "control": "tfrc",
+        "start_s": OPENED_S, "end_s": OPENED_S + 12, "measured_s": 12.0, "goodput_bit_per_s": rate,
+        "delivered_bytes": int(1.5 * rate), "sent_packets": 1500, "lost_packets": 30.0,
+        "rtt_mean_s": 0.05 if is_sender else None,
     }  # fmt: skip
     flows = pa.Table.from_pylist([flow])
     tables = {"flows": flows if begun else flows.slice(0, 0), "samples": pa.table(samples)}
@@ -181,9 +186,7 @@ def test_bars_are_the_bursts() -> None:
 def test_variation_is_of_the_rate_that_a_side_knows(method: str, of: str) -> None:
     result = session(method)
     samples = result.tables["samples"]
-    leaping = (
-        np.floor(column(samples, "time_s") - OPENED_S) * 125
-    )  # so many packets at each full second
+    leaping = np.floor(column(samples, "time_s") - OPENED_S) * 125  # packets at each full second
     for name, values in (("sent_packets", leaping), ("delivered_bytes", leaping * 1000)):
         result.tables["samples"] = samples = samples.set_column(
             samples.column_names.index(name), name, pa.array(values)
@@ -192,7 +195,7 @@ def test_variation_is_of_the_rate_that_a_side_knows(method: str, of: str) -> Non
         [told] = summarise(result, rate_cov(scale, of))
         drawn = plot.variation(result, time_scales_s=[scale], of=of).axes[0].containers[0].lines[0]
         assert drawn.get_ydata() == pytest.approx([told.interval.mean])
-        # One interval of five holds all there is; over a second they are alike.
+        # One interval of five has everything; over a second they are equal.
         assert told.interval.mean == pytest.approx(2 if scale == 0.2 else 0, abs=0.05)
 
 
@@ -213,7 +216,8 @@ def test_a_session_that_never_began_has_a_page_and_empty_figures(method: str) ->
 @pytest.mark.parametrize(
     ("ending", "words"),
     [
-        ("finished", "all was sent"), ("stopped", "stopped here"), ("peer_stopped", "stopped by the other side"),
+        ("finished", "all was sent"), ("stopped", "stopped here"),
+        ("peer_stopped", "stopped by the other side"),
         ("silence", "nothing was heard from 192.0.2.7:40000 for 11 s"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The generated reference pages, a module for each."""
+"""The generated reference pages, one module each."""
 
 from collections.abc import Callable
 
@@ -18,8 +18,8 @@ from reference_pages.schemas import Json
 
 __all__ = ["PAGES", "elements"]
 
-#: The pages besides those of the kinds of elements, by name: functions of the registry and of a
-#: scenario's schema.
+#: Pages other than those of element kinds, by name: functions of the registry and of a scenario's
+#: schema.
 PAGES: dict[str, Callable[[Json, Json], str]] = {
     "presets": presets.text,
     "scenario": scenario.text,

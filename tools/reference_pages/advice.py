@@ -12,17 +12,18 @@ __all__ = ["text"]
 
 
 def text(registered: Json, _described: Json) -> str:
-    """The page of advice: targets for a buffer, regions of psi."""
+    """Returns the page of advice: targets for a buffer, regions of psi."""
     page = Page("Advice", registered)
     page.paragraph(
-        "`ackclock advise feedback` says whether a sender should be told the rate of a link, and what. With `-o` it "
-        "writes a result, a point for each scheme, and `advice.json`, the same as `--json` prints. What all this means "
-        "is in the guide `docs/guides/rate-feedback.md`."
+        "`ackclock advise feedback` says whether a sender should be told the rate of a link, and "
+        "what. With `-o` it writes a result, a point for each scheme, and `advice.json`, the same "
+        "as `--json` prints. What all this means is in the guide `docs/guides/rate-feedback.md`."
     )
     page.paragraph(
-        "`ackclock advise buffer` says how small a drop-tail buffer may be, or that none meets the targets. With `-o` "
-        "it writes `advice.json`, the figure `trade-off.svg` (and `.png`), and `runs/`, a result of each run under its "
-        "address. The guide is `docs/guides/sizing-a-buffer.md`."
+        "`ackclock advise buffer` says how small a drop-tail buffer may be, or that none meets the "
+        "targets. With `-o` it writes `advice.json`, the figure `trade-off.svg` (and `.png`), and "
+        "`runs/`, a result of each run under its address. The guide is "
+        "`docs/guides/sizing-a-buffer.md`."
     )
     page.title("Targets for a buffer")
     page.paragraph(after_the_first_line(measures))

@@ -8,7 +8,7 @@ __all__ = ["text"]
 
 
 def text(kind: str, registered: Json) -> str:
-    """The page of a kind: every element with its parameters and facts."""
+    """Returns the page of a kind: every element with its parameters and facts."""
     page = Page(KINDS[kind].title, registered)
     page.paragraph(KINDS[kind].place)
     if not registered[kind]:

@@ -8,11 +8,11 @@ __all__ = ["text"]
 
 
 def text(registered: Json, _described: Json) -> str:
-    """The page of experiments, group by group."""
+    """Returns the page of experiments, group by group."""
     page = Page("Experiments", registered)
     page.paragraph(
-        "Published tables and figures that `ackclock reproduce` computes again. How to read what it says is in the "
-        "guide `docs/guides/reproduce.md`."
+        "Published tables and figures that `ackclock reproduce` computes again. How to read what "
+        "it says is in the guide `docs/guides/reproduce.md`."
     )
     for group in dict.fromkeys(one.group for one in experiments()):
         page.heading(2, group)

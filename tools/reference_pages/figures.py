@@ -8,12 +8,13 @@ __all__ = ["text"]
 
 
 def text(registered: Json, _described: Json) -> str:
-    """The page of figures: of which methods, and the options that each takes."""
+    """Returns the page of figures, with the methods and options of each."""
     page = Page("Figures", registered)
     page.paragraph(
-        "What `ackclock plot` draws (`--kind`), and reports show. A figure is drawn if the result has what it needs; "
-        "asked for by name, `plot` says why it is not. Without an option a figure shows the first point, the first "
-        "replicate, the connection with the most payload, and all the time."
+        "What `ackclock plot` draws (`--kind`), and reports show. A figure is drawn if the result "
+        "has what it needs; asked for by name, `plot` says why it is not. Without an option a "
+        "figure shows the first point, the first replicate, the connection with the most payload, "
+        "and all the time."
     )
     rows = [
         (

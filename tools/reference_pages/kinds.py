@@ -1,4 +1,4 @@
-"""The words about each kind of element that the engine registers."""
+"""Texts about each kind of element in the registry."""
 
 from typing import NamedTuple
 
@@ -6,14 +6,14 @@ __all__ = ["KINDS", "Kind"]
 
 
 class Kind(NamedTuple):
-    """The words about a kind on its page."""
+    """Texts about a kind on its page."""
 
     title: str
-    #: The name of one element.
+    #: Noun for one element.
     noun: str
-    #: The line of a scenario that chooses one; `{}` is its table.
+    #: Line of a scenario that chooses an element; `{}` is its table.
     pattern: str
-    #: The place of that line.
+    #: Sentence that says where this line stands.
     place: str
 
 
@@ -28,16 +28,17 @@ KINDS = {
         "Rate controls",
         "rate control",
         "control = {}",
-        'Written as `control` in the table `transport = { kind = "udp", … }` of a flow. Without one, UDP sends each '
-        "write of the application at once.",
+        'Written as `control` in the table `transport = { kind = "udp", … }` of a flow. Without '
+        "one, UDP sends each write of the application at once.",
     ),
     "estimators": Kind(
         "Rate estimators",
         "rate estimator",
         "estimator = {}",
-        "What estimates the rate of a path from the ACKs that come back. Its parameters are written as `estimator` in "
-        "a control of the Westwood family, with `kind` where the control can have several; captures are asked with "
-        "`ackclock measure --estimators`, and any trace of ACKs with `ackclock.rate_estimates` in Python.",
+        "What estimates the rate of a path from the ACKs that come back. Its parameters are "
+        "written as `estimator` in a control of the Westwood family, with `kind` where the control "
+        "can have several; captures are asked with `ackclock measure --estimators`, and any trace "
+        "of ACKs with `ackclock.rate_estimates` in Python.",
     ),
     "queues": Kind("Queues", "queue", "queue = {}", "Written as `queue` in a hop."),
     "links": Kind("Links", "link", "link = {}", "Written as `link` in a hop."),
@@ -45,16 +46,16 @@ KINDS = {
         "Media",
         "medium",
         "shared_media = [{}]",
-        "Written in the list `shared_media`, or as an item `[[shared_media]]`, each with a `name` of its own beside "
-        "what is below: that is what links of kind `edca` give, those of the hops that contend for it. "
-        "Only a simulation has media.",
+        "Written in the list `shared_media`, or as an item `[[shared_media]]`, each with a `name` "
+        "of its own beside what is below: that is what links of kind `edca` give, those of the "
+        "hops that contend for it. Only a simulation has media.",
     ),
     "feedback": Kind(
         "Feedback algorithms",
         "feedback algorithm",
         "algorithm = {}",
-        "What is made of the measured capacity of a hop before it is fed back. Written as `algorithm` in a link of "
-        "kind `feedback`.",
+        "What is made of the measured capacity of a hop before it is fed back. Written as "
+        "`algorithm` in a link of kind `feedback`.",
     ),
     "impairments": Kind(
         "Impairments",
@@ -67,7 +68,7 @@ KINDS = {
         "Size laws",
         "size law",
         "size = {}",
-        "Of which each instance of a flow draws how much it sends. Written as `size` in traffic of kind `transfer`, in "
-        "the place of an amount.",
+        "Of which each instance of a flow draws how much it sends. Written as `size` in traffic of "
+        "kind `transfer`, in the place of an amount.",
     ),
 }

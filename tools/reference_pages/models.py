@@ -14,13 +14,13 @@ __all__ = ["text"]
 
 
 def text(registered: Json, _described: Json) -> str:
-    """The page of models: inputs, outputs, formula and assumptions of each."""
+    """Returns the page of models: inputs, outputs, formula and assumptions of each."""
     page = Page("Models", registered)
     page.paragraph(
-        "What `ackclock predict` asks, of the flows of a scenario or of plain numbers "
-        "(`ackclock predict pftk --loss 1% --rtt 100ms`). A model says for which flows it has no answer, and which of "
-        "its assumptions a flow violates. Tables and figures of simulations show the usual ones beside what was "
-        "simulated; `--models` chooses others."
+        "What `ackclock predict` asks, of the flows of a scenario or of plain numbers (`ackclock "
+        "predict pftk --loss 1% --rtt 100ms`). A model says for which flows it has no answer, and "
+        "which of its assumptions a flow violates. Tables and figures of simulations show the "
+        "usual ones beside what was simulated; `--models` chooses others."
     )
     rows = [
         (f"[`{one.name}`](#{anchor(one.name)})", "yes" if one.usual else "", one.summary)
@@ -56,7 +56,7 @@ def text(registered: Json, _described: Json) -> str:
 
 
 def _quantity(one: Json, more: Sequence[str] = ()) -> tuple[str, ...]:
-    """A row of a model's inputs or outputs."""
+    """Returns a row of a model's inputs or outputs."""
     letter = f"`{one['letter']}`" if one["letter"] else "—"
     return (
         f"`{one['name']}`",

@@ -1,4 +1,4 @@
-"""A page in Markdown while it is written."""
+"""Builder of a page in Markdown."""
 
 import inspect
 import re
@@ -11,11 +11,17 @@ from reference_pages.schemas import Json, anchor, cell, choices_of, kind_of, tom
 __all__ = ["MARK", "REPAIR", "Page", "after_the_first_line", "attributes"]
 
 REPAIR = "make docs-write"
-MARK = f"<!-- Generated from the engine's registries; to change it, change what they say and run `{REPAIR}`. -->"
+MARK = (
+    "<!-- Generated from the engine's registries; to change it, change what they say and run "
+    f"`{REPAIR}`. -->"
+)
 
 
 class Page:
-    """A page being written. Tables, choices and quantities that it refers to are explained at its end, once each."""
+    """A page under construction.
+
+    Tables, choices and quantities that it refers to are explained once at its end.
+    """
 
     def __init__(self, title: str, registered: Json, definitions: Json | None = None) -> None:
         self._parts = [MARK, f"# {title}"]
@@ -32,7 +38,7 @@ class Page:
         self._parts.append(text)
 
     def heading(self, level: int, code: str) -> None:
-        """Adds a heading that is code."""
+        """Adds a heading in code style."""
         self._parts.append(f"{'#' * level} `{code}`")
 
     def title(self, text: str) -> None:
@@ -45,11 +51,11 @@ class Page:
         self._parts.append("\n".join("| " + " | ".join(map(cell, line)) + " |" for line in lines))
 
     def names(self, head: Sequence[str], meanings: Iterable[tuple[str, str]]) -> None:
-        """A table of names as they are written, and what each means."""
+        """Adds a table of names as they are written, with their meanings."""
         self.table(head, [(f"`{name}`", meaning) for name, meaning in meanings])
 
     def element(self, entry: Json, pattern: str) -> None:
-        """The section of one registered element."""
+        """Adds the section of one registered element."""
         parameters = entry["parameters"]
         self._definitions.update(parameters.get("$defs", {}))
         self.heading(2, entry["name"])
@@ -72,7 +78,12 @@ class Page:
         self.paragraph(f"Reference: {entry['reference']}.".replace("..", "."))
 
     def fields(self, table: Json, missing: str = "—") -> None:
-        """The fields of a table; `missing` stands for the default of one that has none and may be left out."""
+        """Adds the fields of a table.
+
+        Args:
+            table: Schema of the table.
+            missing: Text for the default of an optional field that has none.
+        """
         required = table.get("required", [])
         rows = []
         for name, field in table.get("properties", {}).items():
@@ -86,12 +97,13 @@ class Page:
             self.table(("field", "written as", "default", "meaning"), rows)
 
     def all_facts(self, schema: Json) -> None:
-        """The section on the facts of a kind."""
+        """Adds the section on the facts of a kind."""
         self._definitions.update(schema.get("$defs", {}))
         self.title("Facts")
         self.paragraph(
-            "What every element states about itself. Facts are computed from the parameters and stand in the resolved "
-            "scenario as `facts`; what is not known is null. They need not be written."
+            "What every element states about itself. Facts are computed from the parameters and "
+            "stand in the resolved scenario as `facts`; what is not known is null. They need not "
+            "be written."
         )
         rows = [
             (f"`{name}`", self._written(field, "—"), field.get("description", ""))
@@ -100,18 +112,18 @@ class Page:
         self.table(("fact", "value", "meaning"), rows)
 
     def facts(self, facts: Json) -> None:
-        """The facts of an element that are known."""
+        """Adds the known facts of an element."""
         known = {name: fact for name, fact in facts.items() if fact is not None}
         self.table(
             ("fact", "value"), [(f"`{name}`", f"`{toml(fact)}`") for name, fact in known.items()]
         )
 
     def choices(self, name: str) -> dict[str, str]:
-        """The values of a definition that is a choice, each with its meaning; none if it is something else."""
+        """Returns the values of a choice with their meanings; empty for any other definition."""
         return choices_of(self._definitions.get(name, {}))
 
     def meaning(self, path: str, properties: Json) -> str:
-        """What a parameter within tables is described as."""
+        """Returns the description of a parameter at a path within tables."""
         name, _, rest = path.partition(".")
         field = properties.get(name, {})
         if rest:
@@ -119,7 +131,7 @@ class Page:
         return str(field.get("description", ""))
 
     def explain(self) -> None:
-        """Adds the tables and choices that the text has referred to so far, and those that they refer to."""
+        """Adds the tables and choices referred to so far, and those that these refer to."""
         while self._wanted:
             name = next(iter(self._wanted))
             del self._wanted[name]
@@ -145,7 +157,7 @@ class Page:
                 self.fields(definition, self._missing.get(name, "—"))
 
     def _variants(self, tables: Iterable[Json]) -> None:
-        """Tables that are told apart by their `kind`."""
+        """Adds tables that are distinguished by their `kind`."""
         for table in tables:
             self.heading(3, f'{{ kind = "{kind_of(table)}", … }}')
             self.paragraph(table.get("description", ""))
@@ -160,7 +172,7 @@ class Page:
         )
 
     def finish(self) -> str:
-        """The text, with what it refers to at the end."""
+        """Returns the text, ending with what it refers to."""
         self.explain()
         if self._quantities:
             self._parts.append("## Quantities")
@@ -174,7 +186,7 @@ class Page:
         return self._definitions.get(name, {}) if name else schema
 
     def _refer(self, name: str, missing: str) -> str:
-        """A link to what is explained at the end of the page."""
+        """Returns a link to an explanation at the end of the page."""
         definition = self._definitions.get(name, {})
         if not (
             choices_of(definition) or "properties" in definition or "description" in definition
@@ -188,7 +200,7 @@ class Page:
         return f"{link}: {choices}" if choices else link
 
     def _written(self, schema: Json, missing: str) -> str:
-        """How a value is written."""
+        """Returns the notation of a value."""
         if "$ref" in schema:
             return self._refer(schema["$ref"].removeprefix("#/$defs/"), missing)
         if "const" in schema:
@@ -244,7 +256,7 @@ class Page:
                 return {"string": "text", "object": "table"}.get(name, "")
 
     def _example(self, parameters: Json) -> Json | None:
-        """An element's parameters: its own example, or what is required, if all of it has examples."""
+        """Returns an element's example, or examples of its required parameters if all have one."""
         if parameters.get("examples"):
             example: Json = parameters["examples"][0]
             return example
@@ -260,12 +272,12 @@ class Page:
 
 
 def after_the_first_line(module: ModuleType) -> str:
-    """What a module's docstring says after its summary."""
+    """Returns a module's docstring after its summary."""
     return inspect.cleandoc(module.__doc__ or "").partition("\n\n")[2]
 
 
 def attributes(record: type) -> Iterable[tuple[str, str]]:
-    """What a record's docstring says of its attributes."""
+    """Yields the attributes in a record's docstring with their meanings."""
     listed = inspect.cleandoc(record.__doc__ or "").partition("Attributes:\n")[2]
     for one in re.split(r"\n(?=    \w)", listed):
         name, _, meaning = " ".join(one.split()).partition(": ")

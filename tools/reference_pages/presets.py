@@ -7,13 +7,14 @@ __all__ = ["text"]
 
 
 def text(registered: Json, described: Json) -> str:
-    """The page of presets, side by side."""
+    """Returns the page of presets, side by side."""
     presets = registered["presets"]
     parameters = tagged(described, "tcp").get("properties", {})
     page = Page("Presets", registered, described.get("$defs", {}))
     page.paragraph(
         'Named sets of TCP parameters, chosen by `preset` in `transport = { kind = "tcp", … }`. '
-        "What is written beside it replaces the preset's value. Values that differ between presets are in bold."
+        "What is written beside it replaces the preset's value. Values that differ between presets "
+        "are in bold."
     )
     meanings = page.choices("Preset")
     page.names(("preset", "is"), [(name, meanings.get(name, "")) for name in presets])

@@ -7,11 +7,12 @@ __all__ = ["text"]
 
 
 def text(registered: Json, described: Json) -> str:
-    """The page of the scenario: every field, and the transports."""
+    """Returns the page of the scenario: every field, and the transports."""
     page = Page("Scenario", registered, described.get("$defs", {}))
     page.paragraph(
-        "A scenario is a TOML file, or the same tree in Python. Fields that are not named here are refused. "
-        "Quantities are written with their unit. The same as JSON schema: `schema/scenario.schema.json`."
+        "A scenario is a TOML file, or the same tree in Python. Fields that are not named here are "
+        "refused. Quantities are written with their unit. The same as JSON schema: "
+        "`schema/scenario.schema.json`."
     )
     page.fields(described)
     page.explain()

@@ -1,4 +1,4 @@
-"""What pages read from JSON schemas, and how they write values, links and cells."""
+"""Access to JSON schemas, and the notation of values, links and cells on pages."""
 
 import json
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def choices_of(definition: Json) -> dict[str, str]:
-    """The values of a definition that is a choice, each with its meaning; none if it is something else."""
+    """Returns the values of a choice with their meanings; empty for any other definition."""
     variants = definition.get("oneOf", [])
     if not variants or any("const" not in variant for variant in variants):
         return dict.fromkeys(definition.get("enum", []), "")
@@ -28,19 +28,19 @@ def choices_of(definition: Json) -> dict[str, str]:
 
 
 def kind_of(table: Json) -> Any:
-    """What a table's `kind` must be; nothing if that is not said."""
+    """Returns the `kind` that a table must have; None if it has none."""
     return table.get("properties", {}).get("kind", {}).get("const")
 
 
 def transports(described: Json) -> Iterable[Json]:
-    """The tables that a flow's transport may be."""
+    """Returns the possible tables of a flow's transport."""
     flow = described.get("$defs", {}).get("Flow", described)
     transports: Iterable[Json] = flow["properties"].get("transport", {}).get("oneOf", ())
     return transports
 
 
 def tagged(tree: Any, kind: str) -> Json:
-    """The first table within a schema whose `kind` is that; empty if there is none."""
+    """Returns the first table of this `kind` within a schema; empty if there is none."""
     if isinstance(tree, dict):
         if kind_of(tree) == kind:
             return tree
@@ -51,7 +51,7 @@ def tagged(tree: Any, kind: str) -> Json:
 
 
 def leaves(table: Json, prefix: str = "") -> Iterable[tuple[str, Any]]:
-    """The values within tables, each with its path."""
+    """Yields the values within tables, each with its path."""
     for name, value in table.items():
         if isinstance(value, dict):
             yield from leaves(value, f"{prefix}{name}.")
@@ -60,10 +60,10 @@ def leaves(table: Json, prefix: str = "") -> Iterable[tuple[str, Any]]:
 
 
 def toml(value: Any) -> str:
-    """A value as in a TOML file, on one line."""
+    """Returns a value as in a TOML file, on one line."""
     match value:
         case dict():
-            # What is left out has no value in TOML.
+            # A missing value cannot be written in TOML.
             written = {name: part for name, part in value.items() if part is not None}
             return (
                 "{ "
@@ -82,10 +82,10 @@ def _key(name: str) -> str:
 
 
 def anchor(name: str) -> str:
-    """As GitHub makes it from a heading."""
+    """Returns GitHub's anchor of a heading."""
     return "".join(letter for letter in name.lower() if letter.isalnum() or letter in "-_")
 
 
 def cell(text: str) -> str:
-    """A text as a cell of a table."""
+    """Returns a text as a cell of a table."""
     return " ".join(text.split()).replace("|", "\\|")

@@ -1,7 +1,7 @@
-"""Explicit-rate feedback to TCP over a link whose rate moves: the figures of the paper of 2001 on INSTCAP and EFFCAP.
+"""Explicit-rate feedback to TCP over a varying link: the figures of the 2001 paper.
 
-`paper` has what the paper says of its testbed, `loop` what of it is run, `efficiency` what the runs
-are asked.
+The paper introduces INSTCAP and EFFCAP. `paper` holds what it says of its testbed, `loop` turns
+that into scenarios, and `efficiency` evaluates the runs.
 """
 
 from ackclock.reproduction import Experiment

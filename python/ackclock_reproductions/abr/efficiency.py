@@ -1,8 +1,9 @@
-"""What arrives over what the link could have sent, in the very run.
+"""Efficiency of a session: what it delivers over what the link could have sent in the same run.
 
-The paper divides by the mean capacity of all time, 75 kB/s. A transfer of 10 MB at psi = 100 has
-some seven sojourns in it, so that most of what four of them differ by is the link's luck: it is
-divided out here. Schemes are compared replicate by replicate, as they have the same link.
+The paper divides by the long-term mean capacity, 75 kB/s. A transfer of 10 MB at psi = 100 spans
+some seven sojourns, so four transfers differ mostly by the link's random rates. Dividing by the
+capacity of the run removes that. Schemes are compared replicate by replicate, since they have the
+same link.
 """
 
 from collections.abc import Sequence
@@ -26,20 +27,23 @@ from ackclock_reproductions.replicates import of_replicates, quotient
 def efficiencies(
     result: Result, point: int = 0, cells: float = 1.0, session: str = SESSION
 ) -> list[float]:
-    """Of each replicate, headers of TCP and IP included, over the capacity of the run.
+    """Returns the efficiency of each replicate, headers included, over the run's capacity.
 
     Args:
-        result: Of a loop.
-        point: Of its sweep.
-        cells: What cells leave of the link: `Feedback.cells`.
-        session: Whose.
+        result: Result of a loop.
+        point: Point of its sweep.
+        cells: Share of the link that ATM cells leave: `Feedback.cells`.
+        session: Name of the session.
     """
     got = np.array(of_replicates(result, "goodput", session, point)) * PACKET_BYTES / PAYLOAD_BYTES
     return list(got / np.array(of_replicates(result, "capacity", BOTTLENECK, point)) * cells)
 
 
 def as_published(result: Result, cells: float = 1.0, session: str = SESSION) -> list[Interval]:
-    """At every point, of transfers: the rate of the transfer over the mean capacity of all time, as the paper says."""
+    """Returns the efficiency of transfers at each point, as the paper defines it.
+
+    That is the rate of the transfer over the long-term mean capacity.
+    """
     rates = [
         TRANSFER_BYTES / 1000 / np.array(of_replicates(result, "completion_time", session, point))
         for point in range(len(result.points))
@@ -48,18 +52,18 @@ def as_published(result: Result, cells: float = 1.0, session: str = SESSION) -> 
 
 
 def gain(above: Sequence[float], below: Sequence[float]) -> Interval:
-    """By how much one scheme is above another on the same link, as a percentage of the other."""
+    """Returns by how many percent one scheme exceeds another on the same link."""
     ratio = quotient(above, below)
     return Interval(100 * (ratio.mean - 1), 100 * ratio.half_width, ratio.replicates)
 
 
 def loss(gained: Interval) -> Interval:
-    """A gain as what it takes away."""
+    """Returns a gain with its sign reversed."""
     return gained._replace(mean=-gained.mean)
 
 
 def timeouts_per_round_trip(result: Result, point: int) -> list[float]:
-    """Of each replicate, in the whole run, of who is alone."""
+    """Returns the timeouts per round trip of a lone session over the whole run, by replicate."""
     duration_s = seconds(result.points[point]["scenario"]["duration"])
     return [
         count * ROUND_TRIP_S / duration_s

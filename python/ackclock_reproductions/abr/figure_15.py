@@ -1,4 +1,4 @@
-"""Figure 15: how long a memory EFFCAP needs, by how fast the link changes."""
+"""Figure 15: the memory that EFFCAP needs, by how fast the link changes."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -35,7 +35,7 @@ from ackclock_reproductions.abr.over_psi import (
 from ackclock_reproductions.abr.paper import PROTOCOL, ROUND_TRIP_S, basis, entry, settings
 from ackclock_reproductions.replicates import Rows, curve, measured
 
-#: k: how many round trips EFFCAP remembers. That 4, 8 and 12 are among the paper's is inferred, the
+#: k: EFFCAP's memory in round trips. That 4, 8 and 12 are among the paper's values is inferred; the
 #: others are guessed.
 MEMORIES = (1, 2, 4, 8, 12)
 SHORTEST, SHORT, LONG, LONGEST = 1, 4, 8, 12
@@ -60,21 +60,26 @@ INDEPENDENT: dict[float, tuple[str, ...]] = {
     60: ("0.840", "0.833", "0.830", "0.825", "0.811", "0.796"),
     200: ("0.885", "0.882", "0.881", "0.877", "0.872", "0.866"),
 }
-"""An unpublished reference simulation, packet by packet: efficiency with cells, by psi; of INSTCAP, and of EFFCAP by
-its memory."""
+"""Efficiency with cells from an unpublished packet-level reference simulation, by psi.
 
-#: Of efficiency, by the memory of the scheme.
+The columns are INSTCAP, then EFFCAP by its memory.
+"""
+
+#: Efficiencies, by the memory of the scheme.
 Found = Mapping[int | None, Efficiencies]
 
 
 def runs() -> Mapping[str, Run]:
-    """INSTCAP, and EFFCAP with memories of one to twelve round trips; long and by the paper's protocol."""
+    """Returns runs of INSTCAP, and of EFFCAP with memories of one to twelve round trips.
+
+    Each has long runs, and runs by the paper's protocol.
+    """
     schemes = SCHEMES.values()
     return over_psi.runs(schemes, FAST, SLOW) | over_psi.transfers(schemes, FAST, SLOW)
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Where a longer memory gains, and where it costs."""
+    """Concludes where a longer memory gains, and where it costs."""
     found = {k: over_psi.found(results, one, FAST, SLOW) for k, one in SCHEMES.items()}
     own = (
         Setting(
@@ -90,12 +95,15 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )
     rests = basis(
         "which psi are meant by what is left of the numbers",
-        "most of what N does below psi = 0.3 is of memories of less than four round trips, which the paper may not "
-        "have",
+        "most of what N does below psi = 0.3 is of memories of less than four round trips, which "
+        "the paper may not have",
     )
     return Outcome(
         rests, (_comparison(found),), partial(_draw, found), _claims(found), settings(*own),
-        (_table(found), over_psi.transfers_table(results, {_name(k): one for k, one in SCHEMES.items()}, FAST, SLOW)),
+        (_table(found),
+         over_psi.transfers_table(
+             results, {_name(k): one for k, one in SCHEMES.items()}, FAST, SLOW
+         )),
     )  # fmt: skip
 
 
@@ -106,37 +114,40 @@ def _claims(found: Found) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"For psi above 60 a small N is slightly better: k = {SHORTEST} above {LONGEST}, at psi = {psi:g}",
+                f"For psi above 60 a small N is slightly better: k = {SHORTEST} above {LONGEST}, "
+                f"at psi = {psi:g}",
                 longer(SHORTEST, LONGEST, psi), words.SLIGHT_PERCENT, "%", than=0.0,
             )
             for psi in (60.0, 200.0)
         ),
         *(
             Claim.of(
-                f"For psi below 0.3 there is negligible gain by a larger N: k = {LONGEST} above {SHORTEST}, at psi = "
-                f"{psi:g}",
+                f"For psi below 0.3 there is negligible gain by a larger N: k = {LONGEST} above "
+                f"{SHORTEST}, at psi = {psi:g}",
                 longer(LONGEST, SHORTEST, psi), words.SAME_PERCENT, "%",
             )
             for psi in (0.16, 0.2, 0.25)
         ),
         *(
             Claim.of(
-                f"For psi of 0.3 to 1 a larger N is an improvement: k = {LONGEST} above {SHORTEST}, at psi = {psi:g}",
+                f"For psi of 0.3 to 1 a larger N is an improvement: k = {LONGEST} above "
+                f"{SHORTEST}, at psi = {psi:g}",
                 longer(LONGEST, SHORTEST, psi), Band(0), "%", than=0.0,
             )
             for psi in (0.3, 0.5, 1.0)
         ),
         *(
             Claim.of(
-                f"In the intermediate range, to 20, a larger N is better: k = {LONGEST} above {SHORTEST}, at psi = "
-                f"{psi:g}",
+                f"In the intermediate range, to 20, a larger N is better: k = {LONGEST} above "
+                f"{SHORTEST}, at psi = {psi:g}",
                 longer(LONGEST, SHORTEST, psi), Band(0), "%", than=0.0,
             )
             for psi in (2.0, 5.0, 10.0, 20.0)
         ),
         *(
             Claim.of(
-                f"From k = {LONG} on there is no more to gain: k = {LONGEST} above {LONG}, at psi = {psi:g}",
+                f"From k = {LONG} on there is no more to gain: k = {LONGEST} above {LONG}, at psi "
+                f"= {psi:g}",
                 longer(LONGEST, LONG, psi), words.SAME_PERCENT, "%", origin=Origin.INFERRED,
             )
             for psi in (0.3, 0.5, 1.0)
@@ -190,8 +201,8 @@ def _legend(memory: int | None) -> str:
 EXPERIMENT = entry(
     "15",
     "How long a memory does EFFCAP need, by how fast the link changes?",
-    "EFFCAP with memories of one to twelve round trips: a long one gains from psi = 0.3 to 5, a short one at 60 and "
-    "more.",
+    "EFFCAP with memories of one to twelve round trips: a long one gains from psi = 0.3 to 5, a "
+    "short one at 60 and more.",
     20.0,
     conclude,
     runs,

@@ -1,7 +1,7 @@
 """Figures 10 to 14: TCP alone, with INSTCAP and with EFFCAP, over small and over large psi.
 
-Senders of today are beside the paper's, whose every loss costs a timeout. Their feedback has no
-cells.
+For comparison there are today's senders, too. Unlike with the paper's sender, not every loss costs
+them a timeout, and their feedback has no cells.
 """
 
 from collections.abc import Mapping, Sequence
@@ -64,30 +64,30 @@ from ackclock_reproductions.replicates import Rows, curve, measured
 
 SCHEMES = (NONE, INSTCAP, EFFCAP)
 
-#: Of the same simulation with the timer of Linux: TCP alone, by psi.
+#: Efficiency of TCP alone with Linux's timer, by psi, from the same reference simulation.
 INDEPENDENT_OF_LINUX_TIMER = {2.0: "0.571", 100.0: "0.751"}
 
-#: The low rate over the mean one, in cells: nobody who keeps to the low rate and loses nothing has
-#: less.
+#: The low rate over the mean one, in cells. A sender that keeps to the low rate and loses nothing
+#: has at least this efficiency.
 FLOOR = CELLS * LOW_KB_PER_S / MEAN_KB_PER_S
-#: It forgets no low sojourn before the next, where these follow each other within seconds.
+#: EFFCAP with a memory that lasts from one low sojourn to the next, if these are seconds apart.
 LONG_MEMORY = effcap(7, 200)
 FIXED_TIMER = fixed_timer()
-#: Where INSTCAP is to be better than EFFCAP whatever the timer.
+#: Psi at which INSTCAP should be better than EFFCAP with any timer.
 WORTH_FOLLOWING = Part("what is worth following", (60.0, 150.0), LARGE.duration_s)
-#: Of senders of today, whose feedback needs no cells.
+#: Today's senders; their feedback needs no cells.
 TODAY = (NEWRENO_TODAY, CUBIC_TODAY)
 
 Results = Mapping[str, Result]
 
 
 def runs_of_10() -> Mapping[str, Run]:
-    """Without feedback and with INSTCAP, over small psi."""
+    """Returns runs of TCP alone and INSTCAP over small psi."""
     return _long_and_short(over_psi.schemes((NONE, INSTCAP), BUFFERS), SMALL)
 
 
 def runs_of_11() -> Mapping[str, Run]:
-    """With INSTCAP and EFFCAP, over large psi; and with other timers."""
+    """Returns runs of INSTCAP and EFFCAP over large psi, also with other timers."""
     compared = over_psi.schemes((INSTCAP, EFFCAP), BUFFERS)
     linux, fixed = (
         [Scheme(one, sender=timer) for one in (INSTCAP, EFFCAP)]
@@ -101,7 +101,7 @@ def runs_of_11() -> Mapping[str, Run]:
 
 
 def runs_of_12() -> Mapping[str, Run]:
-    """The same over small psi."""
+    """Returns runs of INSTCAP and EFFCAP over small psi, also with another timer."""
     other = [Scheme(one, sender=LINUX_TIMER) for one in (INSTCAP, EFFCAP)]
     return _long_and_short(over_psi.schemes((INSTCAP, EFFCAP), BUFFERS), SMALL) | over_psi.runs(
         other, SMALL
@@ -109,57 +109,62 @@ def runs_of_12() -> Mapping[str, Run]:
 
 
 def runs_of_13() -> Mapping[str, Run]:
-    """All three over large psi."""
+    """Returns runs of all three schemes over large psi."""
     return _all_three(LARGE)
 
 
 def runs_of_14() -> Mapping[str, Run]:
-    """All three over small psi, and EFFCAP with a longer memory."""
+    """Returns runs of all three schemes over small psi, and of EFFCAP with a longer memory."""
     return _all_three(SMALL) | over_psi.runs([Scheme(LONG_MEMORY)], SMALL)
 
 
 def _all_three(part: Part) -> dict[str, Run]:
-    """With one buffer; with another timer, and by senders of today."""
+    """Returns runs of all three schemes with one buffer, also with another timer and senders."""
     paper = [Scheme(one) for one in SCHEMES]
     others = [Scheme(one, sender=sender) for sender in (LINUX_TIMER, *TODAY) for one in SCHEMES]
     return _long_and_short(paper, part) | over_psi.runs(others, part)
 
 
 def _long_and_short(schemes: Sequence[Scheme], part: Part) -> dict[str, Run]:
-    """Long, and by the paper's protocol."""
+    """Returns long runs, and runs by the paper's protocol."""
     return over_psi.runs(schemes, part) | over_psi.transfers(schemes, part)
 
 
 def conclude_10(results: Results) -> Outcome:
-    """INSTCAP against nothing, over small psi."""
+    """Compares INSTCAP with TCP alone over small psi."""
     found = _found(results, (NONE, INSTCAP), BUFFERS, SMALL)
     claims = (
         *(
             Claim.of(
-                f"INSTCAP is slightly worse than TCP alone around psi = 1: by, with {buffer} packets",
-                loss(gain(found[INSTCAP.label, buffer][1.0], found[NONE.label, buffer][1.0])), words.SLIGHT_PERCENT,
-                "%", than=0.0, documented=buffer > TOO_SMALL,
+                f"INSTCAP is slightly worse than TCP alone around psi = 1: by, with {buffer} "
+                "packets",
+                loss(gain(found[INSTCAP.label, buffer][1.0], found[NONE.label, buffer][1.0])),
+                words.SLIGHT_PERCENT, "%", than=0.0, documented=buffer > TOO_SMALL,
             )
             for buffer in BUFFERS
         ),
         *(
             Claim.of(
                 f"Both rise as psi falls to nothing: {one.label}, psi = {SMALL.psis[0]:g} above 1",
-                gain(found[one.label, BUFFER][SMALL.psis[0]], found[one.label, BUFFER][1.0]), Band(0), "%", than=0.0,
+                gain(found[one.label, BUFFER][SMALL.psis[0]], found[one.label, BUFFER][1.0]),
+                Band(0), "%", than=0.0,
             )
             for one in (NONE, INSTCAP)
         ),
         *(
             Claim.of(
                 f"INSTCAP at psi = {SMALL.psis[0]:g}, with {buffer} packets",
-                interval(found[INSTCAP.label, buffer][SMALL.psis[0]]), Band(0.85), origin=Origin.INFERRED,
+                interval(found[INSTCAP.label, buffer][SMALL.psis[0]]), Band(0.85),
+                origin=Origin.INFERRED,
             )
             for buffer in BUFFERS
         ),
     )  # fmt: skip
     rests = basis(
-        why="a smaller buffer costs TCP alone more (0.57 to 0.44 from 12 packets to 8) than INSTCAP, whose packets are "
-        "spaced (0.52 to 0.45)"
+        why=(
+            "a smaller buffer costs TCP alone more (0.57 to 0.44 from 12 packets to 8) than "
+            "INSTCAP, whose packets are spaced (0.52 to 0.45)"
+        )
     )
     return _outcome(
         results, rests, claims, found, SMALL, "Small psi: without feedback, and with INSTCAP"
@@ -167,7 +172,7 @@ def conclude_10(results: Results) -> Outcome:
 
 
 def conclude_11(results: Results) -> Outcome:
-    """EFFCAP against INSTCAP, over large psi."""
+    """Compares EFFCAP with INSTCAP over large psi."""
     found = _found(results, (INSTCAP, EFFCAP), BUFFERS, LARGE)
     gains = _gains(results, COARSE, EFFCAP, INSTCAP, LARGE)
     of_linux = _gains(results, LINUX_TIMER, EFFCAP, INSTCAP, LARGE)
@@ -175,28 +180,32 @@ def conclude_11(results: Results) -> Outcome:
     said = "EFFCAP is 3 to 4 % worse at large psi: its loss, at psi ="
     claims = (
         *(
-            Claim.of(f"{said} {psi:g}", loss(gains[psi]), words.from_to("3", "4"), "%", than=0.0, documented=psi <= 60)
+            Claim.of(
+                f"{said} {psi:g}", loss(gains[psi]), words.from_to("3", "4"), "%", than=0.0,
+                documented=psi <= 60,
+            )
             for psi in (50.0, 60.0, 100.0)
         ),
         *(
             Claim.of(
-                f"It is 1 to 6 % with any timer: {name}, at psi = {psi:g}", loss(one[psi]), Band(1, 6), "%",
-                origin=Origin.INFERRED,
+                f"It is 1 to 6 % with any timer: {name}, at psi = {psi:g}", loss(one[psi]),
+                Band(1, 6), "%", origin=Origin.INFERRED,
             )
             for psi in WORTH_FOLLOWING.psis
-            for name, one in (("coarse", gains), ("that of Linux", of_linux), ("of 1.5 round trips", fixed))
+            for name, one in (("coarse", gains), ("that of Linux", of_linux),
+                              ("of 1.5 round trips", fixed))
         ),
     )  # fmt: skip
     rests = basis(
         "“large” taken for 50 to 60 round trips",
-        "at psi = 100 EFFCAP loses 2 %, not reproduced because what it loses is the time for which it remembers the "
-        "low rate after each rise, 1.5 s of 40 there, and so falls with psi",
+        "at psi = 100 EFFCAP loses 2 %, not reproduced because what it loses is the time for which "
+        "it remembers the low rate after each rise, 1.5 s of 40 there, and so falls with psi",
     )
     return _outcome(results, rests, claims, found, LARGE, "Large psi: INSTCAP and EFFCAP")
 
 
 def conclude_12(results: Results) -> Outcome:
-    """EFFCAP against INSTCAP, over small psi."""
+    """Compares EFFCAP with INSTCAP over small psi."""
     found = _found(results, (INSTCAP, EFFCAP), BUFFERS, SMALL)
     gains = _gains(results, COARSE, EFFCAP, INSTCAP, SMALL)
     elsewhere = _gains(results, LINUX_TIMER, EFFCAP, INSTCAP, SMALL)
@@ -210,12 +219,14 @@ def conclude_12(results: Results) -> Outcome:
         ),
         *(
             Claim.of(
-                f"At least 8 % from psi = 0.3 to 2: at {psi:g}", gains[psi], Band(8), "%", origin=Origin.INFERRED
+                f"At least 8 % from psi = 0.3 to 2: at {psi:g}", gains[psi], Band(8), "%",
+                origin=Origin.INFERRED
             )
             for psi in MIDDLE
         ),
         Claim.of(
-            "Less with the timer of Linux, at psi = 2", elsewhere[2.0], Band(0, 8), "%", origin=Origin.INFERRED
+            "Less with the timer of Linux, at psi = 2", elsewhere[2.0], Band(0, 8), "%",
+            origin=Origin.INFERRED
         ),
     )  # fmt: skip
     rests = basis(
@@ -225,43 +236,46 @@ def conclude_12(results: Results) -> Outcome:
     return _outcome(results, rests, claims, found, SMALL, "Small psi: INSTCAP and EFFCAP")
 
 
-#: Between what everything carries and what everything can follow.
+#: Psi between where every scheme gets the link's mean rate and where every scheme can follow it.
 MIDDLE = (0.3, 0.5, 1.0, 2.0)
-#: With such a buffer even INSTCAP at its worst is no worse than nothing.
+#: With this buffer INSTCAP is no worse than TCP alone, even at its worst psi.
 TOO_SMALL = 8
 
 
 def conclude_13(results: Results) -> Outcome:
-    """All three, over large psi."""
+    """Compares all three schemes over large psi."""
     found = _found(results, SCHEMES, (BUFFER,), LARGE)
     gains = {one.label: _gains(results, COARSE, one, NONE, LARGE) for one in (INSTCAP, EFFCAP)}
     elsewhere = _gains(results, LINUX_TIMER, INSTCAP, NONE, LARGE)
     claims = (
         *(
             Claim.of(
-                f"INSTCAP is 25 to 30 % better than TCP alone at large psi: its gain, at psi = {psi:g}",
+                "INSTCAP is 25 to 30 % better than TCP alone at large psi: its gain, at psi = "
+                f"{psi:g}",
                 gains[INSTCAP.label][psi], words.from_to("25", "30"), "%", than=0.0,
             )
             for psi in (60.0, 80.0, 100.0)
         ),
         *(
             Claim.of(
-                f"EFFCAP is 30 % better: its gain, at psi = {psi:g}", gains[EFFCAP.label][psi], words.about("30"), "%",
-                than=0.0, documented=False,
+                f"EFFCAP is 30 % better: its gain, at psi = {psi:g}", gains[EFFCAP.label][psi],
+                words.about("30"), "%", than=0.0, documented=False,
             )
             for psi in (60.0, 100.0, 150.0)
         ),
         *(
             Claim.of(
-                f"INSTCAP gains 15 to 35 % at psi = 100, whatever the timer: {name}", one, Band(15, 35), "%",
-                origin=Origin.INFERRED,
+                f"INSTCAP gains 15 to 35 % at psi = 100, whatever the timer: {name}", one,
+                Band(15, 35), "%", origin=Origin.INFERRED,
             )
-            for name, one in (("coarse", gains[INSTCAP.label][100.0]), ("that of Linux", elsewhere[100.0]))
+            for name, one in (("coarse", gains[INSTCAP.label][100.0]),
+                              ("that of Linux", elsewhere[100.0]))
         ),
     )  # fmt: skip
     rests = basis(
         "“large” taken for 60 round trips and more",
-        "the text contradicts itself: 3 to 4 % less than INSTCAP, which is 25 to 30 % better, is 20 to 26 %",
+        "the text contradicts itself: 3 to 4 % less than INSTCAP, which is 25 to 30 % better, is "
+        "20 to 26 %",
     )
     return _outcome(
         results, rests, claims, found, LARGE, "Large psi: nothing, INSTCAP or EFFCAP fed back"
@@ -269,7 +283,7 @@ def conclude_13(results: Results) -> Outcome:
 
 
 def conclude_14(results: Results) -> Outcome:
-    """All three, over small psi."""
+    """Compares all three schemes over small psi."""
     found = _found(results, SCHEMES, (BUFFER,), SMALL)
     gains = _gains(results, COARSE, EFFCAP, NONE, SMALL)
     effcap, instcap = (found[one.label, BUFFER] for one in (EFFCAP, INSTCAP))
@@ -278,34 +292,41 @@ def conclude_14(results: Results) -> Outcome:
     claims = (
         *(
             Claim.of(
-                f"{said} {psi:g}", gains[psi], words.from_to("10", "15"), "%", than=0.0, documented=psi == 1
+                f"{said} {psi:g}", gains[psi], words.from_to("10", "15"), "%", than=0.0,
+                documented=psi == 1
             )
             for psi in (0.3, 1.0, 2.0)
         ),
         *(
             Claim.of(
-                f"EFFCAP has more than the low rate alone would give, {FLOOR:.3f}: at psi = {psi:g}",
+                f"EFFCAP has more than the low rate alone would give, {FLOOR:.3f}: at psi = "
+                f"{psi:g}",
                 interval(effcap[psi]), Band(FLOOR), than=FLOOR, documented=psi <= 0.5,
             )
             for psi in MIDDLE
         ),
         *(
             Claim.of(
-                f"With a longer memory, N = 200, it has what the low rate would give: at psi = {psi:g}",
-                interval(remembering[psi]), Band(FLOOR - 0.01, FLOOR + 0.01), origin=Origin.INFERRED,
+                "With a longer memory, N = 200, it has what the low rate would give: at psi = "
+                f"{psi:g}",
+                interval(remembering[psi]), Band(FLOOR - 0.01, FLOOR + 0.01),
+                origin=Origin.INFERRED,
             )
             for psi in (1.0, 2.0)
         ),
         *(
             Claim.of(
-                f"INSTCAP has less: at psi = {psi:g}", interval(instcap[psi]), Band(most=FLOOR), than=FLOOR
+                f"INSTCAP has less: at psi = {psi:g}", interval(instcap[psi]), Band(most=FLOOR),
+                than=FLOOR
             )
             for psi in MIDDLE
         ),
     )  # fmt: skip
     rests = basis(
-        why="with a memory of eight round trips, as printed, the smallest mean is at times above the low rate, and "
-        "each loss then costs a timeout"
+        why=(
+            "with a memory of eight round trips, as printed, the smallest mean is at times above "
+            "the low rate, and each loss then costs a timeout"
+        )
     )
     return _outcome(
         results, rests, claims, found, SMALL, "Small psi: nothing, INSTCAP or EFFCAP fed back"
@@ -324,7 +345,7 @@ def _found(
 def _gains(
     results: Results, sender: Sender, above: Feedback, below: Feedback, part: Part
 ) -> dict[float, Interval]:
-    """Of one feedback over another, by psi."""
+    """Returns the gain of one feedback over another, by psi."""
     one, other = (
         over_psi.found(results, Scheme(feedback, sender=sender), part)
         for feedback in (above, below)
@@ -354,8 +375,8 @@ def _outcome(
         tables.append(_of_today(results, part))
         comparisons.append(_of_linux_timer(results, part))
     return Outcome(
-        rests, tuple(comparisons), partial(_draw, results, found, part, title), claims, settings(*own),
-        tuple(tables),
+        rests, tuple(comparisons), partial(_draw, results, found, part, title), claims,
+        settings(*own), tuple(tables),
     )  # fmt: skip
 
 
@@ -367,8 +388,8 @@ def _of_linux_timer(results: Results, part: Part) -> Comparison:
         if psi in of
     )
     return Comparison(
-        "Efficiency with the timer of Linux, beside a reference simulation", Origin.REFERENCE, ("psi",), cells,
-        over_psi.CRITERION,
+        "Efficiency with the timer of Linux, beside a reference simulation", Origin.REFERENCE,
+        ("psi",), cells, over_psi.CRITERION,
     )  # fmt: skip
 
 
@@ -432,7 +453,8 @@ def _today(feedback: Feedback) -> str:
 
 FIGURE_10 = entry(
     "10",
-    "Does it help to feed back the instantaneous capacity where it changes within a few round trips?",
+    "Does it help to feed back the instantaneous capacity where it changes within a few round "
+    "trips?",
     "INSTCAP beside TCP alone, by the buffer; both rise as psi falls to nothing.",
     10.0,
     conclude_10,
@@ -465,7 +487,8 @@ FIGURE_13 = entry(
 FIGURE_14 = entry(
     "14",
     "What does rate feedback gain over none where it cannot?",
-    "EFFCAP and INSTCAP beside TCP alone at small psi: from psi = 1 on neither has what the low rate alone would give.",
+    "EFFCAP and INSTCAP beside TCP alone at small psi: from psi = 1 on neither has what the low "
+    "rate alone would give.",
     25.0,
     conclude_14,
     runs_of_14,

@@ -1,4 +1,4 @@
-"""Figures 16 and 17: how long a memory EFFCAP needs, by how long the round trip is."""
+"""Figures 16 and 17: the memory that EFFCAP needs, by the round-trip time."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -39,12 +39,12 @@ from ackclock_reproductions.replicates import Rows, curve, measured
 
 ROUND_TRIPS_MS = (50, 100, 200, 300, 400, 500)
 NEAREST, FARTHEST = ROUND_TRIPS_MS[0], ROUND_TRIPS_MS[-1]
-#: k: how many round trips EFFCAP remembers. That 4, 8 and 12 are among the paper's is inferred, the
+#: k: EFFCAP's memory in round trips. That 4, 8 and 12 are among the paper's values is inferred; the
 #: others are guessed.
 MEMORIES = (1, 2, 4, 8, 12)
 LEAST, ENOUGH, LONG, LONGEST = 1, 4, 8, 12
 
-#: By what is compared, what is fed back at a round trip.
+#: By the label of a curve: the feedback at a round-trip time in seconds.
 CURVES: dict[str, Callable[[float], Feedback]] = {
     NONE.label: lambda _round_trip_s: NONE,
     INSTCAP.label: lambda _round_trip_s: INSTCAP,
@@ -69,36 +69,41 @@ INDEPENDENT: dict[int, dict[int, tuple[str, ...]]] = {
         500: ("0.437", "0.484", "0.549", "0.570", "0.612", "0.627", "0.645"),
     },
 }
-"""An unpublished reference simulation, packet by packet: efficiency by tau and Delta (ms), in the order of `CURVES`;
-with cells, but TCP alone."""
+"""Efficiency by tau and Delta (ms), from an unpublished packet-level reference simulation.
+
+The columns are in the order of `CURVES`. All but TCP alone have cells.
+"""
 
 Results = Mapping[str, Result]
 
 
 class Found(NamedTuple):
-    """What came of a link.
+    """Efficiencies over one link.
 
     Attributes:
-        sojourn_ms: tau.
-        efficiencies: Of replicates, by Delta (ms) and what is compared.
+        sojourn_ms: tau, in ms.
+        efficiencies: Efficiencies of replicates, by Delta (ms) and label of the curve.
     """
 
     sojourn_ms: int
     efficiencies: Mapping[int, Mapping[str, list[float]]]
 
     def above(self, one: tuple[int, str], other: tuple[int, str]) -> Interval:
-        """By how much efficiency is higher, as a percentage; each is a Delta and what is compared."""
+        """Returns by how many percent one efficiency exceeds another.
+
+        Each is given by a Delta and a label.
+        """
         higher, lower = (self.efficiencies[delta][name] for delta, name in (one, other))
         return gain(higher, lower)
 
 
 def scheme(round_trip_ms: int, name: str) -> Scheme:
-    """What is compared at a round trip."""
+    """Returns the scheme of a curve at a round-trip time."""
     return Scheme(round_trip_ms, CURVES[name](round_trip_ms / 1000))
 
 
 def runs() -> Mapping[str, Run]:
-    """Every scheme at every round trip; both figures have the same."""
+    """Returns runs of each scheme at each round-trip time, the same for both figures."""
     return over_delta.runs(scheme(delta, name) for delta in ROUND_TRIPS_MS for name in CURVES)
 
 
@@ -119,8 +124,10 @@ def _claims_of_16(results: Results) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"Efficiency is considerably lower with a larger Δ: {FARTHEST} ms below {NEAREST} ms, {name}",
-                loss(found.above((FARTHEST, name), (NEAREST, name))), words.STRONG_PERCENT, "%", than=0.0,
+                f"Efficiency is considerably lower with a larger Δ: {FARTHEST} ms below {NEAREST} "
+                f"ms, {name}",
+                loss(found.above((FARTHEST, name), (NEAREST, name))), words.STRONG_PERCENT, "%",
+                than=0.0,
             )
             for name in (_name(LEAST), _name(ENOUGH), _name(LONG), _name(LONGEST))
         ),
@@ -134,7 +141,8 @@ def _claims_of_16(results: Results) -> tuple[Claim, ...]:
         *(
             Claim.of(
                 f"The more, the larger k is: k = {longer} above {shorter}, at Δ = {FARTHEST} ms",
-                found.above((FARTHEST, _name(longer)), (FARTHEST, _name(shorter))), Band(0), "%", than=0.0,
+                found.above((FARTHEST, _name(longer)), (FARTHEST, _name(shorter))), Band(0), "%",
+                than=0.0,
             )
             for shorter, longer in ((LEAST, ENOUGH), (ENOUGH, LONG), (LONG, LONGEST))
         ),
@@ -146,9 +154,8 @@ def _claims_of_17(results: Results) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"There is a considerable difference at the same psi: 2 of Δ = {NEAREST} ms has more than 2 of Δ = "
-                f"{FARTHEST} ms and τ = {SLOW_MS} ms, "
-                f"{name}",
+                f"There is a considerable difference at the same psi: 2 of Δ = {NEAREST} ms has "
+                f"more than 2 of Δ = {FARTHEST} ms and τ = {SLOW_MS} ms, {name}",
                 gain(found.efficiencies[NEAREST][name],
                      slow.efficiencies[FARTHEST][name]), words.STRONG_PERCENT, "%", than=0.0,
                 documented=name != _name(LONGEST),
@@ -158,15 +165,15 @@ def _claims_of_17(results: Results) -> tuple[Claim, ...]:
         *(
             Claim.of(
                 f"k of 4 to 6 is adequate: k = {LONGEST} above {ENOUGH}, at Δ = {delta} ms",
-                found.above((delta, _name(LONGEST)), (delta, _name(ENOUGH))), Band(most=100 * words.ABOUT), "%",
-                documented=delta not in MORE_NEEDED,
+                found.above((delta, _name(LONGEST)), (delta, _name(ENOUGH))),
+                Band(most=100 * words.ABOUT), "%", documented=delta not in MORE_NEEDED,
             )
             for delta in ROUND_TRIPS_MS
         ),
     )  # fmt: skip
 
 
-#: Round trips for which a memory of four of them is not enough.
+#: Round-trip times, in ms, for which a memory of four round trips is too short.
 MORE_NEEDED = (300, 400)
 WORDS = "adequate taken for within 10 %"
 
@@ -191,8 +198,8 @@ def _conclude(
         COMPARED,
     )
     return Outcome(
-        rests, (_comparison(results, sojourn_ms),), partial(_draw, found), claims(results), settings(*own),
-        (_table(found), _published(results, sojourn_ms)),
+        rests, (_comparison(results, sojourn_ms),), partial(_draw, found), claims(results),
+        settings(*own), (_table(found), _published(results, sojourn_ms)),
     )  # fmt: skip
 
 
@@ -233,7 +240,7 @@ def _published(results: Results, sojourn_ms: int) -> Table:
     )
 
 
-#: More than six lines cannot be told apart without colour.
+#: Without colour no more than six lines can be told apart.
 NOT_DRAWN = _name(2)
 
 
@@ -253,16 +260,21 @@ def _draw(found: Found) -> Figure:
 
 
 def _entry(
-    number: str, question: str, says: str, sojourn_ms: int, claims: Callable[[Results], tuple[Claim, ...]],
+    number: str,
+    question: str,
+    says: str,
+    sojourn_ms: int,
+    claims: Callable[[Results], tuple[Claim, ...]],
     rests: Basis,
-) -> Experiment:  # fmt: skip
+) -> Experiment:
     return entry(number, question, says, 25.0, partial(_conclude, sojourn_ms, claims, rests), runs)
 
 
 FIGURE_16 = _entry(
     "16",
     "How long a memory does EFFCAP need, by how far away it is, if the link changes every second?",
-    "Efficiency by Δ from 50 to 500 ms and by EFFCAP's memory: less with Δ, more with the memory where Δ is large.",
+    "Efficiency by Δ from 50 to 500 ms and by EFFCAP's memory: less with Δ, more with the memory "
+    "where Δ is large.",
     SLOW_MS,
     _claims_of_16,
     basis(),
@@ -270,11 +282,13 @@ FIGURE_16 = _entry(
 FIGURE_17 = _entry(
     "17",
     "How long a memory does EFFCAP need if the link changes every 100 ms?",
-    "Efficiency by Δ from 50 to 500 ms and by EFFCAP's memory, on a link that changes every 100 ms.",
+    "Efficiency by Δ from 50 to 500 ms and by EFFCAP's memory, on a link that changes every 100 "
+    "ms.",
     FAST_MS,
     _claims_of_17,
     basis(
         WORDS,
-        f"with k = {LONGEST} both have about what the low rate alone would give; at Δ = 300 and 400 ms k = 8 is enough",
+        f"with k = {LONGEST} both have about what the low rate alone would give; at Δ = 300 and "
+        "400 ms k = 8 is enough",
     ),
 )

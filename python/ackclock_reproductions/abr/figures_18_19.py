@@ -1,4 +1,4 @@
-"""Figures 18 and 19: over how many measurements EFFCAP takes its means."""
+"""Figures 18 and 19: the number of measurements in EFFCAP's means."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -39,7 +39,7 @@ from ackclock_reproductions.replicates import Rows, curve, measured
 ROUND_TRIPS_MS = (50, 100, 200)
 MEANS = (1, 4, 7, 10)
 FEWEST, MOST = MEANS[0], MEANS[-1]
-#: k: how many round trips EFFCAP remembers, in the halves of the figure; which it is to the left is
+#: k: EFFCAP's memory in round trips, in the two halves of the figure. The value of the left half is
 #: inferred.
 SHORT, LONG = 4, 12
 MEMORIES = (SHORT, LONG)
@@ -61,16 +61,18 @@ INDEPENDENT: dict[tuple[int, int], dict[int, tuple[str, ...]]] = {
         200: ("0.604", "0.604", "0.621", "0.643"),
     },
 }
-"""An unpublished reference simulation, packet by packet: efficiency with cells by tau (ms) and k, Delta (ms) and, in
-the order of `MEANS`, M."""
+"""Efficiency with cells from an unpublished packet-level reference simulation.
+
+It is by tau (ms) and k, then by Delta (ms), then by M in the order of `MEANS`.
+"""
 
 Results = Mapping[str, Result]
-#: Of replicates, by k, Delta (ms) and M.
+#: Efficiencies of replicates, by k, Delta (ms) and M.
 Found = Mapping[tuple[int, int, int], list[float]]
 
 
 def scheme(memory: int, round_trip_ms: int, m: int) -> Scheme:
-    """EFFCAP with a memory of so many round trips, whatever its means are of."""
+    """Returns EFFCAP with a memory of k round trips, for any M."""
     n = (memory - 1) * round_trip_of_measurements(round_trip_ms / 1000)
     return Scheme(round_trip_ms, effcap(m, n))
 
@@ -84,7 +86,7 @@ SCHEMES = {
 
 
 def runs() -> Mapping[str, Run]:
-    """Every M at every round trip, with both memories; both figures have the same."""
+    """Returns runs of each M at each round-trip time with both memories, for both figures."""
     return over_delta.runs(SCHEMES.values())
 
 
@@ -93,7 +95,7 @@ def _found(results: Results, sojourn_ms: int) -> Found:
 
 
 def _rise(found: Found, memory: int, delta: int) -> Interval:
-    """Of efficiency from the fewest to the most measurements a mean, as a percentage."""
+    """Returns by how many percent efficiency rises from the smallest M to the largest."""
     return gain(found[memory, delta, MOST], found[memory, delta, FEWEST])
 
 
@@ -101,9 +103,10 @@ def _claims_of_18(found: Found) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"Efficiency falls slightly as M rises from {FEWEST} to {MOST} where Δ is small: by, k = {memory}, "
-                f"Δ = {delta} ms",
-                loss(_rise(found, memory, delta)), words.SLIGHT_PERCENT, "%", than=0.0, documented=delta > 50,
+                f"Efficiency falls slightly as M rises from {FEWEST} to {MOST} where Δ is small: "
+                f"by, k = {memory}, Δ = {delta} ms",
+                loss(_rise(found, memory, delta)), words.SLIGHT_PERCENT, "%", than=0.0,
+                documented=delta > 50,
             )
             for memory in MEMORIES
             for delta in (50, 100)
@@ -122,14 +125,17 @@ def _claims_of_19(found: Found) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"With a small N 10 to 15 % is lost as M rises from {FEWEST} to {MOST}: k = {SHORT}, Δ = {delta} ms",
-                loss(_rise(found, SHORT, delta)), words.from_to("10", "15"), "%", than=0.0, documented=False,
+                f"With a small N 10 to 15 % is lost as M rises from {FEWEST} to {MOST}: k = "
+                f"{SHORT}, Δ = {delta} ms",
+                loss(_rise(found, SHORT, delta)), words.from_to("10", "15"), "%", than=0.0,
+                documented=False,
             )
             for delta in (50, 100)
         ),
         *(
             Claim.of(
-                f"With a large N there is no loss: M = {MOST} above {FEWEST}, k = {LONG}, Δ = {delta} ms",
+                f"With a large N there is no loss: M = {MOST} above {FEWEST}, k = {LONG}, Δ = "
+                f"{delta} ms",
                 _rise(found, LONG, delta), Band(words.SAME_PERCENT.least), "%",
             )
             for delta in ROUND_TRIPS_MS
@@ -159,8 +165,8 @@ def _conclude(
         COMPARED,
     )
     return Outcome(
-        rests, (_comparison(results, sojourn_ms),), partial(_draw, found, sojourn_ms), claims(found), settings(*own),
-        (_table(found, sojourn_ms), _published(results, sojourn_ms)),
+        rests, (_comparison(results, sojourn_ms),), partial(_draw, found, sojourn_ms),
+        claims(found), settings(*own), (_table(found, sojourn_ms), _published(results, sojourn_ms)),
     )  # fmt: skip
 
 
@@ -219,28 +225,35 @@ def _draw(found: Found, sojourn_ms: int) -> Figure:
 
 
 def _entry(
-    number: str, question: str, says: str, sojourn_ms: int, claims: Callable[[Found], tuple[Claim, ...]],
+    number: str,
+    question: str,
+    says: str,
+    sojourn_ms: int,
+    claims: Callable[[Found], tuple[Claim, ...]],
     rests: Basis,
-) -> Experiment:  # fmt: skip
+) -> Experiment:
     return entry(number, question, says, 15.0, partial(_conclude, sojourn_ms, claims, rests), runs)
 
 
 FIGURE_18 = _entry(
     "18",
     "Over how many measurements should EFFCAP take its means, if the link changes every second?",
-    "Efficiency by M from 1 to 10: it falls by a quarter and more at Δ = 50 ms, slightly at 100, and stays at 200.",
+    "Efficiency by M from 1 to 10: it falls by a quarter and more at Δ = 50 ms, slightly at 100, "
+    "and stays at 200.",
     SLOW_MS,
     _claims_of_18,
     basis(
         "",
-        "at Δ = 50 ms the fall is not slight but a quarter to a third: with M = 1 the host follows so soon that the "
-        "buffer holds what comes until then; with means of 120 ms and more it does not",
+        "at Δ = 50 ms the fall is not slight but a quarter to a third: with M = 1 the host follows "
+        "so soon that the buffer holds what comes until then; with means of 120 ms and more it "
+        "does not",
     ),
 )
 FIGURE_19 = _entry(
     "19",
     "Over how many measurements should EFFCAP take its means, if the link changes every 100 ms?",
-    "Efficiency by M from 1 to 10: with a small N it falls, most at Δ = 50 ms; with a large N it stays or rises.",
+    "Efficiency by M from 1 to 10: with a small N it falls, most at Δ = 50 ms; with a large N it "
+    "stays or rises.",
     FAST_MS,
     _claims_of_19,
     basis(

@@ -1,4 +1,4 @@
-"""Figures 20 to 23: do two sessions, one of which is farther away, share evenly what is fed back?"""
+"""Figures 20 to 23: how evenly a near and a far session share the link with rate feedback."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -41,43 +41,45 @@ from ackclock_reproductions.abr.two_sessions import (
 )
 from ackclock_reproductions.replicates import Rows, curve, measured
 
-#: psi is of the longer round trip.
+#: psi is in units of the longer round trip.
 X_LABEL = "psi: mean time at a rate (round trips of 360 ms)"
 
 INDEPENDENT: dict[str, dict[float, tuple[str, str]]] = {
     CASE_1.label: {
-        0.1: ("0.398", "0.407"), 0.3: ("0.312", "0.324"), 1: ("0.303", "0.302"), 3: ("0.299", "0.286"),
-        5: ("0.310", "0.281"), 10: ("0.340", "0.301"), 20: ("0.378", "0.339"), 60: ("0.425", "0.410"),
-        100: ("0.435", "0.425"),
+        0.1: ("0.398", "0.407"), 0.3: ("0.312", "0.324"), 1: ("0.303", "0.302"),
+        3: ("0.299", "0.286"), 5: ("0.310", "0.281"), 10: ("0.340", "0.301"),
+        20: ("0.378", "0.339"), 60: ("0.425", "0.410"), 100: ("0.435", "0.425"),
     },
     CASE_2.label: {
-        0.1: ("0.403", "0.403"), 0.3: ("0.318", "0.318"), 1: ("0.302", "0.301"), 3: ("0.294", "0.285"),
-        5: ("0.300", "0.284"), 10: ("0.329", "0.304"), 20: ("0.368", "0.344"), 60: ("0.421", "0.412"),
-        100: ("0.433", "0.427"),
+        0.1: ("0.403", "0.403"), 0.3: ("0.318", "0.318"), 1: ("0.302", "0.301"),
+        3: ("0.294", "0.285"), 5: ("0.300", "0.284"), 10: ("0.329", "0.304"),
+        20: ("0.368", "0.344"), 60: ("0.421", "0.412"), 100: ("0.433", "0.427"),
     },
     WITH_INSTCAP.label: {
-        0.1: ("0.417", "0.417"), 0.3: ("0.445", "0.271"), 1: ("0.450", "0.218"), 3: ("0.452", "0.225"),
-        5: ("0.452", "0.247"), 10: ("0.451", "0.299"), 20: ("0.452", "0.362"), 60: ("0.453", "0.430"),
-        100: ("0.453", "0.440"),
+        0.1: ("0.417", "0.417"), 0.3: ("0.445", "0.271"), 1: ("0.450", "0.218"),
+        3: ("0.452", "0.225"), 5: ("0.452", "0.247"), 10: ("0.451", "0.299"),
+        20: ("0.452", "0.362"), 60: ("0.453", "0.430"), 100: ("0.453", "0.440"),
     },
     ALONE.label: {
-        0.1: ("0.534", "0.204"), 0.3: ("0.478", "0.182"), 1: ("0.473", "0.154"), 3: ("0.475", "0.155"),
-        5: ("0.496", "0.163"), 10: ("0.536", "0.168"), 20: ("0.576", "0.163"), 60: ("0.614", "0.149"),
-        100: ("0.624", "0.147"),
+        0.1: ("0.534", "0.204"), 0.3: ("0.478", "0.182"), 1: ("0.473", "0.154"),
+        3: ("0.475", "0.155"), 5: ("0.496", "0.163"), 10: ("0.536", "0.168"),
+        20: ("0.576", "0.163"), 60: ("0.614", "0.149"), 100: ("0.624", "0.147"),
     },
 }  # fmt: skip
-"""An unpublished reference simulation, packet by packet: efficiency of session 1 and session 2 over all of the mean
-capacity, by what is fed back and psi; with cells, but TCP alone."""
+"""Efficiency of session 1 and session 2, from an unpublished packet-level reference simulation.
 
-#: In tables only.
+Each is over the link's mean capacity, by feedback and psi. All but TCP alone have cells.
+"""
+
+#: Pairs that appear in tables only.
 BESIDE = (ALONE_JITTERED, TODAY_ALONE, TODAY)
 
 Results = Mapping[str, Result]
-#: By the label of the pair, and psi.
+#: Shares, by label of the pair and psi.
 Found = Mapping[str, Mapping[float, Shares]]
 
-#: Of the three stretches that the text tells apart, and of the acceptance by the reference
-#: simulation.
+#: Psi in the three ranges that the text distinguishes, and in the range that the reference
+#: simulation checks.
 SMALL, MIDDLE, LARGE, ONE_TO_THREE = (
     (0.1, 0.3),
     (1.0, 3.0, 5.0, 10.0, 20.0),
@@ -92,8 +94,8 @@ def _claims_of_20(found: Found) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"The sessions get the same for psi up to 0.3: 1 over 2, at psi = {psi:g}", case_1[psi].ratio,
-                words.SAME,
+                f"The sessions get the same for psi up to 0.3: 1 over 2, at psi = {psi:g}",
+                case_1[psi].ratio, words.SAME,
             )
             for psi in SMALL
         ),
@@ -106,7 +108,10 @@ def _claims_of_20(found: Found) -> tuple[Claim, ...]:
             for psi in MIDDLE
         ),
         *(
-            Claim.of(f"Above 20 it is fair again: 1 over 2, at psi = {psi:g}", case_1[psi].ratio, words.SAME)
+            Claim.of(
+                f"Above 20 it is fair again: 1 over 2, at psi = {psi:g}", case_1[psi].ratio,
+                words.SAME,
+            )
             for psi in LARGE
         ),
         *_hardly_more(case_1),
@@ -118,15 +123,17 @@ def _claims_of_21(found: Found) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"In the middle it is fairer than with M and N of one's own: 1 over 2, less that of case 1, at psi = "
-                f"{psi:g}",
-                interval(np.subtract(case_2[psi].ratios, case_1[psi].ratios)), Band(most=0), than=0.0,
+                "In the middle it is fairer than with M and N of one's own: 1 over 2, less that of "
+                f"case 1, at psi = {psi:g}",
+                interval(np.subtract(case_2[psi].ratios, case_1[psi].ratios)), Band(most=0),
+                than=0.0,
             )
             for psi in MIDDLE
         ),
         *(
             Claim.of(
-                f"There the throughput of session 1 is reduced: it had more in case 1 by, at psi = {psi:g}",
+                "There the throughput of session 1 is reduced: it had more in case 1 by, at psi = "
+                f"{psi:g}",
                 gain(case_1[psi].near, case_2[psi].near), Band(0), "%", than=0.0,
             )
             for psi in MIDDLE
@@ -138,34 +145,35 @@ def _claims_of_21(found: Found) -> tuple[Claim, ...]:
 def _hardly_more(case: Mapping[float, Shares]) -> tuple[Claim, ...]:
     return tuple(
         Claim.of(
-            f"Session 1 has hardly more than session 2: 1 over 2, at psi = {psi:g}", case[psi].ratio, Band(most=1.1),
-            origin=Origin.INFERRED,
+            f"Session 1 has hardly more than session 2: 1 over 2, at psi = {psi:g}",
+            case[psi].ratio, Band(most=1.1), origin=Origin.INFERRED,
         )
         for psi in ONE_TO_THREE
     )  # fmt: skip
 
 
 def _claims_beside(case: Pair, found: Found) -> tuple[Claim, ...]:
-    """Of a case beside TCP alone."""
+    """Compares a case with TCP alone."""
     alone, fed_back = found[ALONE.label], found[case.label]
     return (
         *(
             Claim.of(
-                f"TCP alone is grossly unfair to session 2: 1 over 2, at psi = {psi:g}", alone[psi].ratio,
-                words.TWICE,
+                f"TCP alone is grossly unfair to session 2: 1 over 2, at psi = {psi:g}",
+                alone[psi].ratio, words.TWICE,
             )
             for psi in PSIS
         ),
         *(
             Claim.of(
-                f"The reference simulation has 2.5 and more: 1 over 2, at psi = {psi:g}", alone[psi].ratio, Band(2.5),
-                origin=Origin.REFERENCE,
+                f"The reference simulation has 2.5 and more: 1 over 2, at psi = {psi:g}",
+                alone[psi].ratio, Band(2.5), origin=Origin.REFERENCE,
             )
             for psi in ONE_TO_THREE
         ),
         *(
             Claim.of(
-                f"Together the sessions get slightly less with ABR: TCP alone has more by, at psi = {psi:g}",
+                "Together the sessions get slightly less with ABR: TCP alone has more by, at psi = "
+                f"{psi:g}",
                 gain(alone[psi].total, fed_back[psi].total), words.SLIGHT_PERCENT, "%", than=0.0,
                 documented=psi in SLIGHTLY_LESS,
             )
@@ -179,16 +187,20 @@ def _claims_of_22(found: Found) -> tuple[Claim, ...]:
     return _claims_beside(CASE_1, found) + tuple(
         Claim.of(
             f"Much of it is of phases: sent up to 2 ms later 1 over 2 is less by, at psi = {psi:g}",
-            interval(np.subtract(alone[psi].ratios, jittered[psi].ratios)), Band(0.5), origin=Origin.INFERRED,
+            interval(np.subtract(alone[psi].ratios, jittered[psi].ratios)), Band(0.5),
+            origin=Origin.INFERRED,
         )
         for psi in (0.1, 1.0, 100.0)
     )  # fmt: skip
 
 
 def _conclude(
-    pairs: Sequence[Pair], more: Sequence[Pair], claims: Callable[[Found], tuple[Claim, ...]], rests: Basis,
+    pairs: Sequence[Pair],
+    more: Sequence[Pair],
+    claims: Callable[[Found], tuple[Claim, ...]],
+    rests: Basis,
     results: Results,
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     found = {pair.label: two_sessions.found(results, pair) for pair in (*pairs, *more)}
     shown = {pair.label: found[pair.label] for pair in pairs}
     own = (
@@ -238,8 +250,11 @@ def _comparison(results: Results, pairs: Sequence[Pair]) -> Comparison:
     return Comparison(title, Origin.REFERENCE, ("feedback", "psi"), tuple(cells), CRITERION)
 
 
-#: Together the sessions have the same in the two simulations, within 0.01.
-PHASES = "together they have the same; how they share it hangs on phases, as figure 22 shows by sending a little later"
+#: In the two simulations the sum of both sessions is equal to within 0.01.
+PHASES = (
+    "together they have the same; how they share it hangs on phases, as figure 22 shows by sending "
+    "a little later"
+)
 PHASED = {
     *((ALONE.label, psi, name) for psi in ("0.1", "0.3") for name in NAMES),
     (ALONE.label, "1", NEAR),
@@ -284,9 +299,14 @@ def _draw(found: Found) -> Figure:
 
 
 def _entry(
-    number: str, question: str, says: str, pairs: Sequence[Pair], claims: Callable[[Found], tuple[Claim, ...]],
-    rests: Basis, more: Sequence[Pair] = (),
-) -> Experiment:  # fmt: skip
+    number: str,
+    question: str,
+    says: str,
+    pairs: Sequence[Pair],
+    claims: Callable[[Found], tuple[Claim, ...]],
+    rests: Basis,
+    more: Sequence[Pair] = (),
+) -> Experiment:
     conclude = partial(_conclude, pairs, more, claims, rests)
     cost_s = 8.0 * len(pairs) + 4.0 * len(more)
     return entry(number, question, says, cost_s, conclude, partial(two_sessions.runs, pairs, more))
@@ -300,7 +320,8 @@ FIGURE_20 = _entry(
     _claims_of_20,
     basis(
         "",
-        "a memory of 12 round trips holds a fall of the rate nearly always, and both have half of the low rate",
+        "a memory of 12 round trips holds a fall of the rate nearly always, and both have half of "
+        "the low rate",
     ),
 )
 FIGURE_21 = _entry(
@@ -312,13 +333,14 @@ FIGURE_21 = _entry(
     basis(),
 )
 LESS = (
-    "at psi = 0.1, 60 and 100 their rates follow the mean or the capacity; at 5 and 10 they remember low rates and "
-    "still lose packets"
+    "at psi = 0.1, 60 and 100 their rates follow the mean or the capacity; at 5 and 10 they "
+    "remember low rates and still lose packets"
 )
 FIGURE_22 = _entry(
     "22",
     "Do they without feedback, beside that with M and N of their own?",
-    "TCP alone is grossly unfair to session 2; with ABR both together get less in the middle, and more at the ends.",
+    "TCP alone is grossly unfair to session 2; with ABR both together get less in the middle, and "
+    "more at the ends.",
     (CASE_1, ALONE),
     _claims_of_22,
     basis(why=LESS),

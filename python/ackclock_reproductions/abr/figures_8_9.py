@@ -1,8 +1,8 @@
 """Figures 8 and 9: the renewal analysis beside the testbed, with INSTCAP and for TCP alone.
 
-What the analysis leaves out is told apart by a simulation of what it assumes: a link that changes
-at multiples of the round trip, a host that follows one round trip later, and a timeout of one and a
-half of them.
+To separate what the analysis leaves out, its assumptions are simulated, too. There the link changes
+at multiples of the round trip, a host follows one round trip later, and the timeout is 1.5 round
+trips.
 """
 
 from collections.abc import Mapping
@@ -55,51 +55,56 @@ from ackclock_reproductions.replicates import Rows, curve, measured, of_replicat
 BUFFERS = (10, 12)
 SMALLEST_BUFFER = 8
 ROUND_TRIP_PACKETS = 40
-#: Delta (1 - 1/r): where a fall of the rate finds room for all that is on its way.
+#: Delta (1 - 1/r): with this buffer a fall of the rate finds room for all packets in flight.
 LOSS_FREE_BUFFER = 20
 
-#: The analysis is about psi > 1.
+#: The analysis holds for psi > 1.
 ANALYSED = tuple(float(one) for one in np.geomspace(1.5, 150, 24))
 EXACT = Part("exact", (2.0, 5.0, 10.0, 20.0, 50.0, 80.0, 100.0), 3000.0)
 LOSS_FREE = Part("exact", (5.0,), 3000.0)
-#: As good as never changing.
+#: A link that practically never changes.
 ASYMPTOTIC = 10_000.0
-#: "Large psi", and what of it has the fewest runs behind it.
+#: "Large psi", and within it the values with the fewest runs.
 LARGEST = (80.0, 100.0, 150.0)
 
 INDEPENDENT: dict[tuple[str, int], dict[float, tuple[str, str]]] = {
     (INSTCAP.label, 10): {
-        2: ("0.578", "0.0343"), 5: ("0.619", "0.0321"), 10: ("0.697", "0.0283"), 20: ("0.824", "0.0207"),
-        50: ("0.941", "0.0098"), 80: ("0.967", "0.0063"), 100: ("0.974", "0.0050"),
+        2: ("0.578", "0.0343"), 5: ("0.619", "0.0321"), 10: ("0.697", "0.0283"),
+        20: ("0.824", "0.0207"), 50: ("0.941", "0.0098"), 80: ("0.967", "0.0063"),
+        100: ("0.974", "0.0050"),
     },
     (INSTCAP.label, 12): {
-        2: ("0.612", "0.0323"), 5: ("0.660", "0.0296"), 10: ("0.729", "0.0261"), 20: ("0.838", "0.0196"),
-        50: ("0.941", "0.0096"), 100: ("0.974", "0.0050"),
+        2: ("0.612", "0.0323"), 5: ("0.660", "0.0296"), 10: ("0.729", "0.0261"),
+        20: ("0.838", "0.0196"), 50: ("0.941", "0.0096"), 100: ("0.974", "0.0050"),
     },
     (NONE.label, 10): {
-        2: ("0.556", "0.0391"), 10: ("0.613", "0.0364"), 20: ("0.669", "0.0348"), 50: ("0.728", "0.0329"),
-        80: ("0.749", "0.0320"), 100: ("0.755", "0.0322"),
+        2: ("0.556", "0.0391"), 10: ("0.613", "0.0364"), 20: ("0.669", "0.0348"),
+        50: ("0.728", "0.0329"), 80: ("0.749", "0.0320"), 100: ("0.755", "0.0322"),
     },
     (NONE.label, 12): {
-        2: ("0.611", "0.0349"), 10: ("0.660", "0.0333"), 50: ("0.761", "0.0305"), 100: ("0.784", "0.0299"),
+        2: ("0.611", "0.0349"), 10: ("0.660", "0.0333"), 50: ("0.761", "0.0305"),
+        100: ("0.784", "0.0299"),
     },
 }  # fmt: skip
-"""An unpublished reference simulation of what the analysis assumes, packet by packet: efficiency without cells,
-timeouts a round trip; by scheme, buffer and psi."""
-#: Its standard error at most, and how many packets each of its numbers is of.
+"""An unpublished packet-level simulation of what the analysis assumes.
+
+Each pair is the efficiency without cells and the timeouts per round trip, by scheme, buffer and
+psi.
+"""
+#: Upper bound of its standard error, and the packets behind each of its numbers.
 STANDARD_ERROR, PACKETS = 0.006, 4 * 300_000
 
 Results = Mapping[str, Result]
 
 
 def exact(feedback: Feedback, buffer: int) -> Scheme:
-    """What the analysis assumes."""
+    """Returns the scheme that the analysis assumes."""
     return Scheme(feedback, buffer, fixed_timer(), exact=True)
 
 
 @cache
 def analysis(label: str, buffer: int, psi: float, reward: str) -> float:
-    """The efficiency that the analysis has for a scheme, without cells."""
+    """Returns the efficiency of a scheme by the analysis, without cells."""
     link = explicit_rate.TwoRateLink.of_sojourns(psi)
     return explicit_rate.solve(_states(label, buffer), link).efficiency(reward)
 
@@ -115,12 +120,15 @@ def _states(label: str, buffer: int) -> explicit_rate.States:
 
 
 def runs_of_8() -> Mapping[str, Run]:
-    """INSTCAP as measured and as assumed, and with a buffer that never overflows."""
+    """Returns runs of INSTCAP, observed and as assumed, and with a buffer that never overflows."""
     return _runs(INSTCAP) | over_psi.runs([exact(INSTCAP, LOSS_FREE_BUFFER)], LOSS_FREE)
 
 
 def runs_of_9() -> Mapping[str, Run]:
-    """TCP alone as measured and as assumed, INSTCAP, and the buffer of which no other figure has TCP alone."""
+    """Returns runs of TCP alone, observed and as assumed, and of INSTCAP.
+
+    They include TCP alone with a buffer that no other figure has.
+    """
     return _runs(NONE) | over_psi.runs([Scheme(INSTCAP), Scheme(NONE, SMALLEST_BUFFER)], LARGE)
 
 
@@ -133,27 +141,31 @@ def _runs(feedback: Feedback) -> dict[str, Run]:
 
 
 def conclude_8(results: Results) -> Outcome:
-    """INSTCAP."""
+    """Compares INSTCAP with its analysis."""
     observed, assumed = _observed(results, INSTCAP), _assumed(results, INSTCAP)
     claims = (
         *(_order(observed[BUFFER], psi) for psi in LARGEST),
         Claim.of(
-            "Analysis and testbed match within a few per cent but for small psi: what is observed is below the "
-            "optimistic analysis by, at psi = 100",
-            _below(observed[BUFFER][100], _analysed(INSTCAP, BUFFER, 100, "optimistic")), words.A_FEW_PERCENT, "%",
+            "Analysis and testbed match within a few per cent but for small psi: what is observed "
+            "is below the optimistic analysis by, at psi = 100",
+            _below(observed[BUFFER][100], _analysed(INSTCAP, BUFFER, 100, "optimistic")),
+            words.A_FEW_PERCENT, "%",
         ),
         *(
             Claim.of(
-                f"The asymptotic throughput is approximately 90 %: the {reward} analysis at psi = {ASYMPTOTIC:g}",
-                Interval(_analysed(INSTCAP, BUFFER, ASYMPTOTIC, reward), nan, 1), words.about("0.90", whole=1),
+                f"The asymptotic throughput is approximately 90 %: the {reward} analysis at psi = "
+                f"{ASYMPTOTIC:g}",
+                Interval(_analysed(INSTCAP, BUFFER, ASYMPTOTIC, reward), nan, 1),
+                words.about("0.90", whole=1),
             )
             for reward in ("conservative", "optimistic")
         ),
         *(
             Claim.of(
-                f"For small psi the {reward} analysis is 10 to 20 % below what is observed: by, at psi = {psi:g}",
-                _below(_analysed(INSTCAP, BUFFER, psi, reward), observed[BUFFER][psi]), words.from_to("10", "20"), "%",
-                than=0.0,
+                f"For small psi the {reward} analysis is 10 to 20 % below what is observed: by, at "
+                f"psi = {psi:g}",
+                _below(_analysed(INSTCAP, BUFFER, psi, reward), observed[BUFFER][psi]),
+                words.from_to("10", "20"), "%", than=0.0,
             )
             for psi in (2.0, 5.0)
             for reward in ("optimistic", "conservative")
@@ -171,25 +183,28 @@ def conclude_8(results: Results) -> Outcome:
 
 
 def conclude_9(results: Results) -> Outcome:
-    """TCP alone."""
+    """Compares TCP alone with its analysis."""
     observed = _observed(results, NONE)
     instcap = over_psi.found(results, Scheme(INSTCAP), LARGE)
     claims = (
         *(
             Claim.of(
-                f"What is observed is up to 20 % below the analysis, the optimistic: at psi = {psi:g}",
-                _below(observed[BUFFER][psi], _analysed(NONE, BUFFER, psi, "optimistic")), Band(0, 20), "%",
-                documented=psi > FAR_BELOW,
+                "What is observed is up to 20 % below the analysis, the optimistic: at psi = "
+                f"{psi:g}",
+                _below(observed[BUFFER][psi], _analysed(NONE, BUFFER, psi, "optimistic")),
+                Band(0, 20), "%", documented=psi > FAR_BELOW,
             )
             for psi in (2.0, 5.0, 20.0, 60.0, 100.0)
         ),
         Claim.of(
-            "TCP alone is significantly worse with a smaller buffer: 10 packets below 12, at psi = 100",
+            "TCP alone is significantly worse with a smaller buffer: 10 packets below 12, at psi = "
+            "100",
             _below(observed[10][100], observed[12][100]), words.STRONG_PERCENT, "%", than=0.0,
         ),
         *(
             Claim.of(
-                f"INSTCAP improves on TCP alone by 20 % where the link changes slowly: its gain, at psi = {psi:g}",
+                "INSTCAP improves on TCP alone by 20 % where the link changes slowly: its gain, at "
+                f"psi = {psi:g}",
                 gain(instcap[psi], observed[BUFFER][psi]), Band(20), "%", than=0.0,
             )
             for psi in (60.0, *LARGEST)
@@ -197,9 +212,10 @@ def conclude_9(results: Results) -> Outcome:
         _spread(NONE, Band(0.015)),
     )  # fmt: skip
     rests = basis(
-        "the analysis that is compared is the optimistic one; 20 % taken for the least, the word before it being lost",
-        "the coarse timer waits longer than the analysis allows; simulated as the analysis assumes it is 13 to 16 % "
-        "there",
+        "the analysis that is compared is the optimistic one; 20 % taken for the least, the word "
+        "before it being lost",
+        "the coarse timer waits longer than the analysis allows; simulated as the analysis assumes "
+        "it is 13 to 16 % there",
     )
     others = {
         (NONE.label, SMALLEST_BUFFER): over_psi.found(results, Scheme(NONE, SMALLEST_BUFFER), LARGE)
@@ -207,7 +223,7 @@ def conclude_9(results: Results) -> Outcome:
     return _outcome(rests, NONE, results, claims, others)
 
 
-#: Up to which psi what is observed is farther below the analysis than is said.
+#: Largest psi at which the observed efficiency is farther below the analysis than the paper says.
 FAR_BELOW = 20.0
 
 
@@ -226,12 +242,12 @@ def _assumed(results: Results, feedback: Feedback) -> dict[int, Efficiencies]:
 
 
 def _analysed(feedback: Feedback, buffer: int, psi: float, reward: str) -> float:
-    """With what cells leave."""
+    """Returns the efficiency by the analysis, reduced by the overhead of cells."""
     return analysis(feedback.label, buffer, psi, reward) * feedback.cells
 
 
 def _below(lower: float | list[float], upper: float | list[float]) -> Interval:
-    """By how much, as a percentage of the upper."""
+    """Returns by how many percent of the upper value the lower one is below it."""
     return interval(100 * (1 - np.divide(lower, upper)))
 
 
@@ -241,8 +257,8 @@ def _order(observed: Efficiencies, psi: float) -> Claim:
         _analysed(INSTCAP, BUFFER, psi, reward) for reward in ("conservative", "optimistic")
     )
     return Claim(
-        "For psi of 80 and more what is observed is lowest, the conservative analysis in the middle, the "
-        f"optimistic on top: at psi = {psi:g}",
+        "For psi of 80 and more what is observed is lowest, the conservative analysis in the "
+        f"middle, the optimistic on top: at psi = {psi:g}",
         f"{least.mean:.3f} ± {least.half_width:.3f}, {middle:.3f}, {most:.3f}",
         least.high < middle < most,
         accepted="all of the interval below the conservative analysis",
@@ -252,8 +268,8 @@ def _order(observed: Efficiencies, psi: float) -> Claim:
 def _spread(feedback: Feedback, accepted: Band) -> Claim:
     larger, smaller = (analysis(feedback.label, buffer, 50, "conservative") for buffer in (12, 10))
     return Claim.of(
-        "So says the analysis: 12 packets above 10, at psi = 50", Interval(larger - smaller, nan, 1), accepted,
-        origin=Origin.INFERRED,
+        "So says the analysis: 12 packets above 10, at psi = 50",
+        Interval(larger - smaller, nan, 1), accepted, origin=Origin.INFERRED,
     )  # fmt: skip
 
 
@@ -265,15 +281,15 @@ def _near_the_assumed(assumed: Efficiencies, buffer: int) -> Claim:
     }
     worst = max(far, key=lambda psi: far[psi])
     return Claim.of(
-        f"From psi = {NEAR:g} on the conservative analysis is as near as 0.02 to a simulation of what it assumes; "
-        f"farthest with {buffer} packets, at psi = {worst:g}",
-        Interval(far[worst], interval(assumed[worst]).half_width, len(assumed[worst])), Band(most=0.02),
-        origin=Origin.INFERRED,
+        f"From psi = {NEAR:g} on the conservative analysis is as near as 0.02 to a simulation of "
+        f"what it assumes; farthest with {buffer} packets, at psi = {worst:g}",
+        Interval(far[worst], interval(assumed[worst]).half_width, len(assumed[worst])),
+        Band(most=0.02), origin=Origin.INFERRED,
     )  # fmt: skip
 
 
-#: From which psi on the analysis, whose packets come back to back, has about as many losses as the
-#: simulation.
+#: The smallest psi from which the analysis has about as many losses as the simulation. In the
+#: analysis packets come back to back.
 NEAR = 20.0
 
 
@@ -281,11 +297,18 @@ def _loss_free(results: Results) -> tuple[Claim, ...]:
     scheme = exact(INSTCAP, LOSS_FREE_BUFFER)
     [(psi, efficiencies)] = over_psi.found(results, scheme, LOSS_FREE, cells=1).items()
     dropped = of_replicates(results[scheme.run_of(LOSS_FREE)], "hop_drops", BOTTLENECK)
-    where = f"a buffer of {LOSS_FREE_BUFFER} packets, Δ (1 − 1/r), at psi = {psi:g}, simulated as the analysis assumes"
+    where = (
+        f"a buffer of {LOSS_FREE_BUFFER} packets, Δ (1 − 1/r), at psi = {psi:g}, simulated as the "
+        "analysis assumes"
+    )
     return (
-        Claim.of(f"Nothing is lost with {where}", interval(dropped), Band(0, 0), "%", origin=Origin.INFERRED),
         Claim.of(
-            f"Nor is capacity, with {where}", interval(efficiencies), Band(0.995, 1.005), origin=Origin.INFERRED
+            f"Nothing is lost with {where}", interval(dropped), Band(0, 0), "%",
+            origin=Origin.INFERRED,
+        ),
+        Claim.of(
+            f"Nor is capacity, with {where}", interval(efficiencies), Band(0.995, 1.005),
+            origin=Origin.INFERRED
         ),
     )  # fmt: skip
 
@@ -293,7 +316,7 @@ def _loss_free(results: Results) -> tuple[Claim, ...]:
 def _outcome(
     rests: Basis, feedback: Feedback, results: Results, claims: tuple[Claim, ...], others: Found
 ) -> Outcome:
-    """Of a scheme; others are compared alone."""
+    """Assembles the outcome of a scheme; `others` are compared with the reference simulation."""
     observed, assumed = _observed(results, feedback), _assumed(results, feedback)
     found = {(feedback.label, buffer): of for buffer, of in observed.items()}
     shown = {f"{buffer} packets": Scheme(feedback, buffer) for buffer in BUFFERS}
@@ -328,8 +351,8 @@ def _comparison(
         timeouts = over_psi.timeouts(results, exact(feedback, buffer), EXACT)
         for psi, (efficiency, rate) in INDEPENDENT[feedback.label, buffer].items():
             row = (f"{buffer}", f"{psi:g}")
-            # Chance falls off with the root of how many they counted: rate times round trips, of 30
-            # packets at most.
+            # The standard error falls with the square root of the number of timeouts counted, which
+            # is their rate times the round trips, of 30 packets at most.
             counted = float(rate) * PACKETS / (30 * float(efficiency))
             cells += [
                 over_psi.beside(
@@ -340,8 +363,8 @@ def _comparison(
                 ),
             ]
     return Comparison(
-        f"{feedback.label} as the analysis assumes, without cells, beside a reference simulation", Origin.REFERENCE,
-        ("buffer", "psi"), tuple(cells), over_psi.CRITERION,
+        f"{feedback.label} as the analysis assumes, without cells, beside a reference simulation",
+        Origin.REFERENCE, ("buffer", "psi"), tuple(cells), over_psi.CRITERION,
     )  # fmt: skip
 
 
@@ -382,9 +405,9 @@ def _draw(feedback: Feedback, observed: Mapping[int, Efficiencies]) -> Figure:
 FIGURE_8 = entry(
     "8",
     "How near is the renewal analysis of TCP with INSTCAP feedback to the testbed?",
-    "From psi = 80 on observed, conservative and optimistic lie in this order, within a few per cent; for small psi "
-    "the "
-    "conservative analysis is up to a third below what is observed, the optimistic one about there.",
+    "From psi = 80 on observed, conservative and optimistic lie in this order, within a few per "
+    "cent; for small psi the conservative analysis is up to a third below what is observed, the "
+    "optimistic one about there.",
     30.0,
     conclude_8,
     runs_of_8,
@@ -392,7 +415,8 @@ FIGURE_8 = entry(
 FIGURE_9 = entry(
     "9",
     "How near is the renewal analysis of TCP alone?",
-    "The testbed is below the analysis, by a quarter where psi is small; at large psi INSTCAP is 20 % better and more.",
+    "The testbed is below the analysis, by a quarter where psi is small; at large psi INSTCAP is "
+    "20 % better and more.",
     30.0,
     conclude_9,
     runs_of_9,

@@ -1,8 +1,8 @@
-"""The paper's testbed as a scenario: senders, the hosts' servers, the bottleneck that moves, and the way back.
+"""The paper's testbed as a scenario: senders, their hosts, a varying bottleneck, a return path.
 
-All of the round trip is on the way back, one for each session. The bottleneck's rate is the same
-function of time whoever sends over it and whatever is fed back, so that schemes are compared on the
-very same link.
+The whole round-trip delay is on the return path, one for each session. The bottleneck's rate is the
+same function of time for every sender and every feedback, so schemes are compared on the very same
+link.
 """
 
 from collections.abc import Sequence
@@ -26,21 +26,21 @@ from ackclock_reproductions.abr.paper import (
 from ackclock_reproductions.scenarios import Tree, hop, packets
 
 BOTTLENECK = "bottleneck"
-#: The name of a session that is alone.
+#: Name of a lone session.
 SESSION = "session 1"
 
 REPLICATES = 8
-#: Not measured, of each run.
+#: Share of each run that is warm-up.
 WARMUP_SHARE = 0.05
 
 
 class Feedback(NamedTuple):
-    """What the bottleneck feeds back to the hosts.
+    """Feedback of the bottleneck to the hosts.
 
     Attributes:
-        label: In figures and tables.
-        algorithm: As in a scenario; None if nothing is fed back and no host has a server of its
-            own.
+        label: Label in figures and tables.
+        algorithm: Algorithm, as in a scenario. None if nothing is fed back; then no host has a
+            server.
     """
 
     label: str
@@ -48,7 +48,7 @@ class Feedback(NamedTuple):
 
     @property
     def cells(self) -> float:
-        """What is left of the link for packets: with feedback they are in ATM cells."""
+        """Share of the link that is left for packets: with feedback they travel in ATM cells."""
         return CELLS if self.algorithm else 1.0
 
 
@@ -57,29 +57,35 @@ INSTCAP = Feedback("INSTCAP", {"kind": "instcap"})
 
 
 def effcap(m: int = 7, n: int = 49) -> Feedback:
-    """EFFCAP; by default with a mean over a round trip of 200 ms and a memory of eight of them."""
+    """Returns EFFCAP, by default with means over a round trip of 200 ms and a memory of eight."""
     return Feedback(f"EFFCAP ({m}, {n})", {"kind": "effcap", "m": m, "n": n})
 
 
 def round_trip_of_measurements(round_trip_s: float) -> int:
-    """M, the measurements of a round trip, rounded up: inferred from the four pairs of M and N that are known."""
+    """Returns M, the measurements in a round trip, rounded up.
+
+    It is inferred from the four pairs of M and N that are known.
+    """
     return ceil(round(round_trip_s / PERIOD_S, 9))
 
 
 def effcap_of(round_trip_s: float, memory: int) -> Feedback:
-    """EFFCAP with a mean over a round trip and a memory of so many: N = (k - 1) M, inferred likewise; 1 at least."""
+    """Returns EFFCAP with means over one round trip and a memory of k = `memory` round trips.
+
+    N = (k - 1) M, at least 1, is inferred from the same four pairs.
+    """
     m = round_trip_of_measurements(round_trip_s)
     return effcap(m, max(1, (memory - 1) * m))
 
 
 @dataclass(frozen=True)
 class Sender:
-    """Who sends, and when it gives up waiting.
+    """A sender and its retransmission timer.
 
     Attributes:
-        label: In figures and tables.
-        transport: What of it is other than in the preset.
-        preset: See `ackclock show presets`.
+        label: Label in figures and tables.
+        transport: Parameters that differ from the preset.
+        preset: Name of the preset: see `ackclock show presets`.
     """
 
     label: str
@@ -88,7 +94,7 @@ class Sender:
 
     @property
     def tree(self) -> Tree:
-        """As in a scenario."""
+        """The transport, as in a scenario."""
         return {
             "kind": "tcp",
             "preset": self.preset,
@@ -99,11 +105,11 @@ class Sender:
         } | self.transport
 
 
-#: Which timer the testbed's TCP had is not known; most numbers of the text come out with that of
-#: BSD: a second at least, in ticks of half a second.
+#: The timer of the testbed's TCP is not known. Most numbers of the text are reproduced with that of
+#: BSD: at least a second, in ticks of half a second.
 COARSE = Sender("coarse timer")
-#: The same but for round trips of more than half a second, as they are with a full host: what the
-#: reference simulation, whose numbers ours are compared with, turned out to have.
+#: Differs from `COARSE` only for round trips over half a second, as with a long queue at the host.
+#: The reference simulation that our numbers are compared with turned out to have this timer.
 TIMED_EXACTLY = Sender(
     "coarse timer, round trips timed exactly", {"clock_granularity": "0 s", "rto_minimum": "1 s"}
 )
@@ -111,7 +117,7 @@ LINUX_TIMER = Sender("timer of Linux", {"clock_granularity": "10 ms", "rto_minim
 
 
 def fixed_timer(round_trip_s: float = ROUND_TRIP_S) -> Sender:
-    """A timeout of one and a half round trips for ever: nearest to what the renewal analysis assumes."""
+    """Returns a sender whose timeout is always 1.5 round trips, closest to the renewal analysis."""
     transport = {
         "rto_initial": _milliseconds(1.5 * round_trip_s),
         "rto_adaptive": False,
@@ -121,18 +127,18 @@ def fixed_timer(round_trip_s: float = ROUND_TRIP_S) -> Sender:
     return Sender("timer of 1.5 round trips", transport)
 
 
-#: What one asks for beside the paper's.
+#: Today's senders, for comparison with the paper's.
 NEWRENO_TODAY = Sender("Reno with SACK, today", preset="linux")
 CUBIC_TODAY = Sender("CUBIC with SACK, today", {"control": {"kind": "cubic"}}, "linux")
 
 
 class Session(NamedTuple):
-    """One sender.
+    """One session.
 
     Attributes:
-        name: Of the flow.
-        round_trip_s: Delta, its own.
-        feedback: What its host follows.
+        name: Name of the flow.
+        round_trip_s: Delta, its round-trip time in seconds.
+        feedback: Feedback that its host follows.
     """
 
     name: str = SESSION
@@ -141,11 +147,11 @@ class Session(NamedTuple):
 
 
 class Point(NamedTuple):
-    """What is run of a loop, for how long.
+    """One point of a sweep.
 
     Attributes:
-        sojourn_s: tau, the mean time that the link stays at a rate.
-        duration_s: Of each replicate.
+        sojourn_s: tau, the mean time that the link stays at a rate, in seconds.
+        duration_s: Duration of each replicate, in seconds.
     """
 
     sojourn_s: float
@@ -154,16 +160,16 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Loop:
-    """Everything but how fast the link changes.
+    """The whole set-up except how fast the link changes.
 
     Attributes:
-        sessions: Who sends; they share what is fed back.
-        buffer: How many packets may wait at the bottleneck, besides the one in service.
-        sender: Of every session.
-        exact: Whether the link changes at multiples of the round trip alone, and a host has its
-            rate of one round trip ago, as in the renewal analysis. If not the link may change every
-            30 ms, is measured as often, and what was measured is known a round trip later. Of
-            sessions that have one round trip.
+        sessions: Sessions; they share the rate that is fed back.
+        buffer: Packets that may wait at the bottleneck, besides the one in service.
+        sender: Sender of every session.
+        exact: True if the timing is that of the renewal analysis: the link changes only at
+            multiples of the round trip, and a host's rate is one round trip old. Otherwise the link
+            may change every 30 ms, is measured as often, and a measurement is known one round trip
+            later. Exact timing needs sessions of equal round-trip time.
     """
 
     sessions: tuple[Session, ...]
@@ -174,15 +180,15 @@ class Loop:
     def scenario(
         self, points: Sequence[Point], replicates: int = REPLICATES, **more: object
     ) -> Scenario:
-        """A sweep over how fast the link changes.
+        """Returns a scenario that sweeps over how fast the link changes.
 
         Args:
-            points: Of the sweep.
-            replicates: How many.
-            more: Fields of the scenario.
+            points: Points of the sweep.
+            replicates: Number of replicates.
+            more: Other fields of the scenario.
         """
-        # Samples where measuring begins and where it ends say what the link could have sent in
-        # between.
+        # The samples at the start and the end of the measurement tell what the link could have
+        # sent.
         varied = (f"hops.{BOTTLENECK}.link.mean_sojourn", "duration", "warmup", "sample_interval")
         swept = [
             [_milliseconds(one.sojourn_s)]
@@ -202,9 +208,9 @@ class Loop:
         return Scenario(tree | more)
 
     def transfers(self, sojourns_s: Sequence[float]) -> Scenario:
-        """The paper's protocol: four transfers of 10 MB, headers included."""
+        """Returns the paper's protocol: four transfers of 10 MB, headers included."""
         payload = TRANSFER_BYTES * PAYLOAD_BYTES // (PAYLOAD_BYTES + HEADER_BYTES)
-        # A fifth of the low rate is less than anybody gets.
+        # Every session gets more than a fifth of the low rate.
         duration_s = TRANSFER_BYTES / (LOW_KB_PER_S * 1000 / 5)
         points = [Point(one, duration_s) for one in sojourns_s]
         flows = [
@@ -215,9 +221,12 @@ class Loop:
 
     @property
     def name(self) -> str:
-        """Of the scenario: what tells it from others."""
+        """Name of the scenario, which identifies it."""
         fed_back = ", ".join(dict.fromkeys(one.feedback.label for one in self.sessions))
-        return f"{fed_back}, buffer of {self.buffer}, {self.sender.label}{', exact' if self.exact else ''}"
+        return (
+            f"{fed_back}, buffer of {self.buffer}, "
+            f"{self.sender.label}{', exact' if self.exact else ''}"
+        )
 
     @property
     def _period_s(self) -> float:
@@ -244,7 +253,7 @@ class Loop:
             "from": BOTTLENECK,
             "algorithm": session.feedback.algorithm,
             "period": _milliseconds(self._period_s),
-            # What was measured over a round trip is, at its end, one round trip old.
+            # A measurement that is the mean over a round trip is, at its end, one round trip old.
             "delay": "0 s" if self.exact else _milliseconds(session.round_trip_s),
             "sessions": len(self.sessions),
         }
@@ -260,7 +269,7 @@ class Loop:
 
 
 def alone(feedback: Feedback, buffer: int, sender: Sender = COARSE, *, exact: bool = False) -> Loop:
-    """One session with a round trip of 200 ms."""
+    """Returns a loop of one session with a round trip of 200 ms."""
     return Loop((Session(feedback=feedback),), buffer, sender, exact)
 
 

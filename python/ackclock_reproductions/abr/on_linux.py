@@ -1,9 +1,9 @@
-"""The study on real Linux: how much of what feedback gains is left after thirty years of TCP?
+"""A study on real Linux: the gain of feedback that remains after thirty years of TCP.
 
-The hops are those of the simulated testbed, in real time; senders and receivers are the kernel's.
-Every case runs on the same realisation of the link, replicate by replicate, and so does the
-engine's simulation beside it. Rates are low, so that all runs of one psi go side by side, each
-between hosts of its own.
+The hops are those of the simulated testbed, in real time; the senders and receivers are the
+kernel's. Every case runs on the same realisation of the link, replicate by replicate, and so does
+the engine's simulation. The rates are low, so all runs of one psi go side by side, each between its
+own hosts.
 """
 
 from collections.abc import Callable, Mapping
@@ -50,17 +50,17 @@ from ackclock_reproductions.replicates import Rows, curve, measured
 SOURCE = "ackclock, guide “Reproducing published results”, 2026"
 
 _TIMER = {"rto_floor": "variance", "rto_minimum": "800 ms", "clock_granularity": "0 s"}
-#: Linux adds the least of four deviations to the smoothed round-trip time: a second, as the
-#: testbed's TCP seems to have had, is a round trip and so much more. Ticks of half a second the
-#: kernel has not. What it cannot be told is to count ACKs one by one: an ACK that fills a hole
-#: covers many packets, and opens the window for as many at once.
+#: Linux adds four deviations, or a minimum, to the smoothed round-trip time. With a minimum of 0.8
+#: s the timeout is the second that the testbed's TCP seems to have had. The kernel has no ticks of
+#: half a second. It cannot be told to count ACKs one by one: an ACK that fills a hole covers many
+#: packets, and opens the window by as many at once.
 IMITATED = Sender("of 1998, imitated", _TIMER | {"byte_counting": "all"})
-#: The same where ACKs are counted, as in 1998. The engine's alone.
+#: The same sender, but counting ACKs, as in 1998. Only the engine can do that.
 OF_1998 = Sender("of 1998", _TIMER)
 #: Timestamps take 12 of the 500 bytes.
 _WITH_TIMESTAMPS = {"mss": "448 bytes", "header": "52 bytes"}
 RENO = Sender("Reno, as Linux has it", _WITH_TIMESTAMPS, "linux")
-#: The kernel's CUBIC has HyStart, and the Reno-friendly growth of RFC 8312: the engine's gets both.
+#: The kernel's CUBIC has HyStart and the Reno-friendly growth of RFC 8312. The engine's gets both.
 CUBIC = Sender(
     "CUBIC, as Linux has it",
     _WITH_TIMESTAMPS | {"control": {"kind": "cubic", "hystart": True, "friendly_speedup": False}},
@@ -69,7 +69,7 @@ CUBIC = Sender(
 
 
 class Case(NamedTuple):
-    """Who sends by which feedback."""
+    """A sender with a feedback."""
 
     sender: Sender
     feedback: Feedback
@@ -78,27 +78,27 @@ class Case(NamedTuple):
 TODAY = (RENO, CUBIC)
 SENDERS = (IMITATED, *TODAY)
 FEEDBACKS = (NONE, INSTCAP, EFFCAP)
-#: In the order of the points of a sweep.
+#: In the order of the sweep's points.
 CASES = tuple(Case(sender, feedback) for sender in SENDERS for feedback in FEEDBACKS)
 CASES_OF_1998 = tuple(Case(OF_1998, feedback) for feedback in FEEDBACKS)
 
-#: How long each replicate lasts: the longer the link stays at a rate, the more of a run is its
-#: luck.
+#: Duration of each replicate, by psi: the longer the link stays at a rate, the more a run depends
+#: on chance.
 DURATIONS_S = {0.3: 60.0, 1.0: 60.0, 5.0: 60.0, 20.0: 180.0, 60.0: 300.0, 100.0: 300.0}
 REPLICATES = 6
-#: All runs of one psi at once take a processor, about.
+#: All runs of one psi together take about one processor.
 SIDE_BY_SIDE = len(CASES) * REPLICATES
-#: Long enough for a few timeouts, short enough that a first look at all psi takes two minutes.
+#: Long enough for a few timeouts, and short enough that a first look at all psi takes two minutes.
 QUICK_S, QUICK_REPLICATES = 12.0, 2
-#: Where captures are measured: there the danger is greatest, and losses are many.
+#: The psi at which captures are measured. Losses are many there, so recovery other than by a
+#: timeout would show.
 CAPTURED = 5.0
-#: Of all runs of one psi, those that may be unreliable: they are in no average.
+#: Runs of one psi that may be unreliable; they are excluded from averages.
 SPARE = SIDE_BY_SIDE // 10
 
-#: What the paper says that feedback is worth, in percent.
+#: Gain of feedback that the paper states, in percent.
 WORTH = from_to("25", "30")
-#: Efficiencies this near are the same: what is accepted between the analysis and a simulation of
-#: what it assumes.
+#: Efficiencies this close count as equal, as for the analysis and a simulation of its assumptions.
 AGREE = 0.02
 
 ENGINE_OF_1998 = "engine, of 1998"
@@ -107,19 +107,19 @@ Results = Mapping[str, Result]
 
 
 def named(method: str, psi: float) -> str:
-    """The name of a run."""
+    """Returns the name of a run."""
     return f"{method}, psi {psi:g}"
 
 
 def scenario(
     psi: float, duration_s: float, replicates: int = REPLICATES, cases: tuple[Case, ...] = CASES
 ) -> Scenario:
-    """One point for each case, all on the same link."""
+    """Returns a scenario with one point for each case, all on the same link."""
     with_host = alone(INSTCAP, BUFFER, IMITATED).scenario(
         [Point(psi * ROUND_TRIP_S, duration_s)], replicates
     )
     host, bottleneck = with_host.tree["flows"][0]["route"]
-    # Without feedback nobody goes through the host's server, whatever it would do.
+    # Without feedback no flow passes the host's server, so its algorithm does not matter.
     varied = (f"flows.{SESSION}.transport", f"flows.{SESSION}.route", f"hops.{host}.link.algorithm")
     swept = [
         [
@@ -133,7 +133,7 @@ def scenario(
 
 
 def runs() -> Mapping[str, Run]:
-    """Each psi both ways."""
+    """Returns the runs of each psi, simulated and emulated."""
     found = {}
     for psi, duration_s in DURATIONS_S.items():
         lengths = ((duration_s, REPLICATES), (QUICK_S, QUICK_REPLICATES))
@@ -142,21 +142,21 @@ def runs() -> Mapping[str, Run]:
         own = (scenario(psi, *length, CASES_OF_1998) for length in lengths)
         found[named(ENGINE_OF_1998, psi)] = Run(next(own), quick=next(own))
         found[named(LINUX, psi)] = Run(
-            asked, "emulate", measured=psi == CAPTURED, quick=quick, side_by_side=SIDE_BY_SIDE, spare=SPARE
+            asked, "emulate", measured=psi == CAPTURED, quick=quick, side_by_side=SIDE_BY_SIDE,
+            spare=SPARE
         )  # fmt: skip
     return found
 
 
 def efficiencies(result: Result, case: Case, cells: float | None = None) -> NDArray[np.float64]:
-    """Of each replicate, headers included, over what the link could have sent in that run.
+    """Returns each replicate's efficiency, headers included, over what the link could have sent.
 
-    Not a number for those that are unreliable, so that replicates of two cases are of the same
-    link.
+    It is NaN for unreliable replicates, so that replicates of two cases stay paired by link.
 
     Args:
-        result: Of `scenario` with the cases of its sender.
-        case: Which.
-        cells: What cells leave of the link; by default 48/53 with feedback.
+        result: Result of `scenario` with the cases of the sender.
+        case: Case to look at.
+        cells: Share of the link that cells leave; by default 48/53 with feedback.
     """
     point = (CASES_OF_1998 if case.sender is OF_1998 else CASES).index(case)
     got, could = (
@@ -172,7 +172,7 @@ def efficiencies(result: Result, case: Case, cells: float | None = None) -> NDAr
 def gain(
     result: Result, sender: Sender, feedback: Feedback, cells: float | None = None
 ) -> Interval:
-    """Of feedback over none, in per cent, replicate by replicate on the same link."""
+    """Returns the gain of feedback over none, in percent, paired by replicate on the same link."""
     return interval(_gains(result, sender, feedback, cells))
 
 
@@ -184,13 +184,13 @@ def _gains(
 
 
 def residual(results: Results, psi: float, case: Case) -> Interval:
-    """The efficiency on Linux less that of the engine, replicate by replicate on the same link."""
+    """Returns the efficiency on Linux minus the engine's, paired by replicate on the same link."""
     linux, engine = (efficiencies(results[named(method, psi)], case) for method in (LINUX, ENGINE))
     return interval(linux - engine)
 
 
 def conclude(results: Results) -> Outcome:
-    """What Linux gets, beside the engine."""
+    """Compares Linux with the engine."""
     psis = [psi for psi in DURATIONS_S if named(LINUX, psi) in results]
     claims = (_timeouts_alone(results), *_of_gains(results, max(psis)), _agreement(results, psis))
     tables = (
@@ -207,10 +207,10 @@ def conclude(results: Results) -> Outcome:
 _TAKEN = (
     "the testbed's TCP imitated by a kernel whose timer alone tells of losses; its timer guessed"
 )
-#: Why the imitated sender gains more.
+#: Reason why the imitated sender gains more.
 _WHY = (
-    "Linux counts all that an ACK covers; what it sends at once where one fills a hole overflows the buffer again, "
-    "unless a host that follows the rate spreads it"
+    "Linux counts all that an ACK covers; what it sends at once where one fills a hole overflows "
+    "the buffer again, unless a host that follows the rate spreads it"
 )
 
 
@@ -231,17 +231,21 @@ def _timeouts_alone(results: Results) -> Claim:
 
 
 def _of_gains(results: Results, psi: float) -> tuple[Claim, ...]:
-    """What is said of a link that changes slowly."""
+    """Returns the claims about a link that changes slowly."""
     linux, engine = results[named(LINUX, psi)], results[named(ENGINE_OF_1998, psi)]
     then = efficiencies(engine, Case(OF_1998, NONE))
     claim = partial(Claim.of, documented=None)
-    worth = f"Feedback is worth 25 to 30 % where the link changes slowly: INSTCAP's gain at psi = {psi:g} with the sender"
+    worth = (
+        "Feedback is worth 25 to 30 % where the link changes slowly: INSTCAP's gain at psi = "
+        f"{psi:g} with the sender"
+    )
     return (
         claim(f"{worth} {OF_1998.label}, simulated", gain(engine, OF_1998, INSTCAP), WORTH, "%"),
         claim(f"{worth} {IMITATED.label}", gain(linux, IMITATED, INSTCAP), WORTH, "%", why=_WHY),
         *(
             claim(
-                f"TCP alone has become better: {sender.label}, above the simulated sender of 1998, at psi = {psi:g}",
+                f"TCP alone has become better: {sender.label}, above the simulated sender of 1998, "
+                f"at psi = {psi:g}",
                 interval(100 * (efficiencies(linux, Case(sender, NONE)) / then - 1)), Band(0), "%",
                 origin=Origin.STATED,
             )
@@ -249,10 +253,10 @@ def _of_gains(results: Results, psi: float) -> tuple[Claim, ...]:
         ),
         *(
             claim(
-                f"Feedback gains less by it: INSTCAP's gain with {sender.label}, less that with the simulated sender "
-                f"of 1998, at psi = {psi:g}",
-                interval(_gains(linux, sender, INSTCAP) - _gains(engine, OF_1998, INSTCAP)), Band(most=0), "points",
-                origin=Origin.STATED,
+                f"Feedback gains less by it: INSTCAP's gain with {sender.label}, less that with "
+                f"the simulated sender of 1998, at psi = {psi:g}",
+                interval(_gains(linux, sender, INSTCAP) - _gains(engine, OF_1998, INSTCAP)),
+                Band(most=0), "points", origin=Origin.STATED,
             )
             for sender in TODAY
         ),
@@ -260,7 +264,10 @@ def _of_gains(results: Results, psi: float) -> tuple[Claim, ...]:
 
 
 def _agreement(results: Results, psis: list[float]) -> Claim:
-    """Of the senders that both have; what a kernel makes of a sender that it is not is another matter."""
+    """Compares Linux and the engine for the senders that both have.
+
+    The imitated sender is left out: a kernel only approximates it.
+    """
     residuals = {
         f"{case.sender.label}, {case.feedback.label}, at psi = {psi:g}": residual(
             results, psi, case
@@ -271,7 +278,8 @@ def _agreement(results: Results, psis: list[float]) -> Claim:
     }
     farthest = max(residuals, key=lambda name: abs(residuals[name].mean))
     return Claim.of(
-        "The engine has what Linux has on the same links, with the senders of today; farthest apart in efficiency: "
+        "The engine has what Linux has on the same links, with the senders of today; farthest "
+        "apart in efficiency: "
         + farthest,
         residuals[farthest], Band(-AGREE, AGREE), documented=None, origin=Origin.STATED,
     )  # fmt: skip
@@ -321,7 +329,7 @@ _COUNTED: Mapping[str, Callable[[Mapping[str, float]], float]] = {
 
 
 def _recoveries(results: Results, case: Case) -> dict[str, list[float]]:
-    """What the captures at the senders show, of each run."""
+    """Returns how each run repaired losses, from captures at the senders."""
     connections = results[measurement(named(LINUX, CAPTURED))].tables["connections"].to_pylist()
     own = [
         row for row in connections if row["point"] == CASES.index(case) and row["flow"] == SESSION
@@ -349,8 +357,8 @@ def _settings(results: Results, psis: list[float]) -> tuple[Setting, ...]:
     )
     replicates = results[named(LINUX, psis[0])].run["replicates"]
     imitated = (
-        "Reno without SACK, RACK, tail-loss probes and F-RTO, to whose socket no duplicate ACK comes; an ACK for each "
-        "packet; a timeout of 0.8 s and a round trip at least"
+        "Reno without SACK, RACK, tail-loss probes and F-RTO, to whose socket no duplicate ACK "
+        "comes; an ACK for each packet; a timeout of 0.8 s and a round trip at least"
     )
     of_the_paper = [one for one in settings() if one.name not in _OWN]
     own = (
@@ -365,14 +373,15 @@ def _settings(results: Results, psis: list[float]) -> tuple[Setting, ...]:
         Setting("loop", "Δ 200 ms or 40 packets, a buffer of 10", Origin.PRINTED),
         Setting(
             "runs",
-            f"{replicates} replicates of {lengths}, the first 5 % not measured; {len(CASES) * replicates} side by side",
+            f"{replicates} replicates of {lengths}, the first 5 % not measured; "
+            f"{len(CASES) * replicates} side by side",
             Origin.CHOSEN,
         ),
     )
     return (*own, *of_the_paper)
 
 
-#: Of the settings of the other figures, those that are otherwise here.
+#: Settings of the other figures that differ here.
 _OWN = ("packets", "headers", "sender", "timer")
 
 
@@ -394,8 +403,8 @@ EXPERIMENT = Experiment(
     SOURCE,
     "ABR on Linux",
     "How much of what rate feedback gains is left after thirty years of TCP?",
-    "With a sender that knows of losses by its timer alone feedback gains a quarter where the link changes slowly; one "
-    "that repairs losses at once has less to gain.",
+    "With a sender that knows of losses by its timer alone feedback gains a quarter where the link "
+    "changes slowly; one that repairs losses at once has less to gain.",
     sum(DURATIONS_S.values()) + 30.0 * len(DURATIONS_S),
     conclude,
     runs,

@@ -1,4 +1,4 @@
-"""Loops of several round trips, over links that change every second or every tenth of one: Figures 16 to 19."""
+"""Sweeps over the round-trip time, on links that change every 1 s or 100 ms: Figures 16 to 19."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -26,12 +26,12 @@ DURATION_S = 600.0
 
 
 class Scheme(NamedTuple):
-    """Who is fed back what, how far away.
+    """A feedback at a round-trip time.
 
     Attributes:
-        round_trip_ms: Delta.
-        feedback: Of the bottleneck.
-        sender: At the other end.
+        round_trip_ms: Delta, in ms.
+        feedback: Feedback of the bottleneck.
+        sender: Sender.
     """
 
     round_trip_ms: int
@@ -40,29 +40,33 @@ class Scheme(NamedTuple):
 
     @property
     def loop(self) -> Loop:
-        """What is run."""
+        """The set-up of the scheme."""
         return Loop(
             (Session(SESSION, self.round_trip_ms / 1000, self.feedback),), BUFFER, self.sender
         )
 
     @property
     def run(self) -> str:
-        """The name of its run."""
+        """Name of its run."""
         return f"{self.loop.name}, Δ {self.round_trip_ms} ms"
 
     @property
     def transfers(self) -> str:
-        """The name of its run by the paper's protocol."""
+        """Name of its run by the paper's protocol."""
         return f"{self.run}, transfers"
 
     @property
     def timed_exactly(self) -> "Scheme":
-        """The same with the timer of the simulation that it is compared with."""
+        """The same scheme with the timer of the reference simulation."""
         return self._replace(sender=TIMED_EXACTLY)
 
 
 def runs(schemes: Iterable[Scheme]) -> dict[str, Run]:
-    """Each scheme over both links; long, by the paper's protocol, and as it is compared."""
+    """Returns runs of each scheme over both links.
+
+    Each has long runs, runs by the paper's protocol, and runs with the timer of the reference
+    simulation.
+    """
     points = [Point(sojourn / 1000, DURATION_S) for sojourn in SOJOURNS_MS]
     found = {}
     for one in schemes:
@@ -75,12 +79,12 @@ def runs(schemes: Iterable[Scheme]) -> dict[str, Run]:
 
 
 def found(results: Mapping[str, Result], scheme: Scheme, sojourn_ms: int) -> list[float]:
-    """Efficiencies of replicates over one of the links, with what cells leave of them."""
+    """Returns efficiencies of replicates over one of the links, less the overhead of cells."""
     return efficiencies(results[scheme.run], SOJOURNS_MS.index(sojourn_ms), scheme.feedback.cells)
 
 
 def published(results: Mapping[str, Result], scheme: Scheme, sojourn_ms: int) -> Interval:
-    """What the paper's protocol has of it."""
+    """Returns the efficiency by the paper's protocol."""
     return as_published(results[scheme.transfers], scheme.feedback.cells)[
         SOJOURNS_MS.index(sojourn_ms)
     ]

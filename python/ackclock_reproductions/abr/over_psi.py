@@ -1,4 +1,4 @@
-"""Sweeps over psi, the mean time that the link stays at a rate in round trips: what Figures 8 to 14 have in common."""
+"""Sweeps over psi, the mean time at a rate in round trips: the common part of Figures 8 to 14."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import hypot, sqrt
@@ -31,10 +31,10 @@ from ackclock_reproductions.replicates import Rows, measured
 
 X_LABEL = "psi: mean time at a rate (round trips)"
 
-#: The paper's figures begin at 0.5; some of ours is less.
+#: The paper's figures begin at 0.5; some of our values are below that.
 Y_FROM = 0.3
 
-#: Sizes that the figures have, in packets, and the one with which everything is compared.
+#: Buffers of the figures, in packets, and the one that all comparisons use.
 BUFFERS = (8, 10, 12)
 BUFFER = 10
 EFFCAP = effcap()
@@ -42,12 +42,12 @@ LABELS = (NONE.label, INSTCAP.label, EFFCAP.label)
 
 
 class Part(NamedTuple):
-    """Values of psi that are run for as long.
+    """Values of psi that run for the same time.
 
     Attributes:
-        name: Of runs.
-        psis: From small to large.
-        duration_s: Of each replicate.
+        name: Part of the names of runs.
+        psis: Values of psi, ascending.
+        duration_s: Duration of each replicate, in seconds.
     """
 
     name: str
@@ -55,20 +55,20 @@ class Part(NamedTuple):
     duration_s: float
 
 
-#: The least psi is a link that changes nearly every 30 ms. Where a link changes every few seconds,
-#: runs differ most.
+#: At the smallest psi the link changes nearly every 30 ms. Runs differ most where it changes every
+#: few seconds.
 SMALL = Part("small psi", (0.16, 0.2, 0.3, 0.5, 1.0, 2.0, 3.0), 1200.0)
 LARGE = Part("large psi", (5.0, 10.0, 20.0, 50.0, 60.0, 80.0, 100.0, 150.0), 4000.0)
 
 
 class Scheme(NamedTuple):
-    """Who sends by which feedback.
+    """A sender with a feedback.
 
     Attributes:
-        feedback: Of the bottleneck.
-        buffer: Of the bottleneck, in packets.
-        sender: At the other end.
-        exact: See `Loop`.
+        feedback: Feedback of the bottleneck.
+        buffer: Buffer of the bottleneck, in packets.
+        sender: Sender.
+        exact: True if the timing is that of the renewal analysis: see `Loop`.
     """
 
     feedback: Feedback
@@ -78,20 +78,20 @@ class Scheme(NamedTuple):
 
     @property
     def loop(self) -> Loop:
-        """What is run."""
+        """The set-up of the scheme."""
         return alone(self.feedback, self.buffer, self.sender, exact=self.exact)
 
     def run_of(self, part: Part) -> str:
-        """The name of its run."""
+        """Returns the name of its run."""
         return f"{self.loop.name}, {part.name}"
 
     def transfers_of(self, part: Part) -> str:
-        """The name of its run by the paper's protocol."""
+        """Returns the name of its run by the paper's protocol."""
         return f"{self.run_of(part)}, transfers"
 
 
 def runs(schemes: Iterable[Scheme], *parts: Part) -> dict[str, Run]:
-    """Each scheme over each part, long."""
+    """Returns long runs of each scheme over each part."""
     return {
         scheme.run_of(part): Run(
             scheme.loop.scenario([Point(psi * ROUND_TRIP_S, part.duration_s) for psi in part.psis])
@@ -102,7 +102,7 @@ def runs(schemes: Iterable[Scheme], *parts: Part) -> dict[str, Run]:
 
 
 def transfers(schemes: Iterable[Scheme], *parts: Part) -> dict[str, Run]:
-    """The same by the paper's protocol."""
+    """Returns runs by the paper's protocol of each scheme over each part."""
     return {
         scheme.transfers_of(part): Run(
             scheme.loop.transfers([psi * ROUND_TRIP_S for psi in part.psis])
@@ -112,14 +112,14 @@ def transfers(schemes: Iterable[Scheme], *parts: Part) -> dict[str, Run]:
     }
 
 
-#: Of each replicate, by psi.
+#: Values of replicates, by psi.
 Efficiencies = dict[float, list[float]]
 
 
 def found(
     results: Mapping[str, Result], scheme: Scheme, *parts: Part, cells: float | None = None
 ) -> Efficiencies:
-    """Efficiencies of a scheme, with what cells leave of them unless told otherwise."""
+    """Returns the efficiencies of a scheme, by default reduced by the overhead of cells."""
     share = scheme.feedback.cells if cells is None else cells
     return {
         psi: efficiencies(results[scheme.run_of(part)], point, share)
@@ -129,7 +129,7 @@ def found(
 
 
 def timeouts(results: Mapping[str, Result], scheme: Scheme, *parts: Part) -> Efficiencies:
-    """How many a round trip has, of each replicate, by psi."""
+    """Returns the timeouts per round trip of each replicate, by psi."""
     return {
         psi: timeouts_per_round_trip(results[scheme.run_of(part)], point)
         for part in parts
@@ -138,7 +138,7 @@ def timeouts(results: Mapping[str, Result], scheme: Scheme, *parts: Part) -> Eff
 
 
 def published(results: Mapping[str, Result], scheme: Scheme, part: Part) -> dict[float, Interval]:
-    """By psi what the paper's protocol has of it."""
+    """Returns the efficiency by the paper's protocol, by psi."""
     of = as_published(results[scheme.transfers_of(part)], scheme.feedback.cells)
     return dict(zip(part.psis, of, strict=True))
 
@@ -146,7 +146,7 @@ def published(results: Mapping[str, Result], scheme: Scheme, part: Part) -> dict
 def transfers_table(
     results: Mapping[str, Result], named: Mapping[str, Scheme], *parts: Part
 ) -> Table:
-    """What the paper's protocol has of schemes, by psi; each column by the name of its scheme."""
+    """Returns a table of efficiencies by the paper's protocol: rows by psi, columns by scheme."""
     rows: Rows = {}
     for name, scheme in named.items():
         for part in parts:
@@ -158,16 +158,19 @@ def transfers_table(
 
 
 def schemes(feedbacks: Sequence[Feedback], buffers: Sequence[int]) -> list[Scheme]:
-    """Of the paper's sender."""
+    """Returns the schemes of the paper's sender."""
     return [Scheme(feedback, buffer) for feedback in feedbacks for buffer in buffers]
 
 
-#: Of the reference simulation, at most: 4 times 200 000 packets a number.
+#: Upper bound of the reference simulation's standard error: 4 times 200 000 packets per number.
 STANDARD_ERROR = 0.005
-#: What is run to be compared alone has as many replicates as the reference simulation.
+#: Runs that serve only for comparison have as many replicates as the reference simulation.
 COMPARED_REPLICATES = 4
-#: Chance alone does it in one of four tables of a hundred cells.
-CRITERION = "three standard errors of the difference; that of the reference simulation is the most that it may be"
+#: By chance alone one in four tables of a hundred cells exceeds this.
+CRITERION = (
+    "three standard errors of the difference; that of the reference simulation is the most that it "
+    "may be"
+)
 
 
 def beside(
@@ -178,12 +181,12 @@ def beside(
     ours: Sequence[float],
     excepted: str = "",
 ) -> Cell:
-    """A number of the reference simulation, of that standard error, beside our replicates."""
+    """Returns a cell with a number of the reference simulation and our replicates."""
     error = hypot(standard_error, float(np.std(ours, ddof=1)) / sqrt(len(ours)))
     return Cell.simulated(row, quantity, text, interval(ours), 3 * error, excepted)
 
 
-#: By label of what is fed back and buffer.
+#: Efficiencies, by label of the feedback and buffer.
 Found = Mapping[tuple[str, int], Efficiencies]
 
 INDEPENDENT: dict[float, tuple[tuple[str, str, str], ...]] = {
@@ -201,9 +204,12 @@ INDEPENDENT: dict[float, tuple[tuple[str, str, str], ...]] = {
     100: (("0.574", "0.867", "0.850"), ("0.682", "0.868", "0.850"), ("0.713", "0.871", "0.850")),
     150: (("0.581", "0.880", "0.866"), ("0.690", "0.880", "0.866"), ("0.718", "0.882", "0.866")),
 }
-"""An unpublished reference simulation, packet by packet, with measurements of 30 ms and the coarse timer: efficiency by
-psi, buffer (8, 10, 12) and scheme (none, INSTCAP, EFFCAP); the two with cells."""
-#: Where the two do not agree, and why: by what is fed back, psi and buffer.
+"""Efficiency by psi, buffer (8, 10, 12) and scheme (none, INSTCAP, EFFCAP).
+
+From an unpublished packet-level reference simulation with measurements of 30 ms and the coarse
+timer. The schemes with feedback have cells.
+"""
+#: Cells in which the two simulations disagree, and why: by feedback, psi and buffer.
 EXCEPTED = {
     (
         NONE.label,
@@ -214,12 +220,15 @@ EXCEPTED = {
         EFFCAP.label,
         5,
         8,
-    ): "the reference simulation is high at psi = 5: with 10 packets it has 0.542 here and 0.534 for figure 15",
+    ): (
+        "the reference simulation is high at psi = 5: with 10 packets it has 0.542 here and 0.534 "
+        "for figure 15"
+    ),
 }
 
 
 def beside_reference(found: Found) -> Comparison:
-    """Efficiencies of the paper's sender beside what the reference simulation has of them."""
+    """Compares efficiencies of the paper's sender with the reference simulation."""
     cells = []
     for psi, by_buffer in INDEPENDENT.items():
         for (label, buffer), of in found.items():
@@ -241,7 +250,7 @@ def beside_reference(found: Found) -> Comparison:
 
 
 def lengths(results: Mapping[str, Result]) -> str:
-    """How long the runs are but for transfers, in words."""
+    """Returns in words how long the runs are, transfers excluded."""
     long = [one for name, one in results.items() if not name.endswith("transfers")]
     seconds = sorted({one.points[0]["scenario"]["duration"] for one in long}, key=units.seconds)
     replicates = sorted({one.run["replicates"] for one in long})

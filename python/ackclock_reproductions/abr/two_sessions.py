@@ -1,4 +1,4 @@
-"""Two sessions, one of which is farther away, over one bottleneck: what Figures 20 to 23 run, and what comes of it."""
+"""Two sessions, one near and one far, over one bottleneck: the runs of Figures 20 to 23."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -30,9 +30,9 @@ NAMES = NEAR, FAR = ("session 1", "session 2")
 ROUND_TRIPS_S = (0.240, 0.360)
 MEAN_ROUND_TRIP_S = 0.300
 BUFFER = 18
-#: k: how many round trips EFFCAP remembers.
+#: k: EFFCAP's memory in round trips.
 MEMORY = 12
-#: psi is of the longer round trip.
+#: psi is in units of the longer round trip.
 FAST = Part("fast", (0.1, 0.3, 1.0, 2.0, 3.0), 1000.0)
 SLOW = Part("slow", (5.0, 10.0, 20.0, 60.0, 100.0), 2000.0)
 PARTS = (FAST, SLOW)
@@ -43,9 +43,9 @@ class Pair(NamedTuple):
     """Two sessions.
 
     Attributes:
-        label: In figures and tables.
-        feedbacks: What each host follows.
-        sender: Of both.
+        label: Label in figures and tables.
+        feedbacks: Feedback that each host follows.
+        sender: Sender of both sessions.
     """
 
     label: str
@@ -54,26 +54,26 @@ class Pair(NamedTuple):
 
     @property
     def loop(self) -> Loop:
-        """What is run."""
+        """The set-up of the pair."""
         sessions = zip(NAMES, ROUND_TRIPS_S, self.feedbacks, strict=True)
         return Loop(tuple(Session(*one) for one in sessions), BUFFER, self.sender)
 
     @property
     def cells(self) -> float:
-        """What cells leave of efficiency; senders of today have none."""
+        """Share of the efficiency that cells leave; today's senders have no cells."""
         return 1.0 if self.sender is CUBIC_TODAY else self.feedbacks[0].cells
 
     @property
     def timed_exactly(self) -> "Pair":
-        """The same with the timer of the simulation that it is compared with."""
+        """The same pair with the timer of the reference simulation."""
         return self._replace(label=f"{self.label}, timed exactly", sender=TIMED_EXACTLY)
 
     def run_of(self, part: Part) -> str:
-        """The name of its run."""
+        """Returns the name of its run."""
         return f"{self.label}, {part.name}"
 
     def transfers_of(self, part: Part) -> str:
-        """The name of its run by the paper's protocol."""
+        """Returns the name of its run by the paper's protocol."""
         return f"{self.run_of(part)}, transfers"
 
 
@@ -86,17 +86,21 @@ CASE_1 = Pair("EFFCAP, case 1", _OWN)
 CASE_2 = Pair("EFFCAP, case 2", _both(effcap_of(MEAN_ROUND_TRIP_S, MEMORY)))
 WITH_INSTCAP = Pair(INSTCAP.label, _both(INSTCAP))
 ALONE = Pair(NONE.label, _both(NONE))
-#: Sent up to 2 ms later, less than half the time of a packet: enough for packets not to keep their
-#: places.
+#: The jitter of 2 ms is less than half the service time of a packet, yet enough to break up the
+#: order of arrivals.
 JITTERED = Sender("coarse timer, jittered", {"send_jitter": "2 ms"})
 ALONE_JITTERED = Pair("TCP alone, sent up to 2 ms later", _both(NONE), JITTERED)
-#: What one asks for beside the paper's.
+#: Today's senders, for comparison with the paper's.
 TODAY_ALONE = Pair("CUBIC today, alone", _both(NONE), CUBIC_TODAY)
 TODAY = Pair("CUBIC today, EFFCAP, case 1", _OWN, CUBIC_TODAY)
 
 
 def runs(pairs: Iterable[Pair], more: Iterable[Pair]) -> dict[str, Run]:
-    """The paper's pairs over all psi: long, as they are compared, and by the paper's protocol. Others long only."""
+    """Returns the runs over all psi.
+
+    The paper's pairs have long runs, runs with the timer of the reference simulation, and runs by
+    the paper's protocol. The others have long runs only.
+    """
     found: dict[str, Run] = {}
     for pair in pairs:
         found |= _long(pair) | _long(pair.timed_exactly, COMPARED_REPLICATES)
@@ -118,11 +122,11 @@ def _long(pair: Pair, replicates: int = REPLICATES) -> dict[str, Run]:
 
 
 class Shares(NamedTuple):
-    """What came of a pair at a psi: efficiencies of replicates, over all of the bottleneck's capacity.
+    """Efficiencies of a pair at one psi, by replicate, over the whole capacity of the bottleneck.
 
     Attributes:
-        near: Of session 1.
-        far: Of session 2, replicate by replicate over the same link.
+        near: Efficiency of session 1.
+        far: Efficiency of session 2, over the same link in each replicate.
         jain: Jain's index of the two.
     """
 
@@ -132,30 +136,31 @@ class Shares(NamedTuple):
 
     @property
     def ratio(self) -> Interval:
-        """Of session 1 over session 2."""
+        """Mean ratio of session 1 to session 2."""
         return quotient(self.near, self.far)
 
     @property
     def ratios(self) -> list[float]:
-        """The same of each replicate."""
+        """Ratio of session 1 to session 2 in each replicate."""
         return list(np.divide(self.near, self.far))
 
     @property
     def total(self) -> list[float]:
-        """Of both, of each replicate."""
+        """Sum of both sessions in each replicate."""
         return list(np.add(self.near, self.far))
 
     @property
     def row(self) -> dict[str, Interval]:
-        """For a table."""
+        """One row of a table."""
         return {
-            NEAR: interval(self.near), FAR: interval(self.far), "1 over 2": self.ratio, "total": interval(self.total),
+            NEAR: interval(self.near), FAR: interval(self.far), "1 over 2": self.ratio,
+            "total": interval(self.total),
             "Jain's index": interval(self.jain),
         }  # fmt: skip
 
 
 def found(results: Mapping[str, Result], pair: Pair) -> dict[float, Shares]:
-    """By psi."""
+    """Returns the shares by psi."""
     shares = {}
     for part in PARTS:
         result = results[pair.run_of(part)]
@@ -166,7 +171,7 @@ def found(results: Mapping[str, Result], pair: Pair) -> dict[float, Shares]:
 
 
 def published(results: Mapping[str, Result], pair: Pair) -> dict[float, dict[str, Interval]]:
-    """By psi and session what the paper's protocol has of it."""
+    """Returns the efficiency by the paper's protocol, by psi and session."""
     rows: dict[float, dict[str, Interval]] = {}
     for part in PARTS:
         result = results[pair.transfers_of(part)]

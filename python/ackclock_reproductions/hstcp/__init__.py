@@ -1,7 +1,7 @@
-"""HighSpeed TCP at a router: the figures of the paper of 2004 on the effect of the buffer's size.
+"""HighSpeed TCP at a router: the figures of the 2004 paper on the effect of the buffer size.
 
-`router` has the two paths, who crosses them and what models say of them; `paper` what the figures
-say alike.
+The module `router` has the two paths, their flows and the models' answers; `paper` has the common
+parts of the entries.
 """
 
 from ackclock.reproduction import Experiment

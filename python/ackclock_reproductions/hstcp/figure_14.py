@@ -1,4 +1,4 @@
-"""Figure 14: how much of 1 Gbit/s do ten flows use with how large a drop-tail buffer?"""
+"""Figure 14: the utilisation of 1 Gbit/s by ten flows, by the size of a drop-tail buffer."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -25,29 +25,29 @@ from ackclock_reproductions.hstcp.router import (
 )
 from ackclock_reproductions.replicates import Rows, curve, measured, quotient
 
-#: Of the models, by an unpublished reference computation, in percent.
+#: Utilisation by the models, from an unpublished reference computation, in percent.
 MM1K = ("86.28", "93.42", "96.93", "98.92", "99.52", "99.79", "99.91", "99.97")
 SAW_TOOTH = ("84.9", "85.3", "85.9", "87.9", "90.7", "95.0", "99.3", "100.0")
 LAST_DIGIT = 0.1
-#: Of the simulation of windows, by share of the largest buffer: one run, where ours is the mean of
-#: three.
+#: Utilisation by the simulation of windows, by share of the largest buffer. It is from one run;
+#: ours is the mean of three.
 WINDOWS = {0.01: "85.5", 0.05: "88.1", 0.1: "91.0", 0.2: "95.4", 0.4: "99.7", 1.0: "100.0"}
 RUN_APART = 1.0
 
-#: What is said of 10 % and 20 % of the bandwidth-delay product, which is the largest buffer.
+#: Claims at 10 % and 20 % of the bandwidth-delay product, which is the largest buffer.
 TENTH, FIFTH = 0.1, 0.2
 MORE_THAN, ABOUT = Band(least=90), words.about("98", whole=100)
-#: At so small a share of the buffer, what is left of the utilisation at a tenth: an uncommon drop.
+#: An uncommon drop: the utilisation at this small share of the buffer, over that at a tenth.
 SMALL, SHARP = 0.02, words.MUCH_LESS
 
 
 def runs() -> Mapping[str, Run]:
-    """Packets through drop-tail buffers of any size, in trains and paced."""
+    """Returns runs with drop-tail buffers of all sizes, ACK-clocked and paced."""
     return {sending: SLOWER.drop_tail(sending) for sending in PACING}
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Utilisation by buffer: of packets, and of four models."""
+    """Compares utilisation by buffer: of packets, and of four models."""
     used = {
         sending: dict(zip(SHARES, utilisation(results[sending]), strict=True)) for sending in PACING
     }
@@ -58,7 +58,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         *_windows(said["windows"]),
     )
     comparison = Comparison(
-        "Utilisation by model, reference computation", Origin.REFERENCE, ("buffer, packets",), compared,
+        "Utilisation by model, reference computation", Origin.REFERENCE, ("buffer, packets",),
+        compared,
         f"{WITHIN}, all of it for the saw-tooth, {RUN_APART:g} where windows are simulated",
     )  # fmt: skip
     rows: Rows = {
@@ -76,7 +77,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 
 
 def models() -> dict[str, Array]:
-    """Utilisation in percent, by model, at the compared buffers."""
+    """Returns the utilisation in percent at the compared buffers, by model."""
     buffers = np.array(SLOWER.buffers(COMPARED))
     asked = {
         "M/M/1/K": SLOWER.answers("mm1k", places=buffers),
@@ -103,24 +104,31 @@ def _claims(
     model = dict(zip(COMPARED, said["M/M/1/K"], strict=True))
 
     def falls(sending: str, origin: Origin) -> Claim:
-        sentence = f"below a tenth utilisation drops uncommonly ({sending}): at {100 * SMALL:g} %, over that at a tenth"
+        sentence = (
+            f"below a tenth utilisation drops uncommonly ({sending}): at {100 * SMALL:g} %, over "
+            "that at a tenth"
+        )
         left = quotient(used[sending][SMALL], used[sending][TENTH])
         holds = sending == CLOCKED
         return Claim.of(sentence, left, SHARP, "times", than=1.0, documented=holds, origin=origin)
 
     return (
-        Claim.of("a tenth of the product sustains more than 90 %", interval(trains[TENTH]), MORE_THAN, "%"),
+        Claim.of(
+            "a tenth of the product sustains more than 90 %", interval(trains[TENTH]), MORE_THAN,
+            "%",
+        ),
         Claim.of("around a fifth gives nearly 98 %", interval(trains[FIFTH]), ABOUT, "%"),
         falls(CLOCKED, Origin.PRINTED),
         Claim.of(
-            "utilisation grows with the buffer: all of it over a fiftieth", quotient(trains[1.0], trains[SMALL]),
-            Band(1), "times", than=1.0,
+            "utilisation grows with the buffer: all of it over a fiftieth",
+            quotient(trains[1.0], trains[SMALL]), Band(1), "times", than=1.0,
         ),
         *(
             Claim.of(
-                f"analysis (M/M/1/K) and simulation are quite close: the one over the other, {100 * share:g} % of the "
-                "buffer",
-                interval(model[share] / np.array(trains[share])), words.about("1"), "times", documented=share >= TENTH,
+                "analysis (M/M/1/K) and simulation are quite close: the one over the other, "
+                f"{100 * share:g} % of the buffer",
+                interval(model[share] / np.array(trains[share])), words.about("1"), "times",
+                documented=share >= TENTH,
             )
             for share in (SMALL, TENTH, FIFTH, 1.0)
         ),
@@ -147,7 +155,8 @@ def _draw(results: Mapping[str, Result], said: Mapping[str, Array]) -> Figure:
 EXPERIMENT = entry(
     "14",
     "How much of 1 Gbit/s do ten flows use with how large a drop-tail buffer?",
-    "More than 90 % with a tenth of the largest buffer, about 98 % with a fifth; below a tenth it falls sharply.",
+    "More than 90 % with a tenth of the largest buffer, about 98 % with a fifth; below a tenth it "
+    "falls sharply.",
     60.0,
     conclude,
     runs,

@@ -1,4 +1,4 @@
-"""Figure 15: do two flows with different round-trip times share more evenly with a larger buffer?"""
+"""Figure 15: the shares of two flows with different round-trip times, by the buffer."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -24,7 +24,7 @@ from ackclock_reproductions.replicates import Rows, curve, measured, of_replicat
 from ackclock_reproductions.scenarios import packets, scenario
 
 MBIT_PER_S = 1000
-#: Round trips without queueing, in milliseconds.
+#: Round-trip times without queueing, in milliseconds.
 ROUND_TRIPS_MS = {"near": 40, "far": 80}
 BUFFERS = (250, 500, 1000, 2500, 5000, 10_000)
 DURATION_S, WARMUP_S = 200.0, 80.0
@@ -32,33 +32,34 @@ RUN = "two flows"
 
 
 def runs() -> Mapping[str, Run]:
-    """Both through drop-tail buffers of any size."""
+    """Returns runs of both flows through drop-tail buffers of all sizes."""
     sweep = {f"hops.{BOTTLENECK}.queue.limit": [packets(buffer) for buffer in BUFFERS]}
     flows = [
         highspeed(name, f"{round_trip - 2000 * DELAY_S:g} ms", TCP | {"pacing": "off"})
         for name, round_trip in ROUND_TRIPS_MS.items()
     ]
     made = scenario(
-        RUN, hops(MBIT_PER_S), flows, duration_s=DURATION_S, warmup_s=WARMUP_S, sample_interval_s=1.0,
-        replicates=REPLICATES, sweep=sweep,
+        RUN, hops(MBIT_PER_S), flows, duration_s=DURATION_S, warmup_s=WARMUP_S,
+        sample_interval_s=1.0, replicates=REPLICATES, sweep=sweep,
     )  # fmt: skip
     return {RUN: Run(made)}
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """How many times the far flow's rate the near one has, by buffer."""
+    """Compares the ratio of the near flow's rate to the far flow's, by buffer."""
     result = results[RUN]
     ratios = {
         buffer: of_replicates(result, rate_ratio("near", "far"), "near", point)
         for point, buffer in enumerate(BUFFERS)
     }
     used = {
-        buffer: of_replicates(result, "utilisation", BOTTLENECK, point) for point, buffer in enumerate(BUFFERS)
+        buffer: of_replicates(result, "utilisation", BOTTLENECK, point)
+        for point, buffer in enumerate(BUFFERS)
     }  # fmt: skip
     least, most = BUFFERS[0], BUFFERS[-1]
     fairer = Claim.of(
-        f"with a large buffer it is fairer than with a small one: near over far with {most} packets, over that with "
-        f"{least}",
+        f"with a large buffer it is fairer than with a small one: near over far with {most} "
+        f"packets, over that with {least}",
         quotient(ratios[most], ratios[least]), Band(most=1), "times", than=1.0,
     )  # fmt: skip
     rows: Rows = {
@@ -97,7 +98,8 @@ def _draw(ratios: Mapping[int, Interval]) -> Figure:
 EXPERIMENT = entry(
     "15",
     "Do two flows with different round-trip times share more evenly with a larger buffer?",
-    "One round trip is about twice the other; shares are fairer with a large buffer than with a small one.",
+    "One round trip is about twice the other; shares are fairer with a large buffer than with a "
+    "small one.",
     25.0,
     conclude,
     runs,

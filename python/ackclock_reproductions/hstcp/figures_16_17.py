@@ -1,4 +1,4 @@
-"""Figures 16 and 17: how much do ten flows use of a link before which RED stands?"""
+"""Figures 16 and 17: the utilisation of a link with RED by ten flows."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,12 +30,12 @@ from ackclock_reproductions.hstcp.router import (
 from ackclock_reproductions.replicates import Rows, curve, measured, quotient
 from ackclock_reproductions.scenarios import Tree, packets
 
-#: The lower threshold over the upper one, which is the buffer where that is not above the
-#: bandwidth-delay product.
+#: The lower threshold over the upper one. The upper one is the buffer, where that does not exceed
+#: the bandwidth-delay product.
 LOW = 0.4
 P_MAX = 0.1
 RED, ADAPTIVE, DROP_TAIL = "RED", "Adaptive RED", "drop-tail"
-#: How near analysis and simulation are called close, as a quotient.
+#: Ratio at which analysis and simulation count as close.
 CLOSE = words.about("1")
 TENTH = 0.1
 
@@ -43,12 +43,16 @@ TENTH = 0.1
 def _red(router: Router, buffer: int) -> Tree:
     low, high = (packets(round(share * buffer)) for share in (LOW, 1))
     return _limited("red", buffer) | {
-        "minimum_threshold": low, "maximum_threshold": high, "maximum_probability": P_MAX, "rate": _rate(router),
+        "minimum_threshold": low, "maximum_threshold": high, "maximum_probability": P_MAX,
+        "rate": _rate(router),
     }  # fmt: skip
 
 
 def _adaptive(router: Router, buffer: int) -> Tree:
-    """The lower threshold, half of the target delay, is as it should be; the upper one is three times that."""
+    """Returns Adaptive RED with the lower threshold of RED.
+
+    The lower threshold is half of the target delay, the upper one three times the lower.
+    """
     return _limited("adaptive_red", buffer) | {
         "target_delay": f"{2000 * LOW * buffer / router.rate:g} ms"
     }
@@ -67,14 +71,13 @@ QUEUES: Mapping[str, Callable[[Router, int], Tree]] = {RED: _red, ADAPTIVE: _ada
 
 @dataclass(frozen=True)
 class BehindRed:
-    """A figure: one router, with RED of these kinds.
+    """A figure: one router with some kinds of RED.
 
     Attributes:
-        router: Which.
-        kinds: Of `QUEUES`.
-        said: The utilisation of the fixed point by an unpublished reference computation, in
-            percent.
-        why: Why analysis and simulation are not close.
+        router: Router.
+        kinds: Kinds, keys of `QUEUES`.
+        said: Utilisation at the fixed point by an unpublished reference computation, in percent.
+        why: Reason why analysis and simulation are not close.
     """
 
     router: Router
@@ -83,7 +86,7 @@ class BehindRed:
     why: str
 
     def runs(self) -> Mapping[str, Run]:
-        """Packets through each kind of queue, drop-tail for comparison."""
+        """Returns runs with each kind of queue, and with drop-tail for comparison."""
         router = self.router
         made = {
             kind: Run(router.scenario([QUEUES[kind](router, n) for n in router.buffers()], CLOCKED))
@@ -92,7 +95,7 @@ class BehindRed:
         return {DROP_TAIL: router.drop_tail(CLOCKED), **made}
 
     def conclude(self, results: Mapping[str, Result]) -> Outcome:
-        """Utilisation by buffer: of packets, and of the fixed point."""
+        """Compares utilisation by buffer: of packets, and of the fixed point."""
         router = self.router
         used = {
             kind: dict(zip(SHARES, utilisation(result), strict=True))
@@ -100,16 +103,21 @@ class BehindRed:
         }
         exact, shortcut = (self._fixed_points(by_shortcut) for by_shortcut in (False, True))
         comparison = Comparison(
-            "Utilisation at the fixed point, reference computation", Origin.REFERENCE, ("buffer, packets",),
-            cells(router, "RED, exact, %", self.said, exact), WITHIN,
+            "Utilisation at the fixed point, reference computation", Origin.REFERENCE,
+            ("buffer, packets",), cells(router, "RED, exact, %", self.said, exact), WITHIN,
         )  # fmt: skip
         rows: Rows = {
             (str(buffer),): {f"{kind}, %": interval(of[share]) for kind, of in used.items()}
             for buffer, share in zip(router.buffers(), SHARES, strict=True)
         }
         went_in = router.settings(results) + guessed(
-            RED=f"thresholds {LOW:g} and 1 of the buffer, p_max {P_MAX:g}, weight 0.002, not gentle",
-            Adaptive_RED=f"lower threshold {LOW:g} of the buffer, the upper three times that; the rest as its authors",
+            RED=(
+                f"thresholds {LOW:g} and 1 of the buffer, p_max {P_MAX:g}, weight 0.002, not gentle"
+            ),
+            Adaptive_RED=(
+                f"lower threshold {LOW:g} of the buffer, the upper three times that; the rest as "
+                "its authors"
+            ),
         )
         drawn = {kind: [interval(values) for values in of.values()] for kind, of in used.items()}
         draw = partial(self._draw, drawn, {"RED, exact": exact, "RED, shortcut": shortcut})
@@ -119,7 +127,7 @@ class BehindRed:
         )
 
     def _fixed_points(self, shortcut: bool) -> Array:
-        """Utilisation in percent, at the compared buffers."""
+        """Returns the utilisation in percent at the compared buffers."""
         router = self.router
         round_trips = np.linspace(router.shortest_ms, router.longest_ms, FLOWS) / 1000
         laws = (
@@ -138,14 +146,14 @@ class BehindRed:
             grown = quotient(used[kind][1.0], used[kind][TENTH])
             found.append(
                 Claim.of(
-                    f"{kind}: more is used with all of the buffer than with a tenth", grown, Band(1), "times", than=1.0,
-                    origin=Origin.INFERRED,
+                    f"{kind}: more is used with all of the buffer than with a tenth", grown,
+                    Band(1), "times", than=1.0, origin=Origin.INFERRED,
                 )
             )  # fmt: skip
             found += [
                 Claim.of(
-                    f"{kind}: analysis and simulation agree closely: the one over the other, {100 * share:g} % of the "
-                    "buffer",
+                    f"{kind}: analysis and simulation agree closely: the one over the other, "
+                    f"{100 * share:g} % of the buffer",
                     interval(analysis[share] / np.array(used[kind][share])), CLOSE, "times",
                 )
                 for share in (0.02, TENTH, 0.2, 1.0)
@@ -161,14 +169,18 @@ class BehindRed:
             plot.Curve(label, router.buffers(COMPARED), list(values))
             for label, values in said.items()
         ]
-        title = f"Ten HighSpeed TCP flows, {router.name}, {router.shortest_ms:.0f} to {router.longest_ms:.0f} ms, RED"
+        title = (
+            f"Ten HighSpeed TCP flows, {router.name}, {router.shortest_ms:.0f} to "
+            f"{router.longest_ms:.0f} ms, RED"
+        )
         return plot.curves(curves, "buffer (packets)", "link busy (%)", title, log_x=True)
 
     def experiment(self, number: str, cost_s: float) -> Experiment:
-        """Its record."""
+        """Returns the record of the figure."""
         return entry(
             number,
-            f"How much of {self.router.name} do ten flows use with how large a buffer before which RED decides?",
+            f"How much of {self.router.name} do ten flows use with how large a buffer before which "
+            "RED decides?",
             "As with drop-tail, the more the larger the buffer, by analysis and by packets.",
             cost_s,
             self.conclude,
@@ -180,7 +192,8 @@ _APART = (
     "packets come in trains, RED averages and windows overshoot, of which the analysis has nothing"
 )
 FIGURE_16 = BehindRed(
-    SLOWER, (RED, ADAPTIVE), ("77.75", "88.08", "93.88", "97.60", "98.85", "99.47", "99.76", "99.92"), _APART
+    SLOWER, (RED, ADAPTIVE),
+    ("77.75", "88.08", "93.88", "97.60", "98.85", "99.47", "99.76", "99.92"), _APART
 ).experiment("16", 80.0)  # fmt: skip
 FIGURE_17 = BehindRed(
     FASTER, (RED,), ("59.70", "76.31", "87.23", "94.71", "97.39", "98.74", "99.41", "99.79"), _APART

@@ -1,9 +1,9 @@
-"""How near table 7.2 any law of the round-trip time at all can come.
+"""The least error of table 7.2 under any law of the round-trip time.
 
-The law behind the table is not printed. With the weights of the windows and the link rate given,
-the least possible largest relative error over all laws on a fine grid is a linear programme. It
-tells weights apart (one kind alone comes down to what rounding leaves), and shows what the table
-does not settle: the link rate.
+The law behind the table is not printed. For given weights of the windows and a given link rate, a
+linear programme finds the law on a fine grid with the smallest largest relative error. Only one
+kind of weights comes down to the error that rounding leaves, so the programme identifies the
+weights. It also shows what the table does not settle: the link rate.
 """
 
 from collections.abc import Mapping
@@ -14,18 +14,18 @@ from scipy.optimize import linprog
 
 from ackclock.reproduction import Cell, Comparison, Origin
 
-# From the shortest round trips that could matter to far beyond what the table's mean allows, in s.
+# From the shortest round trip that could matter to far beyond what the table's mean allows, in s.
 SHORTEST_S, LONGEST_S, POINTS = 0.02, 6.0, 600
 
 
 class Freedom(NamedTuple):
-    """What is held fixed, and what is left then.
+    """Fixed parameters, and the error that remains.
 
     Attributes:
         mode: Weights of the windows.
         rate: L in segments/s.
-        shortest_s: The least round-trip time.
-        left: The largest relative error of the best law, in percent, by the reference computation.
+        shortest_s: Smallest round-trip time, in seconds.
+        left: Largest relative error of the best law, in percent, by the reference computation.
     """
 
     mode: str
@@ -58,15 +58,15 @@ def least_error(
     mode: str,
     shortest_s: float,
 ) -> float:
-    """The largest relative error, in percent, that the best law of the round-trip time leaves.
+    """Returns the largest relative error, in percent, of the best law of the round-trip time.
 
     Args:
-        chains: The window chain of each cell.
-        theirs: The mean throughput of each cell, in segments/s.
-        mean_s: The law's mean.
+        chains: Window chain of each cell.
+        theirs: Mean throughput of each cell, in segments/s.
+        mean_s: Mean of the law, in seconds.
         rate: L in segments/s.
         mode: Weights of the windows.
-        shortest_s: The least round-trip time.
+        shortest_s: Smallest round-trip time, in seconds.
     """
     r = np.geomspace(shortest_s, LONGEST_S, POINTS)
     # ET of cell c is the sum of q_j E min(w/r_j, L): linear in the law's weights q. The last
@@ -89,7 +89,7 @@ def least_error(
 
 
 def comparison(chains: Mapping[Any, Any], theirs: Mapping[Any, float], mean_s: float) -> Comparison:
-    """What each freedom leaves."""
+    """Compares the least error for each choice of fixed parameters."""
     cells = tuple(
         Cell.of(
             (

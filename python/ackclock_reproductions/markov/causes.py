@@ -1,6 +1,6 @@
-"""Why rows that are measured today are not the published ones: causes, each with the numbers that show it.
+"""Causes why rows measured today differ from the published ones, each with its evidence.
 
-A cause is named only where its numbers are there.
+A cause is named only if its evidence is present.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,26 +26,26 @@ from ackclock_reproductions.markov.set_rows import (
 
 ByName = Mapping[str, Sequence[Rows]]
 
-#: Losses answered by one reduction, from where on they hang together.
+#: Losses per reduction from which losses count as bursts.
 _BURST = 2.0
-#: A count of losses that exceeds the drops by this share counts other things too.
+#: A count of losses that exceeds the drops by this factor includes spurious retransmissions.
 _NEEDLESS = 1.2
-#: So much above L is more than rounding.
+#: A rate that exceeds L by this factor is not due to rounding.
 _OVER = 1.02
-#: Windows on the mean below this, in segments, are not held by the receiver's.
+#: Mean windows below this, in segments, are not limited by the receiver's.
 _FREE = 0.75 * validation.RECEIVE_WINDOW
-# A loss rate at which the window's law is that of a long chain, and a limit that it does not feel.
+# A loss rate at which the window's law is that of a long chain, and a limit without effect on it.
 _RARE, _WIDE = 1e-4, 5000.0
 
 
 class Cause(NamedTuple):
-    """One of them.
+    """A cause of differences.
 
     Attributes:
-        what: Is seen.
-        why: It is so.
-        shown: By which numbers.
-        explains: Which claims of `SAID` do not hold because of it, under the reading that fits.
+        what: Observation.
+        why: Reason.
+        shown: Evidence.
+        explains: Keys of `SAID` whose claims fail because of it, under the fitting reading.
     """
 
     what: str
@@ -55,11 +55,11 @@ class Cause(NamedTuple):
 
 
 def causes(by_name: ByName, fitting: str) -> list[Cause]:
-    """Those that are there.
+    """Returns the causes whose evidence is present.
 
     Args:
         by_name: The nine sets of each reading, and the published ones.
-        fitting: The name of the reading that fits the published rows.
+        fitting: Name of the reading that fits the published rows.
     """
     rows, theirs = by_name[fitting], by_name[PUBLISHED]
     printed = by_name.get(emulator.AS_PRINTED.name, ())
@@ -85,10 +85,12 @@ def _larger_windows(rows: Sequence[Rows], theirs: Sequence[Rows]) -> Cause | Non
     by_round, by_segment = (chain.mean(mode) * _RARE**0.5 for mode in ("round", "segment"))
     return Cause(
         "windows are larger than the published ones at the same loss rate",
-        "The Linux of 2002 cut its window to two segments when it had emptied, for which the authors took the smaller "
-        "law, that by round; a sender with SACK goes on sending through a recovery",
-        f"{WINDOW_LAW} was {mean(then):.2f} ({min(then):.2f} to {max(then):.2f}) and is {mean(now):.2f} "
-        f"({min(now):.2f} to {max(now):.2f}); a long chain has {by_round:.2f} by round, {by_segment:.2f} by segment",
+        "The Linux of 2002 cut its window to two segments when it had emptied, for which the "
+        "authors took the smaller law, that by round; a sender with SACK goes on sending through a "
+        "recovery",
+        f"{WINDOW_LAW} was {mean(then):.2f} ({min(then):.2f} to {max(then):.2f}) and is "
+        f"{mean(now):.2f} ({min(now):.2f} to {max(now):.2f}); a long chain has {by_round:.2f} by "
+        f"round, {by_segment:.2f} by segment",
         ("slow", "above"),
     )
 
@@ -101,10 +103,11 @@ def _own_round_trip(rows: Sequence[Rows]) -> Cause | None:
     share = [of.mean("FF") / of.L for of in full]
     return Cause(
         f"the link is full in {_numbers(full)}, where the window makes its own round-trip time",
-        "It is w/L there, long with large windows. ET takes the two for independent, and FF divides by a mean in which "
-        "the long ones have most samples: what comes out is a share of L, whatever the loss rate",
-        f"FF is {min(share):.2f} to {max(share):.2f} times L; the chain that fills its own buffer is within "
-        f"{filled:.1%} of ATp, from the emulator's settings alone",
+        "It is w/L there, long with large windows. ET takes the two for independent, and FF "
+        "divides by a mean in which the long ones have most samples: what comes out is a share of "
+        "L, whatever the loss rate",
+        f"FF is {min(share):.2f} to {max(share):.2f} times L; the chain that fills its own buffer "
+        f"is within {filled:.1%} of ATp, from the emulator's settings alone",
         ("slow", "above"),
     )
 
@@ -116,8 +119,10 @@ def _more_than_the_link(rows: Sequence[Rows]) -> Cause | None:
     most = max(of.mean("NoTOTput") / of.L - 1 for of in over)
     return Cause(
         f"NoTOTput is above what the link passes in {_numbers(over)}",
-        "Outstanding data holds what SACK has reported as received, and the round trips of a recovery give few samples",
-        f"by {most:.0%} at most, while ATpXmit is at most {max(of.mean('ATpXmit') / of.L for of in over):.1%} of it",
+        "Outstanding data holds what SACK has reported as received, and the round trips of a "
+        "recovery give few samples",
+        f"by {most:.0%} at most, while ATpXmit is at most "
+        f"{max(of.mean('ATpXmit') / of.L for of in over):.1%} of it",
         ("slow",),
     )
 
@@ -128,9 +133,12 @@ def _misread_link(rows: Sequence[Rows]) -> Cause | None:
     if not spreads or max(spreads) > TOGETHER:
         return None
     return Cause(
-        f"L as printed is {fast[0].of.rate / fast[0].L:.1f} times what the link passes in {_numbers(fast)}",
-        "ET takes the throughput of a long window and a short round trip up to L; FF and PFTK know neither",
-        f"with L as emulated ET, FF and PFTK are within {max(spreads):.0%} of each other in sets 7 to 9",
+        f"L as printed is {fast[0].of.rate / fast[0].L:.1f} times what the link passes in "
+        f"{_numbers(fast)}",
+        "ET takes the throughput of a long window and a short round trip up to L; FF and PFTK know "
+        "neither",
+        f"with L as emulated ET, FF and PFTK are within {max(spreads):.0%} of each other in sets 7 "
+        "to 9",
         ("together",),
     )
 
@@ -144,10 +152,11 @@ def _bursts(printed: Sequence[Rows]) -> Cause | None:
     )
     return Cause(
         f"with the queue as printed ET is far too low in {_numbers(bursts)}",
-        "Three packets are too few for the bursts of the first slow start and of delayed ACKs: several are lost at "
-        "once and answered by one reduction, but p counts each",
-        f"{mean([_losses_per_reduction(of) for of in bursts]):.1f} losses to a reduction; ET is {by_loss:+.0%} from "
-        f"NoTOTput if p counts losses, {by_reduction:+.0%} if it counts triple duplicates",
+        "Three packets are too few for the bursts of the first slow start and of delayed ACKs: "
+        "several are lost at once and answered by one reduction, but p counts each",
+        f"{mean([_losses_per_reduction(of) for of in bursts]):.1f} losses to a reduction; ET is "
+        f"{by_loss:+.0%} from NoTOTput if p counts losses, {by_reduction:+.0%} if it counts triple "
+        "duplicates",
     )
 
 
@@ -159,11 +168,12 @@ def _timeouts(rows: Sequence[Rows], theirs: Sequence[Rows]) -> Cause | None:
         return None
     return Cause(
         f"ET is not far above ATp at high loss, in set {last.of.number}",
-        "Few losses lead to a timeout, which the model leaves out and which cost the published connections most: SACK, "
-        "limited transmit, and in Linux RACK and tail-loss probes find what three duplicate ACKs cannot, and a timeout "
-        "may be as short as 200 ms beyond the round trip",
-        f"{last.mean('timeouts'):.0%} of the answers to losses are timeouts; ET is {gap:+.0%} from ATp and was "
-        f"{was:+.0%}; the chain with PFTK's timeouts is {with_timeouts:+.0%}",
+        "Few losses lead to a timeout, which the model leaves out and which cost the published "
+        "connections most: SACK, limited transmit, and in Linux RACK and tail-loss probes find "
+        "what three duplicate ACKs cannot, and a timeout may be as short as 200 ms beyond the "
+        "round trip",
+        f"{last.mean('timeouts'):.0%} of the answers to losses are timeouts; ET is {gap:+.0%} from "
+        f"ATp and was {was:+.0%}; the chain with PFTK's timeouts is {with_timeouts:+.0%}",
     )
 
 
@@ -174,8 +184,9 @@ def _needless(rows: Sequence[Rows]) -> Cause | None:
     most = max(of.mean(estimators.USED) / of.mean("dropped") for of in over)
     return Cause(
         f"more is taken for lost than was dropped in {_numbers(over)}",
-        "A sender that its receiver's window stops resends its last segment once in each recovery (RFC 6675 section 4 "
-        "rule 4), and the engine's receiver does not report duplicates (RFC 2883), so that nobody can tell",
+        "A sender that its receiver's window stops resends its last segment once in each recovery "
+        "(RFC 6675 section 4 rule 4), and the engine's receiver does not report duplicates (RFC "
+        "2883), so that nobody can tell",
         f"up to {most:.1f} times the drops",
         ("fast",),
     )

@@ -1,13 +1,13 @@
 """The emulator of the validation as a scenario: nine sets of connections, side by side.
 
-A connection has a channel for each way, as printed: an input queue of three packets, a link, 200
-ms, then an error that drops packets with the same probability each. The sets ran one after the
-other; here every connection has hops of its own (`scope = "per_flow"`) and shares nothing with
-others, so that all can run at once.
+Each direction of a connection has a channel, as printed: an input queue of three packets, a link,
+200 ms, then an error that drops each packet with the same probability. The sets ran one after the
+other. Here every connection has its own hops (`scope = "per_flow"`) and shares nothing, so all can
+run at once.
 
-What the paper leaves open is in `Reading`. Its rows contradict the text: connections of sets 1, 3
-and 4 had 15 and more packets waiting where three fit, and those of sets 5 and 6 never got more than
-53 segments/s of 108.
+`Reading` has what the paper leaves open. Its rows contradict the text: connections of sets 1, 3 and
+4 had 15 and more packets waiting where three fit. Those of sets 5 and 6 never got more than 53
+segments/s of 108.
 """
 
 from collections.abc import Sequence
@@ -18,17 +18,17 @@ from ackclock import units
 from ackclock.scenario import Scenario
 from ackclock_reproductions.markov import validation
 
-#: IP and TCP without options, and timestamps, which the printed capacities of sets 5 to 9 count.
+#: IP and TCP without options, plus timestamps, which the printed capacities of sets 5 to 9 include.
 HEADER_BYTES = 52
 #: Printed.
 QUEUE_PACKETS = 3
 DELAY_S = 0.2
 
-#: Chosen. In set 5, where losses are rarest, a connection then has some ten and the set thirty,
-#: which leaves the square root of their number uncertain by a tenth; in the other sets by less. An
-#: emulation takes as long.
+#: Chosen. In set 5, where losses are rarest, a connection then has some ten losses and the set
+#: thirty. The square root of their number is then uncertain by a tenth; in the other sets by less.
+#: An emulation takes as long as this.
 DURATION_S = 600
-#: Chosen: connections do not begin at the same instant, as they did not.
+#: Chosen: connections start at different times, as they did in the paper.
 STARTS_S = 1
 #: Table 7.1 prints nine of ten connections.
 CONNECTIONS = {1: 10}
@@ -37,13 +37,13 @@ _CONNECTIONS = 3
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to read what the paper says, or does not say, of its emulator.
+    """One reading of what the paper says, or leaves open, about its emulator.
 
     Attributes:
-        name: In names of flows and in tables.
-        extra_packets: How many packets fit behind the input queue before the link. A second queue
-            in series: what the two drop, and when, is what one of their summed length drops.
-        fast_share: Which share of its printed rate the link of sets 5 to 9 has.
+        name: Name in flows and in tables.
+        extra_packets: Packets that fit behind the input queue before the link. The two queues in
+            series drop the same packets at the same times as one queue of their summed length.
+        fast_share: Share of its printed rate that the link of sets 5 to 9 has.
     """
 
     name: str
@@ -51,25 +51,25 @@ class Reading:
     fast_share: float = 1.0
 
     def link_bit_per_s(self, of: validation.Set) -> float:
-        """Rate of a set's link."""
+        """Returns the rate of a set's link."""
         return units.bit_per_s(of.link_rate) * (1.0 if _is_slow(of) else self.fast_share)
 
     def rate(self, of: validation.Set) -> float:
-        """What the link passes in full segments/s, headers counted."""
+        """Returns the rate of a set's link in full segments/s, headers included."""
         return self.link_bit_per_s(of) / 8 / of.mtu_bytes
 
     def base_rtt_s(self, of: validation.Set) -> float:
-        """The round-trip time of a full segment with nothing queued."""
+        """Returns the round-trip time of a full segment with empty queues."""
         return 2 * DELAY_S + (of.mtu_bytes + HEADER_BYTES) * 8 / self.link_bit_per_s(of)
 
     @property
     def buffer_packets(self) -> int:
-        """What may wait before the link."""
+        """Packets that may wait before the link."""
         return QUEUE_PACKETS + self.extra_packets
 
 
-# An overflow is a loss too. FF and PFTK were computed with hardly more than the error probability,
-# so hardly anything overflowed: the buffer held what the receiver's window allows.
+# A drop by a full queue is a loss, too. FF and PFTK were computed with hardly more than the error
+# probability, so queues hardly dropped anything: the buffer held the receiver's window.
 ENOUGH = validation.RECEIVE_WINDOW
 
 AS_PRINTED = Reading("as printed", 0)
@@ -79,7 +79,10 @@ BOTH = Reading("more buffer and half rate", ENOUGH, 0.5)
 
 
 def scenario(readings: Sequence[Reading], duration_s: float = DURATION_S) -> Scenario:
-    """Every set under each reading, all at once, one flow group for a set and a reading."""
+    """Returns a scenario with every set under each reading, all at once.
+
+    Each set has a flow group for each reading.
+    """
     hops: list[dict[str, Any]] = []
     flows: list[dict[str, Any]] = []
     for reading in readings:
@@ -100,7 +103,7 @@ def scenario(readings: Sequence[Reading], duration_s: float = DURATION_S) -> Sce
 
 
 def flow_name(of: validation.Set, reading: Reading) -> str:
-    """What a set's connections are called under a reading."""
+    """Returns the name of a set's flow group under a reading."""
     return f"set {of.number} {reading.name}"
 
 

@@ -1,12 +1,12 @@
-"""What captures say of connections in the terms of the validation, and what the models say of the same.
+"""Estimators of connections from captures, as in the validation, and the models' predictions.
 
-Estimators as in the paper where it has them; definitions of the metrics are those of the table
-`connections`, here in segments per second: ATp unique data over elapsed time, ATpXmit with
-retransmissions over the transfer time, NoTOTput mean window over mean round-trip time. The law of
-the round-trip time is that of the samples, no parametric one.
+The estimators are the paper's where it has them. The metrics are those of the table `connections`,
+here in segments per second: ATp is unique data over elapsed time, ATpXmit includes retransmissions
+over the transfer time, NoTOTput is mean window over mean round-trip time. The law of the round-trip
+time is that of the samples, not a parametric one.
 
-Letters: p loss rate of a segment, R round-trip time (s), L what the link passes (segments/s), T0
-first timeout (s).
+Letters: p loss rate of a segment, R round-trip time (s), L rate of the link (segments/s), T0 first
+timeout (s).
 """
 
 from collections.abc import Mapping
@@ -19,18 +19,18 @@ import numpy as np
 from ackclock.models import aimd_chain, floyd_fall, pftk
 from ackclock.result import Result
 
-#: Counts of losses, each over the segments sent: in the paper's terms a lower bound, an
-#: over-estimate and an upper bound; between them what the models are given; and what the emulator's
-#: own drop counters say.
+#: Counts of losses, each over the segments sent. In the paper's terms: a lower bound, the estimate
+#: for the models, an over-estimate and an upper bound. The last is from the emulator's own drop
+#: counters.
 LOSSES = ("triple duplicates", "estimate", "retransmissions", "post-loss ACKs", "dropped")
-#: The one that models are given.
+#: The count that the models use.
 USED = "estimate"
 
 METRICS = ("ATp", "ATpXmit", "NoTOTput")
-#: ET with windows weighted by round and by segment; X the renewal-reward rate.
+#: ET with windows weighted by round and by segment; X is the renewal-reward rate.
 PREDICTIONS = ("ET by round", "ET by segment", "X", "FF", "PFTK", "X with timeouts")
 
-# Of the variance term of Linux's timer (TCP_RTO_MIN in include/net/tcp.h).
+# Minimum of the variance term of Linux's timer (TCP_RTO_MIN in include/net/tcp.h).
 _LEAST_VARIANCE_S = 0.2
 
 _KEYS = ("point", "replicate", "flow", "instance")
@@ -46,20 +46,20 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Connection:
-    """One connection as its capture shows it.
+    """A connection, as its capture shows it.
 
     Attributes:
         flow: Name of its flow group.
         instance: Its number in the group.
-        metrics: By name, in segments/s.
+        metrics: Metrics by name, in segments/s.
         losses: Loss rates by name of the count.
-        segments: Sent, those sent again too.
-        mean_rtt: In s, over all samples.
-        law: Of the round-trip time.
-        sd_rtt: In s.
-        window: Mean of what was outstanding, in segments.
-        receive_window: The largest that the receiver offered, in segments.
-        timeouts: Which share of the answers to losses were timeouts.
+        segments: Segments sent, retransmissions included.
+        mean_rtt: Mean of all round-trip samples, in seconds.
+        law: Law of the round-trip time.
+        sd_rtt: Standard deviation of the round-trip time, in seconds.
+        window: Mean flight size, in segments.
+        receive_window: Largest window that the receiver offered, in segments.
+        timeouts: Share of the responses to losses that were timeouts.
     """
 
     flow: str
@@ -76,19 +76,18 @@ class Connection:
 
     @property
     def first_timeout(self) -> float:
-        """T0 in s: the mean round-trip time and four deviations, these at least 200 ms, as Linux's timer has it.
+        """T0 in seconds: mean round-trip time plus four deviations, at least 200 ms, as in Linux.
 
-        The timer's own deviation is a mean absolute one and moves with the last round trips: a
-        guess within a factor of two.
+        The timer's own deviation is a mean absolute one that follows the last round trips, so this
+        is a guess within a factor of two.
         """
         return self.mean_rtt + max(_LEAST_VARIANCE_S, 4 * self.sd_rtt)
 
 
 def connections(run: Result, measured: Result) -> list[Connection]:
-    """The connections of a run, from what was measured of its captures and its own counts of drops.
+    """Returns the connections of a run, from its measured captures and its own drop counts.
 
-    One in which nothing was lost or no round-trip time was seen is left out: no model can be asked
-    about it.
+    A connection without losses or without round-trip samples is left out: no model applies to it.
     """
     truth = {_key(row): row for row in run.tables["flows"].to_pylist()}
     laws: dict[tuple[Any, ...], list[Row]] = {}
@@ -104,7 +103,7 @@ def connections(run: Result, measured: Result) -> list[Connection]:
 
 
 def connection(row: Row, truth: Row, law: list[Row]) -> Connection:
-    """One of them, from its row of `connections`, its row of the run's `flows`, and its rows of `rtt_histogram`."""
+    """Returns a connection from its rows of `connections`, `flows` and `rtt_histogram`."""
     bits = 8 * row["mss_bytes"]
     segments = int(row["data_segments"])
     losses = {name: row[column] / segments for name, column in _COUNTED.items()}
@@ -132,10 +131,10 @@ def connection(row: Row, truth: Row, law: list[Row]) -> Connection:
 
 
 def predictions(of: Connection, L: float) -> dict[str, float]:
-    """What the models say of a connection behind a link that passes L, in segments/s.
+    """Returns the models' predictions for a connection over a link of rate L, in segments/s.
 
-    ET, X and FF as the paper has them; PFTK without timeouts and b = 1, as it had it, since the
-    window grows by a segment each round trip, however many an ACK counts for.
+    ET, X and FF are as in the paper. PFTK is without timeouts and with b = 1, as in the paper,
+    since the window grows by a segment each round trip, however many segments an ACK covers.
     """
     p, chain = of.losses[USED], _chain(of, USED)
     return {
@@ -149,7 +148,7 @@ def predictions(of: Connection, L: float) -> dict[str, float]:
 
 
 def mean_throughput(of: Connection, L: float, mode: str, losses: str = USED) -> float:
-    """ET in segments/s, by `mode` of the window's law, with one of the counts of losses for p."""
+    """Returns ET in segments/s, for one weighting of the window and one count of losses."""
     return aimd_chain.Throughput(_chain(of, losses), of.law, L, mode).mean()
 
 
@@ -158,13 +157,15 @@ def _chain(of: Connection, losses: str) -> aimd_chain.WindowChain:
 
 
 def self_filled(p: float, L: float, base_rtt: float, buffer: float, receive_window: float) -> float:
-    """What the chain says that fills its own buffer, in segments/s, from the emulator's settings and nothing measured.
+    """Returns the rate of the chain that fills its own buffer, in segments/s.
+
+    It uses only the emulator's settings, no measurement.
 
     Args:
         p: Error probability of the channel.
-        L: What its link passes.
-        base_rtt: Round-trip time with nothing queued, in s.
-        buffer: What may wait, in segments.
+        L: Rate of its link, in segments/s.
+        base_rtt: Round-trip time with empty queues, in seconds.
+        buffer: Packets that may wait, in segments.
         receive_window: Largest window, in segments.
     """
     bottleneck = aimd_chain.drop_tail.Bottleneck(L, base_rtt, buffer)
@@ -173,7 +174,7 @@ def self_filled(p: float, L: float, base_rtt: float, buffer: float, receive_wind
 
 
 def error(prediction: float, metric: float) -> float:
-    """The relative error of a prediction, as a share of what was measured."""
+    """Returns the relative error of a prediction, over the measured value."""
     return abs(prediction - metric) / metric
 
 

@@ -1,4 +1,4 @@
-"""Figures 8.7, 8.8 and 8.11: mean throughput for several links, window limits and round-trip times."""
+"""Figures 8.7, 8.8 and 8.11: mean throughput by link rate, window limit and round-trip time."""
 
 from itertools import pairwise
 
@@ -12,10 +12,10 @@ ET = "mean throughput (segments/s)"
 LINKS = tuple(Case(f"L = {L}", 70, L) for L in (100, 200, 500))
 WINDOWS = tuple(Case(f"window ≤ {w_max}", w_max, 1000) for w_max in (20, 40, 60))
 
-# Guessed but for the first, which is printed elsewhere: the mean varies, the values are not given.
+# All but the first, which is printed elsewhere, are guessed: the means are not given.
 ROUND_TRIPS = tuple(Case(f"mean RTT {ms} ms", 30, 300, ms / 1000) for ms in (60, 90, 120, 150))
 
-# By the reference computation: ET by p.
+# Reference computation: ET by p.
 BY_LINK = {
     "1e-4": ("100.00", "200.00", "498.4"),
     "0.001": ("100.0", "199.6", "468.3"),
@@ -41,7 +41,7 @@ BY_ROUND_TRIP = {
 
 
 def links() -> Outcome:
-    """Figure 8.7."""
+    """Computes Figure 8.7."""
     swept = sweep(
         LINKS,
         mean,
@@ -79,7 +79,7 @@ def links() -> Outcome:
 
 
 def windows() -> Outcome:
-    """Figure 8.8."""
+    """Computes Figure 8.8."""
     swept = sweep(
         WINDOWS,
         mean,
@@ -108,7 +108,7 @@ def windows() -> Outcome:
 
 
 def round_trips() -> Outcome:
-    """Figure 8.11."""
+    """Computes Figure 8.11."""
     swept = sweep(
         ROUND_TRIPS,
         mean,
@@ -141,21 +141,24 @@ def round_trips() -> Outcome:
 LINK_RATES = entry(
     "Figure 8.7",
     "How does the link rate bound the mean throughput?",
-    "ET against p for link rates of 100, 200 and 500 segments/s and windows of at most 70 segments.",
+    "ET against p for link rates of 100, 200 and 500 segments/s and windows of at most 70 "
+    "segments.",
     1.0,
     links,
 )
 WINDOW_LIMITS = entry(
     "Figure 8.8",
     "How does the window limit bound the mean throughput on a fast link?",
-    "ET against p for window limits of 20, 40 and 60 segments and L = 1000 segments/s; the curves merge for p > 0.03.",
+    "ET against p for window limits of 20, 40 and 60 segments and L = 1000 segments/s; the curves "
+    "merge for p > 0.03.",
     1.0,
     windows,
 )
 MEAN_ROUND_TRIPS = entry(
     "Figure 8.11",
     "How does the mean round-trip time change the mean throughput?",
-    "ET against p for several mean round-trip times (not given), windows of at most 30 segments, L = 300 segments/s.",
+    "ET against p for several mean round-trip times (not given), windows of at most 30 segments, L "
+    "= 300 segments/s.",
     1.0,
     round_trips,
 )

@@ -1,11 +1,11 @@
-"""Tables 7.1 and 8.1 to 8.8 measured again: the sets through our emulator, real Linux or the engine at its ends.
+"""Tables 7.1 and 8.1 to 8.8 measured again through our emulator, with real Linux or the engine.
 
-Captures at the senders are measured, the models are asked as the paper asked them, and the
+The captures at the senders are measured, the models are evaluated as in the paper, and the
 published rows stand beside ours. Connections do not pair up, so sets are compared by means.
 
-What follows from the tables is claims: that they hold for the published rows is our reading of
-them, and whether they hold today depends on the stack. An emulation is not repeatable, so nothing
-is expected of it; the simulation is.
+The claims follow from the tables. That they hold for the published rows is our reading of them;
+whether they hold today depends on the stack. An emulation is not repeatable, so its claims have no
+expected verdict; those of the simulation do.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -60,14 +60,12 @@ def conclude(
     expected: Mapping[str, frozenset[str]] | None,
     results: Mapping[str, Result],
 ) -> Outcome:
-    """The published tables beside ours.
+    """Compares the published tables with ours.
 
     Args:
-        readings: Of the scenario that was run; the last one is that which fits the published rows
-            best.
-        expected: By name of reading, what holds of what is `SAID`; None if that depends on the
-            machine.
-        results: Of `RUN`, and of its measurement.
+        readings: Readings of the scenario that was run; the last one fits the published rows best.
+        expected: Keys of `SAID` that hold, by name of reading; None if that depends on the machine.
+        results: Results of `RUN` and of its measurement.
     """
     connections = estimators.connections(results[RUN], results[measured(RUN)])
     sets = [
@@ -80,7 +78,8 @@ def conclude(
     claims = tuple(
         Claim(
             f"{name}: {SAID[key]}", found, holds,
-            documented=True if name == PUBLISHED else None if expected is None else key in expected[name],
+            documented=True if name == PUBLISHED else None
+            if expected is None else key in expected[name],
             origin=Origin.PRINTED if name == names[-1] and key in PRINTED else Origin.INFERRED,
         )
         for name, rows in by_name.items()
@@ -97,19 +96,19 @@ def conclude(
 
 
 def stack(run: Result) -> str:
-    """What sent and received."""
+    """Returns the name of the TCP stack."""
     if run.run["method"] == "emulate":
         return f"the Reno of {run.run['machine']['kernel']}"
     return "the engine's Reno (preset linux)"
 
 
 def _basis(by_name: ByName, fitting: str, sender: str) -> Basis:
-    """The reading that fits the published rows, and why claims fail under it."""
+    """Returns the reading that fits the published rows, and why claims fail under it."""
     found = findings(by_name[fitting])
     failed = [key for key, (_, holds) in found.items() if not holds]
     reading = (
-        f"{sender}, a guessed buffer of {emulator.ENOUGH} packets behind the input queue and half the printed rate in "
-        "sets 5 to 9"
+        f"{sender}, a guessed buffer of {emulator.ENOUGH} packets behind the input queue and half "
+        "the printed rate in sets 5 to 9"
     )
     known = causes(by_name, fitting)
     reasons = []
@@ -180,7 +179,7 @@ def _tables(every: Sequence[Rows], by_name: ByName, fitting: str) -> tuple[Table
 
 
 def _distances(by_name: ByName) -> Table:
-    """Which reading is the nearest to the published rows."""
+    """Returns a table of the distance of each reading from the published rows."""
     title = "How far each reading is from the published rows, mean over the sets"
     quantities = (*estimators.METRICS, "mean RTT", "window")
     rows = [
@@ -249,7 +248,7 @@ _BEYOND: Columns = {
 
 
 def _draw(by_name: ByName, sender: str) -> Figure:
-    """Every connection by its set: ET beside NoTOTput."""
+    """Draws ET against NoTOTput for every connection, by set."""
     curves = []
     for position, (name, rows) in enumerate(by_name.items()):
         offset = 0.8 * ((position + 0.5) / len(by_name) - 0.5)  # side by side
@@ -278,7 +277,8 @@ def _runs(readings: Sequence[Reading], method: Literal["simulate", "emulate"]) -
     return {RUN: Run(emulator.scenario(readings), method, measured=True)}
 
 
-# Real time is dear: the reading that the paper's words give, and the one that its rows point to.
+# Emulation takes real time, so it runs only the reading that the paper's words give, and the one
+# that its rows point to.
 EMULATED_READINGS = (emulator.AS_PRINTED, emulator.BOTH)
 SIMULATED_READINGS = (emulator.AS_PRINTED, emulator.MORE_BUFFER, emulator.HALF_RATE, emulator.BOTH)
 
@@ -297,7 +297,10 @@ EMULATED = Experiment(
     source=SOURCE,
     shows="Tables 7.1 and 8.1 to 8.8, emulated again",
     question=f"{_QUESTION} the TCP of today's Linux?",
-    says="Nine sets of connections through an emulator: rates as measured, ET, FF and PFTK from what was measured.",
+    says=(
+        "Nine sets of connections through an emulator: rates as measured, ET, FF and PFTK from "
+        "what was measured."
+    ),
     cost_s=emulator.DURATION_S + 60.0,
     conclude=partial(conclude, EMULATED_READINGS, None),
     runs=partial(_runs, EMULATED_READINGS, "emulate"),

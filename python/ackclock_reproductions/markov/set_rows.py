@@ -1,4 +1,4 @@
-"""The connections of a set, as published or as captured by us, and what follows from nine sets of them."""
+"""Rows of a set, published or captured by us, and the findings from nine sets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,25 +10,25 @@ from ackclock_reproductions.markov.emulator import Reading
 from ackclock_reproductions.markov.estimators import Connection
 
 PUBLISHED = "published"
-#: As the paper took it: windows weighted by round, L as printed.
+#: ET as in the paper: windows weighted by round, L as printed.
 ET = "ET by round"
-#: With what the emulated link passes for L.
+#: ET with the rate of the emulated link for L.
 ET_EMULATED_L = "ET, L as emulated"
 #: ET with the lower bound of the losses for p.
 ET_AT_LEAST = "ET, p of triple duplicates"
 #: The chain that fills its own buffer, from the emulator's settings.
 SELF_FILLED = "self-filled"
-#: Mean window times the square root of p, in segments. Of a long chain 1.31 by round and 1.53 by
-#: segment.
+#: Mean window times the square root of p, in segments. For a long chain it is 1.31 by round and
+#: 1.53 by segment.
 WINDOW_LAW = "window·√p"
 
 NEAR = 0.15
-#: Predictions are as near to each other as in the published sets 7 to 9.
+#: Largest spread of the predictions in the published sets 7 to 9.
 TOGETHER = 0.08
-#: A link is full that carries this share of what it passes.
+#: Share of its rate from which a link counts as full.
 FULL = 0.95
 
-#: What is said of the nine sets.
+#: Claims about the nine sets.
 SAID = {
     "slow": "ET is mostly within 15 % of NoTOTput in sets 1 to 4",
     "fast": "ET is mostly within 15 % of NoTOTput in sets 5 to 9",
@@ -37,24 +37,24 @@ SAID = {
     "together": "ET, FF and PFTK are within 8 % of each other in sets 7 to 9",
     "growing": "The gap between ET and ATp grows from set 7 to set 9",
 }
-#: Of these, what the paper says of its own connections: within 5 to 15 % (its abstract), and
+#: The claims that the paper makes about its own connections: within 5 to 15 % (abstract), and
 #: sections 7.2 and 7.3.
 PRINTED = ("slow", "fast", "above", "order", "together")
 _ABOVE = (1, 3, 4)
-#: Neither link nor receiver's window held these back much.
+#: Sets that neither the link nor the receiver's window limits much.
 UNLIMITED = (7, 8, 9)
 _FIRST_FAST = 5
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The connections of one set, published or ours.
+    """Connections of one set, published or ours.
 
     Attributes:
         of: The set.
         whose: `PUBLISHED`, or the name of a reading.
-        L: What the emulated link passes in segments/s; of the published rows as printed.
-        values: By quantity one value for each connection; what is not known is left out.
+        L: Rate of the emulated link, in segments/s; for the published rows as printed.
+        values: By quantity, one value per connection; unknown values are left out.
     """
 
     of: validation.Set
@@ -64,35 +64,35 @@ class Rows:
 
     @property
     def connections(self) -> int:
-        """How many there are."""
+        """Number of connections."""
         return len(self.each("ATp"))
 
     def each(self, quantity: str) -> tuple[float, ...]:
-        """Of every connection; nothing if it is not known."""
+        """Returns a quantity of every connection; empty if it is unknown."""
         return self.values.get(quantity, ())
 
     def mean(self, quantity: str) -> float:
-        """Over the connections; not a number if it is not known."""
+        """Returns the mean over the connections; NaN if the quantity is unknown."""
         return mean(self.each(quantity))
 
     def above(self, prediction: str, metric: str) -> tuple[float, ...]:
-        """How far a prediction is above what was measured, as a share of that, of every connection."""
+        """Returns a prediction's relative excess over the measured value, for every connection."""
         pairs = zip(self.each(prediction), self.each(metric), strict=False)
         return tuple(predicted / found - 1 for predicted, found in pairs)
 
     @property
     def is_full(self) -> bool:
-        """Whether the link carries nearly what it passes."""
+        """True if the link carries nearly its rate."""
         return self.mean("ATpXmit") > FULL * self.L
 
 
 def mean(values: Sequence[float]) -> float:
-    """Not a number if there are none."""
+    """Returns the mean; NaN if there are no values."""
     return fmean(values) if values else nan
 
 
 def published(of: validation.Set) -> Rows:
-    """The printed rows; starred ones are evaluations of others again."""
+    """Returns the printed rows of a set, without the starred ones: these evaluate others again."""
     rows = [row for row in validation.rows(of.number) if not row["id"].endswith("*")]
     printed = {ET: "ET", "FF": "FF", "PFTK": "PFTK"} | {name: name for name in estimators.METRICS}
     recovered = [validation.recovered(row) for row in rows]
@@ -104,7 +104,7 @@ def published(of: validation.Set) -> Rows:
 
 
 def ours(of: validation.Set, reading: Reading, connections: Sequence[Connection]) -> Rows:
-    """The connections of a set under a reading, as they were captured."""
+    """Returns the captured connections of a set under a reading."""
     flow, L = emulator.flow_name(of, reading), reading.rate(of)
     own = [connection for connection in connections if connection.flow == flow]
     filled = estimators.self_filled(
@@ -134,7 +134,7 @@ def ours(of: validation.Set, reading: Reading, connections: Sequence[Connection]
 
 
 def findings(rows: Sequence[Rows]) -> dict[str, tuple[str, bool]]:
-    """Of what is `SAID`, what the nine sets of one name show, and whether it is so."""
+    """Returns what the nine sets of one name show on each claim, and whether it holds."""
     above = [of for of in rows if of.of.number in _ABOVE]
     in_order = [one for of in rows for one in _in_order(of)]
     unlimited = [of for of in rows if of.of.number in UNLIMITED]
@@ -162,7 +162,7 @@ def _near(rows: Sequence[Rows]) -> tuple[str, bool]:
 
 
 def _above_link(rows: Rows) -> int:
-    """In how many connections FF and PFTK are both above L."""
+    """Returns the number of connections in which both FF and PFTK are above L."""
     return sum(min(both) > rows.L for both in zip(rows.each("FF"), rows.each("PFTK"), strict=True))
 
 
@@ -174,6 +174,9 @@ def _in_order(rows: Rows) -> list[bool]:
 
 
 def spread(rows: Rows, expected: str = ET) -> float:
-    """How far ET, FF and PFTK are apart on the mean, as a share of the smallest; `expected` is which ET."""
+    """Returns the spread of ET, FF and PFTK by their means, relative to the smallest.
+
+    `expected` selects the variant of ET.
+    """
     means = [rows.mean(name) for name in (expected, "FF", "PFTK")]
     return max(means) / min(means) - 1

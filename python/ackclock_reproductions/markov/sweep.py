@@ -1,4 +1,4 @@
-"""Throughput against the loss probability: what figures 8.7 to 8.13 share."""
+"""Throughput over the loss probability: the common part of figures 8.7 to 8.13."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -18,11 +18,11 @@ class Case(NamedTuple):
     """One curve.
 
     Attributes:
-        label: In the legend.
+        label: Label in the legend.
         w_max: Window limit, in segments.
         rate: Link rate L, in segments/s.
-        rtt_mean_s: Mean of the normal law of the round-trip time.
-        rtt_sd_s: Its standard deviation.
+        rtt_mean_s: Mean of the normal law of the round-trip time, in seconds.
+        rtt_sd_s: Its standard deviation, in seconds.
     """
 
     label: str
@@ -34,44 +34,44 @@ class Case(NamedTuple):
 
 Quantity = Callable[[Case, float], float]
 
-# To the right of every figure; the paper's range is not known.
+# Range of every figure; the paper's is not known.
 GRID = np.geomspace(1e-4, 0.3, 61)
 
 # Printed.
 NORMAL_RTT = Setting(
     "round-trip time", "normal, mean 60 ms, standard deviation 30 ms", Origin.PRINTED
 )
-# As (5.3) says when taken by the letter.
+# Equation (5.3), taken literally.
 NEGATIVE = Setting("round-trip times below zero", "throughput is L", Origin.INFERRED)
 BY_SEGMENT = Setting("weights of the windows", "by segment", Origin.INFERRED)
 
 
 def throughput(case: Case, p: float) -> Any:
-    """The law of the throughput, by segment."""
+    """Returns the law of the throughput, by segment."""
     chain = aimd_chain.solve(aimd_chain.Bernoulli(p), case.w_max)
     rtt = aimd_chain.rtt.normal(case.rtt_mean_s, case.rtt_sd_s, negative="cap")
     return aimd_chain.Throughput(chain, rtt, rate=case.rate, mode="segment")
 
 
 def mean(case: Case, p: float) -> float:
-    """ET in segments/s."""
+    """Returns ET in segments/s."""
     return float(throughput(case, p).mean())
 
 
 def sd(case: Case, p: float) -> float:
-    """The standard deviation of T in segments/s."""
+    """Returns the standard deviation of T in segments/s."""
     return float(throughput(case, p).sd())
 
 
 class Peak(NamedTuple):
-    """The highest point of a curve."""
+    """Highest point of a curve."""
 
     p: float
     value: float
 
 
 def peak(case: Case, of: Quantity) -> Peak:
-    """The highest point of a curve that has one between 1e-4 and 0.9."""
+    """Returns the highest point of a curve that has one between 1e-4 and 0.9."""
     grid = np.geomspace(1e-4, 0.9, 41)
     start = int(np.argmax([of(case, p) for p in grid]))
     around = (np.log(grid[max(start - 1, 0)]), np.log(grid[min(start + 1, grid.size - 1)]))
@@ -82,12 +82,12 @@ def peak(case: Case, of: Quantity) -> Peak:
 
 
 class Swept(NamedTuple):
-    """Curves and what is compared on them: the figure and the comparison share their numbers.
+    """Curves and their comparison; the figure and the comparison share their numbers.
 
     Attributes:
         curves: p to value for each case, by label.
-        comparison: Some of these values beside those to be met.
-        draw: Draws the curves and marks what is to be met.
+        comparison: Some of these values beside reference values.
+        draw: Draws the curves and marks the reference values.
     """
 
     curves: dict[str, dict[float, float]]
@@ -95,7 +95,7 @@ class Swept(NamedTuple):
     draw: Callable[[], Figure]
 
     def at(self, case: Case, p: float) -> float:
-        """The value of a curve at a compared p."""
+        """Returns the value of a curve at a compared p."""
         return self.curves[case.label][p]
 
 
@@ -110,12 +110,11 @@ def sweep(
     """Computes curves and compares points on them.
 
     Args:
-        cases: One for each curve.
-        of: What goes upwards.
-        expected: By p as written, the values to be met, one for each case; an empty one is not
-            known.
-        quantity: The axis's label, with its unit.
-        title: The figure's.
+        cases: Cases, one for each curve.
+        of: Quantity on the vertical axis.
+        expected: Reference values by p as written, one for each case; empty if unknown.
+        quantity: Label of the axis, with its unit.
+        title: Title of the figure.
         extra: More cells; their rows are a p and their quantities name the curve.
     """
     cases = list(cases)

@@ -1,8 +1,8 @@
-"""Table 7.2: mean throughput against loss probability for three window limits, beside the square-root law.
+"""Table 7.2: mean throughput by loss probability for three window limits, and the square-root law.
 
-The law of the round-trip time behind the table is not printed. What is known of it: its mean, from
-the square-root column; its E[1/RTT], E min(40/RTT, L) and E min(80/RTT, L), from the rows of least
-loss. Three points with weights are the simplest law that meets all 36 cells up to p = 0.5.
+The law of the round-trip time behind the table is not printed. The square-root column gives its
+mean. The rows of least loss give its E[1/RTT], E min(40/RTT, L) and E min(80/RTT, L). Three
+weighted points are the simplest law that reproduces all 36 cells up to p = 0.5.
 """
 
 from collections.abc import Mapping
@@ -42,11 +42,13 @@ L = 115.0
 # Inferred: FF sqrt(p) is 1.8038 in every row.
 MEAN_RTT_S = 0.67898
 
-# Inferred: the authors' arithmetic was good to 0.1 to 0.2 %, seen from the best fit with any law at
-# all.
+# Inferred: the authors' arithmetic was good to 0.1 to 0.2 %, as the best fit with any law shows.
 SHARE = 0.0025
 
-WHY_NOT_AT_MOST_LOSS = "the mean window there is 2.010 segments, so that ET is 3.28; 3.72 would need 2.277, nearly the mean at p = 0.5"
+WHY_NOT_AT_MOST_LOSS = (
+    "the mean window there is 2.010 segments, so that ET is 3.28; 3.72 would need 2.277, nearly "
+    "the mean at p = 0.5"
+)
 
 SETTINGS = (
     Setting("window limits", "10, 40 and 80 segments", Origin.PRINTED),
@@ -62,15 +64,15 @@ SETTINGS = (
 
 
 class Law(NamedTuple):
-    """A law of the round-trip time that comes near the table, and how near.
+    """A law of the round-trip time near the table, and its errors.
 
     Attributes:
-        label: What it is.
-        rtt: The law, in seconds.
-        rate: The L that goes with it, in segments per second.
+        label: Name of the law.
+        rtt: Law, in seconds.
+        rate: L for this law, in segments per second.
         worst: Largest relative error over the 36 cells, in percent.
-        rms: Their root mean square.
-        at_most_loss: ET at p = 0.9.
+        rms: Root mean square of these errors, in percent.
+        at_most_loss: ET at p = 0.9, in segments per second.
     """
 
     label: str
@@ -82,14 +84,14 @@ class Law(NamedTuple):
 
 
 def three_points() -> Any:
-    """The recommended law."""
+    """Returns the recommended law."""
     return aimd_chain.rtt.empirical(
         [0.30399, 0.62818, 1.11042], weights=[0.09286, 0.73937, 0.16777]
     )
 
 
 def laws() -> list[Law]:
-    """All inferred, fitted to the 36 cells."""
+    """Returns the laws, all inferred: they are fitted to the 36 cells."""
     frozen = aimd_chain.rtt.frozen
     other = aimd_chain.rtt.empirical(
         [0.29119, 0.58515, 0.91417], weights=[0.08507, 0.55376, 0.36117]
@@ -136,12 +138,12 @@ def laws() -> list[Law]:
 
 
 def rows() -> list[list[str]]:
-    """The printed rows: p, FF, and ET for each window, as printed."""
+    """Returns the printed rows: p, FF, and ET for each window, as printed."""
     return [line.split() for line in PRINTED.strip().splitlines()]
 
 
 def chains() -> dict[tuple[str, int], Any]:
-    """The window chain of every cell, by p as printed and w_max."""
+    """Returns the window chain of every cell, by p as printed and w_max."""
     return {
         (row[0], w): aimd_chain.solve(aimd_chain.Bernoulli(float(row[0])), w)
         for row in rows()
@@ -152,7 +154,7 @@ def chains() -> dict[tuple[str, int], Any]:
 def means(
     solved: Mapping[tuple[str, int], Any], rtt: Any, rate: float, mode: str
 ) -> dict[tuple[str, int], float]:
-    """ET of every cell under a law of the round-trip time and weights of the windows."""
+    """Returns ET of every cell for a law of the round-trip time and weights of the windows."""
     return {
         cell: aimd_chain.Throughput(chain, rtt, rate=rate, mode=mode).mean()
         for cell, chain in solved.items()
@@ -160,7 +162,7 @@ def means(
 
 
 def expected() -> dict[tuple[str, int], float]:
-    """The 36 cells up to p = 0.5, as printed."""
+    """Returns the 36 cells up to p = 0.5, as printed."""
     return {
         (row[0], w): float(text)
         for row in rows()
@@ -170,20 +172,21 @@ def expected() -> dict[tuple[str, int], float]:
 
 
 def errors(ours: Mapping[tuple[str, int], float]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Relative errors, in percent, over the 36 cells up to p = 0.5."""
+    """Returns the relative errors, in percent, over the 36 cells up to p = 0.5."""
     return np.array([100 * (ours[cell] / theirs - 1) for cell, theirs in expected().items()])
 
 
 def compute() -> Outcome:
-    """The table, other laws and weights that might have made it, and the figure of its columns."""
+    """Compares the table, and other laws and weights that might have produced it."""
     solved = chains()
     ours = means(solved, three_points(), L, "segment")
     table, formula = _mean_throughput(ours), _square_root_law()
     free = any_round_trip.comparison(solved, expected(), MEAN_RTT_S)
     comparisons = (table, formula, _other_laws(solved), _other_weights(solved), free)
     basis = Basis(
-        "windows weighted by segment, and a law of the round-trip time that is fitted to the table, which does not "
-        "print it; the link rate is not settled by the table (108.5 to 122 segments/s fit)"
+        "windows weighted by segment, and a law of the round-trip time that is fitted to the "
+        "table, which does not print it; the link rate is not settled by the table (108.5 to 122 "
+        "segments/s fit)"
     )
     return Outcome(basis, comparisons, partial(_draw, table, formula), _claims(ours), SETTINGS)
 
@@ -263,7 +266,8 @@ def _other_laws(solved: Mapping[tuple[str, int], Any]) -> Comparison:
         Origin.REFERENCE,
         ("law",),
         tuple(cells),
-        "errors within 3 % of themselves, the laws being rounded; ET within 0.1 %; or within the last digit",
+        "errors within 3 % of themselves, the laws being rounded; ET within 0.1 %; or within the "
+        "last digit",
     )
 
 
@@ -323,8 +327,10 @@ def _draw(table: Comparison, formula: Comparison) -> Any:
 
 EXPERIMENT = entry(
     "Table 7.2",
-    "What does TCP get on average by loss probability and window limit, against the square-root law?",
-    "Mean throughput ET for windows up to 10, 40 and 80 segments and the square-root law FF, for p from 1e-8 to 0.9.",
+    "What does TCP get on average by loss probability and window limit, against the square-root "
+    "law?",
+    "Mean throughput ET for windows up to 10, 40 and 80 segments and the square-root law FF, for p "
+    "from 1e-8 to 0.9.",
     1.0,
     compute,
 )

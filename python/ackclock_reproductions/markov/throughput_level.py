@@ -1,4 +1,4 @@
-"""Figure 8.13: how often the throughput is above a level."""
+"""Figure 8.13: the probability that the throughput exceeds a level."""
 
 from functools import partial
 from itertools import pairwise
@@ -19,12 +19,12 @@ from ackclock_reproductions.markov.sweep import (
     throughput,
 )
 
-# Guessed but for the level 0.5: the paper gives no values.
+# All but the level 0.5 is guessed: the paper gives no values.
 LINKS = tuple(Case(f"L = {L}", 50, L) for L in (200, 300, 500))
 COMPARED = LINKS[1]
 
-# By the reference computation: P(T > L/2) for L = 300; where it is a half, for each link rate; the
-# interval that holds nine tenths.
+# Reference computation: P(T > L/2) for L = 300; the p at which it is a half, for each link rate;
+# the interval that holds nine tenths.
 ABOVE = {
     "0.001": "0.997",
     "0.005": "0.913",
@@ -39,17 +39,17 @@ NINE_TENTHS = ("87.1", "300")
 
 
 def above_half(case: Case, p: float) -> float:
-    """P(T > L/2)."""
+    """Returns P(T > L/2)."""
     return float(throughput(case, p).exceeds(case.rate / 2))
 
 
 def even(case: Case) -> float:
-    """The p at which the throughput is above half of the link rate half of the time."""
+    """Returns the p at which the throughput exceeds half of the link rate half of the time."""
     return float(brentq(lambda p: above_half(case, p) - 0.5, 1e-3, 0.3, xtol=1e-9))
 
 
 def compute() -> Outcome:
-    """The probability and its complement."""
+    """Computes the probability and its complement."""
     expected = {text: ("", value, "") for text, value in ABOVE.items()}
     swept = sweep(LINKS, above_half, expected, "P(T > L/2)", "")
     cells = [
@@ -81,7 +81,8 @@ def compute() -> Outcome:
         ),
         Claim(
             "Text: for p below 0.05 slight changes of p may have significant effect",
-            f"with {COMPARED.label} the probability falls from {before:.2f} at p = 0.005 to {after:.2f} at 0.05",
+            f"with {COMPARED.label} the probability falls from {before:.2f} at p = 0.005 to "
+            f"{after:.2f} at 0.05",
             before - after > words.ABOUT,
         ),
         Claim(

@@ -32,7 +32,7 @@ from ackclock_reproductions.markov.sweep import (
 
 SD = "standard deviation of the throughput (segments/s)"
 
-# Printed: link rates and window limit. The rest is of the reference computation.
+# Link rates and window limit are printed. The rest is from the reference computation.
 LINKS = tuple(Case(f"L = {L}", 50, L) for L in (100, 200, 300))
 BY_LINK = {
     "0.001": ("0.31", "4.89", "19.1"),
@@ -42,9 +42,12 @@ BY_LINK = {
     "0.05": ("22.9", "57.1", "82.2"),
     "0.1": ("26.9", "55.0", "75.5"),
 }
-# Tried, for both figures: points apart by equal ratios between round ends, by equal steps, 1/n, and
-# the p of the other figures. None has its highest points at all p at which peaks were seen.
-UNKNOWN_GRID = "seen on a grid of p that is not known; there, too, the curve is as high as its peak to the last digit"
+# Several grids were tried for both figures: equal ratios between round ends, equal steps, 1/n, and
+# the p of the other figures. None has its highest points at all p at which the peaks were seen.
+UNKNOWN_GRID = (
+    "seen on a grid of p that is not known; there, too, the curve is as high as its peak to the "
+    "last digit"
+)
 
 
 #: "About 1/3".
@@ -55,9 +58,9 @@ class Seen(NamedTuple):
     """A peak of the reference computation.
 
     Attributes:
-        height: In segments/s.
-        p: Where.
-        excepted: Why ours is elsewhere, if it is.
+        height: Height, in segments/s.
+        p: Loss probability of the peak.
+        excepted: Reason why ours is elsewhere, if it is.
     """
 
     height: str
@@ -81,7 +84,7 @@ BY_WINDOW = {
     "0.01": ("154.2", "154.5", "154.5"),
     "0.05": ("129.8", "129.8", "129.8"),
 }
-# By the reference computation: 154.5 to 155.2, all seen at the same p.
+# Reference computation: 154.5 to 155.2, all seen at the same p.
 PEAKS_BY_WINDOW = tuple(
     Seen(height, "0.0082", UNKNOWN_GRID) for height in ("154.5", "155.2", "155.2")
 )
@@ -100,7 +103,7 @@ MEANS = {
 
 
 def links() -> Outcome:
-    """Figure 8.9."""
+    """Computes Figure 8.9."""
     swept = sweep(
         LINKS,
         sd,
@@ -113,7 +116,8 @@ def links() -> Outcome:
     ratios = [found.value / mean(case, found.p) for case, found in peaks.items()]
     claim = Claim(
         "Text: at its largest the standard deviation is about one third of the mean",
-        f"it is {min(ratios):.2f} to {max(ratios):.2f} of it; a third needs a narrower law of the round-trip time",
+        f"it is {min(ratios):.2f} to {max(ratios):.2f} of it; a third needs a narrower law of the "
+        "round-trip time",
         all(THIRD.holds(ratio) for ratio in ratios),
         documented=False,
         accepted=str(THIRD),
@@ -152,7 +156,7 @@ def _peaks(peaks: dict[Case, Peak], inferred: tuple[Seen, ...]) -> Comparison:
 
 
 def window_limits() -> Outcome:
-    """Figure 8.10, with the link rate of the text and that of the caption."""
+    """Computes Figure 8.10, with the link rate of the text and that of the caption."""
     cases = [Case(f"window ≤ {w_max}", w_max, TEXT_L) for w_max in WINDOW_LIMITS]
     title = (
         f"Figure 8.10: spread of the throughput by window limit (segments), L = {TEXT_L} segments/s"
@@ -171,8 +175,10 @@ def window_limits() -> Outcome:
             accepted=str(THIRD),
         ),
         Claim(
-            "Text: a small window limit keeps the spread large however small the loss; the remedy is a larger limit",
-            f"at p = 1e-5 the standard deviation is {remaining:.0f} with 30 segments, {sd(cases[2], 1e-5):.0f} with 70",
+            "Text: a small window limit keeps the spread large however small the loss; the remedy "
+            "is a larger limit",
+            f"at p = 1e-5 the standard deviation is {remaining:.0f} with 30 segments, "
+            f"{sd(cases[2], 1e-5):.0f} with 70",
             remaining > 100 > 5 * sd(cases[2], 1e-5),
         ),
         Claim(
@@ -204,7 +210,7 @@ def window_limits() -> Outcome:
 
 
 def spreads() -> Outcome:
-    """Figure 8.12."""
+    """Computes Figure 8.12."""
     swept = sweep(
         SPREADS,
         sd,
@@ -239,8 +245,8 @@ def spreads() -> Outcome:
         ),
         Claim(
             "Text: the mean throughput grows with the spread of the round-trip time",
-            f"at p = 0.01 from {means['0.01'][0]:.1f} to {means['0.01'][-1]:.1f}; at p = 0.001 from "
-            f"{means['0.001'][0]:.1f} to {means['0.001'][-1]:.1f}, since the link cuts it off",
+            f"at p = 0.01 from {means['0.01'][0]:.1f} to {means['0.01'][-1]:.1f}; at p = 0.001 "
+            f"from {means['0.001'][0]:.1f} to {means['0.001'][-1]:.1f}, since the link cuts it off",
             all(rising.values()),
             documented=False,
             why="not so where the link is full",
@@ -274,13 +280,14 @@ def spreads() -> Outcome:
         Setting("link rate", "300 segments/s", Origin.PRINTED),
     )
     basis = Basis(
-        f"mean and standard deviations of the round-trip time are guessed, since none is printed; {NO_DRAWING}"
+        "mean and standard deviations of the round-trip time are guessed, since none is printed; "
+        f"{NO_DRAWING}"
     )
     return Outcome(basis, (swept.comparison, compared), swept.draw, claims, settings, (averages,))
 
 
 def _rate(case: Case, p: float) -> float:
-    """The renewal-reward rate in segments/s."""
+    """Returns the renewal-reward rate in segments/s."""
     chain = aimd_chain.solve(aimd_chain.Bernoulli(p), case.w_max)
     rtt = aimd_chain.rtt.normal(case.rtt_mean_s, case.rtt_sd_s, negative="cap")
     return float(aimd_chain.renewal_rate(chain, rtt, case.rate))
@@ -294,21 +301,24 @@ def _mean_by_round(case: Case, p: float) -> float:
 BY_LINK_RATE = entry(
     "Figure 8.9",
     "How does the link rate change the spread of the throughput?",
-    "Standard deviation of T against p for link rates of 100, 200 and 300 segments/s; at most a third of the mean.",
+    "Standard deviation of T against p for link rates of 100, 200 and 300 segments/s; at most a "
+    "third of the mean.",
     1.5,
     links,
 )
 BY_WINDOW_LIMIT = entry(
     "Figure 8.10",
     "How does the window limit change the spread of the throughput?",
-    "Standard deviation of T against p for window limits of 30, 50 and 70 segments, L = 550 (text) or 500 (caption).",
+    "Standard deviation of T against p for window limits of 30, 50 and 70 segments, L = 550 (text) "
+    "or 500 (caption).",
     1.5,
     window_limits,
 )
 BY_SPREAD_OF_RTT = entry(
     "Figure 8.12",
     "How does the spread of the round-trip time change that of the throughput?",
-    "Standard deviation of T against p for several standard deviations of the round-trip time (not given).",
+    "Standard deviation of T against p for several standard deviations of the round-trip time (not "
+    "given).",
     1.5,
     spreads,
 )

@@ -1,13 +1,13 @@
 """Tables 7.1 and 8.1 to 8.8: emulated connections beside three predictions.
 
-What was measured cannot be measured again; what can be checked is whether the tables agree with
-themselves and with the models. The printed errors follow from the printed rates. FF and PFTK of a
-row stand for two unknowns, the loss probability and the mean round-trip time that the authors put
-in: PFTK (triple duplicates only, an ACK for each segment) over FF depends on p alone. So p is
-recovered first, then E[RTT] from FF.
+The measurements cannot be repeated. It can be checked whether the tables agree with themselves and
+with the models. The printed errors follow from the printed rates. FF and PFTK of a row determine
+two unknown inputs, the loss probability and the mean round-trip time: PFTK (triple duplicates only,
+an ACK for each segment) over FF depends on p alone. So p is recovered first, then E[RTT] from FF.
 
-Metrics: ATp unique data over elapsed time; ATpXmit with retransmissions, over the transfer time;
-NoTOTput mean window over mean round-trip time. All in segments per second, as are ET, FF and PFTK.
+Metrics: ATp is unique data over elapsed time; ATpXmit includes retransmissions, over the transfer
+time; NoTOTput is mean window over mean round-trip time. All are in segments per second, as are ET,
+FF and PFTK.
 """
 
 import csv
@@ -38,15 +38,16 @@ from ackclock_reproductions.markov.paper import entry
 METRICS = ("ATp", "ATpXmit", "NoTOTput")
 PREDICTIONS = ("ET", "FF", "PFTK")
 
-# Rates are printed with two decimals, zeros at the end left out.
+# Rates are printed with two decimals, without trailing zeros.
 HALF_DIGIT = 0.005
 
-# Row 1.5 prints 6.66, 4.94 and 6.23 %; nearly row 1.6's errors, so perhaps copied from there.
+# Row 1.5 prints 6.66, 4.94 and 6.23 %. These are nearly row 1.6's errors, and perhaps copied from
+# there.
 UNEXPLAINED = {
     "1.5": "the row's own rates give another error; those printed are nearly the next row's"
 }
 
-# Printed, of sets 5 to 9, in segments.
+# Printed for sets 5 to 9, in segments.
 RECEIVE_WINDOW = 64
 
 # Guessed.
@@ -54,17 +55,17 @@ FIRST_TIMEOUTS_S = (0.7, 1.0, 1.5)
 
 
 class Set(NamedTuple):
-    """One set of connections, all printed but `worked`.
+    """One set of connections; all fields but `worked` are printed.
 
     Attributes:
-        number: Of the set.
-        table: Of the paper.
-        link_rate: Of the emulated link.
+        number: Number of the set.
+        table: Table of the paper.
+        link_rate: Rate of the emulated link.
         mtu_bytes: Length of a full packet.
         rate: L in segments/s, counting payload.
         text: Error probability by the text; None where its list is in the reverse order.
         caption: Error probability by the caption.
-        worked: Seen from the rows, the error probability that was used.
+        worked: Error probability that was used, inferred from the rows.
     """
 
     number: int
@@ -78,7 +79,7 @@ class Set(NamedTuple):
 
     @property
     def headers_rate(self) -> float:
-        """What passes in segments/s when headers count, as they do on a link."""
+        """Rate of the link in segments/s, headers included."""
         return units.bit_per_s(self.link_rate) / 8 / self.mtu_bytes
 
 
@@ -96,7 +97,7 @@ SETS = (
     Set(9, "8.8", *_FAST, None, 0.025, 0.025),
 )
 
-# Every error probability that the paper prints for a set.
+# All error probabilities that the paper prints for a set.
 PROBABILITIES = sorted(
     {one.caption for one in SETS} | {one.text for one in SETS if one.text is not None}
 )
@@ -105,26 +106,26 @@ Row = dict[str, str]
 
 
 def rows(number: int | None = None) -> list[Row]:
-    """The rows of one set, or of all, as printed."""
+    """Returns the rows of one set, or of all, as printed."""
     text = resources.files(__package__).joinpath("validation.csv").read_text(encoding="utf-8")
     every = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     return [row for row in every if number is None or row["id"].startswith(f"{number}.")]
 
 
 def error(row: Row, metric: str) -> float:
-    """The relative error of ET against a metric, in percent."""
+    """Returns the relative error of ET against a metric, in percent."""
     measured = float(row[metric])
     return 100 * abs(float(row["ET"]) - measured) / measured
 
 
 def error_bound(row: Row, metric: str) -> float:
-    """How far rounding the rates can move it, in percent."""
+    """Returns the effect that rounding of the rates can have on this error, in percent."""
     measured = float(row[metric])
     return 100 * HALF_DIGIT * (1 + float(row["ET"]) / measured) / measured
 
 
 def loss_behind(ratio: float) -> float:
-    """The p at which PFTK without timeouts (b = 1) is that share of FF."""
+    """Returns the p at which PFTK without timeouts (b = 1), over FF, is `ratio`."""
 
     def above(log_p: float) -> float:
         p = math.exp(log_p)
@@ -134,7 +135,10 @@ def loss_behind(ratio: float) -> float:
 
 
 def recovered(row: Row) -> dict[str, float]:
-    """What the authors put in: p with its interval, mean round-trip time (s), mean window (segments)."""
+    """Returns the inputs behind a row: p with its interval, mean RTT (s), mean window (segments).
+
+    They are recovered from FF and PFTK.
+    """
     FF, PFTK = float(row["FF"]), float(row["PFTK"])
     p = loss_behind(PFTK / FF)
     mean_rtt = math.sqrt(1.5) / (FF * math.sqrt(p))
@@ -157,14 +161,14 @@ _QUANTITIES = {
 
 
 def nearest_probability(number: int) -> float:
-    """The printed error probability that is nearest to what a set's rows were computed with, by ratio."""
+    """Returns the printed error probability nearest, by ratio, to that behind a set's rows."""
     logs = [math.log(recovered(row)["p"]) for row in rows(number)]
     middle = sum(logs) / len(logs)
     return min(PROBABILITIES, key=lambda p: abs(math.log(p) - middle))
 
 
 def compute(of: Set) -> Outcome:
-    """One table: its errors again, p and round-trip times recovered, what can be said of the predictions."""
+    """Checks one table: its errors, the inputs behind it, claims on the predictions."""
     printed = rows(of.number)
     behind = {row["id"]: recovered(row) for row in printed}
     comparisons = [_errors(printed), _recovered(printed, behind)]
@@ -202,14 +206,17 @@ def compute(of: Set) -> Outcome:
 def _basis(of: Set) -> Basis:
     if of.worked != of.caption:
         return Basis(
-            f"the error probability is the text's {of.worked:g}: FF and PFTK were computed with about that, not "
-            f"with the caption's {of.caption:g}"
+            f"the error probability is the text's {of.worked:g}: FF and PFTK were computed with "
+            f"about that, not with the caption's {of.caption:g}"
         )
     if of.number == 1:
         return Basis()
     reading = "the caption's error probability, since the text lists them in the reverse order"
     if of.number in (5, 6):
-        reading += "; a bottleneck near 53 segments/s, half the printed link rate, explains what was measured"
+        reading += (
+            "; a bottleneck near 53 segments/s, half the printed link rate, explains what was "
+            "measured"
+        )
     elif of.number >= 7:
         reading += "; ET with windows weighted by round"
     return Basis(reading)
@@ -252,14 +259,14 @@ def _recovered(printed: list[Row], behind: dict[str, dict[str, float]]) -> Compa
 
 
 def _as_mean_window(row: Row, behind: dict[str, dict[str, float]], mode: str) -> float:
-    """ET as mean window over mean round-trip time, windows weighted by round or by segment."""
+    """Returns ET as mean window over mean round-trip time, for one weighting of the windows."""
     found = behind[row["id"]]
     chain = aimd_chain.solve(aimd_chain.Bernoulli(found["p"]), RECEIVE_WINDOW)
     return float(chain.mean(mode) / found["mean_rtt"])
 
 
 def _by_round(printed: list[Row], behind: dict[str, dict[str, float]]) -> Comparison:
-    """The smaller law of the window, which the authors say they took for rows without a star."""
+    """Compares ET with the smaller law of the window: by the authors, that of unstarred rows."""
     cells = tuple(
         Cell.of(
             (row["id"],), "ET, segments/s", row["ET"], _as_mean_window(row, behind, "round"), 0.025
@@ -288,7 +295,10 @@ def _claims_about_probability(
     of: Set, used: float, behind: dict[str, dict[str, float]]
 ) -> list[Claim]:
     lowest, highest = (pick(one["p"] for one in behind.values()) for pick in (min, max))
-    found = f"FF and PFTK were computed with {lowest:.2g} to {highest:.2g}; the nearest printed value is {used:g}"
+    found = (
+        f"FF and PFTK were computed with {lowest:.2g} to {highest:.2g}; the nearest printed value "
+        f"is {used:g}"
+    )
     claims = [
         Claim(
             f"Caption: error probability {of.caption:g}",
@@ -325,11 +335,13 @@ def _claims_about_rates(of: Set, printed: list[Row]) -> list[Claim]:
         near = sum(one <= 5 for one in errors)
         claims += [
             Claim(
-                "Text: the error of ET against NoTOTput stays within 10 %", f"up to {max(errors):g} %",
+                "Text: the error of ET against NoTOTput stays within 10 %",
+                f"up to {max(errors):g} %",
                 max(errors) <= 10, documented=of.number <= 2, accepted="at most 10 %",
             ),
             Claim(
-                "Text: it is within 5 % in most cases", f"in {near} of {len(errors)} rows", 2 * near > len(errors),
+                "Text: it is within 5 % in most cases", f"in {near} of {len(errors)} rows",
+                2 * near > len(errors),
                 documented=of.number <= 2, accepted="more than half of them",
             ),
         ]  # fmt: skip
@@ -384,7 +396,7 @@ def _claims_about_rates(of: Set, printed: list[Row]) -> list[Claim]:
 
 
 def _slower_link(behind: dict[str, dict[str, float]], printed: list[Row]) -> Claim:
-    """Whether a bottleneck at half the nominal rate explains a set; L of 54 is inferred."""
+    """Claims that a bottleneck at half the nominal rate explains a set; L of 54 is inferred."""
     rates = []
     for row in printed:
         found = behind[row["id"]]
@@ -395,14 +407,15 @@ def _slower_link(behind: dict[str, dict[str, float]], printed: list[Row]) -> Cla
     apart = max(abs(rate / row - 1) for rate, row in zip(rates, measured, strict=True))
     return Claim(
         "With a bottleneck of 54 segments/s ET is within 15 % of what was measured",
-        f"ET is {min(rates):.1f} to {max(rates):.1f} segments/s, measured {min(measured):g} to {max(measured):g}",
+        f"ET is {min(rates):.1f} to {max(rates):.1f} segments/s, measured {min(measured):g} to "
+        f"{max(measured):g}",
         apart <= 0.15,
         origin=Origin.INFERRED,
     )
 
 
 def _with_timeouts(printed: list[Row], behind: dict[str, dict[str, float]]) -> Claim:
-    """Whether what the model leaves out explains why it is too high."""
+    """Claims that timeouts, which the model leaves out, explain why it is too high."""
     means = []
     for T0 in FIRST_TIMEOUTS_S:
         rates = []
@@ -418,8 +431,9 @@ def _with_timeouts(printed: list[Row], behind: dict[str, dict[str, float]]) -> C
     )
     return Claim(
         "With timeouts as in PFTK the chain comes nearer to ATp",
-        f"on the mean it says {', '.join(f'{mean:.1f}' for mean in means)} segments/s for first timeouts of "
-        f"{', '.join(f'{T0:g}' for T0 in FIRST_TIMEOUTS_S)} s, printed ET is {without:.1f}, ATp {measured:.1f}",
+        f"on the mean it says {', '.join(f'{mean:.1f}' for mean in means)} segments/s for first "
+        f"timeouts of {', '.join(f'{T0:g}' for T0 in FIRST_TIMEOUTS_S)} s, printed ET is "
+        f"{without:.1f}, ATp {measured:.1f}",
         all(abs(mean - measured) < abs(without - measured) for mean in means),
         origin=Origin.INFERRED,
     )
@@ -440,7 +454,8 @@ def _claims_about_all() -> list[Claim]:
             below == [22, 10, 3],
         ),
         Claim(
-            "The gap between ET and ATp grows with the loss probability: timeouts are outside the model",
+            "The gap between ET and ATp grows with the loss probability: timeouts are outside the "
+            "model",
             f"{gaps[0]:.0f}, {gaps[1]:.0f} and {gaps[2]:.0f} % in sets 7, 8 and 9",
             gaps == sorted(gaps),
             origin=Origin.INFERRED,
@@ -459,7 +474,7 @@ def _draw(of: Set, printed: list[Row]) -> Any:
     curves = [
         plot.Curve(
             f"{name}, {'measured' if name in METRICS else 'predicted'}",
-            # Side by side: what lies on top of each other cannot be told apart.
+            # Side by side, since overlapping points cannot be told apart.
             [place + 0.13 * (position - (len(names) - 1) / 2) for place in range(len(printed))],
             [float(row[name]) for row in printed],
             "points",
@@ -472,7 +487,7 @@ def _draw(of: Set, printed: list[Row]) -> Any:
         f"L as printed, {of.rate:g}": of.rate,
         f"L with headers, {of.headers_rate:.2f}": of.headers_rate,
     }
-    # A limit far above all would press the rest together.
+    # A limit far above all points would compress the rest.
     near = {label: limit for label, limit in limits.items() if limit < 2 * highest}
     curves += [
         plot.Curve(label, ends, [limit, limit], "reference") for label, limit in near.items()
@@ -490,7 +505,8 @@ def _entry(of: Set) -> Experiment:
     return entry(
         f"Table {of.table}",
         "How near are the Markov model, the square-root law and PFTK to emulated connections?",
-        f"Set {of.number}: measured rates of {len(rows(of.number))} connections, ET, FF, PFTK, and the errors of ET.",
+        f"Set {of.number}: measured rates of {len(rows(of.number))} connections, ET, FF, PFTK, and "
+        "the errors of ET.",
         1.0,
         partial(compute, of),
     )

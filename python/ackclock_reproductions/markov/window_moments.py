@@ -1,4 +1,4 @@
-"""Figure 8.5: mean and standard deviation of the window against the loss probability."""
+"""Figure 8.5: mean and standard deviation of the window by the loss probability."""
 
 from functools import partial
 from typing import Any
@@ -14,7 +14,7 @@ from ackclock_reproductions.markov.paper import FIGURE_CRITERION, FIGURE_SHARE, 
 # Printed, in segments.
 W_MAX = 70
 
-# By the reference computation: p, mean, standard deviation.
+# Reference computation: p, mean, standard deviation.
 POINTS = (
     ("1e-4", "67.08", "7.77"),
     ("3e-4", "61.41", "12.36"),
@@ -29,20 +29,20 @@ POINTS = (
     ("0.9", "2.010", "0.100"),
 )
 
-# By the reference computation: the largest standard deviation by window limit; where it is, for the
-# printed limit.
+# Reference computation: the largest standard deviation by window limit, and its p for the printed
+# limit.
 LARGEST_SD = {30: "6.73", 50: "11.08", 70: "15.42", 120: "26.28"}
 LARGEST_AT = "0.00086"
 
 
 def moments(p: float, w_max: int = W_MAX) -> tuple[float, float]:
-    """Mean and standard deviation by segment."""
+    """Returns mean and standard deviation by segment."""
     chain = aimd_chain.solve(aimd_chain.Bernoulli(p), w_max)
     return float(chain.mean("segment")), float(chain.sd("segment"))
 
 
 def largest_sd(w_max: int) -> tuple[float, float]:
-    """The p of the largest standard deviation, and the latter."""
+    """Returns the p of the largest standard deviation, and its value."""
     grid = np.geomspace(1e-5, 0.1, 41)
     start = int(np.argmax([moments(p, w_max)[1] for p in grid]))
     around = (np.log(grid[start - 1]), np.log(grid[start + 1]))
@@ -53,7 +53,7 @@ def largest_sd(w_max: int) -> tuple[float, float]:
 
 
 def compute() -> Outcome:
-    """Both curves, and how the second depends on the window limit."""
+    """Computes both curves, and the dependence of the second on the window limit."""
     every = {*np.geomspace(1e-4, 0.9, 81).tolist(), *(float(text) for text, _, _ in POINTS)}
     curve = {p: moments(p) for p in sorted(every)}
     cells = [
@@ -113,7 +113,8 @@ def compute() -> Outcome:
         Setting("limits compared", ", ".join(map(str, LARGEST_SD)), Origin.GUESSED),
     )
     basis = Basis(
-        f"the second curve is the standard deviation, as in the text, not the variance of the caption; {NO_DRAWING}"
+        "the second curve is the standard deviation, as in the text, not the variance of the "
+        f"caption; {NO_DRAWING}"
     )
     comparisons = (
         Comparison(
@@ -155,7 +156,8 @@ def _draw(curve: dict[float, tuple[float, float]]) -> Any:
 EXPERIMENT = entry(
     "Figure 8.5",
     "How do mean and spread of the window depend on the loss probability?",
-    f"Mean and variance (caption) or standard deviation (text) of the window, at most {W_MAX} segments, against p.",
+    f"Mean and variance (caption) or standard deviation (text) of the window, at most {W_MAX} "
+    "segments, against p.",
     1.0,
     compute,
 )

@@ -1,8 +1,7 @@
-"""Figures 8.1 to 8.4 and 8.6: the law of the window, for Bernoulli loss and for loss that depends on the window.
+"""Figures 8.1 to 8.4 and 8.6: the law of the window under Bernoulli and window-dependent loss.
 
-The weights are by segment, which the paper's formulas say; 8.2 shows that the figures have them
-too: its loss probability lies where the peak at the window limit is the highest by segment, and is
-not by round.
+The paper's formulas weight windows by segment. Figure 8.2 shows that the figures do, too: at its
+loss probability the peak at the window limit is the highest by segment, but not by round.
 """
 
 from functools import partial
@@ -33,13 +32,14 @@ class Law(NamedTuple):
     """One of the figures 8.1 to 8.4.
 
     Attributes:
-        figure: Its number.
+        figure: Number of the figure.
         p: Loss probability, printed.
-        moments: Mean and standard deviation by segment and by round, by the reference computation.
-        shares: P(w) by segment and by round for some w, likewise.
-        peaks: The window of the highest P(w) below the limit, likewise.
-        stays: Whether the text has the window stay at its limit, as it does of small p, or
-            fluctuate.
+        moments: Mean and standard deviation by segment and by round, from the reference
+            computation.
+        shares: P(w) by segment and by round for some w, from the same.
+        peaks: Window of the highest P(w) below the limit, from the same.
+        stays: True if the text says that the window stays at its limit, as for small p. Otherwise
+            it fluctuates.
     """
 
     figure: str
@@ -85,7 +85,7 @@ FIGURES = (
     ),
 )
 
-# By the reference computation: up to which p the peak at the limit is the highest.
+# Reference computation: the largest p at which the peak at the limit is the highest.
 TURNING = {"segment": "0.000612", "round": "0.000506"}
 
 # Guessed: the paper gives no values for figure 8.6.
@@ -99,7 +99,7 @@ ALPHAS = {
 
 
 def compute(of: Law) -> Outcome:
-    """The law of the window at one loss probability."""
+    """Computes the law of the window at one loss probability."""
     chain = aimd_chain.solve(aimd_chain.Bernoulli(of.p), W_MAX)
     laws = {mode: chain.law(mode) for mode in ("segment", "round")}
     by_window = {
@@ -152,7 +152,7 @@ def compute(of: Law) -> Outcome:
 
 
 def _said(of: Law, law: dict[int, float]) -> list[Claim]:
-    """What the text says of small p, and of larger p, by segment."""
+    """Returns the text's claims about small p, or about larger p, by segment."""
     below = max(share for w, share in law.items() if w < W_MAX)
     half = W_MAX // 2
     found = f"P({W_MAX}) is {law[W_MAX]:.3g}, the highest below it {below:.3g}"
@@ -170,7 +170,8 @@ def _said(of: Law, law: dict[int, float]) -> list[Claim]:
         Claim("Text: for small p there is a peak at the window limit", found, law[W_MAX] > below),
         Claim(
             f"Text: and a smaller one at half of it, {half}",
-            f"the highest near it is P({highest}) = {near[highest]:.3g}; P({half}) is {law[half]:.3g}",
+            f"the highest near it is P({highest}) = {near[highest]:.3g}; P({half}) is "
+            f"{law[half]:.3g}",
             highest == half and law[half] > max(law[half - 1], law[half + 1]),
             documented=of.figure == "8.1",
             accepted=f"a local maximum at {half}",
@@ -179,7 +180,7 @@ def _said(of: Law, law: dict[int, float]) -> list[Claim]:
 
 
 def _peak(law: dict[int, float]) -> int:
-    """The likeliest window that has smaller and larger neighbours that are less likely; the limit has none above."""
+    """Returns the likeliest window that is a local maximum; the limit has no larger neighbour."""
     inside = [w for w in list(law)[1:-1] if law[w - 1] <= law[w] >= law[w + 1]]
     return max(inside, key=lambda w: law[w])
 
@@ -195,7 +196,7 @@ def _by_round(law: Any) -> Claim:
 
 
 def turning(mode: str) -> float:
-    """The p above which the peak at the limit is no longer the highest."""
+    """Returns the p above which the peak at the limit is no longer the highest."""
 
     def above(p: float) -> float:
         law = aimd_chain.solve(aimd_chain.Bernoulli(p), W_MAX).law(mode)
@@ -220,7 +221,7 @@ def _draw(of: Law, windows: Any, laws: dict[str, Any]) -> Any:
 
 
 def compute_window_dependent() -> Outcome:
-    """Figure 8.6: loss that grows with the window."""
+    """Computes Figure 8.6: loss that grows with the window."""
     cells, curves, highest = [], [], 0.0
     for position, (alpha, (mean, sd, peak)) in enumerate(ALPHAS.items()):
         chain = aimd_chain.solve(aimd_chain.WindowDependent(Q, alpha), W_MAX)

@@ -1,1 +1,1 @@
-"""Experiments of our own, which guides and notes show."""
+"""Our own experiments, shown in guides and notes."""

@@ -1,7 +1,7 @@
-"""Buffers of an access point that size themselves, beside fixed ones: throughput kept, delay saved.
+"""Self-sizing buffers of an access point against fixed ones: throughput kept, delay saved.
 
-The cell of the Letter of 2008. eBDP is the Letter's; ALT and A* are of its successor of 2011, with
-parameters from memory, so that what comes of them is ours and not the publication's.
+The cell is that of the Letter of 2008, and so is eBDP. ALT and A* come from its successor of 2011.
+Their parameters are from memory, so their results are ours and not the publication's.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ from ackclock_reproductions.wifi.cell import (
 )
 from ackclock_reproductions.wifi.figures_9_10 import ADDED, ebdp
 
-#: Downloads and uploads, by what they are called.
+#: Numbers of downloads and uploads, by the name of the traffic.
 TRAFFIC = {"one download": (1, 0), "with ten uploads": (1, 10), "ten downloads": (10, 0)}
 QUEUES: Mapping[str, Tree] = {
     "31 packets": fixed(31),
@@ -47,10 +47,9 @@ QUEUES: Mapping[str, Tree] = {
     "ALT": {"kind": "alt"},
     "A*": {"kind": "a_star"},
 }
-#: ALT goes up by ten packets a second and comes down by one: it has found its place after some
-#: minutes.
+#: ALT raises its limit by ten packets a second and lowers it by one, so it takes minutes to settle.
 DURATION_S, WARMUP_OF_ALL_S = 400.0, 150.0
-#: What the guide says: Mbit/s and mean round-trip time in ms, by queue and traffic.
+#: Numbers in the guide: Mbit/s and mean round-trip time in ms, by queue and traffic.
 SAID = {
     "31 packets": ("10.98", "202", "1.01", "253", "12.30", "205"),
     "338 packets": ("13.67", "314", "1.32", "1567", "13.68", "345"),
@@ -58,14 +57,14 @@ SAID = {
     "ALT": ("13.38", "252", "1.22", "296", "12.99", "214"),
     "A*": ("13.38", "252", "1.12", "270", "12.99", "214"),
 }
-#: As shares; what is computed anew is the same but for the last digit.
+#: Relative tolerance; a recomputed number is the same except for its last digit.
 NEAR = 0.005
 
 Replicates = Mapping[tuple[str, str], list[float]]
 
 
 def runs() -> Mapping[str, Run]:
-    """Each traffic through each queue."""
+    """Returns runs of each traffic through each queue."""
     sweep = {f"hops.{BUFFER}.queue": list(QUEUES.values())}
     return {
         traffic: Run(
@@ -79,7 +78,7 @@ def runs() -> Mapping[str, Run]:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Throughput, round-trip times and limits, by queue and traffic."""
+    """Compares throughput, round-trip times and limits, by queue and traffic."""
     keys = [(queue, traffic) for queue in QUEUES for traffic in TRAFFIC]
     points = {queue: point for point, queue in enumerate(QUEUES)}
     rates, times = {}, {}
@@ -159,7 +158,8 @@ def _draw(times: Replicates) -> Figure:
     ]
     title = "Downloads in an 802.11g cell, by the access point's buffer"
     return plot.curves(
-        curves, "traffic (kind)", "mean round-trip time (ms)", title, categories=tuple(TRAFFIC), log_y=True
+        curves, "traffic (kind)", "mean round-trip time (ms)", title, categories=tuple(TRAFFIC),
+        log_y=True
     )  # fmt: skip
 
 
@@ -168,9 +168,10 @@ EXPERIMENT = Experiment(
     "buffers",
     "ackclock, guide “Sizing a buffer”, 2026",
     "Figure 2",
-    "What do buffers that size themselves keep of an access point's throughput, and save of the delay?",
-    "eBDP keeps the throughput of a large buffer at a quarter of its round trip beside uploads; A* sees that many "
-    "downloads need less.",
+    "What do buffers that size themselves keep of an access point's throughput, and save of the "
+    "delay?",
+    "eBDP keeps the throughput of a large buffer at a quarter of its round trip beside uploads; A* "
+    "sees that many downloads need less.",
     25.0,
     conclude,
     runs,

@@ -1,6 +1,6 @@
-"""Which prediction of a buffer to trust: Poisson arrivals, bursts of them, the saw-tooth, or packets.
+"""Comparison of predictions for a buffer: Poisson arrivals, bursts of them, a saw-tooth, packets.
 
-The paths of the publication on HighSpeed TCP at a router, and its runs.
+The paths and the runs are those of the publication on HighSpeed TCP at a router.
 """
 
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ from ackclock_reproductions.hstcp.router import (
 )
 from ackclock_reproductions.replicates import Rows, curve, measured, of_replicates
 
-#: What the note says: percent of the link used, by buffer in packets.
+#: Numbers in the note: percent of the link used, by buffer in packets.
 SAID_OF = (CLOCKED, PACED, "M/M/1/K", "M/M/1/K, bursts of 8", "saw-tooth")
 SAID = {
     "125": ("20.4", "84.9", "93.4", "52.1", "85.3"),
@@ -51,25 +51,23 @@ SAID = {
     "5000": ("99.9", "99.3", "99.9", "98.9", "99.3"),
     "12500": ("100.0", "100.0", "100.0", "99.6", "100.0"),
 }
-#: Of means of three replicates, in percent of the link: what is computed anew is the same but for
-#: the last digit.
+#: Tolerance for means of three replicates, in percent of the link. A recomputed number is the same
+#: except for its last digit.
 NEAR = 0.05
-#: Others whose packets are released by ACKs, and at which shares of the largest buffer they are
-#: run.
+#: Two other ACK-clocked cases, and the shares of the largest buffer at which they run.
 LINUX, ACCESS = "Linux's TCP", "behind links of 200 Mbit/s"
 FEW = (0.02, 0.1, 0.2)
-#: What the note says of them, in percent of the link, by buffer.
+#: Numbers in the note for these cases, in percent of the link, by buffer.
 SAID_OF_OTHERS = {LINUX: ("34.5", "90.8", "95.1"), ACCESS: ("80.6", "97.1", "97.5")}
-#: Models are called right that are no further off: a point of the link's rate, said before anything
-#: was run.
+#: A model is right if it is off by at most one percent of the link's rate. This was fixed before
+#: any run.
 RIGHT = Band(-1, 1)
-#: The smallest of `SHARES`, as shares of the largest buffer, from which on trains are no matter to
-#: the saw-tooth.
+#: The smallest of `SHARES` from which trains make no difference to the saw-tooth.
 ENOUGH = 0.05
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """What models say above what packets do, by buffer."""
+    """Compares models with packets, by buffer."""
     used = {
         sending: {
             share: of_replicates(results[sending], "utilisation", BOTTLENECK, point)
@@ -147,7 +145,7 @@ def _cells(
 
 
 def _fitting(buffer: int, used: float) -> float:
-    """The whole g with which bursts come nearest to what is used, in percent."""
+    """Returns the integer g with which bursts predict the measured utilisation best, in percent."""
     g = np.arange(1, buffer // 2)
     says = (
         100 * SLOWER.answers("mm1k_burst", places=np.full(g.shape, buffer), burst=g)["utilisation"]
@@ -159,18 +157,21 @@ def _claims(
     used: Mapping[str, Mapping[float, list[float]]], said: Mapping[str, Mapping[float, float]]
 ) -> tuple[Claim, ...]:
     def worst(label: str, sending: str, shares: Band) -> tuple[float, Array]:
-        """The share where a model is furthest from packets, and how much it is above them there."""
+        """Returns the share where a model is furthest from packets, and its excess there."""
         apart = {s: said[label][s] - np.array(used[sending][s]) for s in SHARES if shares.holds(s)}
         share = max(apart, key=lambda s: abs(float(apart[s].mean())))
         return share, apart[share]
 
     def is_right(label: str, sending: str, shares: Band, where: str) -> Claim:
         share, above = worst(label, sending, shares)
-        words = f"{label} is right about {sending} packets{where}; at {100 * share:g} %, where it is worst, above them"
+        words = (
+            f"{label} is right about {sending} packets{where}; at {100 * share:g} %, where it is "
+            "worst, above them"
+        )
         return Claim.of(words, interval(above), RIGHT, "% of the link", origin=Origin.STATED)
 
     def is_wrong(label: str, sending: str, shares: Band, where: str) -> Claim:
-        """The opposite: what the note says of it."""
+        """Returns the opposite claim, for models that the note calls wrong."""
         right = is_right(label, sending, shares, where)
         words = right.said.replace(" is right about ", " is wrong about ")
         return replace(right, said=words, holds=not right.holds, accepted=f"not {right.accepted}")
@@ -214,7 +215,7 @@ _SETTINGS = (
 
 
 def runs() -> Mapping[str, Run]:
-    """Those of the publication's figure, and a few of others."""
+    """Returns the runs of the publication's figure, and a few of the other cases."""
     queues = drop_tail(SLOWER.buffers(FEW))
     linux = TCP | {"preset": "linux"}
     return {

@@ -1,8 +1,8 @@
-"""The map of psi: what feeding back the rate is worth by how long a link stays at it, to a sender of 1988 and to CUBIC.
+"""The map of psi: the gain of rate feedback for a sender of 1988 and for CUBIC.
 
-The loop of the publication on INSTCAP and EFFCAP without its ATM cells, which nobody has any more:
-200 ms, a link of 100 and 50 kB/s, 10 packets of buffer. psi is the mean time at a rate, in round
-trips.
+It varies psi, the mean time that the link stays at a rate, in round trips. The loop is that of the
+publication on INSTCAP and EFFCAP, without its obsolete ATM cells: 200 ms, a link of 100 and 50
+kB/s, a buffer of 10 packets.
 """
 
 from collections.abc import Mapping
@@ -47,11 +47,10 @@ PSIS = (0.16, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 100.0)
 BUFFER = 10
 REPLICATES = 4
 
-# A replicate has 300 changes of the link at least, but for the largest values of psi, where it has
-# 150 to 250.
+# A replicate has at least 300 changes of the link; for the largest values of psi it has 150 to 250.
 _SHORT_S, _LONG_S, _LONG_FROM = 600.0, 3000.0, 5.0
 
-#: What the guide says: efficiencies by sender and psi, in the order of `SCHEMES`.
+#: Efficiencies in the guide, by sender and psi, in the order of `SCHEMES`.
 SAID = {
     "1988": {
         "0.16": ("0.665", "0.985", "0.933"),
@@ -68,17 +67,17 @@ SAID = {
         "100": ("0.872", "0.995", "0.973"),
     },
 }
-#: Points of efficiency that matter, as in `ackclock advise`.
+#: A difference in efficiency that matters, in percentage points, as in `ackclock advise`.
 LITTLE = 2.0
 #: About the half-width of the intervals.
 NEAR = 0.01
 
-#: Of replicates, by sender and scheme, and psi; all have the same link.
+#: Efficiencies of replicates, by sender and scheme, then by psi; all have the same link.
 Efficiencies = dict[tuple[str, str], dict[float, list[float]]]
 
 
 def runs() -> Mapping[str, Run]:
-    """Each sender with each scheme."""
+    """Returns runs of each sender with each scheme."""
     points = [Point(psi * ROUND_TRIP_S, _SHORT_S if psi < _LONG_FROM else _LONG_S) for psi in PSIS]
     return {
         f"{sender}, {scheme}": Run(alone(feedback, BUFFER, sent_by).scenario(points, REPLICATES))
@@ -88,7 +87,7 @@ def runs() -> Mapping[str, Run]:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Efficiencies of the schemes, by psi."""
+    """Compares the efficiencies of the schemes, by psi."""
     found = {
         (sender, scheme): {
             psi: efficiencies(results[f"{sender}, {scheme}"], point)
@@ -109,13 +108,26 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         "Efficiency", Origin.STATED, ("sender", "psi"), cells, f"within {NEAR:g}"
     )
     settings = (
-        Setting("link", "100 and 50 kB/s, as long at one as at the other; it may change every 30 ms", Origin.CHOSEN),
-        Setting("loop", f"200 ms, {BUFFER} packets of 500 bytes may wait, windows of 65 at most", Origin.CHOSEN),
-        Setting("feedback", "measured every 30 ms, known a round trip later, no cells", Origin.CHOSEN),
-        Setting("1988", "preset jacobson1988: every loss ends in a timeout of a second at least", Origin.CHOSEN),
+        Setting(
+            "link", "100 and 50 kB/s, as long at one as at the other; it may change every 30 ms",
+            Origin.CHOSEN,
+        ),
+        Setting(
+            "loop", f"200 ms, {BUFFER} packets of 500 bytes may wait, windows of 65 at most",
+            Origin.CHOSEN,
+        ),
+        Setting(
+            "feedback", "measured every 30 ms, known a round trip later, no cells", Origin.CHOSEN,
+        ),
+        Setting(
+            "1988", "preset jacobson1988: every loss ends in a timeout of a second at least",
+            Origin.CHOSEN,
+        ),
         Setting("CUBIC", "preset linux: SACK", Origin.CHOSEN),
         Setting(
-            "runs", f"{REPLICATES} replicates of {_SHORT_S:g} s, from psi = {_LONG_FROM:g} on {_LONG_S:g} s",
+            "runs",
+            f"{REPLICATES} replicates of {_SHORT_S:g} s, from psi = {_LONG_FROM:g} on {_LONG_S:g} "
+            "s",
             Origin.CHOSEN,
         ),
     )  # fmt: skip
@@ -166,9 +178,14 @@ def _claims(found: Efficiencies) -> tuple[Claim, ...]:
 
 
 def _least(
-    said: str, found: Efficiencies, sender: str, schemes: tuple[str, str], psis: Band, accepted: Band
-) -> Claim:  # fmt: skip
-    """By how many points the first of two schemes is above the other where it is so least."""
+    said: str,
+    found: Efficiencies,
+    sender: str,
+    schemes: tuple[str, str],
+    psis: Band,
+    accepted: Band,
+) -> Claim:
+    """Claims a smallest lead of the first scheme over the second, in percentage points."""
     differences: dict[float, Interval] = {}
     for psi in filter(psis.holds, PSIS):
         above, below = (found[sender, scheme][psi] for scheme in schemes)
@@ -203,9 +220,14 @@ EXPERIMENT = Experiment(
     group="feedback",
     source="ackclock, guide “Can rate feedback help on my path?”, 2026",
     shows="Figure 1",
-    question="How long must a link stay at a rate for feeding it back to help, to the sender of 1988 and to today's?",
-    says="1988: follow from psi = 60 on, keep to the smallest mean up to 2. CUBIC with SACK: INSTCAP never harms, and "
-    "helps from psi = 5 on; the smallest mean costs throughput.",
+    question=(
+        "How long must a link stay at a rate for feeding it back to help, to the sender of 1988 "
+        "and to today's?"
+    ),
+    says=(
+        "1988: follow from psi = 60 on, keep to the smallest mean up to 2. CUBIC with SACK: "
+        "INSTCAP never harms, and helps from psi = 5 on; the smallest mean costs throughput."
+    ),
     cost_s=40.0,
     conclude=conclude,
     runs=runs,

@@ -1,10 +1,10 @@
-"""Where the formulas of random loss part ways: beside two simulated senders on a path that does nothing but lose.
+"""Formulas of random loss against two simulated senders: the loss probabilities where they diverge.
 
-A round trip of 100 ms, no queueing, independent loss of data. One sender recovers as today's RFCs
-say (SACK), the other as the Reno of 1990 that PFTK is about; both acknowledge every other segment
-and count bytes, so that a window grows by one segment per round trip. All rates are of sending,
-retransmissions included, times the round-trip time and sqrt(p): the square-root law is a level
-line.
+The path has a round trip of 100 ms, no queueing, and independent loss of data. One sender recovers
+by today's RFCs (SACK), the other as the Reno of 1990 that PFTK models. Both acknowledge every other
+segment and count bytes, so a window grows by one segment per round trip. All rates are sending
+rates, retransmissions included, times the round-trip time and sqrt(p). The square-root law is then
+a level line.
 
 Letters: p loss probability, R round-trip time (s), T0 first retransmission timeout (s), b segments
 per ACK.
@@ -36,9 +36,10 @@ from ackclock.reproduction import (
 from ackclock.result import Result
 from ackclock.scenario import Scenario
 
-#: As written, with how many losses a replicate is to have.
+#: Loss probabilities as written in a scenario, with the losses that a replicate should have.
 LOSSES = {
-    "0.0001": 200, "0.0003": 300, "0.001": 600, "0.003": 1000, "0.01": 1500, "0.02": 1500, "0.05": 2000, "0.1": 2000,
+    "0.0001": 200, "0.0003": 300, "0.001": 600, "0.003": 1000, "0.01": 1500, "0.02": 1500,
+    "0.05": 2000, "0.1": 2000,
     "0.2": 3000,
 }  # fmt: skip
 SENDERS = {"SACK": "sack", "Reno's recovery": "reno"}
@@ -49,12 +50,12 @@ SCALED = "sending rate · RTT · √p (segments)"
 
 
 class Formula(NamedTuple):
-    """One line.
+    """A curve of a formula.
 
     Attributes:
-        label: In the legend.
-        rate: Segments per second from p and the path.
-        drawn: See `plot.Curve`.
+        label: Label in the legend.
+        rate: Segments per second, from p and the path.
+        drawn: Style: see `plot.Curve`.
     """
 
     label: str
@@ -63,7 +64,7 @@ class Formula(NamedTuple):
 
 
 def _chain(p: float) -> aimd_chain.WindowChain:
-    # Above ten times the mean window the chain hardly ever gets.
+    # The chain hardly ever exceeds ten times the mean window.
     return aimd_chain.solve(aimd_chain.Bernoulli(p), max(32.0, 13 / math.sqrt(p)))
 
 
@@ -94,7 +95,7 @@ PFTK = Formula("PFTK", _pftk)
 CHAIN_WITH_TIMEOUTS = Formula("chain with timeouts", _rate_with_timeouts)
 FORMULAS = (SQUARE_ROOT, CHAIN, PFTK, CHAIN_WITH_TIMEOUTS)
 
-#: What the guide says: the formula's rate over the simulated one, by sender, p and formula.
+#: Ratios in the guide: the formula's rate over the simulated one, by sender, p and formula.
 SAID = {
     "SACK": {
         "0.001": ("0.99", "1.04", "0.96", "0.96"),
@@ -111,10 +112,10 @@ NEAR = 0.05
 
 
 def scenario(p: str, recovery: str) -> Scenario:
-    """One sender at one loss probability."""
+    """Returns a scenario of one sender at one loss probability."""
     window = math.sqrt(1.5 / float(p))
     rounds = LOSSES[p] / float(p) / window
-    timeouts = 1 + 60 * float(p)  # about how much longer it takes because of them
+    timeouts = 1 + 60 * float(p)  # approximate slow-down by timeouts
     duration = math.ceil(max(rounds * ROUND_TRIP, 30) * timeouts)
     lossy = {"kind": "iid_loss", "probability": p}
     queue = {"kind": "droptail", "limit": "unlimited"}
@@ -141,7 +142,7 @@ def scenario(p: str, recovery: str) -> Scenario:
 
 
 def runs() -> Mapping[str, Run]:
-    """Each sender at each loss probability."""
+    """Returns runs of each sender at each loss probability."""
     return {
         f"{sender}, {p}": Run(scenario(p, recovery))
         for sender, recovery in SENDERS.items()
@@ -150,10 +151,10 @@ def runs() -> Mapping[str, Run]:
 
 
 class Answers(NamedTuple):
-    """What is compared and drawn.
+    """Rates that are compared and drawn.
 
     Attributes:
-        path: The flow's, for the formulas: the same in all runs but for its loss.
+        path: Path of the flow for the formulas; it is the same in all runs, except for its loss.
         simulated: Sending rate in segments/s, by sender and p.
     """
 
@@ -161,13 +162,13 @@ class Answers(NamedTuple):
     simulated: dict[tuple[str, str], Interval]
 
     def ratio(self, formula: Formula, sender: str, p: str) -> float:
-        """The formula's rate over the simulated one."""
+        """Returns the formula's rate over the simulated one."""
         return formula.rate(float(p), self.path) / self.simulated[sender, p].mean
 
     def ratios(
         self, formula: Formula, senders: tuple[str, ...], above: float, below: float
     ) -> list[float]:
-        """The same of all senders and p in a range, both ends included."""
+        """Returns these ratios for all senders and all p in a range, both ends included."""
         return [
             self.ratio(formula, sender, p)
             for sender in senders
@@ -177,7 +178,7 @@ class Answers(NamedTuple):
 
 
 def _sending_rate(result: Result, p: float) -> Interval:
-    """Segments per second: what arrived, and what was lost on the way."""
+    """Returns the segments sent per second: those that arrived and those that were lost."""
     [summary] = summarise(result, metrics.metric("throughput"))
     arrived, half_width, replicates = summary.interval
     transport = result.points[0]["scenario"]["flows"][0]["transport"]
@@ -186,7 +187,7 @@ def _sending_rate(result: Result, p: float) -> Interval:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Rates of the formulas beside those of the senders."""
+    """Compares the formulas' rates with the senders'."""
     first = next(iter(results.values())).points[0]["scenario"]
     simulated = {
         (sender, p): _sending_rate(results[f"{sender}, {p}"], float(p))
@@ -238,13 +239,22 @@ def _claims(answers: Answers) -> tuple[Claim, ...]:
     return (
         claim("Up to p = 0.1 % every formula is within a tenth of either sender", rare, 0.9, 1.1),
         claim("From 1 % on what knows no timeouts promises too much", timeless, 1.05, math.inf),
-        claim("PFTK is within 15 % of Reno's recovery up to 10 %", answers.ratios(PFTK, reno, 0, 0.1), 0.85, 1.15),
-        claim("PFTK is too low for SACK between 1 % and 10 %", answers.ratios(PFTK, sack, 0.01, 0.1), 0.6, 0.95),
+        claim(
+            "PFTK is within 15 % of Reno's recovery up to 10 %", answers.ratios(PFTK, reno, 0, 0.1),
+            0.85, 1.15,
+        ),
+        claim(
+            "PFTK is too low for SACK between 1 % and 10 %", answers.ratios(PFTK, sack, 0.01, 0.1),
+            0.6, 0.95
+        ),
         claim(
             "The chain with timeouts is within a tenth of Reno's recovery up to 1 %",
             answers.ratios(CHAIN_WITH_TIMEOUTS, reno, 0, 0.01), 0.9, 1.1,
         ),
-        claim("At 20 % PFTK, too, promises too much", answers.ratios(PFTK, both, 0.2, 0.2), 1.3, math.inf),
+        claim(
+            "At 20 % PFTK, too, promises too much", answers.ratios(PFTK, both, 0.2, 0.2), 1.3,
+            math.inf,
+        ),
     )  # fmt: skip
 
 
@@ -281,7 +291,10 @@ EXPERIMENT = Experiment(
     source="ackclock, guide “Which formula should I trust?”, 2026",
     shows="Figure 1",
     question="Where do the formulas of random loss and the simulation part ways?",
-    says="Square-root law, chain and PFTK agree with the simulation up to p = 0.1 %; timeouts part them above.",
+    says=(
+        "Square-root law, chain and PFTK agree with the simulation up to p = 0.1 %; timeouts part "
+        "them above."
+    ),
     cost_s=11.0,
     conclude=conclude,
     runs=runs,

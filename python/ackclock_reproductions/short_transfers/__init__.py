@@ -1,7 +1,8 @@
-"""Short transfers whose slow start overflows a queue: Reddy's figures 2 to 7, of Barakat and Altman.
+"""Short transfers whose slow start overflows a queue: Reddy's figures 2 to 7.
 
-`overflow` has at which window, and what threshold is left; `throughput` how fast transfers are.
-`transfers` is the network, in the engine and in the model.
+Their theorem is by Barakat and Altman. `overflow` covers the window at the overflow and the
+threshold that remains, `throughput` the speed of transfers. `transfers` is the network, in the
+engine and in the model.
 """
 
 from ackclock.reproduction import Experiment

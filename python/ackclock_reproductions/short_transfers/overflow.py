@@ -1,4 +1,4 @@
-"""Figures 2 and 3: at which window slow start overflows the queue, and what threshold recovery leaves."""
+"""Figures 2 and 3: the window at which slow start overflows the queue, and what remains of it."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -25,12 +25,12 @@ from ackclock_reproductions.short_transfers.paper import ACKS, PIPE, basis, entr
 from ackclock_reproductions.short_transfers.transfers import FLOW, LINK, RENO, modelled, scenario
 
 BUFFERS = (5, 10, 15, 20, 25, 30, 40, 50, 63, 70, 100)
-#: Larger than what is sent until the loss is detected, whatever the buffer.
+#: More segments than are sent before the loss is detected, for any buffer.
 SIZE = 5000
 DURATION_S, SAMPLE_S = 40.0, 0.02
 GRID = np.linspace(1, 100, 199)
 
-#: W_B by the theorem, of each buffer.
+#: W_B by the theorem, for each buffer.
 WINDOWS = {
     1: ("13", "26", "31", "52", "57", "62", "102.5", "112.5", "125.5", "132.5", "162.5"),
     2: (
@@ -60,13 +60,13 @@ WINDOWS = {
         "162.5",
     ),
 }
-#: By buffer and d, as an unpublished reference simulation has it, packet by packet: the window at
-#: the first loss, the threshold.
+#: Window at the first loss, and threshold, by buffer and d: from an unpublished packet-level
+#: reference simulation.
 PACKET_BY_PACKET = {
     (20, 1): ("53", "13.1"), (20, 2): ("83", "15.5"), (20, 3): ("83", "13.9"),
     (70, 1): ("133", "66.2"), (70, 2): ("133", "24.9"), (70, 3): ("133", "22.1"),
 }  # fmt: skip
-#: alpha W_B/8, of the same.
+#: alpha W_B/8, from the same simulation.
 EIGHTHS = {
     (20, 1): "13.00",
     (20, 2): "14.56",
@@ -75,22 +75,22 @@ EIGHTHS = {
     (70, 2): "24.84",
     (70, 3): "22.08",
 }
-#: A packet more or two are in the window between a sample and the first loss.
+#: Between a sample and the first loss the window grows by one or two packets.
 PACKETS = 2.0
-#: An ACK lets out two packets, and the packet that is lost is the one after the last that fits.
+#: An ACK releases two packets, and the lost packet is the one after the last that fits.
 LATER = Band(0.0, 3.0)
-#: From which buffer on all have a timeout: with less and d = 3 a third fast retransmit does
-#: without.
+#: The smallest buffer from which all d have a timeout. With less and d = 3, a third fast retransmit
+#: avoids it.
 WITH_TIMEOUT = 10
 
 
 class Overflow(NamedTuple):
-    """What the engine did, with one buffer and d.
+    """Outcome in the engine for one buffer and d.
 
     Attributes:
-        window: When the first packet was dropped, in segments.
-        threshold: After the timeout; not a number if there was none.
-        detected: The window when the loss was detected.
+        window: Window at the first drop, in segments.
+        threshold: Threshold after the timeout, in segments; NaN if there was no timeout.
+        detected: Window when the loss was detected, in segments.
     """
 
     window: float
@@ -102,7 +102,7 @@ Overflows = Mapping[tuple[int, int], Overflow]
 
 
 def runs() -> Mapping[str, Run]:
-    """One transfer with each buffer, for each d."""
+    """Returns a transfer with each buffer, for each d."""
     return {f"d = {d}": Run(scenario(RENO, d, [SIZE], BUFFERS, DURATION_S, SAMPLE_S)) for d in ACKS}
 
 
@@ -175,10 +175,11 @@ def _window_cells(simulated: Overflows) -> tuple[Comparison, ...]:
 
 
 def conclude_windows(results: Mapping[str, Result]) -> Outcome:
-    """W_B against B."""
+    """Compares W_B by buffer."""
     simulated = _simulated(results)
     large = [
-        simulated[buffer, d].window - (buffer + PIPE) for d in ACKS for buffer in BUFFERS if buffer >= PIPE / d
+        simulated[buffer, d].window - (buffer + PIPE) for d in ACKS for buffer in BUFFERS
+        if buffer >= PIPE / d
     ]  # fmt: skip
     small = [
         simulated[buffer, d + 1].window / simulated[buffer, d].window
@@ -206,11 +207,12 @@ def conclude_windows(results: Mapping[str, Result]) -> Outcome:
 
 
 def conclude_thresholds(results: Mapping[str, Result]) -> Outcome:
-    """The threshold, W_D/8 or not, against B."""
+    """Compares the threshold with W_D/8, by buffer."""
     simulated = _simulated(results)
     keys = ("B", "d")
     eighths = [
-        Cell((f"{b}", f"{d}"), "W_D/8", text, _eighth(b, d), 0.0051) for (b, d), text in EIGHTHS.items()
+        Cell((f"{b}", f"{d}"), "W_D/8", text, _eighth(b, d), 0.0051)
+        for (b, d), text in EIGHTHS.items()
     ]  # fmt: skip
     engine = [
         Cell((f"{b}", f"{d}"), "threshold after the timeout", text, simulated[b, d].threshold, 0.5)
@@ -249,8 +251,8 @@ def conclude_thresholds(results: Mapping[str, Result]) -> Outcome:
     claims = (
         Claim(
             "In most cases two fast retransmits and a timeout leave W_D/8",
-            f"in {eighth} of {len(shares)}; W_D over the threshold is {min(shares.values()):.1f} to "
-            f"{max(shares.values()):.1f}",
+            f"in {eighth} of {len(shares)}; W_D over the threshold is {min(shares.values()):.1f} "
+            f"to {max(shares.values()):.1f}",
             2 * eighth > len(shares), accepted="more than half of them, to half a packet in eight",
         ),
         Claim(
@@ -259,15 +261,18 @@ def conclude_thresholds(results: Mapping[str, Result]) -> Outcome:
             all(3.8 <= one <= 4.2 for one in fourth),
         ),
         Claim(
-            "The threshold goes to zero as the buffer does", f"from {ends[0]:.1f} packets with B = {WITH_TIMEOUT} to "
-            f"{ends[1]:.1f} with 100, d = 2", ends[0] < ends[1] / 2,
+            "The threshold goes to zero as the buffer does",
+            f"from {ends[0]:.1f} packets with B = {WITH_TIMEOUT} to "
+            f"{ends[1]:.1f} with 100, d = 2",
+            ends[0] < ends[1] / 2,
         ),
         Claim(
             "Below mu T/d a more aggressive sender has a lower threshold: d over d + 1",
             f"{min(small):.2f} to {max(small):.2f} times", max(small) < 1,
         ),
         Claim(
-            "They leave W_D/8 but with d = 1 and a buffer of 40 or more", f"{min(rest):.1f} to {max(rest):.1f}",
+            "They leave W_D/8 but with d = 1 and a buffer of 40 or more",
+            f"{min(rest):.1f} to {max(rest):.1f}",
             all(7.5 <= one <= 8.5 for one in rest), origin=Origin.INFERRED,
         ),
     )  # fmt: skip
@@ -322,7 +327,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     entry(
         "3",
         "What threshold is left when slow start has overflown a buffer?",
-        "An eighth of the window at the loss, which two fast retransmits and a timeout leave; sometimes a quarter.",
+        "An eighth of the window at the loss, which two fast retransmits and a timeout leave; "
+        "sometimes a quarter.",
         4.0,
         conclude_thresholds,
         runs,

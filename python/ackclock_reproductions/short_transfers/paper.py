@@ -1,4 +1,4 @@
-"""What the entries share: figures 2 to 7 of Reddy's paper, whose section II restates Barakat and Altman."""
+"""Common parts of figures 2 to 7 of Reddy's paper, whose section II restates Barakat and Altman."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -7,32 +7,32 @@ from ackclock.reproduction import Basis, Origin, Setting, figure
 
 GROUP = "short"
 SOURCE = (
-    'D. A. M. Reddy, "Influence of router buffer size on TCP execution" (figures 2 to 7), of the theorem of '
-    'C. Barakat, E. Altman, "Performance of short TCP transfers", Networking, 2000'
+    'D. A. M. Reddy, "Influence of router buffer size on TCP execution" (figures 2 to 7), of the '
+    'theorem of C. Barakat, E. Altman, "Performance of short TCP transfers", Networking, 2000'
 )
 
-#: The record of a figure, by Reddy's number.
+#: Makes the record of a figure from Reddy's number.
 entry = partial(figure, GROUP, SOURCE)
 
-#: Segments per second, seconds, bytes: a buffer of 20 must be below mu T/2 and one of 70 not below
-#: mu T, so that mu T is between 40 and 70; half a second is a satellite's.
+#: In segments per second, seconds and bytes. A buffer of 20 must be below mu T/2, and one of 70 not
+#: below mu T, so mu T is between 40 and 70. Half a second is typical of a satellite.
 RATE, ROUND_TRIP_S, SEGMENT_BYTES = 125, 0.5, 1000
 PIPE = RATE * ROUND_TRIP_S
 BUFFERS, ACKS = (20, 70), (1, 2, 3)
 
 READING = (
-    "rate and round-trip time are inferred from which buffers are small and which large; timers and what is to the "
-    "right are guessed"
+    "rate and round-trip time are inferred from which buffers are small and which large; timers "
+    "and what is to the right are guessed"
 )
 
 
 def basis(why: str = "") -> Basis:
-    """What verdicts rest on: what was chosen; and why what does not come out does not."""
+    """Returns the basis of the verdicts: what was chosen, and why some claims do not hold."""
     return Basis(READING, why)
 
 
 def settings(more: Mapping[str, str]) -> tuple[Setting, ...]:
-    """What all figures have, and what was chosen for one."""
+    """Returns the settings: those of all figures, and those of one figure."""
     shared = (
         Setting(
             "rate and round trip",

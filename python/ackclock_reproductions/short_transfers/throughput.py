@@ -1,8 +1,8 @@
-"""Figures 4 to 7: how fast a transfer is, by its size.
+"""Figures 4 to 7: the throughput of a transfer, by its size.
 
-In Figures 4 and 5 the receiver decides how many segments an ACK stands for, in 6 and 7 it
-acknowledges every other one and the sender counts ACKs or bytes. The paper's curves are simulated;
-what they were is known in words.
+In Figures 4 and 5 the receiver sets how many segments an ACK covers. In 6 and 7 it acknowledges
+every other segment, and the sender counts ACKs or bytes. The paper's curves are simulated; only
+their description in the text is known.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,8 +35,8 @@ SIZES = (20, 40, 60, 80, 100, *range(120, 601, 20), 1000, 5000)
 DURATION_S, SAMPLE_S = 400.0, 10.0
 GRID = np.unique(np.concatenate([np.geomspace(20, 5000, 150), np.arange(80, 600, 5)]))
 
-#: Sizes, and packets per second by an unpublished reference computation of the model and by a
-#: reference simulation, packet by packet; by buffer and who it is.
+#: Sizes, and packets per second at these sizes by buffer and sender: from an unpublished reference
+#: computation of the model, and from a packet-level reference simulation.
 TOLD = (60, 100, 200, 300, 400, 600, 1000, 5000)
 MODEL = {
     (20, "d = 1"): ("18.6", "26.4", "18.8", "21.2", "24.7", "31.0", "40.5", "83.3"),
@@ -58,10 +58,13 @@ SIMULATED = {
     (20, "byte counting"): ("19.1", "18.2", "22.5", "21.1", "21.8", "24.6", "30.4", "66.7"),
     (70, "byte counting"): ("19.1", "28.8", "46.8", "30.6", "35.1", "44.9", "60.4", "103.0"),
 }
-#: How far the engine may be from that reference simulation.
+#: Relative tolerance between the engine and that reference simulation.
 WITHIN = 0.25
 _NEAR_THE_JUMP = "103 segments are the most without loss, and a few packets decide"
-_COUNTS_BYTES = "the engine counts bytes in congestion avoidance, too, where the other counts ACKs as the paper does"
+_COUNTS_BYTES = (
+    "the engine counts bytes in congestion avoidance, too, where the other counts ACKs as the "
+    "paper does"
+)
 _BETWEEN = "we do not know why; the model, with 18.7, is between the two"
 EXCEPTED = {
     (20, "byte counting", 100): _NEAR_THE_JUMP,
@@ -69,10 +72,9 @@ EXCEPTED = {
     **{(20, "byte counting", size): _COUNTS_BYTES for size in (600, 1000, 5000)},
 }
 
-#: Who sends today: d = 1 in all of them.
+#: Today's senders, all with d = 1.
 TODAY = (NEWRENO, SACK, CUBIC, HYSTART)
-#: Sizes near the largest that lose nothing, from and up to which shares of it, are left out of what
-#: is claimed.
+#: Sizes between these shares of the largest transfer without loss are left out of the claims.
 AROUND = (0.9, 1.15)
 
 
@@ -80,10 +82,10 @@ class Line(NamedTuple):
     """One curve.
 
     Attributes:
-        label: In the figure and the tables.
-        sender: In the engine.
-        acks: Segments that the receiver acknowledges at a time.
-        inputs: Of the model.
+        label: Label in the figure and the tables.
+        sender: Sender in the engine.
+        acks: Segments that one ACK covers.
+        inputs: Inputs of the model.
     """
 
     label: str
@@ -92,11 +94,11 @@ class Line(NamedTuple):
     inputs: Mapping[str, float]
 
     def modelled(self, buffer: int, sizes: Sequence[float]) -> list[float]:
-        """Packets per second by the model."""
+        """Returns packets per second by the model."""
         return modelled("mean_rate", size=sizes, buffer=buffer, **self.inputs)
 
     def jump(self, buffer: int) -> float:
-        """The largest transfer that loses nothing, by the model."""
+        """Returns the largest transfer without loss by the model, in segments."""
         return modelled("overflow_segments", size=1, buffer=buffer, **self.inputs)[0]
 
 
@@ -109,13 +111,13 @@ BY_SENDER = (STANDARD, COUNTING)
 
 
 class Curves:
-    """Packets per second by size: of the engine and of the model.
+    """Packets per second by size, in the engine and in the model.
 
     Attributes:
-        buffer: B.
-        lines: Which.
-        engine: By label.
-        model: By label.
+        buffer: B, in packets.
+        lines: Curves.
+        engine: Values by label.
+        model: Values by label.
     """
 
     def __init__(self, buffer: int, lines: Sequence[Line], results: Mapping[str, Result]) -> None:
@@ -131,7 +133,10 @@ class Curves:
         high: float,
         within: tuple[float, float] = (1.0, np.inf),
     ) -> tuple[str, bool]:
-        """Of sizes from `low` to `high`: by which factor one is faster than another, and whether it is within."""
+        """Returns how many times as fast one curve is as another, and whether that is in a range.
+
+        Only sizes from `low` to `high` count.
+        """
         found, holds = [], True
         for name, rates_of in (("engine", self.engine), ("model", self.model)):
             ratio = np.array([
@@ -203,7 +208,8 @@ def _by_receiver(buffer: int, results: Mapping[str, Result]) -> Outcome:
             both = curves.faster(one, next_, AROUND[1] * next_.jump(buffer), np.inf)
             claims.append(
                 Claim(
-                    f"Where both lose, {one.label} is faster than {next_.label} with a large buffer",
+                    f"Where both lose, {one.label} is faster than {next_.label} with a large "
+                    "buffer",
                     *both,
                 )
             )
@@ -236,12 +242,13 @@ def _small_by_sender(results: Mapping[str, Result]) -> Outcome:
             min(slower.values()) > 0.5,
         ),
         Claim(
-            "It is faster where it loses nothing", *curves.faster(COUNTING, STANDARD, SIZES[0], AROUND[0] * jump),
-            origin=Origin.INFERRED,
+            "It is faster where it loses nothing",
+            *curves.faster(COUNTING, STANDARD, SIZES[0], AROUND[0] * jump), origin=Origin.INFERRED,
         ),
         Claim(
             "It is slower where it alone loses",
-            *curves.faster(STANDARD, COUNTING, AROUND[1] * jump, AROUND[0] * later), origin=Origin.INFERRED,
+            *curves.faster(STANDARD, COUNTING, AROUND[1] * jump, AROUND[0] * later),
+            origin=Origin.INFERRED,
         ),
     )  # fmt: skip
     return _outcome(curves, claims)
@@ -310,8 +317,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *(
         entry(
             figure,
-            f"How fast is a transfer by how many segments the receiver acknowledges at a time, with {size} buffer?",
-            f"Fewer ACKs are slower before any loss, and lose later: each is the fastest in turn.{more}",
+            "How fast is a transfer by how many segments the receiver acknowledges at a time, with "
+            f"{size} buffer?",
+            "Fewer ACKs are slower before any loss, and lose later: each is the fastest in "
+            f"turn.{more}",
             8.0,
             partial(_by_receiver, buffer),
             partial(_runs, buffer, BY_RECEIVER, TODAY),

@@ -1,8 +1,8 @@
-"""One transfer alone on a link, in the engine and in the model: the network of the paper, and who sends.
+"""A lone transfer on a link, in the engine and in the model: the paper's network and its senders.
 
-The paper's Reno reduces the window it has, not what is in flight, and retransmits fast again right
-after a partial ACK, else there is no second reduction before the timeout; but not for duplicates of
-what go-back-N sends twice after that.
+The paper's Reno reduces its window, not its flight size. It can retransmit fast again right after a
+partial ACK; otherwise there would be no second reduction before the timeout. But after a timeout
+duplicate ACKs for what go-back-N sends twice do not trigger a fast retransmit.
 """
 
 from collections.abc import Sequence
@@ -31,17 +31,17 @@ __all__ = [
 ]
 
 LINK, FLOW = "link", "main"
-#: There and back: all but the packet's service.
+#: One-way delay: half the round trip, less the service of the packet.
 ONE_WAY_S = (PIPE - 1) / RATE / 2
 
 
 class Sender(NamedTuple):
-    """Who sends.
+    """A sender.
 
     Attributes:
-        label: In figures.
-        transport: What differs from the paper's sender.
-        control: Its congestion control.
+        label: Label in figures.
+        transport: Differences from the paper's sender.
+        control: Congestion control.
     """
 
     label: str
@@ -50,7 +50,8 @@ class Sender(NamedTuple):
 
 
 _CLASSIC = {
-    "recovery": "reno", "ssthresh_from": "window", "avoid_multiple_fast_retransmits": "after_timeout",
+    "recovery": "reno", "ssthresh_from": "window",
+    "avoid_multiple_fast_retransmits": "after_timeout",
     "limited_transmit": False,
     "after_timeout": "go_back_n", "clock_granularity": "500 ms",
 }  # fmt: skip
@@ -71,18 +72,21 @@ def scenario(
     duration_s: float,
     sample_s: float,
 ) -> Scenario:
-    """Transfers of these sizes, each in an empty network, over links with these buffers: a sweep over both.
+    """Returns a sweep of transfers of these sizes over links with these buffers.
+
+    Each transfer has an empty network.
 
     Args:
-        sender: Who sends.
-        acks: Segments that the receiver acknowledges at a time.
-        sizes: In segments.
-        buffers: In packets, without the one that is being sent.
-        duration_s: Long enough for the largest.
-        sample_s: Sampling interval.
+        sender: Sender.
+        acks: Segments that one ACK covers.
+        sizes: Sizes in segments.
+        buffers: Buffers in packets, without the one in service.
+        duration_s: Duration, long enough for the largest transfer, in seconds.
+        sample_s: Sampling interval, in seconds.
     """
     transport = {
-        "kind": "tcp", "preset": "rfc", "control": sender.control, "mss": f"{SEGMENT_BYTES} bytes", "header": "0 bytes",
+        "kind": "tcp", "preset": "rfc", "control": sender.control, "mss": f"{SEGMENT_BYTES} bytes",
+        "header": "0 bytes",
         "handshake": False, "initial_window": "1 packet", "rto_minimum": "1 s",
         "delayed_ack": {"every": f"{acks} packets", "timeout": "100 ms"}, **sender.transport,
     }  # fmt: skip
@@ -102,13 +106,13 @@ def scenario(
         f"flows.{FLOW}.traffic.size": traffic,
     }
     return scenarios.scenario(
-        f"{sender.label}, {acks} a time", hops, [flow], duration_s=duration_s, warmup_s=0, sample_interval_s=sample_s,
-        replicates=1, sweep=swept,
+        f"{sender.label}, {acks} a time", hops, [flow], duration_s=duration_s, warmup_s=0,
+        sample_interval_s=sample_s, replicates=1, sweep=swept,
     )  # fmt: skip
 
 
 def rates(result: Result, sizes: Sequence[int]) -> list[float]:
-    """Segments per second of transfers that were swept over: until the last ACK is back."""
+    """Returns the segments per second of a sweep's transfers, timed until the last ACK is back."""
     times = [
         of_replicates(result, "completion_time", FLOW, point)[0] + ONE_WAY_S
         for point in range(len(sizes))
@@ -117,7 +121,7 @@ def rates(result: Result, sizes: Sequence[int]) -> list[float]:
 
 
 def modelled(output: str, **inputs: float | Sequence[float]) -> list[float]:
-    """What the model says, of the paper's network."""
+    """Returns an output of the model for the paper's network."""
     answered = model("short_transfer").answer(
         rate=RATE, rtt=ROUND_TRIP_S, **({"initial_window": 1, "handshake": 0} | inputs)
     )  # fmt: skip
@@ -127,5 +131,5 @@ def modelled(output: str, **inputs: float | Sequence[float]) -> list[float]:
 def number(
     text: str, row: tuple[str, ...], quantity: str, ours: float, share: float, excepted: str = ""
 ) -> Cell:
-    """A number that is met within a share of it."""
+    """Returns a cell whose number is met within a share of it."""
     return Cell(row, quantity, text, ours, share * float(text), excepted)

@@ -1,7 +1,7 @@
-"""TFRCP beside TCP: the figures of the paper of 1999 that introduces it.
+"""TFRCP beside TCP: the figures of the 1999 paper that introduces it.
 
-One file for each figure, or for figures that differ in one thing. `path` and `senders` are what all
-of them run, `friendliness` what they ask of it, `paper` what they say alike.
+Each figure has a file, or a group of figures that differ in one respect. `path` and `senders` make
+the scenarios, `friendliness` evaluates them, and `paper` has what all entries share.
 """
 
 from ackclock.reproduction import Experiment

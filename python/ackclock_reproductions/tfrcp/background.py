@@ -1,4 +1,4 @@
-"""What Figures 5 and 6 share: a few monitored senders over the central path, beside traffic that grows."""
+"""Common part of Figures 5 and 6: a few monitored senders beside growing background traffic."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from ackclock_reproductions.scenarios import Tree
 from ackclock_reproductions.tfrcp.path import CENTRAL, Path
 from ackclock_reproductions.tfrcp.senders import OTHER, RENO, TCP, Sender, flow, scenario
 
-#: How many of either kind are monitored. Guessed.
+#: Number of monitored senders of either kind. Guessed.
 MONITORED = 5
 BACKGROUND = "background"
 
@@ -19,11 +19,11 @@ class Beside:
     """Monitored senders beside background traffic.
 
     Attributes:
-        other: Who is monitored besides Reno.
-        background: The flow group that is not, at its first load.
-        varied: What of that group varies with the load: the path of a field.
+        other: Sender that is monitored besides Reno.
+        background: Background flow group at its first load.
+        varied: Path of the field of that group that varies with the load.
         values: Its value at each load.
-        path: Over which all go.
+        path: Path of all flows.
     """
 
     other: Sender

@@ -1,9 +1,13 @@
-"""Why F is what it is: the equation's error, the difference in what is lost, and what following the equation adds.
+"""Causes of F: the equation's error, the difference in loss, the effect of following the equation.
 
-F, by packets sent, is the product of three quotients, each by what the runs measured of losses p
-and round trips R: what the equation says at TCP's p and R, over what TCP sent; the equation at the
-other's p and R, over that at TCP's; what the other sent, over the equation at its own mean p and R.
-The last is above one for a sender that follows the equation from round to round: the mean of its
+F, by packets sent, is the product of three ratios. Each uses the losses p and round trips R that
+the runs measured:
+
+* the equation at TCP's p and R, over what TCP sent;
+* the equation at the other's p and R, over that at TCP's;
+* what the other sent, over the equation at its own mean p and R.
+
+The last exceeds one for a sender that follows the equation from round to round: the mean of its
 rates is more than its rate at the mean loss (Jensen's inequality).
 """
 
@@ -20,18 +24,18 @@ from ackclock_reproductions.replicates import Rows, measured
 from ackclock_reproductions.tfrcp.friendliness import Results
 from ackclock_reproductions.tfrcp.senders import DURATION_S, OTHER, TCP
 
-#: No round-trip time of the central path comes near the smallest timeout.
+#: Every round-trip time of the central path is well below this smallest timeout.
 TIMEOUT_S = 1.0
 
 Array = NDArray[np.float64]
 
 
 def causes(results: Results, points: Sequence[int]) -> Table:
-    """The three factors, by sender and load.
+    """Returns the three factors, by sender and load.
 
     Args:
-        results: By label of the sender, over the loads.
-        points: The loads.
+        results: Results over the loads, by label of the sender.
+        points: Loads.
     """
     rows: Rows = {}
     for label, result in results.items():
@@ -50,7 +54,7 @@ def causes(results: Results, points: Sequence[int]) -> Table:
 
 
 def _group(result: Result, point: int, flow: str) -> tuple[Array, Array, Array]:
-    """Of each replicate: packets sent per second and sender, what the equation says they would be, and p."""
+    """Returns packets sent per second and sender, the equation's rate, and p, all by replicate."""
     replicates = range(result.run["replicates"])
     found = [_of_replicate(result, point, flow, replicate) for replicate in replicates]
     sent, said, loss = (np.array(values) for values in zip(*found, strict=True))

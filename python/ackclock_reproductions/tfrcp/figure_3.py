@@ -1,4 +1,4 @@
-"""Figure 3: do TFRCP senders share evenly among themselves?"""
+"""Figure 3: fairness among TFRCP senders."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -15,13 +15,13 @@ from ackclock_reproductions.tfrcp.friendliness import X_LABEL, ByLoad
 from ackclock_reproductions.tfrcp.paper import basis, entry
 from ackclock_reproductions.tfrcp.senders import FEW_LOADS, LOADS, TCP, one_path, settings
 
-#: What counts as acceptable: not grossly unfair.
+#: Acceptable: not grossly unfair.
 ACCEPTABLE = Band(most=words.TWICE.least)
 EVEN = metrics.metric("max_min_ratio")
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """FC, by load."""
+    """Compares FC, by load."""
     fc = S1.drawn(results, EVEN)
     beside = {
         f"Reno, beside {label}": values for label, values in S1.drawn(results, EVEN, TCP).items()
@@ -43,7 +43,8 @@ def _claims(fc: Mapping[str, ByLoad]) -> tuple[Claim, ...]:
     return (
         Claim(
             "TFRCP achieves acceptable fairness among its senders in most cases",
-            f"FC is acceptable in {met} of {len(points)} cases; it goes from {min(points):.2f} to {max(points):.2f}",
+            f"FC is acceptable in {met} of {len(points)} cases; it goes from {min(points):.2f} to "
+            f"{max(points):.2f}",
             2 * met > len(points), accepted=f"FC {ACCEPTABLE} in more than half of them",
         ),
     )  # fmt: skip
@@ -56,14 +57,14 @@ def _columns(values: ByLoad) -> dict[str, tuple[Interval, Band]]:
 def _draw(fc: Mapping[str, ByLoad], beside: Mapping[str, ByLoad]) -> Figure:
     [first] = [label for label in beside if label.endswith(S1.paper[0].label)]
     lines = {one.label: fc[one.label] for one in S1.paper}
-    # Points come last: lines have the first looks, of which no two are alike.
+    # Points come last: the first styles go to lines, and no two of them are alike.
     drawn = {**lines, first: beside[first], **fc}
     curves = [plot.Curve("1: all get the same", [LOADS[0], LOADS[-1]], [1, 1], "reference")]
     curves += [
         friendliness.by_label(label, list(values), values) for label, values in drawn.items()
     ]
     y_label, title = "FC: most over least goodput (ratio)", "Senders of a kind among themselves"
-    # It is never below 1.
+    # The ratio is never below 1.
     return plot.curves(curves, X_LABEL, y_label, title, y_from=0.9)
 
 

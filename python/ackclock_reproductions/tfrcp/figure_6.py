@@ -1,4 +1,4 @@
-"""Figure 6: does TFRCP leave TCP its share beside many sources that come and go and do not listen?"""
+"""Figure 6: friendliness of TFRCP to TCP beside many unresponsive on-off sources."""
 
 from collections.abc import Mapping
 
@@ -23,11 +23,11 @@ from ackclock_reproductions.tfrcp.senders import (
     settings,
 )
 
-#: The sources' rate in on periods, on the wire: guessed. With 12 kbit/s a source sends a packet or
-#: two at a time, and many of them are nearly Poisson; the others make bursts.
+#: On-rate of the sources on the wire; guessed. With 12 kbit/s a source sends a packet or two at a
+#: time, and many sources are nearly Poisson. The other rates make bursts.
 ON_KBIT_PER_S = (12.0, 50.0, 500.0)
-#: How many sources at the first of these rates, and the mean rate of one in it: on for a second,
-#: off for two.
+#: Numbers of sources at the first of these rates, and the share of time that a source is on: one
+#: second on, two seconds off.
 SOURCES = (60, 120, 180, 240, 300)
 SHARE_ON = 1 / 3
 SHAPE = 1.2
@@ -38,7 +38,7 @@ FEW = (60, 180, 300)
 
 
 def sources(path: Path, on_kbit_per_s: float) -> Tree:
-    """The group of all sources."""
+    """Returns the group of all sources."""
     payload = path.packet_bytes - HEADER_BYTES
     return {
         "name": BACKGROUND,
@@ -46,7 +46,7 @@ def sources(path: Path, on_kbit_per_s: float) -> Tree:
         "transport": {"kind": "udp", "mss": f"{payload} bytes", "header": f"{HEADER_BYTES} bytes"},
         "traffic": {
             "kind": "on_off",
-            # On the wire it is to be that rate, so that headers count.
+            # The rate on the wire counts headers.
             "rate": f"{on_kbit_per_s * payload / path.packet_bytes:.6f} kbit/s",
             "mean_on": "1 s",
             "mean_off": "2 s",
@@ -54,19 +54,19 @@ def sources(path: Path, on_kbit_per_s: float) -> Tree:
             "off_distribution": "pareto",
             "shape": SHAPE,
         },
-        # So that they do not begin together: within two mean periods.
+        # Starts within two mean periods keep the sources from beginning together.
         "start": ["0 s", "6 s"],
     } | ROUTE
 
 
 def beside(sender: Sender, path: Path, on_kbit_per_s: float, counts: tuple[int, ...]) -> Beside:
-    """As many sources as give the load of `counts` at the first rate."""
+    """Returns a scenario with as many sources as give the load of `counts` at the first rate."""
     as_many = [max(1, round(count * ON_KBIT_PER_S[0] / on_kbit_per_s)) for count in counts]
     return Beside(sender, sources(path, on_kbit_per_s), "count", as_many, path)
 
 
 def runs() -> Mapping[str, Run]:
-    """Everybody by the number of sources; and M = 2 s and TFRC with every guess."""
+    """Returns runs by the number of sources: of all senders, and of two with every guess."""
     drawn = {one.label: beside(one, CENTRAL, ON_KBIT_PER_S[0], SOURCES) for one in SENDERS}
     others = {
         _name(one, path, on): beside(one, path, on, FEW)
@@ -87,7 +87,7 @@ def _name(sender: Sender, path: Path, on_kbit_per_s: float) -> str:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """F by the number of sources; what is lost besides."""
+    """Compares F by the number of sources, and the losses."""
     f = {one.label: by_load(results[one.label], FRIENDLINESS, SOURCES) for one in SENDERS}
     lost = {
         label: by_load(results[label], metrics.metric("hop_drops"), SOURCES, BOTTLENECK)
@@ -103,9 +103,14 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         ),
     )
     own = (
-        Setting("background", f"sources on for 1 s on the mean (Pareto, shape {SHAPE:g}), off for 2 s", Origin.GUESSED),
         Setting(
-            "on rate", f"{ON_KBIT_PER_S[0]:g} kbit/s; fewer sources of 50 and 500 in the table, as much in all",
+            "background", f"sources on for 1 s on the mean (Pareto, shape {SHAPE:g}), off for 2 s",
+            Origin.GUESSED
+        ),
+        Setting(
+            "on rate",
+            f"{ON_KBIT_PER_S[0]:g} kbit/s; fewer sources of 50 and 500 in the table, as much in "
+            "all",
             Origin.GUESSED,
         ),
         Setting("monitored", f"{MONITORED} TCP and {MONITORED} others", Origin.GUESSED),
@@ -113,9 +118,11 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     went_in = settings(results, *one_path(), *own)
     title, x_label = "Beside sources that do not listen", "on-off sources (number)"
     rests = basis(
-        why="the page with the result is lost; F grows with the number of sources, from 1 to 2: what they leave to ten "
-        "senders falls from 1.3 to 0.3 Mbit/s, and Reno's windows with it; where as much comes in bursts, from sources "
-        "of 500 kbit/s, F is 0.9"
+        why=(
+            "the page with the result is lost; F grows with the number of sources, from 1 to 2: "
+            "what they leave to ten senders falls from 1.3 to 0.3 Mbit/s, and Reno's windows with "
+            "it; where as much comes in bursts, from sources of 500 kbit/s, F is 0.9"
+        )
     )
     return Outcome(rests, (), friendliness.draw(title, f, x_label), _claims(f), went_in, tables)
 
@@ -123,8 +130,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 def _claims(f: Mapping[str, ByLoad]) -> tuple[Claim, ...]:
     return tuple(
         Claim.of(
-            f"{one.label}: F is close to 1, mean over the numbers of sources", over_loads(f[one.label]), CLOSE,
-            documented=one == CONSTANT[0], origin=Origin.INFERRED,
+            f"{one.label}: F is close to 1, mean over the numbers of sources",
+            over_loads(f[one.label]), CLOSE, documented=one == CONSTANT[0], origin=Origin.INFERRED,
         )
         for one in CONSTANT
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Figures 2a to 2c: does TFRCP leave TCP its share, by how its rounds are chosen?"""
+"""Figures 2a to 2c: friendliness of TFRCP to TCP, by the rule for the length of its rounds."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -22,8 +22,7 @@ S2 = Study(ROUND_TRIPS, (ROUND_TRIPS[0], ROUND_TRIPS[-1]))
 S3 = Study(RANDOM, (RANDOM[0], RANDOM[-1]), starts=TOGETHER)
 
 
-#: Where the axis of Figure 2b ends. What is plotted is lost, and that F comes near it is our
-#: inference.
+#: End of the axis of Figure 2b. The curves are lost; that F comes near this end is our inference.
 AXIS, NEAR_AXIS = 7, Band(4, 10)
 Claims = Callable[[Mapping[str, ByLoad]], tuple[Claim, ...]]
 
@@ -58,29 +57,37 @@ def _of_2b(f: Mapping[str, ByLoad]) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"{one.label}: the more load, the more aggressive than TCP: F with N = {many} over N = {few}",
+                f"{one.label}: the more load, the more aggressive than TCP: F with N = {many} over "
+                f"N = {few}",
                 quotient(f[one.label][many], f[one.label][few]), Band(1.0), "times", than=1.0,
             )
             for one in ROUND_TRIPS
         ),
         *(
             Claim.of(
-                f"{one.label} is more aggressive than TCP: F with N = {many}", interval(f[one.label][many]), Band(1.0),
-                than=1.0,
+                f"{one.label} is more aggressive than TCP: F with N = {many}",
+                interval(f[one.label][many]), Band(1.0), than=1.0,
             )
             for one in ROUND_TRIPS
         ),
-        inferred(f"F grows with K: K = 60 over K = 10, N = {many}", quotient(largest[many], smallest[many]), Band(1.0)),
-        inferred(f"F comes near the end of the axis, {AXIS}: K = 60, N = {many}", interval(largest[many]), NEAR_AXIS),
+        inferred(
+            f"F grows with K: K = 60 over K = 10, N = {many}",
+            quotient(largest[many], smallest[many]), Band(1.0),
+        ),
+        inferred(
+            f"F comes near the end of the axis, {AXIS}: K = 60, N = {many}",
+            interval(largest[many]), NEAR_AXIS,
+        ),
     )  # fmt: skip
 
 
 def _why(elsewhere: str) -> str:
-    """Why F is above 1 in the middle of these figures, as the table of causes has it, and what it is elsewhere."""
+    """Returns why F is above 1 here, by the table of causes, and its values elsewhere."""
     return (
-        "the equation with b = 1 says up to a fifth more than Reno sends at losses of 9 to 14 %, and following it from "
-        "round to round adds a seventh to a third; with b = 2 F is 0.7 to 1 (tfrcp-readings); and where buffers are "
-        f"small or delays short F is {elsewhere} on the mean, as Reno without room for a window gets little"
+        "the equation with b = 1 says up to a fifth more than Reno sends at losses of 9 to 14 %, "
+        "and following it from round to round adds a seventh to a third; with b = 2 F is 0.7 to 1 "
+        f"(tfrcp-readings); and where buffers are small or delays short F is {elsewhere} on the "
+        "mean, as Reno without room for a window gets little"
     )
 
 
@@ -104,8 +111,10 @@ FIGURE_2B = entry(
     partial(
         _conclude, "Rounds of round-trip times (S2)", S2,
         basis(
-            why="in rounds of 30 s TFRCP floods the "
-            "buffer, loses twice the share that TCP does, and the equation answers that (tfrcp-readings: where F grows)"
+            why=(
+                "in rounds of 30 s TFRCP floods the buffer, loses twice the share that TCP does, "
+                "and the equation answers that (tfrcp-readings: where F grows)"
+            )
         ),
         _of_2b,
     ),

@@ -1,4 +1,4 @@
-"""Figures 5a and 5b: does TFRCP leave TCP its share beside transfers that come and go?"""
+"""Figures 5a and 5b: friendliness of TFRCP to TCP beside short transfers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,20 +27,20 @@ from ackclock_reproductions.tfrcp.senders import CUBIC, RENO, TFRC, Sender, one_
 
 CONSTANT = tuple(s1(m) for m in (2, 3, 4, 5, 6))
 SENDERS = (*CONSTANT, TFRC, CUBIC)
-#: Of the rank test.
+#: Significance level of the rank test.
 SIGNIFICANCE = 0.05
 
 
 @dataclass(frozen=True)
 class Transfers:
-    """The background of a figure.
+    """Background traffic of a figure.
 
     Attributes:
-        number: Of the figure.
-        low_kb: The smallest size. Guessed, as the largest.
-        high_kb: The largest.
-        intervals_s: Between arrivals, on the mean: the less, the more are active. Chosen to leave
-            the monitored senders at least half of the bottleneck.
+        number: Number of the figure.
+        low_kb: Smallest size, in kB. Guessed.
+        high_kb: Largest size, in kB. Guessed.
+        intervals_s: Mean intervals between arrivals, in seconds: the shorter, the more transfers
+            are active. They leave the monitored senders at least half of the bottleneck.
     """
 
     number: str
@@ -50,11 +50,11 @@ class Transfers:
 
     @property
     def points(self) -> range:
-        """One for each interval."""
+        """The points of the sweep, one for each interval."""
         return range(len(self.intervals_s))
 
     def flow(self, path: Path) -> Tree:
-        """The group that arrives, as TCP does that is monitored."""
+        """Returns the flow group of the transfers, with the TCP that is monitored."""
         return {
             "name": BACKGROUND,
             "arrivals": {"kind": "poisson", "mean_interval": f"{self.intervals_s[0]:g} s"},
@@ -70,12 +70,12 @@ class Transfers:
         } | ROUTE
 
     def beside(self, sender: Sender, path: Path) -> Beside:
-        """Monitored senders beside it."""
+        """Returns monitored senders beside the transfers."""
         between = [f"{one:g} s" for one in self.intervals_s]
         return Beside(sender, self.flow(path), "arrivals.mean_interval", between, path)
 
     def runs(self) -> Mapping[str, Run]:
-        """Everybody; and the smallest and the largest M and TFRC with every guess."""
+        """Returns runs of all senders on one path, and of three senders with every guess."""
         drawn = {one.label: self.beside(one, CENTRAL) for one in SENDERS}
         others = {
             _name(one, path): self.beside(one, path)
@@ -112,8 +112,13 @@ def _conclude(
         ),
     )
     own = (
-        Setting("background", f"transfers of {transfers.low_kb} to {transfers.high_kb} kB, uniform", Origin.GUESSED),
-        Setting("arrivals", "Poisson; how many are active follows, and is measured", Origin.GUESSED),
+        Setting(
+            "background", f"transfers of {transfers.low_kb} to {transfers.high_kb} kB, uniform",
+            Origin.GUESSED,
+        ),
+        Setting(
+            "arrivals", "Poisson; how many are active follows, and is measured", Origin.GUESSED,
+        ),
         Setting("monitored", f"{MONITORED} TCP and {MONITORED} others", Origin.GUESSED),
     )  # fmt: skip
     went_in = settings(results, *one_path(), *own)
@@ -168,15 +173,20 @@ def _claims(f: Mapping[str, ByLoad], failing: Sequence[str]) -> tuple[Claim, ...
 
 
 def falls(f: Mapping[str, ByLoad], documented: bool) -> Claim:
-    """That F falls as M grows, by Page's test over points and replicates: they are blocks, and M orders in them."""
+    """Claims that F falls as M grows, by Page's test.
+
+    Each point and replicate is a block, within which M gives the order.
+    """
     by_m = [np.concatenate([f[one.label][point] for point in f[one.label]]) for one in CONSTANT]
     blocks = np.array(by_m).T
-    # The test is for growth: with M from the largest to the smallest.
+    # The test is for growth, so M goes from the largest to the smallest.
     found = page_trend_test(blocks[:, ::-1])
     means = ", ".join(f"{one:.3f}" for one in blocks.mean(axis=0))
     return Claim(
-        "F falls as M grows", f"means {means} with M = 2 to 6 s; Page's test over {len(blocks)} blocks: "
-        f"P = {found.pvalue:.2g}", bool(found.pvalue < SIGNIFICANCE), documented, accepted=f"P below {SIGNIFICANCE:g}",
+        "F falls as M grows",
+        f"means {means} with M = 2 to 6 s; Page's test over {len(blocks)} blocks: "
+        f"P = {found.pvalue:.2g}",
+        bool(found.pvalue < SIGNIFICANCE), documented, accepted=f"P below {SIGNIFICANCE:g}",
     )  # fmt: skip
 
 
@@ -191,8 +201,8 @@ FIGURE_5A, FIGURE_5B = (
             one,
             basis(
                 "sizes and arrivals of transfers guessed, too",
-                "that F falls is a matter of a twentieth, from M = 3 s on: with M = 2 s it is less where few transfers "
-                "are active",
+                "that F falls is a matter of a twentieth, from M = 3 s on: with M = 2 s it is less "
+                "where few transfers are active",
             ),
             (),
         ),

@@ -1,4 +1,4 @@
-"""What the figures on friendliness share: F by the number of senders, and how far it depends on what is guessed."""
+"""Common part of the figures on friendliness: F by the number of senders, and by the guesses."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,13 +39,13 @@ F_LABEL = "F: mean goodput of the others over TCP's (ratio)"
 
 @dataclass(frozen=True)
 class Study:
-    """Senders beside as many TCP senders.
+    """Senders beside an equal number of TCP senders.
 
     Attributes:
-        paper: Those of the paper.
-        probed: Of these those that are asked about with every guess.
-        at: The path of a load, from a guess.
-        starts: When senders start.
+        paper: Senders of the paper.
+        probed: Those of them that are run with every guess.
+        at: Path as a function of the load, from a guess.
+        starts: Start times of the senders.
     """
 
     paper: tuple[Sender, ...]
@@ -54,7 +54,10 @@ class Study:
     starts: Starts = STAGGERED
 
     def runs(self) -> Mapping[str, Run]:
-        """Everybody at every load on the path of the figure, and those that are probed at few on the others."""
+        """Returns all senders at every load on the figure's path, and those probed on the others.
+
+        On the other paths there are only a few loads.
+        """
         drawn = {
             self._name(one, CENTRAL): self._mix(one, CENTRAL, LOADS)
             for one in (*self.paper, *OF_TODAY)
@@ -68,22 +71,24 @@ class Study:
         return {name: Run(mix.scenario) for name, mix in (drawn | others).items()}
 
     def drawn(self, results: Results, what: Metric, subject: str = OTHER) -> dict[str, ByLoad]:
-        """A metric on the path of the figure, by the label of the sender."""
+        """Returns a metric on the path of the figure, by the label of the sender."""
         of = {one.label: results[self._name(one, CENTRAL)] for one in (*self.paper, *OF_TODAY)}
         return {label: by_load(result, what, LOADS, subject) for label, result in of.items()}
 
     def guessed(self, results: Results, what: Metric) -> dict[Path, dict[str, ByLoad]]:
-        """The same of those that are probed, at few loads, by the guess."""
+        """Returns the metric for the probed senders at few loads, by the guess."""
         return {
             path: {
-                one.label: by_load(results[self._name(one, path)], what, LOADS if path == CENTRAL else FEW_LOADS)
+                one.label: by_load(
+                    results[self._name(one, path)], what, LOADS if path == CENTRAL else FEW_LOADS,
+                )
                 for one in (*self.probed, TFRC)
             }
             for path in guesses()
         }  # fmt: skip
 
     def results(self, results: Results) -> dict[str, Result]:
-        """Of the paper's senders, on the path of the figure, by label."""
+        """Returns the results of the paper's senders on the path of the figure, by label."""
         return {one.label: results[self._name(one, CENTRAL)] for one in self.paper}
 
     def _name(self, sender: Sender, path: Path) -> str:
@@ -94,7 +99,7 @@ class Study:
 
 
 def by_load(result: Result, what: Metric, loads: Sequence[int], subject: str = OTHER) -> ByLoad:
-    """Replicates of a metric, in the unit it is shown in, by load."""
+    """Returns the replicates of a metric in its display unit, by load."""
     values = by_replicate(result, what)
     return {
         load: [one * what.shown_per_unit for one in values[point, subject].values()]
@@ -107,7 +112,7 @@ CLOSENESS = closeness(OTHER, TCP)
 
 
 def over_loads(values: ByLoad, loads: Sequence[int] | None = None) -> Interval:
-    """The mean over loads of each replicate."""
+    """Returns the mean over loads, with an interval over replicates."""
     return interval(np.mean([values[load] for load in loads or values], axis=0))
 
 
@@ -117,13 +122,13 @@ def claims(
     failing: Sequence[str] = (),
     origin: Origin = Origin.PRINTED,
 ) -> tuple[Claim, ...]:
-    """That F is close to 1: on the mean over the loads, and at every load.
+    """Claims that F is close to 1, as a mean over the loads and at every load.
 
     Args:
-        study: Whose senders of the paper are looked at.
-        f: Of every sender, by label.
-        failing: What is documented to fail: labels, with "mean", "least" or "most" behind.
-        origin: Who says so.
+        study: Study whose paper's senders are checked.
+        f: F of every sender, by label.
+        failing: Claims documented to fail: labels followed by "mean", "least" or "most".
+        origin: Origin of the claims.
     """
     found = []
     for sender in study.paper:
@@ -136,23 +141,25 @@ def claims(
                 documented=f"{sender.label} mean" not in failing, origin=origin,
             ),
             Claim.of(
-                f"{sender.label}: F is close to 1 at every load, the least (N = {least})", points[least], CLOSE,
+                f"{sender.label}: F is close to 1 at every load, the least (N = {least})",
+                points[least], CLOSE,
                 documented=f"{sender.label} least" not in failing, origin=origin,
             ),
             Claim.of(
-                f"{sender.label}: F is close to 1 at every load, the largest (N = {most})", points[most], CLOSE,
+                f"{sender.label}: F is close to 1 at every load, the largest (N = {most})",
+                points[most], CLOSE,
                 documented=f"{sender.label} most" not in failing, origin=origin,
             ),
         ]  # fmt: skip
     return tuple(found)
 
 
-#: What a table by guess has of a sender: numbers by column, and where each should lie.
+#: Columns for a sender in a table by guess: a number, and the band in which it should be.
 Columns = Callable[[ByLoad], dict[str, tuple[Interval, Band]]]
 
 
 def by_guess(title: str, guessed: Mapping[Path, Mapping[str, ByLoad]], columns: Columns) -> Table:
-    """A table of what is guessed, with a star at what is outside its band."""
+    """Returns a table by guess, with a star at each number outside its band."""
     rows = []
     for path, of in guessed.items():
         cells = [starred(*cell) for values in of.values() for cell in columns(values).values()]
@@ -166,13 +173,13 @@ def by_guess(title: str, guessed: Mapping[Path, Mapping[str, ByLoad]], columns: 
 
 
 def f_columns(values: ByLoad) -> dict[str, tuple[Interval, Band]]:
-    """F on the mean over few loads, and at each of them."""
+    """Returns F as a mean over few loads, and at each of them."""
     points = {f"N = {load}": (interval(values[load]), CLOSE) for load in FEW_LOADS}
     return {"mean": (over_loads(values, FEW_LOADS), CLOSE)} | points
 
 
 def whatever_is_guessed(guessed: Mapping[Path, Mapping[str, ByLoad]]) -> Claim:
-    """Whether F of the paper's senders is close to 1 with every guess: it is not."""
+    """Claims that F of the paper's senders is close to 1 with every guess; it is not."""
     means = [
         over_loads(values, FEW_LOADS).mean
         for of in guessed.values()
@@ -188,12 +195,12 @@ def whatever_is_guessed(guessed: Mapping[Path, Mapping[str, ByLoad]]) -> Claim:
 
 
 def starred(value: Interval, band: Band) -> str:
-    """With a star if the mean is outside."""
+    """Returns the value, with a star if the mean is outside the band."""
     return f"{written_interval(value)}{'' if band.holds(value.mean) else ' *'}"
 
 
 def table(title: str, found: Mapping[str, ByLoad], of_what: str = "") -> Table:
-    """Of every sender, by load: by N, or by so many of something."""
+    """Returns a table of every sender by load; the load is N, or a number of `of_what`."""
     rows: Rows = {
         (label,): {
             (f"{load} {of_what}" if of_what else f"N = {load}"): interval(of)
@@ -205,7 +212,7 @@ def table(title: str, found: Mapping[str, ByLoad], of_what: str = "") -> Table:
 
 
 def losses(study: Study, results: Results) -> Table:
-    """What the bottleneck dropped of all data that came, by load."""
+    """Returns the percentage of data that the bottleneck dropped, by load."""
     return table(
         "Dropped at the bottleneck, %",
         study.drawn(results, metrics.metric("hop_drops"), BOTTLENECK),
@@ -218,7 +225,7 @@ def draw(
     x_label: str = X_LABEL,
     where: Mapping[str, Sequence[float]] | None = None,
 ) -> Callable[[], Figure]:
-    """F of every sender, by load; or, of every sender, by what a load comes to."""
+    """Returns a drawing of F of every sender over the load, or over positions per sender."""
     return partial(
         _draw,
         title,
@@ -238,6 +245,6 @@ def _draw(
 
 
 def by_label(label: str, x: Sequence[float], values: ByLoad) -> plot.Curve:
-    """Means with their intervals: a line, or points for those who are not in the paper."""
+    """Returns a curve with intervals: a line, or points for senders that are not in the paper."""
     drawn = "points" if label in {one.label for one in OF_TODAY} else "line"
     return curve(label, x, [interval(of) for of in values.values()], drawn)

@@ -1,14 +1,13 @@
-"""The transport beside the kernel's TCP over a table of paths, and the engine beside both.
+"""Our transport beside the kernel's TCP over a table of paths, on Linux and in the engine.
 
 The paper's own implementation sent between hosts on two continents; the pages about it are lost.
-Here sender and receiver are those of `ackclock send` and `ackclock receive`, their competitors are
-the kernel's, and the path between them is emulated: what it is like is known, and the engine can be
-asked the same.
+Here sender and receiver are those of `ackclock send` and `ackclock receive`, and their competitors
+are the kernel's. The path is emulated, so its parameters are known and the engine can simulate it.
 
-A kernel sends when an ACK comes, and nothing makes it late by chance as ns-2's `overhead_` does. On
-a path with one bottleneck that is a matter of phase (Floyd and Jacobson, "On traffic phase effects
-in packet-switched gateways", 1991): who finds the buffer full is not chance. So the engine's TCP is
-not made late either, and beside it stands what the engine has when it is.
+A kernel sends when an ACK comes, without a random delay like ns-2's `overhead_`. With one
+bottleneck phase effects then decide who finds the buffer full (Floyd and Jacobson, "On traffic
+phase effects in packet-switched gateways", 1991). So the engine's TCP has no random delay either;
+for comparison it also runs with one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -46,22 +45,22 @@ from ackclock_reproductions.tfrcp.senders import OTHER, STAGGERED, TCP, jitter
 
 SOURCE = "ackclock, guide “Rate control by equation”, 2026"
 
-#: All data packets are equally long. The transport takes up to 1228; its format has 84 in front of
-#: and behind the payload, the kernel's TCP has 52, timestamps included.
+#: All data packets have the same length. The transport allows up to 1228 bytes; its format has 84
+#: bytes around the payload. The kernel's TCP has 52, timestamps included.
 PACKET_BYTES = 1200
 HEADERS = {"udp": 84, "tcp": 52}
-#: The transport's answers: with what TFRC's receiver reports, and without.
+#: Sizes of the transport's feedback packets: with the report of TFRC's receiver, and without.
 REPORT_BYTES, ACK_BYTES = 128, 116
-#: Of either kind on a path.
+#: Number of senders of either kind on a path.
 EACH = 2
 
 
 class Sender(NamedTuple):
-    """Who sends.
+    """A sender.
 
     Attributes:
-        label: In figures and tables.
-        transport: As in a scenario.
+        label: Label in figures and tables.
+        transport: Transport, as in a scenario.
     """
 
     label: str
@@ -74,8 +73,8 @@ def _sender(label: str, kind: str, control: Tree, **more: object) -> Sender:
     return Sender(label, {"kind": kind, "control": control} | sizes | more)
 
 
-#: Rounds of the paper's shortest length; timeouts as short as those of the TCPs beside it. Linux
-#: delays ACKs but counts bytes, so b is 1.
+#: Its rounds have the paper's shortest length, and its timeouts are as short as those of the
+#: competing TCPs. Linux delays ACKs but counts bytes, so b is 1.
 TFRCP = _sender(
     "TFRCP",
     "udp",
@@ -84,51 +83,53 @@ TFRCP = _sender(
 )
 TFRC = _sender("TFRC", "udp", {"kind": "tfrc"}, feedback_size=f"{REPORT_BYTES} bytes")
 RENO = _sender("Reno", "tcp", {"kind": "reno"}, preset="linux")
-#: The kernel's has HyStart, and the Reno-friendly growth of RFC 8312.
+#: The kernel's CUBIC has HyStart and the Reno-friendly growth of RFC 8312.
 CUBIC = _sender(
     "CUBIC", "tcp", {"kind": "cubic", "hystart": True, "friendly_speedup": False}, preset="linux"
 )
 
 
 class Pair(NamedTuple):
-    """Who competes."""
+    """Two competitors."""
 
     other: Sender
     tcp: Sender
 
     @property
     def label(self) -> str:
-        """In figures and tables."""
+        """Label in figures and tables."""
         return f"{self.other.label} beside {self.tcp.label}"
 
 
-#: In the order of the points of a sweep.
+#: In the order of the sweep's points.
 PAIRS = tuple(Pair(other, tcp) for tcp, other in product((RENO, CUBIC), (TFRCP, TFRC)))
-#: Whom the equation models.
+#: Pairs with the TCP that the equation models.
 MODELLED = tuple(pair for pair in PAIRS if pair.tcp is RENO)
 
-#: The table of paths: rate, delay one way, buffer in bandwidth-delay products, random loss. On the
-#: last two the loss decides more than the buffer.
+#: The table of paths: rate, one-way delay, buffer in bandwidth-delay products, random loss. On the
+#: last two, random loss matters more than the buffer.
 PATHS = tuple(
     Path(rate, delay_s, pipes, PACKET_BYTES, loss)
     for rate, delay_s, pipes, loss in (
-        (2, 0.025, 1, 0), (2, 0.025, 4, 0), (2, 0.1, 1, 0), (2, 0.1, 2, 0), (4, 0.025, 1, 0), (4, 0.05, 2, 0),
+        (2, 0.025, 1, 0), (2, 0.025, 4, 0), (2, 0.1, 1, 0), (2, 0.1, 2, 0), (4, 0.025, 1, 0),
+        (4, 0.05, 2, 0),
         (10, 0.05, 1, 0.01), (4, 0.1, 1, 0.005),
     )
 )  # fmt: skip
 
 DURATION_S, WARMUP_S, REPLICATES = 100.0, 30.0, 5
 SIDE_BY_SIDE = len(PAIRS) * REPLICATES
-#: Long enough for a few rounds, short enough that a first look at all paths takes three minutes.
+#: Long enough for a few rounds, and short enough that a first look at all paths takes three
+#: minutes.
 QUICK_S, QUICK_WARMUP_S, QUICK_REPLICATES = 15.0, 5.0, 2
-#: Of all runs over a path, those that may be unreliable: they are in no average.
+#: Runs over a path that may be unreliable; they are excluded from averages.
 SPARE = SIDE_BY_SIDE // 10
 
-#: F on Linux and in the engine, mean over the paths, in per cent: what is accepted as the same.
-#: Chosen before any run.
+#: Accepted difference of F on Linux and in the engine, mean over the paths, in percent. Chosen
+#: before any run.
 AGREE = Band(-10, 10)
 
-#: The engine where TCP's packets, too, leave up to a packet's time late.
+#: The engine with TCP's packets, too, late by up to a packet's service time.
 LATE = "engine, TCP late by chance"
 METHODS = (LINUX, ENGINE, LATE)
 
@@ -136,14 +137,15 @@ Results = Mapping[str, Result]
 
 
 def label(path: Path) -> tuple[str, str, str, str]:
-    """A path in a table."""
+    """Returns a path's columns of a table."""
     return (
-        path.rate, f"{path.delay_s * 1000:g} ms", f"{path.pipes:g} × BDP, {path.buffer_packets}", f"{path.loss:.1%}"
+        path.rate, f"{path.delay_s * 1000:g} ms", f"{path.pipes:g} × BDP, {path.buffer_packets}",
+        f"{path.loss:.1%}"
     )  # fmt: skip
 
 
 def named(method: str, path: Path) -> str:
-    """The name of a run."""
+    """Returns the name of a run."""
     loss = f", {path.loss:.1%} loss" if path.loss else ""
     return f"{method}, {path.rate}, {path.delay_s * 1000:g} ms, {path.pipes:g} BDP{loss}"
 
@@ -151,7 +153,10 @@ def named(method: str, path: Path) -> str:
 def scenario(
     path: Path, duration_s: float, warmup_s: float, replicates: int, *, late_tcp: bool = False
 ) -> Scenario:
-    """One point for each pair; packets of rate control, and on request TCP's, leave late by chance."""
+    """Returns a scenario with one point for each pair.
+
+    Packets of rate controls leave with a random delay; with `late_tcp` those of TCP do, too.
+    """
 
     def on(sender: Sender) -> Tree:
         late = late_tcp or sender.transport["kind"] == "udp"
@@ -163,14 +168,14 @@ def scenario(
     ]
     swept = [[on(pair.tcp), on(pair.other)] for pair in PAIRS]
     return scenarios.scenario(
-        f"The transport on Linux, {path.rate}, {path.delay_s * 1000:g} ms", path.hops, flows, duration_s=duration_s,
-        warmup_s=warmup_s, sample_interval_s=0.1, replicates=replicates,
+        f"The transport on Linux, {path.rate}, {path.delay_s * 1000:g} ms", path.hops, flows,
+        duration_s=duration_s, warmup_s=warmup_s, sample_interval_s=0.1, replicates=replicates,
         sweep={f"flows.{TCP}.transport,flows.{OTHER}.transport": swept},
     )  # fmt: skip
 
 
 def runs() -> Mapping[str, Run]:
-    """Each path both ways."""
+    """Returns the runs of each path, simulated and emulated."""
     found = {}
     for path in PATHS:
         asked = scenario(path, DURATION_S, WARMUP_S, REPLICATES)
@@ -189,14 +194,14 @@ def runs() -> Mapping[str, Run]:
 def values(
     results: Results, method: str, path: Path, pair: Pair, what: Metric, subject: str = OTHER
 ) -> list[float]:
-    """A metric of a pair on a path, of each replicate that is reliable."""
+    """Returns a metric of a pair on a path, for each reliable replicate."""
     return list(
         by_replicate(results[named(method, path)], what)[PAIRS.index(pair), subject].values()
     )
 
 
 def apart(results: Results, path: Path, pair: Pair) -> Interval:
-    """How much larger F is on Linux than in the engine: 100 times the difference of its logarithms, about per cent."""
+    """Returns 100 times the logarithm of F on Linux over F in the engine, about percent."""
     linux, engine = (
         [100 * log(f) if f > 0 else nan for f in values(results, method, path, pair, FRIENDLINESS)]
         for method in (LINUX, ENGINE)
@@ -205,7 +210,7 @@ def apart(results: Results, path: Path, pair: Pair) -> Interval:
 
 
 def conclude(results: Results) -> Outcome:
-    """F and E on each path, and how far the engine has them."""
+    """Concludes F and E on each path, and how well the engine predicts them."""
     paths = [path for path in PATHS if named(LINUX, path) in results]
     claims = (
         *(one for pair in MODELLED for one in _friendly(results, paths, pair)),
@@ -225,12 +230,12 @@ def conclude(results: Results) -> Outcome:
     )
 
 
-#: "Nowhere far": neither has twice what the other has.
+#: "Nowhere far": neither has more than twice what the other has.
 NEAR = Band(0.5, 2.0)
-#: What explains differences; the tables show it.
+#: Probable causes of differences; the tables show them.
 _WHY = (
-    "with buffers of 10 to 20 packets it is a matter of phase who meets a full one, and Linux's RACK and tail-loss "
-    "probes spare it timeouts that the engine's preset has"
+    "with buffers of 10 to 20 packets it is a matter of phase who meets a full one, and Linux's "
+    "RACK and tail-loss probes spare it timeouts that the engine's preset has"
 )
 
 
@@ -254,19 +259,21 @@ def _friendly(results: Results, paths: list[Path], pair: Pair) -> tuple[Claim, .
 
 
 def _agreement(results: Results, paths: list[Path]) -> tuple[Claim, ...]:
-    """Neither a bias, nor more differences than luck would give."""
+    """Claims that there is no bias, and no more differences than expected by chance."""
     found = {(path, pair.label): apart(results, path, pair) for path in paths for pair in PAIRS}
     biases = (
         Claim.of(
             f"{pair.label}: F on Linux is the engine's, mean over the paths",
-            _mean(found[path, pair.label] for path in paths), AGREE, "%", documented=None, origin=Origin.STATED,
+            _mean(found[path, pair.label] for path in paths), AGREE, "%", documented=None,
+            origin=Origin.STATED,
         )
         for pair in PAIRS
     )  # fmt: skip
     beyond = sum(one.low > 0 or one.high < 0 for one in found.values())
     most = _by_luck(len(found))
     scattered = Claim(
-        "F on Linux differs from the engine's by more than luck on no more paths than luck would have it",
+        "F on Linux differs from the engine's by more than luck on no more paths than luck would "
+        "have it",
         f"{beyond} of {len(found)} intervals of 95 % exclude 0",
         beyond <= most,
         None,
@@ -277,13 +284,19 @@ def _agreement(results: Results, paths: list[Path]) -> tuple[Claim, ...]:
 
 
 def _by_luck(count: int) -> int:
-    """So many of `count` intervals of 95 % miss what they are of, or fewer, with a probability of 95 % at least."""
+    """Returns how many of `count` 95 % intervals miss their true value by chance.
+
+    It is the 95th percentile of that number.
+    """
     draws = np.random.default_rng(1).binomial(count, 0.05, 100_000)
     return int(np.quantile(draws, 0.95, method="higher"))
 
 
 def _mean(found: Iterable[Interval]) -> Interval:
-    """Over paths, of which each counts once: the interval is what their spread allows to say of others like them."""
+    """Returns the mean over paths, each counted once.
+
+    The interval comes from their spread, so it applies to similar paths.
+    """
     return interval([one.mean for one in found])
 
 
@@ -329,7 +342,7 @@ def _timeout_table(results: Results, paths: list[Path]) -> Table:
 
 
 def _loss_tables(results: Results, paths: list[Path]) -> Iterable[Table]:
-    """Who meets a full buffer: what is dropped of TCP's packets, and of the others'."""
+    """Yields tables of the loss rates: of TCP's packets, and of the others'."""
     for subject, of in ((TCP, "TCP's packets"), (OTHER, "the others' packets")):
         rows: Rows = {
             label(path): {
@@ -351,17 +364,29 @@ def _loss_tables(results: Results, paths: list[Path]) -> Iterable[Table]:
 
 def _settings(results: Results, paths: list[Path]) -> tuple[Setting, ...]:
     listed = {
-        "TCP": f"the kernel's own, {kernel(results[named(LINUX, paths[0])])}; in the engine preset linux",
-        "TFRCP": "M = 2 s, b = 1, timeouts of 200 ms at least, growth to no more than twice the rate acknowledged",
+        "TCP": (
+            f"the kernel's own, {kernel(results[named(LINUX, paths[0])])}; in the engine preset "
+            "linux"
+        ),
+        "TFRCP": (
+            "M = 2 s, b = 1, timeouts of 200 ms at least, growth to no more than twice the rate "
+            "acknowledged"
+        ),
         "TFRC": "RFC 5348's defaults, losses measured by the receiver",
         "senders": f"{EACH} of either kind, starting within the first second",
-        "packets": f"{PACKET_BYTES} bytes, of all alike; answers {ACK_BYTES} bytes, {REPORT_BYTES} of TFRC",
+        "packets": (
+            f"{PACKET_BYTES} bytes, of all alike; answers {ACK_BYTES} bytes, {REPORT_BYTES} of TFRC"
+        ),
         "send jitter": "of TFRCP and TFRC, uniform up to the bottleneck's time of a packet",
-        "paths": "a table of ours, since that of the paper is lost; packets lost at random besides, where it says so",
+        "paths": (
+            "a table of ours, since that of the paper is lost; packets lost at random besides, "
+            "where it says so"
+        ),
         "throughput": "goodput after the warm-up: each byte once, headers left out",
         "run": (
-            f"{scenarios.seconds_run(results, 'duration')} s, the first {scenarios.seconds_run(results, 'warmup')} not "
-            f"measured, {scenarios.replicates_run(results)} replicates"
+            f"{scenarios.seconds_run(results, 'duration')} s, the first "
+            f"{scenarios.seconds_run(results, 'warmup')} not measured, "
+            f"{scenarios.replicates_run(results)} replicates"
         ),
     }
     return tuple(Setting(name, value, Origin.CHOSEN) for name, value in listed.items())
@@ -391,9 +416,10 @@ EXPERIMENT = Experiment(
     GROUP,
     SOURCE,
     "TFRCP on Linux",
-    "Do TFRCP and TFRC share with real TCP as the simulation says, over real sockets and many paths?",
-    "As the paper says of TFRCP, F is close to 1 beside Reno, on every path between a half and 2; and as in the "
-    "engine.",
+    "Do TFRCP and TFRC share with real TCP as the simulation says, over real sockets and many "
+    "paths?",
+    "As the paper says of TFRCP, F is close to 1 beside Reno, on every path between a half and 2; "
+    "and as in the engine.",
     len(PATHS) * (DURATION_S + 10.0),
     conclude,
     runs,

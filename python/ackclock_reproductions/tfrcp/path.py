@@ -1,4 +1,4 @@
-"""The topology of the paper, Figure 1: one drop-tail bottleneck that all flows share, and ample links elsewhere."""
+"""The paper's topology, Figure 1: one shared drop-tail bottleneck, and ample links elsewhere."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -11,14 +11,15 @@ BOTTLENECK = "bottleneck"
 
 @dataclass(frozen=True)
 class Path:
-    """A bottleneck and the way back.
+    """A bottleneck and the return path.
 
     Attributes:
-        rate_mbit_per_s: A T1 link; its digits are lost but for their number, its name is not.
-        delay_s: Of the bottleneck, one way: half of the round trip. Guessed; the paper tried "other
-            delays".
-        pipes: How many bandwidth-delay products may wait. Four is printed, of the second scenario.
-        packet_bytes: Of all data packets, headers included. Guessed.
+        rate_mbit_per_s: Rate of a T1 link. The name is printed; of the digits only their number is
+            known.
+        delay_s: One-way delay of the bottleneck, in seconds: half of the round trip. Guessed; the
+            paper tried "other delays".
+        pipes: Buffer in bandwidth-delay products. Four is printed for the second scenario.
+        packet_bytes: Size of all data packets, headers included. Guessed.
         loss: Share of data packets that the bottleneck loses at random. The paper's loses none.
     """
 
@@ -30,18 +31,18 @@ class Path:
 
     @property
     def buffer_packets(self) -> int:
-        """How many may wait."""
+        """Buffer in packets."""
         pipe = self.rate_mbit_per_s * 1e6 * 2 * self.delay_s / 8 / self.packet_bytes
         return max(1, floor(self.pipes * pipe + 1e-9))
 
     @property
     def service_time_s(self) -> float:
-        """Of a packet."""
+        """Service time of a packet, in seconds."""
         return self.packet_bytes * 8e-6 / self.rate_mbit_per_s
 
     @property
     def hops(self) -> list[Tree]:
-        """There and back, as in a scenario."""
+        """Hops of both directions, as in a scenario."""
         lossy = (
             {"impairments": [{"kind": "iid_loss", "probability": self.loss}]} if self.loss else {}
         )
@@ -52,29 +53,29 @@ class Path:
 
     @property
     def rate(self) -> str:
-        """As in a scenario."""
+        """Rate, as in a scenario."""
         return f"{self.rate_mbit_per_s:g} Mbit/s"
 
     @property
     def limit(self) -> str:
-        """Of the queue, as in a scenario."""
+        """Limit of the queue, as in a scenario."""
         return packets(self.buffer_packets)
 
     @property
     def label(self) -> tuple[str, str, str]:
-        """What is guessed of it: packet, delay, buffer."""
+        """The guessed parameters: packet size, delay, buffer."""
         return f"{self.packet_bytes} B", f"{self.delay_s * 1000:g} ms", f"{self.pipes:g} × BDP"
 
 
 ROUTE = {"route": [BOTTLENECK], "return": ["return"]}
 
-#: What each figure shows, and what else it is asked of: how far it depends on what is guessed.
+#: Path of each figure, and the other paths that show how much depends on guesses.
 CENTRAL = Path()
 PACKET_BYTES, DELAYS_S, PIPES = (1000, 500), (0.02, 0.05, 0.1), (4.0, 1.0)
 
 
 def guesses() -> list[Path]:
-    """Every length of packets, delay and buffer."""
+    """Returns the paths with every packet size, delay and buffer."""
     return [
         Path(packet_bytes=packet, delay_s=delay, pipes=pipes)
         for packet, delay, pipes in product(PACKET_BYTES, DELAYS_S, PIPES)

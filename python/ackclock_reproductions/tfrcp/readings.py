@@ -1,7 +1,7 @@
-"""What becomes of Figures 2a and 2b by reading of what the paper leaves open: one thing at a time, and a grid.
+"""Figures 2a and 2b under different readings of what the paper leaves open.
 
-In Figure 2b F grows with the number of senders; its axis, the curves being lost, goes to 7. In 2a
-it stays close to 1.
+The readings change one thing at a time, and span a grid. In Figure 2b F grows with the number of
+senders; the curves are lost, but the axis goes to 7. In 2a F stays close to 1.
 """
 
 from collections.abc import Mapping
@@ -40,25 +40,25 @@ from ackclock_reproductions.tfrcp.senders import (
 )
 
 LOADS = (10, 50)
-#: Of the grid, which asks for a direction and not for a number.
+#: Replicates in the grid, which is to show a direction and not a number.
 FEW_REPLICATES = 3
 SHORTEST_M_S, SMALLEST_K, LARGEST_K = 2, 10, 60
-#: Of an axis that goes to 7, so much would do.
+#: An F large enough for an axis that goes to 7.
 AGGRESSIVE = 3.0
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What is other than in the figures.
+    """Differences from the figures.
 
     Attributes:
-        name: In tables.
-        path: The path.
-        tfrcp: Of TFRCP's control.
-        reno: Of TCP's transport.
-        duration_s: Of a run.
-        replicates: How many.
-        starts: When senders start.
+        name: Name in tables.
+        path: Path.
+        tfrcp: Parameters of TFRCP's control.
+        reno: Parameters of TCP's transport.
+        duration_s: Duration of a run, in seconds.
+        replicates: Number of replicates.
+        starts: Start times of the senders.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Reading:
 
     @property
     def senders(self) -> dict[str, Sender]:
-        """Those that show what Figures 2a and 2b show, by their letter."""
+        """The senders that represent Figures 2a and 2b, by their letter."""
         return {
             f"M = {SHORTEST_M_S} s": s1(SHORTEST_M_S, **self.tfrcp),
             f"K = {SMALLEST_K}": s2(SMALLEST_K, **self.tfrcp),
@@ -79,7 +79,7 @@ class Reading:
         }
 
     def mix(self, sender: Sender) -> Mix:
-        """A sender beside TCP."""
+        """Returns a sender beside TCP."""
         reno = Sender(RENO.label, RENO.transport | self.reno)
         return Mix(
             sender, always(self.path), LOADS, self.starts, reno, self.duration_s, self.replicates
@@ -109,35 +109,36 @@ ALONE = (
     *(Reading(f"r0 = {one} packets/s", tfrcp={"initial_rate": f"{one} packets/s"}) for one in R0),
     Reading("runs of 200 s", duration_s=200.0),
     Reading("runs of 5000 s", duration_s=5000.0),
-    # Rounds of constant length are in step for ever, as far as senders start together.
+    # Rounds of constant length stay synchronised to the degree that senders start together.
     Reading("all start at once", starts=TOGETHER),
     Reading("starts within 6 s", starts=("0 s", "6 s")),
     Reading("packets of 250 B", replace(CENTRAL, packet_bytes=250), replicates=FEW_REPLICATES),
 )
 
-#: The grid: one way, and how much may wait.
+#: The grid: one-way delays, buffers in bandwidth-delay products, and b.
 DELAYS_S, PIPES, BS = (0.005, 0.02, 0.05, 0.1, 0.2), (1.0, 4.0, 16.0), (1, 2)
 GRID = {
     (b, delay, pipes): Reading(
-        f"b = {b}, {delay * 1000:g} ms, {pipes:g} × BDP", replace(CENTRAL, delay_s=delay, pipes=pipes),
+        f"b = {b}, {delay * 1000:g} ms, {pipes:g} × BDP",
+        replace(CENTRAL, delay_s=delay, pipes=pipes),
         {"packets_per_ack": b}, replicates=FEW_REPLICATES,
     )
     for b, delay, pipes in product(BS, DELAYS_S, PIPES)
 }  # fmt: skip
 
-#: F by letter of the sender, of a reading.
+#: F of a reading, by letter of the sender.
 Found = Mapping[str, ByLoad]
 
 
 def runs() -> Mapping[str, Run]:
-    """Every different scenario once, by its text."""
+    """Returns each distinct scenario once, by its text."""
     mixes = [one.mix(sender) for one in (*ALONE, *GRID.values()) for sender in one.senders.values()]
     scenarios = {one.to_json(): one for one in (mix.scenario for mix in mixes)}
     return {text: Run(one) for text, one in scenarios.items()}
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Reading by reading."""
+    """Compares the readings."""
     alone = {one.name: _of(one, results) for one in ALONE}
     grid = {key: _of(one, results) for key, one in GRID.items()}
     named = {GRID[key].name: of for key, of in grid.items()}
@@ -145,11 +146,12 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     tables = (_table("One thing at a time", alone), _table("Delay, buffer and b", named))
     went_in = settings(results, *one_path())
     rests = basis(
-        why=f"it is a study of ours: of {len(ALONE) + len(GRID)} readings F grows with load and K only at 5 ms, or at "
-        f"20 ms "
-        "with a buffer of one bandwidth-delay product, where it is as large with M = 2 s: what makes it large is a "
-        "buffer "
-        "of a few packets, and with K = 10 it is less, rounds being shorter than a timeout"
+        why=(
+            f"it is a study of ours: of {len(ALONE) + len(GRID)} readings F grows with load and K "
+            "only at 5 ms, or at 20 ms with a buffer of one bandwidth-delay product, where it is "
+            "as large with M = 2 s: what makes it large is a buffer of a few packets, and with K = "
+            "10 it is less, rounds being shorter than a timeout"
+        )
     )
     return Outcome(rests, (), partial(_draw, grid), claims, went_in, tables)
 
@@ -165,8 +167,10 @@ def _of_r0(alone: Mapping[str, Found]) -> tuple[Claim, ...]:
     m = f"M = {SHORTEST_M_S} s"
     return tuple(
         Claim.of(
-            f"r0 has little impact on long flows: F with r0 = {one} over that with 40, {m}, N = {load}",
-            quotient(alone[f"r0 = {one} packets/s"][m][load], alone[FOUND.name][m][load]), Band(0.9, 1.1),
+            f"r0 has little impact on long flows: F with r0 = {one} over that with 40, {m}, N = "
+            f"{load}",
+            quotient(alone[f"r0 = {one} packets/s"][m][load], alone[FOUND.name][m][load]),
+            Band(0.9, 1.1),
         )
         for one in R0
         for load in LOADS
@@ -174,13 +178,13 @@ def _of_r0(alone: Mapping[str, Found]) -> tuple[Claim, ...]:
 
 
 class Said(NamedTuple):
-    """What Figures 2a and 2b say, and whether it is so.
+    """Statements of Figures 2a and 2b, each true if a reading agrees with it.
 
     Attributes:
-        close: 2a: with rounds of constant length F is close to 1.
-        by_load: 2b: with the largest K it grows with the number of senders.
-        by_k: 2b: with most senders it grows with K.
-        far: 2b: it grows to several times 1.
+        close: In 2a F is close to 1 with rounds of constant length.
+        by_load: In 2b it grows with the number of senders, with the largest K.
+        by_k: In 2b it grows with K, with most senders.
+        far: In 2b it grows to several times 1.
     """
 
     close: bool
@@ -190,7 +194,7 @@ class Said(NamedTuple):
 
     @classmethod
     def of(cls, found: Found) -> "Said":
-        """Of a reading."""
+        """Evaluates a reading."""
         few, many = LOADS
         constant, smallest, largest = (
             {load: interval(values).mean for load, values in one.items()} for one in found.values()
@@ -211,18 +215,21 @@ def _of_2b(found: Mapping[str, Found]) -> tuple[Claim, ...]:
     most = max(found, key=lambda name: interval(_largest(found[name])).mean)
     return (
         Claim(
-            "There is a reading in which F grows with the number of senders and with K, to 3 at least, and is close "
-            "to 1 with rounds of constant length",
+            "There is a reading in which F grows with the number of senders and with K, to 3 at "
+            "least, and is close to 1 with rounds of constant length",
             f"{len(whole)} of {len(said)}: {_listed(whole)}", bool(whole), False, Origin.INFERRED,
         ),
         Claim(
-            "There is one in which it at least grows so, and is close to 1 with rounds of constant length",
-            f"{len(growing)} of {len(said)}: {_listed(growing)}", bool(growing), origin=Origin.INFERRED,
+            "There is one in which it at least grows so, and is close to 1 with rounds of constant "
+            "length",
+            f"{len(growing)} of {len(said)}: {_listed(growing)}", bool(growing),
+            origin=Origin.INFERRED,
         ),
         Claim(
             "There is one in which it grows so, whatever it is with rounds of constant length",
             f"{len(both)} of {len(said)}: {_listed(both)}; F is largest in “{most}”, "
-            f"{written_interval(interval(_largest(found[most])))}", bool(both), origin=Origin.INFERRED,
+            f"{written_interval(interval(_largest(found[most])))}",
+            bool(both), origin=Origin.INFERRED,
         ),
     )  # fmt: skip
 
@@ -237,7 +244,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _table(title: str, found: Mapping[str, Found]) -> Table:
-    """Readings down, senders and loads across, and which parts of what is said are so."""
+    """Returns a table with a row per reading: F by sender and load, and which statements hold."""
     heads = [f"{name}, N = {load}" for name in FOUND.senders for load in LOADS]
     rows = []
     for name, of in found.items():
@@ -254,7 +261,7 @@ def _draw(grid: Mapping[tuple[int, float, float], Found]) -> Figure:
         plot.Curve("1: as much as TCP", [milliseconds[0], milliseconds[-1]], [1, 1], "reference")
     ]
     constant, smallest, largest = FOUND.senders
-    # Points come last: lines have the first looks, of which no two are alike.
+    # Points come last: the first styles go to lines, and no two of them are alike.
     for name, drawn, buffers in (
         (constant, "line", PIPES),
         (largest, "line", PIPES),
@@ -280,7 +287,10 @@ EXPERIMENT = Experiment(
     group=GROUP,
     source=SOURCE,
     shows="Figures 2a and 2b, by reading",
-    question="Under which reading is TFRCP with rounds of round-trip times as aggressive as Figure 2b has it?",
+    question=(
+        "Under which reading is TFRCP with rounds of round-trip times as aggressive as Figure 2b "
+        "has it?"
+    ),
     says="F in rounds of constant length and of round-trip times, by what the paper leaves open.",
     cost_s=80.0,
     conclude=conclude,

@@ -1,8 +1,8 @@
-"""Who sends in the paper's experiments: as many TCP senders as others, over one path, at several loads.
+"""Senders of the paper's experiments: equal numbers of TCP and other senders on one path.
 
-All packets are equally long on the wire. TCP is Reno as ns-2 had it, with an ACK for each packet,
-as the paper's equation is told (b = 1). What the paper does not say is chosen here, once for all
-figures, and called guessed.
+All packets are equally long on the wire. TCP is ns-2's Reno with an ACK for each packet, as the
+paper's equation assumes (b = 1). What the paper leaves open is chosen here once for all figures,
+and called guessed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,79 +19,78 @@ from ackclock_reproductions.tfrcp.path import BOTTLENECK, CENTRAL, ROUTE, Path
 HEADER_BYTES = 40
 REPLICATES = 5
 DURATION_S = 1000.0
-#: Senders in all, half of them TCP: the marks on the paper's axes, every other of them.
+#: Total numbers of senders, half of them TCP: every other mark of the paper's axes.
 LOADS = (10, 20, 30, 40, 50)
-#: The ends and the middle, for what is asked with every guess.
+#: The ends and the middle, for runs with every guess.
 FEW_LOADS = (10, 30, 50)
-#: When senders start: uniform between two moments, or at one.
+#: Start times of senders: uniform between two times, or one time.
 Starts = str | tuple[str, str]
 STAGGERED: Starts = ("0 s", "1 s")
 TOGETHER: Starts = "0 s"
 
-#: The names of the two groups.
+#: Names of the two groups.
 TCP, OTHER = "TCP", "other"
 
 
 class Sender(NamedTuple):
-    """Who sends.
+    """A sender.
 
     Attributes:
-        label: In figures and tables.
-        transport: As in a scenario, but for what depends on the path.
+        label: Label in figures and tables.
+        transport: Transport, as in a scenario, without what depends on the path.
     """
 
     label: str
     transport: Tree
 
     def on(self, path: Path) -> Tree:
-        """With what depends on the path."""
+        """Returns the transport, completed with what depends on the path."""
         return self.transport | {
             "mss": f"{path.packet_bytes - HEADER_BYTES} bytes",
             "header": f"{HEADER_BYTES} bytes",
-            # "A small random delay before each packet", for everybody (ns-2 `overhead_`): the time
-            # of one packet.
+            # "A small random delay before each packet" for all senders (ns-2's `overhead_`): up to
+            # one packet time.
             "send_jitter": jitter(path),
         }
 
 
 def jitter(path: Path) -> str:
-    """The most that a packet leaves late."""
+    """Returns the largest random delay of a packet."""
     return f"{path.service_time_s * 1e6:.0f} us"
 
 
 def tcp(label: str, control: str = "reno", **more: Any) -> Sender:
-    """A TCP of ns-2 in 2002, with an ACK for each packet and fast recovery that ends at any new ACK."""
+    """Returns a TCP of ns-2 in 2002: an ACK for each packet, fast recovery ends at any new ACK."""
     tree = {"kind": "tcp", "preset": "ns2-2002", "control": {"kind": control}, "recovery": "reno"}
     return Sender(label, tree | more)
 
 
 def controlled(label: str, kind: str, **more: Any) -> Sender:
-    """A sender under rate control."""
+    """Returns a sender under rate control."""
     return Sender(label, {"kind": "udp", "control": {"kind": kind} | more})
 
 
 RENO = tcp("Reno")
-#: What a reader of today asks for beside the paper's; the first control alone is another, not what
-#: is around it.
+#: Today's senders, for comparison. CUBIC differs only in its control, not in the rest of TCP.
 CUBIC = tcp("CUBIC (not in the paper)", "cubic")
 TFRC = controlled("TFRC (not in the paper)", "tfrc")
 OF_TODAY = (TFRC, CUBIC)
 
 
 def s1(m_s: float, **more: Any) -> Sender:
-    """TFRCP with rounds of one length."""
+    """Returns TFRCP with rounds of constant length."""
     return controlled(
         f"TFRCP, M = {m_s:g} s", "tfrcp", strategy="constant", round=f"{m_s:g} s", **more
     )
 
 
 def s2(k: float, **more: Any) -> Sender:
-    """TFRCP with rounds of so many round-trip times."""
+    """Returns TFRCP with rounds of `k` round-trip times."""
     return controlled(f"TFRCP, K = {k:g}", "tfrcp", strategy="round_trips", round_trips=k, **more)
 
 
 def s3(minimum_s: float, spread_s: float, **more: Any) -> Sender:
-    """TFRCP with rounds of random length."""
+    """Returns TFRCP with rounds of random length."""
     return controlled(
         f"TFRCP, {minimum_s:g} + U[0, {spread_s:g}] s", "tfrcp", strategy="random",
         round_minimum=f"{minimum_s:g} s", round_spread=f"{spread_s:g} s", **more,
@@ -100,16 +99,16 @@ def s3(minimum_s: float, spread_s: float, **more: Any) -> Sender:
 
 @dataclass(frozen=True)
 class Mix:
-    """As many TCP senders as others.
+    """Equal numbers of TCP and other senders.
 
     Attributes:
-        other: Who the others are.
-        path: Over which they go, by the number of senders.
-        loads: Numbers of senders in all.
-        starts: When they start.
-        reno: Who the TCP senders are.
-        duration_s: Of a run.
-        replicates: How many.
+        other: The other senders.
+        path: Path as a function of the number of senders.
+        loads: Total numbers of senders.
+        starts: Start times.
+        reno: The TCP senders.
+        duration_s: Duration of a run, in seconds.
+        replicates: Number of replicates.
     """
 
     other: Sender
@@ -144,40 +143,55 @@ class Mix:
 
 
 def flow(name: str, sender: Sender, path: Path, starts: Starts = STAGGERED, count: int = 1) -> Tree:
-    """A flow group over a path."""
+    """Returns a flow group over a path."""
     return {"name": name, "count": count, "transport": sender.on(path), "start": starts} | ROUTE
 
 
 def scenario(
-    name: str, path: Path, flows: Sequence[Tree], sweep: Mapping[str, Sequence[Any]], duration_s: float = DURATION_S,
+    name: str,
+    path: Path,
+    flows: Sequence[Tree],
+    sweep: Mapping[str, Sequence[Any]],
+    duration_s: float = DURATION_S,
     replicates: int = REPLICATES,
-) -> Scenario:  # fmt: skip
-    """Flows over a path, at the points of a sweep. The paper's throughput is that of the whole run."""
+) -> Scenario:
+    """Returns a scenario of flows over a path, with a sweep.
+
+    The paper's throughput is that of the whole run, so there is no warm-up.
+    """
     return scenarios.scenario(
-        name, path.hops, flows, duration_s=duration_s, warmup_s=0, sample_interval_s=duration_s / 10,
-        replicates=replicates, sweep=dict(sweep),
+        name, path.hops, flows, duration_s=duration_s, warmup_s=0,
+        sample_interval_s=duration_s / 10, replicates=replicates, sweep=dict(sweep),
     )  # fmt: skip
 
 
 def always(path: Path) -> Callable[[int], Path]:
-    """One path, whatever the load."""
+    """Returns a function that gives the same path for every load."""
     return lambda _load: path
 
 
 def settings(
     results: Mapping[str, Result], *own: Setting, starts: str = "uniform within the first second"
 ) -> tuple[Setting, ...]:
-    """What went in: what all figures have, how long and how often was really run, and what is the figure's own."""
-    run = f"{seconds_run(results, 'duration')} s, {replicates_run(results)} replicates (the paper: three)"
+    """Returns the settings: common ones, the durations and replicates run, and the figure's own."""
+    run = (
+        f"{seconds_run(results, 'duration')} s, {replicates_run(results)} replicates (the paper: "
+        "three)"
+    )
     return (
         *own,
         Setting("senders", "half of them TCP; throughput is that of the whole run", Origin.PRINTED),
-        Setting("TCP", "Reno of preset ns2-2002: an ACK for each packet, timeouts of 1 s at least", Origin.GUESSED),
+        Setting(
+            "TCP", "Reno of preset ns2-2002: an ACK for each packet, timeouts of 1 s at least",
+            Origin.GUESSED
+        ),
         Setting("b of the equation", "1, as the ACKs are", Origin.GUESSED),
         Setting("r0", "40 packets/s", Origin.GUESSED),
         Setting("receiver's window", "unlimited for everybody", Origin.GUESSED),
         Setting(
-            "growth", "doubling without losses, but to no more than twice the rate acknowledged (our safety rule)",
+            "growth",
+            "doubling without losses, but to no more than twice the rate acknowledged (our safety "
+            "rule)",
             Origin.GUESSED,
         ),
         Setting("throughput", "goodput: each byte once, headers left out", Origin.GUESSED),
@@ -188,17 +202,23 @@ def settings(
 
 
 def guessed_of(*names: str) -> list[Setting]:
-    """What is guessed of the central path, by name."""
+    """Returns the guessed settings of the central path, by name."""
     of = {
         "delay": f"{CENTRAL.delay_s * 1000:g} ms one way; 20, 50 and 100 ms in the table",
-        "buffer": f"{CENTRAL.pipes:g} bandwidth-delay products, {CENTRAL.buffer_packets} packets; 1 and 4 in the table",
-        "packets": f"{CENTRAL.packet_bytes} bytes, {HEADER_BYTES} of them header, all alike; 1000 and 500 in the table",
+        "buffer": (
+            f"{CENTRAL.pipes:g} bandwidth-delay products, {CENTRAL.buffer_packets} packets; 1 and "
+            "4 in the table"
+        ),
+        "packets": (
+            f"{CENTRAL.packet_bytes} bytes, {HEADER_BYTES} of them header, all alike; 1000 and 500 "
+            "in the table"
+        ),
     }
     return [Setting(name, of[name], Origin.GUESSED) for name in names]
 
 
 def one_path() -> tuple[Setting, ...]:
-    """Of figures whose bottleneck is the same at every load."""
+    """Returns the settings of figures whose bottleneck is the same at every load."""
     bottleneck = Setting(
         "bottleneck", f"{CENTRAL.rate}, drop-tail, the same at every load (T1)", Origin.INFERRED
     )

@@ -1,7 +1,7 @@
-"""TCP Westwood's family: the figures of the paper of 2002 that introduces ABSE.
+"""The family of TCP Westwood: the figures of the 2002 paper that introduces ABSE.
 
-One file for each figure, or pair of them. `paths` and `senders` are what all of them run, `paper`
-what they say alike.
+Each figure or pair of figures has a file. `paths` and `senders` make the scenarios, `paper` has the
+common parts of the entries.
 """
 
 from ackclock.reproduction import Experiment

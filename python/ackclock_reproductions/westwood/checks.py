@@ -1,4 +1,4 @@
-"""What the paper's figures say, as checks of a reading: a number, and the band in which it must lie."""
+"""Statements of the paper's figures as checks of a reading: a number and its accepted band."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -27,23 +27,23 @@ from ackclock_reproductions.westwood.paths import Path, one_bottleneck, wired_wi
 from ackclock_reproductions.westwood.reading import Reading
 from ackclock_reproductions.westwood.senders import DURATION_S, REPLICATES, WARMUP_S
 
-#: Estimates are sampled finely, and where newcomers come; of all else only sums are looked at.
+#: Sampling intervals: fine for estimates and for newcomers, coarse where only totals matter.
 FINE_S, COARSE_S = 0.5, 5.0
 NEWRENO, BE, RE, CRB, ABSE = "NewReno", "BE", "RE", "CRB", "ABSE"
-#: The label of ABSE senders that come when others are there.
+#: Label of ABSE senders that join others.
 LATE = "ABSE late"
-#: How many replicates of what loses at random: chance spreads it more than queues do.
+#: Replicates of runs with random loss, which spreads results more than queues do.
 LOSSY = 20
 
 
 class Sent(NamedTuple):
-    """Senders over a path: something that is run.
+    """Senders on a path, which make one run.
 
     Attributes:
-        path: Over which they send.
-        groups: How many, by label of the control.
-        fine: Whether samples are looked at.
-        replicates: How many.
+        path: Path of the senders.
+        groups: Labels of controls, each with its number of senders.
+        fine: True if samples are needed at short intervals.
+        replicates: Number of replicates.
     """
 
     path: Path
@@ -52,7 +52,7 @@ class Sent(NamedTuple):
     replicates: int = REPLICATES
 
     def scenario(self, reading: Reading) -> Scenario:
-        """By a reading."""
+        """Returns the scenario under a reading."""
         groups = dict(self.groups)
         starts = (
             {LATE: [f"{figure_21.JOIN_S:g} s", f"{figure_21.JOIN_S + 1:g} s"]}
@@ -71,14 +71,14 @@ class Sent(NamedTuple):
 
 
 class Check(NamedTuple):
-    """One of them.
+    """A check.
 
     Attributes:
-        figure: Of the paper.
-        says: What.
-        accepted: Where the number must lie; None if it is of interest only.
-        sent: What is run.
-        value: The number, from its results.
+        figure: Figure of the paper.
+        says: Name of the quantity.
+        accepted: Accepted band; None if the number is only of interest.
+        sent: Senders to run.
+        value: Computes the number from their results.
     """
 
     figure: str
@@ -88,12 +88,12 @@ class Check(NamedTuple):
     value: Callable[[Sequence[Result]], Interval]
 
     def holds(self, value: float) -> bool:
-        """Whether a number is accepted."""
+        """Returns whether a number is accepted."""
         return self.accepted is None or self.accepted.holds(value)
 
     @property
     def about(self) -> set[str]:
-        """Which estimators it depends on."""
+        """Labels of the estimators that it depends on."""
         return {label.partition(" ")[0] for one in self.sent for label, _ in one.groups} - {NEWRENO}
 
 
@@ -112,7 +112,7 @@ def _estimate(figure: str, label: str, senders: int, loss: float, accepted: Band
 
 
 def _goodput(results: Sequence[Result], label: str) -> list[float]:
-    """Of the first of some results that has such senders, in all."""
+    """Returns the total goodput of these senders, from the first result that has them."""
     for one in results:
         if label in one.tables["flows"]["flow"].to_pylist():
             return of_replicates(one, "goodput", label)

@@ -1,4 +1,4 @@
-"""Figure 11: four hops, and two flows that do not listen join on the way; do BE and ABSE see the bottleneck?"""
+"""Figure 11: BE and ABSE on four hops, where two unresponsive flows join on the way."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -33,14 +33,14 @@ from ackclock_reproductions.westwood.senders import (
 PATH = several_hops((20, 10, 20, 30))
 CONTROLS = (BE, RE, CRB, ABSE, ABSE_LATER, PLUS, NEWRENO, CUBIC)
 MAIN = "sender"
-#: Each 5 Mbit/s, on the third hop and on the fourth; from when on.
+#: Start times, in seconds, of flows of 5 Mbit/s on the third and on the fourth hop.
 JOINING_S = {"hop 3": 20.0, "hop 4": 40.0}
 DURATION_S = 60.0
 REPLICATES = 10
 
 
 def runs() -> Mapping[str, Run]:
-    """A sender of each control."""
+    """Returns runs of a sender of each control."""
     return {one.label: Run(_scenario(one)) for one in CONTROLS}
 
 
@@ -50,13 +50,13 @@ def _scenario(control: Control) -> Scenario:
     ]  # fmt: skip
     flows = [tcp(MAIN, control, PATH), *joining]
     return scenario(
-        control.label, PATH, flows, duration_s=DURATION_S, warmup_s=min(JOINING_S.values()), replicates=REPLICATES,
-        sample_interval_s=0.05,
+        control.label, PATH, flows, duration_s=DURATION_S, warmup_s=min(JOINING_S.values()),
+        replicates=REPLICATES, sample_interval_s=0.05,
     )  # fmt: skip
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Mean estimates while others are there, beside what the slowest link passes of payload."""
+    """Compares mean estimates, while the others are there, with the slowest link's payload rate."""
     since_s, later_s = JOINING_S.values()
     be, abse = (
         over_time.mean_estimates(results[name], MAIN, since_s, DURATION_S)
@@ -65,15 +65,17 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     ceiling = PATH.goodput_mbit_per_s
     claims = (
         Claim.of(
-            f"11a: BE overestimates what is available, {ceiling:.2f} Mbit/s of payload, once others have joined",
+            f"11a: BE overestimates what is available, {ceiling:.2f} Mbit/s of payload, once "
+            "others have joined",
             interval(be), Band(ceiling), "Mbit/s", than=ceiling,
         ),
         Claim.of(
-            "11b: ABSE maintains an accurate estimate: over that", quotient(abse, [ceiling] * len(abse)),
-            words.about("1"), "times",
+            "11b: ABSE maintains an accurate estimate: over that",
+            quotient(abse, [ceiling] * len(abse)), words.about("1"), "times",
         ),
         Claim.of(
-            "BE is above ABSE: over it", quotient(be, abse), Band(1.0), "times", than=1.0, origin=Origin.INFERRED
+            "BE is above ABSE: over it", quotient(be, abse), Band(1.0), "times", than=1.0,
+            origin=Origin.INFERRED
         ),
     )  # fmt: skip
     rows: Rows = {
@@ -122,7 +124,8 @@ def _draw(results: Mapping[str, Result]) -> Figure:
 EXPERIMENT = entry(
     "11",
     "What do BE and ABSE say where others join behind the bottleneck?",
-    "Four hops of 20, 10, 20 and 30 Mbit/s, UDP joins on the third and fourth: what BE and ABSE say.",
+    "Four hops of 20, 10, 20 and 30 Mbit/s, UDP joins on the third and fourth: what BE and ABSE "
+    "say.",
     6.0,
     conclude,
     runs,

@@ -1,4 +1,4 @@
-"""Figure 12: how large a buffer does one sender need?"""
+"""Figure 12: the goodput of one sender by the buffer."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -29,24 +29,24 @@ PATH = one_bottleneck(5)
 BUFFERS = (4, 10, 20, 40, 80)
 CONTROLS = (NEWRENO, BE, ABSE, ABSE_LATER, PLUS, CUBIC)
 
-#: What NewReno gets with each buffer, in Mbit/s, by an unpublished reference simulation: the figure
-#: could not be had.
+#: NewReno's goodput with each buffer, in Mbit/s, by an unpublished reference simulation: the figure
+#: was not available.
 NEWRENO_MBIT_PER_S = {4: 3.88, 10: 4.23, 20: 4.57, 40: 4.80}
 NEAR_MBIT_PER_S = 0.2
 SMALL, NEAR_THE_PIPE = 4, 40
-#: What counts as much higher, and as severely degraded: more than slightly, of what the link
-#: passes.
+#: Threshold between "much higher" and "severely degraded": more than slightly below the link's
+#: payload rate.
 HIGH_MBIT_PER_S = 0.9 * PATH.goodput_mbit_per_s
 
 
 def near(packets: int) -> Band:
-    """What is accepted of NewReno with a buffer."""
+    """Returns the band accepted for NewReno with a buffer."""
     expected = NEWRENO_MBIT_PER_S[packets]
     return Band(expected - NEAR_MBIT_PER_S, expected + NEAR_MBIT_PER_S)
 
 
 def runs() -> Mapping[str, Run]:
-    """One sender of each control, by the buffer."""
+    """Returns runs of one sender of each control, by the buffer."""
     sweep = {"hops.bottleneck.queue.limit": [f"{packets} packets" for packets in BUFFERS]}
     return {
         one.label: Run(
@@ -59,13 +59,13 @@ def runs() -> Mapping[str, Run]:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Goodput by buffer."""
+    """Compares goodput by buffer."""
     found = {name: means(one, "goodput", FLOW) for name, one in results.items()}
     newreno = dict(zip(BUFFERS, found[NEWRENO.label], strict=True))
     as_simulated = tuple(
         Claim.of(
-            f"NewReno gets {expected} Mbit/s with {packets} packets (reference simulation)", newreno[packets],
-            near(packets), "Mbit/s", origin=Origin.REFERENCE,
+            f"NewReno gets {expected} Mbit/s with {packets} packets (reference simulation)",
+            newreno[packets], near(packets), "Mbit/s", origin=Origin.REFERENCE,
         )
         for packets, expected in NEWRENO_MBIT_PER_S.items()
     )  # fmt: skip
@@ -73,19 +73,27 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     full = [PATH.goodput_mbit_per_s] * len(newreno_4)
     high = tuple(
         Claim.of(
-            f"{one.label} achieves much higher utilisation despite a small buffer: over NewReno, {SMALL} packets",
-            quotient(of_replicates(results[one.label], "goodput", FLOW, BUFFERS.index(SMALL)), newreno_4),
+            f"{one.label} achieves much higher utilisation despite a small buffer: over NewReno, "
+            f"{SMALL} packets",
+            quotient(
+                of_replicates(results[one.label], "goodput", FLOW, BUFFERS.index(SMALL)), newreno_4,
+            ),
             words.MUCH_MORE, "times", than=1.0,
         )
         for one in (ABSE, BE)
     )  # fmt: skip
     suffers = Claim.of(
-        f"NewReno's utilisation is severely degraded with a small buffer, {SMALL} packets: over the link's",
+        f"NewReno's utilisation is severely degraded with a small buffer, {SMALL} packets: over "
+        "the link's",
         quotient(newreno_4, full), words.MUCH_LESS, "times", than=1.0,
     )  # fmt: skip
     catches_up = Claim.of(
-        f"It catches up when the buffer approaches the pipe, {NEAR_THE_PIPE} packets of 42: over the link's",
-        quotient(of_replicates(results[NEWRENO.label], "goodput", FLOW, BUFFERS.index(NEAR_THE_PIPE)), full),
+        f"It catches up when the buffer approaches the pipe, {NEAR_THE_PIPE} packets of 42: over "
+        "the link's",
+        quotient(
+            of_replicates(results[NEWRENO.label], "goodput", FLOW, BUFFERS.index(NEAR_THE_PIPE)),
+            full,
+        ),
         words.about("1"), "times",
     )  # fmt: skip
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
@@ -110,7 +118,8 @@ def _draw(found: Mapping[str, list[Interval]]) -> Figure:
 EXPERIMENT = entry(
     "12",
     "How much does one sender get where the buffer is small?",
-    "NewReno suffers from small buffers and catches up near the pipe; BE and ABSE fill the link with any.",
+    "NewReno suffers from small buffers and catches up near the pipe; BE and ABSE fill the link "
+    "with any.",
     4.0,
     conclude,
     runs,

@@ -1,4 +1,4 @@
-"""Figure 14: how long do packets wait where the buffer is larger than the pipe?"""
+"""Figure 14: queueing times with buffers larger than the pipe."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -28,17 +28,16 @@ from ackclock_reproductions.westwood.senders import (
 )
 
 CONTROLS = (NEWRENO, BE, ABSE, ABSE_LATER, PLUS, CUBIC)
-#: 160 is that of figure 15; the others are printed nowhere.
+#: 160 is that of figure 15; the others are not printed.
 BUFFERS = (42, 84, 160, 240, 320)
 PRINTED = 160
 FLOW = "sender"
-#: The saw-tooth of NewReno takes 26 s at 160 packets, and slow start's losses take a round trip
-#: each.
+#: NewReno's saw-tooth takes 26 s with 160 packets, and each loss of slow start takes a round trip.
 DURATION_S, WARMUP_S = 400.0, 200.0
 
 
 def runs() -> Mapping[str, Run]:
-    """A sender of each control with each buffer."""
+    """Returns runs of a sender of each control with each buffer."""
     return {
         f"{one.label}, {packets}": Run(_scenario(one, packets))
         for one in CONTROLS
@@ -53,7 +52,7 @@ def _scenario(control: Control, packets: int) -> Scenario:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Mean queueing times, and what they cost or bring."""
+    """Compares mean queueing times, and utilisation."""
     waits = {
         (one.label, packets): of_replicates(
             results[f"{one.label}, {packets}"], "queueing_delay", BOTTLENECK
@@ -63,9 +62,10 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     claims = tuple(
         Claim.of(
-            f"ABSE's queueing time is below NewReno's with a very large buffer: over it, {packets} packets",
-            quotient(waits["ABSE", packets], waits["NewReno", packets]), Band(most=1), "times", than=1.0,
-            origin=Origin.PRINTED if packets == PRINTED else Origin.INFERRED,
+            f"ABSE's queueing time is below NewReno's with a very large buffer: over it, {packets} "
+            "packets",
+            quotient(waits["ABSE", packets], waits["NewReno", packets]), Band(most=1), "times",
+            than=1.0, origin=Origin.PRINTED if packets == PRINTED else Origin.INFERRED,
         )
         for packets in BUFFERS if packets >= PRINTED
     )  # fmt: skip

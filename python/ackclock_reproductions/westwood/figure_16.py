@@ -1,8 +1,8 @@
-"""Figure 16: ten senders, and buffers from a quarter of the pipe to four of them.
+"""Figure 16: ten senders, with buffers from a quarter of the pipe to four pipes.
 
-Both parts are of the same runs. Every control also runs with as little jitter as in figures of one
-sender, so that the packets of each sender travel as a train: then ABSE in readings A and B leaves a
-sixth of the link idle at one pipe of buffer.
+Both parts use the same runs. Every control also runs with as little jitter as in the figures of one
+sender, so the packets of each sender travel as a train. ABSE in readings A and B then leaves a
+sixth of the link idle with a buffer of one pipe.
 """
 
 from collections.abc import Mapping
@@ -39,15 +39,15 @@ SMALL, PIPE = BUFFERS.index(100), BUFFERS.index(400)
 CONTROLS = (NEWRENO, BE, ABSE, ABSE_LATER, PLUS, CUBIC)
 TRAINS = "in trains"
 
-#: As good as NewReno, which fills the link: what is delivered in order between two moments may be
-#: off by all that is underway at one of them, for each of the two.
+#: As good as NewReno, which fills the link. The payload delivered in order in an interval may be
+#: off by everything in flight at one of its ends, for each of the two controls.
 AS_GOOD = round(
     1 - 2 * (PATH.pipe_packets + BUFFERS[PIPE]) * PATH.service_time_s / (DURATION_S - WARMUP_S), 4
 )
 
 
 def runs() -> Mapping[str, Run]:
-    """Ten senders of each control, by the buffer; with trains broken up, and in trains."""
+    """Returns runs of ten senders of each control by the buffer, without and with trains."""
     sweep = {"hops.bottleneck.queue.limit": [f"{packets} packets" for packets in BUFFERS]}
     spread = {"": JITTER_S, f", {TRAINS}": None}
     return {
@@ -64,7 +64,7 @@ def runs() -> Mapping[str, Run]:
 
 
 def conclude_goodput(results: Mapping[str, Result]) -> Outcome:
-    """16a: what the senders get together."""
+    """Concludes 16a: the total goodput of the senders."""
     found = {name: means(one, "goodput", FLOW) for name, one in results.items()}
 
     def over(label: str, other: str, point: int, how: str = "") -> Interval:
@@ -90,19 +90,23 @@ def conclude_goodput(results: Mapping[str, Result]) -> Outcome:
         ),
         *(
             Claim.of(
-                f"ABSE is as good as any with {BUFFERS[point]} packets: over {other}", over(ABSE.label, other, point),
-                Band(AS_GOOD), "times",
+                f"ABSE is as good as any with {BUFFERS[point]} packets: over {other}",
+                over(ABSE.label, other, point), Band(AS_GOOD), "times",
             )
             for point in range(SMALL + 1, len(BUFFERS))
             for other in others
         ),
         Claim.of(
             "As the buffer grows BE achieves better utilisation: 1600 packets over 100",
-            quotient(*(of_replicates(results[BE.label], "goodput", FLOW, one) for one in (len(BUFFERS) - 1, SMALL))),
+            quotient(
+                *(of_replicates(results[BE.label], "goodput", FLOW, one)
+                  for one in (len(BUFFERS) - 1, SMALL))
+            ),
             Band(1.0), "times", than=1.0,
         ),
         Claim.of(
-            "In trains ABSE in readings A and B leaves part of the link idle with a buffer of one pipe: over NewReno",
+            "In trains ABSE in readings A and B leaves part of the link idle with a buffer of one "
+            "pipe: over NewReno",
             over(ABSE_LATER.label, NEWRENO.label, PIPE, f", {TRAINS}"), Band(most=0.95), "times",
             origin=Origin.INFERRED,
         ),
@@ -114,7 +118,7 @@ def conclude_goodput(results: Mapping[str, Result]) -> Outcome:
 
 
 def conclude_drops(results: Mapping[str, Result]) -> Outcome:
-    """16b: what is dropped of their packets."""
+    """Concludes 16b: the share of their packets that is dropped."""
     found = {name: means(one, "hop_drops", BOTTLENECK) for name, one in results.items()}
 
     def over(label: str, other: str, point: int) -> Interval:
@@ -140,7 +144,8 @@ def conclude_drops(results: Mapping[str, Result]) -> Outcome:
         Claim.of(
             "The drop rate of BE falls with the buffer: 1600 packets over 100",
             quotient(
-                *(of_replicates(results[BE.label], "hop_drops", BOTTLENECK, one) for one in (len(BUFFERS) - 1, SMALL))
+                *(of_replicates(results[BE.label], "hop_drops", BOTTLENECK, one)
+                  for one in (len(BUFFERS) - 1, SMALL))
             ),
             Band(most=1.0), "times", than=1.0, origin=Origin.INFERRED,
         ),
@@ -195,7 +200,8 @@ def _draw(
 GOODPUT = entry(
     "16a",
     "How well do ten senders use a link, by its buffer?",
-    "Ten senders of each control on 45 Mbit/s, with buffers from a quarter of the pipe to four of them.",
+    "Ten senders of each control on 45 Mbit/s, with buffers from a quarter of the pipe to four of "
+    "them.",
     40.0,
     conclude_goodput,
     runs,
@@ -203,7 +209,8 @@ GOODPUT = entry(
 DROPS = entry(
     "16b",
     "How many of ten senders' packets are dropped, by the buffer?",
-    "BE drops most where the buffer is small; ABSE more than NewReno there, and less with large buffers.",
+    "BE drops most where the buffer is small; ABSE more than NewReno there, and less with large "
+    "buffers.",
     1.0,
     conclude_drops,
     runs,

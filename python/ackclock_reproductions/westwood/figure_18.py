@@ -1,4 +1,4 @@
-"""Figure 18: what random loss on the last hop leaves of one sender's goodput, against NewReno's."""
+"""Figure 18: one sender's goodput over NewReno's, by random loss on the last hop."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -34,23 +34,23 @@ PATH = wired_wireless(LOSSES[0])
 CONTROLS = (NEWRENO, BE, RE, CRB, CRB_AS_REMEMBERED, ABSE, ABSE_LATER, PLUS, CUBIC)
 DRAWN = (BE, CRB, CRB_AS_REMEMBERED, ABSE, PLUS, CUBIC)
 
-#: Where the largest improvement is said to be, and the gains there: "about 500 %", taken for five
+#: Range of the largest improvement in the text, and the gains there: "about 500 %", taken as five
 #: times, and 300 %.
 LARGEST_AT = (0.001, 0.01)
 WHERE = (0.001, 0.005, 0.01)
 GREAT, MIDDLING = words.about("5"), words.about("3")
-#: No control gets more than the link passes, and NewReno gets 4.4 Mbit/s at a loss of 0.1 %:
+#: No control gets more than the link's rate, and NewReno gets 4.4 Mbit/s at a loss of 0.1 %:
 #: sqrt(3/2p) MSS/RTT.
 MOST_AT_A_THOUSANDTH = 2.5
 
-#: Chance losses spread more than queues do.
+#: Random loss spreads results more than queues do.
 REPLICATES = 20
 
 Ratios = Mapping[str, list[Interval]]
 
 
 def runs() -> Mapping[str, Run]:
-    """One sender of each control, by the loss probability."""
+    """Returns runs of one sender of each control, by the loss probability."""
     sweep = {"hops.wireless.impairments.0.probability": [f"{100 * loss:g} %" for loss in LOSSES]}
     return {
         one.label: Run(
@@ -64,7 +64,7 @@ def runs() -> Mapping[str, Run]:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Goodput over NewReno's, by loss."""
+    """Compares goodput with NewReno's, by loss."""
     got = {
         name: [of_replicates(one, "goodput", FLOW, point) for point in range(len(LOSSES))]
         for name, one in results.items()
@@ -82,8 +82,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     table = measured("Goodput in Mbit/s, by loss", ("control",), rows)
     rests = basis(
         "a gain of 500 % taken for five times as much",
-        "at 0.1 % nothing can have five times as much, since NewReno has more than a third of the link; at 1 % most of "
-        "them wait for timeouts",
+        "at 0.1 % nothing can have five times as much, since NewReno has more than a third of the "
+        "link; at 1 % most of them wait for timeouts",
     )
     claims = (*_said(ratios, got), *_ours(ratios, got))
     return Outcome(rests, (), partial(_draw, ratios), claims, settings(PATH, results), (table,))
@@ -98,8 +98,8 @@ def _said(ratios: Ratios, got: Mapping[str, list[list[float]]]) -> tuple[Claim, 
     return (
         *(
             Claim.of(
-                f"{name}'s throughput is higher than NewReno's at every loss: the least ratio", one, Band(1.0), "times",
-                than=1.0,
+                f"{name}'s throughput is higher than NewReno's at every loss: the least ratio", one,
+                Band(1.0), "times", than=1.0,
             )
             for name, one in least.items()
         ),
@@ -115,14 +115,16 @@ def _said(ratios: Ratios, got: Mapping[str, list[list[float]]]) -> tuple[Claim, 
                 f"There {one.label} has about {gain} of NewReno: at {100 * loss:g} %",
                 ratios[one.label][LOSSES.index(loss)], band, "times",
             )
-            for one, gain, band in ((ABSE, "500 %", GREAT), (BE, "500 %", GREAT), (CRB, "300 %", MIDDLING))
+            for one, gain, band in ((ABSE, "500 %", GREAT), (BE, "500 %", GREAT),
+                                    (CRB, "300 %", MIDDLING))
             for loss in WHERE
         ),
         *(
             Claim.of(
-                f"ABSE's efficiency does not deteriorate as CRB's does: over CRB, at {100 * loss:g} %",
-                quotient(got[ABSE.label][LOSSES.index(loss)], got[CRB.label][LOSSES.index(loss)]), Band(1.0), "times",
-                than=1.0,
+                "ABSE's efficiency does not deteriorate as CRB's does: over CRB, at "
+                f"{100 * loss:g} %",
+                quotient(got[ABSE.label][LOSSES.index(loss)], got[CRB.label][LOSSES.index(loss)]),
+                Band(1.0), "times", than=1.0,
             )
             for loss in WHERE
         ),
@@ -135,12 +137,13 @@ def _ours(ratios: Ratios, got: Mapping[str, list[list[float]]]) -> tuple[Claim, 
     bound = quotient([PATH.goodput_mbit_per_s] * len(newreno), newreno)
     return (
         Claim.of(
-            "At 0.1 % nothing can have 500 % of NewReno: the link's payload rate over NewReno's goodput", bound,
-            Band(most=MOST_AT_A_THOUSANDTH), "times", origin=Origin.INFERRED,
+            "At 0.1 % nothing can have 500 % of NewReno: the link's payload rate over NewReno's "
+            "goodput",
+            bound, Band(most=MOST_AT_A_THOUSANDTH), "times", origin=Origin.INFERRED,
         ),
         Claim.of(
-            "RE, which CRB with θ = 1 is nearly always, has as much of NewReno: at 0.5 %", ratios[RE.label][half],
-            Band(3, 4), "times", origin=Origin.INFERRED,
+            "RE, which CRB with θ = 1 is nearly always, has as much of NewReno: at 0.5 %",
+            ratios[RE.label][half], Band(3, 4), "times", origin=Origin.INFERRED,
         ),
     )  # fmt: skip
 
@@ -158,7 +161,8 @@ def _draw(ratios: Ratios) -> Figure:
 EXPERIMENT = entry(
     "18",
     "How much more than NewReno do the others get where packets are lost at random?",
-    "Goodput over NewReno's by the loss probability: most at 0.2 to 1 %, four times with BE and ABSE.",
+    "Goodput over NewReno's by the loss probability: most at 0.2 to 1 %, four times with BE and "
+    "ABSE.",
     40.0,
     conclude,
     runs,

@@ -1,4 +1,4 @@
-"""Figure 19: do ten like senders share evenly?"""
+"""Figure 19: fairness among ten senders with the same control."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -32,16 +32,16 @@ SENDERS = 10
 CONTROLS = (NEWRENO, BE, RE, CRB, ABSE, ABSE_LATER, PLUS, CUBIC)
 SPREAD = {"broken up": JITTER_S, "trains": None}
 
-#: Jain's indices that are printed.
+#: Printed values of Jain's index.
 PRINTED = {ABSE.label: "0.9919", NEWRENO.label: "0.9904"}
-#: For the checks of readings: about as fair, and comparable to NewReno.
+#: Accepted by the checks of readings: about as fair as that, and comparable to NewReno.
 FAIR = words.about("0.99", whole=1)
-#: Some senders have several times what others have.
+#: Some senders have several times the goodput of others.
 UNFAIR = Band(most=0.6)
 
 
 def runs() -> Mapping[str, Run]:
-    """Ten senders of each control; with trains broken up, and in trains."""
+    """Returns runs of ten senders of each control, without and with trains."""
     return {
         f"{one.label}, {how}": Run(
             scenario(
@@ -55,7 +55,7 @@ def runs() -> Mapping[str, Run]:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Jain's index of the senders' goodput."""
+    """Compares Jain's index of the senders' goodput."""
     found = {
         name: interval(of_replicates(one, "fairness", "all flows")) for name, one in results.items()
     }
@@ -69,15 +69,16 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
             for name, text in PRINTED.items()
         ),
         Claim.of(
-            "ABSE's fairness is comparable to NewReno's: over it", quotient(abse, newreno), words.about("1"), "times"
+            "ABSE's fairness is comparable to NewReno's: over it", quotient(abse, newreno),
+            words.about("1"), "times"
         ),
         Claim.of(
-            "In trains the printed equations are bistable, and share unevenly", found[f"{ABSE.label}, trains"],
-            UNFAIR, origin=Origin.INFERRED,
+            "In trains the printed equations are bistable, and share unevenly",
+            found[f"{ABSE.label}, trains"], UNFAIR, origin=Origin.INFERRED,
         ),
         Claim.of(
-            "In trains the reading of a later paper shares evenly", found[f"{ABSE_LATER.label}, trains"], FAIR,
-            origin=Origin.INFERRED,
+            "In trains the reading of a later paper shares evenly",
+            found[f"{ABSE_LATER.label}, trains"], FAIR, origin=Origin.INFERRED,
         ),
     )  # fmt: skip
     rows: dict[tuple[str, ...], dict[str, Interval]] = {}
@@ -100,7 +101,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 def _draw(found: Mapping[str, Interval]) -> Figure:
     places = [float(place) for place in range(len(CONTROLS))]
     curves = [
-        curve(how, places, [found[f"{one.label}, {how}"] for one in CONTROLS], "points") for how in SPREAD
+        curve(how, places, [found[f"{one.label}, {how}"] for one in CONTROLS], "points")
+        for how in SPREAD
     ]  # fmt: skip
     names = [one.label.replace(", ", ",\n") for one in CONTROLS]
     title = "Do ten like senders share 10 Mbit/s evenly?"

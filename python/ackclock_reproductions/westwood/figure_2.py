@@ -1,4 +1,4 @@
-"""Figure 2: two like senders share a link; what do they take their share to be?"""
+"""Figure 2: the estimates of two senders with the same control that share a link."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -37,13 +37,16 @@ CONTROLS = (BE, RE, CRB, ABSE, PLUS, NEWRENO, CUBIC)
 
 FLOW = "sender"
 
-#: BE's mean estimate, and what RE is "right on target" of; in Mbit/s, both printed.
+#: BE's mean estimate, and the value that RE is "right on target" of; both printed, in Mbit/s.
 BE_MBIT_PER_S, TARGET_MBIT_PER_S = "3.2", "2.5"
 RE_READS = words.about(TARGET_MBIT_PER_S)
 
 
 def runs() -> Mapping[str, Run]:
-    """Two senders of each control, in trains; those that estimate with trains broken up, which is what is taken."""
+    """Returns runs of two senders of each control, in trains.
+
+    Controls with an estimator also run with trains broken up; the claims use those runs.
+    """
     return {one.label: _run(one, None) for one in CONTROLS} | {
         _spread(one): _run(one, JITTER_S) for one in CONTROLS if one not in (NEWRENO, CUBIC)
     }
@@ -60,19 +63,19 @@ def _spread(control: Control) -> str:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Mean estimates beside the fair share, and beside what the senders got."""
+    """Compares mean estimates with the fair share and with the goodput."""
     be, re = (
         over_time.mean_estimates(results[_spread(one)], FLOW, WARMUP_S, DURATION_S, SENDERS)
         for one in (BE, RE)
     )
     claims = (
         Claim.printed(
-            f"2a: BE's average estimate is {BE_MBIT_PER_S} Mbit/s", interval(be), BE_MBIT_PER_S, "Mbit/s",
-            documented=False,
+            f"2a: BE's average estimate is {BE_MBIT_PER_S} Mbit/s", interval(be), BE_MBIT_PER_S,
+            "Mbit/s", documented=False,
         ),
         Claim.of(
-            f"2a: that is an overestimate of the fair share, {TARGET_MBIT_PER_S} Mbit/s", interval(be),
-            Band(FAIR_MBIT_PER_S), "Mbit/s", than=FAIR_MBIT_PER_S,
+            f"2a: that is an overestimate of the fair share, {TARGET_MBIT_PER_S} Mbit/s",
+            interval(be), Band(FAIR_MBIT_PER_S), "Mbit/s", than=FAIR_MBIT_PER_S,
         ),
         Claim.of("2b: RE is right on target, with T = RTT", interval(re), RE_READS, "Mbit/s"),
     )  # fmt: skip
@@ -99,8 +102,8 @@ def _draw(results: Mapping[str, Result]) -> Figure:
 EXPERIMENT = entry(
     "2",
     "What do BE and RE say where two senders share a link?",
-    "Two senders on 5 Mbit/s. BE overestimates the fair share of 2.5 Mbit/s, less with trains broken up; RE is on "
-    "target.",
+    "Two senders on 5 Mbit/s. BE overestimates the fair share of 2.5 Mbit/s, less with trains "
+    "broken up; RE is on target.",
     3.0,
     conclude,
     runs,

@@ -1,4 +1,4 @@
-"""Figure 20: ten senders, some of them NewReno, the others not: who gets how much?"""
+"""Figure 20: the shares of ten senders, some with NewReno and the rest with another control."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -35,14 +35,14 @@ OLD, NEW = "NewReno", "others"
 BESIDE_BE = (BE, CRB, CRB_AS_REMEMBERED, CUBIC)
 BESIDE_ABSE = (ABSE, ABSE_LATER, PLUS)
 
-#: One sender's share of the link, of which goodput sees the payload.
+#: One sender's fair share of the link, as payload.
 FAIR_MBIT_PER_S = PATH.goodput_mbit_per_s / SENDERS
-#: "Very close to the fair share", in Mbit/s; what BE has beyond it, over NewReno's.
+#: "Very close to the fair share", in Mbit/s; and BE's goodput relative to NewReno's.
 FAIR = Band(*(FAIR_MBIT_PER_S * end for end in words.SAME))
 UNFRIENDLY = Band(1.0)
-#: How near to an unpublished reference simulation NewReno and the others are to be, as a share.
+#: Relative tolerances to an unpublished reference simulation, for NewReno and the others.
 NEAR_PLUS, NEAR_CRB = 0.2, 0.3
-#: Its numbers, in Mbit/s: of NewReno, of the others.
+#: Numbers of that simulation, in Mbit/s: NewReno, then the others.
 INDEPENDENT = {
     PLUS.label: ({1: (0.90, 0.97), 5: (0.90, 1.02), 9: (0.95, 1.05)}, NEAR_PLUS),
     CRB_AS_REMEMBERED.label: ({1: (1.09, 0.94), 5: (1.02, 0.90), 9: (0.98, 0.76)}, NEAR_CRB),
@@ -52,7 +52,7 @@ Shares = dict[str, dict[str, list[list[float]]]]
 
 
 def runs_beside(controls: tuple[Control, ...]) -> Mapping[str, Run]:
-    """Ten senders, a changing number of them NewReno, the others of each control."""
+    """Returns runs of ten senders with varying numbers of NewReno, for each other control."""
     counts = [[old, SENDERS - old] for old in NEWRENO_SENDERS]
     return {
         one.label: Run(
@@ -68,13 +68,16 @@ def runs_beside(controls: tuple[Control, ...]) -> Mapping[str, Run]:
 
 
 def conclude_be(results: Mapping[str, Result]) -> Outcome:
-    """20a: BE beside NewReno."""
+    """Concludes 20a: BE beside NewReno."""
     shares = _shares(results)
     claims = (
         *(
             Claim.of(
                 f"BE has more than its fair share: over it, {10 - old} beside {old} NewReno",
-                quotient(shares[BE.label][NEW][point], [FAIR_MBIT_PER_S] * len(shares[BE.label][NEW][point])),
+                quotient(
+                    shares[BE.label][NEW][point],
+                    [FAIR_MBIT_PER_S] * len(shares[BE.label][NEW][point]),
+                ),
                 Band(1.0), "times", than=1.0,
             )
             for point, old in enumerate(NEWRENO_SENDERS)
@@ -85,12 +88,13 @@ def conclude_be(results: Mapping[str, Result]) -> Outcome:
 
 
 def conclude_abse(results: Mapping[str, Result]) -> Outcome:
-    """20b: ABSE beside NewReno."""
+    """Concludes 20b: ABSE beside NewReno."""
     shares = _shares(results)
     claims = (
         *(
             Claim.of(
-                f"{name} has very close to the fair share, {FAIR_MBIT_PER_S:.2f} Mbit/s: with {old} NewReno",
+                f"{name} has very close to the fair share, {FAIR_MBIT_PER_S:.2f} Mbit/s: with "
+                f"{old} NewReno",
                 interval(shares[ABSE.label][flow][point]), FAIR, "Mbit/s",
             )
             for name, flow in ((NEWRENO.label, OLD), (ABSE.label, NEW))
@@ -98,12 +102,18 @@ def conclude_abse(results: Mapping[str, Result]) -> Outcome:
         ),
         *_near(PLUS, shares),
     )  # fmt: skip
-    why = "among many NewReno senders ABSE is timid; among many ABSE senders NewReno has what these leave"
+    why = (
+        "among many NewReno senders ABSE is timid; among many ABSE senders NewReno has what these "
+        "leave"
+    )
     return _outcome(results, shares, (ABSE, PLUS), claims, why)
 
 
 def _shares(results: Mapping[str, Result]) -> Shares:
-    """Goodput of one sender in Mbit/s, by control of the others, flow group, point and replicate."""
+    """Returns the goodput of one sender in Mbit/s, by control, flow group, point and replicate.
+
+    The control is that of the others.
+    """
     return {
         name: {
             flow: [
@@ -120,11 +130,12 @@ def _shares(results: Mapping[str, Result]) -> Shares:
 
 
 def _near(control: Control, shares: Shares) -> list[Claim]:
-    """What an unpublished reference simulation found of a control of which the figure says nothing."""
+    """Compares a control that is not in the figure with an unpublished reference simulation."""
     expected, near = INDEPENDENT[control.label]
     return [
         Claim.of(
-            f"{control.label} beside {old} NewReno: {flow} get {value} Mbit/s (reference simulation)",
+            f"{control.label} beside {old} NewReno: {flow} get {value} Mbit/s (reference "
+            "simulation)",
             interval(shares[control.label][flow][NEWRENO_SENDERS.index(old)]),
             Band(value * (1 - near), value * (1 + near)), "Mbit/s", origin=Origin.REFERENCE,
         )
@@ -134,9 +145,12 @@ def _near(control: Control, shares: Shares) -> list[Claim]:
 
 
 def _outcome(
-    results: Mapping[str, Result], shares: Shares, drawn: tuple[Control, ...], claims: tuple[Claim, ...],
+    results: Mapping[str, Result],
+    shares: Shares,
+    drawn: tuple[Control, ...],
+    claims: tuple[Claim, ...],
     why: str = "",
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
         (name, flow): {
             f"{old} NewReno": interval(one) for old, one in zip(NEWRENO_SENDERS, of, strict=True)

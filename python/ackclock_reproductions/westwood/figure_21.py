@@ -1,4 +1,4 @@
-"""Figure 21: five ABSE senders have the link; five more come. How soon have they their share?"""
+"""Figure 21: the convergence time of five senders that join five ABSE senders."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -34,7 +34,7 @@ SENDERS = 5
 OLD, NEW = "old", "new"
 JOIN_S, DURATION_S = 100.0, 200.0
 FAIR_MBIT_PER_S = PATH.goodput_mbit_per_s / (2 * SENDERS)
-#: Who was there, and who comes.
+#: Controls of the first senders and of the newcomers.
 PAIRS = {
     f"{new.label} joins {old.label}": (old, new)
     for old, new in (
@@ -43,48 +43,51 @@ PAIRS = {
     )
 }  # fmt: skip
 
-#: After so many overflows newcomers have most of a share: all windows are halved, with them what
-#: newcomers lack, and between overflows all gain the same (Chiu and Jain, 1989).
+#: Overflows until newcomers have most of a share. Each overflow halves all windows, and so the
+#: newcomers' deficit. In between all windows grow equally (Chiu and Jain, 1989).
 OVERFLOWS = ceil(log2(1 / (1 - CONVERGED_SHARE)))
-#: Of preset ns2-2002.
+#: Value of preset ns2-2002.
 SMALLEST_TIMEOUT_S = 1.0
 
 
 def _readily_s() -> float:
-    """How long additive increase and halving need at most, after slow start and a timeout."""
+    """Returns the longest time that additive increase and halving need, in seconds.
+
+    It includes slow start and a timeout.
+    """
     full_s = 2 * PATH.round_trip_s  # the buffer holds a pipe
     held, senders = 2 * PATH.pipe_packets, 2 * SENDERS
     slow_start_s = log2(held / senders) * full_s
-    # Half of what is held is missing after all have halved, and each sends one more in a round
-    # trip.
+    # Once all have halved, half of what the path holds is free, and each window grows by one packet
+    # per round trip.
     between_overflows_s = held / 2 / senders * full_s
-    # A share is known at the end of an interval, of which the first may begin just too early.
+    # A share is known at the end of an interval, and the first interval may begin just too early.
     known_s = 2 * CONVERGENCE_INTERVAL_S
     return slow_start_s + SMALLEST_TIMEOUT_S + OVERFLOWS * between_overflows_s + known_s
 
 
-#: "Readily": the paper does not say how soon. No sooner than the law has it, to a tenth of a
+#: "Readily": the paper gives no time. The longest time by the law is accepted, to a tenth of a
 #: second.
 READILY = Band(most=round(_readily_s(), 1))
-#: What newcomers have in the long run, from the 20th second on, over the fair share.
+#: Long-run share of newcomers, from the 20th second on, over the fair share.
 SETTLED_S = 20.0
 FAIR = words.SAME
-#: Of the curves: shares move with every tooth.
+#: Averaging interval of the curves, in seconds: shares move with every saw-tooth.
 SMOOTHED_S = 2.0
 
 
 def runs() -> Mapping[str, Run]:
-    """Five senders from the start on, five from 100 s on."""
+    """Returns runs of five senders from the start and five from 100 s."""
     return {name: Run(_scenario(name, old, new)) for name, (old, new) in PAIRS.items()}
 
 
 def conclude_abse(results: Mapping[str, Result]) -> Outcome:
-    """21a: ABSE joins ABSE."""
+    """Concludes 21a: ABSE joins ABSE."""
     return _outcome(results, f"{ABSE.label} joins {ABSE.label}")
 
 
 def conclude_newreno(results: Mapping[str, Result]) -> Outcome:
-    """21b: NewReno joins ABSE."""
+    """Concludes 21b: NewReno joins ABSE."""
     return _outcome(results, f"{NEWRENO.label} joins {ABSE.label}")
 
 
@@ -96,11 +99,17 @@ def _outcome(results: Mapping[str, Result], name: str) -> Outcome:
         name: {flow: _share(one, flow) for flow in (OLD, NEW)} for name, one in results.items()
     }
     claims = (
-        Claim.of(f"{name}, who readily acquire their share (80 % of it, over 2 s)", soon[name], READILY, "s"),
-        Claim.of(f"{name}, and have the fair share from the 20th second on", shares[name][NEW], FAIR, "times"),
         Claim.of(
-            f"{NEWRENO.label} joins {NEWRENO.label} as readily", soon[f"{NEWRENO.label} joins {NEWRENO.label}"],
-            READILY, "s", origin=Origin.INFERRED,
+            f"{name}, who readily acquire their share (80 % of it, over 2 s)", soon[name], READILY,
+            "s",
+        ),
+        Claim.of(
+            f"{name}, and have the fair share from the 20th second on", shares[name][NEW], FAIR,
+            "times",
+        ),
+        Claim.of(
+            f"{NEWRENO.label} joins {NEWRENO.label} as readily",
+            soon[f"{NEWRENO.label} joins {NEWRENO.label}"], READILY, "s", origin=Origin.INFERRED,
         ),
     )  # fmt: skip
     rows: dict[tuple[str, ...], dict[str, Interval]] = {
@@ -123,7 +132,7 @@ def _outcome(results: Mapping[str, Result], name: str) -> Outcome:
 
 
 def _share(result: Result, flow: str) -> Interval:
-    """What one sender gets on average once all are there, over the fair share."""
+    """Returns one sender's mean goodput once all are there, over the fair share."""
     goodput = over_time.mean_goodputs(result, flow, JOIN_S + SETTLED_S, DURATION_S, SENDERS)
     return interval(np.array(goodput) / FAIR_MBIT_PER_S)
 
@@ -150,7 +159,7 @@ def _draw(result: Result, name: str) -> Figure:
 
 
 def _smoothed(result: Result, flow: str) -> tuple[over_time.Array, over_time.Array]:
-    """The mean goodput of a flow's instances and replicates over successive intervals."""
+    """Returns the mean goodput over a flow's instances and replicates in successive intervals."""
     series = [
         over_time.goodput(result, flow, one, instance)
         for one in over_time.replicates(result)

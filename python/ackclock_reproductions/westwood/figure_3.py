@@ -1,4 +1,4 @@
-"""Figure 3: one sender on a link that loses packets at random; what does it take to be available?"""
+"""Figure 3: the estimates of one sender on a link with random loss."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -41,22 +41,22 @@ PATH = one_bottleneck(5, loss=LOSS)
 CONTROLS = (BE, RE, CRB, ABSE, ABSE_LATER, PLUS, NEWRENO, CUBIC)
 FLOW = "sender"
 
-#: What RE "settles at about", in Mbit/s: printed. An unpublished reference simulation had 2.9 to
-#: 3.0, and BE 3.8 to 4.1.
+#: The value at which RE "settles at about", in Mbit/s: printed. An unpublished reference simulation
+#: had 2.9 to 3.0, and for BE 3.8 to 4.1.
 RE_READS = words.about("2.4")
 
-#: Losses are few.
+#: Losses are few, so there are many replicates.
 REPLICATES = 20
 
 
 class Sender(NamedTuple):
-    """A control, how it recovers, and when its packets leave.
+    """A control with its recovery and send jitter.
 
     Attributes:
-        name: In tables.
-        control: Its control.
-        newreno: How it recovers.
-        jitter_s: See `tcp`.
+        name: Name in tables.
+        control: Congestion control.
+        newreno: Recovery.
+        jitter_s: Send jitter in seconds: see `tcp`.
     """
 
     name: str
@@ -74,7 +74,7 @@ SENDERS = (
 
 
 def runs() -> Mapping[str, Run]:
-    """Every sender."""
+    """Returns runs of every sender."""
     flows = {
         one.name: tcp(FLOW, one.control, PATH, newreno=one.newreno, jitter_s=one.jitter_s)
         for one in SENDERS
@@ -86,7 +86,7 @@ def runs() -> Mapping[str, Run]:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Mean estimates, each of a sender that uses it, with the same losses packet by packet."""
+    """Compares mean estimates, each of a sender that uses it, under the same packet losses."""
     be, re = (
         over_time.mean_estimates(results[one.label], FLOW, WARMUP_S, DURATION_S) for one in (BE, RE)
     )
@@ -94,16 +94,17 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     nearer = interval(np.abs(np.subtract(re, available)) - np.abs(np.subtract(be, available)))
     claims = (
         Claim.of(
-            "3b: RE settles at about 2.4 Mbit/s", interval(re), RE_READS, "Mbit/s", documented=False,
+            "3b: RE settles at about 2.4 Mbit/s", interval(re), RE_READS, "Mbit/s",
+            documented=False,
             why="RE reads what is sent, and with RE's window that is two thirds of the link",
         ),
         Claim.of(
-            f"3b: it underestimates the fair share, {available:g} Mbit/s", interval(re), Band(most=available), "Mbit/s",
-            than=available,
+            f"3b: it underestimates the fair share, {available:g} Mbit/s", interval(re),
+            Band(most=available), "Mbit/s", than=available,
         ),
         Claim.of(
-            "3a: BE is more accurate: its estimate is nearer to what is available, by", nearer, Band(0.0), "Mbit/s",
-            than=0.0,
+            "3a: BE is more accurate: its estimate is nearer to what is available, by", nearer,
+            Band(0.0), "Mbit/s", than=0.0,
         ),
     )  # fmt: skip
     rows: Rows = {
@@ -143,7 +144,8 @@ def _draw(results: Mapping[str, Result]) -> Figure:
 EXPERIMENT = entry(
     "3",
     "What do BE and RE say where packets are lost at random?",
-    "One sender on 5 Mbit/s that lose 1 % of the packets: RE says two thirds of what is available, BE more.",
+    "One sender on 5 Mbit/s that lose 1 % of the packets: RE says two thirds of what is available, "
+    "BE more.",
     6.0,
     conclude,
     runs,

@@ -1,4 +1,4 @@
-"""Figure 5: ABSE where BE is too high (figure 2), and where RE is too low (figure 3)."""
+"""Figure 5: ABSE's estimate where BE's is too high (figure 2) and RE's too low (figure 3)."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -31,7 +31,7 @@ from ackclock_reproductions.westwood.senders import (
 
 
 def _horizon(acks: int) -> Control:
-    """The largest variation is over so many ACKs, instead of over ten."""
+    """Returns ABSE with the largest variation taken over `acks` ACKs instead of ten."""
     return Control(
         f"ABSE, readings A, B and C of {acks} ACKs",
         {"kind": "westwood_abse", "estimator": {"kind": "abse", "horizon": acks}},
@@ -48,15 +48,15 @@ TRAINS, BROKEN_UP = "in trains", "broken up"
 JITTERS_S = {TRAINS: None, BROKEN_UP: JITTER_S}
 REPLICATES = 20
 
-#: "Accurate" of what is fair and of what is available, in Mbit/s.
+#: "Accurate" relative to the fair share and to the available rate, in Mbit/s.
 TWO_READ, LOSSY_READS = words.about("2.5"), words.about("5")
 
-#: What is taken: trains broken up where there are several senders.
+#: Runs that the claims use: trains are broken up where there are several senders.
 HOW = {TWO: BROKEN_UP, LOSSY: TRAINS}
 
 
 def runs() -> Mapping[str, Run]:
-    """Both cases in each reading of ABSE, in trains and with trains broken up."""
+    """Returns runs of both cases in each reading of ABSE, with and without trains."""
     return {
         f"{control.label}, {how}: {case}": Run(_scenario(control, case, jitter_s))
         for control in CONTROLS
@@ -72,7 +72,7 @@ def _scenario(control: Control, case: str, jitter_s: float | None) -> Scenario:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Mean estimates beside what is fair, and beside what is available."""
+    """Compares mean estimates with the fair share and with the available rate."""
     rows: Rows = {}
     for control in CONTROLS:
         for how in JITTERS_S:
@@ -94,12 +94,12 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
 
 
 def _of(results: Mapping[str, Result], control: Control, case: str) -> Result:
-    """The run of a control in a case, as it is taken."""
+    """Returns the run of a control in a case that the claims use."""
     return results[f"{control.label}, {HOW[case]}: {case}"]
 
 
 def _claims(results: Mapping[str, Result]) -> tuple[Claim, ...]:
-    """What the conclusion of the paper says of ABSE's estimate, and what the figure is for."""
+    """Returns the claims of the paper's conclusion on ABSE's estimate, and of the figure."""
 
     def off(control: Control, case: str, right: float) -> NDArray[np.float64]:
         told = over_time.mean_estimates(
@@ -113,24 +113,34 @@ def _claims(results: Mapping[str, Result]) -> tuple[Claim, ...]:
     fair, available = figure_2.FAIR_MBIT_PER_S, figure_3.PATH.rate_mbit_per_s
     return (
         Claim.of(
-            "5a: a more accurate estimate than BE where two share 5 Mbit/s: nearer to the fair share by",
+            "5a: a more accurate estimate than BE where two share 5 Mbit/s: nearer to the fair "
+            "share by",
             interval(off(BE, TWO, fair) - off(ABSE, TWO, fair)), Band(0.0), "Mbit/s", than=0.0,
         ),
         Claim.of(
-            "5b: a more accurate estimate than RE where 1 % is lost: nearer to what is available by",
-            interval(off(RE, LOSSY, available) - off(ABSE, LOSSY, available)), Band(0.0), "Mbit/s", than=0.0,
+            "5b: a more accurate estimate than RE where 1 % is lost: nearer to what is available "
+            "by",
+            interval(off(RE, LOSSY, available) - off(ABSE, LOSSY, available)), Band(0.0), "Mbit/s",
+            than=0.0,
         ),
-        Claim.of("5a: about the fair share", interval(two), TWO_READ, "Mbit/s", origin=Origin.INFERRED),
+        Claim.of(
+            "5a: about the fair share", interval(two), TWO_READ, "Mbit/s", origin=Origin.INFERRED,
+        ),
         *(
-            Claim.of(f"5a: so is the {which} of both", one, TWO_READ, "Mbit/s", origin=Origin.INFERRED)
+            Claim.of(
+                f"5a: so is the {which} of both", one, TWO_READ, "Mbit/s", origin=Origin.INFERRED,
+            )
             for which, one in (("lower", lower), ("higher", higher))
         ),
-        Claim.of("5b: about what is available", interval(lossy), LOSSY_READS, "Mbit/s", origin=Origin.INFERRED),
+        Claim.of(
+            "5b: about what is available", interval(lossy), LOSSY_READS, "Mbit/s",
+            origin=Origin.INFERRED,
+        ),
     )  # fmt: skip
 
 
 def _extremes(result: Result) -> tuple[Interval, Interval]:
-    """The lower and the higher mean estimate of two senders."""
+    """Returns the lower and the higher mean estimate of two senders."""
     each = [
         [
             over_time.estimate(result, FLOW, one, instance).mean(WARMUP_S, DURATION_S)

@@ -1,8 +1,8 @@
-"""Figure 7: UDP comes and goes; how fast and how smoothly does ABSE find what is left?
+"""Figure 7: the speed and smoothness of ABSE's estimate while UDP comes and goes.
 
 The paper does not give the pattern of the UDP flow, so there are three: a step, a square wave, and
-a ramp of several flows. Samples are of the last pair of ACKs, as in the figure, so that the filter
-alone is seen: with a time constant that adapts, and with fixed ones.
+a ramp of several flows. Samples are from the last pair of ACKs, as in the figure, which isolates
+the filter. Its time constant is adaptive or fixed.
 """
 
 from collections.abc import Callable, Mapping
@@ -37,8 +37,7 @@ Array = NDArray[np.float64]
 
 PATH = one_bottleneck(5)
 SENDER = "sender"
-#: When the estimate has the link to itself and has settled; what comes before is the sender's
-#: beginning.
+#: Interval in which the sender is alone and its estimate has settled; before it is the start-up.
 ALONE_S = (25.0, 30.0)
 STEP_S = (40.0, 70.0)
 STEP_MBIT_PER_S = 2.5
@@ -46,23 +45,24 @@ WAVE_S = 5.0
 RAMP_FLOWS, RAMP_EVERY_S = 4, 5.0
 REPLICATES = 10
 
-#: How near is settled, and for how long. Chosen here: before a loss the estimate wavers by less.
+#: Tolerance and duration that count as settled. Chosen here: before a loss the estimate fluctuates
+#: by less.
 SETTLED_WITHIN, SETTLED_FOR_S = 0.15, 0.5
 
 
 class Pattern(NamedTuple):
-    """How UDP comes and goes.
+    """A pattern of UDP traffic.
 
     Attributes:
-        flows: In the scenario.
-        rate: In Mbit/s on the wire at a time.
+        flows: Flows, as in the scenario.
+        rate: Rate on the wire as a function of time, in Mbit/s.
     """
 
     flows: list[dict[str, Any]]
     rate: Callable[[Array], Array]
 
     def left(self, time_s: Array) -> Array:
-        """What it leaves of the link, in Mbit/s of payload."""
+        """Returns the available rate of the link, in Mbit/s of payload."""
         return (
             (PATH.rate_mbit_per_s - self.rate(time_s))
             * PATH.goodput_mbit_per_s
@@ -75,13 +75,14 @@ def _on(since_s: float, until_s: float, time_s: Array) -> Array:
 
 
 def _ramp_times(number: int) -> tuple[float, float]:
-    """When one flow of the ramp begins and ends: the first to come is the last to go."""
+    """Returns start and end of one flow of the ramp: the first to start is the last to end."""
     return ALONE_S[1] + number * RAMP_EVERY_S, 90 - number * RAMP_EVERY_S
 
 
 _LINK = ["bottleneck"]
 _SQUARE = {
-    "kind": "on_off", "mean_on": f"{WAVE_S:g} s", "mean_off": f"{WAVE_S:g} s", "on_distribution": "constant",
+    "kind": "on_off", "mean_on": f"{WAVE_S:g} s", "mean_off": f"{WAVE_S:g} s",
+    "on_distribution": "constant",
     "off_distribution": "constant",
 }  # fmt: skip
 
@@ -120,19 +121,19 @@ def _filtered(label: str, **values: str) -> Control:
 
 
 ADAPTIVE = _filtered("adaptive τ")
-#: That of the early papers on BE (from memory), which the figure is taken to be compared with; and
-#: the ends of the range in which τ adapts by equation (6) with N = 10: RTT and 11 RTT.
+#: The constant of the early papers on BE (from memory), with which the figure presumably compares.
+#: The others are the ends of the range of τ by equation (6) with N = 10: RTT and 11 RTT.
 FIXED, SWIFT, SMOOTH = (_filtered(f"τ = {tau}", tau=tau) for tau in ("0.5 s", "70 ms", "770 ms"))
 CONTROLS = (ADAPTIVE, SWIFT, FIXED, SMOOTH, BE, RE)
 
 
 def runs() -> Mapping[str, Run]:
-    """A sender with each filter, under each pattern."""
+    """Returns runs of a sender with each filter, under each pattern."""
     return {
         f"{control.label}, {name}": Run(
             scenario(
-                name, PATH, [tcp(SENDER, control, PATH), *pattern.flows], warmup_s=ALONE_S[0], replicates=REPLICATES,
-                sample_interval_s=0.02,
+                name, PATH, [tcp(SENDER, control, PATH), *pattern.flows], warmup_s=ALONE_S[0],
+                replicates=REPLICATES, sample_interval_s=0.02,
             )
         )
         for control in CONTROLS
@@ -145,7 +146,10 @@ def _each(result: Result, told: Callable[[Series], float]) -> list[float]:
 
 
 def error(result: Result, pattern: Pattern) -> list[float]:
-    """Of each replicate the mean distance of the estimate from what is left, as a share of the link's rate."""
+    """Returns the mean distance of the estimate from the available rate by replicate.
+
+    It is relative to the rate of the link.
+    """
 
     def told(estimate: Series) -> float:
         later = estimate.time_s > ALONE_S[0]
@@ -156,7 +160,7 @@ def error(result: Result, pattern: Pattern) -> list[float]:
 
 
 def roughness(result: Result) -> list[float]:
-    """Of each replicate the standard deviation of the estimate while the sender is alone, in Mbit/s."""
+    """Returns the standard deviation of the estimate of a lone sender by replicate, in Mbit/s."""
 
     def told(estimate: Series) -> float:
         alone = (estimate.time_s > ALONE_S[0]) & (estimate.time_s <= ALONE_S[1])
@@ -166,7 +170,10 @@ def roughness(result: Result) -> list[float]:
 
 
 def settling(result: Result) -> list[float]:
-    """Of each replicate the time from UDP's step until the estimate stays near what is left, in s."""
+    """Returns the time from UDP's step until the estimate stays near the available rate.
+
+    It is in seconds, by replicate.
+    """
     left = float(PATTERNS["step"].left(np.array([STEP_S[1]]))[0])
 
     def told(estimate: Series) -> float:
@@ -183,12 +190,12 @@ def settling(result: Result) -> list[float]:
 
 
 class Found(NamedTuple):
-    """What is compared, of each replicate.
+    """Compared quantities, by replicate.
 
     Attributes:
-        errors: By filter and pattern.
-        settled: By filter, after the step.
-        rough: By filter, while the sender is alone.
+        errors: Mean errors, by filter and pattern.
+        settled: Settling times after the step, by filter.
+        rough: Standard deviations for a lone sender, by filter.
     """
 
     errors: dict[tuple[str, str], list[float]]
@@ -197,7 +204,7 @@ class Found(NamedTuple):
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Errors, settling times and roughness of the filters."""
+    """Compares errors, settling times and roughness of the filters."""
     labels = [one.label for one in CONTROLS]
     found = Found(
         {
@@ -262,7 +269,10 @@ def _percent(shares: list[float]) -> Interval:
 
 def _settings(results: Mapping[str, Result]) -> tuple[Setting, ...]:
     wave = f"{STEP_MBIT_PER_S:g} Mbit/s"
-    ramp = f"{RAMP_FLOWS} flows of 1 Mbit/s join every {RAMP_EVERY_S:g} s from {ALONE_S[1]:g} s on, and leave likewise"
+    ramp = (
+        f"{RAMP_FLOWS} flows of 1 Mbit/s join every {RAMP_EVERY_S:g} s from {ALONE_S[1]:g} s on, "
+        "and leave likewise"
+    )
     own = (
         Setting("sampling", "the last pair of ACKs", Origin.PRINTED),
         Setting("step", f"{wave} from {STEP_S[0]:g} to {STEP_S[1]:g} s", Origin.GUESSED),

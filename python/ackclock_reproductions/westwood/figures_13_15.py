@@ -1,8 +1,8 @@
-"""Figures 13 and 15: when does the buffer overflow, and to what does the window fall?
+"""Figures 13 and 15: the window at which the buffer overflows, and the window after the loss.
 
-In 13 it holds four packets, in 15 160. "Overflow when the window exceeds 46" is the pipe of 42 and
-four, which leaves no room for the packet that is on the link: it counts among the four, as in all
-figures.
+The buffer holds four packets in figure 13, and 160 in figure 15. "Overflow when the window exceeds
+46" is the pipe of 42 plus four. This leaves no room for the packet on the link, so it counts among
+the four, as in all figures.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,17 +35,18 @@ from ackclock_reproductions.westwood.senders import (
 
 CONTROLS = (NEWRENO, ABSE, ABSE_LATER, BE, CUBIC)
 FLOW = "sender"
-#: After the first overflows, of slow start, which end later the larger the buffer is.
+#: Time after the first overflows, of slow start, which end later with a larger buffer.
 WARMUP_S = {4: 20.0, 160: 60.0}
 DURATION_S = {4: 60.0, 160: 240.0}
-#: In the figure: some saw-teeth.
+#: Interval of the figure: some saw-teeth.
 SHOWN_S = {4: (20.0, 30.0), 160: (60.0, 240.0)}
 #: Between two samples the window grows by less than a tenth of a packet.
 SAMPLE_INTERVAL_S = 0.005
 
 Results = Mapping[str, Result]
 
-#: Printed of four packets: the largest window that fits, what NewReno falls to, and the pipe.
+#: Printed for four packets: the largest window that fits, NewReno's window after a loss, and the
+#: pipe.
 FITS, FALLS_TO, PIPE = "46", "23", "42"
 
 
@@ -62,9 +63,10 @@ def _scenario(control: Control, buffer_packets: int) -> Scenario:
 
 
 def fits(result: Result, since_s: float) -> list[float]:
-    """Of each replicate the largest window without an overflow, in packets: one less than that at an overflow.
+    """Returns the largest window without an overflow by replicate, in packets.
 
-    Taken at the first overflow between a recovery and the next loss that is learnt of.
+    It is one less than the window at the first overflow between the end of a recovery and the next
+    detected loss.
     """
     found = []
     for replicate in over_time.replicates(result):
@@ -86,7 +88,7 @@ def fits(result: Result, since_s: float) -> list[float]:
 
 
 def falls_to(result: Result, since_s: float) -> list[float]:
-    """Of each replicate ssthresh after a loss, in packets."""
+    """Returns the mean ssthresh after a loss by replicate, in packets."""
     found = []
     for replicate in over_time.replicates(result):
         losses = _events(result, replicate, "fast_retransmit")
@@ -108,16 +110,17 @@ def _windows_of_13(results: Results, since_s: float) -> tuple[Claim, ...]:
     newreno, abse = results[NEWRENO.label], results[ABSE.label]
     return (
         Claim.printed(
-            f"13a: the buffer overflows when the window exceeds {FITS} packets", interval(fits(newreno, since_s)), FITS,
-            "packets",
+            f"13a: the buffer overflows when the window exceeds {FITS} packets",
+            interval(fits(newreno, since_s)), FITS, "packets",
         ),
         Claim.printed(
-            f"13a: NewReno sets window and threshold to {FALLS_TO}", interval(falls_to(newreno, since_s)), FALLS_TO,
-            "packets",
+            f"13a: NewReno sets window and threshold to {FALLS_TO}",
+            interval(falls_to(newreno, since_s)), FALLS_TO, "packets",
         ),
         Claim.of(
             "13b: ABSE reduces them to what is very close to the pipe: over 42 packets",
-            quotient(falls_to(abse, since_s), [float(PIPE)] * len(over_time.replicates(abse))), words.SAME, "times",
+            quotient(falls_to(abse, since_s), [float(PIPE)] * len(over_time.replicates(abse))),
+            words.SAME, "times",
         ),
     )  # fmt: skip
 
@@ -128,27 +131,31 @@ def _windows_of_15(results: Results, since_s: float) -> tuple[Claim, ...]:
     half = (int(PIPE) + 160) / 2
     return (
         Claim.of(
-            "15a: NewReno reduces its window to half: over what fits", quotient(halves, fits(newreno, since_s)),
-            words.about("0.5"), "times",
+            "15a: NewReno reduces its window to half: over what fits",
+            quotient(halves, fits(newreno, since_s)), words.about("0.5"), "times",
         ),
-        Claim.of("15a: that is much larger than the pipe", quotient(halves, pipe), words.MUCH_MORE, "times", than=1.0),
+        Claim.of(
+            "15a: that is much larger than the pipe", quotient(halves, pipe), words.MUCH_MORE,
+            "times", than=1.0,
+        ),
         Claim.of(
             "15b: ABSE reduces it all the way down to the pipe: over 42 packets",
             quotient(falls_to(abse, since_s), pipe), words.about("1"), "times",
         ),
         Claim.of(
-            f"Half of pipe and buffer is {half:g} packets", interval(halves), Band(half - 1, half + 1), "packets",
-            origin=Origin.INFERRED,
+            f"Half of pipe and buffer is {half:g} packets", interval(halves),
+            Band(half - 1, half + 1), "packets", origin=Origin.INFERRED,
         ),
     )  # fmt: skip
 
 
 def _rate_of_13(results: Results, since_s: float) -> tuple[Claim, ...]:
-    """The estimate that the window is reduced to: the optimal one is the link's rate, of which it sees the payload."""
+    """Claims that the estimate to which the window is reduced is the link's payload rate."""
     told = over_time.mean_estimates(results[ABSE.label], FLOW, since_s, DURATION_S[4])
     return (
         Claim.of(
-            "13c: ABSE's eligible rate estimate is very close to the optimal value: over the link's payload",
+            "13c: ABSE's eligible rate estimate is very close to the optimal value: over the "
+            "link's payload",
             quotient(told, [one_bottleneck(5).goodput_mbit_per_s] * len(told)), words.SAME, "times",
         ),
     )  # fmt: skip
@@ -217,7 +224,8 @@ def _entry(
 FIGURE_13 = _entry(
     "13",
     "To what does the window fall where the buffer is small?",
-    "A buffer of 4 packets overflows when the window exceeds 46; NewReno falls to 23, ABSE to the pipe, 42.",
+    "A buffer of 4 packets overflows when the window exceeds 46; NewReno falls to 23, ABSE to the "
+    "pipe, 42.",
     4,
     4.0,
     _windows_of_13,
@@ -226,7 +234,8 @@ FIGURE_13 = _entry(
 FIGURE_13C = _entry(
     "13c",
     "What does ABSE take the rate to be where the buffer is small?",
-    "With a buffer of 4 packets ABSE's estimate, by which it reduces its window, stays at the link's rate.",
+    "With a buffer of 4 packets ABSE's estimate, by which it reduces its window, stays at the "
+    "link's rate.",
     4,
     1.0,
     _rate_of_13,
@@ -235,7 +244,8 @@ FIGURE_13C = _entry(
 FIGURE_15 = _entry(
     "15",
     "To what does it fall where the buffer is large?",
-    "A buffer of 160 packets: NewReno falls to half of its window, above the pipe, ABSE to the pipe.",
+    "A buffer of 160 packets: NewReno falls to half of its window, above the pipe, ABSE to the "
+    "pipe.",
     160,
     8.0,
     _windows_of_15,

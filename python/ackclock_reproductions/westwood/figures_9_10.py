@@ -1,7 +1,7 @@
-"""Figures 9 and 10: data the other way compresses ACKs; what do BE and ABSE make of it?
+"""Figures 9 and 10: the estimates of BE and ABSE while reverse traffic compresses ACKs.
 
-The ACKs of each sender wait behind the data of the other, in a buffer that counts packets whatever
-their size, and leave it one right after the other.
+The ACKs of each sender wait behind the data of the other. The buffer counts packets of any size,
+and the ACKs leave it back to back.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -46,14 +46,14 @@ from ackclock_reproductions.westwood.senders import (
 )
 
 RATE_MBIT_PER_S = 10
-#: Of the data there, by name of the half of the figure.
+#: Loss probability of the forward data, by half of the figure.
 LOSSES = {"a": 0.0, "b": 0.005}
-#: When there is data the other way.
+#: Interval with reverse data, in seconds.
 SINCE_S, UNTIL_S = 20.0, 40.0
 DURATION_S = 60.0
 FORWARD, REVERSE = "forward flow", "reverse flow"
 
-#: Where BE is far too high it is so by chance of one recovery: five replicates leave the mean
+#: BE's largest overestimates depend on single recoveries, so with five replicates the mean is
 #: uncertain by half.
 REPLICATES = 30
 
@@ -61,12 +61,12 @@ Results = Mapping[str, Result]
 
 
 class Sender(NamedTuple):
-    """A control, and when its packets leave.
+    """A control with its send jitter.
 
     Attributes:
-        label: In figures and tables.
-        control: Of both flows.
-        jitter_s: See `tcp`.
+        label: Label in figures and tables.
+        control: Congestion control of both flows.
+        jitter_s: Send jitter in seconds: see `tcp`.
     """
 
     label: str
@@ -95,8 +95,8 @@ def _scenario(sender: Sender, half: str) -> Scenario:
     )
     reverse |= {"start": [f"{SINCE_S:g} s", f"{SINCE_S + 0.5:g} s"], "stop": f"{UNTIL_S:g} s"}
     return scenario(
-        f"{sender.label}, two ways", path, [forward, reverse], duration_s=DURATION_S, warmup_s=SINCE_S,
-        replicates=REPLICATES, sample_interval_s=0.05,
+        f"{sender.label}, two ways", path, [forward, reverse], duration_s=DURATION_S,
+        warmup_s=SINCE_S, replicates=REPLICATES, sample_interval_s=0.05,
     )  # fmt: skip
 
 
@@ -108,8 +108,7 @@ def _got(result: Result) -> list[float]:
     return over_time.mean_goodputs(result, FORWARD, SINCE_S, UNTIL_S)
 
 
-#: The rate that a sender is eligible to, whichever way: the link's, of which estimates see the
-#: payload.
+#: The eligible rate of a sender in either direction: the link's rate, as payload.
 ELIGIBLE_MBIT_PER_S = two_way(RATE_MBIT_PER_S).goodput_mbit_per_s
 
 
@@ -118,11 +117,13 @@ def _claims_of_9(results: Results) -> tuple[Claim, ...]:
     eligible = f"the eligible rate, {ELIGIBLE_MBIT_PER_S:.2f} Mbit/s of payload"
     return (
         Claim.of(
-            f"9a: BE overestimates {eligible}, from 20 to 40 s", interval(without), Band(ELIGIBLE_MBIT_PER_S), "Mbit/s",
-            than=ELIGIBLE_MBIT_PER_S,
+            f"9a: BE overestimates {eligible}, from 20 to 40 s", interval(without),
+            Band(ELIGIBLE_MBIT_PER_S), "Mbit/s", than=ELIGIBLE_MBIT_PER_S,
         ),
-        Claim.of("9b: where packets are lost it is especially severe: over that without loss", quotient(lossy, without),
-                 words.MUCH_MORE, "times", than=1.0),
+        Claim.of(
+            "9b: where packets are lost it is especially severe: over that without loss",
+            quotient(lossy, without), words.MUCH_MORE, "times", than=1.0,
+        ),
     )  # fmt: skip
 
 
@@ -213,7 +214,8 @@ def _entry(
 FIGURE_9 = _entry(
     "9",
     "What does BE make of ACKs that data the other way compresses?",
-    "10 Mbit/s, data the other way from 20 to 40 s: what BE says then, without loss and with 0.5 %.",
+    "10 Mbit/s, data the other way from 20 to 40 s: what BE says then, without loss and with 0.5 "
+    "%.",
     [*(_PLAIN[name] for name in ("BE", "RE", "Westwood+", "NewReno", "CUBIC")), _SPREAD["BE"]],
     (_SPREAD["BE"].label,),
     _claims_of_9,

@@ -1,7 +1,7 @@
-"""Why BE reads too much, and why ABSE as printed is bistable: two experiments of our own, behind two notes.
+"""Two experiments of our own, behind two notes: BE's bias, and the bistability of ABSE as printed.
 
-The first needs no network: estimators on made-up traces of ACKs that come in trains. The second
-looks into the senders of figure 19 of the ABSE paper.
+The first needs no network: estimators run on synthetic traces of ACKs in trains. The second looks
+into the senders of figure 19 of the ABSE paper.
 """
 
 from collections.abc import Mapping
@@ -50,27 +50,26 @@ GROUP = "mechanisms"
 
 Array = NDArray[np.float64]
 
-# Trains of ACKs.
+# Settings of the trains of ACKs.
 
 TRAIN = 8
-#: Between two segments, on the mean: 1000 bytes at 4 Mbit/s.
+#: Mean time between two segments: 1000 bytes at 4 Mbit/s.
 SPACING_S = 0.002
 SEGMENT_BYTES = 1000
 ROUND_TRIP_S = 0.070
 TAU_S = 0.5
 TRAINS = 1500
-#: What follows the first half, in which the filters settle, is averaged.
+#: Averages leave out the first half, in which the filters settle.
 SETTLED = TRAINS * TRAIN // 2
 
-#: By how many times the ACKs of a train are closer than on the mean, and what BE then reads, as the
-#: note says. 26 is the share of an ACK of 40 bytes in a segment of 1040: so close they come out of
-#: a queue in which they have waited.
+#: The mean gap over the gap within a train, and BE's reading in the note. 26 is a segment of 1040
+#: bytes over an ACK of 40: the spacing of ACKs that leave a queue in which they have waited.
 SAID = {"1": "1.00", "2": "1.44", "4": "2.44", "8": "4.44", "16": "8.44", "26": "13.4"}
 RATIOS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 11.0, 16.0, 20.0, 26.0)
 
 
 def times_of_trains(ratio: float) -> Array:
-    """When ACKs come: in trains within which they are `ratio` times closer than on the mean."""
+    """Returns arrival times of ACKs in trains, with gaps `ratio` times shorter than the mean."""
     short = SPACING_S / ratio
     long = TRAIN * SPACING_S - (TRAIN - 1) * short
     gaps = np.tile(np.array([*[short] * (TRAIN - 1), long]), TRAINS)
@@ -78,22 +77,22 @@ def times_of_trains(ratio: float) -> Array:
 
 
 def expected_of_be(ratio: float) -> float:
-    """What BE reads, over the true rate, if τ is long for a train.
+    """Returns BE's reading over the true rate if τ is long for a train.
 
     In a train of n ACKs n − 1 gaps are short and one is long. Half of the trapezoid is each sample
-    times its own gap, one segment whatever the gap; the other half is the sample before times this
-    gap: one segment where the two gaps are alike, long over short where the long one follows, and
-    the reverse.
+    times its own gap: one segment for any gap. The other half is the previous sample times this
+    gap. That is one segment where the two gaps are equal, long over short where the long one
+    follows, and the reverse.
     """
     long_over_short = TRAIN * ratio - (TRAIN - 1)
     return (TRAIN + TRAIN - 2 + long_over_short + 1 / long_over_short) / (2 * TRAIN)
 
 
 def held(times: Array) -> Array:
-    """The contrast, in bit/s: the same samples through a filter that holds each for its own gap (zero-order hold).
+    """Returns the reading, in bit/s, of a filter that holds each sample for its own gap.
 
-    ŝ ← e^(−Δ/τ) ŝ + (1 − e^(−Δ/τ)) s: how the same continuous filter answers to a rate that stays
-    over a gap.
+    This zero-order hold is for contrast: ŝ ← e^(−Δ/τ) ŝ + (1 − e^(−Δ/τ)) s. The same continuous
+    filter responds like this to a rate that is constant over a gap.
     """
     estimates = [0.0]
     for gap in np.diff(times):
@@ -103,7 +102,7 @@ def held(times: Array) -> Array:
 
 
 class Read(NamedTuple):
-    """What estimators read in trains, over the true rate; each by spacing ratio."""
+    """Readings of estimators in trains over the true rate, each by spacing ratio."""
 
     be: Array
     held: Array
@@ -112,7 +111,7 @@ class Read(NamedTuple):
 
 
 def read() -> Read:
-    """The estimators on each trace."""
+    """Returns the readings of the estimators on each trace."""
     rows = [_read(ratio) for ratio in RATIOS]
     return Read(*(np.array(column) for column in zip(*rows, strict=True)))
 
@@ -134,7 +133,7 @@ def _read(ratio: float) -> tuple[float, ...]:
     true = 8 * SEGMENT_BYTES / SPACING_S
 
     def mean(rates: Array) -> float:
-        # Over time: an estimate stands until the next ACK.
+        # Average over time: an estimate holds until the next ACK.
         return float(np.average(rates[SETTLED:-1], weights=np.diff(times)[SETTLED:]) / true)
 
     return (
@@ -146,7 +145,7 @@ def _read(ratio: float) -> tuple[float, ...]:
 
 
 def conclude_trains() -> Outcome:
-    """What is read beside what the weights of the trapezoid say."""
+    """Compares readings with those derived from the weights of the trapezoid."""
     found = read()
     at = {f"{ratio:g}": row for row, ratio in enumerate(RATIOS)}
     read_by_be = {ratio: float(found.be[at[ratio]]) for ratio in SAID}
@@ -169,10 +168,15 @@ def conclude_trains() -> Outcome:
 
     derived = np.array([expected_of_be(ratio) for ratio in RATIOS])
     claims = (
-        claim("The weights of the trapezoid are all of it: BE over what follows from them", found.be / derived,
-              Band(0.97, 1.03)),
+        claim(
+            "The weights of the trapezoid are all of it: BE over what follows from them",
+            found.be / derived, Band(0.97, 1.03),
+        ),
         claim("Held for their own gap the same samples have no bias", found.held, Band(0.97, 1.03)),
-        claim("RE is high by no more than a train at the edge of its interval", found.re, Band(0.97, 1.1)),
+        claim(
+            "RE is high by no more than a train at the edge of its interval", found.re,
+            Band(0.97, 1.1),
+        ),
         claim("Westwood+ is within a tenth", found.plus, Band(0.9, 1.1)),
     )  # fmt: skip
     made_of = (
@@ -205,15 +209,16 @@ def _draw_trains(found: Read, derived: Array) -> Figure:
     )
 
 
-# Ten senders.
+# Settings of the ten senders.
 
 PATH = one_bottleneck(10, counts_in_service=False)
 FLOW = "senders"
 SENDERS = 10
-#: Above, a sender takes nearly all of its window to fit the path without a queue, below it takes
-#: most to be queued.
+#: Above `ABOVE`, a sender's estimate says that nearly all of its window fits the path without a
+#: queue. Below `BELOW`, it says that much of the window is queued.
 ABOVE, BELOW = 0.9, 0.6
-#: How many were between if all shares were as likely: what would show but one state, and chance.
+#: Number of senders in between if all shares were equally likely, as with a single state and
+#: chance.
 EVENLY = round(SENDERS * (ABOVE - BELOW), 1)
 
 PRINTED = "ABSE as printed, in trains"
@@ -222,7 +227,7 @@ SPREAD = "ABSE as printed, trains broken up"
 
 
 def runs_of_ten() -> Mapping[str, Run]:
-    """Ten senders with each reading, and as printed with trains broken up."""
+    """Returns runs of ten senders with each reading, and as printed with trains broken up."""
 
     def run(name: str, control: Control, jitter_s: float | None = None) -> Run:
         flows = [tcp(FLOW, control, PATH, count=SENDERS, jitter_s=jitter_s)]
@@ -236,7 +241,10 @@ def runs_of_ten() -> Mapping[str, Run]:
 
 
 def share_that_fits(result: Result, replicate: int, instance: int) -> over_time.Series:
-    """ŝ RTTmin / cwnd of a sender over time: the share of its window that equation 2 takes to fit the path."""
+    """Returns ŝ RTTmin / cwnd of a sender over time.
+
+    It is the share of its window that fits the path by equation 2.
+    """
     keys = {"flow": FLOW, "replicate": replicate, "instance": instance}
     [flow] = result.rows("flows", **keys).to_pylist()
     rate = over_time.series(result, over_time.ESTIMATE, FLOW, replicate, instance)
@@ -245,11 +253,11 @@ def share_that_fits(result: Result, replicate: int, instance: int) -> over_time.
 
 
 class Sender(NamedTuple):
-    """One of the ten.
+    """One of the ten senders.
 
     Attributes:
-        fits: Median over time of the share of its window that it takes to fit the path.
-        goodput: In Mbit/s.
+        fits: Median over time of the share of its window that fits the path by its estimate.
+        goodput: Goodput, in Mbit/s.
     """
 
     fits: float
@@ -257,7 +265,7 @@ class Sender(NamedTuple):
 
 
 def senders(result: Result, replicate: int) -> list[Sender]:
-    """The ten of a replicate."""
+    """Returns the ten senders of a replicate."""
     found = []
     for instance in range(SENDERS):
         time_s, values = share_that_fits(result, replicate, instance)
@@ -267,14 +275,14 @@ def senders(result: Result, replicate: int) -> list[Sender]:
 
 
 def _advantage(ten: list[Sender]) -> float:
-    """Goodput of a sender above over that of one below, on the mean."""
+    """Returns the mean goodput of the senders above over that of those below."""
     above = [one.goodput for one in ten if one.fits >= ABOVE]
     below = [one.goodput for one in ten if one.fits <= BELOW]
     return float(np.mean(above) / np.mean(below)) if above and below else float("nan")
 
 
 def conclude_ten(results: Mapping[str, Result]) -> Outcome:
-    """Where senders are, and what they get."""
+    """Compares the states of the senders, and their goodput."""
     ten = {
         name: [senders(one, number) for number in over_time.replicates(one)]
         for name, one in results.items()
@@ -323,7 +331,7 @@ def conclude_ten(results: Mapping[str, Result]) -> Outcome:
 
 
 def _chosen(results: Mapping[str, Result], own: Setting) -> tuple[Setting, ...]:
-    """What went in: that of the figures of the paper, which here is our own choice."""
+    """Returns the settings: those of the paper's figures, which here are our own choice."""
     return (*(replace(one, origin=Origin.CHOSEN) for one in settings(PATH, results)), own)
 
 
@@ -334,7 +342,7 @@ def _draw_ten(results: Mapping[str, Result]) -> Figure:
         order = np.argsort([one.goodput for one in senders(result, 0)])
         for word, instance in (("most", order[-1]), ("least", order[0])):
             time_s, values = share_that_fits(result, 0, int(instance))
-            # Of every second: the saw-tooth would hide the state.
+            # Means over seconds: the saw-tooth would hide the state.
             seconds = np.arange(1.0, DURATION_S + 1)
             means = [
                 np.nanmean(values[(time_s > second - 1) & (time_s <= second)]) for second in seconds
@@ -352,7 +360,10 @@ TRAINS_OF_ACKS = Experiment(
     source=SOURCE,
     shows="Figure 1",
     question="Why does BE read more than the path gives?",
-    says="Its filter weighs each sample with the next gap too: in trains of eight at 1/26 spacing it reads 13 times.",
+    says=(
+        "Its filter weighs each sample with the next gap too: in trains of eight at 1/26 spacing "
+        "it reads 13 times."
+    ),
     cost_s=2.0,
     conclude=analytic(conclude_trains),
 )
@@ -363,7 +374,10 @@ TEN_SENDERS = Experiment(
     source=SOURCE,
     shows="Figure 2",
     question="Why do ten senders with ABSE as printed share unevenly?",
-    says="A sender whose estimate says that its window fits the path samples over the last pair of ACKs, and stays so.",
+    says=(
+        "A sender whose estimate says that its window fits the path samples over the last pair of "
+        "ACKs, and stays so."
+    ),
     cost_s=4.0,
     conclude=conclude_ten,
     runs=runs_of_ten,

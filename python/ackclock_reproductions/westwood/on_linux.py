@@ -1,8 +1,8 @@
-"""Linux's `westwood` beside the engine's: what each takes the path's rate to be, and what it gets.
+"""Linux's `westwood` against the engine's: rate estimates and goodput.
 
-The kernel does not tell its estimate. It is recomputed from a capture at the sender, with a replica
-of the kernel's integer arithmetic; the engine's capture is measured the same way, which shows how
-good the replica is.
+The kernel does not report its estimate. It is recomputed from a capture at the sender, with a
+replica of the kernel's integer arithmetic. The engine's capture is measured in the same manner,
+which shows how good the replica is.
 """
 
 import time
@@ -41,18 +41,18 @@ DURATION_S, WARMUP_S, REPLICATES = 30.0, 5.0, 3
 
 #: CLOCK_MONOTONIC_COARSE moves once per tick (clock_getres(2)); Python has no name for it.
 _COARSE_CLOCK = 6
-#: Where there is no such clock there is no Linux either; the engine's replica then has the default
-#: of most kernels.
+#: Without such a clock the system is not Linux. The engine's replica then has the default of most
+#: kernels.
 _USUAL_HZ = 250
 
-#: Agreement to be expected in statistics alone: random loss of 1 % at most, SACK on both sides.
+#: Only statistical agreement is expected: random loss of at most 1 %, SACK on both sides.
 STATISTICAL = Band(0.9, 1.1)
-#: The same arithmetic on the same ACKs; a capture could only have other round-trip times.
+#: The same arithmetic on the same ACKs; only the round-trip times of a capture could differ.
 FAITHFUL = Band(0.999, 1.001)
 
 
 def ticks_per_second() -> int:
-    """HZ of the running kernel."""
+    """Returns HZ of the running kernel."""
     try:
         return round(1 / time.clock_getres(_COARSE_CLOCK))
     except OSError:
@@ -60,10 +60,14 @@ def ticks_per_second() -> int:
 
 
 def runs() -> Mapping[str, Run]:
-    """One sender over a link that loses packets at random, in both ways; captures with the replica along."""
+    """Returns runs of one sender over a link with random loss, simulated and emulated.
+
+    Both are captured, and measured with the replica.
+    """
     replica = {"kind": REPLICA, "hz": ticks_per_second()}
     control = {
-        "kind": "westwood_plus", "estimator": replica, "cut": "at_recovery_end", "growth": "per_window",
+        "kind": "westwood_plus", "estimator": replica, "cut": "at_recovery_end",
+        "growth": "per_window",
     }  # fmt: skip
     flow = {
         "name": FLOW,
@@ -90,7 +94,7 @@ def runs() -> Mapping[str, Run]:
 
 
 def replica_rates(measurement: Result, replicate: int) -> over_time.Series:
-    """What the replica says along a capture, in Mbit/s."""
+    """Returns the replica's estimate along a capture, in Mbit/s."""
     rows = measurement.rows(
         "rate_estimates", point=0, replicate=replicate, flow=FLOW, estimator=REPLICA
     )
@@ -98,7 +102,7 @@ def replica_rates(measurement: Result, replicate: int) -> over_time.Series:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Estimates and goodput of both, and the replica beside the engine's own estimate."""
+    """Compares estimates and goodput, and the replica with the engine's own estimate."""
     between = (WARMUP_S, DURATION_S)
     own = over_time.mean_estimates(results[ENGINE], FLOW, *between)
     estimates = {
@@ -114,15 +118,19 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     claims = (
         Claim.of(
-            "The replica along the engine's capture has the estimate that the engine's control has (their ratio)",
+            "The replica along the engine's capture has the estimate that the engine's control has "
+            "(their ratio)",
             quotient(estimates[ENGINE], own), FAITHFUL, "times", origin=Origin.STATED,
         ),
         Claim.of(
-            "Linux takes the path's rate to be what the engine does (over the engine's, by the replica)",
-            quotient(estimates[LINUX], estimates[ENGINE]), STATISTICAL, "times", documented=None, origin=Origin.STATED,
+            "Linux takes the path's rate to be what the engine does (over the engine's, by the "
+            "replica)",
+            quotient(estimates[LINUX], estimates[ENGINE]), STATISTICAL, "times", documented=None,
+            origin=Origin.STATED,
         ),
         Claim.of(
-            "Linux gets what the engine gets (goodput over the engine's)", quotient(got[LINUX], got[ENGINE]),
+            "Linux gets what the engine gets (goodput over the engine's)",
+            quotient(got[LINUX], got[ENGINE]),
             STATISTICAL, "times", documented=None, origin=Origin.STATED,
         ),
     )  # fmt: skip
@@ -142,7 +150,8 @@ def _settings(run: Result) -> tuple[Setting, ...]:
     listed = [
         (
             "path",
-            f"10 Mbit/s, 40 ms there and back, 64 packets, {PATH.there[0].loss:.1%} of data packets lost",
+            f"10 Mbit/s, 40 ms there and back, 64 packets, {PATH.there[0].loss:.1%} of data "
+            "packets lost",
         ),
         ("sender and receiver", f"preset linux; {kernel(run)}"),
         ("ticks per second (HZ)", str(ticks_per_second())),
@@ -175,8 +184,8 @@ EXPERIMENT = Experiment(
     SOURCE,
     "Westwood+ on Linux",
     "Does the kernel's Westwood+ estimate and get what the engine's does?",
-    "At 0.5 % random loss estimates and goodput agree within a tenth; the kernel's estimate is recomputed from a "
-    "capture.",
+    "At 0.5 % random loss estimates and goodput agree within a tenth; the kernel's estimate is "
+    "recomputed from a capture.",
     REPLICATES * (DURATION_S + 5.0),
     conclude,
     runs,

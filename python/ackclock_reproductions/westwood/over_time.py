@@ -1,4 +1,4 @@
-"""Series of runs, and their means between two moments."""
+"""Time series of runs, and their means over intervals."""
 
 from typing import NamedTuple
 
@@ -15,36 +15,39 @@ ESTIMATE = "rate_estimate_bit_per_s"
 
 
 class Series(NamedTuple):
-    """One replicate's samples of an instance."""
+    """Samples of an instance in one replicate."""
 
     time_s: Array
     values: Array
 
     def mean(self, since_s: float, until_s: float) -> float:
-        """Over the samples after one moment up to another; not a number if none is known."""
+        """Returns the mean of the known samples in (since_s, until_s]; NaN if there are none."""
         inside = (self.time_s > since_s) & (self.time_s <= until_s) & ~np.isnan(self.values)
         return float(self.values[inside].mean()) if inside.any() else float("nan")
 
 
 def replicates(result: Result) -> list[int]:
-    """The numbers of the replicates."""
+    """Returns the numbers of the replicates."""
     return sorted(set(result.tables["flows"]["replicate"].to_pylist()))
 
 
 def series(result: Result, column: str, flow: str, replicate: int = 0, instance: int = 0) -> Series:
-    """A column of the table `samples`; null is not a number."""
+    """Returns a column of the table `samples`, with NaN for null."""
     rows = result.rows("samples", point=0, replicate=replicate, flow=flow, instance=instance)
     return Series(rows["time_s"].to_numpy(), np.asarray(rows[column].to_numpy(), float))
 
 
 def estimate(result: Result, flow: str, replicate: int = 0, instance: int = 0) -> Series:
-    """What a sender took the path's rate to be, in Mbit/s."""
+    """Returns a sender's estimate of the path's rate, in Mbit/s."""
     found = series(result, ESTIMATE, flow, replicate, instance)
     return Series(found.time_s, found.values / 1e6)
 
 
 def goodput(result: Result, flow: str, replicate: int = 0, instance: int = 0) -> Series:
-    """Payload delivered since the sample before, in Mbit/s: its mean is the rate between two moments."""
+    """Returns the rate of payload delivered since the previous sample, in Mbit/s.
+
+    Its mean is the goodput of an interval.
+    """
     found = series(result, "delivered_bytes", flow, replicate, instance)
     spent = np.diff(found.time_s, prepend=0.0)
     return Series(
@@ -55,7 +58,7 @@ def goodput(result: Result, flow: str, replicate: int = 0, instance: int = 0) ->
 def mean_estimates(
     result: Result, flow: str, since_s: float, until_s: float, count: int = 1
 ) -> list[float]:
-    """The mean estimate of a flow's instances between two moments, of each replicate, in Mbit/s."""
+    """Returns the mean estimate of a flow's instances over an interval by replicate, in Mbit/s."""
     return [
         float(
             np.mean(
@@ -72,7 +75,7 @@ def mean_estimates(
 def mean_goodputs(
     result: Result, flow: str, since_s: float, until_s: float, count: int = 1
 ) -> list[float]:
-    """The mean goodput of a flow's instances between two moments, of each replicate, in Mbit/s."""
+    """Returns the mean goodput of a flow's instances over an interval by replicate, in Mbit/s."""
     return [
         float(
             np.mean(
@@ -89,7 +92,10 @@ def mean_goodputs(
 def told_and_got(
     result: Result, flow: str, since_s: float, until_s: float, count: int = 1, when: str = ""
 ) -> dict[str, Interval]:
-    """What a flow's instances estimate and get between two moments, and the one over the other, by name of a column."""
+    """Returns estimate, goodput and their ratio for a flow's instances over an interval.
+
+    The keys are names of columns.
+    """
     estimates, got = (
         mean(result, flow, since_s, until_s, count) for mean in (mean_estimates, mean_goodputs)
     )

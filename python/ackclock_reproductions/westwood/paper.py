@@ -1,4 +1,7 @@
-"""What the entries of this paper share. Its figures could be had as captions and text only."""
+"""Common parts of this paper's entries.
+
+Only captions and text of its figures were available.
+"""
 
 from functools import partial
 
@@ -7,23 +10,23 @@ from ackclock_reproductions.westwood.over_parameter import JITTER
 from ackclock_reproductions.westwood.senders import STANDARD
 
 SOURCE = (
-    'R. Wang, M. Valla, M. Y. Sanadidi, M. Gerla, "Using adaptive rate estimation to provide enhanced and robust '
-    'transport over heterogeneous networks", ICNP, 2002'
+    'R. Wang, M. Valla, M. Y. Sanadidi, M. Gerla, "Using adaptive rate estimation to provide '
+    'enhanced and robust transport over heterogeneous networks", ICNP, 2002'
 )
 
 
-#: The record of a figure, by its number.
+#: Makes the record of a figure from its number.
 entry = partial(figure, "westwood", SOURCE)
 
 
-#: What is taken in all figures alike, chosen once; `readings` tables what comes of others.
+#: Choices common to all figures; `readings` tables the effect of other choices.
 CHOSEN = (
-    f"{STANDARD.name}; ABSE as printed; CRB with θ = 1; the packet on the link among the buffer's; send times "
-    f"{JITTER}, where there are several TCP senders, else up to the service time of a packet; length of the runs and "
-    "starts guessed"
+    f"{STANDARD.name}; ABSE as printed; CRB with θ = 1; the packet on the link among the buffer's; "
+    f"send times {JITTER}, where there are several TCP senders, else up to the service time of a "
+    "packet; length of the runs and starts guessed"
 )
 
 
 def basis(more: str = "", why: str = "") -> Basis:
-    """What verdicts rest on: what was chosen; and why what does not come out does not."""
+    """Returns the basis of the verdicts: what was chosen, and why some claims do not hold."""
     return Basis(f"{CHOSEN}{more and '; '}{more}", why)

@@ -1,9 +1,9 @@
-"""The paths of the paper's experiments, as hops of a scenario.
+"""Paths of the paper's experiments, as hops of a scenario.
 
-Buffers count packets of 1040 bytes, 40 of them header. What the paper calls the pipe is the
-bandwidth-delay product: 5 Mbit/s and 70 ms hold 42 such packets, as it says (with 1000 bytes they
-would be 44). A buffer of four overflows "when the window exceeds 46", the pipe and the buffer: so
-the packet on the link counts among the buffer's.
+Buffers count packets of 1040 bytes, 40 of them header. The paper's "pipe" is the bandwidth-delay
+product: 5 Mbit/s and 70 ms hold 42 such packets, as it says (with 1000 bytes they would be 44). A
+buffer of four overflows "when the window exceeds 46", the pipe plus the buffer. So the packet on
+the link counts among the buffer's.
 """
 
 from collections.abc import Sequence
@@ -20,15 +20,15 @@ PACKET_BYTES = PAYLOAD_BYTES + HEADER_BYTES
 
 
 class Hop(NamedTuple):
-    """A link, the buffer before it, and what follows it.
+    """A link, the buffer before it, and the delay and loss behind it.
 
     Attributes:
-        name: In the scenario.
-        rate_mbit_per_s: Of the link.
-        delay_s: One way.
-        buffer_packets: How many may wait.
+        name: Name in the scenario.
+        rate_mbit_per_s: Rate of the link, in Mbit/s.
+        delay_s: One-way delay, in seconds.
+        buffer_packets: Limit of the buffer, in packets.
         loss: Probability that a data packet is lost behind the link.
-        counts_in_service: Whether the packet on the link counts among the buffer's.
+        counts_in_service: True if the packet on the link counts among the buffer's.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Hop(NamedTuple):
 
     @property
     def tree(self) -> Tree:
-        """As in a scenario."""
+        """The hop, as in a scenario."""
         lossy = [{"kind": "iid_loss", "probability": self.loss}] if self.loss else []
         link = constant(self.rate_mbit_per_s)
         hop = scenarios.hop(
@@ -53,11 +53,11 @@ class Hop(NamedTuple):
 
 @dataclass(frozen=True)
 class Path:
-    """A way there and a way back.
+    """The two directions of a path.
 
     Attributes:
-        there: The hops of the data, in order.
-        back: The hops of the ACKs.
+        there: Hops of the data, in order.
+        back: Hops of the ACKs.
     """
 
     there: tuple[Hop, ...]
@@ -65,7 +65,7 @@ class Path:
 
     @property
     def hops(self) -> list[Tree]:
-        """All of them, as in a scenario."""
+        """All hops, as in a scenario."""
         return [hop.tree for hop in (*self.there, *self.back)]
 
     @property
@@ -78,22 +78,22 @@ class Path:
 
     @property
     def reversed_route(self) -> dict[str, list[str]]:
-        """The routes of a flow the other way."""
+        """The routes of a flow in the reverse direction."""
         return {"route": self.route["return"], "return": self.route["route"]}
 
     @property
     def rate_mbit_per_s(self) -> float:
-        """Of the slowest link there."""
+        """Rate of the slowest link for data, in Mbit/s."""
         return min(hop.rate_mbit_per_s for hop in self.there)
 
     @property
     def goodput_mbit_per_s(self) -> float:
-        """What the slowest link passes of payload."""
+        """Payload rate of the slowest link, in Mbit/s."""
         return self.rate_mbit_per_s * PAYLOAD_BYTES / PACKET_BYTES
 
     @property
     def round_trip_s(self) -> float:
-        """Propagation alone."""
+        """Propagation delay of the round trip, in seconds."""
         return sum(hop.delay_s for hop in (*self.there, *self.back))
 
     @property
@@ -103,20 +103,27 @@ class Path:
 
     @property
     def service_time_s(self) -> float:
-        """Of a packet, at the slowest link."""
+        """Service time of a packet at the slowest link, in seconds."""
         return PACKET_BYTES * 8e-6 / self.rate_mbit_per_s
 
 
 def pipe_packets(rate_mbit_per_s: float, round_trip_s: float) -> float:
-    """The bandwidth-delay product."""
+    """Returns the bandwidth-delay product, in packets."""
     return rate_mbit_per_s * 1e6 * round_trip_s / 8 / PACKET_BYTES
 
 
 def one_bottleneck(
-    rate_mbit_per_s: float, buffer_packets: int | None = None, round_trip_s: float = 0.07, loss: float = 0.0,
-    *, counts_in_service: bool = True,
-) -> Path:  # fmt: skip
-    """One link each way; a buffer of one pipe unless told otherwise, and room for every ACK."""
+    rate_mbit_per_s: float,
+    buffer_packets: int | None = None,
+    round_trip_s: float = 0.07,
+    loss: float = 0.0,
+    *,
+    counts_in_service: bool = True,
+) -> Path:
+    """Returns a path with one link each way; the buffer is one pipe by default.
+
+    The return path has room for every ACK.
+    """
     if buffer_packets is None:
         buffer_packets = floor(pipe_packets(rate_mbit_per_s, round_trip_s))
     one_way_s = round_trip_s / 2
@@ -127,7 +134,10 @@ def one_bottleneck(
 
 
 def two_way(rate_mbit_per_s: float, round_trip_s: float = 0.07, loss: float = 0.0) -> Path:
-    """One link each way, alike: data and ACKs share a buffer of one pipe, counted in packets whatever their size."""
+    """Returns a path with equal links for the two directions.
+
+    Data and ACKs share a buffer of one pipe, which counts packets of any size.
+    """
     buffer_packets = floor(pipe_packets(rate_mbit_per_s, round_trip_s))
     one_way_s = round_trip_s / 2
     return Path(
@@ -137,7 +147,10 @@ def two_way(rate_mbit_per_s: float, round_trip_s: float = 0.07, loss: float = 0.
 
 
 def wired_wireless(loss: float) -> Path:
-    """45 Mbit/s over 35 ms, then 11 Mbit/s over no distance that lose packets; buffers of the slower link's pipe."""
+    """Returns a path of 45 Mbit/s over 35 ms, then a lossy 11 Mbit/s without delay.
+
+    The buffers hold the pipe of the slower link.
+    """
     wired, wireless, one_way_s = 45, 11, 0.035
     buffer_packets = floor(pipe_packets(wireless, 2 * one_way_s))
     return Path(
@@ -153,7 +166,10 @@ def wired_wireless(loss: float) -> Path:
 
 
 def several_hops(rates_mbit_per_s: Sequence[float], round_trip_s: float = 0.07) -> Path:
-    """Links in a row that share the delay evenly, each with a buffer of the pipe of the slowest."""
+    """Returns a path of several links that share the delay evenly.
+
+    Each has a buffer of the pipe of the slowest.
+    """
     buffer_packets = floor(pipe_packets(min(rates_mbit_per_s), round_trip_s))
     each_s = round_trip_s / 2 / len(rates_mbit_per_s)
     there = [

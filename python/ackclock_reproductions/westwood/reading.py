@@ -1,4 +1,4 @@
-"""A reading of the paper: what is taken for meant where it does not say; and the scenarios that come of one."""
+"""Readings of the paper: choices for what it leaves open, and the scenarios that follow."""
 
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -16,8 +16,8 @@ from ackclock_reproductions.westwood.senders import (
     tcp,
 )
 
-#: The printed equations, as switches of `abse`: what the preset `abse_literal` sets, so that other
-#: switches can join.
+#: The printed equations as parameters of `abse`: those that the preset `abse_literal` sets. Other
+#: parameters can be added.
 AS_PRINTED: Tree = {"kind": "abse", "compared": "estimate", "edge": "literal"}
 
 _KINDS = {"BE": "westwood_be", "RE": "westwood_re", "CRB": "westwood_crb", "ABSE": "westwood_abse"}
@@ -28,16 +28,16 @@ class Reading:
     """One choice for everything that the paper leaves open.
 
     Attributes:
-        name: In tables; what is other than in the reading that all begin with.
-        newreno: How every sender recovers.
-        jitter_s: Of send times, where there are several senders; None is the service time of a
-            packet, which leaves trains together. One sender always has that.
-        access_delay_s: Where there are several senders, the first has none and the last this much
-            more, one way.
-        access_mbit_per_s: Of a link of each sender's own before the path, where there are several.
-        counts_in_service: Whether the packet in service counts towards the buffer's limit.
-        transport: Other fields of every sender.
-        estimators: Of the controls that estimate, by label.
+        name: Name in tables: the difference from the basic reading.
+        newreno: Recovery of every sender.
+        jitter_s: Send jitter of several senders, in seconds. None is the service time of a packet,
+            which leaves trains together; a lone sender always has that.
+        access_delay_s: Extra one-way delay of the last of several senders, in seconds; the first
+            has none.
+        access_mbit_per_s: Rate of each sender's own link before the path, with several senders.
+        counts_in_service: True if the packet in service counts towards the buffer's limit.
+        transport: Other fields of every sender's transport.
+        estimators: Estimators of the controls that have one, by label.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Reading:
     estimators: dict[str, Tree] = field(default_factory=dict)
 
     def control(self, label: str) -> Control:
-        """A control by its label, with the estimator of this reading."""
+        """Returns a control by its label, with the estimator of this reading."""
         if label not in _KINDS:
             return Control(label, {"kind": "reno"})
         estimator = {**({} if label != "ABSE" else AS_PRINTED), **self.estimators.get(label, {})}
@@ -59,27 +59,32 @@ class Reading:
         )
 
     def scenario(
-        self, path: Path, groups: dict[str, int], starts: dict[str, list[str]], duration_s: float, sampled_s: float,
+        self,
+        path: Path,
+        groups: dict[str, int],
+        starts: dict[str, list[str]],
+        duration_s: float,
+        sampled_s: float,
         replicates: int = REPLICATES,
-    ) -> Scenario:  # fmt: skip
-        """Groups of senders over a path.
+    ) -> Scenario:
+        """Returns groups of senders over a path.
 
         Args:
-            path: From end to end.
-            groups: By label of the control, how many; a label may go on with another word, where
-                two groups have one.
-            starts: Of groups that do not start within the first second.
-            duration_s: Of the run.
-            sampled_s: Sampling interval.
-            replicates: How many.
+            path: Path from end to end.
+            groups: Numbers of senders by label of the control. A label may continue with another
+                word, to tell two groups of one control apart.
+            starts: Start times of groups that do not start within the first second.
+            duration_s: Duration of the run, in seconds.
+            sampled_s: Sampling interval, in seconds.
+            replicates: Number of replicates.
         """
         several = sum(groups.values()) > 1
         flows = []
         for label, count in groups.items():
             more: Tree = {"start": starts[label]} if label in starts else {}
             flow = tcp(
-                label, self.control(label.partition(" ")[0]), path, newreno=self.newreno, count=count,
-                jitter_s=self.jitter_s if several else None, **more,
+                label, self.control(label.partition(" ")[0]), path, newreno=self.newreno,
+                count=count, jitter_s=self.jitter_s if several else None, **more,
             )  # fmt: skip
             flow["transport"] |= self.transport
             if several and self.access_delay_s:

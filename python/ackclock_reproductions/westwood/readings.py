@@ -1,7 +1,7 @@
-"""What comes of the figures by what is taken where the paper does not say: how far they depend on it.
+"""The figures under different readings: how much they depend on what the paper leaves open.
 
-Every reading differs in a few respects from one. For each, every check is made whose number can
-change by it. The note `docs/notes/westwood-readings.md` says what came of it.
+Every reading differs in a few respects from one basic reading. For each, all checks are made whose
+number it can change. The note `docs/notes/westwood-readings.md` has the results.
 """
 
 from collections.abc import Mapping
@@ -47,12 +47,11 @@ def _jitter(milliseconds: float | None, abse: Tree, name: str) -> Reading:
     return Reading(name, jitter_s=seconds, estimators={"CRB": EAGER, "ABSE": abse})
 
 
-#: What all figures take, and all other readings begin with.
+#: The basic reading: that of all figures.
 FOUND = Reading("the reading of all figures", estimators={"CRB": EAGER})
 
-#: What the printed equations leave open has letters: A the rate that T comes from, B where T
-#: begins, C over how many ACKs the largest U is taken, D the step of the filter, E the round-trip
-#: time.
+#: Letters stand for what the printed equations leave open: A the rate that gives T, B where T
+#: begins, C the number of ACKs for the largest U, D the step of the filter, E the round-trip time.
 OF_ABSE = (
     _abse("A: T from the throughput, as a later paper has it", compared="throughput"),
     _abse("B: T begins at an ACK", edge="aligned"),
@@ -120,7 +119,7 @@ OF_SENDERS = (
     ),
 )
 
-#: For the figure: send times by up to so many milliseconds later.
+#: Send jitters of the figure, in milliseconds.
 JITTERS_MS = (0.5, 1, 2, 3, 5, 7, 10, 20)
 BY_JITTER = {
     name: tuple(_jitter(one, abse, f"{name}, jitter {one:g} ms") for one in JITTERS_MS)
@@ -129,12 +128,12 @@ BY_JITTER = {
 
 
 class Part(NamedTuple):
-    """Readings that are tabled together.
+    """Readings of one table.
 
     Attributes:
-        title: Of the table.
-        readings: One a row.
-        about: Estimators that they change; None if everything may change.
+        title: Title of the table.
+        readings: Readings, one per column.
+        about: Estimators that they change; None if anything may change.
     """
 
     title: str
@@ -143,7 +142,7 @@ class Part(NamedTuple):
 
     @property
     def checks(self) -> tuple[Check, ...]:
-        """Those whose number can change."""
+        """The checks whose number can change."""
         return tuple(one for one in CHECKS if self.about is None or one.about & self.about)
 
 
@@ -154,7 +153,8 @@ PARTS = (
     Part("Readings of BE, RE and CRB", (FOUND, *OF_OTHERS), frozenset({"BE", "RE", "CRB"})),
     Part("Readings of the senders, the buffer and the path", (FOUND, *OF_SENDERS), None),
 )
-#: Of the figure: whether the link is used at one pipe of buffer, and whether ten share evenly.
+#: Checks of the figure: whether the link is used with a buffer of one pipe, and whether ten share
+#: evenly.
 _DRAWN = tuple(
     one
     for one in CHECKS
@@ -165,7 +165,7 @@ Values = Mapping[tuple[str, Check], Interval]
 
 
 def _asked() -> list[tuple[Reading, Check]]:
-    """What is to be known."""
+    """Returns the pairs of a reading and a check to evaluate."""
     of_parts = [
         (reading, check) for part in PARTS for reading in part.readings for check in part.checks
     ]
@@ -176,7 +176,7 @@ def _asked() -> list[tuple[Reading, Check]]:
 
 
 def runs() -> Mapping[str, Run]:
-    """Every different scenario once, by its text."""
+    """Returns each distinct scenario once, by its text."""
     scenarios = {
         one.to_json(): one
         for reading, check in _asked()
@@ -186,7 +186,7 @@ def runs() -> Mapping[str, Run]:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Reading by reading, check by check."""
+    """Compares the readings, check by check."""
     values = {
         (reading.name, check): check.value(
             [results[sent.scenario(reading).to_json()] for sent in check.sent]
@@ -220,7 +220,8 @@ def _claims(values: Values) -> tuple[Claim, ...]:
         ),
         Claim(
             "In trains no reading of ABSE meets all that is said of it",
-            f"“{fewest}” misses fewest, {in_trains[fewest]} of {sum(bool(one.accepted) for one in TRAINS.checks)}",
+            f"“{fewest}” misses fewest, {in_trains[fewest]} of "
+            f"{sum(bool(one.accepted) for one in TRAINS.checks)}",
             in_trains[fewest] > 0,
             origin=Origin.INFERRED,
         ),
@@ -228,7 +229,7 @@ def _claims(values: Values) -> tuple[Claim, ...]:
 
 
 def _table(part: Part, values: Values) -> Table:
-    """Checks down, readings across."""
+    """Returns a table with a row per check and a column per reading."""
     head = ("figure", "check", "accepted", *(one.name for one in part.readings))
     rows = [
         (

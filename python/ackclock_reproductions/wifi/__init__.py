@@ -1,6 +1,6 @@
-"""Buffers of an 802.11e access point: Reddy's figures 8 to 12, of the Letter of 2008 by Li and Leith.
+"""Buffers of an 802.11e access point: Reddy's figures 8 to 12, of the 2008 Letter by Li and Leith.
 
-`cell` has the path that all of them run, `paper` what they say alike.
+`cell` has the path of all runs, `paper` the common parts of the entries.
 """
 
 from ackclock.reproduction import Experiment

@@ -1,4 +1,4 @@
-"""Figure 8: what do buffers of an access point give a download, by how many stations upload?"""
+"""Figure 8: the throughput of a download by the access point's buffer and the number of uploads."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -25,36 +25,43 @@ from ackclock_reproductions.wifi.paper import basis, entry
 BUFFERS = (5, 10, 20, 30, 50, 70, 100, 150, 200, 270, 338, 400)
 #: Those of the figure, and one of the text.
 UPLOADS = (0, 2, 5, 10)
-#: What an unpublished reference simulation of the same rules has, once each, by uploads: Mbit/s and
-#: mean round-trip time in seconds.
+#: Throughput in Mbit/s and mean round-trip time in seconds, by uploads. From an unpublished
+#: reference simulation of the same rules, one run each.
 SIMULATED = {
     0: (
-        ("6.40", "10.38", "10.70", "11.03", "11.56", "11.90", "12.28", "12.97", "13.37", "13.59", "13.67", "13.67"),
-        (".201", ".201", ".201", ".202", ".205", ".209", ".215", ".233", ".250", ".276", ".299", ".331"),
+        ("6.40", "10.38", "10.70", "11.03", "11.56", "11.90", "12.28", "12.97", "13.37", "13.59",
+         "13.67", "13.67"),
+        (".201", ".201", ".201", ".202", ".205", ".209", ".215", ".233", ".250", ".276", ".299",
+         ".331"),
     ),
     2: (
-        ("0.62", "1.80", "3.52", "3.88", "4.38", "4.60", "4.83", "4.95", "5.00", "5.00", "5.00", "5.00"),
+        ("0.62", "1.80", "3.52", "3.88", "4.38", "4.60", "4.83", "4.95", "5.00", "5.00", "5.00",
+         "5.00"),
         (".203", ".203", ".205", ".209", ".22", ".23", ".26", ".32", ".38", ".46", ".56", ".61"),
     ),
     5: (
-        ("0.48", "0.91", "1.52", "1.78", "2.19", "2.36", "2.45", "2.50", "2.48", "2.48", "2.48", "2.48"),
+        ("0.48", "0.91", "1.52", "1.78", "2.19", "2.36", "2.45", "2.50", "2.48", "2.48", "2.48",
+         "2.48"),
         (".206", ".208", ".213", ".22", ".24", ".27", ".33", ".44", ".57", ".74", ".89", "1.02"),
     ),
     10: (
-        ("0.35", "0.59", "0.81", "0.99", "1.16", "1.33", "1.33", "1.35", "1.35", "1.35", "1.35", "1.35"),
+        ("0.35", "0.59", "0.81", "0.99", "1.16", "1.33", "1.33", "1.35", "1.35", "1.35", "1.35",
+         "1.35"),
         (".21", ".22", ".23", ".25", ".30", ".38", ".48", ".73", ".95", "1.24", "1.60", "1.76"),
     ),
 }  # fmt: skip
-#: How near they are to be, as shares: throughput with at least so many packets, and with fewer;
-#: round trips.
+#: Relative tolerances: throughput with at least `LARGE` packets, and with fewer; round-trip times.
 LARGE, NEAR_LARGE, NEAR_SMALL, NEAR_RTT = 70, 0.05, 0.10, 0.15
-#: Where they are not: uploads and buffer.
-_FEW = "with so few packets the two TCPs differ, and not in timeouts, of which there are next to none; why is not known"
+#: Cells outside the tolerance: uploads and buffer.
+_FEW = (
+    "with so few packets the two TCPs differ, and not in timeouts, of which there are next to "
+    "none; why is not known"
+)
 APART = {(0, 5): _FEW, (2, 5): _FEW, (2, 10): _FEW}
 
 
 def runs() -> Mapping[str, Run]:
-    """A download through each buffer, by uploads."""
+    """Returns runs of a download through each buffer, by uploads."""
     sweep = {f"hops.{BUFFER}.queue.limit": [f"{buffer} packets" for buffer in BUFFERS]}
     return {
         _name(uploads): Run(cell(_name(uploads), fixed(1), uploads, sweep=sweep))
@@ -67,7 +74,7 @@ def _name(uploads: int) -> str:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Throughput and round-trip times, by buffer and uploads."""
+    """Compares throughput and round-trip times, by buffer and uploads."""
     rates, times, longest = (
         {
             uploads: {
@@ -79,9 +86,11 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )
     comparison = Comparison(
         "Beside a reference simulation", Origin.REFERENCE, ("uploads", "buffer, packets"),
-        tuple(one for uploads in UPLOADS for one in _cells(uploads, rates[uploads], times[uploads])),
-        f"throughput within {100 * NEAR_LARGE:g} % from {LARGE} packets on, {100 * NEAR_SMALL:g} % below; "
-        f"round trips within {100 * NEAR_RTT:g} %; and half of the last digit",
+        tuple(
+            one for uploads in UPLOADS for one in _cells(uploads, rates[uploads], times[uploads])
+        ),
+        f"throughput within {100 * NEAR_LARGE:g} % from {LARGE} packets on, {100 * NEAR_SMALL:g} % "
+        f"below; round trips within {100 * NEAR_RTT:g} %; and half of the last digit",
     )  # fmt: skip
     rows: Rows = {
         (str(uploads), str(buffer)): {
@@ -131,32 +140,51 @@ def _claims(
         return interval(longest[uploads][buffer])
 
     most = {uploads: interval(rates[uploads][largest]) for uploads in (0, 10)}
-    thirty = [Claim.of(f"30 packets keep the round trip at 200 to 300 ms: with {one} uploads", rtt(one, 30),
-                       words.from_to("200", "300"), "ms") for one in UPLOADS]  # fmt: skip
+    thirty = [
+        Claim.of(
+            f"30 packets keep the round trip at 200 to 300 ms: with {one} uploads",
+            rtt(one, 30),
+            words.from_to("200", "300"),
+            "ms",
+        )
+        for one in UPLOADS
+    ]
     return (
-        Claim.printed("without uploads the download has at most 14 Mbit/s", most[0], "14", "Mbit/s"),
+        Claim.printed(
+            "without uploads the download has at most 14 Mbit/s", most[0], "14", "Mbit/s",
+        ),
         Claim.printed("with ten it has at most 1.25", most[10], "1.25", "Mbit/s", documented=False),
         Claim.of(
-            "338 packets attain the most without uploads", part(0, 338), Band(least=100 * (1 - words.THE_SAME)), "%"
+            "338 packets attain the most without uploads", part(0, 338),
+            Band(least=100 * (1 - words.THE_SAME)), "%"
         ),
         Claim.of(
-            "30 packets give just around 75 % then", part(0, 30), words.about("75", whole=100), "%", documented=False
+            "30 packets give just around 75 % then", part(0, 30), words.about("75", whole=100), "%",
+            documented=False
         ),
-        Claim.of("338 packets make round trips of around 300 ms then", rtt(0, 338), words.about("300"), "ms"),
-        Claim.of("with ten uploads they make round trips of around 2 s", rtt(10, 338), words.about("2000"), "ms"),
+        Claim.of(
+            "338 packets make round trips of around 300 ms then", rtt(0, 338), words.about("300"),
+            "ms",
+        ),
+        Claim.of(
+            "with ten uploads they make round trips of around 2 s", rtt(10, 338),
+            words.about("2000"), "ms",
+        ),
         *thirty,
         Claim.of(
-            "with ten uploads a bandwidth-delay product, 31 packets, gives only about 60 % of the most", part(10, 30),
-            words.about("60", whole=100), "%", documented=False,
+            "with ten uploads a bandwidth-delay product, 31 packets, gives only about 60 % of the "
+            "most",
+            part(10, 30), words.about("60", whole=100), "%", documented=False,
         ),
         Claim.of(
-            "about 70 packets attain all of it", part(10, 70), Band(least=100 * (1 - words.THE_SAME)), "%"
+            "about 70 packets attain all of it", part(10, 70),
+            Band(least=100 * (1 - words.THE_SAME)), "%"
         ),
     )  # fmt: skip
 
 
 def _shares(rates: Mapping[int, list[float]]) -> list[Interval]:
-    """Of what the largest buffer gives, in percent."""
+    """Returns throughput over that with the largest buffer, in percent."""
     largest = interval(rates[BUFFERS[-1]]).mean
     return [interval([100 * rate / largest for rate in rates[buffer]]) for buffer in BUFFERS]
 
@@ -171,8 +199,8 @@ def _draw(shares: Mapping[int, list[Interval]]) -> Figure:
 EXPERIMENT = entry(
     "8",
     "How large must an access point's buffer be, by how many stations upload?",
-    "Without uploads 338 packets, a bandwidth-delay product, fill the cell; with ten uploads 70 do, and 338 make round "
-    "trips of a second and a half and more.",
+    "Without uploads 338 packets, a bandwidth-delay product, fill the cell; with ten uploads 70 "
+    "do, and 338 make round trips of a second and a half and more.",
     25.0,
     conclude,
     runs,

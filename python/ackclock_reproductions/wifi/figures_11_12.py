@@ -1,7 +1,8 @@
-"""Figures 11 and 12: what a buffer that follows the service time does when ten stations begin to upload, at 200 s.
+"""Figures 11 and 12: an eBDP buffer when ten stations begin to upload at 200 s.
 
-Figure 11 is the buffer, figure 12 the throughput in percent: here of what a buffer of 400 packets
-gives at the same time. No number of either is printed but when the uploads begin.
+Its size follows the service time. Figure 11 is the buffer, figure 12 the throughput in percent of
+that with a buffer of 400 packets in the same phase. The only printed number of either is the time
+at which the uploads begin.
 """
 
 from collections.abc import Mapping
@@ -40,22 +41,22 @@ from ackclock_reproductions.wifi.paper import basis, entry
 RUN, FIXED = "uploads begin", "uploads begin, 400 packets"
 UPLOADS, FROM_S, DURATION_S = 10, 200.0, 350.0
 LIMIT, QUEUE = "limit_packets", "backlog_packets"
-#: What an unpublished reference simulation of the same rules has for the limit: before uploads, and
-#: after so many seconds of them.
+#: The limit before the uploads, and by the seconds since they began. From an unpublished reference
+#: simulation of the same rules.
 BEFORE, AFTER_S = "382", {10: "85", 20: "75", 60: "72"}
-#: Where the reading at 60 s was a range, 70 to 73, its end is farther off than the others may be.
+#: The reading at 60 s was a range, 70 to 73. Its end may be farther off than the other readings.
 NEAR, NEAR_BEFORE = 10.0, 5.0
-#: Ours, since nothing is printed: the step is over when the limit is below so many packets.
+#: The step is over when the limit is below this many packets. Our choice, since nothing is printed.
 BELOW = 100.0
-#: What is averaged over: throughput, and the queue in the table.
+#: Averaging interval of throughput, and of the queue in the table, in seconds.
 OVER_S = 10.0
-#: Where the limit has its time constant twice behind it: a thousand packets at what ten uploads
-#: leave, 150 a second.
+#: By then two time constants of the limit have passed: a thousand packets, at the 150 a second that
+#: ten uploads leave.
 SETTLED_S = 15.0
 
 
 def runs() -> Mapping[str, Run]:
-    """A download, and after a while ten uploads; by the adaptive buffer and by a large one."""
+    """Returns runs of a download and later ten uploads, with eBDP and with a large buffer."""
     queues = {RUN: ebdp(ADDED[0]), FIXED: fixed(LARGEST)}
     return {
         name: Run(cell(name, queue, UPLOADS, upload_from_s=FROM_S, duration_s=DURATION_S))
@@ -64,13 +65,13 @@ def runs() -> Mapping[str, Run]:
 
 
 def conclude(results: Mapping[str, Result], column: str) -> Outcome:
-    """The limit and the queue over time."""
+    """Compares the limit and the queue over time."""
     result = results[RUN]
     times, limits = over_time(result, LIMIT)
     queues = over_time(result, QUEUE)[1]
     comparison = Comparison(
-        "Limit, beside a reference simulation", Origin.REFERENCE, ("since uploads begin",), _cells(times, limits),
-        f"within {NEAR:g} packets, before uploads {NEAR_BEFORE:g}",
+        "Limit, beside a reference simulation", Origin.REFERENCE, ("since uploads begin",),
+        _cells(times, limits), f"within {NEAR:g} packets, before uploads {NEAR_BEFORE:g}",
     )  # fmt: skip
     rows: Rows = {
         (f"{since:+g} s",): {
@@ -92,7 +93,7 @@ def conclude(results: Mapping[str, Result], column: str) -> Outcome:
 
 
 def _at(times: Array, values: Array, since_s: float) -> list[float]:
-    """At a moment after the uploads begin: of replicates."""
+    """Returns the value at a time after the uploads begin, by replicate."""
     return [float(value) for value in values[:, np.searchsorted(times, FROM_S + since_s)]]
 
 
@@ -128,18 +129,23 @@ def _of_limit(times: Array, limits: Array) -> tuple[Claim, ...]:
     highest = interval(limits[:, times >= FROM_S + 60].max(axis=1))
     return (
         Claim.of(
-            f"The buffer adapts to changed conditions: the mean from {SETTLED_S:g} s of uploads on, over that before",
+            f"The buffer adapts to changed conditions: the mean from {SETTLED_S:g} s of uploads "
+            "on, over that before",
             interval(settled / before), words.MUCH_LESS, "times", than=1.0,
         ),
         Claim.of(
-            f"It is below {BELOW:g} packets after", interval(steps), Band(0, SETTLED_S), "s", origin=Origin.INFERRED
+            f"It is below {BELOW:g} packets after", interval(steps), Band(0, SETTLED_S), "s",
+            origin=Origin.INFERRED
         ),
-        Claim.of("The highest from 60 s on", highest, Band(most=BELOW), "packets", origin=Origin.INFERRED),
+        Claim.of(
+            "The highest from 60 s on", highest, Band(most=BELOW), "packets",
+            origin=Origin.INFERRED,
+        ),
     )  # fmt: skip
 
 
-#: By when it begins: of each replicate, throughput over what a large buffer gives on the mean while
-#: as many upload.
+#: Throughput over the mean with a large buffer and the same uploads, in percent: by the start of
+#: the interval and replicate.
 Shares = Mapping[float, list[float]]
 
 
@@ -161,7 +167,7 @@ def _shares(results: Mapping[str, Result]) -> Shares:
 
 
 def _delivered(result: Result) -> tuple[Array, Array]:
-    """What the download has delivered: sampling times, and bytes with an axis for replicates."""
+    """Returns sampling times, and the bytes that the download delivered by replicate and time."""
     rows = result.rows("samples", point=0, flow=DOWNLOAD)
     replicate, time_s, values = (
         rows[name].to_numpy() for name in ("replicate", "time_s", "delivered_bytes")
@@ -181,15 +187,15 @@ def _of_shares(shares: Shares) -> tuple[Claim, ...]:
     }
     return tuple(
         Claim.of(
-            f"High throughput is kept: over that with a large buffer, {when}", interval(np.mean(of, axis=0)),
-            Band(100 * (1 - words.THE_SAME)), "%",
+            f"High throughput is kept: over that with a large buffer, {when}",
+            interval(np.mean(of, axis=0)), Band(100 * (1 - words.THE_SAME)), "%",
         )
         for when, of in parts.items()
     )  # fmt: skip
 
 
 def _draw(times: Array, limits: Array) -> Figure:
-    """Every five seconds: what is in between cannot be seen."""
+    """Draws every fifth second; more cannot be seen."""
     chosen = np.flatnonzero(np.isin(times % 5.0, 0.0) & (times > 0))
     curves = [
         curve(

@@ -1,4 +1,7 @@
-"""Figures 9 and 10: throughput and round-trip times of a download whose buffer follows the service time (eBDP)."""
+"""Figures 9 and 10: throughput and round-trip times of a download with an eBDP buffer.
+
+Its size follows the service time.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -25,7 +28,7 @@ from ackclock_reproductions.wifi.cell import (
 from ackclock_reproductions.wifi.paper import basis, entry
 
 UPLOADS = (0, 1, 2, 3, 5, 7, 10)
-#: a, what is added to the packets that are sent within the target delay.
+#: a: packets added to those sent within the target delay.
 ADDED = (40, 5, 0)
 LARGEST = 400
 #: The buffers, by label.
@@ -33,24 +36,26 @@ EBDP = {f"eBDP, a = {a}": a for a in ADDED}
 FIXED = f"{LARGEST} packets"
 LABELS = (*EBDP, FIXED)
 FIRST = next(iter(EBDP))
-#: What an unpublished reference simulation of the same rules has, by a and uploads: Mbit/s.
+#: Throughput in Mbit/s by a and uploads, from an unpublished reference simulation of the same
+#: rules.
 RATES = {
     40: {0: "13.67", 2: "4.98", 10: "1.317"},
     5: {0: "13.67", 2: "4.93", 10: "1.054"},
     0: {0: "13.67", 2: "4.95", 10: "1.027"},
 }
-#: And with a = 40 the mean round-trip time in seconds, and the limit at the end.
+#: With a = 40: mean round-trip time in seconds, and limit at the end.
 TIMES = {0: ".319", 2: ".328", 10: ".421"}
 LIMITS = {0: "382", 2: "165", 10: "72"}
 NEAR_RATE, NEAR_TIME = 0.05, 0.15
-#: Packets by which limits may be apart; with two uploads nothing was said, and it is as with ten.
+#: Tolerance of the limit in packets, by uploads. With two uploads none was given; it is as with
+#: ten.
 NEAR_LIMIT = {0: 5, 2: 8, 10: 8}
 
 Replicates = Mapping[tuple[str, int], list[float]]
 
 
 def ebdp(a: int) -> Tree:
-    """The printed parameters; one guessed value, the target delay of 200 ms, is in it."""
+    """Returns the printed parameters, with one guessed value: the target delay of 200 ms."""
     return {
         "kind": "ebdp", "target_delay": "200 ms", "over_provision": f"{a} packets", "weight": 0.001,
         "maximum": f"{LARGEST} packets",
@@ -58,7 +63,7 @@ def ebdp(a: int) -> Tree:
 
 
 def runs() -> Mapping[str, Run]:
-    """A download through each buffer, by uploads."""
+    """Returns runs of a download through each buffer, by uploads."""
     queues = {label: ebdp(a) for label, a in EBDP.items()} | {FIXED: fixed(LARGEST)}
     sweep = {f"hops.{BUFFER}.queue": list(queues.values())}
     return {
@@ -74,7 +79,7 @@ def _name(uploads: int) -> str:
 def conclude(
     results: Mapping[str, Result], drawn: str, says: Callable[..., tuple[Claim, ...]]
 ) -> Outcome:
-    """Throughput, round-trip times and limits, by uploads."""
+    """Compares throughput, round-trip times and limits, by uploads."""
     whats = {
         "rate": mbit_per_s,
         "rtt": rtt_ms,
@@ -84,8 +89,8 @@ def conclude(
     found = {name: _of(results, what) for name, what in whats.items()}
     comparison = Comparison(
         "Beside a reference simulation", Origin.REFERENCE, ("buffer", "uploads"), _cells(found),
-        f"throughput within {100 * NEAR_RATE:g} %, round trips within {100 * NEAR_TIME:g} %, limits within 5 packets "
-        "without uploads and 8 with them",
+        f"throughput within {100 * NEAR_RATE:g} %, round trips within {100 * NEAR_TIME:g} %, "
+        "limits within 5 packets without uploads and 8 with them",
     )  # fmt: skip
     rows: Rows = {
         (label, str(uploads)): {
@@ -141,15 +146,17 @@ def _rates(found: Mapping[str, Replicates]) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"The adaptive buffer keeps up high throughput: over that with {FIXED}, {uploads} uploads",
-                quotient(found["rate"][FIRST, uploads], found["rate"][FIXED, uploads]), Band(1 - words.THE_SAME),
-                "times",
+                f"The adaptive buffer keeps up high throughput: over that with {FIXED}, {uploads} "
+                "uploads",
+                quotient(found["rate"][FIRST, uploads], found["rate"][FIXED, uploads]),
+                Band(1 - words.THE_SAME), "times",
             )
             for uploads in UPLOADS
         ),
         Claim.of(
-            f"Over-provisioning for stochastic service is needed: a = 40 over a = 0, {last} uploads", gained, Band(1),
-            "times", than=1.0,
+            f"Over-provisioning for stochastic service is needed: a = 40 over a = 0, {last} "
+            "uploads",
+            gained, Band(1), "times", than=1.0,
         ),
     )  # fmt: skip
 
@@ -161,17 +168,19 @@ def _times(found: Mapping[str, Replicates]) -> tuple[Claim, ...]:
     return (
         *(
             Claim.of(
-                f"The round trip (the largest smoothed) is steady at around 400 ms: {uploads} uploads",
+                f"The round trip (the largest smoothed) is steady at around 400 ms: {uploads} "
+                "uploads",
                 interval(found["longest"][FIRST, uploads]), words.about("400"), "ms",
             )
             for uploads in UPLOADS
         ),
         Claim.of(
-            f"It climbs somewhat with the uploads: {last} over none", grown, Band(1, 1 + words.ABOUT), "times", than=1.0
+            f"It climbs somewhat with the uploads: {last} over none", grown,
+            Band(1, 1 + words.ABOUT), "times", than=1.0
         ),
         Claim.of(
-            f"{FIXED} take longer: with {last} uploads, over eBDP's", longer, Band(1), "times", than=1.0,
-            origin=Origin.INFERRED,
+            f"{FIXED} take longer: with {last} uploads, over eBDP's", longer, Band(1), "times",
+            than=1.0, origin=Origin.INFERRED,
         ),
     )  # fmt: skip
 
@@ -194,7 +203,8 @@ def _draw(values: Replicates, label: str, what: str) -> Figure:
 FIGURE_9 = entry(
     "9",
     "Does a buffer that follows the service time keep the throughput?",
-    "With what is sent in 200 ms and 40 packets more a download has what a large buffer gives, beside any uploads.",
+    "With what is sent in 200 ms and 40 packets more a download has what a large buffer gives, "
+    "beside any uploads.",
     40.0,
     partial(conclude, drawn="rate", says=_rates),
     runs,

@@ -1,6 +1,6 @@
-"""Our own pictures of rate controls: how smooth they are, how soon they answer, how good the equation is.
+"""Our own figures of rate controls: their smoothness, their response times, the equation's error.
 
-`senders` has who is compared and on what path.
+`senders` has the senders that are compared, and their path.
 """
 
 from ackclock.reproduction import Experiment

@@ -1,4 +1,4 @@
-"""Figure 1: how smooth are rates, over which time?"""
+"""Figure 1: the smoothness of rates, by time scale."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -31,13 +31,13 @@ from ackclock_reproductions.scenarios import scenario
 BUFFER_PACKETS = 83
 EACH = 4
 DURATION_S, WARMUP_S = 300.0, 60.0
-#: The Reno senders that all are beside of, and those that are looked at.
+#: Names of the Reno senders and of the senders under test.
 BESIDE, OTHER = "beside", "other"
-#: Over which the smoothness is compared in words, in seconds.
+#: Time scale of the claims on smoothness, in seconds.
 SCALE_S = 1.0
 F = "F over Reno"
 
-#: What the guide says: the coefficient of variation over these time scales in seconds, and F over
+#: Numbers in the guide: the coefficient of variation at these time scales in seconds, and F over
 #: Reno.
 SAID_SCALES_S = (0.2, 1.0, 10.0)
 SAID = {
@@ -48,25 +48,25 @@ SAID = {
     "CUBIC": ("0.29", "0.26", "0.19", "1.31"),
 }
 
-#: Of replicates, by sender and time scale.
+#: Values of replicates, by sender and time scale.
 Variations = Mapping[str, Mapping[float, list[float]]]
 
 
 def runs() -> Mapping[str, Run]:
-    """Four of each kind beside four Reno senders."""
+    """Returns runs of four senders of each kind beside four Reno senders."""
     return {one.label: Run(_scenario(one)) for one in SENDERS}
 
 
 def _scenario(sender: Sender) -> Scenario:
     flows = [flow(RENO, name=BESIDE, count=EACH), flow(sender, name=OTHER, count=EACH)]
     return scenario(
-        f"{sender.label} beside Reno", hops(BUFFER_PACKETS), flows, duration_s=DURATION_S, warmup_s=WARMUP_S,
-        sample_interval_s=0.1, replicates=REPLICATES,
+        f"{sender.label} beside Reno", hops(BUFFER_PACKETS), flows, duration_s=DURATION_S,
+        warmup_s=WARMUP_S, sample_interval_s=0.1, replicates=REPLICATES,
     )  # fmt: skip
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """The coefficient of variation, by time scale; and who gets how much."""
+    """Compares the coefficient of variation by time scale, and the shares of the link."""
     variations: Variations = {
         label: {scale: of_replicates(result, rate_cov(scale), OTHER) for scale in TIME_SCALES_S}
         for label, result in results.items()
@@ -147,8 +147,8 @@ def _draw(variations: Variations) -> Figure:
 EXPERIMENT = entry(
     "1",
     "How smooth are rates, over which time?",
-    "TFRC varies half as much as Reno over a second and less, TFRCP more than Reno; over many seconds AIMD on a rate "
-    "varies least.",
+    "TFRC varies half as much as Reno over a second and less, TFRCP more than Reno; over many "
+    "seconds AIMD on a rate varies least.",
     20.0,
     conclude,
     runs,

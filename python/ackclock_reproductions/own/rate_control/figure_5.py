@@ -1,4 +1,4 @@
-"""Figure 5: what does the equation promise that Reno does not send, and what do those send that follow it?"""
+"""Figure 5: the equations' rates, and those of the senders that follow them, over Reno's."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -28,16 +28,16 @@ from ackclock_reproductions.scenarios import AMPLE_PACKETS, Tree, constant, scen
 
 Array = NDArray[np.float64]
 
-#: As written.
+#: Loss probabilities as written in a scenario.
 LOSSES = ("0.1 %", "0.5 %", "1 %", "2 %", "5 %", "10 %")
 PERCENT = [float(one.removesuffix(" %")) for one in LOSSES]
 DURATION_S = 2000.0
 ROUND_TRIP_S, TIMEOUT_S = 0.1, 1.0
-#: What is accepted of the equation, said before anything was run.
+#: Accepted error of the equation, fixed before any run.
 NEAR = Band(0.6, 1.6)
 
 
-#: As in the figures of the paper: an ACK for each packet, timeouts of a second at least.
+#: The TCP of the paper's figures: an ACK for each packet, timeouts of a second at least.
 PRESET = "ns2-2002"
 RENO = tcp("Reno", preset=PRESET, recovery="reno")
 OTHER_TCPS = (
@@ -50,13 +50,13 @@ FOLLOWERS = (
     controlled("TFRC with t_RTO of 1 s sends", "tfrc", t_rto="four_rtt_or_a_second"),
     controlled("AIMD on a rate sends", "rap", rto_minimum="1 s"),
 )
-#: Packets per second by what is said to be lost.
+#: Packets per second, from the loss probability.
 EQUATIONS: dict[str, Callable[[float], Array]] = {
     "PFTK promises": lambda p: pftk.full(p, ROUND_TRIP_S, TIMEOUT_S, b=1),
     "TFRC's equation promises": lambda p: tfrc.rate(p, ROUND_TRIP_S),
 }
 
-#: What the guide says, by loss, of what is named in `SAID_OF`: over what Reno sends.
+#: Numbers in the guide, by loss, for the names in `SAID_OF`: rates over Reno's.
 SAID_OF = (*EQUATIONS, "TFRCP sends", "TFRC sends", "AIMD on a rate sends")
 SAID = {
     "0.1 %": ("0.97", "0.99", "1.30", "1.04", "1.05"),
@@ -64,7 +64,7 @@ SAID = {
     "5 %": ("1.04", "1.47", "1.16", "1.72", "2.24"),
     "10 %": ("1.17", "1.67", "1.27", "2.02", "3.84"),
 }
-#: About the half-width of the intervals, as a share.
+#: About the half-width of the intervals, relative to the value.
 SHARE = 0.05
 
 #: Packets sent per second by each replicate, by sender and loss.
@@ -72,7 +72,7 @@ Sent = Mapping[str, list[Array]]
 
 
 def runs() -> Mapping[str, Run]:
-    """Each sender alone, by the loss probability."""
+    """Returns runs of each sender alone, by the loss probability."""
     return {one.label: Run(_scenario(one)) for one in (RENO, *OTHER_TCPS, *FOLLOWERS)}
 
 
@@ -86,7 +86,7 @@ def _scenario(sender: Sender) -> Scenario:
 
 
 def conclude(results: Mapping[str, Result]) -> Outcome:
-    """Rates over Reno's, by loss."""
+    """Compares rates with Reno's, by loss."""
     sent = {
         label: [_sent(result, point) for point in range(len(LOSSES))]
         for label, result in results.items()
@@ -100,7 +100,8 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     }
     others = promised | {label: of for label, of in sent.items() if label != RENO.label}
     ratios = {
-        name: [quotient(one.tolist(), reno.tolist()) for one, reno in zip(of, sent[RENO.label], strict=True)]
+        name: [quotient(one.tolist(), reno.tolist())
+               for one, reno in zip(of, sent[RENO.label], strict=True)]
         for name, of in others.items()
     }  # fmt: skip
     rows: Rows = {(name,): dict(zip(LOSSES, of, strict=True)) for name, of in ratios.items()}
@@ -119,7 +120,9 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )
     own = {
         "path": "1 Gbit/s, 100 ms there and back, independent loss of data and nothing else",
-        "TCP": "preset ns2-2002 with Reno's recovery, an ACK for each packet, timeouts of 1 s at least",
+        "TCP": (
+            "preset ns2-2002 with Reno's recovery, an ACK for each packet, timeouts of 1 s at least"
+        ),
         "equation": f"b = 1, R = {ROUND_TRIP_S:g} s, T0 = {TIMEOUT_S:g} s",
         "runs": f"{DURATION_S:g} s; what is sent in all of it",
     }
@@ -136,8 +139,9 @@ def _sent(result: Result, point: int) -> Array:
 def _claims(ratios: Mapping[str, list[Interval]]) -> tuple[Claim, ...]:
     return tuple(
         Claim.of(
-            f"PFTK is about what Reno sends at a loss of {loss}: it promises {100 * (ratio.mean - 1):+.0f} %", ratio,
-            NEAR, "times", origin=Origin.STATED,
+            f"PFTK is about what Reno sends at a loss of {loss}: it promises "
+            f"{100 * (ratio.mean - 1):+.0f} %",
+            ratio, NEAR, "times", origin=Origin.STATED,
         )
         for loss, ratio in zip(LOSSES, ratios["PFTK promises"], strict=True)
     )  # fmt: skip
@@ -146,7 +150,7 @@ def _claims(ratios: Mapping[str, list[Interval]]) -> tuple[Claim, ...]:
 def _draw(ratios: Mapping[str, list[Interval]]) -> Figure:
     others = {one.label for one in OTHER_TCPS}
     curves = [plot.Curve("Reno sends", [PERCENT[0], PERCENT[-1]], [1, 1], "reference")]
-    # Points come last: lines have the first looks, of which no two are alike.
+    # Points come last: the first styles go to lines, and no two of them are alike.
     curves += [curve(name, PERCENT, of) for name, of in ratios.items() if name not in others]
     curves += [curve(name, PERCENT, ratios[name], "points") for name in sorted(others)]
     title = "Beside Reno on a path that does nothing but lose, 100 ms"

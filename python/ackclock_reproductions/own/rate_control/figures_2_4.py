@@ -1,4 +1,4 @@
-"""Figures 2 to 4: how soon is a rate right again after the loss, or the bandwidth, is another, or the link was down?"""
+"""Figures 2 to 4: response of a rate to a step of loss, a step of bandwidth, and an outage."""
 
 from collections.abc import Mapping, Sequence
 
@@ -36,7 +36,7 @@ AMPLE_PACKETS, BUFFER_PACKETS = 10_000, 83
 RARE, FREQUENT = "0.5 %", "5 %"
 FAST, SLOW = "10 Mbit/s", "2.5 Mbit/s"
 OUTAGE_S = 30.0
-#: TFRCP's M, and how many of them one might grant it.
+#: TFRCP's M, and a reasonable number of rounds for its recovery.
 ROUND_S, ROUNDS = 2.0, 5
 
 
@@ -62,7 +62,7 @@ BLACKOUT = Change(
     BLACKOUT_END_S,
 )
 
-#: Of every sender, by what is measured.
+#: Measured values of each sender.
 Columns = Mapping[str, Mapping[str, Interval]]
 
 BEFORE, AFTER, HALVED = "before, Mbit/s", "changed, Mbit/s", "time to half the rate, s"
@@ -78,7 +78,7 @@ def _blackout(what: str) -> Metric:
     return outage_of(what, FROM_S, BLACKOUT_END_S, SCALE_S)
 
 
-#: What a change of the path does, and what its end does, which is looked at from half-way on.
+#: Response to the change of the path, and to its end, which is observed from half-way on.
 RESPONSES = {
     BEFORE: _worse("before"),
     AFTER: _worse("after"),
@@ -87,7 +87,7 @@ RESPONSES = {
     BEYOND: _worse("beyond"),
     BACK: response_to("reached_s", UNTIL_S, SCALE_S, within_s=((FROM_S + UNTIL_S) / 2, DURATION_S)),
 }
-#: What the blackout does.
+#: Response to the blackout.
 OUTAGES = {
     BEFORE: _blackout("before"),
     WORST: _blackout("worst"),
@@ -95,8 +95,8 @@ OUTAGES = {
     BACK: _blackout("recovered_s"),
 }
 
-#: What the guide says, by sender: seconds until the rate is halved after ten times the loss, and
-#: until it is back after that, after a quarter of the bandwidth, and after the blackout.
+#: Seconds in the guide, by sender: until the rate is halved after ten times the loss, then until it
+#: is back after that, after a quarter of the bandwidth, and after the blackout.
 SAID = {
     "TFRCP": ("2.8", "6.4", "9.4", "21"),
     "TFRC": ("2.4", "6.8", "5.0", "17"),
@@ -107,7 +107,7 @@ SAID = {
 
 
 def _comparison(columns: Columns, said: Mapping[str, int]) -> Comparison:
-    """Of the columns that the guide has: where they are in `SAID`."""
+    """Compares the columns that are in the guide; `said` has their places in `SAID`."""
     cells = tuple(
         Cell.within_interval((label,), name, texts[place], columns[label][name])
         for label, texts in SAID.items()
@@ -126,14 +126,22 @@ def _columns(results: Mapping[str, Result], metrics: Mapping[str, Metric]) -> Co
 
 
 def _outcome(
-    title: str, change: Change, results: Mapping[str, Result], columns: Columns, claims: tuple[Claim, ...], own: str,
+    title: str,
+    change: Change,
+    results: Mapping[str, Result],
+    columns: Columns,
+    claims: tuple[Claim, ...],
+    own: str,
     said: Mapping[str, int],
-) -> Outcome:  # fmt: skip
+) -> Outcome:
     rows: Rows = {(label,): dict(of) for label, of in columns.items()}
     told = f"Answers, of rates over {SCALE_S:g} s"
     went_in = settings({
         "change": own, "senders": "one alone",
-        "runs": f"{DURATION_S:g} s, {REPLICATES} replicates; the rates before are those from {WARMUP_S:g} s on",
+        "runs": (
+            f"{DURATION_S:g} s, {REPLICATES} replicates; the rates before are those from "
+            f"{WARMUP_S:g} s on"
+        ),
     })  # fmt: skip
     return Outcome(
         Basis(),
@@ -145,20 +153,22 @@ def _outcome(
     )
 
 
-# What these claims accept was chosen when the numbers had been seen, with room for chance: they are
-# the guide's tables in words, and tell when something changes. Of the blackout two were said
+# The accepted bands of these claims were chosen after the numbers were seen, with room for chance.
+# They restate the guide's tables, and tell when something changes. Two of the blackout's were fixed
 # before: no faster than before, and five rounds.
 def _stated(
     said: str, columns: Columns, column: str, of: Sequence[Sender], accepted: Band, unit: str = "s"
 ) -> list[Claim]:
     return [
-        Claim.of(f"{one.label} {said}", columns[one.label][column], accepted, unit, origin=Origin.STATED)
+        Claim.of(
+            f"{one.label} {said}", columns[one.label][column], accepted, unit, origin=Origin.STATED,
+        )
         for one in of
     ]  # fmt: skip
 
 
 def conclude_loss(results: Mapping[str, Result]) -> Outcome:
-    """Ten times the loss, and back."""
+    """Concludes the response to ten times the loss, and to its end."""
     columns = _columns(results, RESPONSES)
     claims = (
         *_stated("has halved its rate within four seconds", columns, HALVED, SENDERS, Band(most=4)),
@@ -168,14 +178,17 @@ def conclude_loss(results: Mapping[str, Result]) -> Outcome:
         *_stated("is back within five seconds", columns, BACK, (AIMD, RENO, CUBIC), Band(most=5)),
         *_stated("takes four to ten seconds to be back", columns, BACK, (TFRCP, TFRC), Band(4, 10)),
     )
-    own = f"independent loss of {RARE}, of {FREQUENT} from {FROM_S:g} to {UNTIL_S:g} s; the buffer never fills"
+    own = (
+        f"independent loss of {RARE}, of {FREQUENT} from {FROM_S:g} to {UNTIL_S:g} s; the buffer "
+        "never fills"
+    )
     return _outcome(
         "Ten times the loss for a minute", LOSS, results, columns, claims, own, {HALVED: 0, BACK: 1}
     )
 
 
 def conclude_bandwidth(results: Mapping[str, Result]) -> Outcome:
-    """A quarter of the bandwidth, and back."""
+    """Concludes the response to a quarter of the bandwidth, and to its end."""
     columns = _columns(results, RESPONSES)
     claims = (
         *_stated(
@@ -216,25 +229,34 @@ def conclude_bandwidth(results: Mapping[str, Result]) -> Outcome:
 
 
 def conclude_blackout(results: Mapping[str, Result]) -> Outcome:
-    """Nothing arrives for 30 s."""
+    """Concludes the response to an outage of 30 s."""
     columns = _columns(results, OUTAGES)
     claims = (
-        *_stated("sends no faster than on the mean before", columns, WORST, SENDERS, Band(most=1), "times"),
-        *_stated("hardly sends any more at its end", columns, LAST, SENDERS, Band(most=0.01), "times"),
+        *_stated(
+            "sends no faster than on the mean before", columns, WORST, SENDERS, Band(most=1),
+            "times",
+        ),
+        *_stated(
+            "hardly sends any more at its end", columns, LAST, SENDERS, Band(most=0.01), "times",
+        ),
         Claim.of(
-            f"TFRCP is back within {ROUNDS} rounds", columns[TFRCP.label][BACK], Band(most=ROUNDS * ROUND_S), "s",
-            documented=False, origin=Origin.STATED,
+            f"TFRCP is back within {ROUNDS} rounds", columns[TFRCP.label][BACK],
+            Band(most=ROUNDS * ROUND_S), "s", documented=False, origin=Origin.STATED,
         ),
         *_stated("is back within half a minute", columns, BACK, SENDERS, Band(most=30)),
     )  # fmt: skip
-    own = f"independent loss of {RARE}, and of all data for {OUTAGE_S:g} s from {FROM_S:g} s on; the buffer never fills"
+    own = (
+        f"independent loss of {RARE}, and of all data for {OUTAGE_S:g} s from {FROM_S:g} s on; the "
+        "buffer never fills"
+    )
     return _outcome("Nothing arrives for 30 s", BLACKOUT, results, columns, claims, own, {BACK: 3})
 
 
 LOSS_STEP = entry(
     "2",
     "How soon does a rate follow a step of loss?",
-    "All have halved within four seconds of ten times the loss; TFRCP and TFRC take longest to be back.",
+    "All have halved within four seconds of ten times the loss; TFRCP and TFRC take longest to be "
+    "back.",
     10.0,
     conclude_loss,
     LOSS.runs,
@@ -242,7 +264,8 @@ LOSS_STEP = entry(
 BANDWIDTH_STEP = entry(
     "3",
     "How soon does it follow a step of bandwidth?",
-    "All have halved within three seconds; TFRCP, TFRC and AIMD take longest to be back; TFRCP alone uses a third.",
+    "All have halved within three seconds; TFRCP, TFRC and AIMD take longest to be back; TFRCP "
+    "alone uses a third.",
     10.0,
     conclude_bandwidth,
     BANDWIDTH.runs,
@@ -250,8 +273,8 @@ BANDWIDTH_STEP = entry(
 OUTAGE = entry(
     "4",
     "Does a rate fall while nothing arrives, and how soon is it back?",
-    "Every rate falls; after 30 s without news TFRCP is back within ten or eleven rounds, not five, one packet a round "
-    "being where it begins to double.",
+    "Every rate falls; after 30 s without news TFRCP is back within ten or eleven rounds, not "
+    "five, one packet a round being where it begins to double.",
     10.0,
     conclude_blackout,
     BLACKOUT.runs,

@@ -1,4 +1,4 @@
-"""What Figures 2 to 4 share: one sender alone on a path that changes twice, and its rate over time."""
+"""Common parts of Figures 2 to 4: one sender alone on a path that changes twice, and its rate."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,37 +17,37 @@ from ackclock_reproductions.scenarios import Tree, scenario
 
 Array = NDArray[np.float64]
 
-#: When the path changes, and when it is again as before.
+#: Times of the change and of its end, in seconds.
 FROM_S, UNTIL_S = 100.0, 160.0
 DURATION_S, WARMUP_S = 280.0, 40.0
-#: Of the intervals that rates are means of.
+#: Length of the intervals over which rates are means, in seconds.
 SCALE_S = 1.0
 REPLICATES = 12
 EDGES_S = np.arange(WARMUP_S, DURATION_S + SCALE_S / 2, SCALE_S)
 
-#: Rates in Mbit/s in the intervals between `EDGES_S`, a row for each replicate, by sender.
+#: Rates in Mbit/s between `EDGES_S`, a row per replicate, by sender.
 Rates = Mapping[str, Array]
 
 
 @dataclass(frozen=True)
 class Change:
-    """What happens to the path.
+    """A temporary change of the path.
 
     Attributes:
-        hops: With the change.
-        until_s: When it is again as before.
+        hops: Hops, with the change.
+        until_s: Time at which the path is as before, in seconds.
     """
 
     hops: list[Tree]
     until_s: float = UNTIL_S
 
     def runs(self) -> Mapping[str, Run]:
-        """Each sender alone."""
+        """Returns runs of each sender alone."""
         return {
             one.label: Run(
                 scenario(
-                    f"{one.label} alone", self.hops, [flow(one)], duration_s=DURATION_S, warmup_s=WARMUP_S,
-                    sample_interval_s=SCALE_S, replicates=REPLICATES,
+                    f"{one.label} alone", self.hops, [flow(one)], duration_s=DURATION_S,
+                    warmup_s=WARMUP_S, sample_interval_s=SCALE_S, replicates=REPLICATES,
                 )
             )
             for one in SENDERS
@@ -55,7 +55,7 @@ class Change:
 
 
 def rates(results: Mapping[str, Result], of: str = "sent") -> Rates:
-    """Of every sender."""
+    """Returns the rates of each sender."""
     return {
         label: np.array([one.rates(EDGES_S) for one in series(result, of)]) / 1e6
         for label, result in results.items()
@@ -63,7 +63,7 @@ def rates(results: Mapping[str, Result], of: str = "sent") -> Rates:
 
 
 def draw(title: str, found: Rates, change: Change) -> Callable[[], Figure]:
-    """Rates over time, means over replicates."""
+    """Returns a drawing of rates over time, as means over replicates."""
     return partial(_draw, title, found, change)
 
 

@@ -1,4 +1,4 @@
-"""Who is compared in our own pictures of rate controls: those of a rate beside today's TCPs, on one path."""
+"""Senders of our own figures of rate controls: rate controls and today's TCPs, on one path."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -12,11 +12,11 @@ SOURCE = "ackclock, guide “Rate control by equation”, 2026"
 entry = partial(figure, GROUP, SOURCE)
 
 REPLICATES = 5
-#: How near the guide's numbers are to be.
+#: Tolerance for the guide's numbers.
 WITHIN = "within the 95 % interval, or half of the last digit"
-#: On the wire, in all, and what of it is header: as of Linux's TCP, with timestamps.
+#: Size of a packet on the wire, and of its header: that of Linux's TCP with timestamps.
 PACKET_BYTES, HEADER_BYTES = 1500, 52
-#: One way.
+#: One-way delay.
 DELAY_S = 0.050
 RATE_MBIT_PER_S = 10.0
 
@@ -24,11 +24,11 @@ SIZES: Tree = {"mss": f"{PACKET_BYTES - HEADER_BYTES} bytes", "header": f"{HEADE
 
 
 class Sender(NamedTuple):
-    """Who sends.
+    """A sender.
 
     Attributes:
-        label: In figures and tables; the name of the flow.
-        transport: As in a scenario.
+        label: Label in figures and tables; name of the flow.
+        transport: Transport, as in a scenario.
     """
 
     label: str
@@ -36,19 +36,19 @@ class Sender(NamedTuple):
 
 
 def tcp(label: str, control: str = "reno", preset: str = "linux", **more: Any) -> Sender:
-    """A TCP."""
+    """Returns a TCP sender."""
     return Sender(
         label, {"kind": "tcp", "preset": preset, "control": {"kind": control}} | SIZES | more
     )
 
 
 def controlled(label: str, kind: str, **more: Any) -> Sender:
-    """A sender under rate control."""
+    """Returns a sender under rate control."""
     return Sender(label, {"kind": "udp", "control": {"kind": kind} | more} | SIZES)
 
 
-#: Timeouts as short as those of the TCPs beside them. Linux delays ACKs but counts bytes, so b is
-#: 1.
+#: Its timeouts are as short as those of the competing TCPs. Linux delays ACKs but counts bytes, so
+#: b is 1.
 TFRCP = controlled("TFRCP", "tfrcp", rto_minimum="200 ms")
 TFRC = controlled("TFRC", "tfrc")
 AIMD = controlled("AIMD on a rate", "rap")
@@ -59,7 +59,7 @@ SENDERS = (TFRCP, TFRC, AIMD, RENO, CUBIC)
 def hops(
     buffer_packets: int, *, link: Tree | None = None, impairments: Sequence[Tree] = ()
 ) -> list[Tree]:
-    """There and back."""
+    """Returns the hops of both directions."""
     there = link or constant(RATE_MBIT_PER_S)
     return [
         hop("bottleneck", there, packets(buffer_packets), DELAY_S, impairments=list(impairments)),
@@ -68,7 +68,7 @@ def hops(
 
 
 def flow(sender: Sender, *, name: str = "", count: int = 1) -> Tree:
-    """A flow group from end to end; packets leave up to the bottleneck's time of one later."""
+    """Returns a flow; its packets leave late by up to the bottleneck's service time of a packet."""
     jitter = {"send_jitter": f"{PACKET_BYTES * 8 / RATE_MBIT_PER_S:.0f} us"}
     route = {"route": ["bottleneck"], "return": ["return"]}
     named = {"name": name or sender.label, "count": count, "start": ["0 s", "1 s"]}
@@ -76,12 +76,15 @@ def flow(sender: Sender, *, name: str = "", count: int = 1) -> Tree:
 
 
 def settings(own: Mapping[str, str]) -> tuple[Setting, ...]:
-    """What went in: all of it our choice."""
+    """Returns the settings; all are our choice."""
     shared = {
         "path": f"{RATE_MBIT_PER_S:g} Mbit/s, {DELAY_S * 1000:g} ms one way, drop-tail",
         "packets": f"{PACKET_BYTES} bytes",
         "TCP": "preset linux",
-        "TFRCP": "M = 2 s, b = 1, timeouts of 200 ms at least, growth to no more than twice the rate acknowledged",
+        "TFRCP": (
+            "M = 2 s, b = 1, timeouts of 200 ms at least, growth to no more than twice the rate "
+            "acknowledged"
+        ),
         "TFRC": "RFC 5348's defaults",
         "AIMD on a rate": "1 and 1/2, as TCP",
     }
