@@ -63,13 +63,13 @@ class Transfer:
 def run(transfer: Transfer, capture: Path, seed: int = 1) -> dict[str, Any]:
     """Runs a transfer and captures it at the sender.
 
-    Two of the returned numbers are shares of the readings of a busy sender. `application_limited`
-    is the share with that flag. `buffer_full` is the share with a full buffer in flight and room in
-    the congestion window.
+    The numbers `elapsed_s`, `busy_s`, `receive_window_s` and `send_buffer_s` are those of tcp_info
+    while the application wrote. The others are shares of the readings of a busy sender.
+    `application_limited` is the share with that flag set. `buffer_full` is the share with a full
+    buffer in flight and room in the congestion window.
 
     Returns:
-        `elapsed_s`, `busy_s`, `receive_window_s` and `send_buffer_s` of tcp_info while the
-        application wrote, `application_limited` and `buffer_full`.
+        The numbers by name.
     """
     hosts = [_Host("receiver", transfer), _Host("sender", transfer)]
     receiver, sender = hosts
