@@ -9,6 +9,7 @@ from ackclock.cli.options import json_option, models_option, read_result, unreli
 from ackclock.cli.output import print_json, say
 from ackclock.cli.predicted import check_models, predicted
 from ackclock.errors import InputError
+from ackclock.folder import refuse_unwritable_folder, write_whole
 
 
 @click.command()
@@ -40,6 +41,7 @@ def report(
         raise InputError(
             "contradiction", "-o", f"{path} is a folder; write for example -o {path}/report.html"
         )
+    refuse_unwritable_folder(path)
     compared = [run for run in runs if is_comparison(run)]
     if compared and len(runs) > 1:
         raise InputError(
@@ -61,7 +63,7 @@ def report(
         with progress("report") as tell:
             text = page([(result, predicted(result, models)) for result in results], tell)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, text)
     if as_json:
         print_json({"report": str(path)})
     else:
