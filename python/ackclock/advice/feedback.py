@@ -144,19 +144,22 @@ def advise_feedback(
     regions = across(psi.low, psi.high)
     if found.blocks == 0:
         warnings.append(
-            "too short a trace to say how sure: no intervals, and the least difference counts; record more"
+            "too short a trace to say how sure: no intervals, and the least difference "
+            "counts; record more"
         )
     packet = packet_bytes(result)
     return FeedbackAdvice(
-        path, scale, psi, scale.high_s.over(path.rtt_s), scale.low_s.over(path.rtt_s), regions, found, chosen,
-        _as_good(found, chosen), _quicker(found, chosen), _effective_capacity(path, scale, packet),
-        (scale.high_bit_per_s - scale.low_bit_per_s) * path.rtt_s / 8 / packet, tuple(warnings), result,
+        path, scale, psi, scale.high_s.over(path.rtt_s), scale.low_s.over(path.rtt_s), regions,
+        found, chosen, _as_good(found, chosen), _quicker(found, chosen),
+        _effective_capacity(path, scale, packet),
+        (scale.high_bit_per_s - scale.low_bit_per_s) * path.rtt_s / 8 / packet, tuple(warnings),
+        result,
     )  # fmt: skip
 
 
 def _asked(
-    trace: str | FilePath, rtt: str, buffer: str | None, mss: str, sender: str, period: str | None, form: str | None,
-    replicates: int, seed: int,
+    trace: str | FilePath, rtt: str, buffer: str | None, mss: str, sender: str, period: str | None,
+    form: str | None, replicates: int, seed: int,
 ) -> Path:  # fmt: skip
     """The path that is asked about, checked."""
     if sender not in trials.SENDERS:
@@ -193,7 +196,10 @@ def _asked(
     measured = time_scale.enough(read.format, mean, rtt_s / trials.MEASUREMENTS_PER_ROUND_TRIP)
     least, most = _measurable(read)
     if measured > most:
-        takes = f"{time_scale.OPPORTUNITIES} opportunities take {units.shown(measured, 's')} on the mean"
+        takes = (
+            f"{time_scale.OPPORTUNITIES} opportunities take {units.shown(measured, 's')} on the "
+            "mean"
+        )
         raise ScenarioError(
             "out-of-range",
             f"{trace}",
@@ -203,7 +209,10 @@ def _asked(
         period_s = _fitting("period", period, "15 ms", read)
     elif measured < least:
         over = units.shown(least, "s")
-        problem = f'"{rtt}" cuts {trace} into too many measurements; measure over {over} at least, with --period'
+        problem = (
+            f'"{rtt}" cuts {trace} into too many measurements; measure over {over} at least, '
+            "with --period"
+        )
         raise InputError("contradiction", "rtt", problem)
     else:
         period_s = measured
@@ -278,13 +287,14 @@ def _scale(path: Path, interval: str | None) -> tuple[TimeScale, list[str]]:
     warnings = []
     if scale.changes < _FEW_CHANGES:
         warnings.append(
-            f"few changes of the rate ({scale.changes}): how often it changes is hardly known; record more"
+            f"few changes of the rate ({scale.changes}): how often it changes is hardly "
+            "known; record more"
         )
     if coarser is not None and coarser.sojourn_s.value > _SAME_SCALE * scale.sojourn_s.value:
         psi = coarser.sojourn_s.value / path.rtt_s
         warnings.append(
-            f"no single time scale: measured over {units.shown(coarser.interval_s, 's')} psi is {psi:.3g}; "
-            "trust what was run more than the region"
+            f"no single time scale: measured over {units.shown(coarser.interval_s, 's')} psi is "
+            f"{psi:.3g}; trust what was run more than the region"
         )
     return scale, warnings
 
@@ -351,7 +361,7 @@ def _effective_capacity(path: Path, scale: TimeScale, packet: float) -> float:
     """In slots of the measuring interval, in which the link of two rates has its chances to change."""
     packets_per_slot = scale.interval_s / 8 / packet
     gamma = effective_capacity.of_two_rates(
-        scale.high_bit_per_s * packets_per_slot, scale.low_bit_per_s * packets_per_slot, scale.fall, scale.rise,
-        -log(OVERFLOW) / trials.buffer_packets(path, packet),
+        scale.high_bit_per_s * packets_per_slot, scale.low_bit_per_s * packets_per_slot, scale.fall,
+        scale.rise, -log(OVERFLOW) / trials.buffer_packets(path, packet),
     )  # fmt: skip
     return float(gamma) / packets_per_slot

@@ -40,16 +40,18 @@ REGIONS = (
         "any feedback tells the mean", "every",
     ),
     Region(
-        "between the mean and the danger zone", 0.2, 0.5, "the rate changes two to five times in a round trip",
+        "between the mean and the danger zone", 0.2, 0.5,
+        "the rate changes two to five times in a round trip",
         "the mean is not enough any more, and the rate cannot be followed yet", "none",
     ),
     Region(
         "danger zone", 0.5, 20.0, "the rate holds for half a round trip to 20 of them",
-        "the rate measured last is often the wrong one, and the smallest of many means delivers more", "smallest",
+        "the rate measured last is often the wrong one, and the smallest of many means "
+        "delivers more", "smallest",
     ),
     Region(
-        "between the danger zone and tracking", 20.0, 60.0, "the rate holds for 20 to 60 round trips",
-        "following the rate begins to pay", "none",
+        "between the danger zone and tracking", 20.0, 60.0,
+        "the rate holds for 20 to 60 round trips", "following the rate begins to pay", "none",
     ),
     Region(
         "track the rate", 60.0, inf, "the rate holds for 60 round trips or longer",

@@ -147,7 +147,8 @@ def estimate(rates: Array, interval_s: float, grain: float = 0.0) -> TimeScale |
     ]
     means = [float(rates[one].mean()) for one in (high, ~high)]
     return TimeScale(
-        interval_s, threshold, means[0], means[1], explained, changes, float(fall), float(rise), *known
+        interval_s, threshold, means[0], means[1], explained, changes, float(fall), float(rise),
+        *known
     )  # fmt: skip
 
 

@@ -159,17 +159,21 @@ def run(path: Path, tried: list[Scheme], progress: Callable[[float], None] | Non
 def scenario(path: Path, tried: list[Scheme]) -> Scenario:
     """What is run."""
     transport = SENDERS[path.sender] | {
-        "kind": "tcp", "mss": f"{path.mss_bytes} bytes", "receive_window": f"{_window_packets(path)} packets",
+        "kind": "tcp", "mss": f"{path.mss_bytes} bytes",
+        "receive_window": f"{_window_packets(path)} packets",
     }  # fmt: skip
     feedback = {
-        "kind": "feedback", "from": "link", "algorithm": {"kind": "instcap"}, "delay": _time(path.rtt_s),
-        "period": _time(path.period_s),
+        "kind": "feedback", "from": "link", "algorithm": {"kind": "instcap"},
+        "delay": _time(path.rtt_s), "period": _time(path.period_s),
     }  # fmt: skip
     instant = {"kind": "constant", "rate": "400 Gbit/s"}
     free = {"kind": "droptail", "limit": "unlimited"}
     hops = [
         {"name": "host", "link": feedback, "queue": free},
-        {"name": "link", "link": path.trace.link, "queue": {"kind": "droptail", "limit": _limit(path.buffer)}},
+        {
+            "name": "link", "link": path.trace.link,
+            "queue": {"kind": "droptail", "limit": _limit(path.buffer)},
+        },
         {"name": "return", "link": instant, "queue": free, "delay": _time(path.rtt_s)},
     ]  # fmt: skip
     flow = {"name": "transfer", "route": ["link"], "return": ["return"], "transport": transport}

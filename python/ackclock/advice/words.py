@@ -42,14 +42,16 @@ def further(advice: FeedbackAdvice) -> list[str]:
     if advice.quicker:
         each = [
             f"{_name(one)} {shown(one.delay_s.value, 's')} for "
-            f"{_scaled(advice.outcomes.more_delivered(advice.chosen, one), 100)} points less delivered"
+            f"{_scaled(advice.outcomes.more_delivered(advice.chosen, one), 100)} points less "
+            "delivered"
             for one in advice.quicker
         ]
         lines.append(f"Shorter waits have a price: {'; '.join(each)}.")
     if advice.outcomes.blocks:
         lines.append(
-            "In brackets 95 % intervals; differences from no feedback hold all together with that confidence "
-            f"({advice.outcomes.blocks} blocks of {shown(advice.outcomes.block_s, 's')})."
+            "In brackets 95 % intervals; differences from no feedback hold all together with "
+            f"that confidence ({advice.outcomes.blocks} blocks of "
+            f"{shown(advice.outcomes.block_s, 's')})."
         )
     return lines
 
@@ -61,10 +63,10 @@ def psi_words(advice: FeedbackAdvice) -> str:
     perhaps = f" (perhaps {' or '.join(others)})" if others else ""
     return (
         f"psi = {_number(psi)}: {advice.region.name}{perhaps}: on the mean {advice.region.says}. "
-        f"The rate stays {_seconds(scale.high_s)} at about {shown(scale.high_bit_per_s, 'bit/s')} and "
-        f"{_seconds(scale.low_s)} at about {shown(scale.low_bit_per_s, 'bit/s')}; the round trip takes "
-        f"{shown(advice.path.rtt_s, 's')}. The map, drawn for senders of 1988, expects there: "
-        f"{advice.region.expects}. {_by_the_table(advice)}"
+        f"The rate stays {_seconds(scale.high_s)} at about {shown(scale.high_bit_per_s, 'bit/s')} "
+        f"and {_seconds(scale.low_s)} at about {shown(scale.low_bit_per_s, 'bit/s')}; the round "
+        f"trip takes {shown(advice.path.rtt_s, 's')}. The map, drawn for senders of 1988, expects "
+        f"there: {advice.region.expects}. {_by_the_table(advice)}"
     )
 
 
@@ -79,8 +81,12 @@ def _by_the_table(advice: FeedbackAdvice) -> str:
     told = "; ".join(f"{one.scheme.label} {_delivers(one.gain)}" for one in named)
     many = [one for one in smallest if one.scheme.means >= _MANY_MEANS]
     expected = {
-        "every": [one for one in found.each if one.scheme.algorithm is not None and one.scheme.share == 1],
-        "last": [last], "smallest": sorted(many, key=lambda one: one.efficiency.value)[-1:], "none": [],
+        "every": [
+            one for one in found.each
+            if one.scheme.algorithm is not None and one.scheme.share == 1
+        ],
+        "last": [last], "smallest": sorted(many, key=lambda one: one.efficiency.value)[-1:],
+        "none": [],
     }[advice.region.best]  # fmt: skip
     if not expected:
         untried = (
@@ -110,9 +116,9 @@ def method_words(advice: FeedbackAdvice) -> str:
     """How the time scale was found."""
     scale = advice.scale
     return (
-        f"{scale.changes} changes through {shown(scale.threshold_bit_per_s, 'bit/s')}, the threshold that leaves the "
-        f"least variance within two classes (they explain {scale.explained * 100:.0f} % of it), measured over "
-        f"{shown(scale.interval_s, 's')}."
+        f"{scale.changes} changes through {shown(scale.threshold_bit_per_s, 'bit/s')}, the "
+        "threshold that leaves the least variance within two classes (they explain "
+        f"{scale.explained * 100:.0f} % of it), measured over {shown(scale.interval_s, 's')}."
     )
 
 
@@ -122,23 +128,26 @@ def models_words(advice: FeedbackAdvice) -> str:
     # A fall of the rate is known when the period has ended in which it comes.
     later = advice.loss_free_buffer_packets * path.period_s / path.rtt_s
     return (
-        f"Models of a link of these two rates: a constant rate of "
-        f"{shown(advice.effective_capacity_bit_per_s, 'bit/s')} would overflow the buffer with a probability of about "
-        f"{OVERFLOW * 100:g} %; nothing is lost behind a source that follows exactly a round trip later if "
-        f"{np.ceil(advice.loss_free_buffer_packets):.0f} packets may wait (Delta (1 - 1/r)), or about "
-        f"{later:.0f} more where the rate is measured over {shown(path.period_s, 's')}."
+        "Models of a link of these two rates: a constant rate of "
+        f"{shown(advice.effective_capacity_bit_per_s, 'bit/s')} would overflow the buffer with a "
+        f"probability of about {OVERFLOW * 100:g} %; nothing is lost behind a source that follows "
+        f"exactly a round trip later if {np.ceil(advice.loss_free_buffer_packets):.0f} packets "
+        f"may wait (Delta (1 - 1/r)), or about {later:.0f} more where the rate is measured over "
+        f"{shown(path.period_s, 's')}."
     )
 
 
 def outcome_table(advice: FeedbackAdvice) -> Table:
     """The table of the schemes that were run."""
     columns = (
-        "fed back", Column("delivered", "%"), "more than none", Column("wait at link", "ms"), "longer than none", "",
+        "fed back", Column("delivered", "%"), "more than none", Column("wait at link", "ms"),
+        "longer than none", "",
     )  # fmt: skip
     cells = (
         [
-            one.scheme.label, _cell(one.efficiency, 100), "" if first else _cell(one.gain, 100, sign=True),
-            _cell(one.delay_s, 1e3), "" if first else _cell(one.delay_gain_s, 1e3, sign=True),
+            one.scheme.label, _cell(one.efficiency, 100),
+            "" if first else _cell(one.gain, 100, sign=True), _cell(one.delay_s, 1e3),
+            "" if first else _cell(one.delay_gain_s, 1e3, sign=True),
             "advised" if one is advice.chosen else "",
         ]
         for one, first in ((one, one.scheme.algorithm is None) for one in advice.outcomes.each)
@@ -151,8 +160,9 @@ def title(advice: FeedbackAdvice) -> str:
     path, trace = advice.path, advice.path.trace
     waiting = f"{path.buffer.number:g} {path.buffer.unit}"
     return (
-        f"{trace.path.name}: {shown(trace.length_s, 's')}, {shown(advice.scale.mean_bit_per_s, 'bit/s')} on the mean; "
-        f"round trip {shown(path.rtt_s, 's')}, {waiting} may wait, sender {path.sender}"
+        f"{trace.path.name}: {shown(trace.length_s, 's')}, "
+        f"{shown(advice.scale.mean_bit_per_s, 'bit/s')} on the mean; round trip "
+        f"{shown(path.rtt_s, 's')}, {waiting} may wait, sender {path.sender}"
     )
 
 
@@ -161,27 +171,30 @@ def plain(advice: FeedbackAdvice) -> dict[str, Any]:
     path, scale = advice.path, advice.scale
     return {
         "trace": {
-            "file": str(path.trace.path), "format": path.trace.format, "length_s": path.trace.length_s,
-            "mean_bit_per_s": scale.mean_bit_per_s,
+            "file": str(path.trace.path), "format": path.trace.format,
+            "length_s": path.trace.length_s, "mean_bit_per_s": scale.mean_bit_per_s,
         },
         "path": {
-            "rtt_s": path.rtt_s, "buffer": f"{path.buffer.number:g} {path.buffer.unit}", "mss_bytes": path.mss_bytes,
-            "sender": path.sender, "period_s": path.period_s, "replicates": path.replicates, "seed": path.seed,
+            "rtt_s": path.rtt_s, "buffer": f"{path.buffer.number:g} {path.buffer.unit}",
+            "mss_bytes": path.mss_bytes, "sender": path.sender, "period_s": path.period_s,
+            "replicates": path.replicates, "seed": path.seed,
         },
         "time_scale": {
             name: _plain(getattr(scale, name)) for name in scale.__dataclass_fields__
         },
-        "psi": _plain(advice.psi), "high_psi": _plain(advice.high_psi), "low_psi": _plain(advice.low_psi),
-        "region": advice.region.name, "region_words": psi_words(advice),
-        "regions": [one.name for one in advice.regions],
+        "psi": _plain(advice.psi), "high_psi": _plain(advice.high_psi),
+        "low_psi": _plain(advice.low_psi), "region": advice.region.name,
+        "region_words": psi_words(advice), "regions": [one.name for one in advice.regions],
         "schemes": [_plain_outcome(advice, one) for one in advice.outcomes.each],
-        "advised": advice.chosen.scheme.label, "as_good": [one.scheme.label for one in advice.as_good],
+        "advised": advice.chosen.scheme.label,
+        "as_good": [one.scheme.label for one in advice.as_good],
         "quicker": [one.scheme.label for one in advice.quicker],
         "confidence_of_differences": advice.outcomes.confidence, "blocks": advice.outcomes.blocks,
         "block_s": advice.outcomes.block_s,
-        "effective_capacity_bit_per_s": advice.effective_capacity_bit_per_s, "overflow_probability": OVERFLOW,
-        "loss_free_buffer_packets": advice.loss_free_buffer_packets,
-        "sentence": sentence(advice), "further": further(advice), "warnings": list(advice.warnings),
+        "effective_capacity_bit_per_s": advice.effective_capacity_bit_per_s,
+        "overflow_probability": OVERFLOW,
+        "loss_free_buffer_packets": advice.loss_free_buffer_packets, "sentence": sentence(advice),
+        "further": further(advice), "warnings": list(advice.warnings),
     }  # fmt: skip
 
 
@@ -202,9 +215,9 @@ def _why_nothing(advice: FeedbackAdvice) -> str:
     others = [one for one in advice.outcomes.each if one.scheme.algorithm is not None]
     best = max(others, key=lambda one: one.efficiency.value)
     return (
-        f"{_percent(advice.chosen.efficiency)} of what the link can carry is delivered without, and "
-        f"{_name(best)}, the best that was tried, {_change(best.gain)}; "
-        f"{_QUANTILE} of the packets wait {shown(advice.chosen.delay_s.value, 's')} at most, with it "
+        f"{_percent(advice.chosen.efficiency)} of what the link can carry is delivered without, "
+        f"and {_name(best)}, the best that was tried, {_change(best.gain)}; {_QUANTILE} of the "
+        f"packets wait {shown(advice.chosen.delay_s.value, 's')} at most, with it "
         f"{shown(best.delay_s.value, 's')}"
     )
 
@@ -212,9 +225,10 @@ def _why_nothing(advice: FeedbackAdvice) -> str:
 def _against_none(advice: FeedbackAdvice) -> str:
     chosen, none = advice.chosen, advice.outcomes.each[0]
     return (
-        f"{_percent(chosen.efficiency)} of what the link can carry is delivered, which {_change(chosen.gain)}; "
-        f"{_QUANTILE} of the packets wait {shown(chosen.delay_s.value, 's')} at the link at most, "
-        f"without feedback {shown(none.delay_s.value, 's')}"
+        f"{_percent(chosen.efficiency)} of what the link can carry is delivered, which "
+        f"{_change(chosen.gain)}; {_QUANTILE} of the packets wait "
+        f"{shown(chosen.delay_s.value, 's')} at the link at most, without feedback "
+        f"{shown(none.delay_s.value, 's')}"
     )
 
 
@@ -262,7 +276,10 @@ def _scaled(estimate: Estimate, factor: float, *, sign: bool = False) -> str:
 
 
 def _ends(estimate: Estimate, factor: float, *, sign: bool = True) -> str:
-    return f"{fixed(estimate.low * factor, 1, sign=sign)} to {fixed(estimate.high * factor, 1, sign=sign)}"
+    return (
+        f"{fixed(estimate.low * factor, 1, sign=sign)} to "
+        f"{fixed(estimate.high * factor, 1, sign=sign)}"
+    )
 
 
 def _plain_outcome(advice: FeedbackAdvice, one: Outcome) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from ackclock.table import Cell, Column, Table, Written, number, scaled, table
 from ackclock.units import shown
 
 __all__ = [
-    "apart", "connection_rows", "connection_table", "largest", "others", "passed_over", "prediction_table",
-    "reservations",
+    "apart", "connection_rows", "connection_table", "largest", "others", "passed_over",
+    "prediction_table", "reservations",
 ]  # fmt: skip
 
 Rows = list[dict[str, Any]]
@@ -232,8 +232,8 @@ def reservations(result: Result) -> list[str]:
     if unknown:
         which = "1 direction" if unknown == 1 else f"{unknown} directions"
         lines.append(
-            f"{which} of {connections.num_rows}: the capture begins after the SYN, so that the scale of the receiver's "
-            "window is not known"
+            f"{which} of {connections.num_rows}: the capture begins after the SYN, so that the "
+            "scale of the receiver's window is not known"
         )
     return lines + _lacking(connections) + _without_estimates(result)
 
@@ -244,13 +244,14 @@ def _left_out(captured: dict[str, Any]) -> list[str]:
     lines = []
     if counts.get("empty"):
         lines.append(
-            f"{_connections(counts['empty'])} without payload that got no answer or were reset are not listed: more "
-            "than are followed at a time, or have rows in all, as of a scan of ports"
+            f"{_connections(counts['empty'])} without payload that got no answer or were reset "
+            "are not listed: more than are followed at a time, or have rows in all, as of a scan "
+            "of ports"
         )
     if counts.get("ended_early"):
         lines.append(
-            f"{_connections(counts['ended_early'])} ended early, those silent for the longest time: more than are "
-            "followed at a time; measure a part of the capture"
+            f"{_connections(counts['ended_early'])} ended early, those silent for the longest "
+            "time: more than are followed at a time; measure a part of the capture"
         )
     return lines
 
@@ -267,8 +268,8 @@ def _clock(captured: dict[str, Any]) -> list[str]:
         count = repairs["set_back"]
         times, by = ("once", "by") if count == 1 else (f"{count} times", "by up to")
         lines.append(
-            f"its clock was set back {times}, {by} {repairs['largest_step_s']:.3g} s; times go on from there, and what "
-            "lasted over it seems shorter than it was"
+            f"its clock was set back {times}, {by} {repairs['largest_step_s']:.3g} s; times go on "
+            "from there, and what lasted over it seems shorter than it was"
         )
     return lines
 
@@ -291,9 +292,10 @@ def _lacking(connections: pa.Table) -> list[str]:
     payload = missed_bytes[missed > 0].sum()
     of_payload = f", with {shown(float(payload), 'bytes')} of payload," if payload > 0 else ""
     return [
-        f"{directions} of {connections.num_rows} directions: the capture lacks {int(missed.sum())} packets at "
-        f"least{of_payload} that were acknowledged or echoed; counts, losses and loss rates are too low there, what "
-        "limited is less sure; capture with a larger buffer (tcpdump -B) or less of each packet (-s 128)"
+        f"{directions} of {connections.num_rows} directions: the capture lacks "
+        f"{int(missed.sum())} packets at least{of_payload} that were acknowledged or echoed; "
+        "counts, losses and loss rates are too low there, what limited is less sure; capture "
+        "with a larger buffer (tcpdump -B) or less of each packet (-s 128)"
     ]
 
 
@@ -311,8 +313,9 @@ def _without_estimates(result: Result) -> list[str]:
         return []
     which = "1 direction" if missing == 1 else f"{missing} directions"
     return [
-        f"no rate estimates of {which} with payload: not captured near the sender, or nothing tells where, so that the "
-        "ACKs are not seen as they come to the sender (pressed together further on); capture at the sender"
+        f"no rate estimates of {which} with payload: not captured near the sender, or nothing "
+        "tells where, so that the ACKs are not seen as they come to the sender (pressed together "
+        "further on); capture at the sender"
     ]
 
 

@@ -43,7 +43,10 @@ COLUMNS: dict[str, str] = {
     "replicate": "Number of the replicate; 0 of a capture from elsewhere.",
     "flow": "Name of the flow.",
     "instance": "Number of the instance.",
-    "segments_sent": "Segments sent with payload, retransmissions included; packets where segments are not known.",
+    "segments_sent": (
+        "Segments sent with payload, retransmissions included; packets where segments are not "
+        "known."
+    ),
     "losses": "Losses, `losses_estimate` of the table `connections`.",
     "loss": "Losses over segments sent.",
     "loss_low": "Lower end of its interval.",
@@ -61,7 +64,10 @@ COLUMNS: dict[str, str] = {
     "goodput_low_bit_per_s": "Lower end of its interval.",
     "goodput_high_bit_per_s": "Upper end of its interval.",
     "segments_per_ack": "Segments acknowledged by an ACK that acknowledged something.",
-    "link_bit_per_s": "Payload acknowledged while a queue stood before a link, over time; null if that was not usual.",
+    "link_bit_per_s": (
+        "Payload acknowledged while a queue stood before a link, over time; null if that was not "
+        "usual."
+    ),
     "block_s": "Length of the blocks that the intervals come from; null without intervals.",
     "blocks": "How many such blocks there are.",
 }

@@ -67,7 +67,10 @@ def answer(result: Result, connection: Row) -> str:
         lacks(connection),
     ]
     then = "" if share >= _MOST else _next(result, keys, limit)
-    return f"limited by {LIMITS[limit]} ({100 * share:.0f} % of the time{then}): {'; '.join(filter(None, words))}"
+    return (
+        f"limited by {LIMITS[limit]} ({100 * share:.0f} % of the time{then}): "
+        f"{'; '.join(filter(None, words))}"
+    )
 
 
 def lacks(connection: Row) -> str:
@@ -171,7 +174,10 @@ def _of_bottleneck_rate(_connection: Row, evidence: Row) -> str:
     )
     if rtt is None or least is None:
         return link
-    return f"{link}, and the queue before it took the round trip from {shown(least, 's')} to {shown(rtt, 's')}"
+    return (
+        f"{link}, and the queue before it took the round trip from {shown(least, 's')} to "
+        f"{shown(rtt, 's')}"
+    )
 
 
 def _of_slow_start(connection: Row, evidence: Row) -> str:
@@ -181,7 +187,10 @@ def _of_slow_start(connection: Row, evidence: Row) -> str:
         return f"its window was still growing by leaps; it sent {sent} altogether"
     trips = max(1, round((connection["last_data_s"] - connection["first_data_s"]) / rtt))
     plural = "" if trips == 1 else "s"
-    return f"its window was still growing by leaps; it sent {sent} in {trips} round trip{plural} of {shown(rtt, 's')}"
+    return (
+        f"its window was still growing by leaps; it sent {sent} in {trips} round trip{plural} of "
+        f"{shown(rtt, 's')}"
+    )
 
 
 def _of_recovery(connection: Row, evidence: Row) -> str:

@@ -134,9 +134,16 @@ def _describe_captures(source: str | Path, found: Source) -> dict[str, Any]:
         "points": [{"assignments": {}, "scenario": None}],
     }
     kept = ("seed", "replicates", "partial", "controls", "scenario", "points")
-    return {"schema": SCHEMA, "method": "measure", "name": found.name} | {name: own[name] for name in kept} | {
-        "versions": {"ackclock": engine.version()}, "warnings": [], "source": str(source), "captures": [],
-    }  # fmt: skip
+    return (
+        {"schema": SCHEMA, "method": "measure", "name": found.name}
+        | {name: own[name] for name in kept}
+        | {
+            "versions": {"ackclock": engine.version()},
+            "warnings": [],
+            "source": str(source),
+            "captures": [],
+        }
+    )
 
 
 def _nothing(run: dict[str, Any], *, complete: bool) -> BaseException:

@@ -54,7 +54,10 @@ def _of_buffer(what: str) -> Callable[[Row, Row], str]:
         if goal is None:
             return ""
         rate, rtt = goal
-        return f"{shown(rate, 'bit/s')} at {shown(rtt, 's')} takes {what} of {shown(rate * rtt / 8, 'bytes')}"
+        return (
+            f"{shown(rate, 'bit/s')} at {shown(rtt, 's')} takes {what} of "
+            f"{shown(rate * rtt / 8, 'bytes')}"
+        )
 
     return said
 
@@ -62,7 +65,10 @@ def _of_buffer(what: str) -> Callable[[Row, Row], str]:
 def _of_receive_window(connection: Row, evidence: Row) -> str:
     rate = evidence["rate_bit_per_s"]
     if connection["zero_windows"] and rate is not None:
-        return f"its reader took {shown(rate, 'bit/s')}, and a larger window helps only if it reads faster"
+        return (
+            f"its reader took {shown(rate, 'bit/s')}, and a larger window helps only if it reads "
+            "faster"
+        )
     return _of_buffer("a window")(connection, evidence)
 
 

@@ -18,6 +18,7 @@ from ackclock.comparison.table import (
 )
 
 __all__ = [
-    "CAUSES", "COLUMNS", "COMPARED", "EXCEEDS", "SLIGHT", "UNSURE", "WITHIN", "Cause", "Cell", "Column", "Comparison",
-    "Evidence", "Finding", "Residual", "Row", "cause", "findings", "label_of",
+    "CAUSES", "COLUMNS", "COMPARED", "EXCEEDS", "SLIGHT", "UNSURE", "WITHIN", "Cause", "Cell",
+    "Column", "Comparison", "Evidence", "Finding", "Residual", "Row", "cause", "findings",
+    "label_of",
 ]  # fmt: skip

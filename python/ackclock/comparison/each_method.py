@@ -112,7 +112,8 @@ def compare(
     folder = Path(folder)
     prepare(folder)
     work = _Work(
-        scenario, folder, models, real_time_s, device, side_by_side, announce or _ignore, watch or _unwatched
+        scenario, folder, models, real_time_s, device, side_by_side, announce or _ignore,
+        watch or _unwatched
     )  # fmt: skip
     work.answer(asked)
     if all(column.result is None for column in work.columns.values()):
@@ -299,7 +300,8 @@ class _Work:
             self._announce(_announcement(part, self._side_by_side))
         with self._watch("emulate", part.duration_s) as tell:
             return cache.emulate(
-                part.scenario, folder, tell, captures=True, device=self._device, side_by_side=self._side_by_side
+                part.scenario, folder, tell, captures=True, device=self._device,
+                side_by_side=self._side_by_side
             )  # fmt: skip
 
     def _measure(self, of: str) -> Result | None:
@@ -322,7 +324,10 @@ class _Work:
 def _announcement(part: Part, side_by_side: int) -> str:
     runs = f"{part.runs} run{'' if part.runs == 1 else 's'}"
     at_once = f", {side_by_side} side by side" if side_by_side > 1 else ""
-    words = f"emulate: {runs} in real time{at_once}, {part.duration_s:g} s and about a second more for each"
+    words = (
+        f"emulate: {runs} in real time{at_once}, {part.duration_s:g} s and about a second more "
+        "for each"
+    )
     return f"{words}; left out: {part.left_out}" if part.left_out else words
 
 

@@ -19,7 +19,8 @@ __all__ = ["Observations", "Topic"]
 # Metrics that causes look at besides the one that a residual is of. Those of hops count for the
 # flow that crosses them.
 _EVIDENCE_OF_FLOWS = (
-    "timeouts", "retransmissions", "rtt", "cwnd", "smoothed_rtt", "cwnd_drift", "early_retransmissions",
+    "timeouts", "retransmissions", "rtt", "cwnd", "smoothed_rtt", "cwnd_drift",
+    "early_retransmissions",
 )  # fmt: skip
 _EVIDENCE_OF_HOPS = ("tail_drop_rate",)
 

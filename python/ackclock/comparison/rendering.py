@@ -211,4 +211,7 @@ def _size(comparison: Comparison, name: str) -> str:
     points = f"{len(result.points)} of {len(comparison.points)} points"
     if name == "predict":
         return points
-    return f"{points}, {result.run['replicates']} replicate{'' if result.run['replicates'] == 1 else 's'}"
+    return (
+        f"{points}, {result.run['replicates']} "
+        f"replicate{'' if result.run['replicates'] == 1 else 's'}"
+    )

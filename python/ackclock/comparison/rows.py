@@ -15,22 +15,39 @@ FIELDS = {
     "unit": "Of all numbers of the row but `residual_share`; empty for a plain number.",
     "point": "Number of the sweep's point.",
     "subject": "Name of the flow group or of the hop, or `all flows`.",
-    "method": "`predict`, `simulate`, `emulate`, or `measure-` and that of which captures were measured.",
+    "method": (
+        "`predict`, `simulate`, `emulate`, or `measure-` and that of which captures were measured."
+    ),
     "mean": "The way's number: mean over replicates; null if it does not know it.",
-    "low": "Lower end of its 95 % Student-t interval; null for fewer than two replicates and for models.",
+    "low": (
+        "Lower end of its 95 % Student-t interval; null for fewer than two replicates and for "
+        "models."
+    ),
     "high": "Upper end.",
     "replicates": "How many there are.",
     "model": "Name of the model that fits the flow best; null for other ways.",
-    "fidelity": "Of a model its verdict, of an emulation how many runs are reliable; null for what is computed.",
+    "fidelity": (
+        "Of a model its verdict, of an emulation how many runs are reliable; null for what is "
+        "computed."
+    ),
     "unsettled": "Whether it is a mean of flows that have not settled.",
     "why_unknown": "Why `mean` is null.",
-    "reference": "The way that this one is held against; null if it is the reference itself, or one does not know it.",
+    "reference": (
+        "The way that this one is held against; null if it is the reference itself, or one does "
+        "not know it."
+    ),
     "residual": "This way's mean less the reference's.",
     "residual_low": "Lower end of the residual's 95 % interval.",
     "residual_high": "Upper end.",
     "residual_share": "The residual over the reference's mean.",
-    "standing": "`within its interval`, `exceeds its interval` (perhaps by `less than 1 %`) or `no interval`.",
-    "causes": "Names of the causes that explain it; empty if there are none, or nothing is to be explained.",
+    "standing": (
+        "`within its interval`, `exceeds its interval` (perhaps by `less than 1 %`) or `no "
+        "interval`."
+    ),
+    "causes": (
+        "Names of the causes that explain it; empty if there are none, or nothing is to be "
+        "explained."
+    ),
     "explanations": "How each of them shows.",
 }
 

@@ -28,8 +28,8 @@ __all__ = [
 
 # The metrics that are compared, in the order of tables.
 COMPARED = (
-    "goodput", "rtt", "rtt_p99", "retransmissions", "loss_rate", "cwnd", "queueing_delay", "completion_time",
-    "fairness",
+    "goodput", "rtt", "rtt_p99", "retransmissions", "loss_rate", "cwnd", "queueing_delay",
+    "completion_time", "fairness",
 )  # fmt: skip
 
 # What a residual can be. A slight one (`NOTICEABLE`) stands out where numbers hardly spread; no
@@ -201,8 +201,9 @@ class Comparison:
         evidence = Evidence(
             metric=what.name, method=column.method, reference=reference.method, difference=gap,
             reference_mean=other.interval.mean,
-            replicates=(cell.interval.replicates, other.interval.replicates), flow=topic.flow, path=topic.path,
-            duration_s=topic.duration_s, prediction=cell.prediction, **observations.of_both(column, reference, topic),
+            replicates=(cell.interval.replicates, other.interval.replicates), flow=topic.flow,
+            path=topic.path, duration_s=topic.duration_s, prediction=cell.prediction,
+            **observations.of_both(column, reference, topic),
         )  # fmt: skip
         found = findings(evidence)
         if standing != EXCEEDS:

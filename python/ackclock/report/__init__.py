@@ -71,8 +71,9 @@ def _of_run(result: Result, predicted: Result | None) -> dict[str, Any]:
     words = averaging(result)
     words = words[0].upper() + words[1:]
     note = (
-        f"{words}. Goodput (the sum over a flow's instances), utilisation (of the busiest shared hop on its route) "
-        "and RTT are of the time after the warm-up; what was retransmitted and dropped, and timeouts, of the whole run."
+        f"{words}. Goodput (the sum over a flow's instances), utilisation (of the busiest shared "
+        "hop on its route) and RTT are of the time after the warm-up; what was retransmitted and "
+        "dropped, and timeouts, of the whole run."
     )
     judged = judge(result)
     flows = run_tables.flow_table(run_tables.flow_rows(result, predicted, judged), note=note)
@@ -97,7 +98,8 @@ def _facts(result: Result) -> dict[str, Any]:
     if scenario is not None:
         lasts = f"{scenario['duration']}, averages from {scenario['warmup']} on"
         facts |= {
-            "seed": run["seed"], "replicates": run["replicates"], "points": len(result.points), "duration": lasts,
+            "seed": run["seed"], "replicates": run["replicates"], "points": len(result.points),
+            "duration": lasts,
         }  # fmt: skip
     facts.update(run["versions"], **run.get("machine", {}))
     return facts

@@ -18,15 +18,17 @@ def section(result: Result, predicted: Result | None) -> dict[str, Any]:
     left = connections.others(result, len(rows))
     answers = [f"{row['heading']}: {row['answer']}" for row in rows]
     note = (
-        "The most payload first. Losses: the estimate, and between which bounds it lies. Window: outstanding data, the "
-        "mean over time. Captured at: the place on the way from sender to receiver that the times tell."
+        "The most payload first. Losses: the estimate, and between which bounds it lies. Window: "
+        "outstanding data, the mean over time. Captured at: the place on the way from sender to "
+        "receiver that the times tell."
     )
     note += f" {left} more connections carried payload." if left else ""
     tables = [_retransmissions(rows)]
     if predicted is not None:
         note_of_models = (
-            "Measured and predicted goodput with 95 % intervals from resampled blocks of the connection's time. Loss "
-            "is the rate of loss indications; RTT is the mean. A model that does not apply says why."
+            "Measured and predicted goodput with 95 % intervals from resampled blocks of the "
+            "connection's time. Loss is the rate of loss indications; RTT is the mean. A model "
+            "that does not apply says why."
         )
         told = run_tables.prediction_rows(predicted)
         tables.append(connections.prediction_table(result, told, note=note_of_models))
@@ -59,7 +61,10 @@ _CLASSES = {
 
 
 def _retransmissions(rows: Rows) -> Table:
-    note = "Packets sent again by what made the sender do so, and those of any kind that were not needed."
+    note = (
+        "Packets sent again by what made the sender do so, and those of any kind that were not "
+        "needed."
+    )
     cells = (
         [row["heading"], *(_count(row[f"retransmissions_{name}"]) for name in _CLASSES)]
         for row in rows

@@ -214,7 +214,10 @@ def fidelity_table(rows: Rows) -> Table:
         ]
         for row in rows
     )
-    note = "Of each run: the verdict, packets lost outside the hops, how late packets were, what the emulator used."
+    note = (
+        "Of each run: the verdict, packets lost outside the hops, how late packets were, what "
+        "the emulator used."
+    )
     return table(
         "Fidelity", [*columns, *(column for column, _ in _FIDELITY_COLUMNS.values())], cells, note
     )

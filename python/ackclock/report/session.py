@@ -7,12 +7,12 @@ from ackclock.session import tables
 from ackclock.table import number
 
 _OF_SENDER = (
-    "Goodput and what arrived are as the receiver reported, never more than was sent; lost is what the control holds "
-    "lost. A burst is what left between two looks at the clock."
+    "Goodput and what arrived are as the receiver reported, never more than was sent; lost is "
+    "what the control holds lost. A burst is what left between two looks at the clock."
 )
 _OF_RECEIVER = (
-    "Goodput is from the first packet to the last. Packets are counted by the highest number that arrived; lost are "
-    "the numbers that did not."
+    "Goodput is from the first packet to the last. Packets are counted by the highest number that "
+    "arrived; lost are the numbers that did not."
 )
 
 

@@ -198,7 +198,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"no longer as documented: {line}", file=sys.stderr)
     if not complaints:
         print(
-            f"{len(recorded.digests)} runs and their conclusions are as recorded in {os.fspath(chosen_by.folder)}"
+            f"{len(recorded.digests)} runs and their conclusions are as recorded in "
+            f"{os.fspath(chosen_by.folder)}"
         )
     return 1 if complaints else 0
 

@@ -385,13 +385,19 @@ class Outcome:
     def failures(self) -> list[str]:
         """What is not as we document it, one sentence each."""
         failed = [
-            f"{comparison.title}: {', '.join(cell.row)}: {cell.quantity} is {cell.ours:.6g}, not {cell.theirs:.6g}"
+            (
+                f"{comparison.title}: {', '.join(cell.row)}: {cell.quantity} is {cell.ours:.6g}, "
+                f"not {cell.theirs:.6g}"
+            )
             for comparison in self.comparisons
             for cell in comparison.expected
             if not cell.agrees
         ]
         return failed + [
-            f'"{claim.said}" was documented to {"hold" if claim.documented else "fail"}, but {claim.found}'
+            (
+                f'"{claim.said}" was documented to {"hold" if claim.documented else "fail"}, but '
+                f"{claim.found}"
+            )
             for claim in self.claims
             if claim.fails
         ]

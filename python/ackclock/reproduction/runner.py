@@ -60,7 +60,8 @@ GALLERY = Contents(
     "gallery",
     "gallery.json",
     re.compile(
-        rf"{QUICK}|({QUICK}/)?(gallery\.json|index\.html|runs(/[0-9a-f]+(/({RESULT.names.pattern}))?)?"
+        rf"{QUICK}|({QUICK}/)?(gallery\.json|index\.html"
+        rf"|runs(/[0-9a-f]+(/({RESULT.names.pattern}))?)?"
         r"|[a-z0-9]+-[a-z0-9.-]+(/(outcome\.json|figure\.(svg|png)))?)"
     ),
 )

@@ -49,8 +49,9 @@ def save(experiment: Experiment, results: Mapping[str, Result], folder: Path) ->
     """Concludes from full results, and writes what was read of them to a folder, in place of what is there."""
     reads = {name: _Reads() for name in results}
     watched = {
-        name: Result(result.run, _WatchedTables(result, reads[name])) for name, result in results.items()
-    }  # fmt: skip
+        name: Result(result.run, _WatchedTables(result, reads[name]))
+        for name, result in results.items()
+    }
     outcome = outcome_of(experiment, watched)
     folder.mkdir(parents=True, exist_ok=True)
     for stale in folder.iterdir():
@@ -305,6 +306,8 @@ def _write(table: pa.Table, path: Path) -> None:
     repeated = [name for name in floats if len(table[name].unique()) < table.num_rows / 4]
     split = [name for name in floats if name not in repeated]
     parquet.write_table(
-        table, path, compression="zstd", compression_level=_COMPRESSION_LEVEL, use_byte_stream_split=split,
-        use_dictionary=[name for name in table.column_names if name not in split], write_statistics=False,
+        table, path, compression="zstd", compression_level=_COMPRESSION_LEVEL,
+        use_byte_stream_split=split,
+        use_dictionary=[name for name in table.column_names if name not in split],
+        write_statistics=False,
     )  # fmt: skip

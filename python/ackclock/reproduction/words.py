@@ -12,8 +12,8 @@ from decimal import Decimal
 from ackclock.reproduction.outcome import Band
 
 __all__ = [
-    "A_FEW_PERCENT", "MUCH_LESS", "MUCH_MORE", "SAME", "SAME_PERCENT", "SLIGHT_PERCENT", "STRONG_PERCENT", "TWICE",
-    "about", "from_to",
+    "A_FEW_PERCENT", "MUCH_LESS", "MUCH_MORE", "SAME", "SAME_PERCENT", "SLIGHT_PERCENT",
+    "STRONG_PERCENT", "TWICE", "about", "from_to",
 ]  # fmt: skip
 
 #: Share of a number that "about" and its like allow: about, around, near, close to, roughly,

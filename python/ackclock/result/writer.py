@@ -101,8 +101,8 @@ class _Spool:
     """A Parquet file without a name, in the folder where it will be."""
 
     def __init__(self, folder: Path, schema: pa.Schema) -> None:
-        # Not where temporary files usually are: that may be memory.
-        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115, closed by `close`
+        # The usual folder for temporary files may be in memory. `close` closes the file.
+        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         self._writer = parquet.ParquetWriter(self._file, schema, compression=COMPRESSION)
         self._waiting: list[pa.Table] = []
         self._rows = 0

@@ -91,8 +91,9 @@ def hold_active(
     raise InputError(
         "no-solution",
         path,
-        f"{runs} runs did not bring the mean number active to {number:g} ± {within * 100:g} %; the nearest was "
-        f"{nearest[1]:.3g} at {nearest[0] * 1e3:.4g} ms; allow more runs, a larger deviation or a longer duration",
+        f"{runs} runs did not bring the mean number active to {number:g} ± {within * 100:g} %; "
+        f"the nearest was {nearest[1]:.3g} at {nearest[0] * 1e3:.4g} ms; allow more runs, a "
+        "larger deviation or a longer duration",
     )
 
 

@@ -51,7 +51,10 @@ class Security:
         """
         if self.key is not None or self.anywhere:
             return
-        remedy = "give both sides the same --key-file; (umask 077; head -c 32 /dev/urandom | base64 > key) makes one"
+        remedy = (
+            "give both sides the same --key-file; (umask 077; head -c 32 /dev/urandom | base64 > "
+            "key) makes one"
+        )
         if not self.insecure:
             raise InputError(
                 "missing",
@@ -211,8 +214,8 @@ def receive(
 
 
 def _run(
-    method: str, folder: Path, seed: str | None, *, finite: bool, pcap: bool, options: dict[str, Any],
-    work: Callable[[str | None], dict[str, Any]],
+    method: str, folder: Path, seed: str | None, *, finite: bool, pcap: bool,
+    options: dict[str, Any], work: Callable[[str | None], dict[str, Any]],
 ) -> Result:  # fmt: skip
     """A session, and its result in the folder. `finite`: whether an end before its time leaves something unsent."""
     if not engine.has_sockets():
@@ -229,9 +232,10 @@ def _run(
         cut_short = session["ending"] in ("stopped", "peer_stopped") and finite
         run = {
             "schema": SCHEMA, "method": method, "name": folder.name, "seed": seed, "replicates": 1,
-            "versions": {"ackclock": engine.version()}, "partial": cut_short, "warnings": _warnings(session),
-            "controls": controls(), "scenario": None, "points": [{"assignments": {}, "scenario": None}],
-            "options": options, "session": session,
+            "versions": {"ackclock": engine.version()}, "partial": cut_short,
+            "warnings": _warnings(session), "controls": controls(), "scenario": None,
+            "points": [{"assignments": {}, "scenario": None}], "options": options,
+            "session": session,
         }  # fmt: skip
         result = Result(
             run, {name: table_of(columns) for name, columns in answer["tables"].items()}
@@ -245,11 +249,13 @@ def _warnings(session: dict[str, Any]) -> list[str]:
     warnings = []
     if session["ending"] == "unconfirmed":
         warnings.append(
-            "the receiver has not said that it knows of the end; the last packets may not have arrived"
+            "the receiver has not said that it knows of the end; the last packets may not "
+            "have arrived"
         )
     if session["unsent"]:
         warnings.append(
-            f"this host did not take {session['unsent']:,} datagrams for sending: {session['why_unsent']}"
+            f"this host did not take {session['unsent']:,} datagrams for sending: "
+            f"{session['why_unsent']}"
         )
     return warnings
 

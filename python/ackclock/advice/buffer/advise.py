@@ -259,7 +259,8 @@ def _targets(
 ) -> dict[str, Target]:
     """Those that are given, by measure."""
     given = {
-        "utilisation": utilisation, "delay_p99_s": p99_delay, "loss": loss, "completion_p95_s": completion_p95,
+        "utilisation": utilisation, "delay_p99_s": p99_delay, "loss": loss,
+        "completion_p95_s": completion_p95,
     }  # fmt: skip
     return {name: _target(name, written) for name, written in given.items() if written is not None}
 
@@ -355,7 +356,10 @@ def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> No
     measured = units.seconds(scenario["duration"]) - units.seconds(scenario["warmup"])
     samples = measured / units.seconds(scenario["sample_interval"])
     if "delay_p99_s" in bounds and samples < FEWEST_SAMPLES:
-        problem = f"{samples:.0f} samples tell no 99 % quantile; shorten sample_interval, {FEWEST_SAMPLES} at least"
+        problem = (
+            f"{samples:.0f} samples tell no 99 % quantile; shorten sample_interval, "
+            f"{FEWEST_SAMPLES} at least"
+        )
         raise ScenarioError("contradiction", "sample_interval", problem)
     if "completion_p95_s" in bounds:
         names = finite_flows(scenario, hop.name)
@@ -460,7 +464,8 @@ def _warnings(
         )
     elif all(len(set(by_replicate.values())) == 1 for by_replicate in present.values.values()):
         warnings.append(
-            'all replicates are alike: nothing is drawn; give flows a range, for example start = ["0 s", "1 s"]'
+            "all replicates are alike: nothing is drawn; give flows a range, for example "
+            'start = ["0 s", "1 s"]'
         )
     limit = shown.setting.size / max(hop.long_flows, 1)
     flows = sum(
@@ -470,13 +475,15 @@ def _warnings(
     )
     if flows and (each := shown.reductions / flows) < _FEW_SAW_TEETH:
         warnings.append(
-            f"duration: {tree['duration']} after a warm-up of {tree['warmup']} is short: with {shown.setting.label} a "
-            f"long flow cuts its window {each:.2g} times in it, and where in a saw-tooth runs end moves the answer by "
-            "more than its interval; give a longer one"
+            f"duration: {tree['duration']} after a warm-up of {tree['warmup']} is short: with "
+            f"{shown.setting.label} a long flow cuts its window {each:.2g} times in it, and where "
+            "in a saw-tooth runs end moves the answer by more than its interval; give a longer "
+            "one"
         )
     if not hop.is_droptail:
         warnings.append(
-            f"hops.{hop.name}.queue: is {hop.queue_name}; drop-tail is tried in its place, AQM after it"
+            f"hops.{hop.name}.queue: is {hop.queue_name}; drop-tail is tried in its place, "
+            "AQM after it"
         )
     return warnings
 

@@ -191,7 +191,10 @@ def rules(hop: Bottleneck) -> list[Rule]:
         return []
     found = [Rule("BDP", "one bandwidth-delay product (Villamizar and Song 1994)", _whole(bdp))]
     for controls, kept in _kept(hop):
-        says = f"BDP (1 - β)/β: one saw-tooth of {controls}, which keeps {kept:.3g} of its window, just fills the link"
+        says = (
+            f"BDP (1 - β)/β: one saw-tooth of {controls}, which keeps {kept:.3g} of its window, "
+            "just fills the link"
+        )
         found.append(Rule(f"BDP(1-β)/β, {controls}", says, _whole(bdp * (1 - kept) / kept)))
     if hop.long_flows > 1:
         says = f"BDP/√n of {hop.long_flows} long flows (Appenzeller, Keslassy and McKeown 2004)"

@@ -59,7 +59,8 @@ def confirm(
     runs = [(setting, advice.trials.with_queue(setting)) for setting in settings]
     words = " and ".join(setting.label for setting in settings)
     announce(
-        f"emulate: {words}, {sum(duration_s(scenario) for _, scenario in runs):g} s of real time and some more"
+        f"emulate: {words}, {sum(duration_s(scenario) for _, scenario in runs):g} s of real "
+        "time and some more"
     )
     with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
         place = Path(scratch) if folder is None else Path(folder)

@@ -31,8 +31,9 @@ from ackclock.metrics.tables import Columns, grouped
 from ackclock.result import Result
 
 __all__ = [
-    "FEWEST_SAMPLES", "MEASURES", "MET", "MISSED", "UNDECIDED", "Measure", "Target", "Values", "finite_flows",
-    "intervals", "mean_rate", "quantile_of_censored", "reductions", "shown_number", "values",
+    "FEWEST_SAMPLES", "MEASURES", "MET", "MISSED", "UNDECIDED", "Measure", "Target", "Values",
+    "finite_flows", "intervals", "mean_rate", "quantile_of_censored", "reductions", "shown_number",
+    "values",
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
@@ -126,7 +127,10 @@ class Target:
     @property
     def words(self) -> str:
         """In a sentence: `utilisation ≥ 98 %`."""
-        return f"{self.measure.label} {'≥' if self.measure.at_least else '≤'} {self.measure.words(self.bound)}"
+        return (
+            f"{self.measure.label} {'≥' if self.measure.at_least else '≤'} "
+            f"{self.measure.words(self.bound)}"
+        )
 
     def judge(self, found: Interval) -> str:
         """Whether the whole interval of a mean is on the right side, on the wrong one, or neither.

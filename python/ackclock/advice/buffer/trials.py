@@ -260,7 +260,10 @@ def adaptive_red(hop: Bottleneck, limit: int, *, ecn: bool) -> Discipline:
             "target_delay": f"{round(size * hop.packet_s * 1e6)} us", "ecn": ecn,
             "typical_packet": f"{round(hop.packet_bytes)} bytes",
         }  # fmt: skip
-        label = f"Adaptive RED{' with ECN' if ecn else ''}, target_delay = {size * hop.packet_s * 1e3:.3g} ms"
+        label = (
+            f"Adaptive RED{' with ECN' if ecn else ''}, target_delay = "
+            f"{size * hop.packet_s * 1e3:.3g} ms"
+        )
         return Setting(label, queue, size, ecn)
 
     return of
@@ -272,9 +275,9 @@ def red(hop: Bottleneck, limit: int) -> Discipline:
     def of(size: int) -> Setting:
         low = max(1, size // 2)
         queue = {
-            "kind": "red", "limit": f"{max(limit, 3 * low)} packets", "minimum_threshold": f"{low} packets",
-            "maximum_threshold": f"{3 * low} packets", "gentle": True,
-            "typical_packet": f"{round(hop.packet_bytes)} bytes",
+            "kind": "red", "limit": f"{max(limit, 3 * low)} packets",
+            "minimum_threshold": f"{low} packets", "maximum_threshold": f"{3 * low} packets",
+            "gentle": True, "typical_packet": f"{round(hop.packet_bytes)} bytes",
         }  # fmt: skip
         return Setting(f"RED from {low} to {3 * low} packets", queue, size)
 

@@ -126,8 +126,8 @@ def figure(advice: BufferAdvice) -> "Figure":
     heading = f"{heading}: {_all(advice.targets)}\n{title(advice)}"
     sized = [Mark(one.rule.packets, one.rule.name) for one in advice.rules]
     return trade_off(
-        [one.setting.size for one in drawn], panels, heading, answer=answer, allowed=allowed, marks=sized,
-        ms_per_packet=advice.hop.packet_s * 1e3,
+        [one.setting.size for one in drawn], panels, heading, answer=answer, allowed=allowed,
+        marks=sized, ms_per_packet=advice.hop.packet_s * 1e3,
     )  # fmt: skip
 
 
@@ -138,8 +138,8 @@ def plain(advice: BufferAdvice, confirmation: Confirmation | None = None) -> dic
         "schema": SCHEMA, "question": advice.question, "name": advice.name, "status": advice.status,
         "hop": {
             "name": hop.name, "rate_bit_per_s": hop.rate_bit_per_s, "is_steady": hop.is_steady,
-            "packet_bytes": hop.packet_bytes, "round_trip_s": hop.round_trip_s, "long_flows": hop.long_flows,
-            "queue": hop.queue,
+            "packet_bytes": hop.packet_bytes, "round_trip_s": hop.round_trip_s,
+            "long_flows": hop.long_flows, "queue": hop.queue,
         },
         "targets": [_plain_target(one) for one in advice.targets],
         "recommended": None if advice.recommended is None else _plain(advice, advice.recommended),
@@ -151,7 +151,8 @@ def plain(advice: BufferAdvice, confirmation: Confirmation | None = None) -> dic
         "buffers": [_plain(advice, one) for one in advice.every if one.setting.size],
         "curve_packets": [one.setting.size for one in advice.curve],
         "rules": [
-            {"name": one.rule.name, "says": one.rule.says} | _plain(advice, one.outcome) for one in advice.rules
+            {"name": one.rule.name, "says": one.rule.says} | _plain(advice, one.outcome)
+            for one in advice.rules
         ],
         "present": {"packets": hop.present_packets(), "verdicts": _verdicts(advice, advice.present)}
         | _found(advice.present),
@@ -201,7 +202,8 @@ def _answer(advice: BufferAdvice) -> list[str]:
         f"queue = {_toml(advice.recommended.setting.queue)}",
     ]
     said.append(
-        f"{size_words(hop, size)} is the smallest drop-tail buffer that was shown to meet {_all(advice.targets)}."
+        f"{size_words(hop, size)} is the smallest drop-tail buffer that was shown to meet "
+        f"{_all(advice.targets)}."
     )
     if advice.known_from is not None and advice.known_from < size:
         said[-1] += f" The smallest lies from {advice.known_from} to {size} packets"
@@ -210,14 +212,18 @@ def _answer(advice: BufferAdvice) -> list[str]:
         said[-1] += " With fewer packets a target is missed."
     if advice.binding is not None and advice.below is not None:
         name = advice.binding.measure.name
-        found = f"{shown_number(advice.binding.measure, advice.below.found[name])} {advice.binding.measure.shown_unit}"
+        found = (
+            f"{shown_number(advice.binding.measure, advice.below.found[name])} "
+            f"{advice.binding.measure.shown_unit}"
+        )
         how = (
             "misses it"
             if advice.below.judge(advice.binding) == "missed"
             else "cannot be told from it"
         )
         said.append(
-            f"The target that binds is {advice.binding.words}: {found} with {advice.below.setting.size} packets {how}."
+            f"The target that binds is {advice.binding.words}: {found} with "
+            f"{advice.below.setting.size} packets {how}."
         )
     if advice.largest is not None and advice.largest >= size:
         said.append(f"All targets are met from {size} up to {size_words(hop, advice.largest)}.")
@@ -255,8 +261,9 @@ def _no_answer(advice: BufferAdvice) -> list[str]:
     head = {
         "infeasible": f"Infeasible: no drop-tail buffer meets {_all(advice.targets)}.",
         "undecided": (
-            f"Undecided: whether a drop-tail buffer meets {_all(advice.targets)} cannot be told from "
-            f"{BATCHES * advice.replicates} replicates; give more with --replicates, or a longer duration."
+            f"Undecided: whether a drop-tail buffer meets {_all(advice.targets)} cannot be told "
+            f"from {BATCHES * advice.replicates} replicates; give more with --replicates, or a "
+            "longer duration."
         ),
     }[advice.status]
     return [head, *(_alone(advice, one) for one in advice.alone)]
@@ -269,7 +276,8 @@ def _alone(advice: BufferAdvice, one: Alone) -> str:
         found = f"{shown_number(one.target.measure, one.best.found[one.target.measure.name])}"
         return (
             f"{one.target.words} alone: met by none up to {size_words(hop, _most(advice))}; "
-            f"{size_words(hop, one.best.setting.size)} comes nearest with {found} {one.target.measure.shown_unit}."
+            f"{size_words(hop, one.best.setting.size)} comes nearest with {found} "
+            f"{one.target.measure.shown_unit}."
         )
     low, high = one.sizes.low, one.sizes.high
     ends = []
@@ -325,7 +333,10 @@ def _confirmed(advice: BufferAdvice, confirmation: Confirmation) -> str:
     if confirmation.why:
         return f"Not confirmed by emulation: {confirmation.why}"
     each = [
-        f"{one.setting.label}: {_found_words(advice, one)} ({one.replicates} run{'' if one.replicates == 1 else 's'})"
+        (
+            f"{one.setting.label}: {_found_words(advice, one)} ({one.replicates} "
+            f"run{'' if one.replicates == 1 else 's'})"
+        )
         for one in confirmation.outcomes
     ]
     doubt = (
@@ -339,10 +350,10 @@ def _confirmed(advice: BufferAdvice, confirmation: Confirmation) -> str:
 def _method(advice: BufferAdvice) -> str:
     runs = sum(one.replicates for one in advice.every)
     return (
-        f"From {runs} simulated runs, the same seeds at every buffer. A target is met, or missed, if the whole 95 % "
-        f"interval of the mean over replicates is on one side of it; where it is not, up to "
-        f"{BATCHES * advice.replicates} replicates are run. The p99 delay is of the time and not of packets: what "
-        "waits at the sampling times, until it is sent."
+        f"From {runs} simulated runs, the same seeds at every buffer. A target is met, or missed, "
+        "if the whole 95 % interval of the mean over replicates is on one side of it; where it "
+        f"is not, up to {BATCHES * advice.replicates} replicates are run. The p99 delay is of the "
+        "time and not of packets: what waits at the sampling times, until it is sent."
     )
 
 

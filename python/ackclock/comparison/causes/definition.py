@@ -8,8 +8,13 @@ __all__ = ["LAST_ACK", "ONE_END", "SMOOTHED_ROUND_TRIPS"]
 # or are not known.
 _OF_CAPTURES = {
     "goodput": "what the sender's side saw acknowledged; the run counts what the application got",
-    "rtt": "from a packet's passing to its ACK's, those sent again left out; the run has the sender's own measurements",
-    "rtt_p99": "of the round trips that the capture shows; the run has those that the sender measured",
+    "rtt": (
+        "from a packet's passing to its ACK's, those sent again left out; the run has the "
+        "sender's own measurements"
+    ),
+    "rtt_p99": (
+        "of the round trips that the capture shows; the run has those that the sender measured"
+    ),
     "completion_time": "from the first packet to the last ACK; the run has the last byte's arrival",
 }
 
@@ -28,7 +33,10 @@ def _smoothed(evidence: Evidence) -> str:
     ):
         return ""
     more = "more" if effect > 0 else "less"
-    return f"in simulate the smoothed one's mean over time is {abs(effect) * 1e3:.2g} ms {more} than all measurements'"
+    return (
+        f"in simulate the smoothed one's mean over time is {abs(effect) * 1e3:.2g} ms {more} "
+        "than all measurements'"
+    )
 
 
 def _one_end(evidence: Evidence) -> str:
@@ -47,13 +55,16 @@ def _last_ack(evidence: Evidence) -> str:
         or not 0 < evidence.difference.mean <= evidence.path.round_trip.base_s
     ):
         return ""
-    return f"the last ACK takes up to {evidence.path.round_trip.base_s * 1e3:.4g} ms more than the last byte"
+    return (
+        f"the last ACK takes up to {evidence.path.round_trip.base_s * 1e3:.4g} ms more than the "
+        "last byte"
+    )
 
 
 SMOOTHED_ROUND_TRIPS = Cause(
     "smoothed_round_trips",
-    "The kernel tells its smoothed round-trip time, averaged over time, as models average it; the engine averages all "
-    "measurements, of which there are the more the more ACKs come.",
+    "The kernel tells its smoothed round-trip time, averaged over time, as models average it; the "
+    "engine averages all measurements, of which there are the more the more ACKs come.",
     _smoothed,
 )
 ONE_END = Cause(

@@ -32,7 +32,10 @@ def _timeouts(evidence: Evidence) -> str:
     )
     if not (applies and evidence.metric in OF_THE_WINDOW and evidence.fits(share)):
         return ""
-    return f"{evidence.reference} had {seen:.2g} timeouts a run, which take {percent(share)} of its time at least"
+    return (
+        f"{evidence.reference} had {seen:.2g} timeouts a run, which take {percent(share)} of its "
+        "time at least"
+    )
 
 
 def _not_settled(evidence: Evidence) -> str:
@@ -43,9 +46,15 @@ def _not_settled(evidence: Evidence) -> str:
     early = evidence.reference_saw.get("early_retransmissions", math.nan)
     if evidence.metric in (*OF_THE_WINDOW, "rtt") and evidence.fits(drift):
         how = "larger" if drift > 0 else "smaller"
-        return f"{evidence.reference}'s window was {percent(abs(drift))} {how} in the second half of the measured time"
+        return (
+            f"{evidence.reference}'s window was {percent(abs(drift))} {how} in the second half "
+            "of the measured time"
+        )
     if evidence.metric == "retransmissions" and evidence.fits(1 - 2 * early):
-        return f"{percent(early)} of what was sent again in {evidence.reference} was so in the first half of the run"
+        return (
+            f"{percent(early)} of what was sent again in {evidence.reference} was so in the "
+            "first half of the run"
+        )
     return ""
 
 
@@ -61,7 +70,10 @@ def _round_trips(evidence: Evidence) -> str:
     if not evidence.fits(longer):
         return ""
     how = f"{percent(abs(longer))} {'longer' if longer > 0 else 'shorter'}"
-    return f"round trips took {seen * 1e3:.4g} ms on average, {how} than the {given * 1e3:.4g} ms the model was given"
+    return (
+        f"round trips took {seen * 1e3:.4g} ms on average, {how} than the {given * 1e3:.4g} ms "
+        "the model was given"
+    )
 
 
 def _loss(evidence: Evidence) -> str:
@@ -72,7 +84,10 @@ def _loss(evidence: Evidence) -> str:
     given = said.inputs.get("loss", 0.0)
     if not (given > 0 and seen > 0 and evidence.fits(math.sqrt(seen / given) - 1)):
         return ""
-    return f"{percent(seen)} of the segments were sent again, the model was given a loss of {percent(given)}"
+    return (
+        f"{percent(seen)} of the segments were sent again, the model was given a loss of "
+        f"{percent(given)}"
+    )
 
 
 def _sending_rate(evidence: Evidence) -> str:
@@ -107,7 +122,8 @@ OTHER_ROUND_TRIPS = Cause(
 )
 OTHER_LOSS = Cause(
     "other_loss",
-    "The model is given the random loss alone; queues overflow besides, and a run is hit by chance more or less often.",
+    "The model is given the random loss alone; queues overflow besides, and a run is hit by "
+    "chance more or less often.",
     _loss,
 )
 SENDING_RATE = Cause(

@@ -10,7 +10,8 @@ from ackclock import facts, units
 from ackclock.comparison.causes.cause import OF_THE_WINDOW, Cause, Evidence, percent
 
 __all__ = [
-    "BURSTS", "DELAYED_ACKS", "FRIENDLY_GROWTH", "HYSTART", "KERNEL_SETTINGS", "RECOVERY", "WHOLE_SEGMENTS",
+    "BURSTS", "DELAYED_ACKS", "FRIENDLY_GROWTH", "HYSTART", "KERNEL_SETTINGS", "RECOVERY",
+    "WHOLE_SEGMENTS",
 ]  # fmt: skip
 
 # Parameters that matter only where there are timeouts, or only where something is lost.
@@ -19,9 +20,10 @@ _OF_TIMEOUTS = frozenset(
 )
 _OF_LOSSES = frozenset(
     {
-        "ssthresh_from", "recovery", "partial_ack", "partial_window_deflation", "growth_at_recovery_end",
-        "avoid_multiple_fast_retransmits",
-        "limited_transmit", "rescue_retransmission", "ssthresh_in_whole_segments", "duplicate_threshold",
+        "ssthresh_from", "recovery", "partial_ack", "partial_window_deflation",
+        "growth_at_recovery_end", "avoid_multiple_fast_retransmits",
+        "limited_transmit", "rescue_retransmission", "ssthresh_in_whole_segments",
+        "duplicate_threshold",
     }
 )  # fmt: skip
 
@@ -107,7 +109,10 @@ def _bursts(evidence: Evidence) -> str:
         return ""
     if evidence.metric in ("retransmissions", "loss_rate") and not evidence.more:
         return ""
-    return f"a full queue dropped {percent(ours)} of the packets in emulate, {percent(engines)} in simulate"
+    return (
+        f"a full queue dropped {percent(ours)} of the packets in emulate, {percent(engines)} in "
+        "simulate"
+    )
 
 
 def _whole_segments(evidence: Evidence) -> str:
@@ -123,7 +128,10 @@ def _whole_segments(evidence: Evidence) -> str:
     fits = window > 0 and 0 < -evidence.relative <= 1 / window
     if not (reduced and fits and evidence.metric in OF_THE_WINDOW):
         return ""
-    return f"windows are {window:.2g} segments on average: a segment is up to {percent(1 / window)} of one"
+    return (
+        f"windows are {window:.2g} segments on average: a segment is up to {percent(1 / window)} "
+        "of one"
+    )
 
 
 def _delayed_acks(evidence: Evidence) -> str:
@@ -144,7 +152,10 @@ def _delayed_acks(evidence: Evidence) -> str:
     effect = {"rtt": -shorter, "goodput": shorter}.get(evidence.metric, 0.0)
     if not evidence.fits(effect):
         return ""
-    return f"the engine's receiver holds an ACK up to {longest * 1e3:g} ms; round trips were {percent(shorter)} shorter"
+    return (
+        f"the engine's receiver holds an ACK up to {longest * 1e3:g} ms; round trips were "
+        f"{percent(shorter)} shorter"
+    )
 
 
 def _recovery(evidence: Evidence) -> str:
@@ -177,29 +188,32 @@ KERNEL_SETTINGS = Cause(
 )
 FRIENDLY_GROWTH = Cause(
     "friendly_growth",
-    "Linux's CUBIC keeps the slow Reno-friendly growth of RFC 8312; RFC 9438 grows by a segment a round above the last "
-    "maximum.",
+    "Linux's CUBIC keeps the slow Reno-friendly growth of RFC 8312; RFC 9438 grows by a segment a "
+    "round above the last maximum.",
     _friendly_growth,
 )
 HYSTART = Cause(
     "hystart",
-    "Linux's CUBIC ends its slow start by HyStart, when the spacing of ACKs tells of a queue; the engine's goes on "
-    "until a loss, or with HyStart++ until round trips are longer.",
+    "Linux's CUBIC ends its slow start by HyStart, when the spacing of ACKs tells of a queue; the "
+    "engine's goes on until a loss, or with HyStart++ until round trips are longer.",
     _hystart,
 )
 BURSTS = Cause(
     "bursts",
-    "Linux hands down trains of segments (segmentation offload), which overflow a queue that segments apart would fit.",
+    "Linux hands down trains of segments (segmentation offload), which overflow a queue that "
+    "segments apart would fit.",
     _bursts,
 )
 WHOLE_SEGMENTS = Cause(
     "whole_segments",
-    "Linux's window and threshold are whole segments, cut off: the smaller the windows, the more it costs.",
+    "Linux's window and threshold are whole segments, cut off: the smaller the windows, the "
+    "more it costs.",
     _whole_segments,
 )
 DELAYED_ACKS = Cause(
     "delayed_acks",
-    "Linux's receiver acknowledges at once at the end of a burst; the engine's waits for a second segment.",
+    "Linux's receiver acknowledges at once at the end of a burst; the engine's waits for a "
+    "second segment.",
     _delayed_acks,
 )
 RECOVERY = Cause(

@@ -52,7 +52,10 @@ def _late(evidence: Evidence) -> str:
     slower = evidence.metric == "goodput" and 0 < -evidence.relative <= share
     if not (longer or slower):
         return ""
-    return f"packets were late: up to {late_s * 1e3:.2g} ms in half of the round trips, {percent(share)} of one"
+    return (
+        f"packets were late: up to {late_s * 1e3:.2g} ms in half of the round trips, "
+        f"{percent(share)} of one"
+    )
 
 
 TOO_FEW_REPLICATES = Cause(
