@@ -1,4 +1,4 @@
-"""A comparison as plain data, for files and machines."""
+"""Comparisons as plain data, for files and programs."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from ackclock.metrics import metric
 
 __all__ = ["FIELDS", "explanation_rows", "rows"]
 
-# The columns of comparison.parquet: what each holds.
+# Columns of comparison.parquet.
 FIELDS = {
     "metric": "Name of the metric.",
     "unit": "Of all numbers of the row but `residual_share`; empty for a plain number.",
@@ -53,7 +53,7 @@ FIELDS = {
 
 
 def rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """One row for each metric, point, flow or hop, and way: `FIELDS`."""
+    """Returns one row per metric, point, subject and method, with the columns `FIELDS`."""
     return [
         {
             "metric": row.metric,
@@ -70,7 +70,10 @@ def rows(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def explanation_rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """Every explanation with its number, way, reference, cause, sentence and number of cases, which `rows` holds."""
+    """Returns every explanation with its number, column, reference, cause and number of cases.
+
+    The cases themselves are in `rows`.
+    """
     return [
         {"number": one.number, "method": one.column, "reference": one.reference}
         | {"cause": one.cause.name, "sentence": one.cause.sentence, "cases": len(one.cases)}

@@ -1,11 +1,11 @@
-"""Causes that lie in what a number means: ways do not measure the same thing at the same place."""
+"""Causes in definitions: methods do not measure the same thing in the same place."""
 
 from ackclock.comparison.causes.cause import Cause, Evidence
 
 __all__ = ["LAST_ACK", "ONE_END", "SMOOTHED_ROUND_TRIPS"]
 
-# What a capture knows of a metric, and what the run itself means by it; the others mean the same,
-# or are not known.
+# What a capture knows of a metric, and what the run means by it. Other metrics mean the same in
+# both, or are unknown.
 _OF_CAPTURES = {
     "goodput": "what the sender's side saw acknowledged; the run counts what the application got",
     "rtt": (
@@ -20,14 +20,17 @@ _OF_CAPTURES = {
 
 
 def _smoothed(evidence: Evidence) -> str:
-    """The engine knows both, so that the size of this is known: from its own runs."""
+    """Measures the effect of smoothing.
+
+    The engine knows both averages, so its own runs give the size.
+    """
     others = {evidence.method, evidence.reference} - {"simulate"}
     if evidence.metric != "rtt" or others not in ({"emulate"}, {"predict"}):
         return ""
     engines = evidence.saw if evidence.method == "simulate" else evidence.reference_saw
     if not {"smoothed_rtt", "rtt"} <= engines.keys():
         return ""
-    effect = engines["smoothed_rtt"] - engines["rtt"]  # of the other's way of telling it
+    effect = engines["smoothed_rtt"] - engines["rtt"]  # How the other side's number would change.
     if not evidence.fits(
         (-effect if evidence.method == "simulate" else effect) / evidence.reference_mean
     ):

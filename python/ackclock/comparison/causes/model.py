@@ -1,4 +1,4 @@
-"""Causes that lie in what a model leaves out."""
+"""Causes in what a model leaves out."""
 
 import math
 
@@ -39,7 +39,11 @@ def _timeouts(evidence: Evidence) -> str:
 
 
 def _not_settled(evidence: Evidence) -> str:
-    """Time brings a run nearer to what is said of a long one; of a cell that is always busy windows say nothing."""
+    """Looks at how much the run changes over time.
+
+    A longer run approaches the long-run behaviour that models predict. In a saturated cell windows
+    say nothing about the rate.
+    """
     if evidence.prediction is None or _assumes(evidence.prediction.model, "saturated"):
         return ""
     drift = evidence.reference_saw.get("cwnd_drift", math.nan)
@@ -59,12 +63,15 @@ def _not_settled(evidence: Evidence) -> str:
 
 
 def _round_trips(evidence: Evidence) -> str:
-    """A rate is a window over a round-trip time: it is off by as much as that."""
+    """Compares round-trip times.
+
+    A rate is a window over a round-trip time, so both are off by the same factor.
+    """
     said, seen = evidence.prediction, evidence.reference_saw.get("rtt", math.nan)
     if said is None or evidence.metric != "goodput" or told_by(said.model, metric("rtt")):
         return ""
     if _assumes(said.model, "saturated"):
-        return ""  # the rate of a cell that is always busy is no window over a round-trip time
+        return ""  # The rate in a saturated cell is not a window over a round-trip time.
     given = said.inputs.get("rtt", math.nan)
     longer = seen / given - 1
     if not evidence.fits(longer):
@@ -77,7 +84,7 @@ def _round_trips(evidence: Evidence) -> str:
 
 
 def _loss(evidence: Evidence) -> str:
-    """A rate falls with the root of the loss, so that it is off by the root of what the loss is off."""
+    """Compares loss rates: a rate falls with the square root of the loss rate."""
     said, seen = evidence.prediction, evidence.reference_saw.get("retransmissions", math.nan)
     if said is None or evidence.metric not in OF_THE_WINDOW:
         return ""

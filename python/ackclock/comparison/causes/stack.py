@@ -1,6 +1,6 @@
-"""Causes that lie in what Linux does in its own way: features of the kernel's TCP that the engine has not.
+"""Causes in Linux: features of the kernel's TCP that the engine does not have.
 
-The features, and what each was found to cost on five paths, are in docs/guides/fidelity.md.
+The features, and the measured cost of each on five paths, are in docs/guides/fidelity.md.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ __all__ = [
     "WHOLE_SEGMENTS",
 ]  # fmt: skip
 
-# Parameters that matter only where there are timeouts, or only where something is lost.
+# Parameters that matter only with timeouts, and parameters that matter only with losses.
 _OF_TIMEOUTS = frozenset(
     {"rto_minimum", "rto_floor", "rto_maximum", "rto_adaptive", "after_timeout", "repeated_timeout"}
 )
@@ -29,22 +29,26 @@ _OF_LOSSES = frozenset(
 
 
 def _control(evidence: Evidence) -> facts.Facts:
-    """The facts of the flow's control."""
+    """Returns the facts of the flow's control."""
     return facts.control((evidence.flow or {}).get("transport", {}))[1]
 
 
 def _in_linux(evidence: Evidence) -> Mapping[str, Any]:
-    """The facts of the same control in Linux; empty if Linux has none."""
+    """Returns the facts of the same control in Linux; empty if Linux does not have it."""
     return _control(evidence)["linux"] or {}
 
 
 def _loses_at_random(evidence: Evidence) -> bool:
-    """Then windows stay small, bursts have an end, and CUBIC is below Reno's window; else the queue decides."""
+    """Returns true if packets are lost at random.
+
+    Then windows stay small, bursts end, and CUBIC stays below Reno's window. Otherwise the
+    queue decides.
+    """
     return evidence.path is not None and evidence.path.loss.rate > 0
 
 
 def _matters(evidence: Evidence, parameter: str) -> bool:
-    """Whether a parameter that the kernel has otherwise can have mattered in these runs."""
+    """Returns true if a parameter that the kernel sets differently can have mattered."""
     if parameter in _OF_TIMEOUTS:
         return any(seen > 0 for seen in evidence.both("timeouts"))
     if parameter in _OF_LOSSES:
@@ -86,7 +90,10 @@ def _friendly_growth(evidence: Evidence) -> str:
 
 
 def _hystart(evidence: Evidence) -> str:
-    """What a slow start cost that went too far: what was sent again early beyond what a settled flow sends again."""
+    """Compares the cost of an overlong slow start.
+
+    The cost is the share of early retransmissions beyond those of a settled flow.
+    """
     early, again = evidence.both("early_retransmissions"), evidence.both("retransmissions")
     ours, engines = (
         max(0.0, 2 * part - 1) * share for part, share in zip(early, again, strict=True)
@@ -116,7 +123,7 @@ def _bursts(evidence: Evidence) -> str:
 
 
 def _whole_segments(evidence: Evidence) -> str:
-    """Cutting off costs less than a segment of the window."""
+    """Checks the size: rounding down costs less than one segment of the window."""
     if not evidence.is_kernel_beside_engine or evidence.flow is None or evidence.path is None:
         return ""
     transport = evidence.flow["transport"]

@@ -1,4 +1,4 @@
-"""Causes that lie in how sure the numbers are."""
+"""Causes in the precision of the numbers."""
 
 import math
 
@@ -10,7 +10,7 @@ __all__ = ["LATE_PACKETS", "TOO_FEW_REPLICATES", "UNRELIABLE_RUNS"]
 def _too_few(evidence: Evidence) -> str:
     sizes = dict(zip((evidence.method, evidence.reference), evidence.replicates, strict=True))
     if evidence.method == "predict":
-        del sizes["predict"]  # has no chance in it
+        del sizes["predict"]  # A model has no randomness.
     if math.isnan(evidence.difference.half_width):
         alone = " and ".join(name for name, count in sizes.items() if count < 2)
         return f"one replicate of {alone} has no spread: it cannot be told whether this is chance"
@@ -39,7 +39,10 @@ def _unreliable(evidence: Evidence) -> str:
 
 
 def _late(evidence: Evidence) -> str:
-    """Both ways are longer by what half of the packets were late at most; under random loss a rate falls with that."""
+    """Compares the difference with twice the median lateness, as both directions are late.
+
+    Under random loss the rate falls as the round trip grows.
+    """
     path, late_s = evidence.path, 2 * evidence.late_s
     if (
         evidence.method != "emulate"
