@@ -1,4 +1,4 @@
-"""Why a captured connection was not faster, in a sentence with the evidence."""
+"""The factor that limited a captured connection, in a sentence with its evidence."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +15,8 @@ __all__ = ["LIMITS", "answer", "heading", "lacks"]
 
 Row = dict[str, Any]
 
-#: What stands in the column `limit` of `connections` and `limit_periods`, in words that go on after
-#: "limited by".
+#: Values of the column `limit` of `connections` and `limit_periods`, in words that follow "limited
+#: by".
 LIMITS: dict[str, str] = {
     "application": "the application",
     "receive_window": "the receiver's window",
@@ -29,32 +29,36 @@ LIMITS: dict[str, str] = {
 }
 
 
-# One thing that limits for less than this share of the time does not say it all.
+# Below this share of the time the second factor is named too.
 _MOST = 0.5
 
 
 def heading(result: Result, row: Row) -> str:
-    """`10.0.0.1:5001 > 10.1.0.1:80`, or the name of the flow; which instance and of which run, where there are others.
+    """Returns `10.0.0.1:5001 > 10.1.0.1:80`, or the name of the flow.
+
+    The instance and the run are added where there are several.
 
     Args:
-        result: Of `measure`.
-        row: Of any of its tables of connections.
+        result: Result of `measure`.
+        row: Row of one of its tables with connections.
     """
     flow, instance = row["flow"], row["instance"]
     named = flow if instance == 0 else f"{flow}, number {instance + 1}"
     if result.points[row["point"]]["scenario"] is not None and " > " not in flow:
-        named = f"{flow}/{instance}"  # as in the run's own figures
+        named = f"{flow}/{instance}"  # As in the figures of the run itself.
     if len(result.run["captures"]) > 1:
         named += f", point {row['point']}, replicate {row['replicate']}"
     return named
 
 
 def answer(result: Result, connection: Row) -> str:
-    """What limited a connection for the longest time, for which share of it, what that allowed, and what would help.
+    """Returns the main limiting factor in a sentence.
+
+    It states the share of the time, what that allowed, and what would help.
 
     Args:
-        result: Of `measure`.
-        connection: A row of its table `connections`.
+        result: Result of `measure`.
+        connection: Row of its table `connections`.
     """
     keys = {name: connection[name] for name in KEYS}
     limit, share = connection["limit"], connection["limit_share"]
@@ -74,8 +78,11 @@ def answer(result: Result, connection: Row) -> str:
 
 
 def lacks(connection: Row) -> str:
-    """What the capture lacks of a connection's packets, and what that makes of its numbers; empty if nothing."""
-    # Results of earlier versions have no such column.
+    """Returns how many packets the capture lacks and which numbers suffer.
+
+    Empty if it lacks none.
+    """
+    # Results of earlier versions do not have this column.
     missed = connection.get("missed_packets") or 0
     if missed == 0:
         return ""
@@ -87,7 +94,7 @@ def lacks(connection: Row) -> str:
 
 
 def _next(result: Result, keys: Row, limit: str) -> str:
-    """What limited for the second longest time."""
+    """Returns the factor that limited for the second longest time."""
     stretches = result.rows("limit_periods", **keys)
     lasts, limits = (
         column(stretches, "end_s") - column(stretches, "start_s"),
@@ -103,7 +110,7 @@ def _next(result: Result, keys: Row, limit: str) -> str:
 
 
 def _evidence(result: Result, keys: Row, limit: str) -> Row:
-    """Means over the time in stretches with that limit, and sums over them."""
+    """Returns means and sums over the periods with that limit."""
     stretches = result.rows("limit_periods", **keys, limit=limit)
     lasts = column(stretches, "end_s") - column(stretches, "start_s")
 
@@ -219,7 +226,7 @@ _WORDS: dict[str, Callable[[Row, Row], str]] = {
 
 
 def _running(evidence: Row) -> str:
-    """The rate meanwhile, if it is known."""
+    """Returns the rate during these periods, if it is known."""
     rate = evidence["rate_bit_per_s"]
     return f"; {shown(rate, 'bit/s')} meanwhile" if rate is not None else ""
 

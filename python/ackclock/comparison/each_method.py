@@ -219,8 +219,9 @@ class _Work:
         self.interrupted = False
 
     def answer(self, asked: Sequence[str]) -> None:
-        """Fills the columns of the methods asked for; after an interrupt, the remaining ones only
-        say so.
+        """Fills the columns of the methods asked for.
+
+        After an interrupt, the remaining columns only say so.
         """
         made: dict[str, Callable[[], Result | None]] = {
             "predict": self._predict,

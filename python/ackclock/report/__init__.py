@@ -1,4 +1,7 @@
-"""One self-contained HTML page about results: scenario, capture or session, tables, figures, versions, seeds."""
+"""Reports on results: one self-contained HTML page.
+
+It shows the scenario, capture or session, tables, figures, versions and seeds.
+"""
 
 import json
 from collections.abc import Callable, Sequence
@@ -17,11 +20,11 @@ __all__ = ["page"]
 def page(
     results: Sequence[tuple[Result, Result | None]], progress: Callable[[float], None] | None = None
 ) -> str:
-    """The page's text. The same results give the same text.
+    """Returns the text of the page. The same results give the same text.
 
     Args:
-        results: Each with what models say of it, or None.
-        progress: Is told the share done.
+        results: Each with its predictions, or None.
+        progress: Takes the share done.
     """
     sections = []
     for number, (result, predicted) in enumerate(results):
@@ -60,14 +63,14 @@ def _section(
 
 
 def _said(result: Result, predicted: Result | None) -> dict[str, Any]:
-    """What is told of a result: answers, the table of flows, and the others."""
+    """Returns the answers, the table of flows, and the other tables of a result."""
     if result.run["method"] == "measure":
         return capture.section(result, predicted)
     return session.section(result) if result.is_session else _of_run(result, predicted)
 
 
 def _of_run(result: Result, predicted: Result | None) -> dict[str, Any]:
-    """What stands in the page of a run."""
+    """Returns the answers and tables of a run."""
     words = averaging(result)
     words = words[0].upper() + words[1:]
     note = (
@@ -88,7 +91,7 @@ def _of_run(result: Result, predicted: Result | None) -> dict[str, Any]:
 
 
 def _facts(result: Result) -> dict[str, Any]:
-    """What stands at the top of a section."""
+    """Returns the facts at the top of a section."""
     run, scenario = result.run, result.points[0]["scenario"]
     facts: dict[str, Any] = {"method": run["method"]}
     if run["method"] == "measure":
@@ -106,7 +109,7 @@ def _facts(result: Result) -> dict[str, Any]:
 
 
 def _brief(element: dict[str, Any]) -> str:
-    """An element as `constant: rate 45 Mbit/s`."""
+    """Formats an element as `constant: rate 45 Mbit/s`."""
     words = [
         f"{name} {_value(value)}"
         for name, value in element.items()

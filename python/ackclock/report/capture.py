@@ -1,4 +1,4 @@
-"""What stands in the page of a measurement."""
+"""The section of a report about a measurement."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -8,12 +8,12 @@ from ackclock.report import run_tables
 from ackclock.result import Result
 from ackclock.table import Cell, Rows, Table, Written, table
 
-# So many connections are listed: a page is read, and the folder has the others.
+# Number of connections listed: a page is meant to be read, and the folder has the others.
 _LISTED = 20
 
 
 def section(result: Result, predicted: Result | None) -> dict[str, Any]:
-    """Answers, the table of connections, and the others."""
+    """Returns the answers, the table of connections, and the other tables."""
     rows = connections.connection_rows(result, _LISTED)
     left = connections.others(result, len(rows))
     answers = [f"{row['heading']}: {row['answer']}" for row in rows]
@@ -41,7 +41,7 @@ def section(result: Result, predicted: Result | None) -> dict[str, Any]:
 
 
 def facts(result: Result) -> dict[str, Any]:
-    """What was measured."""
+    """Returns what was measured."""
     captures = result.run["captures"]
     found = {"source": result.run["source"], "packets": sum(one["packets"] for one in captures)}
     if result.points[0]["scenario"] is None and captures and captures[0]["begins_unix_ns"]:

@@ -1,4 +1,4 @@
-"""One self-contained HTML page about a comparison: tables of all methods, explanations of residuals, figures."""
+"""Reports on comparisons: one self-contained HTML page with tables, explanations and figures."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -15,11 +15,11 @@ from ackclock.table import Table
 
 __all__ = ["page_of_comparison"]
 
-# Figures over time of more points than this make a page too long; `ackclock plot --point` draws the
+# Beyond this many points, figures over time make a page too long. `ackclock plot --point` draws the
 # others.
 _MOST_POINTS = 4
 
-# The metrics of figures against the swept parameter.
+# Metrics drawn against the swept parameter.
 _SWEPT_METRICS = ("goodput", "rtt", "retransmissions")
 
 _METHOD = (
@@ -39,11 +39,11 @@ _HOW_EXPLAINED = (
 def page_of_comparison(
     comparison: Comparison, progress: Callable[[float], None] | None = None
 ) -> str:
-    """The page's text. The same comparison gives the same text.
+    """Returns the text of the page. The same comparison gives the same text.
 
     Args:
-        comparison: What is told.
-        progress: Is told the share done.
+        comparison: The comparison.
+        progress: Takes the share done.
     """
     listed = explanations(comparison)
     emulated = _result(comparison, "emulate")
@@ -83,7 +83,7 @@ def _result(comparison: Comparison, name: str) -> Result | None:
 
 
 def _causes(comparison: Comparison, listed: Sequence[Explanation]) -> list[Table]:
-    """The residuals without an explanation, and those with one case by case."""
+    """Returns the tables of unexplained differences, and of explained ones case by case."""
     tables = [
         rendering.unexplained_table(comparison),
         rendering.explanation_table(comparison, listed),
@@ -92,7 +92,7 @@ def _causes(comparison: Comparison, listed: Sequence[Explanation]) -> list[Table
 
 
 def _more(comparison: Comparison) -> list[Table]:
-    """The answers of all models, and how far each emulated run can be trusted."""
+    """Returns the tables of all models' answers and of the reliability of each emulated run."""
     tables = []
     predicted, emulated = _result(comparison, "predict"), _result(comparison, "emulate")
     if predicted is not None:
@@ -107,7 +107,10 @@ def _more(comparison: Comparison) -> list[Table]:
 def _figures(
     comparison: Comparison, progress: Callable[[float], None] | None
 ) -> list[tuple[str, str]]:
-    """Id and drawing of each figure: those against the swept parameter first, then point by point."""
+    """Returns the id and drawing of each figure.
+
+    Figures against the swept parameter come first, then those of each point.
+    """
     drawn: dict[str, Callable[[], Any]] = {}
     for metric in _SWEPT_METRICS:
         view = plot.View(metric=metric)

@@ -1,4 +1,4 @@
-"""What stands in the page of a session of `ackclock send` or `ackclock receive`."""
+"""The section of a report about a session of `ackclock send` or `ackclock receive`."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ _OF_RECEIVER = (
 
 
 def section(result: Result) -> dict[str, Any]:
-    """The table of its only flow."""
+    """Returns the table of its only flow."""
     note = _OF_SENDER if result.run["method"] == "send" else _OF_RECEIVER
     if not result.tables["flows"].num_rows:
         note = "None: there was no session."
@@ -30,7 +30,7 @@ def section(result: Result) -> dict[str, Any]:
 
 
 def facts(result: Result) -> dict[str, Any]:
-    """With whom, how it ended and how long it lasted."""
+    """Returns the peer, the control, how the session ended and how long it lasted."""
     session = result.run["session"]
     found = {name: session[name] for name in ("peer", "control") if name in session}
     lasted = f"{number(session['lasted_s'])} s"
