@@ -65,13 +65,15 @@ def flow_rows(
 ) -> Rows:
     """Returns one row per point and flow.
 
-    - `point`, `assignments`, `flow`, `control`, and `count`, None if instances arrive.
-    - The interval of each metric, over all instances of the flow.
-    - `active_flows` and `completion_time` of arrivals, otherwise None.
-    - `utilisation` of the busiest shared hop on the flow's route.
-    - `fairness` among all instances of the point that are under a control; None for fewer than two.
-    - `stationarity`: the verdict on whether its means have settled; None if the flow is not judged.
-    - `predicted`: goodput in bit/s by the model's label.
+    Fields:
+        point, assignments, flow, control: What the row is about.
+        count: Number of instances; None if instances arrive.
+        goodput, rtt, …: Interval of each metric, over all instances of the flow.
+        active_flows, completion_time: Intervals of arrivals, otherwise None.
+        utilisation: That of the busiest shared hop on the flow's route.
+        fairness: Among all instances of the point under a control; None for fewer than two.
+        stationarity: Verdict on whether its means have settled; None if the flow is not judged.
+        predicted: Goodput in bit/s by the model's label.
     """
     judged = judged or judge(result)
     by_metric = {name: _by_subject(result, name) for name in FLOW_METRICS}

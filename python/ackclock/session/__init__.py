@@ -33,7 +33,7 @@ Told = Callable[[dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class Security:
-    """Who may take part in a session.
+    """Rules about who may take part in a session.
 
     Attributes:
         key: Secret that both sides share, as it stands in a file; None for no key.
