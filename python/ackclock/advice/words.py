@@ -1,4 +1,4 @@
-"""Advice about feedback in words and tables: the same for terminal and JSON."""
+"""Recommendations about feedback in words and tables, the same for terminal and JSON."""
 
 from math import isnan
 from typing import Any
@@ -14,16 +14,16 @@ from ackclock.units import shown
 
 _QUANTILE = f"{QUANTILE * 100:g} %"
 
-# Between these quantiles lies what is fed back most of the time.
+# Quantiles between which the feedback lies most of the time.
 _MOSTLY = (0.05, 0.95)
 
-# From so many on means are many: the fewest of the schemes that are usually tried with a memory.
+# From this number on, means are many: the smallest number of the usual schemes with a memory.
 # Chosen here.
 _MANY_MEANS = 7
 
 
 def sentence(advice: FeedbackAdvice) -> str:
-    """What to feed back."""
+    """Returns what to feed back, in a sentence."""
     path, chosen = advice.path, advice.chosen
     if chosen.scheme.algorithm is None:
         unless = ", unless shorter waits are worth their price" if advice.quicker else ""
@@ -34,7 +34,7 @@ def sentence(advice: FeedbackAdvice) -> str:
 
 
 def further(advice: FeedbackAdvice) -> list[str]:
-    """What else is to be known, a sentence each."""
+    """Returns further findings, one sentence each."""
     lines = []
     if advice.as_good:
         names = ", ".join(_name(one) for one in advice.as_good)
@@ -57,7 +57,7 @@ def further(advice: FeedbackAdvice) -> list[str]:
 
 
 def psi_words(advice: FeedbackAdvice) -> str:
-    """The time scale, its region, and whether what the map expects there holds by the table."""
+    """Returns the time scale, its region, and whether the map's expectations hold in the runs."""
     scale, psi = advice.scale, advice.psi
     others = [one.name for one in advice.regions if one is not advice.region]
     perhaps = f" (perhaps {' or '.join(others)})" if others else ""
@@ -71,7 +71,10 @@ def psi_words(advice: FeedbackAdvice) -> str:
 
 
 def _by_the_table(advice: FeedbackAdvice) -> str:
-    """What the table says of the rate measured last and of the fewest and most means, and of what is expected."""
+    """Compares the table with the expectations of the map.
+
+    It names the rate measured last and the schemes with the fewest and the most means.
+    """
     found = advice.outcomes
     smallest = sorted(
         (one for one in found.each if one.scheme.means > 1), key=lambda one: one.scheme.means
@@ -106,14 +109,14 @@ def _by_the_table(advice: FeedbackAdvice) -> str:
 
 
 def _delivers(gain: Estimate) -> str:
-    """A difference of efficiencies from no feedback, as the table has it."""
+    """Describes a difference of efficiencies from no feedback, as in the table."""
     if gain.low <= 0 <= gain.high:
         return f"cannot be told from no feedback ({_ends(gain, 100)} points)"
     return f"delivers {_points(gain)} {'more' if gain.value > 0 else 'less'}"
 
 
 def method_words(advice: FeedbackAdvice) -> str:
-    """How the time scale was found."""
+    """Returns how the time scale was found."""
     scale = advice.scale
     return (
         f"{scale.changes} changes through {shown(scale.threshold_bit_per_s, 'bit/s')}, the "
@@ -123,9 +126,9 @@ def method_words(advice: FeedbackAdvice) -> str:
 
 
 def models_words(advice: FeedbackAdvice) -> str:
-    """What the models of a link of two rates say."""
+    """Returns what models of a link of two rates say."""
     path = advice.path
-    # A fall of the rate is known when the period has ended in which it comes.
+    # A fall of the rate is only known when its measuring period ends.
     later = advice.loss_free_buffer_packets * path.period_s / path.rtt_s
     return (
         "Models of a link of these two rates: a constant rate of "
@@ -138,7 +141,7 @@ def models_words(advice: FeedbackAdvice) -> str:
 
 
 def outcome_table(advice: FeedbackAdvice) -> Table:
-    """The table of the schemes that were run."""
+    """Returns the table of the schemes that were run."""
     columns = (
         "fed back", Column("delivered", "%"), "more than none", Column("wait at link", "ms"),
         "longer than none", "",
@@ -156,7 +159,7 @@ def outcome_table(advice: FeedbackAdvice) -> Table:
 
 
 def title(advice: FeedbackAdvice) -> str:
-    """What was run, and over what."""
+    """Returns the trace and the path of the runs."""
     path, trace = advice.path, advice.path.trace
     waiting = f"{path.buffer.number:g} {path.buffer.unit}"
     return (
@@ -167,7 +170,7 @@ def title(advice: FeedbackAdvice) -> str:
 
 
 def plain(advice: FeedbackAdvice) -> dict[str, Any]:
-    """All of it for JSON, units in the names."""
+    """Returns everything as plain data for JSON, with units in the names."""
     path, scale = advice.path, advice.scale
     return {
         "trace": {
@@ -199,7 +202,7 @@ def plain(advice: FeedbackAdvice) -> dict[str, Any]:
 
 
 def fed_back(advice: FeedbackAdvice, one: Outcome) -> tuple[float, float]:
-    """Between which rates a source is told to send most of the time, bit/s."""
+    """Returns the range of rates that a source is told most of the time, in bit/s."""
     rates = advice.path.trace.rates(advice.path.period_s)
     algorithm = one.scheme.algorithm or {}
     m, n = (min(algorithm.get(name, 1), rates.size) for name in "mn")
@@ -233,14 +236,14 @@ def _against_none(advice: FeedbackAdvice) -> str:
 
 
 def _change(gain: Estimate) -> str:
-    """A difference of efficiencies from no feedback, or that there is none."""
+    """Describes a difference of efficiencies from no feedback, or states that there is none."""
     if gain.low <= 0 <= gain.high:
         return f"cannot be told from no feedback ({_ends(gain, 100)} points)"
     return f"is {_points(gain)} {'more' if gain.value > 0 else 'less'} than without feedback"
 
 
 def _points(difference: Estimate) -> str:
-    """Percentage points, whatever the sign."""
+    """Formats percentage points without their sign."""
     if difference.value < 0:
         difference = Estimate(-difference.value, -difference.high, -difference.low)
     return f"{_scaled(difference, 100)} points"

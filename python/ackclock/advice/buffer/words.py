@@ -1,4 +1,4 @@
-"""Advice about a buffer in words and tables: the same for terminal, JSON and figure."""
+"""Recommendations about a buffer in words and tables, the same for terminal, JSON and figure."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ __all__ = ["buffer_table", "figure", "marks", "paragraphs", "plain", "size_words
 
 
 def title(advice: BufferAdvice) -> str:
-    """What was asked about."""
+    """Returns the buffer and path in question."""
     hop = advice.hop
     mean = "" if hop.is_steady else " on the mean"
     flows = (
@@ -35,20 +35,20 @@ def title(advice: BufferAdvice) -> str:
 
 
 def size_words(hop: Bottleneck, packets: int) -> str:
-    """A buffer in packets, bytes and milliseconds."""
+    """Formats a buffer in packets, bytes and milliseconds."""
     volume, time = shown(packets * hop.packet_bytes, "bytes"), shown(packets * hop.packet_s, "s")
     return f"{packets} packet{'' if packets == 1 else 's'} ({volume}, {time})"
 
 
 def paragraphs(advice: BufferAdvice, confirmation: Confirmation | None = None) -> list[str]:
-    """The answer and all that is to be known about it, one paragraph each."""
+    """Returns the answer and its evidence, one paragraph each."""
     said = [*_answer(advice), *_alternatives(advice), *_models(advice)]
     said += [] if confirmation is None else [_confirmed(advice, confirmation)]
     return [*said, _method(advice)]
 
 
 def buffer_table(advice: BufferAdvice) -> Table:
-    """The table of buffers: the curve, rules of thumb, the present queue, active queue management."""
+    """Returns the table of buffers: curve, rules of thumb, present queue and AQM."""
     measures = _measures(advice)
     columns = [
         *map(Column, ("packets", "kB", "ms")),
@@ -74,14 +74,14 @@ def buffer_table(advice: BufferAdvice) -> Table:
 
 
 def _size(hop: Bottleneck, packets: float) -> list[Cell]:
-    """A buffer in packets, kB and ms."""
+    """Formats a buffer in packets, kB and ms."""
     size = packets if isinstance(packets, int) else Written(packets, f"{packets:.4g}")
     in_other_units = (packets * hop.packet_bytes / 1e3, packets * hop.packet_s * 1e3)
     return [size, *(Written(one, f"{one:.4g}") for one in in_other_units)]
 
 
 def marks(advice: BufferAdvice) -> dict[int, list[str]]:
-    """What is to be said of some sizes."""
+    """Returns remarks by size."""
     said: dict[int, list[str]] = {}
     if advice.recommended is not None and advice.answer is not None:
         said[advice.recommended.setting.size] = ["advised"]
@@ -103,7 +103,7 @@ def marks(advice: BufferAdvice) -> dict[int, list[str]]:
 
 
 def figure(advice: BufferAdvice) -> "Figure":
-    """The trade-off curve, targets as lines, the answer marked."""
+    """Draws the trade-off curve with targets as lines and the answer marked."""
     from ackclock.plot import Mark, Panel, trade_off
 
     drawn = _shown(advice)
@@ -132,7 +132,7 @@ def figure(advice: BufferAdvice) -> "Figure":
 
 
 def plain(advice: BufferAdvice, confirmation: Confirmation | None = None) -> dict[str, Any]:
-    """All of it for JSON, units in the names."""
+    """Returns everything as plain data for JSON, with units in the names."""
     hop = advice.hop
     told: dict[str, Any] = {
         "schema": SCHEMA, "question": advice.question, "name": advice.name, "status": advice.status,
@@ -175,7 +175,7 @@ def _measures(advice: BufferAdvice) -> list[Measure]:
 
 
 def _shown(advice: BufferAdvice) -> list[Outcome]:
-    """The buffers of the table, ascending."""
+    """Returns the buffers of the table, ascending."""
     wanted = {one.setting.size for one in advice.curve} | set(marks(advice))
     return [one for one in advice.every if one.setting.is_droptail and one.setting.size in wanted]
 
@@ -235,7 +235,7 @@ def _answer(advice: BufferAdvice) -> list[str]:
 
 
 def _recommended(advice: BufferAdvice, one: Outcome, smallest: int) -> str:
-    """What to configure, why, and what is to be expected of it."""
+    """Returns what to configure, why, and what to expect of it."""
     size, largest = one.setting.size, advice.largest or _most(advice)
     upper = "" if advice.largest else " that were tried"
     those = f"the buffers{upper} that meet all targets, {smallest} to {largest} packets"
@@ -270,7 +270,7 @@ def _no_answer(advice: BufferAdvice) -> list[str]:
 
 
 def _alone(advice: BufferAdvice, one: Alone) -> str:
-    """What one target alone asks for."""
+    """Returns what a single target requires."""
     hop = advice.hop
     if one.sizes is None:
         found = f"{shown_number(one.target.measure, one.best.found[one.target.measure.name])}"
@@ -371,7 +371,7 @@ def _list(words: list[str]) -> str:
 
 
 def _toml(queue: dict[str, Any] | None) -> str:
-    """A queue as a scenario writes it."""
+    """Formats a queue as in a scenario."""
     fields = ((name, value) for name, value in (queue or {}).items() if value is not False)
     return "{ " + ", ".join(f"{name} = {json.dumps(value)}" for name, value in fields) + " }"
 
