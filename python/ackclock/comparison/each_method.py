@@ -383,5 +383,8 @@ def _ignore(_line: str) -> None:
 
 
 @contextlib.contextmanager
-def _unwatched(what: str, duration_s: float | None = None) -> Iterator[Callable[[float], None]]:  # noqa: ARG001
+def _unwatched(
+    what: str,  # noqa: ARG001
+    duration_s: float | None = None,  # noqa: ARG001
+) -> Iterator[Callable[[float], None]]:
     yield lambda _share: None
