@@ -1,8 +1,7 @@
-"""Reproducing published results: the record of an experiment, what it concludes, and the catalogue of all.
+"""Reproduces published results: experiments, their conclusions, and the catalogue of all.
 
-An experiment states a question, the numbers as published, what is run and a conclusion. Packages of
-experiments announce themselves through the entry-point group `ackclock.reproductions`; see
-`catalogue`.
+An experiment states a question, the published numbers, what is run, and a conclusion. Packages
+announce experiments through the entry-point group `ackclock.reproductions`; see `catalogue`.
 """
 
 from ackclock.reproduction.catalogue import chosen, experiments

@@ -63,7 +63,7 @@ def keep(result: "Result", folder: Path, made_of: str) -> "Result":
 
 @dataclass(frozen=True)
 class Simulation:
-    """The simulation of a scenario, whose result a folder may hold completely, partly or not at all.
+    """The simulation of a scenario; a folder may hold its result completely, partly or not at all.
 
     Attributes:
         scenario: With or without a sweep.

@@ -28,7 +28,7 @@ class Part(NamedTuple):
 
 
 def duration_s(scenario: Scenario, side_by_side: int = 1) -> float:
-    """Returns the duration of all runs without the gaps between them, with `side_by_side` at once."""
+    """Returns the duration of all runs, several side by side, without the gaps between them."""
     return part_within(scenario, None, side_by_side).duration_s
 
 
