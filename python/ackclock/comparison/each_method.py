@@ -259,7 +259,7 @@ class _Work:
         points = tuple(point.assignments for point in self._points)
         source = self.columns.get(COLUMNS[name][1])
         if self.interrupted:
-            self.columns[name] = Column(name, points, None, "interrupted before", source)
+            self.columns[name] = Column(name, points, None, "interrupted before it began", source)
             return
         self._why = ""
         try:
@@ -335,7 +335,7 @@ def _announcement(part: Part, side_by_side: int) -> str:
     at_once = f", {side_by_side} side by side" if side_by_side > 1 else ""
     words = (
         f"emulate: {runs} in real time{at_once}, {part.duration_s:g} s and about a second more "
-        "for each"
+        "per run"
     )
     return f"{words}; left out: {part.left_out}" if part.left_out else words
 

@@ -74,14 +74,14 @@ def tally(comparison: Comparison) -> str:
     """Returns a sentence that counts the differences of each kind."""
     residuals = [residual for row in comparison.rows for residual in row.residuals.values()]
     if not residuals:
-        return "Nothing can be held against anything: fewer than two ways know a number."
+        return "There is nothing to compare: fewer than two methods have a number."
     counts = {
         kind: sum(one.standing == kind for one in residuals)
         for kind in (WITHIN, SLIGHT, EXCEEDS, UNSURE)
     }
     unexplained = sum(one.is_unexplained for one in residuals)
-    words = f"Of {len(residuals)} residuals {counts[WITHIN]} are within their 95 % interval"
-    words += f", {counts[SLIGHT]} are outside but less than 1 %" if counts[SLIGHT] else ""
+    words = f"Of {len(residuals)} differences {counts[WITHIN]} are within their 95 % interval"
+    words += f", {counts[SLIGHT]} exceed it but are below 1 %" if counts[SLIGHT] else ""
     words += (
         f", {counts[EXCEEDS]} exceed it, {unexplained} of them unexplained"
         if counts[EXCEEDS]

@@ -49,7 +49,7 @@ def why_none(rows: Iterable[Row], what: Metric) -> str:
     """Returns why no model has a number."""
     asked = [row for row in rows if told_by(model(row["model"]), what)]
     if not asked:
-        return "no model that was asked tells it"
+        return "no model asked predicts it"
     return "; ".join(f"{row['label']}: {row['note']}" for row in asked)
 
 

@@ -92,7 +92,7 @@ def note(comparison: Comparison, name: str) -> str:
         and not cell.is_known
         and comparison.columns[column].result is not None
     )
-    unknown = f" Not known everywhere of {'; of '.join(why)}." if why else ""
+    unknown = f" Not known everywhere from {'; from '.join(why)}." if why else ""
     marked = any(
         cell.is_marked
         for row in comparison.rows
@@ -113,9 +113,9 @@ def answer_table(comparison: Comparison) -> Table:
         held = comparison.columns[against].label if against is not None else "– (the reference)"
         partial = "cut off; " if column.result.partial else ""
         rows.append([column.label, _size(comparison, name), held, partial + column.why])
-    note = "Each is a result folder of its own beside this page."
-    columns = ("method", Column("answered", numeric=False), "held against", "note")
-    return table("How each way answered", columns, rows, note)
+    note = "Each answer is a result folder beside this page."
+    columns = ("method", Column("answered", numeric=False), "compared with", "note")
+    return table("Answers by method", columns, rows, note)
 
 
 def explanation_table(comparison: Comparison, listed: Sequence[Explanation]) -> Table:
@@ -126,8 +126,8 @@ def explanation_table(comparison: Comparison, listed: Sequence[Explanation]) -> 
         for case in one.cases:
             where = f"{metric(case.row.metric).label}, {place(comparison, case.row)}"
             rows.append([f"[{one.number}]", " − ".join(labels), one.cause.name, where, case.words])
-    head = ["", "residual", "cause", "of", "how it shows"]
-    return table("Case by case", head, rows, "How each cause shows, residual by residual.")
+    head = ["", "difference", "cause", "where", "evidence"]
+    return table("Case by case", head, rows, "The evidence of each cause, for each difference.")
 
 
 def unexplained_table(comparison: Comparison) -> Table:
@@ -141,8 +141,8 @@ def unexplained_table(comparison: Comparison) -> Table:
                 rows.append(
                     [" − ".join(labels), metric(row.metric).label, place(comparison, row), size]
                 )
-    note = "They exceed their interval, and no known cause shows."
-    return table("Unexplained", ["residual", "metric", "of", "size"], rows, note)
+    note = "These differences exceed their interval, and no known cause explains them."
+    return table("Unexplained differences", ["difference", "metric", "where", "size"], rows, note)
 
 
 def place(comparison: Comparison, row: Row) -> str:

@@ -45,7 +45,7 @@ _UNKNOWN = {
     (
         "emulate",
         "rtt_p99",
-    ): "the kernel tells smoothed round-trip times only; the measure of its captures has them all",
+    ): "the kernel reports only smoothed round-trip times; measured captures have them all",
     ("measure", "queueing_delay"): "a capture shows packets, not queues",
 }
 
@@ -226,7 +226,7 @@ def _cell(column: Column, what: Metric, topic: Topic, observations: Observations
         if said is None:
             asked = observations.predictions(column, topic)
             return Cell(
-                unknown, {}, why_none(asked, what) if topic.is_flow else "models are about flows"
+                unknown, {}, why_none(asked, what) if topic.is_flow else "models apply to flows"
             )
         verdict = f"violated: {', '.join(said.violated)}" if said.violated else "applies"
         return Cell(Interval(said.value, math.nan, 0), {}, "", verdict, said)
@@ -245,7 +245,7 @@ def _why_unknown(column: Column, what: Metric, topic: Topic, found: Interval) ->
     runs = column.fidelity_rows(topic.point)
     if runs and not column.averages_unreliable and not any(row["reliable"] for row in runs):
         return "none of its runs is reliable"
-    return _UNKNOWN.get((column.method, what.name), f"{column.label} does not tell it")
+    return _UNKNOWN.get((column.method, what.name), f"{column.label} does not report it")
 
 
 def _gap(cell: Cell, other: Cell, *, paired: bool) -> Interval:

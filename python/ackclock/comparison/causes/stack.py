@@ -70,7 +70,7 @@ def _settings(evidence: Evidence) -> str:
         if row["refusal"] and row["name"].startswith(before)
     )
     told = [name for name in refused if _matters(evidence, name)]
-    return f"not as the scenario asks: {', '.join(told)}" if told else ""
+    return f"not as in the scenario: {', '.join(told)}" if told else ""
 
 
 def _friendly_growth(evidence: Evidence) -> str:
@@ -86,7 +86,7 @@ def _friendly_growth(evidence: Evidence) -> str:
         evidence.is_kernel_beside_engine and concerns and smaller and _loses_at_random(evidence)
     ):
         return ""
-    return "the engine's CUBIC has friendly_speedup, Linux's has not"
+    return "the simulated CUBIC has friendly_speedup, Linux's does not"
 
 
 def _hystart(evidence: Evidence) -> str:
@@ -106,7 +106,8 @@ def _hystart(evidence: Evidence) -> str:
     ):
         return ""
     return (
-        f"beginning cost {percent(engines)} of the segments in simulate, {percent(ours)} in emulate"
+        f"slow start cost {percent(engines)} of the segments in the simulation, "
+        f"{percent(ours)} in Linux"
     )
 
 
@@ -117,8 +118,8 @@ def _bursts(evidence: Evidence) -> str:
     if evidence.metric in ("retransmissions", "loss_rate") and not evidence.more:
         return ""
     return (
-        f"a full queue dropped {percent(ours)} of the packets in emulate, {percent(engines)} in "
-        "simulate"
+        f"a full queue dropped {percent(ours)} of the packets in Linux, {percent(engines)} in the "
+        "simulation"
     )
 
 
@@ -136,8 +137,8 @@ def _whole_segments(evidence: Evidence) -> str:
     if not (reduced and fits and evidence.metric in OF_THE_WINDOW):
         return ""
     return (
-        f"windows are {window:.2g} segments on average: a segment is up to {percent(1 / window)} "
-        "of one"
+        f"the mean congestion window is {window:.2g} segments, so that one segment is "
+        f"{percent(1 / window)} of it"
     )
 
 
@@ -160,8 +161,8 @@ def _delayed_acks(evidence: Evidence) -> str:
     if not evidence.fits(effect):
         return ""
     return (
-        f"the engine's receiver holds an ACK up to {longest * 1e3:g} ms; round trips were "
-        f"{percent(shorter)} shorter"
+        f"the simulated receiver delays ACKs by up to {longest * 1e3:g} ms; round trips in Linux "
+        f"were {percent(shorter)} shorter"
     )
 
 
@@ -181,50 +182,53 @@ def _recovery(evidence: Evidence) -> str:
         != "0"
     )
     how = (
-        "by time (RACK, tail-loss probes) and spreads reductions (PRR)"
+        "by time (RACK, tail-loss probes) and reduces its window gradually (PRR)"
         if rack
-        else "with PRR, RACK being off"
+        else "with PRR; RACK is off"
     )
-    return f"{ours:.2g} timeouts a run in emulate, {engines:.2g} in simulate; Linux recovers {how}"
+    return (
+        f"{ours:.2g} timeouts per run in Linux, {engines:.2g} in the simulation; Linux recovers "
+        f"{how}"
+    )
 
 
 KERNEL_SETTINGS = Cause(
     "kernel_settings",
-    "The kernel has parameters of the scenario's TCP in its own way (table settings).",
+    "Some TCP parameters of the kernel differ from those of the scenario (table settings).",
     _settings,
 )
 FRIENDLY_GROWTH = Cause(
     "friendly_growth",
-    "Linux's CUBIC keeps the slow Reno-friendly growth of RFC 8312; RFC 9438 grows by a segment a "
-    "round above the last maximum.",
+    "Linux's CUBIC keeps the slow Reno-friendly growth of RFC 8312; with RFC 9438 the window grows "
+    "by one segment per round trip above the last maximum.",
     _friendly_growth,
 )
 HYSTART = Cause(
     "hystart",
-    "Linux's CUBIC ends its slow start by HyStart, when the spacing of ACKs tells of a queue; the "
-    "engine's goes on until a loss, or with HyStart++ until round trips are longer.",
+    "Linux's CUBIC ends slow start with HyStart, when the spacing of ACKs indicates a queue; the "
+    "simulated one continues until a loss, or with HyStart++ until the RTT rises.",
     _hystart,
 )
 BURSTS = Cause(
     "bursts",
-    "Linux hands down trains of segments (segmentation offload), which overflow a queue that "
-    "segments apart would fit.",
+    "Linux sends trains of segments (segmentation offload), which overflow a queue that spaced "
+    "segments would fit into.",
     _bursts,
 )
 WHOLE_SEGMENTS = Cause(
     "whole_segments",
-    "Linux's window and threshold are whole segments, cut off: the smaller the windows, the "
-    "more it costs.",
+    "Linux rounds the congestion window and ssthresh down to whole segments; the smaller the "
+    "windows, the more that costs.",
     _whole_segments,
 )
 DELAYED_ACKS = Cause(
     "delayed_acks",
-    "Linux's receiver acknowledges at once at the end of a burst; the engine's waits for a "
+    "Linux's receiver acknowledges at once at the end of a burst; the simulated one waits for a "
     "second segment.",
     _delayed_acks,
 )
 RECOVERY = Cause(
     "recovery",
-    "Linux detects and repairs losses in another way than RFC 6675, and so has other timeouts.",
+    "Linux detects and repairs losses differently from RFC 6675, so its timeouts differ.",
     _recovery,
 )
