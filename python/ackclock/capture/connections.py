@@ -190,7 +190,7 @@ def _losses(row: dict[str, Any]) -> Cell:
 
 
 def prediction_table(
-    result: Result, rows: Rows, title: str = "What models say", note: str = ""
+    result: Result, rows: Rows, title: str = "Predictions of models", note: str = ""
 ) -> Table:
     """Returns the table of rows of `predictions`."""
     cells = (

@@ -38,20 +38,19 @@ KEYS = ("point", "replicate", "flow", "instance")
 
 #: Columns of the table, with their descriptions.
 COLUMNS: dict[str, str] = {
-    "point": "Number of the sweep's point; 0 of a capture from elsewhere.",
-    "replicate": "Number of the replicate; 0 of a capture from elsewhere.",
+    "point": "Index of the point; 0 for a capture from elsewhere.",
+    "replicate": "Number of the replicate; 0 for a capture from elsewhere.",
     "flow": "Name of the flow.",
     "instance": "Number of the instance.",
     "segments_sent": (
-        "Segments sent with payload, retransmissions included; packets where segments are not "
-        "known."
+        "Segments sent with payload, retransmissions included; packets if segments are unknown."
     ),
-    "losses": "Losses, `losses_estimate` of the table `connections`.",
+    "losses": "Number of losses, `losses_estimate` of the table `connections`.",
     "loss": "Losses over segments sent.",
     "loss_low": "Lower end of its interval.",
     "loss_high": "Upper end of its interval.",
-    "loss_at_least": "The same with the lower bound of losses, `losses_lower`.",
-    "loss_at_most": "The same with the upper bound of losses, `losses_upper`.",
+    "loss_at_least": "Loss rate from the lower bound `losses_lower`.",
+    "loss_at_most": "Loss rate from the upper bound `losses_upper`.",
     "indications": "Loss indications: fast retransmissions and timeouts.",
     "indication_rate": "Loss indications over segments sent: the loss rate that models are given.",
     "indication_rate_low": "Lower end of its interval.",
@@ -62,13 +61,13 @@ COLUMNS: dict[str, str] = {
     "goodput_bit_per_s": "Payload acknowledged, each byte once, over time.",
     "goodput_low_bit_per_s": "Lower end of its interval.",
     "goodput_high_bit_per_s": "Upper end of its interval.",
-    "segments_per_ack": "Segments acknowledged by an ACK that acknowledged something.",
+    "segments_per_ack": "Mean number of segments per ACK that acknowledged any.",
     "link_bit_per_s": (
-        "Payload acknowledged while a queue stood before a link, over time; null if that was not "
-        "usual."
+        "Payload acknowledged over time while a queue stood before a link; null if that was not "
+        "the main limit."
     ),
-    "block_s": "Length of the blocks that the intervals come from; null without intervals.",
-    "blocks": "How many such blocks there are.",
+    "block_s": "Length of the blocks behind the intervals; null without intervals.",
+    "blocks": "Number of these blocks.",
 }
 
 _TEXT, _INTEGER = ("flow",), ("point", "replicate", "instance")

@@ -24,7 +24,7 @@ LIMITS: dict[str, str] = {
     "congestion_window": "the congestion window",
     "bottleneck_rate": "the rate of a link",
     "slow_start": "slow start",
-    "recovery": "the repair of losses",
+    "recovery": "loss recovery",
     "unknown": "something that the capture does not show",
 }
 
@@ -63,7 +63,7 @@ def answer(result: Result, connection: Row) -> str:
     keys = {name: connection[name] for name in KEYS}
     limit, share = connection["limit"], connection["limit_share"]
     if not limit or share is None:
-        return "it sent too little to say what limited it"
+        return "too little data to tell what limited it"
     evidence = _evidence(result, keys, limit)
     words = [
         _WORDS[limit](connection, evidence),
@@ -88,8 +88,8 @@ def lacks(connection: Row) -> str:
         return ""
     share = missed / (missed + connection["packets"])
     return (
-        f"the capture lacks {_packets(int(missed))} of it at least ({100 * share:.2g} %), "
-        "so that packets and losses are too few, and the limit is less sure"
+        f"the capture lacks at least {_packets(int(missed))} of it ({100 * share:.2g} %), "
+        "so that its packets and losses are undercounted and the limit is less certain"
     )
 
 
@@ -132,32 +132,39 @@ def _evidence(result: Result, keys: Row, limit: str) -> Row:
 def _of_receive_window(connection: Row, evidence: Row) -> str:
     window, rtt = evidence["receive_window_mean_bytes"], evidence["rtt_mean_s"]
     if window is None:
-        return "it was closed, or full" + _running(evidence)
+        return "it was closed or full" + _running(evidence)
     closed = int(connection["zero_windows"] or 0)
-    often = f", closed {_times(closed)}" if closed else ""
+    often = f" and closed the window {_times(closed)}" if closed else ""
     if rtt is None:
-        return f"{shown(window, 'bytes')} offered{often}" + _running(evidence)
+        return f"the receiver offered {shown(window, 'bytes')}{often}" + _running(evidence)
     most = shown(window * 8 / rtt, "bit/s")
-    return f"{shown(window, 'bytes')} offered{often}, round trip {shown(rtt, 's')}: at most {most}"
+    return (
+        f"the receiver offered {shown(window, 'bytes')}{often}; an RTT of {shown(rtt, 's')} then "
+        f"allows {most}"
+    )
 
 
 def _of_application(connection: Row, evidence: Row) -> str:
     sent = shown(connection["unique_bytes"], "bytes")
     over = shown(connection["end_s"] - connection["start_s"], "s")
     return (
-        f"it gave {sent} in {over} and left the connection idle or half empty between"
+        f"it wrote {sent} in {over} and left the connection idle or partly used in between"
         + _running(evidence)
     )
 
 
 def _of_sender_buffer(_connection: Row, evidence: Row) -> str:
     outstanding, rtt = evidence["in_flight_mean_bytes"], evidence["rtt_mean_s"]
-    words = f"never much more than {_bytes(outstanding)} outstanding, with no loss and no queue"
+    words = f"hardly ever more than {_bytes(outstanding)} in flight, without losses or queueing"
     window = evidence["receive_window_mean_bytes"]
-    words += f", though the receiver offered {shown(window, 'bytes')}" if window is not None else ""
+    words += (
+        f", although the receiver offered {shown(window, 'bytes')}" if window is not None else ""
+    )
     if outstanding is None or rtt is None:
         return words
-    return f"{words}; round trip {shown(rtt, 's')}: at most {shown(outstanding * 8 / rtt, 'bit/s')}"
+    return (
+        f"{words}; an RTT of {shown(rtt, 's')} then allows {shown(outstanding * 8 / rtt, 'bit/s')}"
+    )
 
 
 def _of_congestion_window(connection: Row, evidence: Row) -> str:
@@ -168,21 +175,17 @@ def _of_congestion_window(connection: Row, evidence: Row) -> str:
         if losses and sent
         else "no packet lost yet"
     )
-    words = f"{lost}, {_bytes(outstanding)} outstanding on the mean"
-    return (
-        words + (f", round trip {shown(rtt, 's')}" if rtt is not None else "") + _running(evidence)
-    )
+    words = f"{lost}, {_bytes(outstanding)} in flight on average"
+    return words + (f", RTT {shown(rtt, 's')}" if rtt is not None else "") + _running(evidence)
 
 
 def _of_bottleneck_rate(_connection: Row, evidence: Row) -> str:
     rtt, least, rate = evidence["rtt_mean_s"], evidence["rtt_min_s"], evidence["rate_bit_per_s"]
-    link = (
-        f"{shown(rate, 'bit/s')} went through it" if rate is not None else "a queue stood before it"
-    )
+    link = f"it carried {shown(rate, 'bit/s')}" if rate is not None else "a queue stood before it"
     if rtt is None or least is None:
         return link
     return (
-        f"{link}, and the queue before it took the round trip from {shown(least, 's')} to "
+        f"{link}, and the queue before it raised the RTT from {shown(least, 's')} to "
         f"{shown(rtt, 's')}"
     )
 
@@ -191,18 +194,18 @@ def _of_slow_start(connection: Row, evidence: Row) -> str:
     rtt = evidence["rtt_mean_s"]
     sent = shown(connection["unique_bytes"], "bytes")
     if rtt is None or not rtt > 0:
-        return f"its window was still growing by leaps; it sent {sent} altogether"
+        return f"the congestion window was still doubling; {sent} were sent altogether"
     trips = max(1, round((connection["last_data_s"] - connection["first_data_s"]) / rtt))
     plural = "" if trips == 1 else "s"
     return (
-        f"its window was still growing by leaps; it sent {sent} in {trips} round trip{plural} of "
-        f"{shown(rtt, 's')}"
+        f"the congestion window was still doubling; {sent} were sent in {trips} round trip{plural} "
+        f"of {shown(rtt, 's')}"
     )
 
 
 def _of_recovery(connection: Row, evidence: Row) -> str:
     timeouts = int(connection["retransmissions_timeout"] or 0)
-    words = f"{_packets(evidence['resent'])} sent again meanwhile"
+    words = f"{_packets(evidence['resent'])} retransmitted"
     return (
         words + (f", {_times(timeouts)} after a timeout" if timeouts else "") + _running(evidence)
     )
@@ -228,7 +231,7 @@ _WORDS: dict[str, Callable[[Row, Row], str]] = {
 def _running(evidence: Row) -> str:
     """Returns the rate during these periods, if it is known."""
     rate = evidence["rate_bit_per_s"]
-    return f"; {shown(rate, 'bit/s')} meanwhile" if rate is not None else ""
+    return f"; the rate was {shown(rate, 'bit/s')}" if rate is not None else ""
 
 
 def _bytes(amount: float | None) -> str:

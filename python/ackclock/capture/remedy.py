@@ -61,7 +61,7 @@ def _of_buffer(what: str) -> Callable[[Row, Row], str]:
             return ""
         rate, rtt = goal
         return (
-            f"{shown(rate, 'bit/s')} at {shown(rtt, 's')} takes {what} of "
+            f"{shown(rate, 'bit/s')} at {shown(rtt, 's')} would need {what} of "
             f"{shown(rate * rtt / 8, 'bytes')}"
         )
 
@@ -72,8 +72,8 @@ def _of_receive_window(connection: Row, evidence: Row) -> str:
     rate = evidence["rate_bit_per_s"]
     if connection["zero_windows"] and rate is not None:
         return (
-            f"its reader took {shown(rate, 'bit/s')}, and a larger window helps only if it reads "
-            "faster"
+            f"the receiving application read {shown(rate, 'bit/s')}, and a larger window helps "
+            "only if it reads faster"
         )
     return _of_buffer("a window")(connection, evidence)
 
@@ -84,7 +84,9 @@ def _of_loss(connection: Row, evidence: Row) -> str:
         return ""
     rate, rtt = goal
     allowed = allowed_loss(rate, rtt, mss)
-    return f"{shown(rate, 'bit/s')} at {shown(rtt, 's')} allows {100 * allowed:.2g} %"
+    return (
+        f"for {shown(rate, 'bit/s')} at {shown(rtt, 's')} at most {100 * allowed:.2g} % may be lost"
+    )
 
 
 def _of_bottleneck_rate(_connection: Row, evidence: Row) -> str:
@@ -93,14 +95,15 @@ def _of_bottleneck_rate(_connection: Row, evidence: Row) -> str:
         return ""
     saved = shown(rtt - least, "s")
     return (
-        f"a shorter queue would save {saved} of delay, only a faster link or fewer flows carry more"
+        f"a shorter queue would save {saved} of delay; only a faster link or fewer flows would "
+        "raise the rate"
     )
 
 
 def _of_slow_start(_connection: Row, evidence: Row) -> str:
     rtt = evidence["rtt_mean_s"]
     return (
-        f"each doubling of the first window saves {shown(rtt, 's')}"
+        f"each doubling of the initial window saves {shown(rtt, 's')}"
         if rtt is not None and rtt > 0
         else ""
     )

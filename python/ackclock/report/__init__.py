@@ -74,18 +74,18 @@ def _of_run(result: Result, predicted: Result | None) -> dict[str, Any]:
     words = averaging(result)
     words = words[0].upper() + words[1:]
     note = (
-        f"{words}. Goodput (the sum over a flow's instances), utilisation (of the busiest shared "
-        "hop on its route) and RTT are of the time after the warm-up; what was retransmitted and "
-        "dropped, and timeouts, of the whole run."
+        f"{words}. Goodput (summed over a flow's instances), utilisation (of the busiest shared "
+        "hop on its route) and RTT exclude the warm-up; retransmissions, drops and timeouts "
+        "cover the whole run."
     )
     judged = judge(result)
     flows = run_tables.flow_table(run_tables.flow_rows(result, predicted, judged), note=note)
     hops = run_tables.hop_table(
-        run_tables.hop_rows(result, judged), note=f"{words}. After the warm-up."
+        run_tables.hop_rows(result, judged), note=f"{words}, without the warm-up."
     )
     tables = [hops, *run_tables.emulation_tables(result)]
     if predicted is not None:
-        note = "Goodput: the smaller of the model's and of what the path allows."
+        note = "Goodput is the model's, or what the path allows if that is less."
         tables.append(run_tables.prediction_table(run_tables.prediction_rows(predicted), note=note))
     return {"answers": [], "flows": flows, "tables": tables, "unsettled": judged.warning}
 

@@ -18,17 +18,16 @@ def section(result: Result, predicted: Result | None) -> dict[str, Any]:
     left = connections.others(result, len(rows))
     answers = [f"{row['heading']}: {row['answer']}" for row in rows]
     note = (
-        "The most payload first. Losses: the estimate, and between which bounds it lies. Window: "
-        "outstanding data, the mean over time. Captured at: the place on the way from sender to "
-        "receiver that the times tell."
+        "Most payload first. Losses: the estimate with its bounds. Window: mean number of bytes in "
+        "flight. Captured at: position between sender and receiver, inferred from timestamps."
     )
     note += f" {left} more connections carried payload." if left else ""
     tables = [_retransmissions(rows)]
     if predicted is not None:
         note_of_models = (
-            "Measured and predicted goodput with 95 % intervals from resampled blocks of the "
-            "connection's time. Loss is the rate of loss indications; RTT is the mean. A model "
-            "that does not apply says why."
+            "Measured and predicted goodput with 95 % intervals from resampled blocks of time. "
+            "Loss is the rate of loss indications; RTT is the mean. If a model does not apply, "
+            "the note says why."
         )
         told = run_tables.prediction_rows(predicted)
         tables.append(connections.prediction_table(result, told, note=note_of_models))
@@ -61,10 +60,7 @@ _CLASSES = {
 
 
 def _retransmissions(rows: Rows) -> Table:
-    note = (
-        "Packets sent again by what made the sender do so, and those of any kind that were not "
-        "needed."
-    )
+    note = "Retransmissions by their trigger, and unneeded ones of any kind."
     cells = (
         [row["heading"], *(_count(row[f"retransmissions_{name}"]) for name in _CLASSES)]
         for row in rows

@@ -23,16 +23,14 @@ _MOST_POINTS = 4
 _SWEPT_METRICS = ("goodput", "rtt", "retransmissions")
 
 _METHOD = (
-    "The interval of a residual is Welch's where both ways have replicates, the reference's own "
-    "(Student's t) where the other is a model, and that of the differences run by run where "
-    "captures of the same runs were measured. Runs that are unreliable are left out unless it is "
-    "said otherwise."
+    "Intervals of differences are Welch's if both methods have replicates, and the reference's own "
+    "(Student's t) if the other method is a model. Captures are compared with their runs one by "
+    "one. Unreliable runs are left out unless stated otherwise."
 )
 _HOW_EXPLAINED = (
-    "A cause is named where its evidence is in the results, and where its direction, and its size "
-    "if that is known, fit the residual: it may contribute, which does not prove that it does. A "
-    "residual that no cause explains is marked [?]. Residuals within their interval, or of less "
-    "than 1 %, are not explained."
+    "A cause is named if its evidence is in the results, and if its sign, and its size where "
+    "known, fit the difference. It may contribute; that is not proof. Differences that no cause "
+    "explains are marked [?]. Differences within their interval, or below 1 %, are not explained."
 )
 
 
@@ -62,7 +60,7 @@ def page_of_comparison(
             {
                 "number": one.number,
                 "sentence": one.cause.sentence,
-                "cases": _count(len(one.cases), "residual"),
+                "cases": _count(len(one.cases), "difference"),
             }
             | {
                 "residual": " − ".join(
@@ -96,10 +94,7 @@ def _more(comparison: Comparison) -> list[Table]:
     tables = []
     predicted, emulated = _result(comparison, "predict"), _result(comparison, "emulate")
     if predicted is not None:
-        note = (
-            "Every model that was asked; goodput is the smaller of the model's and of what the "
-            "path allows."
-        )
+        note = "All models asked. Goodput is the model's, or what the path allows if that is less."
         tables.append(run_tables.prediction_table(run_tables.prediction_rows(predicted), note=note))
     return tables + (run_tables.emulation_tables(emulated) if emulated is not None else [])
 

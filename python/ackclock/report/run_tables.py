@@ -225,8 +225,8 @@ def fidelity_table(rows: Rows) -> Table:
         for row in rows
     )
     note = (
-        "Of each run: the verdict, packets lost outside the hops, how late packets were, what "
-        "the emulator used."
+        "For each run: verdict, packets lost outside the hops, lateness of packets, and load of "
+        "the emulator."
     )
     return table(
         "Fidelity", [*columns, *(column for column, _ in _FIDELITY_COLUMNS.values())], cells, note
@@ -251,16 +251,16 @@ def refused_settings(result: Result) -> Table:
     found = dict.fromkeys(
         tuple(row[name] or None for name in names) for row in rows if row["refusal"]
     )
-    note = "What the kernel does in another way than the scenario asks."
-    return table("Settings", ["host", "setting", "asked", "is", "why"], found, note)
+    note = "Settings of the kernel that differ from the scenario."
+    return table("Settings", ["host", "setting", "asked", "actual", "reason"], found, note)
 
 
-def prediction_table(rows: Rows, title: str = "What models say", note: str = "") -> Table:
+def prediction_table(rows: Rows, title: str = "Predictions of models", note: str = "") -> Table:
     """Returns the table of `prediction_rows`."""
     swept = swept_paths(rows)
     columns: list[Column | str] = [
         *short(swept), "flow", "control", "model", Column("goodput", "Mbit/s"),
-        Column("model alone", "Mbit/s", 1), Column("says", spare=0), "verdict", "note",
+        Column("model alone", "Mbit/s", 1), Column("output", spare=0), "verdict", "note",
     ]  # fmt: skip
     cells = (
         [

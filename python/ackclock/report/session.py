@@ -7,12 +7,12 @@ from ackclock.session import tables
 from ackclock.table import number
 
 _OF_SENDER = (
-    "Goodput and what arrived are as the receiver reported, never more than was sent; lost is "
-    "what the control holds lost. A burst is what left between two looks at the clock."
+    "Goodput and arrivals are as the receiver reported, never more than was sent. Lost packets are "
+    "those that the control counts as lost. A burst is what left between two readings of the clock."
 )
 _OF_RECEIVER = (
     "Goodput is from the first packet to the last. Packets are counted by the highest number that "
-    "arrived; lost are the numbers that did not."
+    "arrived; the missing numbers are lost."
 )
 
 
@@ -20,7 +20,7 @@ def section(result: Result) -> dict[str, Any]:
     """Returns the table of its only flow."""
     note = _OF_SENDER if result.run["method"] == "send" else _OF_RECEIVER
     if not result.tables["flows"].num_rows:
-        note = "None: there was no session."
+        note = "There was no session."
     return {
         "answers": [],
         "flows": tables.flow_table(result, note=note),
@@ -35,5 +35,5 @@ def facts(result: Result) -> dict[str, Any]:
     found = {name: session[name] for name in ("peer", "control") if name in session}
     lasted = f"{number(session['lasted_s'])} s"
     for flow in result.tables["flows"].to_pylist():
-        lasted = f"{number(flow['measured_s'])} s, waited {number(flow['start_s'])} s for it"
+        lasted = f"{number(flow['measured_s'])} s, after a wait of {number(flow['start_s'])} s"
     return found | {"ended": tables.broken_off(session) or tables.ended(session), "lasted": lasted}
