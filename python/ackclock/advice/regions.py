@@ -36,26 +36,26 @@ class Region:
 #: By increasing psi.
 REGIONS = (
     Region(
-        "mean is enough", 0.0, 0.2, "the rate changes five times in a round trip, or more often",
-        "any feedback tells the mean", "every",
+        "mean is enough", 0.0, 0.2, "the rate changes at least five times per round trip",
+        "any feedback conveys the mean rate", "every",
     ),
     Region(
         "between the mean and the danger zone", 0.2, 0.5,
-        "the rate changes two to five times in a round trip",
-        "the mean is not enough any more, and the rate cannot be followed yet", "none",
+        "the rate changes two to five times per round trip",
+        "the mean no longer suffices, and the rate cannot be tracked yet", "none",
     ),
     Region(
-        "danger zone", 0.5, 20.0, "the rate holds for half a round trip to 20 of them",
-        "the rate measured last is often the wrong one, and the smallest of many means "
+        "danger zone", 0.5, 20.0, "the rate holds for half a round trip to 20 round trips",
+        "the rate measured last is often outdated, and the smallest of many means "
         "delivers more", "smallest",
     ),
     Region(
         "between the danger zone and tracking", 20.0, 60.0,
-        "the rate holds for 20 to 60 round trips", "following the rate begins to pay", "none",
+        "the rate holds for 20 to 60 round trips", "tracking the rate starts to pay", "none",
     ),
     Region(
         "track the rate", 60.0, inf, "the rate holds for 60 round trips or longer",
-        "the rate measured last can be followed", "last",
+        "the rate measured last can be tracked", "last",
     ),
 )  # fmt: skip
 

@@ -26,10 +26,10 @@ def sentence(advice: FeedbackAdvice) -> str:
     """Returns what to feed back, in a sentence."""
     path, chosen = advice.path, advice.chosen
     if chosen.scheme.algorithm is None:
-        unless = ", unless shorter waits are worth their price" if advice.quicker else ""
-        return f"Feed back nothing{unless}: {_why_nothing(advice)}."
+        unless = ", unless less delay is worth its price" if advice.quicker else ""
+        return f"Do not feed back the rate{unless}: {_why_nothing(advice)}."
     low, high = (shown(rate, "bit/s") for rate in fed_back(advice, chosen))
-    told = f"one number every {shown(path.period_s, 's')}, here mostly between {low} and {high}"
+    told = f"one value every {shown(path.period_s, 's')}, here mostly between {low} and {high}"
     return f"Feed back {chosen.scheme.says} ({told}): {_against_none(advice)}."
 
 
@@ -38,20 +38,19 @@ def further(advice: FeedbackAdvice) -> list[str]:
     lines = []
     if advice.as_good:
         names = ", ".join(_name(one) for one in advice.as_good)
-        lines.append(f"No difference can be told from {names}.")
+        lines.append(f"It cannot be distinguished from {names}.")
     if advice.quicker:
         each = [
-            f"{_name(one)} {shown(one.delay_s.value, 's')} for "
+            f"{_name(one)} {shown(one.delay_s.value, 's')}, but "
             f"{_scaled(advice.outcomes.more_delivered(advice.chosen, one), 100)} points less "
             "delivered"
             for one in advice.quicker
         ]
-        lines.append(f"Shorter waits have a price: {'; '.join(each)}.")
+        lines.append(f"Less delay has a price: {'; '.join(each)}.")
     if advice.outcomes.blocks:
         lines.append(
-            "In brackets 95 % intervals; differences from no feedback hold all together with "
-            f"that confidence ({advice.outcomes.blocks} blocks of "
-            f"{shown(advice.outcomes.block_s, 's')})."
+            "Brackets hold 95 % intervals; those of differences from no feedback hold jointly "
+            f"({advice.outcomes.blocks} blocks of {shown(advice.outcomes.block_s, 's')})."
         )
     return lines
 
@@ -62,11 +61,11 @@ def psi_words(advice: FeedbackAdvice) -> str:
     others = [one.name for one in advice.regions if one is not advice.region]
     perhaps = f" (perhaps {' or '.join(others)})" if others else ""
     return (
-        f"psi = {_number(psi)}: {advice.region.name}{perhaps}: on the mean {advice.region.says}. "
-        f"The rate stays {_seconds(scale.high_s)} at about {shown(scale.high_bit_per_s, 'bit/s')} "
-        f"and {_seconds(scale.low_s)} at about {shown(scale.low_bit_per_s, 'bit/s')}; the round "
-        f"trip takes {shown(advice.path.rtt_s, 's')}. The map, drawn for senders of 1988, expects "
-        f"there: {advice.region.expects}. {_by_the_table(advice)}"
+        f"psi = {_number(psi)}: {advice.region.name}{perhaps}: on average {advice.region.says}. "
+        f"The rate stays at about {shown(scale.high_bit_per_s, 'bit/s')} for "
+        f"{_seconds(scale.high_s)} and at about {shown(scale.low_bit_per_s, 'bit/s')} for "
+        f"{_seconds(scale.low_s)}; the RTT is {shown(advice.path.rtt_s, 's')}. The psi map, made "
+        f"for senders of 1988, expects: {advice.region.expects}. {_by_the_table(advice)}"
     )
 
 
@@ -93,25 +92,27 @@ def _by_the_table(advice: FeedbackAdvice) -> str:
     }[advice.region.best]  # fmt: skip
     if not expected:
         untried = (
-            " No smallest of many means was tried." if advice.region.best == "smallest" else ""
+            " No scheme with the smallest of many means was tried."
+            if advice.region.best == "smallest"
+            else ""
         )
-        return f"What was run decides: {told}.{untried}"
+        return f"In the runs: {told}.{untried}"
     best = max(found.each, key=lambda one: one.efficiency.value)
     worst = max(expected, key=lambda one: found.more_delivered(best, one).value)
     less = found.more_delivered(best, worst)
-    verdict = "That holds here" if little(less) else "That does not hold here"
+    verdict = "The expectation holds here" if little(less) else "The expectation does not hold here"
     behind = (
-        f"{worst.scheme.label} delivers most of all"
+        f"{worst.scheme.label} delivers most"
         if worst is best
         else f"{worst.scheme.label} delivers {_scaled(less, 100)} points less than {_name(best)}"
     )
-    return f"What was run decides: {told}. {verdict}: {behind}."
+    return f"In the runs: {told}. {verdict}: {behind}."
 
 
 def _delivers(gain: Estimate) -> str:
     """Describes a difference of efficiencies from no feedback, as in the table."""
     if gain.low <= 0 <= gain.high:
-        return f"cannot be told from no feedback ({_ends(gain, 100)} points)"
+        return f"cannot be distinguished from no feedback ({_ends(gain, 100)} points)"
     return f"delivers {_points(gain)} {'more' if gain.value > 0 else 'less'}"
 
 
@@ -119,9 +120,10 @@ def method_words(advice: FeedbackAdvice) -> str:
     """Returns how the time scale was found."""
     scale = advice.scale
     return (
-        f"{scale.changes} changes through {shown(scale.threshold_bit_per_s, 'bit/s')}, the "
-        "threshold that leaves the least variance within two classes (they explain "
-        f"{scale.explained * 100:.0f} % of it), measured over {shown(scale.interval_s, 's')}."
+        f"Measured over {shown(scale.interval_s, 's')}, the rate crosses "
+        f"{shown(scale.threshold_bit_per_s, 'bit/s')} {scale.changes} times. This threshold leaves "
+        "the least variance within two classes, which explain "
+        f"{scale.explained * 100:.0f} % of the variance."
     )
 
 
@@ -133,25 +135,25 @@ def models_words(advice: FeedbackAdvice) -> str:
     return (
         "Models of a link of these two rates: a constant rate of "
         f"{shown(advice.effective_capacity_bit_per_s, 'bit/s')} would overflow the buffer with a "
-        f"probability of about {OVERFLOW * 100:g} %; nothing is lost behind a source that follows "
-        f"exactly a round trip later if {np.ceil(advice.loss_free_buffer_packets):.0f} packets "
-        f"may wait (Delta (1 - 1/r)), or about {later:.0f} more where the rate is measured over "
-        f"{shown(path.period_s, 's')}."
+        f"probability of about {OVERFLOW * 100:g} %. A source that follows the rate exactly, one "
+        "round trip later, loses nothing with a buffer of "
+        f"{np.ceil(advice.loss_free_buffer_packets):.0f} packets (Delta (1 - 1/r)), or about "
+        f"{later:.0f} more if the rate is measured over {shown(path.period_s, 's')}."
     )
 
 
 def outcome_table(advice: FeedbackAdvice) -> Table:
     """Returns the table of the schemes that were run."""
     columns = (
-        "fed back", Column("delivered", "%"), "more than none", Column("wait at link", "ms"),
-        "longer than none", "",
+        "feedback", Column("delivered", "%"), "gain", Column("delay at link", "ms"), "added delay",
+        "",
     )  # fmt: skip
     cells = (
         [
             one.scheme.label, _cell(one.efficiency, 100),
             "" if first else _cell(one.gain, 100, sign=True), _cell(one.delay_s, 1e3),
             "" if first else _cell(one.delay_gain_s, 1e3, sign=True),
-            "advised" if one is advice.chosen else "",
+            "recommended" if one is advice.chosen else "",
         ]
         for one, first in ((one, one.scheme.algorithm is None) for one in advice.outcomes.each)
     )  # fmt: skip
@@ -164,8 +166,8 @@ def title(advice: FeedbackAdvice) -> str:
     waiting = f"{path.buffer.number:g} {path.buffer.unit}"
     return (
         f"{trace.path.name}: {shown(trace.length_s, 's')}, "
-        f"{shown(advice.scale.mean_bit_per_s, 'bit/s')} on the mean; round trip "
-        f"{shown(path.rtt_s, 's')}, {waiting} may wait, sender {path.sender}"
+        f"{shown(advice.scale.mean_bit_per_s, 'bit/s')} on average; RTT "
+        f"{shown(path.rtt_s, 's')}, buffer {waiting}, sender {path.sender}"
     )
 
 
@@ -218,10 +220,10 @@ def _why_nothing(advice: FeedbackAdvice) -> str:
     others = [one for one in advice.outcomes.each if one.scheme.algorithm is not None]
     best = max(others, key=lambda one: one.efficiency.value)
     return (
-        f"{_percent(advice.chosen.efficiency)} of what the link can carry is delivered without, "
-        f"and {_name(best)}, the best that was tried, {_change(best.gain)}; {_QUANTILE} of the "
-        f"packets wait {shown(advice.chosen.delay_s.value, 's')} at most, with it "
-        f"{shown(best.delay_s.value, 's')}"
+        f"without feedback {_percent(advice.chosen.efficiency)} of what the link can carry is "
+        f"delivered, and {_name(best)}, the best scheme tried, {_delivers(best.gain)}; {_QUANTILE} "
+        f"of the packets wait at most {shown(advice.chosen.delay_s.value, 's')} at the link, and "
+        f"{shown(best.delay_s.value, 's')} with it"
     )
 
 
@@ -229,16 +231,16 @@ def _against_none(advice: FeedbackAdvice) -> str:
     chosen, none = advice.chosen, advice.outcomes.each[0]
     return (
         f"{_percent(chosen.efficiency)} of what the link can carry is delivered, which "
-        f"{_change(chosen.gain)}; {_QUANTILE} of the packets wait "
-        f"{shown(chosen.delay_s.value, 's')} at the link at most, without feedback "
-        f"{shown(none.delay_s.value, 's')}"
+        f"{_change(chosen.gain)}; {_QUANTILE} of the packets wait at most "
+        f"{shown(chosen.delay_s.value, 's')} at the link, and {shown(none.delay_s.value, 's')} "
+        "without feedback"
     )
 
 
 def _change(gain: Estimate) -> str:
     """Describes a difference of efficiencies from no feedback, or states that there is none."""
     if gain.low <= 0 <= gain.high:
-        return f"cannot be told from no feedback ({_ends(gain, 100)} points)"
+        return f"cannot be distinguished from no feedback ({_ends(gain, 100)} points)"
     return f"is {_points(gain)} {'more' if gain.value > 0 else 'less'} than without feedback"
 
 

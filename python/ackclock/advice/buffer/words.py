@@ -21,13 +21,13 @@ __all__ = ["buffer_table", "figure", "marks", "paragraphs", "plain", "size_words
 def title(advice: BufferAdvice) -> str:
     """Returns the buffer and path in question."""
     hop = advice.hop
-    mean = "" if hop.is_steady else " on the mean"
+    mean = "" if hop.is_steady else " on average"
     flows = (
         f", {hop.long_flows} long flow{'' if hop.long_flows == 1 else 's'}"
         if hop.long_flows
         else ""
     )
-    trip = f", {shown(hop.round_trip_s, 's')} mean round trip without queues" if hop.paths else ""
+    trip = f", mean RTT {shown(hop.round_trip_s, 's')} without queueing" if hop.paths else ""
     return (
         f"{advice.name}: buffer at {hop.name}, {shown(hop.rate_bit_per_s, 'bit/s')}{mean}, "
         f"packets of {hop.packet_bytes:g} bytes{flows}{trip}"
@@ -54,7 +54,7 @@ def buffer_table(advice: BufferAdvice) -> Table:
         *map(Column, ("packets", "kB", "ms")),
         *(Column(one.label, one.shown_unit) for one in measures),
     ]
-    columns += map(Column, ("runs", "all met", ""))
+    columns += map(Column, ("runs", "meets all", ""))
     remarks = marks(advice)
     rows = []
     for one in _shown(advice):
@@ -65,7 +65,7 @@ def buffer_table(advice: BufferAdvice) -> Table:
     unlimited = "unlimited" if advice.hop.is_unlimited else ""
     now = [unlimited, "", ""] if places is None else _size(advice.hop, places)
     kind = "" if advice.hop.is_droptail else f" ({advice.hop.queue_name})"
-    rows.append([*now, *_numbers(advice, advice.present, measures), f"as it is{kind}"])
+    rows.append([*now, *_numbers(advice, advice.present, measures), f"scenario's queue{kind}"])
     rows += [
         ["", "", "", *_numbers(advice, one, measures), one.setting.label]
         for one in advice.alternatives
@@ -84,7 +84,7 @@ def marks(advice: BufferAdvice) -> dict[int, list[str]]:
     """Returns remarks by size."""
     said: dict[int, list[str]] = {}
     if advice.recommended is not None and advice.answer is not None:
-        said[advice.recommended.setting.size] = ["advised"]
+        said[advice.recommended.setting.size] = ["recommended"]
         said.setdefault(advice.answer.setting.size, []).append("smallest that meets all")
     if advice.largest is not None:
         said.setdefault(advice.largest, []).append("largest that meets all")
@@ -202,11 +202,11 @@ def _answer(advice: BufferAdvice) -> list[str]:
         f"queue = {_toml(advice.recommended.setting.queue)}",
     ]
     said.append(
-        f"{size_words(hop, size)} is the smallest drop-tail buffer that was shown to meet "
+        f"{size_words(hop, size)} is the smallest drop-tail buffer shown to meet "
         f"{_all(advice.targets)}."
     )
     if advice.known_from is not None and advice.known_from < size:
-        said[-1] += f" The smallest lies from {advice.known_from} to {size} packets"
+        said[-1] += f" The smallest possible has {advice.known_from} to {size} packets"
         said[-1] += ": with fewer a target is missed." if advice.known_from > 1 else "."
     elif size > 1:
         said[-1] += " With fewer packets a target is missed."
@@ -216,20 +216,16 @@ def _answer(advice: BufferAdvice) -> list[str]:
             f"{shown_number(advice.binding.measure, advice.below.found[name])} "
             f"{advice.binding.measure.shown_unit}"
         )
-        how = (
-            "misses it"
-            if advice.below.judge(advice.binding) == "missed"
-            else "cannot be told from it"
-        )
+        how = "misses it" if advice.below.judge(advice.binding) == "missed" else "may miss it"
         said.append(
-            f"The target that binds is {advice.binding.words}: {found} with "
-            f"{advice.below.setting.size} packets {how}."
+            f"The binding target is {advice.binding.words}: with {advice.below.setting.size} "
+            f"packets {found} {how}."
         )
     if advice.largest is not None and advice.largest >= size:
         said.append(f"All targets are met from {size} up to {size_words(hop, advice.largest)}.")
     else:
         said.append(
-            f"No larger buffer that was tried misses one, up to {size_words(hop, _most(advice))}."
+            f"No larger buffer tried misses a target, up to {size_words(hop, _most(advice))}."
         )
     return said
 
@@ -237,12 +233,12 @@ def _answer(advice: BufferAdvice) -> list[str]:
 def _recommended(advice: BufferAdvice, one: Outcome, smallest: int) -> str:
     """Returns what to configure, why, and what to expect of it."""
     size, largest = one.setting.size, advice.largest or _most(advice)
-    upper = "" if advice.largest else " that were tried"
-    those = f"the buffers{upper} that meet all targets, {smallest} to {largest} packets"
+    tried = "" if advice.largest else " tried"
+    those = f"the buffers{tried} that meet all targets, {smallest} to {largest} packets"
     if smallest == largest:
-        why = f"the only one{upper} that meets all targets"
+        why = f"the only buffer{tried} that meets all targets"
     elif size != middle(smallest, largest):
-        why = f"the nearest to the middle of {those}, that was shown to"
+        why = f"nearest to the middle of {those}, among those shown to meet them"
     elif size < round((smallest * largest) ** 0.5):
         why = f"twice the smallest of {those}"
     else:
@@ -254,16 +250,16 @@ def _recommended(advice: BufferAdvice, one: Outcome, smallest: int) -> str:
         ]
     )
     runs = f"{one.replicates} run{'' if one.replicates == 1 else 's'}"
-    return f"Advised: {size_words(advice.hop, size)}, {why}. With it {found} ({runs})."
+    return f"Recommended: {size_words(advice.hop, size)}, {why}. Expect {found} ({runs})."
 
 
 def _no_answer(advice: BufferAdvice) -> list[str]:
     head = {
         "infeasible": f"Infeasible: no drop-tail buffer meets {_all(advice.targets)}.",
         "undecided": (
-            f"Undecided: whether a drop-tail buffer meets {_all(advice.targets)} cannot be told "
-            f"from {BATCHES * advice.replicates} replicates; give more with --replicates, or a "
-            "longer duration."
+            f"Undecided: {BATCHES * advice.replicates} replicates do not show whether a drop-tail "
+            f"buffer meets {_all(advice.targets)}; give more with --replicates, or a longer "
+            "duration."
         ),
     }[advice.status]
     return [head, *(_alone(advice, one) for one in advice.alone)]
@@ -275,7 +271,7 @@ def _alone(advice: BufferAdvice, one: Alone) -> str:
     if one.sizes is None:
         found = f"{shown_number(one.target.measure, one.best.found[one.target.measure.name])}"
         return (
-            f"{one.target.words} alone: met by none up to {size_words(hop, _most(advice))}; "
+            f"{one.target.words} alone: no buffer up to {size_words(hop, _most(advice))} meets it; "
             f"{size_words(hop, one.best.setting.size)} comes nearest with {found} "
             f"{one.target.measure.shown_unit}."
         )
@@ -294,13 +290,14 @@ def _alternatives(advice: BufferAdvice) -> list[str]:
     last = advice.alternatives[-1]
     if last.meets_all(advice.targets):
         ecn = "; its senders negotiate ECN" if last.setting.ecn else ""
-        meets = f"{last.setting.label} meets all of it: {_found_words(advice, last)}{ecn}."
+        meets = f"{last.setting.label} meets all targets: {_found_words(advice, last)}{ecn}."
         return [meets, f"queue = {_toml(last.setting.queue)}"]
     nearest = [
         f"{one.setting.label} has {_found_words(advice, one)}" for one in advice.alternatives
     ]
     return [
-        f"Nor does any active queue management that was tried; nearest come: {'; '.join(nearest)}."
+        "No active queue management that was tried meets them either; nearest: "
+        f"{'; '.join(nearest)}."
     ]
 
 
@@ -316,15 +313,15 @@ def _models(advice: BufferAdvice) -> list[str]:
     said = []
     for one in advice.models:
         if not one.flow:
-            said.append(f"{one.label}: does not apply, {one.note}")
+            said.append(f"{one.label}: does not apply ({one.note})")
             continue
         parts = []
         if one.packets is not None:
-            parts.append(f"{one.packets} packets would do for the utilisation")
+            parts.append(f"{one.packets} packets are enough for the utilisation")
         if one.utilisation is not None and advice.answer is not None:
-            parts.append(f"{one.utilisation * 100:.4g} % with {advice.answer.setting.size}")
+            parts.append(f"{one.utilisation * 100:.4g} % with {advice.answer.setting.size} packets")
         said.append(
-            f"{one.label} (of {one.flow}): {', '.join(parts)}{f'; {one.note}' if one.note else ''}"
+            f"{one.label} (for {one.flow}): {', '.join(parts)}{f'; {one.note}' if one.note else ''}"
         )
     return [f"Models: {'. '.join(said)}."] if said else []
 
@@ -350,10 +347,10 @@ def _confirmed(advice: BufferAdvice, confirmation: Confirmation) -> str:
 def _method(advice: BufferAdvice) -> str:
     runs = sum(one.replicates for one in advice.every)
     return (
-        f"From {runs} simulated runs, the same seeds at every buffer. A target is met, or missed, "
-        "if the whole 95 % interval of the mean over replicates is on one side of it; where it "
-        f"is not, up to {BATCHES * advice.replicates} replicates are run. The p99 delay is of the "
-        "time and not of packets: what waits at the sampling times, until it is sent."
+        f"From {runs} simulated runs, with the same seeds for every buffer. A target counts as met "
+        "or missed if the whole 95 % interval of the mean over replicates is on one side of it; "
+        f"otherwise up to {BATCHES * advice.replicates} replicates are run. The p99 delay is over "
+        "time, not over packets: the time to send what waits at each sampling time."
     )
 
 
