@@ -130,7 +130,11 @@ def test_the_command_prints_the_table_and_a_sentence(moving: Path) -> None:
     assert outcome.exit_code == 0, outcome.stderr
     assert "EFFCAP(7, 49)" in outcome.stdout
     assert outcome.stdout.count("recommended") == 1
-    [sentence] = [line for line in outcome.stdout.splitlines() if line.startswith(("Feed back ", "Do not feed back "))]
+    [sentence] = [
+        line
+        for line in outcome.stdout.splitlines()
+        if line.startswith(("Feed back ", "Do not feed back "))
+    ]
     assert sentence.endswith(".")
     assert "danger zone" in outcome.stdout
     assert list(moving.parent.iterdir()) == [moving]
