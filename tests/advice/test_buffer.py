@@ -207,14 +207,14 @@ def test_what_no_drop_tail_buffer_meets_adaptive_red_may(small: Scenario) -> Non
         "1.4 %." in told
     )
     assert f"p99 delay ≤ 29 ms alone: met up to {by_delay.high.met} packets" in told
-    assert "Adaptive RED, target_delay = 12 ms meets all of it" in told
+    assert "Adaptive RED, target_delay = 12 ms meets all targets" in told
 
 
 def test_what_nothing_meets_is_said_with_what_comes_nearest(small: Scenario) -> None:
     advice = advise_buffer(small.replace(replicates=2), utilisation="98 %", p99_delay="3 ms")
     assert advice.status == "infeasible"
     assert not any(one.meets_all(advice.targets) for one in advice.alternatives)
-    assert "Nor does any active queue management that was tried; nearest come: " in " ".join(
+    assert "No active queue management that was tried meets them either; nearest: " in " ".join(
         words.paragraphs(advice)
     )
     quiet = small.replace(
@@ -259,7 +259,7 @@ def test_links_that_move_are_sized_at_their_mean_rate(name: str) -> None:
     )
     assert advice.answer is not None
     assert not advice.hop.is_steady
-    assert " on the mean" in words.title(advice)
+    assert " on average" in words.title(advice)
     assert advice.answer.found["utilisation"].low >= 0.8
     told = words.plain(advice)["answer"]
     assert told["ms"] == pytest.approx(told["bytes"] * 8 / advice.hop.rate_bit_per_s * 1e3)
@@ -319,7 +319,7 @@ def test_a_queue_that_is_not_drop_tail_is_replaced_and_aqm_tried_too(small: Scen
     )
     assert (
         words.buffer_table(advice).texts[-1 - len(advice.alternatives)][-1]
-        == "as it is (adaptive_red)"
+        == "scenario's queue (adaptive_red)"
     )
 
 
@@ -463,7 +463,7 @@ def test_what_is_advised_lies_within_and_was_shown_to_meet_all_targets(found: Bu
         <= told["delay_p99_s"]["high"]
         <= 0.02
     )
-    assert words.marks(found)[found.recommended.setting.size][0] == "advised"
+    assert words.marks(found)[found.recommended.setting.size][0] == "recommended"
 
 
 def test_where_the_middle_misses_a_target_the_nearest_that_meets_all_is_advised(
@@ -545,15 +545,15 @@ def test_the_command_prints_the_answer_in_packets_bytes_and_milliseconds(file: P
     assert answer.startswith(
         f"{packets} packets ({packets * 1.5:.1f} kB, {packets * 1.2:.2f} ms) is the smallest"
     )
-    [advised] = [line for line in outcome.stdout.splitlines() if line.startswith("Advised: ")]
+    [advised] = [line for line in outcome.stdout.splitlines() if line.startswith("Recommended: ")]
     within = int(advised.split()[1])
     assert packets <= within <= 2 * packets
     assert re.search(
-        r"With it utilisation .* %, p99 delay .* ms and loss .* % \(\d+ runs\)\.$", advised
+        r"Expect utilisation .* %, p99 delay .* ms and loss .* % \(\d+ runs\)\.$", advised
     )
     assert f'queue = {{ kind = "droptail", limit = "{within} packets" }}' in outcome.stdout
     assert "BDP/√n" in outcome.stdout
-    assert "as it is" in outcome.stdout
+    assert "scenario's queue" in outcome.stdout
     assert list(file.parent.iterdir()) == [file]
 
 

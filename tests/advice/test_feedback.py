@@ -54,7 +54,7 @@ def test_what_holds_for_long_is_followed(tmp_path: Path) -> None:
         assert outcome.efficiency.low - 0.015 < independent < outcome.efficiency.high + 0.015
     assert advice.chosen.gain.low > 0.15
     assert words.sentence(advice).startswith(
-        "Feed back the capacity measured last (one number every 30.0 ms"
+        "Feed back the capacity measured last (one value every 30.0 ms"
     )
 
 
@@ -89,7 +89,7 @@ def test_enough_buffer_loses_nothing_behind_a_source_that_follows(tmp_path: Path
     flows = advice.result.rows("flows", point=1)
     assert sum(flows["dropped_packets"].to_pylist()) == 0
     assert sum(advice.result.rows("flows", point=0)["dropped_packets"].to_pylist()) > 0
-    assert "if 20 packets may wait (Delta (1 - 1/r)), or about 3 more" in words.models_words(advice)
+    assert "a buffer of 20 packets (Delta (1 - 1/r)), or about 3 more" in words.models_words(advice)
     without = advice_at(tmp_path, 5, 300.0, buffer="20 packets", effcap=[(7, 49)])
     assert sum(without.result.rows("flows", point=1)["dropped_packets"].to_pylist()) > 0
 
@@ -129,8 +129,12 @@ def test_the_command_prints_the_table_and_a_sentence(moving: Path) -> None:
     outcome = ackclock(moving, "--rtt", "200ms", "--replicates", 1, "--effcap", "7,49")
     assert outcome.exit_code == 0, outcome.stderr
     assert "EFFCAP(7, 49)" in outcome.stdout
-    assert outcome.stdout.count("advised") == 1
-    [sentence] = [line for line in outcome.stdout.splitlines() if line.startswith("Feed back ")]
+    assert outcome.stdout.count("recommended") == 1
+    [sentence] = [
+        line
+        for line in outcome.stdout.splitlines()
+        if line.startswith(("Feed back ", "Do not feed back "))
+    ]
     assert sentence.endswith(".")
     assert "danger zone" in outcome.stdout
     assert list(moving.parent.iterdir()) == [moving]
@@ -230,10 +234,10 @@ def test_nothing_is_written_over_what_is_not_ours(moving: Path) -> None:
 @pytest.mark.parametrize(
     ("psi", "pairs", "verdict"),
     [
-        (1, [(7, 2), (7, 77)], "That does not hold here: EFFCAP(7, 77) delivers"),
-        (1, [(7, 2)], "No smallest of many means was tried."),
-        (0.1, [(7, 77)], "That does not hold here: EFFCAP(7, 77) delivers"),
-        (0.1, [(7, 1)], "That holds here: "),
+        (1, [(7, 2), (7, 77)], "The expectation does not hold here: EFFCAP(7, 77) delivers"),
+        (1, [(7, 2)], "No scheme with the smallest of many means was tried."),
+        (0.1, [(7, 77)], "The expectation does not hold here: EFFCAP(7, 77) delivers"),
+        (0.1, [(7, 1)], "The expectation holds here: "),
     ],
 )
 def test_the_text_on_the_region_says_what_the_table_says(
@@ -253,11 +257,14 @@ def test_the_text_on_the_region_says_what_the_table_says(
         more, _, ends = rows[label].partition(" ")  # than none: "-13.0 (-14.5 to -11.2)"
         low, high = (float(one) for one in ends.strip("()").split(" to "))
         if low <= 0 <= high:
-            assert f"{label} cannot be told from no feedback {ends.rstrip(')')} points)" in told
+            assert (
+                f"{label} cannot be distinguished from no feedback {ends.rstrip(')')} points)"
+                in told
+            )
         else:
             assert f"{label} delivers {more.lstrip('+-')} (" in told
     best = max(advice.outcomes.each, key=lambda one: one.efficiency.value)
     last = efficiency(advice, f"EFFCAP({pairs[-1][0]}, {pairs[-1][1]})")
-    assert verdict.startswith("No ") or verdict.startswith("That holds") is (
+    assert verdict.startswith("No ") or verdict.startswith("The expectation holds") is (
         best.efficiency.value - last <= feedback.LITTLE
     )

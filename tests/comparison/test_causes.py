@@ -98,8 +98,8 @@ def test_too_few_replicates(reno: Evidence, modelled: Evidence) -> None:
     assert "of emulate and simulate" in both
     wide = shows("too_few_replicates", reno, difference=gap(-1e5, 3e5))
     assert (
-        wide
-        == "the interval, ± 30 %, is wider than the residual, with 5 of emulate and 5 of simulate"
+        wide == "the interval, ± 30 %, is wider than the difference "
+        "(replicates: 5 of emulate and 5 of simulate)"
     )
     assert "predict" not in shows("too_few_replicates", modelled, difference=gap(1e5, 3e5))
     assert shows("too_few_replicates", reno, difference=gap(0.0), reference_mean=0.0) == ""
@@ -126,7 +126,9 @@ def test_late_packets_make_round_trips_longer_and_rates_smaller(reno: Evidence) 
 def test_smoothed_round_trips(reno: Evidence, modelled: Evidence) -> None:
     rtt = {"metric": "rtt", "reference_mean": 0.08, "difference": gap(0.02)}
     engine = {"rtt": 0.08, "smoothed_rtt": 0.1}
-    told = "in simulate the smoothed one's mean over time is 20 ms more than all measurements'"
+    told = (
+        "in the simulation, the mean smoothed RTT is 20 ms larger than the mean of all measurements"
+    )
     assert shows("smoothed_round_trips", reno, **rtt, reference_saw=engine) == told
     assert shows("smoothed_round_trips", modelled, **rtt, reference_saw=engine) == told
     assert shows("smoothed_round_trips", reno, **rtt) == ""
@@ -172,7 +174,7 @@ def test_timeouts_that_the_model_leaves_out(modelled: Evidence) -> None:
     seen = {"reference_saw": {"timeouts": 2.0}}  # at least a second each, in ten seconds
     assert (
         shows("timeouts_seen", modelled, **seen)
-        == "simulate had 2 timeouts a run, which take 20 % of its time at least"
+        == "2 timeouts per run in simulate, which take at least 20 % of its time"
     )
     assert shows("timeouts_seen", modelled, **seen, difference=gap(-1e5)) == ""
     assert shows("timeouts_seen", modelled, reference_saw={"timeouts": 0.05}) == ""  # too few
@@ -201,7 +203,7 @@ def test_a_run_that_has_not_settled(modelled: Evidence) -> None:
     assert shows("not_settled", modelled, reference_saw={"cwnd_drift": -0.02}, **low) == ""
     again = {"metric": "retransmissions", "reference_mean": 0.05, "difference": gap(-0.04)}
     assert shows("not_settled", modelled, **falling, **again).startswith(
-        "90 % of what was sent again"
+        "90 % of the retransmissions"
     )
     assert (
         shows("not_settled", modelled, reference_saw={"early_retransmissions": 0.4}, **again) == ""
@@ -244,7 +246,9 @@ def test_acks_of_a_cell_may_collide() -> None:
 
 
 def test_other_loss_than_the_model_was_given(modelled: Evidence) -> None:
-    assert "a loss of 2 %" in shows("other_loss", modelled, reference_saw={"retransmissions": 0.03})
+    assert "a loss rate of 2 %" in shows(
+        "other_loss", modelled, reference_saw={"retransmissions": 0.03}
+    )
     assert shows("other_loss", modelled, reference_saw={"retransmissions": 0.01}) == ""
     assert shows("other_loss", modelled, reference_saw={"retransmissions": 0.0201}) == ""
     without = prediction("sawtooth", rtt=0.07)
@@ -258,7 +262,7 @@ def test_the_sending_rate_is_no_goodput(modelled: Evidence) -> None:
     seen = {"reference_saw": {"retransmissions": 0.05}}
     assert (
         shows("sending_rate", modelled, **seen)
-        == "square root tells what is sent, 5 % of which was sent again"
+        == "square root gives the sending rate, 5 % of which was retransmitted"
     )
     assert (
         shows("sending_rate", modelled, **seen, prediction=prediction("pftk")) == ""
@@ -275,9 +279,9 @@ def test_settings_that_the_kernel_has_otherwise(reno: Evidence) -> None:
     before = "flows.main.transport."
     names = ("byte_counting", "rto_maximum", "ssthresh_from", "idle_restart")
     rows = {"settings": [setting(before + name) for name in names]}
-    assert shows("kernel_settings", reno, **rows) == "not as the scenario asks: byte_counting"
+    assert shows("kernel_settings", reno, **rows) == "not as in the scenario: byte_counting"
     lossy = {"saw": {"retransmissions": 0.1, "timeouts": 2.0}}
-    told = "not as the scenario asks: byte_counting, rto_maximum, ssthresh_from"
+    told = "not as in the scenario: byte_counting, rto_maximum, ssthresh_from"
     assert shows("kernel_settings", reno, **rows, **lossy) == told
     assert shows("kernel_settings", reno, settings=[setting(before + "byte_counting", "")]) == ""
     assert (
@@ -304,7 +308,7 @@ def test_hystart(cubic: Evidence, reno: Evidence, leaky_pipe: Scenario) -> None:
     }
     assert (
         shows("hystart", cubic, **begun)
-        == "beginning cost 4 % of the segments in simulate, 0 % in emulate"
+        == "slow start cost 4 % of the segments in the simulation, 0 % in Linux"
     )
     assert shows("hystart", reno, **begun) == ""
     assert shows(
@@ -321,7 +325,7 @@ def test_bursts_overflow_a_queue(reno: Evidence) -> None:
     more = {"saw": {"tail_drop_rate": 0.02}, "reference_saw": {"tail_drop_rate": 0.01}}
     assert (
         shows("bursts", reno, **more)
-        == "a full queue dropped 2 % of the packets in emulate, 1 % in simulate"
+        == "a full queue dropped 2 % of the packets in Linux, 1 % in the simulation"
     )
     assert (
         shows("bursts", reno, saw={"tail_drop_rate": 0.01}, reference_saw={"tail_drop_rate": 0.02})
@@ -349,7 +353,9 @@ def test_whole_segments(reno: Evidence, leaky_pipe: Scenario) -> None:
 def test_delayed_acks(cubic: Evidence, leaky_pipe: Scenario) -> None:
     shorter = {"saw": {"rtt": 0.073}, "reference_saw": {"rtt": 0.08}}
     rtt = {"metric": "rtt", "reference_mean": 0.08, "difference": gap(-0.007)}
-    told = "the engine's receiver holds an ACK up to 40 ms; round trips were 8.8 % shorter"
+    told = (
+        "the simulated receiver delays ACKs by up to 40 ms; round trips in Linux were 8.8 % shorter"
+    )
     assert shows("delayed_acks", cubic, **shorter, **rtt) == told
     assert shows("delayed_acks", cubic, **shorter, difference=gap(8e4)) == told
     assert shows("delayed_acks", cubic, **shorter, difference=gap(-8e4)) == ""
@@ -366,7 +372,7 @@ def test_recovery(cubic: Evidence) -> None:
     rarer = {"saw": {"timeouts": 2.0}, "reference_saw": {"timeouts": 8.0}, "difference": gap(1e5)}
     assert "RACK, tail-loss" in shows("recovery", cubic, **rarer)
     off = [setting("net.ipv4.tcp_recovery", "", "0")]
-    assert "RACK being off" in shows("recovery", cubic, **rarer, settings=off)
+    assert "RACK is off" in shows("recovery", cubic, **rarer, settings=off)
     assert shows("recovery", cubic, **(rarer | {"difference": gap(-1e5)})) == ""
     assert shows("recovery", cubic, saw={"timeouts": 8.0}, reference_saw={"timeouts": 8.0}) == ""
 

@@ -164,7 +164,7 @@ def test_where_no_model_applies_it_says_why(leaky_pipe: Scenario) -> None:
     cell = goodput(comparison).cells["predict"]
     assert (cell.is_known, cell.why) == (False, "square root: no random loss")
     rtt = next(row for row in comparison.rows if row.metric == "rtt")
-    assert rtt.cells["predict"].why == "no model that was asked tells it"
+    assert rtt.cells["predict"].why == "no model asked predicts it"
     assert "predict" not in rtt.residuals
 
 
@@ -303,11 +303,11 @@ def test_the_tally_counts_every_residual(path: Scenario) -> None:
     )
     residuals = [found for row in comparison.rows for found in row.residuals.values()]
     assert tally(comparison).startswith(
-        f"Of {len(residuals)} residuals {len(residuals) - 1} are within"
+        f"Of {len(residuals)} differences {len(residuals) - 1} are within"
     )
     assert "1 exceed it, 1 of them unexplained" in tally(comparison)
     alone = compared(path, None, simulate=made_up("simulate", path, [ENGINES]))
-    assert tally(alone).startswith("Nothing can be held against anything")
+    assert tally(alone).startswith("There is nothing to compare")
 
 
 def test_a_flow_that_is_called_as_its_control_says_so_once(leaky_pipe: Scenario) -> None:

@@ -382,7 +382,7 @@ def test_figures_and_the_page(scenario_file: Path, tmp_path: Path) -> None:
     assert ackclock("report", FOLDER).exit_code == 0
     page = FOLDER / "report.html"
     first = page.read_bytes()
-    assert b"How each way answered" in first
+    assert b"Answers by method" in first
     assert ackclock("report", FOLDER).exit_code == 0
     assert page.read_bytes() == first
     # A folder with figures and a page may be compared again.

@@ -15,34 +15,37 @@ from .pretended import Pretended, connection, stretch
 
 SAID = {
     "receive_window": (
-        "65.5 kB offered, closed 2 times, round trip 40.0 ms: at most 13.1 Mbit/s; its reader took "
-        "12.0 Mbit/s, and a larger window helps only if it reads faster"
+        "the receiver offered 65.5 kB and closed the window 2 times; an RTT of 40.0 ms then allows "
+        "13.1 Mbit/s; the receiving application read 12.0 Mbit/s, and a larger window helps only "
+        "if it reads faster"
     ),
     "application": (
-        "it gave 1.00 MB in 1.00 s and left the connection idle or half empty between; 12.0 Mbit/s "
-        "meanwhile"
+        "it wrote 1.00 MB in 1.00 s and left the connection idle or partly used in between; the "
+        "rate was 12.0 Mbit/s"
     ),
     "sender_buffer": (
-        "never much more than 60.0 kB outstanding, with no loss and no queue, though the receiver "
-        "offered 65.5 kB; round trip 40.0 ms: at most 12.0 Mbit/s; 100 Mbit/s at 40.0 ms takes a "
-        "buffer of 500 kB"
+        "hardly ever more than 60.0 kB in flight, without losses or queueing, although the "
+        "receiver offered 65.5 kB; an RTT of 40.0 ms then allows 12.0 Mbit/s; 100 Mbit/s at "
+        "40.0 ms would need a buffer of 500 kB"
     ),
     "congestion_window": (
-        "1 % of the packets lost, 60.0 kB outstanding on the mean, round trip 40.0 ms; 12.0 Mbit/s "
-        "meanwhile; 100 Mbit/s at 40.0 ms allows 0.0018 %"
+        "1 % of the packets lost, 60.0 kB in flight on average, RTT 40.0 ms; the rate was "
+        "12.0 Mbit/s; for 100 Mbit/s at 40.0 ms at most 0.0018 % may be lost"
     ),
     "bottleneck_rate": (
-        "12.0 Mbit/s went through it, and the queue before it took the round trip from 38.0 ms to "
-        "40.0 ms; a shorter queue would save 2.00 ms of delay, only a faster link or fewer flows "
-        "carry more"
+        "it carried 12.0 Mbit/s, and the queue before it raised the RTT from 38.0 ms to 40.0 ms; "
+        "a shorter queue would save 2.00 ms of delay; only a faster link or fewer flows would "
+        "raise the rate"
     ),
     "slow_start": (
-        "its window was still growing by leaps; it sent 1.00 MB in 20 round trips of 40.0 ms; each "
-        "doubling of the first window saves 40.0 ms"
+        "the congestion window was still doubling; 1.00 MB were sent in 20 round trips of "
+        "40.0 ms; each doubling of the initial window saves 40.0 ms"
     ),
-    "recovery": "3 packets sent again meanwhile, once after a timeout; 12.0 Mbit/s meanwhile; "
-    "100 Mbit/s at 40.0 ms allows 0.0018 %",
-    "unknown": "nothing stands out; 12.0 Mbit/s meanwhile",
+    "recovery": (
+        "3 packets retransmitted, once after a timeout; the rate was 12.0 Mbit/s; for 100 Mbit/s "
+        "at 40.0 ms at most 0.0018 % may be lost"
+    ),
+    "unknown": "nothing stands out; the rate was 12.0 Mbit/s",
 }
 
 
@@ -68,7 +71,9 @@ def test_each_limit_has_its_words_and_evidence(
 
 def test_a_window_that_never_closed_is_to_be_larger(pretended: Pretended, tmp_path: Path) -> None:
     said = _answer(pretended, tmp_path, limit="receive_window")
-    assert said.endswith("at most 13.1 Mbit/s; 100 Mbit/s at 40.0 ms takes a window of 500 kB")
+    assert said.endswith(
+        "then allows 13.1 Mbit/s; 100 Mbit/s at 40.0 ms would need a window of 500 kB"
+    )
 
 
 @pytest.mark.parametrize(
@@ -89,8 +94,8 @@ def test_packets_that_the_capture_lacks_are_said(pretended: Pretended, tmp_path:
         pretended, tmp_path, limit="application", missed_packets=80.0, missed_bytes=116_800.0
     )
     assert said.endswith(
-        "; the capture lacks 80 packets of it at least (10 %), so that packets and losses are too "
-        "few, and the limit is less sure"
+        "; the capture lacks at least 80 packets of it (10 %), so that its packets and losses are "
+        "undercounted and the limit is less certain"
     )
     [warning] = Result.load(tmp_path / "m").run["warnings"]
     assert warning.startswith(
@@ -127,14 +132,14 @@ def test_what_else_limited_is_said_where_nothing_did_for_most_of_the_time(
     (tmp_path / "web.pcap").write_bytes(b"")
     [found] = connection_rows(measure(tmp_path / "web.pcap", tmp_path / "m"), 5)
     assert found["answer"].startswith(
-        "limited by the repair of losses (40 % of the time; slow start 35 %): "
+        "limited by loss recovery (40 % of the time; slow start 35 %): "
     )
 
 
 def test_too_little_to_tell(pretended: Pretended, tmp_path: Path) -> None:
     assert (
         _answer(pretended, tmp_path, limit="", limit_share=math.nan)
-        == "it sent too little to say what limited it"
+        == "too little data to tell what limited it"
     )
 
 

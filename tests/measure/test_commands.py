@@ -27,9 +27,9 @@ def test_the_answer_comes_first(pretended: Pretended) -> None:
     assert (outcome.exit_code, outcome.stderr) == (0, "")
     first, blank, title = outcome.stdout.splitlines()[:3]
     assert first == (
-        "10.0.0.1:5001 > 10.1.0.1:80: limited by the receiver's window (83 % of the time): 65.5 kB "
-        "offered, round trip 40.0 ms: at most 13.1 Mbit/s; 100 Mbit/s at 40.0 ms takes a window of "
-        "500 kB"
+        "10.0.0.1:5001 > 10.1.0.1:80: limited by the receiver's window (83 % of the time): the "
+        "receiver offered 65.5 kB; an RTT of 40.0 ms then allows 13.1 Mbit/s; 100 Mbit/s at "
+        "40.0 ms would need a window of 500 kB"
     )
     assert (blank, title) == ("", "Connections")
     assert "PFTK" in outcome.stdout

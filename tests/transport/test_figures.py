@@ -209,7 +209,7 @@ def test_a_session_that_never_began_has_a_page_and_empty_figures(method: str) ->
     result.save("mine")
     assert ackclock("report", "mine").exit_code == 0
     text = Path("mine/report.html").read_text()
-    assert "there was no session" in text
+    assert "There was no session" in text
     assert ("no answer from 192.0.2.1:7400" in text) == (method == "receive")
 
 
@@ -227,7 +227,7 @@ def test_the_page_says_with_whom_and_how_it_ended(ending: str, words: str) -> No
     for name, value in facts.items():
         assert f"<tr><th>{name}</th><td>{value}</td></tr>" in text
     assert f"<tr><th>ended</th><td>{words}" in text
-    assert "<td>12.00 s, waited 30.00 s for it</td>" in text
+    assert "<td>12.00 s, after a wait of 30.00 s</td>" in text
     assert text.count("<svg") == 5
     cells = "</td><td>".join(("1", "12", "1.5", "1,500", "2", "50", "5"))
     assert f"<tr><td>{cells}</td></tr>" in text.replace(' class="number"', "")

@@ -1,4 +1,4 @@
-"""Advice on a path of one's own: what was measured of it, what is run on it, what follows in a sentence."""
+"""Recommendations for a path: what to feed back to a sender, and how large to make a buffer."""
 
 from ackclock.advice.buffer import BufferAdvice, advise_buffer
 from ackclock.advice.feedback import FeedbackAdvice, advise_feedback

@@ -1,4 +1,7 @@
-"""Can rate feedback help on this path, and which? A capacity trace and a round-trip time in, a sentence out."""
+"""Recommends rate feedback for a path: whether a sender should learn the link's rate, and how.
+
+The inputs are a capacity trace and a round-trip time.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,55 +20,54 @@ from ackclock.result import Result
 
 __all__ = ["FeedbackAdvice", "advise_feedback", "little"]
 
-#: Delivering less by so much of what the link can carry is as good as not less. Chosen here.
+#: Delivering less by at most this share of the link's capacity counts as equal. Chosen here.
 LITTLE = 0.02
 
 #: Effective capacity is the rate at which the buffer overflows with about this probability. Chosen
 #: here.
 OVERFLOW = 0.01
 
-# A shorter trace shows nothing of a transfer. Chosen here.
+# A shorter trace shows nothing about a transfer. Chosen here.
 _SHORTEST_ROUND_TRIPS = 100
 
-# Of a trace: with fewer measurements there is no saying how it moves. Chosen here.
+# Number of measurements of a trace below which its variation is unknown. Chosen here.
 _FEWEST_INTERVALS = 100
 
-# In packets, unless told otherwise: where a round trip carries hardly one, room for one alone would
-# decide everything. What Linux sends at once to begin with (RFC 6928). Chosen here.
+# Smallest default buffer, in packets. If a round trip carries hardly one packet, room for a single
+# one would decide everything. Linux's initial window (RFC 6928). Chosen here.
 _LEAST_BUFFER = 10
 
 # With fewer changes than this the time between them is hardly known. Chosen here.
 _FEW_CHANGES = 10
 
-# A trace is looked at twice as coarsely, to see whether it has one time scale. Counting noise, or
-# capacity that moves at many scales, makes the time between changes grow with the interval. Chosen
-# here.
+# A trace is also measured over twice the interval, to see whether it has a single time scale. The
+# time between changes grows with the interval if counting noise dominates, or if capacity varies on
+# many scales. Chosen here.
 _COARSER, _SAME_SCALE = 2, 1.4
 
 
 @dataclass(frozen=True)
 class FeedbackAdvice:
-    """The advice and what it comes from.
+    """The recommendation and its evidence.
 
     Attributes:
-        path: What was asked about.
-        scale: The trace as a link of two rates.
-        psi: tau over the round trip.
-        high_psi: Mean time at the high rate over the round trip.
-        low_psi: At the low rate.
-        regions: Of the psi map between the ends of psi's interval; that of psi itself is `region`.
-        outcomes: What became of each scheme on this trace.
-        chosen: The one that is advised.
-        as_good: Others that cannot be told from it, neither by what is delivered nor by how long
-            packets wait.
-        quicker: Those that let packets wait less, those left out that both deliver less and let
-            them wait longer than another of them; what delivers most comes first.
-        effective_capacity_bit_per_s: What the link of two rates carries with an overflow
+        path: The path asked about.
+        scale: The trace, approximated as a link of two rates.
+        psi: Mean time between rate changes (tau) over the round-trip time.
+        high_psi: Mean time at the high rate over the round-trip time.
+        low_psi: Mean time at the low rate over the round-trip time.
+        regions: Regions of the psi map that the interval of psi covers; psi itself is in `region`.
+        outcomes: Results of each scheme on this trace.
+        chosen: The recommended scheme.
+        as_good: Schemes that cannot be distinguished from it by delivery or by delay.
+        quicker: Schemes with less delay, highest delivery first. Those are left out that have both
+            less delivery and more delay than another of them.
+        effective_capacity_bit_per_s: Rate that the link of two rates carries with an overflow
             probability of `OVERFLOW`.
-        loss_free_buffer_packets: Delta (1 - 1/r), with which a source that follows it a round trip
-            later loses nothing.
-        warnings: What is to be known, a line each.
-        result: The simulations, a point for each scheme.
+        loss_free_buffer_packets: Delta (1 - 1/r): the buffer with which a source that follows the
+            rate one round trip later loses nothing.
+        warnings: One line each.
+        result: The simulations, one point per scheme.
     """
 
     path: Path
@@ -85,7 +87,7 @@ class FeedbackAdvice:
 
     @property
     def region(self) -> Region:
-        """Where psi lies on the map."""
+        """The region of psi on the map."""
         return region(self.psi.value)
 
 
@@ -104,35 +106,34 @@ def advise_feedback(
     seed: int = 1,
     progress: Callable[[float], None] | None = None,
 ) -> FeedbackAdvice:
-    """Says whether a sender should be told the rate of a link, and what it should be told.
+    """Recommends whether a sender should be told the rate of a link, and in which form.
 
     Args:
-        trace: The link's capacity: a Mahimahi packet-delivery trace or rows of time and rate, as
+        trace: Capacity of the link: a Mahimahi packet-delivery trace, or rows of time and rate as
             for a `trace` link.
-        rtt: The round trip without queues, all the way from the sender to the receiver and back:
-            `"100 ms"`.
-        buffer: What may wait at the link: packets, an amount of data, or a time; by default what
-            the link carries in a round trip on the mean, 10 packets at least.
+        rtt: Round-trip time without queues, from the sender to the receiver and back: `"100 ms"`.
+        buffer: Buffer at the link, in packets, data or time. The default is what the link carries
+            on average in a round trip, at least 10 packets.
         mss: Payload of a full segment.
-        sender: `cubic` (as Linux sends), `reno` (the same but for the control), or `jacobson1988`
-            (the publication's).
+        sender: `cubic` (as Linux sends), `reno` (the same except for the control), or
+            `jacobson1988` (as in the publication).
         effcap: Pairs of M and N to try instead of the usual ones.
-        interval: At which the trace is looked at to see how often its rate changes; by default as
-            fine as it tells.
-        period: How long the capacity is measured at a time, and how often it is fed back; by
-            default a seventh of the round trip, or of a Mahimahi trace as long as ten opportunities
-            take.
-        form: The trace's format; by default what the ending of its name says.
-        replicates: How often each scheme is run.
-        seed: Of the moments at which they start.
-        progress: Is told the share done, about ten times a second.
+        interval: Measuring interval of the trace, to count its rate changes; by default as short as
+            the trace allows.
+        period: Measuring period of the capacity, and the period of feedback. The default is a
+            seventh of the round trip. For a Mahimahi trace it is at least the time of ten
+            opportunities.
+        form: Format of the trace; by default that of its file ending.
+        replicates: Number of runs of each scheme.
+        seed: Seed of the start times.
+        progress: Takes the share done, about ten times a second.
 
     Returns:
-        The advice.
+        The recommendation.
 
     Raises:
-        ScenarioError: The trace is missing or malformed. ValueError: An argument cannot be, the
-        trace never changes or is too short; what, its value, what to do.
+        ScenarioError: The trace is missing or malformed.
+        ValueError: An argument is invalid, or the trace never changes or is too short.
     """
     path = _asked(trace, rtt, buffer, mss, sender, period, form, replicates, seed)
     scale, warnings = _scale(path, interval)
@@ -144,21 +145,24 @@ def advise_feedback(
     regions = across(psi.low, psi.high)
     if found.blocks == 0:
         warnings.append(
-            "too short a trace to say how sure: no intervals, and the least difference counts; record more"
+            "too short a trace to say how sure: no intervals, and the least difference "
+            "counts; record more"
         )
     packet = packet_bytes(result)
     return FeedbackAdvice(
-        path, scale, psi, scale.high_s.over(path.rtt_s), scale.low_s.over(path.rtt_s), regions, found, chosen,
-        _as_good(found, chosen), _quicker(found, chosen), _effective_capacity(path, scale, packet),
-        (scale.high_bit_per_s - scale.low_bit_per_s) * path.rtt_s / 8 / packet, tuple(warnings), result,
+        path, scale, psi, scale.high_s.over(path.rtt_s), scale.low_s.over(path.rtt_s), regions,
+        found, chosen, _as_good(found, chosen), _quicker(found, chosen),
+        _effective_capacity(path, scale, packet),
+        (scale.high_bit_per_s - scale.low_bit_per_s) * path.rtt_s / 8 / packet, tuple(warnings),
+        result,
     )  # fmt: skip
 
 
 def _asked(
-    trace: str | FilePath, rtt: str, buffer: str | None, mss: str, sender: str, period: str | None, form: str | None,
-    replicates: int, seed: int,
+    trace: str | FilePath, rtt: str, buffer: str | None, mss: str, sender: str, period: str | None,
+    form: str | None, replicates: int, seed: int,
 ) -> Path:  # fmt: skip
-    """The path that is asked about, checked."""
+    """Checks the arguments; returns the path."""
     if sender not in trials.SENDERS:
         raise InputError(
             "unknown-name",
@@ -193,7 +197,10 @@ def _asked(
     measured = time_scale.enough(read.format, mean, rtt_s / trials.MEASUREMENTS_PER_ROUND_TRIP)
     least, most = _measurable(read)
     if measured > most:
-        takes = f"{time_scale.OPPORTUNITIES} opportunities take {units.shown(measured, 's')} on the mean"
+        takes = (
+            f"{time_scale.OPPORTUNITIES} opportunities take {units.shown(measured, 's')} on the "
+            "mean"
+        )
         raise ScenarioError(
             "out-of-range",
             f"{trace}",
@@ -203,7 +210,10 @@ def _asked(
         period_s = _fitting("period", period, "15 ms", read)
     elif measured < least:
         over = units.shown(least, "s")
-        problem = f'"{rtt}" cuts {trace} into too many measurements; measure over {over} at least, with --period'
+        problem = (
+            f'"{rtt}" cuts {trace} into too many measurements; measure over {over} at least, '
+            "with --period"
+        )
         raise InputError("contradiction", "rtt", problem)
     else:
         period_s = measured
@@ -216,12 +226,15 @@ def _asked(
 
 
 def _measurable(trace: traces.CapacityTrace) -> tuple[float, float]:
-    """Over how long a trace can be measured at a time, in seconds: not too often, and not too few times."""
+    """Returns the shortest and longest period over which a trace can be measured, in seconds.
+
+    Shorter periods are too many; longer ones are too few.
+    """
     return trace.length_s / time_scale.MOST_INTERVALS, trace.length_s / _FEWEST_INTERVALS
 
 
 def _fitting(name: str, written: str, example: str, trace: traces.CapacityTrace) -> float:
-    """Seconds over which it can be."""
+    """Returns a period in seconds if the trace can be measured over it."""
     asked = _positive(name, written, example, units.seconds)
     least, most = _measurable(trace)
     if not least <= asked <= most:
@@ -260,7 +273,7 @@ def _positive(name: str, written: str, example: str, read: Callable[[str], float
 
 
 def _scale(path: Path, interval: str | None) -> tuple[TimeScale, list[str]]:
-    """The trace as a link of two rates, and reservations about it."""
+    """Returns the trace as a link of two rates, and warnings about it."""
     trace = path.trace
     mean = trace.mean_bit_per_s
     if interval is None:
@@ -278,13 +291,14 @@ def _scale(path: Path, interval: str | None) -> tuple[TimeScale, list[str]]:
     warnings = []
     if scale.changes < _FEW_CHANGES:
         warnings.append(
-            f"few changes of the rate ({scale.changes}): how often it changes is hardly known; record more"
+            f"few changes of the rate ({scale.changes}): how often it changes is hardly "
+            "known; record more"
         )
     if coarser is not None and coarser.sojourn_s.value > _SAME_SCALE * scale.sojourn_s.value:
         psi = coarser.sojourn_s.value / path.rtt_s
         warnings.append(
-            f"no single time scale: measured over {units.shown(coarser.interval_s, 's')} psi is {psi:.3g}; "
-            "trust what was run more than the region"
+            f"no single time scale: measured over {units.shown(coarser.interval_s, 's')} psi is "
+            f"{psi:.3g}; trust what was run more than the region"
         )
     return scale, warnings
 
@@ -294,16 +308,16 @@ def _looked_at(path: Path, interval_s: float) -> TimeScale | None:
     return time_scale.estimate(path.trace.rates(interval_s), interval_s, grain)
 
 
-# Waits that are longer by less are alike. Chosen here.
+# Delays within this factor count as equal. Chosen here.
 _LITTLE_LONGER = 1.1
 
 
 def _chosen(found: Outcomes) -> Outcome:
-    """Of what delivers about as much as the best, what lets packets wait least.
+    """Returns the scheme with the least delay among those that deliver about as much as the best.
 
-    Of several that wait about as long the simplest, which comes first. A wide interval makes
-    nothing alike: what waits longer by more than a tenth is not chosen for being simple, even where
-    chance could have made the difference.
+    If several have about the same delay, the simplest is taken, which comes first. A wide interval
+    does not make schemes equal: a scheme whose delay is more than a tenth longer is not taken for
+    its simplicity, even where chance could explain the difference.
     """
     best = max(found.each, key=lambda one: one.efficiency.value)
     equal = [one for one in found.each if little(found.more_delivered(best, one))]
@@ -338,20 +352,26 @@ def _quicker(found: Outcomes, chosen: Outcome) -> tuple[Outcome, ...]:
 
 
 def little(less: Estimate) -> bool:
-    """Whether what is delivered less is `LITTLE` at most, and no more can be shown."""
+    """Returns true if less delivery is at most `LITTLE`, and no more can be shown."""
     return less.value <= LITTLE and (isnan(less.high) or less.high <= LITTLE or less.low <= 0)
 
 
 def _more(difference: Estimate) -> bool:
-    """Whether a difference is one: above zero with all of its interval; if there is none, at all."""
+    """Returns true if a difference is above zero with its whole interval.
+
+    Without an interval its value decides.
+    """
     return difference.value > 0 if isnan(difference.low) else difference.low > 0
 
 
 def _effective_capacity(path: Path, scale: TimeScale, packet: float) -> float:
-    """In slots of the measuring interval, in which the link of two rates has its chances to change."""
+    """Returns the effective capacity of the link of two rates.
+
+    It is computed in slots of the measuring interval, in which that link can change.
+    """
     packets_per_slot = scale.interval_s / 8 / packet
     gamma = effective_capacity.of_two_rates(
-        scale.high_bit_per_s * packets_per_slot, scale.low_bit_per_s * packets_per_slot, scale.fall, scale.rise,
-        -log(OVERFLOW) / trials.buffer_packets(path, packet),
+        scale.high_bit_per_s * packets_per_slot, scale.low_bit_per_s * packets_per_slot, scale.fall,
+        scale.rise, -log(OVERFLOW) / trials.buffer_packets(path, packet),
     )  # fmt: skip
     return float(gamma) / packets_per_slot

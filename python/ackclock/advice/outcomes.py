@@ -1,9 +1,9 @@
-"""What became of each scheme: efficiency and queueing delay, with intervals.
+"""Results of each scheme: efficiency and queueing delay, with intervals.
 
-Each run is one long record, and all have the same capacity. So the time is cut into cells,
-replicates are taken together, and blocks of cells are drawn again, the same for every scheme
-(`ackclock.metrics.bootstrap`): a difference between schemes is not blurred by what both owe to the
-capacity. Intervals say how far another stretch of the same kind of capacity might lead.
+Each run is one long record, and all runs have the same capacity. Time is cut into cells, replicates
+are combined, and blocks of cells are resampled, the same ones for every scheme
+(`ackclock.metrics.bootstrap`). The capacity that two schemes share therefore does not blur their
+difference. Intervals show how much another stretch of similar capacity might change the results.
 """
 
 from dataclasses import dataclass, field
@@ -21,30 +21,31 @@ from ackclock.units import data_bytes
 
 Array = NDArray[np.float64]
 
-# Blocks are so many round trips, and times between changes of the capacity, long at least: a
-# window's memory, and the capacity's. If that leaves many of them they are longer. Chosen here.
+# Blocks last at least this many round trips and this many times between capacity changes: the
+# memory of a window, and that of the capacity. If there were more blocks than `_MOST_BLOCKS`, they
+# are longer. Chosen here.
 _ROUND_TRIPS_PER_BLOCK, _SOJOURNS_PER_BLOCK, _MOST_BLOCKS = 10, 2, 24
 _CELLS_PER_BLOCK = 4
 _RESAMPLES = 4000
 
-# Waiting times are counted in steps that grow by 2 % from 10 us to 1000 s. Chosen here: two digits.
+# Waiting times are counted in bins that grow by 2 %, from 10 us to 1000 s. Chosen here: two digits.
 _SHORTEST_S, _GROWTH, _STEPS = 1e-5, 1.02, 932
 
-#: The share of packets that wait no longer than what is shown.
+#: The share of packets that wait no longer than the delay shown.
 QUANTILE = 0.95
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one scheme.
+    """Results of one scheme.
 
     Attributes:
-        scheme: Which.
-        efficiency: What was delivered, headers included, over what the link could have carried.
-        gain: The same less that without feedback.
-        delay_s: What 95 % of the packets wait at the link at most, their own transmission included.
-        delay_gain_s: The same less that without feedback.
-        host_delay_s: The same in the host, for the rate that is fed back; 0 without feedback.
+        scheme: The scheme.
+        efficiency: Data delivered, headers included, over what the link could have carried.
+        gain: Efficiency minus that without feedback.
+        delay_s: 95 % quantile of the delay at the link, transmission included.
+        delay_gain_s: Delay minus that without feedback.
+        host_delay_s: 95 % quantile of the delay in the host; 0 without feedback.
     """
 
     scheme: Scheme
@@ -57,14 +58,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Of all schemes.
+    """Results of all schemes.
 
     Attributes:
-        each: In the order in which they were run; the first is that without feedback.
-        blocks: From how many blocks the intervals come; 0 if there are too few for any.
-        block_s: How long each is.
-        confidence: Of each difference: so high that all differences from one scheme hold together
-            with 95 %.
+        each: In the order of the runs; the first is without feedback.
+        blocks: Number of blocks behind the intervals; 0 if there are too few for intervals.
+        block_s: Duration of a block.
+        confidence: Confidence of each difference, so high that all differences from one scheme hold
+            together with 95 %.
     """
 
     each: list[Outcome]
@@ -75,26 +76,26 @@ class Outcomes:
     _delay_s: dict[str, Array] = field(repr=False)
 
     def more_delivered(self, one: Outcome, other: Outcome) -> Estimate:
-        """The difference of their efficiencies."""
+        """Returns the difference of two efficiencies."""
         return _between(
             self._efficiency[one.scheme.label] - self._efficiency[other.scheme.label],
             self.confidence,
         )
 
     def longer_wait_s(self, one: Outcome, other: Outcome) -> Estimate:
-        """The difference of their delays at the link."""
+        """Returns the difference of two delays at the link."""
         return _between(
             self._delay_s[one.scheme.label] - self._delay_s[other.scheme.label], self.confidence
         )
 
 
 def outcomes(result: Result, path: Path, tried: list[Scheme], sojourn_s: float) -> Outcomes:
-    """Reduces what was run.
+    """Reduces the runs to efficiencies and delays.
 
     Args:
-        result: Of `trials.run`.
-        path: What was run over.
-        tried: The schemes, a point each.
+        result: Result of `trials.run`.
+        path: The path of the runs.
+        tried: The schemes, one point each.
         sojourn_s: Mean time between changes of the capacity.
     """
     grid = _Grid.of(path, sojourn_s)
@@ -133,20 +134,20 @@ def outcomes(result: Result, path: Path, tried: list[Scheme], sojourn_s: float) 
 
 
 def packet_bytes(result: Result) -> float:
-    """A full packet, headers included."""
+    """Returns the size of a full packet, headers included."""
     transport = result.points[0]["scenario"]["flows"][0]["transport"]
     return data_bytes(transport["mss"]) + data_bytes(transport["header"])
 
 
 @dataclass(frozen=True)
 class _Grid:
-    """How the measured time is cut.
+    """Cells of the measured time.
 
     Attributes:
-        first: The sample at which it begins.
-        cell: Samples in a cell.
-        cells: How many cells.
-        blocks: How many blocks there are; 0 if too few.
+        first: Sample at which the first cell begins.
+        cell: Samples per cell.
+        cells: Number of cells.
+        blocks: Number of blocks; 0 if there are too few.
     """
 
     first: int
@@ -156,7 +157,7 @@ class _Grid:
 
     @classmethod
     def of(cls, path: Path, sojourn_s: float) -> "_Grid":
-        """As long blocks as they must be, or as give enough of them."""
+        """Returns blocks that are long enough, and at most `_MOST_BLOCKS` of them."""
         first = round(path.warmup_s / path.sample_s)
         samples = path.samples - first
         needed = (
@@ -176,7 +177,10 @@ class _Grid:
         return self.first + self.cell * np.arange(self.cells + 1)
 
     def weights(self) -> Array:
-        """How often each cell is in the record itself, and in each resample: cells by records."""
+        """Returns how often each cell occurs in the record and in each resample.
+
+        Rows are cells; the first column is the record.
+        """
         whole = np.ones((self.cells, 1))
         drawn = (
             resampled_sums(np.eye(self.cells), _CELLS_PER_BLOCK, _RESAMPLES)
@@ -186,7 +190,7 @@ class _Grid:
         return whole if drawn is None else np.hstack([whole, drawn])
 
     def capacity(self, path: Path) -> Array:
-        """Bytes that the link can carry in each cell."""
+        """Returns the bytes that the link can carry in each cell."""
         reached = (
             np.concatenate([[0.0], np.cumsum(path.trace.rates(path.sample_s))]) * path.sample_s / 8
         )
@@ -196,7 +200,11 @@ class _Grid:
 def _run(
     result: Result, path: Path, grid: _Grid, point: int, replicate: int
 ) -> tuple[Array, Array, Array]:
-    """What one run adds in each cell: bytes delivered with headers, and packets by the steps of their waits."""
+    """Returns what one run adds to each cell.
+
+    These are the delivered bytes, headers included, and for the link and the host the number of
+    packets by bin of waiting time.
+    """
     wanted = {"point": point, "replicate": replicate}
     rows = result.rows("samples", **wanted)
     samples = np.round(rows["time_s"].to_numpy() / path.sample_s)
@@ -208,10 +216,10 @@ def _run(
 
 
 def _waits(rows: pa.Table, path: Path, grid: _Grid) -> Array:
-    """How many packets wait for so many steps, by steps and cells.
+    """Returns the number of packets by bin of waiting time and cell.
 
-    A packet that comes between two samples leaves when as many have left as had come by the second
-    of them.
+    A packet that arrives between two samples leaves when as many packets have left as had arrived
+    by the second sample.
     """
     names = ("time_s", "arrivals", "drops_queue", "departures")
     time_s, arrivals, drops, left = (rows[name].to_numpy().astype(float) for name in names)
@@ -236,13 +244,20 @@ def _waits(rows: pa.Table, path: Path, grid: _Grid) -> Array:
 
 
 def _quantiles(counts: Array) -> Array:
-    """Of records of counts by steps and records, in seconds; 0 where nothing came."""
+    """Returns the quantile of each record, in seconds; 0 where no packet arrived.
+
+    Args:
+        counts: Counts by bin and record.
+    """
     reached = np.cumsum(counts, axis=0)
     step = (reached < QUANTILE * reached[-1]).sum(axis=0)
     return np.where(step > 0, _SHORTEST_S * _GROWTH**step, 0.0)
 
 
 def _between(values: Array, confidence: float = 0.95) -> Estimate:
-    """The record's own value, the first, and the ends between which resamples lie; not a number if there are none."""
+    """Returns the value of the record itself, the first, with the interval of the resamples.
+
+    The ends are NaN without resamples.
+    """
     low, high = middle(values[1:], confidence)
     return Estimate(float(values[0]), low, high)

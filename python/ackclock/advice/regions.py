@@ -1,10 +1,10 @@
-"""The psi map: what the time between changes of a link's rate, in round trips, says about feeding the rate back.
+"""The psi map: what the time between rate changes of a link says about rate feedback.
 
-After S. Shakkottai, A. Kumar, A. Karnik, A. Anvekar, "TCP performance over end-to-end rate control
-and stochastic available capacity", IEEE/ACM Transactions on Networking 9(4), 2001, who give the
-ends as ranges (0.2 to 0.3, 0.5, 20, 50 to 60) for a sender without fast retransmit and a buffer of
-a quarter of a round trip. Between them regions pass into one another. What they expect there need
-not hold for another sender or buffer: the runs say whether it does.
+Psi is that time in round trips. The map is from S. Shakkottai, A. Kumar, A. Karnik and A. Anvekar,
+"TCP performance over end-to-end rate control and stochastic available capacity", IEEE/ACM
+Transactions on Networking 9(4), 2001. They give the limits as ranges (0.2 to 0.3, 0.5, 20, 50 to
+60), for a sender without fast retransmit and a buffer of a quarter of a round trip. Regions have
+gradual transitions. Their expectations need not hold for another sender or buffer; the runs tell.
 """
 
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ class Region:
     """A region of the map.
 
     Attributes:
-        name: For people.
-        low: psi from here on.
-        high: psi below this.
-        says: How often the rate changes there, on the mean.
+        name: Name for people.
+        low: Lower limit of psi, included.
+        high: Upper limit of psi, excluded.
+        says: How often the rate changes there on average.
         expects: What the authors expect of feedback there.
-        best: Which schemes they expect to be among the best: `every`, `last` (the rate measured
-            last), `smallest` (that of many means), or `none` if they say nothing of any.
+        best: Schemes that they expect among the best: `every`, `last` (the rate measured last),
+            `smallest` (the smallest of many means), or `none` if they name none.
     """
 
     name: str
@@ -33,36 +33,38 @@ class Region:
     best: str
 
 
-#: In the order of psi.
+#: By increasing psi.
 REGIONS = (
     Region(
-        "mean is enough", 0.0, 0.2, "the rate changes five times in a round trip, or more often",
-        "any feedback tells the mean", "every",
+        "mean is enough", 0.0, 0.2, "the rate changes at least five times per round trip",
+        "any feedback conveys the mean rate", "every",
     ),
     Region(
-        "between the mean and the danger zone", 0.2, 0.5, "the rate changes two to five times in a round trip",
-        "the mean is not enough any more, and the rate cannot be followed yet", "none",
+        "between the mean and the danger zone", 0.2, 0.5,
+        "the rate changes two to five times per round trip",
+        "the mean no longer suffices, and the rate cannot be tracked yet", "none",
     ),
     Region(
-        "danger zone", 0.5, 20.0, "the rate holds for half a round trip to 20 of them",
-        "the rate measured last is often the wrong one, and the smallest of many means delivers more", "smallest",
+        "danger zone", 0.5, 20.0, "the rate holds for half a round trip to 20 round trips",
+        "the rate measured last is often outdated, and the smallest of many means "
+        "delivers more", "smallest",
     ),
     Region(
-        "between the danger zone and tracking", 20.0, 60.0, "the rate holds for 20 to 60 round trips",
-        "following the rate begins to pay", "none",
+        "between the danger zone and tracking", 20.0, 60.0,
+        "the rate holds for 20 to 60 round trips", "tracking the rate starts to pay", "none",
     ),
     Region(
         "track the rate", 60.0, inf, "the rate holds for 60 round trips or longer",
-        "the rate measured last can be followed", "last",
+        "the rate measured last can be tracked", "last",
     ),
 )  # fmt: skip
 
 
 def region(psi: float) -> Region:
-    """Where psi lies on the map."""
+    """Returns the region of psi on the map."""
     return next(one for one in REGIONS if one.low <= psi < one.high)
 
 
 def across(low: float, high: float) -> tuple[Region, ...]:
-    """The regions between two values of psi."""
+    """Returns the regions between two values of psi."""
     return tuple(one for one in REGIONS if low < one.high and one.low <= high)

@@ -1,12 +1,12 @@
-"""How often the capacity of a link changes: a trace's rates, cut at a threshold, as a link of two rates.
+"""The time scale of a capacity trace, approximated as a link of two rates.
 
-The threshold is the one that leaves the least variance within the two classes (N. Otsu, "A
-threshold selection method from gray-level histograms", IEEE Transactions on Systems, Man, and
-Cybernetics 9(1), 1979). Each measuring interval is then high or low, and the shares of intervals
-that are followed by one of the other kind are p01 and p10. A link that changes at any time with
-rates a and b, looked at every h, has
+A threshold cuts the rates into high and low. It is the one that leaves the least variance within
+the two classes (N. Otsu, "A threshold selection method from gray-level histograms", IEEE
+Transactions on Systems, Man, and Cybernetics 9(1), 1979). Each measuring interval is then high or
+low. p01 and p10 are the shares of high and low intervals that are followed by one of the other
+kind. A link may change at any time with rates a and b. Sampled every h it has
 
-    p01 = a (1 - e^(-(a + b) h))/(a + b),    p10 = b (1 - e^(-(a + b) h))/(a + b)
+    `p01 = a (1 - e^(-(a + b) h))/(a + b),    p10 = b (1 - e^(-(a + b) h))/(a + b)`
 
 so that 1/a and 1/b are the mean times at the high and at the low rate.
 """
@@ -20,61 +20,61 @@ from ackclock.metrics.bootstrap import middle, resampled_sums
 
 Array = NDArray[np.float64]
 
-#: Of Mahimahi's opportunities so many are in an interval on the mean: fewer, and their number tells
-#: more of chance than of the rate. Chosen here.
+#: Mean number of Mahimahi's opportunities in an interval. With fewer, chance decides their number
+#: more than the rate does. Chosen here.
 OPPORTUNITIES = 10
-#: Where rates are known at every moment a round trip is cut into so many intervals: a link that
-#: changes ten times in a round trip still stays for 50 of them. Chosen here.
+#: If rates are known at every moment, a round trip is cut into this many intervals. A link that
+#: changes ten times in a round trip then still stays for 50 of them. Chosen here.
 INTERVALS_PER_ROUND_TRIP = 500
-#: More intervals than this of a trace say nothing more. Chosen here.
+#: More intervals of a trace than this add nothing. Chosen here.
 MOST_INTERVALS = 2_000_000
 
 _OPPORTUNITY_BITS = 1500 * 8
 _MILLISECOND = 1e-3
 
-# Of p01 + p10, which is one where successive intervals have nothing in common: a time below half an
-# interval cannot be told. 1 - e^-4 is (a + b) h = 4: two changes in an interval.
+# Limit of p01 + p10, which is one if successive intervals are independent: times below half an
+# interval cannot be resolved. 1 - e^-4 means (a + b) h = 4, two changes in an interval.
 _MOST_CHANGES = 0.98
 
-# Sojourns in a block of the bootstrap: what successive ones have in common is seen within one.
+# Sojourns in a block of the bootstrap, so that a block contains the correlation of successive ones.
 # Chosen here.
 _SOJOURNS_PER_BLOCK = 10
 _MOST_BLOCKS = 1000
 _RESAMPLES = 1000
 _ROUNDING = 1e-9
-# Of a normal variable 95 % are within so many standard deviations.
+# 95 % of a normal variable lies within this many standard deviations.
 _NORMAL = 1.96
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number and where it lies with 95 % confidence."""
+    """A number with its 95 % confidence interval."""
 
     value: float
     low: float
     high: float
 
     def over(self, unit: float) -> "Estimate":
-        """The same in another unit."""
+        """Returns the estimate divided by a unit."""
         return Estimate(self.value / unit, self.low / unit, self.high / unit)
 
 
 @dataclass(frozen=True)
 class TimeScale:
-    """A trace as a link of two rates.
+    """A trace approximated as a link of two rates.
 
     Attributes:
-        interval_s: The measuring interval.
+        interval_s: Measuring interval.
         threshold_bit_per_s: Intervals above it are high.
         high_bit_per_s: Mean rate of high intervals.
-        low_bit_per_s: Mean rate of low ones.
-        explained: Share of the variance of the rates that the two levels are.
-        changes: How often the trace passes the threshold.
-        fall: p01, the chance that a high interval is followed by a low one.
-        rise: p10, the chance that a low interval is followed by a high one.
+        low_bit_per_s: Mean rate of low intervals.
+        explained: Share of the variance of the rates that the two levels explain.
+        changes: Number of times that the trace crosses the threshold.
+        fall: p01, the probability that a low interval follows a high one.
+        rise: p10, the probability that a high interval follows a low one.
         high_s: Mean time at the high rate.
         low_s: Mean time at the low rate.
-        sojourn_s: tau, the mean of both: of all sojourns.
+        sojourn_s: tau, the mean of both.
     """
 
     interval_s: float
@@ -91,26 +91,26 @@ class TimeScale:
 
     @property
     def mean_bit_per_s(self) -> float:
-        """Of the link of two rates, which is the trace's."""
+        """Mean rate of the link of two rates, which is that of the trace."""
         share = self.rise / (self.rise + self.fall)
         return share * self.high_bit_per_s + (1 - share) * self.low_bit_per_s
 
 
 def measuring_interval(form: str, mean_bit_per_s: float, length_s: float, rtt_s: float) -> float:
-    """At which interval a trace is looked at unless told otherwise.
+    """Returns the default measuring interval of a trace.
 
     Args:
-        form: Of the trace, as in `ackclock.traces.FORMATS`.
+        form: Format of the trace, as in `ackclock.traces.FORMATS`.
         mean_bit_per_s: Its mean rate.
-        length_s: How long it lasts.
-        rtt_s: The round trip in question.
+        length_s: Its duration.
+        rtt_s: The round-trip time in question.
     """
     finest = max(rtt_s / INTERVALS_PER_ROUND_TRIP, length_s / MOST_INTERVALS)
     return enough(form, mean_bit_per_s, finest)
 
 
 def enough(form: str, mean_bit_per_s: float, interval_s: float) -> float:
-    """That interval, or a longer one in which a trace says more of its rate than of chance."""
+    """Returns that interval, or a longer one in which the rate outweighs counting noise."""
     if form != "mahimahi":
         return interval_s
     longer = max(interval_s, OPPORTUNITIES * _OPPORTUNITY_BITS / mean_bit_per_s)
@@ -118,23 +118,23 @@ def enough(form: str, mean_bit_per_s: float, interval_s: float) -> float:
 
 
 def grain_bit_per_s(form: str, interval_s: float) -> float:
-    """By how much measured rates differ though the capacity does not: one opportunity more or less, or rounding."""
+    """Returns the resolution of measured rates: one opportunity more or less, or rounding."""
     return _OPPORTUNITY_BITS / interval_s if form == "mahimahi" else 1.0
 
 
 def estimate(rates: Array, interval_s: float, grain: float = 0.0) -> TimeScale | None:
-    """The link of two rates that a trace is most like; None if its rate never changes.
+    """Returns the link of two rates that is most like a trace; None if its rate never changes.
 
     Args:
-        rates: Mean rates of successive intervals, bit/s; two at least.
-        interval_s: Their length.
-        grain: By how much rates differ that are the same, bit/s.
+        rates: Mean rates of successive intervals, in bit/s; at least two.
+        interval_s: Duration of an interval.
+        grain: Resolution of the rates, in bit/s.
     """
     if np.ptp(rates) <= grain * (1 + _ROUNDING):
         return None
     threshold, explained = two_levels(rates)
     high = rates > threshold
-    # From each interval to the next: how many were high and low, and how many of these changed.
+    # Between successive intervals: how many were high and low, and how many of each changed.
     parts = np.array([high[:-1], high[:-1] & ~high[1:], ~high[:-1], ~high[:-1] & high[1:]], float)
     sums = parts.sum(axis=1)
     changes = int(sums[1] + sums[3])
@@ -147,12 +147,16 @@ def estimate(rates: Array, interval_s: float, grain: float = 0.0) -> TimeScale |
     ]
     means = [float(rates[one].mean()) for one in (high, ~high)]
     return TimeScale(
-        interval_s, threshold, means[0], means[1], explained, changes, float(fall), float(rise), *known
+        interval_s, threshold, means[0], means[1], explained, changes, float(fall), float(rise),
+        *known
     )  # fmt: skip
 
 
 def two_levels(rates: Array) -> tuple[float, float]:
-    """Otsu's threshold, in the middle between the means of both classes, and the share of the variance between them."""
+    """Returns Otsu's threshold and the share of the variance that is between the classes.
+
+    The threshold is the middle between the means of both classes.
+    """
     ordered = np.sort(rates)
     below = np.arange(1, ordered.size)
     reached = np.cumsum(ordered)
@@ -166,7 +170,10 @@ def two_levels(rates: Array) -> tuple[float, float]:
 
 
 def _shares(sums: Array) -> tuple[Array, Array]:
-    """p01 and p10; at least a change of each kind, of which a trace may show none before it ends."""
+    """Returns p01 and p10.
+
+    At least half a change of each kind is counted, as a trace may end before it shows one.
+    """
     highs, falls, lows, rises = sums
     return np.maximum(falls, 0.5) / np.maximum(highs, 1), np.maximum(rises, 0.5) / np.maximum(
         lows, 1
@@ -174,7 +181,7 @@ def _shares(sums: Array) -> tuple[Array, Array]:
 
 
 def _sojourns(sums: Array) -> Array:
-    """Mean times at the high rate, at the low rate and of all sojourns, in intervals."""
+    """Returns the mean times at the high rate, at the low rate, and of both, in intervals."""
     fall, rise = _shares(sums)
     either = fall + rise
     seen = np.minimum(either, _MOST_CHANGES)
@@ -184,11 +191,10 @@ def _sojourns(sums: Array) -> Array:
 
 
 def _interval_ends(parts: Array, sojourn: float, changes: int) -> Array:
-    """Lower and upper ends of the three, in intervals.
+    """Returns the lower and upper ends of the three mean times, in intervals.
 
-    By the block bootstrap, unless there are too few changes to see how blocks of them differ; then
-    as if sojourns were
-    exponential: the mean of n has a standard deviation of tau/sqrt(n).
+    They come from the block bootstrap. With too few changes to compare blocks, sojourns are taken
+    as exponential: the mean of n has a standard deviation of tau/sqrt(n).
     """
     intervals = parts.shape[-1]
     block = int(np.ceil(max(_SOJOURNS_PER_BLOCK * sojourn, intervals / _MOST_BLOCKS)))
@@ -197,6 +203,6 @@ def _interval_ends(parts: Array, sojourn: float, changes: int) -> Array:
         return np.array([middle(one) for one in _sojourns(sums)])
     means = _sojourns(parts.sum(axis=1))
     counts = np.array([changes / 2, changes / 2, changes])
-    # In logarithms, in which a mean of few is less skewed.
+    # In logarithms, in which a mean of few values is less skewed.
     factor = np.exp(_NORMAL / np.sqrt(np.maximum(counts, 1)))
     return np.column_stack([means / factor, means * factor])

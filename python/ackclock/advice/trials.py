@@ -1,11 +1,10 @@
-"""A transfer over a traced link, alone and with its host following what is fed back, run packet by packet.
+"""Simulates a transfer over a traced link, with and without feedback.
 
-    sender -> host, whose rate is fed back (not without feedback) -> the traced link -> propagation
-    -> receiver
+    `sender -> host -> the traced link -> propagation -> receiver`
 
-All of the round trip lies behind the link, and feedback takes all of it: a rate that changes here
-is not felt there sooner. Every scheme meets the same link at the same moments and starts at the
-same ones.
+The host follows the feedback, and is absent without it. All of the round-trip delay lies behind the
+link, and feedback takes a full round trip: a rate change here has no earlier effect there. Every
+scheme meets the same link at the same times and starts at the same times.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,36 +18,36 @@ from ackclock.scenario import Scenario
 from ackclock.traces import CapacityTrace
 from ackclock.units import Quantity
 
-#: Who sends: transports without their MSS.
+#: Senders: transports without their MSS.
 SENDERS: dict[str, dict[str, Any]] = {
     "cubic": {"control": {"kind": "cubic"}, "preset": "linux"},
     "reno": {"control": {"kind": "reno"}, "preset": "linux"},
     "jacobson1988": {"control": {"kind": "reno"}, "preset": "jacobson1988"},
 }
 
-#: A round trip is measured in so many parts: as in the publication, 200 ms by 30 ms.
+#: Measurements per round trip: as in the publication, 200 ms by 30 ms.
 MEASUREMENTS_PER_ROUND_TRIP = 7
 
-#: How many round trips k EFFCAP remembers: the smallest of N = (k - 1) M means of M. Besides these
-#: the mean of the last round trip alone, and of the last `LONG`, where what changes faster is
-#: noise.
+#: Numbers of round trips k that EFFCAP remembers: the smallest of N = (k - 1) M means of M. Two
+#: plain means are tried too: that of the last round trip, and that of the last `LONG`, which
+#: smooths out faster noise.
 ROUND_TRIPS = (2, 4, 8, 12)
 LONG = 4
 
-#: INSTCAP is tried with so much of it, too: a source that has all of the rate never lets a queue
-#: empty that a fall of the rate has left. Chosen here; ABC (NSDI 2020) takes a little more.
+#: INSTCAP is also tried with this share of the rate. A source that uses the whole rate never drains
+#: a queue that a fall of the rate has left. Chosen here; ABC (NSDI 2020) takes a little more.
 TARGET = 0.95
 
-# The 65 packets of the publication over the 40 + 10 of its loop. A host's queue has no limit:
-# without a window it would take in all that the sender may ever have outstanding.
+# The 65 packets of the publication over the 40 + 10 of its loop. The host's queue has no limit:
+# without a window it would take everything that the sender may have in flight.
 _AMPLE = 1.3
 
-# Until averages are taken: slow start and the first losses are over. A tenth of the trace at most.
+# Warm-up, after which slow start and the first losses are over. At most a tenth of the trace.
 # Chosen here.
 _WARMUP_S, _WARMUP_ROUND_TRIPS, _WARMUP_SHARE = 5.0, 50, 0.1
 
-# Rows of the time series: each a part of the round trip that shows how long the queue is, but not
-# more than memory is for. Chosen here.
+# Sampling of the time series: short enough to show the queue within a round trip, but limited in
+# number to save memory. Chosen here.
 _SAMPLES_PER_ROUND_TRIP, _MOST_SAMPLES = 8, 20_000
 
 _NANOSECONDS = 1e9
@@ -56,13 +55,13 @@ _NANOSECONDS = 1e9
 
 @dataclass(frozen=True)
 class Scheme:
-    """What is fed back.
+    """A scheme of feedback.
 
     Attributes:
-        label: For tables.
-        algorithm: The tree of a feedback algorithm; None for no feedback.
-        says: What it is, in a sentence after "feed back".
-        share: How much of what the algorithm makes is fed back.
+        label: Label in tables.
+        algorithm: Tree of a feedback algorithm; None for no feedback.
+        says: Description that follows "feed back" in a sentence.
+        share: Share of the algorithm's rate that is fed back.
     """
 
     label: str
@@ -72,29 +71,28 @@ class Scheme:
 
     @property
     def is_last(self) -> bool:
-        """Whether it feeds back the capacity measured last, and all of it."""
+        """True if it feeds back the whole capacity measured last."""
         return self.algorithm == {"kind": "instcap"} and self.share == 1
 
     @property
     def means(self) -> int:
-        """Of how many means it takes the smallest; 1 if of none."""
+        """Number of means of which it takes the smallest; 1 if it takes no minimum."""
         return int((self.algorithm or {}).get("n", 1))
 
 
 @dataclass(frozen=True)
 class Path:
-    """The path in question.
+    """The path asked about.
 
     Attributes:
-        trace: The link's.
-        rtt_s: The round trip without queues.
-        buffer: What may wait at the link, in packets, bytes or seconds.
+        trace: Capacity trace of the link.
+        rtt_s: Round-trip time without queues.
+        buffer: Buffer at the link, in packets, bytes or seconds.
         sender: One of `SENDERS`.
         mss_bytes: Payload of a full segment.
-        period_s: How long the capacity is measured at a time, and how often it is fed back.
-        replicates: How often each scheme is run, each time from another moment during the warm-up
-            on.
-        seed: Of these moments.
+        period_s: Measuring period of the capacity, and the period of feedback.
+        replicates: Number of runs of each scheme; each starts at another time within the warm-up.
+        seed: Seed of these times.
     """
 
     trace: CapacityTrace
@@ -108,7 +106,7 @@ class Path:
 
     @property
     def warmup_s(self) -> float:
-        """From when on averages are taken, whole samples."""
+        """Start of averages, in whole samples."""
         wanted = min(
             max(_WARMUP_S, _WARMUP_ROUND_TRIPS * self.rtt_s), _WARMUP_SHARE * self.trace.length_s
         )
@@ -116,23 +114,27 @@ class Path:
 
     @property
     def sample_s(self) -> float:
-        """Between two rows of the time series, whole microseconds."""
+        """Time between two rows of the time series, in whole microseconds."""
         wanted = max(self.rtt_s / _SAMPLES_PER_ROUND_TRIP, self.trace.length_s / _MOST_SAMPLES)
         return ceil(wanted * 1e6) / 1e6
 
     @property
     def samples(self) -> int:
-        """How many fit into the trace."""
+        """Number of samples that fit into the trace."""
         return floor(self.trace.length_s / self.sample_s + 1e-9)
 
     @property
     def measurements(self) -> int:
-        """M: as many as a round trip has."""
+        """M: measurements per round trip."""
         return ceil(self.rtt_s / self.period_s - 1e-9)
 
 
 def schemes(measurements: int, pairs: Sequence[tuple[int, int]] = ()) -> list[Scheme]:
-    """Nothing, INSTCAP, some less than it, and EFFCAP with the usual memories or the given M and N."""
+    """Returns the schemes to try.
+
+    They are none, INSTCAP, a share of INSTCAP, and EFFCAP with the usual memories or the given
+    pairs of M and N.
+    """
     usual = [(measurements, 1), (LONG * measurements, 1)]
     usual += [(measurements, (k - 1) * measurements) for k in ROUND_TRIPS]
     instcap = {"kind": "instcap"}
@@ -152,24 +154,28 @@ def _effcap(m: int, n: int) -> Scheme:
 
 
 def run(path: Path, tried: list[Scheme], progress: Callable[[float], None] | None = None) -> Result:
-    """Simulates a transfer for each scheme: a point each, in this order."""
+    """Simulates a transfer for each scheme, one point each in this order."""
     return simulate(scenario(path, tried), progress=progress)
 
 
 def scenario(path: Path, tried: list[Scheme]) -> Scenario:
-    """What is run."""
+    """Returns the scenario with all schemes."""
     transport = SENDERS[path.sender] | {
-        "kind": "tcp", "mss": f"{path.mss_bytes} bytes", "receive_window": f"{_window_packets(path)} packets",
+        "kind": "tcp", "mss": f"{path.mss_bytes} bytes",
+        "receive_window": f"{_window_packets(path)} packets",
     }  # fmt: skip
     feedback = {
-        "kind": "feedback", "from": "link", "algorithm": {"kind": "instcap"}, "delay": _time(path.rtt_s),
-        "period": _time(path.period_s),
+        "kind": "feedback", "from": "link", "algorithm": {"kind": "instcap"},
+        "delay": _time(path.rtt_s), "period": _time(path.period_s),
     }  # fmt: skip
     instant = {"kind": "constant", "rate": "400 Gbit/s"}
     free = {"kind": "droptail", "limit": "unlimited"}
     hops = [
         {"name": "host", "link": feedback, "queue": free},
-        {"name": "link", "link": path.trace.link, "queue": {"kind": "droptail", "limit": _limit(path.buffer)}},
+        {
+            "name": "link", "link": path.trace.link,
+            "queue": {"kind": "droptail", "limit": _limit(path.buffer)},
+        },
         {"name": "return", "link": instant, "queue": free, "delay": _time(path.rtt_s)},
     ]  # fmt: skip
     flow = {"name": "transfer", "route": ["link"], "return": ["return"], "transport": transport}
@@ -197,7 +203,7 @@ def scenario(path: Path, tried: list[Scheme]) -> Scenario:
 
 
 def buffer_packets(path: Path, packet_bytes: float) -> float:
-    """What may wait at the link, in packets of the mean rate."""
+    """Returns the buffer at the link, in packets at the mean rate."""
     amount, base = path.buffer.amount, path.buffer.base
     if base == "packets":
         return amount
@@ -206,7 +212,7 @@ def buffer_packets(path: Path, packet_bytes: float) -> float:
 
 
 def _window_packets(path: Path) -> int:
-    """Enough to keep the link busy whatever its rate in a round trip, and its buffer full."""
+    """Returns a window that keeps the link busy at its highest rate and its buffer full."""
     most = float(path.trace.rates(max(path.rtt_s, path.period_s)).max())
     in_flight = most * path.rtt_s / 8 / path.mss_bytes
     return ceil(_AMPLE * (in_flight + buffer_packets(path, path.mss_bytes)) + 1)

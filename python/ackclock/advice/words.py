@@ -1,4 +1,4 @@
-"""Advice about feedback in words and tables: the same for terminal and JSON."""
+"""Recommendations about feedback in words and tables, the same for terminal and JSON."""
 
 from math import isnan
 from typing import Any
@@ -14,62 +14,66 @@ from ackclock.units import shown
 
 _QUANTILE = f"{QUANTILE * 100:g} %"
 
-# Between these quantiles lies what is fed back most of the time.
+# Quantiles between which the feedback lies most of the time.
 _MOSTLY = (0.05, 0.95)
 
-# From so many on means are many: the fewest of the schemes that are usually tried with a memory.
+# From this number on, means are many: the smallest number of the usual schemes with a memory.
 # Chosen here.
 _MANY_MEANS = 7
 
 
 def sentence(advice: FeedbackAdvice) -> str:
-    """What to feed back."""
+    """Returns what to feed back, in a sentence."""
     path, chosen = advice.path, advice.chosen
     if chosen.scheme.algorithm is None:
-        unless = ", unless shorter waits are worth their price" if advice.quicker else ""
-        return f"Feed back nothing{unless}: {_why_nothing(advice)}."
+        unless = ", unless less delay is worth its price" if advice.quicker else ""
+        return f"Do not feed back the rate{unless}: {_why_nothing(advice)}."
     low, high = (shown(rate, "bit/s") for rate in fed_back(advice, chosen))
-    told = f"one number every {shown(path.period_s, 's')}, here mostly between {low} and {high}"
+    told = f"one value every {shown(path.period_s, 's')}, here mostly between {low} and {high}"
     return f"Feed back {chosen.scheme.says} ({told}): {_against_none(advice)}."
 
 
 def further(advice: FeedbackAdvice) -> list[str]:
-    """What else is to be known, a sentence each."""
+    """Returns further findings, one sentence each."""
     lines = []
     if advice.as_good:
         names = ", ".join(_name(one) for one in advice.as_good)
-        lines.append(f"No difference can be told from {names}.")
+        lines.append(f"It cannot be distinguished from {names}.")
     if advice.quicker:
         each = [
-            f"{_name(one)} {shown(one.delay_s.value, 's')} for "
-            f"{_scaled(advice.outcomes.more_delivered(advice.chosen, one), 100)} points less delivered"
+            f"{_name(one)} {shown(one.delay_s.value, 's')}, but "
+            f"{_scaled(advice.outcomes.more_delivered(advice.chosen, one), 100)} points less "
+            "delivered"
             for one in advice.quicker
         ]
-        lines.append(f"Shorter waits have a price: {'; '.join(each)}.")
+        lines.append(f"Less delay has a price: {'; '.join(each)}.")
     if advice.outcomes.blocks:
         lines.append(
-            "In brackets 95 % intervals; differences from no feedback hold all together with that confidence "
+            "Brackets hold 95 % intervals; those of differences from no feedback hold jointly "
             f"({advice.outcomes.blocks} blocks of {shown(advice.outcomes.block_s, 's')})."
         )
     return lines
 
 
 def psi_words(advice: FeedbackAdvice) -> str:
-    """The time scale, its region, and whether what the map expects there holds by the table."""
+    """Returns the time scale, its region, and whether the map's expectations hold in the runs."""
     scale, psi = advice.scale, advice.psi
     others = [one.name for one in advice.regions if one is not advice.region]
     perhaps = f" (perhaps {' or '.join(others)})" if others else ""
     return (
-        f"psi = {_number(psi)}: {advice.region.name}{perhaps}: on the mean {advice.region.says}. "
-        f"The rate stays {_seconds(scale.high_s)} at about {shown(scale.high_bit_per_s, 'bit/s')} and "
-        f"{_seconds(scale.low_s)} at about {shown(scale.low_bit_per_s, 'bit/s')}; the round trip takes "
-        f"{shown(advice.path.rtt_s, 's')}. The map, drawn for senders of 1988, expects there: "
-        f"{advice.region.expects}. {_by_the_table(advice)}"
+        f"psi = {_number(psi)}: {advice.region.name}{perhaps}: on average {advice.region.says}. "
+        f"The rate stays at about {shown(scale.high_bit_per_s, 'bit/s')} for "
+        f"{_seconds(scale.high_s)} and at about {shown(scale.low_bit_per_s, 'bit/s')} for "
+        f"{_seconds(scale.low_s)}; the RTT is {shown(advice.path.rtt_s, 's')}. The psi map, made "
+        f"for senders of 1988, expects: {advice.region.expects}. {_by_the_table(advice)}"
     )
 
 
 def _by_the_table(advice: FeedbackAdvice) -> str:
-    """What the table says of the rate measured last and of the fewest and most means, and of what is expected."""
+    """Compares the table with the expectations of the map.
+
+    It names the rate measured last and the schemes with the fewest and the most means.
+    """
     found = advice.outcomes
     smallest = sorted(
         (one for one in found.each if one.scheme.means > 1), key=lambda one: one.scheme.means
@@ -79,67 +83,77 @@ def _by_the_table(advice: FeedbackAdvice) -> str:
     told = "; ".join(f"{one.scheme.label} {_delivers(one.gain)}" for one in named)
     many = [one for one in smallest if one.scheme.means >= _MANY_MEANS]
     expected = {
-        "every": [one for one in found.each if one.scheme.algorithm is not None and one.scheme.share == 1],
-        "last": [last], "smallest": sorted(many, key=lambda one: one.efficiency.value)[-1:], "none": [],
+        "every": [
+            one for one in found.each
+            if one.scheme.algorithm is not None and one.scheme.share == 1
+        ],
+        "last": [last], "smallest": sorted(many, key=lambda one: one.efficiency.value)[-1:],
+        "none": [],
     }[advice.region.best]  # fmt: skip
     if not expected:
         untried = (
-            " No smallest of many means was tried." if advice.region.best == "smallest" else ""
+            " No scheme with the smallest of many means was tried."
+            if advice.region.best == "smallest"
+            else ""
         )
-        return f"What was run decides: {told}.{untried}"
+        return f"In the runs: {told}.{untried}"
     best = max(found.each, key=lambda one: one.efficiency.value)
     worst = max(expected, key=lambda one: found.more_delivered(best, one).value)
     less = found.more_delivered(best, worst)
-    verdict = "That holds here" if little(less) else "That does not hold here"
+    verdict = "The expectation holds here" if little(less) else "The expectation does not hold here"
     behind = (
-        f"{worst.scheme.label} delivers most of all"
+        f"{worst.scheme.label} delivers most"
         if worst is best
         else f"{worst.scheme.label} delivers {_scaled(less, 100)} points less than {_name(best)}"
     )
-    return f"What was run decides: {told}. {verdict}: {behind}."
+    return f"In the runs: {told}. {verdict}: {behind}."
 
 
 def _delivers(gain: Estimate) -> str:
-    """A difference of efficiencies from no feedback, as the table has it."""
+    """Describes a difference of efficiencies from no feedback, as in the table."""
     if gain.low <= 0 <= gain.high:
-        return f"cannot be told from no feedback ({_ends(gain, 100)} points)"
+        return f"cannot be distinguished from no feedback ({_ends(gain, 100)} points)"
     return f"delivers {_points(gain)} {'more' if gain.value > 0 else 'less'}"
 
 
 def method_words(advice: FeedbackAdvice) -> str:
-    """How the time scale was found."""
+    """Returns how the time scale was found."""
     scale = advice.scale
     return (
-        f"{scale.changes} changes through {shown(scale.threshold_bit_per_s, 'bit/s')}, the threshold that leaves the "
-        f"least variance within two classes (they explain {scale.explained * 100:.0f} % of it), measured over "
-        f"{shown(scale.interval_s, 's')}."
+        f"Measured over {shown(scale.interval_s, 's')}, the rate crosses "
+        f"{shown(scale.threshold_bit_per_s, 'bit/s')} {scale.changes} times. This threshold leaves "
+        "the least variance within two classes, which explain "
+        f"{scale.explained * 100:.0f} % of the variance."
     )
 
 
 def models_words(advice: FeedbackAdvice) -> str:
-    """What the models of a link of two rates say."""
+    """Returns what models of a link of two rates say."""
     path = advice.path
-    # A fall of the rate is known when the period has ended in which it comes.
+    # A fall of the rate is only known when its measuring period ends.
     later = advice.loss_free_buffer_packets * path.period_s / path.rtt_s
     return (
-        f"Models of a link of these two rates: a constant rate of "
-        f"{shown(advice.effective_capacity_bit_per_s, 'bit/s')} would overflow the buffer with a probability of about "
-        f"{OVERFLOW * 100:g} %; nothing is lost behind a source that follows exactly a round trip later if "
-        f"{np.ceil(advice.loss_free_buffer_packets):.0f} packets may wait (Delta (1 - 1/r)), or about "
-        f"{later:.0f} more where the rate is measured over {shown(path.period_s, 's')}."
+        "Models of a link of these two rates: a constant rate of "
+        f"{shown(advice.effective_capacity_bit_per_s, 'bit/s')} would overflow the buffer with a "
+        f"probability of about {OVERFLOW * 100:g} %. A source that follows the rate exactly, one "
+        "round trip later, loses nothing with a buffer of "
+        f"{np.ceil(advice.loss_free_buffer_packets):.0f} packets (Delta (1 - 1/r)), or about "
+        f"{later:.0f} more if the rate is measured over {shown(path.period_s, 's')}."
     )
 
 
 def outcome_table(advice: FeedbackAdvice) -> Table:
-    """The table of the schemes that were run."""
+    """Returns the table of the schemes that were run."""
     columns = (
-        "fed back", Column("delivered", "%"), "more than none", Column("wait at link", "ms"), "longer than none", "",
+        "feedback", Column("delivered", "%"), "gain", Column("delay at link", "ms"), "added delay",
+        "",
     )  # fmt: skip
     cells = (
         [
-            one.scheme.label, _cell(one.efficiency, 100), "" if first else _cell(one.gain, 100, sign=True),
-            _cell(one.delay_s, 1e3), "" if first else _cell(one.delay_gain_s, 1e3, sign=True),
-            "advised" if one is advice.chosen else "",
+            one.scheme.label, _cell(one.efficiency, 100),
+            "" if first else _cell(one.gain, 100, sign=True), _cell(one.delay_s, 1e3),
+            "" if first else _cell(one.delay_gain_s, 1e3, sign=True),
+            "recommended" if one is advice.chosen else "",
         ]
         for one, first in ((one, one.scheme.algorithm is None) for one in advice.outcomes.each)
     )  # fmt: skip
@@ -147,46 +161,50 @@ def outcome_table(advice: FeedbackAdvice) -> Table:
 
 
 def title(advice: FeedbackAdvice) -> str:
-    """What was run, and over what."""
+    """Returns the trace and the path of the runs."""
     path, trace = advice.path, advice.path.trace
     waiting = f"{path.buffer.number:g} {path.buffer.unit}"
     return (
-        f"{trace.path.name}: {shown(trace.length_s, 's')}, {shown(advice.scale.mean_bit_per_s, 'bit/s')} on the mean; "
-        f"round trip {shown(path.rtt_s, 's')}, {waiting} may wait, sender {path.sender}"
+        f"{trace.path.name}: {shown(trace.length_s, 's')}, "
+        f"{shown(advice.scale.mean_bit_per_s, 'bit/s')} on average; RTT "
+        f"{shown(path.rtt_s, 's')}, buffer {waiting}, sender {path.sender}"
     )
 
 
 def plain(advice: FeedbackAdvice) -> dict[str, Any]:
-    """All of it for JSON, units in the names."""
+    """Returns everything as plain data for JSON, with units in the names."""
     path, scale = advice.path, advice.scale
     return {
         "trace": {
-            "file": str(path.trace.path), "format": path.trace.format, "length_s": path.trace.length_s,
-            "mean_bit_per_s": scale.mean_bit_per_s,
+            "file": str(path.trace.path), "format": path.trace.format,
+            "length_s": path.trace.length_s, "mean_bit_per_s": scale.mean_bit_per_s,
         },
         "path": {
-            "rtt_s": path.rtt_s, "buffer": f"{path.buffer.number:g} {path.buffer.unit}", "mss_bytes": path.mss_bytes,
-            "sender": path.sender, "period_s": path.period_s, "replicates": path.replicates, "seed": path.seed,
+            "rtt_s": path.rtt_s, "buffer": f"{path.buffer.number:g} {path.buffer.unit}",
+            "mss_bytes": path.mss_bytes, "sender": path.sender, "period_s": path.period_s,
+            "replicates": path.replicates, "seed": path.seed,
         },
         "time_scale": {
             name: _plain(getattr(scale, name)) for name in scale.__dataclass_fields__
         },
-        "psi": _plain(advice.psi), "high_psi": _plain(advice.high_psi), "low_psi": _plain(advice.low_psi),
-        "region": advice.region.name, "region_words": psi_words(advice),
-        "regions": [one.name for one in advice.regions],
+        "psi": _plain(advice.psi), "high_psi": _plain(advice.high_psi),
+        "low_psi": _plain(advice.low_psi), "region": advice.region.name,
+        "region_words": psi_words(advice), "regions": [one.name for one in advice.regions],
         "schemes": [_plain_outcome(advice, one) for one in advice.outcomes.each],
-        "advised": advice.chosen.scheme.label, "as_good": [one.scheme.label for one in advice.as_good],
+        "advised": advice.chosen.scheme.label,
+        "as_good": [one.scheme.label for one in advice.as_good],
         "quicker": [one.scheme.label for one in advice.quicker],
         "confidence_of_differences": advice.outcomes.confidence, "blocks": advice.outcomes.blocks,
         "block_s": advice.outcomes.block_s,
-        "effective_capacity_bit_per_s": advice.effective_capacity_bit_per_s, "overflow_probability": OVERFLOW,
-        "loss_free_buffer_packets": advice.loss_free_buffer_packets,
-        "sentence": sentence(advice), "further": further(advice), "warnings": list(advice.warnings),
+        "effective_capacity_bit_per_s": advice.effective_capacity_bit_per_s,
+        "overflow_probability": OVERFLOW,
+        "loss_free_buffer_packets": advice.loss_free_buffer_packets, "sentence": sentence(advice),
+        "further": further(advice), "warnings": list(advice.warnings),
     }  # fmt: skip
 
 
 def fed_back(advice: FeedbackAdvice, one: Outcome) -> tuple[float, float]:
-    """Between which rates a source is told to send most of the time, bit/s."""
+    """Returns the range of rates that a source is told most of the time, in bit/s."""
     rates = advice.path.trace.rates(advice.path.period_s)
     algorithm = one.scheme.algorithm or {}
     m, n = (min(algorithm.get(name, 1), rates.size) for name in "mn")
@@ -202,31 +220,32 @@ def _why_nothing(advice: FeedbackAdvice) -> str:
     others = [one for one in advice.outcomes.each if one.scheme.algorithm is not None]
     best = max(others, key=lambda one: one.efficiency.value)
     return (
-        f"{_percent(advice.chosen.efficiency)} of what the link can carry is delivered without, and "
-        f"{_name(best)}, the best that was tried, {_change(best.gain)}; "
-        f"{_QUANTILE} of the packets wait {shown(advice.chosen.delay_s.value, 's')} at most, with it "
-        f"{shown(best.delay_s.value, 's')}"
+        f"without feedback {_percent(advice.chosen.efficiency)} of what the link can carry is "
+        f"delivered, and {_name(best)}, the best scheme tried, {_delivers(best.gain)}; {_QUANTILE} "
+        f"of the packets wait at most {shown(advice.chosen.delay_s.value, 's')} at the link, and "
+        f"{shown(best.delay_s.value, 's')} with it"
     )
 
 
 def _against_none(advice: FeedbackAdvice) -> str:
     chosen, none = advice.chosen, advice.outcomes.each[0]
     return (
-        f"{_percent(chosen.efficiency)} of what the link can carry is delivered, which {_change(chosen.gain)}; "
-        f"{_QUANTILE} of the packets wait {shown(chosen.delay_s.value, 's')} at the link at most, "
-        f"without feedback {shown(none.delay_s.value, 's')}"
+        f"{_percent(chosen.efficiency)} of what the link can carry is delivered, which "
+        f"{_change(chosen.gain)}; {_QUANTILE} of the packets wait at most "
+        f"{shown(chosen.delay_s.value, 's')} at the link, and {shown(none.delay_s.value, 's')} "
+        "without feedback"
     )
 
 
 def _change(gain: Estimate) -> str:
-    """A difference of efficiencies from no feedback, or that there is none."""
+    """Describes a difference of efficiencies from no feedback, or states that there is none."""
     if gain.low <= 0 <= gain.high:
-        return f"cannot be told from no feedback ({_ends(gain, 100)} points)"
+        return f"cannot be distinguished from no feedback ({_ends(gain, 100)} points)"
     return f"is {_points(gain)} {'more' if gain.value > 0 else 'less'} than without feedback"
 
 
 def _points(difference: Estimate) -> str:
-    """Percentage points, whatever the sign."""
+    """Formats percentage points without their sign."""
     if difference.value < 0:
         difference = Estimate(-difference.value, -difference.high, -difference.low)
     return f"{_scaled(difference, 100)} points"
@@ -262,7 +281,10 @@ def _scaled(estimate: Estimate, factor: float, *, sign: bool = False) -> str:
 
 
 def _ends(estimate: Estimate, factor: float, *, sign: bool = True) -> str:
-    return f"{fixed(estimate.low * factor, 1, sign=sign)} to {fixed(estimate.high * factor, 1, sign=sign)}"
+    return (
+        f"{fixed(estimate.low * factor, 1, sign=sign)} to "
+        f"{fixed(estimate.high * factor, 1, sign=sign)}"
+    )
 
 
 def _plain_outcome(advice: FeedbackAdvice, one: Outcome) -> dict[str, Any]:

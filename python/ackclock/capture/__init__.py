@@ -1,4 +1,4 @@
-"""Measuring: what packet captures show of their TCP connections."""
+"""Measures packet captures: what they show of their TCP connections."""
 
 from ackclock.capture.measurement import MODELS_OF_CAPTURES, measure
 from ackclock.errors import CaptureError

@@ -1,4 +1,7 @@
-"""The tables that people read of a measurement: each row a dict, plain data for a terminal, a report or JSON."""
+"""Tables about the connections of a measurement.
+
+Each row is a dict of plain data, for a terminal, a report or JSON.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -16,8 +19,8 @@ from ackclock.table import Cell, Column, Table, Written, number, scaled, table
 from ackclock.units import shown
 
 __all__ = [
-    "apart", "connection_rows", "connection_table", "largest", "others", "passed_over", "prediction_table",
-    "reservations",
+    "apart", "connection_rows", "connection_table", "largest", "others", "passed_over",
+    "prediction_table", "reservations",
 ]  # fmt: skip
 
 Rows = list[dict[str, Any]]
@@ -47,7 +50,7 @@ _PREDICTION_COLUMNS = (
     Column("note"),
 )
 
-# Why packets of a capture are no TCP or UDP packets, in words that go on after their number.
+# Reasons why packets of a capture are neither TCP nor UDP, in words that follow their number.
 _SKIPPED = {
     "not_ip": "not IP",
     "other_transport": "neither TCP nor UDP, perhaps tunnelled or encrypted",
@@ -63,13 +66,13 @@ _SKIPPED = {
 def largest(
     result: Result, top: int | None = None, columns: Sequence[str] = (), **wanted: Any
 ) -> Rows:
-    """The rows of the table `connections` that carried payload, the most payload first.
+    """Returns the rows of the table `connections` that carried payload, the most payload first.
 
     Args:
-        result: Of `measure`.
-        top: At most so many.
-        columns: These alone, all by default.
-        wanted: Columns that have these values.
+        result: Result of `measure`.
+        top: Maximum number of rows.
+        columns: The columns to return; all by default.
+        wanted: Columns that must have these values.
     """
     rows = result.rows("connections", **wanted)
     rows = rows.filter(pc.greater(rows["payload_bytes"], 0))
@@ -80,7 +83,10 @@ def largest(
 
 
 def apart(result: Result, connections: Rows) -> list[Result]:
-    """For each of these connections the same result with its rows alone, in memory: each table is gone through once."""
+    """Returns one result in memory for each connection, with the rows of that connection only.
+
+    Each table is read once.
+    """
     flows = list(dict.fromkeys(row["flow"] for row in connections))
     tables = {
         name: result.rows(name, flow=flows).combine_chunks()
@@ -101,13 +107,13 @@ _NOWHERE = np.array([], np.int64)
 
 
 def _places(table: pa.Table) -> dict[tuple[Any, ...], NDArray[np.int64]]:
-    """The numbers of each connection's rows."""
+    """Returns the row numbers of each connection."""
     numbered = table.select(KEYS).append_column("row", pa.array(np.arange(table.num_rows)))
     return {key: rows["row"] for key, rows in grouped(numbered, KEYS, ("row",))}
 
 
 def others(result: Result, shown: int) -> int:
-    """How many more connections carried payload than are shown."""
+    """Returns how many more connections carried payload than are shown."""
     return max(
         int(pc.sum(pc.greater(result.tables["connections"]["payload_bytes"], 0)).as_py() or 0)
         - shown,
@@ -116,10 +122,11 @@ def others(result: Result, shown: int) -> int:
 
 
 def connection_rows(result: Result, top: int) -> Rows:
-    """One row for each of the largest connections: its row of `connections`, `rtt` and goodput of `flows`, the answer.
+    """Returns one row for each of the largest connections.
 
-    Added are `heading`, `answer`, `goodput_bit_per_s`, `rtt_mean_s`, `rtt_min_s`, `rtt_max_s`,
-    `rtt_p99_s`, `timeouts` and `assignments` of its point.
+    A row is that of the table `connections` with these fields added: `heading`, `answer`,
+    `goodput_bit_per_s`, `rtt_mean_s`, `rtt_min_s`, `rtt_max_s`, `rtt_p99_s`, `timeouts`, and the
+    `assignments` of its point.
     """
     rows = []
     chosen = largest(result, top)
@@ -140,7 +147,7 @@ def connection_rows(result: Result, top: int) -> Rows:
 
 
 def _quantile(law: pa.Table, share: float) -> float | None:
-    """What that share of the samples in a law's buckets do not exceed, in seconds; None of no samples."""
+    """Returns a quantile of the samples in a histogram, in seconds; None without samples."""
     if law.num_rows == 0:
         return None
     ends, samples = column(law, "high_s"), column(law, "samples")
@@ -148,7 +155,7 @@ def _quantile(law: pa.Table, share: float) -> float | None:
 
 
 def connection_table(rows: Rows, note: str = "") -> Table:
-    """The table of `connection_rows`."""
+    """Returns the table of `connection_rows`."""
     return table("Connections", _COLUMNS, map(_cells, rows), note)
 
 
@@ -174,7 +181,7 @@ def _cells(row: dict[str, Any]) -> list[Cell]:
 
 
 def _losses(row: dict[str, Any]) -> Cell:
-    """The estimate, and the bounds that it lies between."""
+    """Formats the estimated number of losses with its bounds."""
     low, estimate, high = (row[f"losses_{name}"] for name in ("lower", "estimate", "upper"))
     if estimate is None:
         return None
@@ -183,9 +190,9 @@ def _losses(row: dict[str, Any]) -> Cell:
 
 
 def prediction_table(
-    result: Result, rows: Rows, title: str = "What models say", note: str = ""
+    result: Result, rows: Rows, title: str = "Predictions of models", note: str = ""
 ) -> Table:
-    """The table of the rows of `predictions`."""
+    """Returns the table of rows of `predictions`."""
     cells = (
         [
             limiting_factor.heading(result, row),
@@ -214,7 +221,7 @@ def _between(row: dict[str, Any], name: str) -> Cell:
 
 
 def reservations(result: Result) -> list[str]:
-    """What is to be known of a measurement, one line each."""
+    """Returns the warnings about a measurement, one line each."""
     lines = []
     for one in result.run["captures"]:
         named = " and ".join(one["files"])
@@ -232,31 +239,32 @@ def reservations(result: Result) -> list[str]:
     if unknown:
         which = "1 direction" if unknown == 1 else f"{unknown} directions"
         lines.append(
-            f"{which} of {connections.num_rows}: the capture begins after the SYN, so that the scale of the receiver's "
-            "window is not known"
+            f"{which} of {connections.num_rows}: the capture begins after the SYN, so that the "
+            "scale of the receiver's window is not known"
         )
     return lines + _lacking(connections) + _without_estimates(result)
 
 
 def _left_out(captured: dict[str, Any]) -> list[str]:
-    """What memory had no room for."""
+    """Returns warnings about connections that were left out for lack of memory."""
     counts = captured.get("left_out", {})
     lines = []
     if counts.get("empty"):
         lines.append(
-            f"{_connections(counts['empty'])} without payload that got no answer or were reset are not listed: more "
-            "than are followed at a time, or have rows in all, as of a scan of ports"
+            f"{_connections(counts['empty'])} without payload that got no answer or were reset "
+            "are not listed: more than are followed at a time, or have rows in all, as of a scan "
+            "of ports"
         )
     if counts.get("ended_early"):
         lines.append(
-            f"{_connections(counts['ended_early'])} ended early, those silent for the longest time: more than are "
-            "followed at a time; measure a part of the capture"
+            f"{_connections(counts['ended_early'])} ended early, those silent for the longest "
+            "time: more than are followed at a time; measure a part of the capture"
         )
     return lines
 
 
 def _clock(captured: dict[str, Any]) -> list[str]:
-    """What was wrong with the times."""
+    """Returns warnings about wrong timestamps."""
     repairs = captured.get("clock", {})
     lines = []
     if repairs.get("wrong_times"):
@@ -267,8 +275,8 @@ def _clock(captured: dict[str, Any]) -> list[str]:
         count = repairs["set_back"]
         times, by = ("once", "by") if count == 1 else (f"{count} times", "by up to")
         lines.append(
-            f"its clock was set back {times}, {by} {repairs['largest_step_s']:.3g} s; times go on from there, and what "
-            "lasted over it seems shorter than it was"
+            f"its clock was set back {times}, {by} {repairs['largest_step_s']:.3g} s; times go on "
+            "from there, and what lasted over it seems shorter than it was"
         )
     return lines
 
@@ -278,7 +286,7 @@ def _connections(count: int) -> str:
 
 
 def _lacking(connections: pa.Table) -> list[str]:
-    """Whether the capture lacks packets."""
+    """Returns a warning if the capture lacks packets."""
     if "missed_packets" not in connections.column_names:
         return []
     missed, missed_bytes = (
@@ -291,14 +299,15 @@ def _lacking(connections: pa.Table) -> list[str]:
     payload = missed_bytes[missed > 0].sum()
     of_payload = f", with {shown(float(payload), 'bytes')} of payload," if payload > 0 else ""
     return [
-        f"{directions} of {connections.num_rows} directions: the capture lacks {int(missed.sum())} packets at "
-        f"least{of_payload} that were acknowledged or echoed; counts, losses and loss rates are too low there, what "
-        "limited is less sure; capture with a larger buffer (tcpdump -B) or less of each packet (-s 128)"
+        f"{directions} of {connections.num_rows} directions: the capture lacks "
+        f"{int(missed.sum())} packets at least{of_payload} that were acknowledged or echoed; "
+        "counts, losses and loss rates are too low there, what limited is less sure; capture "
+        "with a larger buffer (tcpdump -B) or less of each packet (-s 128)"
     ]
 
 
 def _without_estimates(result: Result) -> list[str]:
-    """Whether there are connections of which the rate estimators that were asked for say nothing."""
+    """Returns a warning if there are connections without the rate estimates asked for."""
     if not result.run["estimators"]:
         return []
     estimates = result.tables["rate_estimates"].select(KEYS)
@@ -311,13 +320,14 @@ def _without_estimates(result: Result) -> list[str]:
         return []
     which = "1 direction" if missing == 1 else f"{missing} directions"
     return [
-        f"no rate estimates of {which} with payload: not captured near the sender, or nothing tells where, so that the "
-        "ACKs are not seen as they come to the sender (pressed together further on); capture at the sender"
+        f"no rate estimates of {which} with payload: not captured near the sender, or nothing "
+        "tells where, so that the ACKs are not seen as they come to the sender (pressed together "
+        "further on); capture at the sender"
     ]
 
 
 def passed_over(captured: Iterable[dict[str, Any]]) -> str:
-    """`12 packets: 10 not IP, 2 later fragments`; empty for none."""
+    """Formats as `12 packets: 10 not IP, 2 later fragments`; empty for no packets."""
     counts: dict[str, int] = {}
     for one in captured:
         found = {_SKIPPED.get(name, name): count for name, count in one["skipped"].items()}

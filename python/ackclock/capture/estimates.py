@@ -1,21 +1,20 @@
-"""What a capture says of a connection in the terms of models, each number with its uncertainty: table `estimates`.
+"""Estimates the inputs of models for a captured connection, with intervals: table `estimates`.
 
-- **Loss** is the number of losses over the number of segments sent. Of the three counts of losses
-  in the table `connections` the middle one is taken, `losses_estimate`: packets sent again, without
-  those that were not needed. The count of third duplicate ACKs is too low where losses come close
-  together or end in timeouts, that of all packets sent again is too high; both stand beside it as
-  `loss_at_least` and `loss_at_most`.
-- **Loss indications** are what a sender reacts to, once for all that was lost in a window: fast
-  retransmissions and timeouts of the table `flows`. Models take their rate for the loss rate, as
-  the authors of PFTK did with their measurements: where losses come in bursts, as at the end of
-  slow start, the rate of single losses would tell them of reactions that never were.
+- **Loss** is the number of losses over the number of segments sent. The table `connections` counts
+  losses in three ways. The middle one, `losses_estimate`, is taken: retransmissions without the
+  unneeded ones. Third duplicate ACKs count too few where losses come close together or end in
+  timeouts. All retransmissions count too many. Both stand beside it as `loss_at_least` and
+  `loss_at_most`.
+- **Loss indications** are what a sender reacts to, once for all losses in a window: fast
+  retransmissions and timeouts of the table `flows`. Models take their rate as the loss rate, as the
+  authors of PFTK did with their measurements. Losses may come in bursts, for example at the end of
+  slow start. The rate of single losses would then report reactions that never happened.
 - **Round-trip time** and **goodput** are those of the table `flows`.
-- **Intervals** hold with 95 % confidence and come from a circular block bootstrap over the
-  intervals of the table `samples` (`ackclock.metrics.bootstrap`), in blocks of at least ten round
-  trips. They are about the fluctuations within this one connection, not about what another day
-  would bring. Captures of fewer than eight blocks have none. Where nothing was lost, the end of the
-  interval of loss is the largest probability with which that happens in one of forty such
-  connections.
+- **Intervals** have 95 % confidence. They come from a circular block bootstrap over the intervals
+  of the table `samples` (`ackclock.metrics.bootstrap`), in blocks of at least ten round trips. They
+  cover the fluctuations within this one connection, not those between days. Captures of fewer than
+  eight blocks have no intervals. If nothing was lost, the upper end of the loss interval is the
+  largest probability at which that happens in one of forty such connections.
 """
 
 from dataclasses import dataclass
@@ -34,22 +33,24 @@ __all__ = ["COLUMNS", "KEYS", "Estimate", "Resampled", "estimate", "table"]
 Array = NDArray[np.float64]
 Row = dict[str, Any]
 
-#: What tells connections apart in every table.
+#: Columns that identify a connection in every table.
 KEYS = ("point", "replicate", "flow", "instance")
 
-#: Columns of the table, and what they hold.
+#: Columns of the table, with their descriptions.
 COLUMNS: dict[str, str] = {
-    "point": "Number of the sweep's point; 0 of a capture from elsewhere.",
-    "replicate": "Number of the replicate; 0 of a capture from elsewhere.",
+    "point": "Index of the point; 0 for a capture from elsewhere.",
+    "replicate": "Number of the replicate; 0 for a capture from elsewhere.",
     "flow": "Name of the flow.",
     "instance": "Number of the instance.",
-    "segments_sent": "Segments sent with payload, retransmissions included; packets where segments are not known.",
-    "losses": "Losses, `losses_estimate` of the table `connections`.",
+    "segments_sent": (
+        "Segments sent with payload, retransmissions included; packets if segments are unknown."
+    ),
+    "losses": "Number of losses, `losses_estimate` of the table `connections`.",
     "loss": "Losses over segments sent.",
     "loss_low": "Lower end of its interval.",
     "loss_high": "Upper end of its interval.",
-    "loss_at_least": "The same with the lower bound of losses, `losses_lower`.",
-    "loss_at_most": "The same with the upper bound of losses, `losses_upper`.",
+    "loss_at_least": "Loss rate from the lower bound `losses_lower`.",
+    "loss_at_most": "Loss rate from the upper bound `losses_upper`.",
     "indications": "Loss indications: fast retransmissions and timeouts.",
     "indication_rate": "Loss indications over segments sent: the loss rate that models are given.",
     "indication_rate_low": "Lower end of its interval.",
@@ -60,22 +61,25 @@ COLUMNS: dict[str, str] = {
     "goodput_bit_per_s": "Payload acknowledged, each byte once, over time.",
     "goodput_low_bit_per_s": "Lower end of its interval.",
     "goodput_high_bit_per_s": "Upper end of its interval.",
-    "segments_per_ack": "Segments acknowledged by an ACK that acknowledged something.",
-    "link_bit_per_s": "Payload acknowledged while a queue stood before a link, over time; null if that was not usual.",
-    "block_s": "Length of the blocks that the intervals come from; null without intervals.",
-    "blocks": "How many such blocks there are.",
+    "segments_per_ack": "Mean number of segments per ACK that acknowledged any.",
+    "link_bit_per_s": (
+        "Payload acknowledged over time while a queue stood before a link; null if that was not "
+        "the main limit."
+    ),
+    "block_s": "Length of the blocks behind the intervals; null without intervals.",
+    "blocks": "Number of these blocks.",
 }
 
 _TEXT, _INTEGER = ("flow",), ("point", "replicate", "instance")
 
-# Chosen here: a block is to hold what hangs together, of which a saw-tooth of a few dozen segments
-# is the longest.
+# Chosen here: a block should hold correlated samples together. A saw-tooth of a few dozen segments
+# is the longest such stretch.
 _ROUND_TRIPS_PER_BLOCK = 10
 
-# Times are told in binary fractions of a second.
+# Timestamps are binary fractions of a second.
 _ROUNDING = 1e-9
 
-# Enough for the ends of a 95 % interval to be good to a few percent of its width. Chosen here.
+# Enough to place the ends of a 95 % interval within a few percent of its width. Chosen here.
 _RESAMPLES = 400
 
 _TAIL = 0.025
@@ -90,7 +94,7 @@ class Resampled(NamedTuple):
         rtt_s: Mean round-trip times.
         goodput_bit_per_s: Goodputs.
         block_s: Length of a block.
-        blocks: How many there are.
+        blocks: Number of blocks.
     """
 
     loss: Array
@@ -103,11 +107,11 @@ class Resampled(NamedTuple):
 
 @dataclass(frozen=True)
 class Estimate:
-    """Of one connection.
+    """The estimates of one connection.
 
     Attributes:
-        row: Of the table.
-        resampled: Where the intervals come from; None without intervals.
+        row: Row of the table.
+        resampled: Source of the intervals; None without intervals.
     """
 
     row: Row
@@ -115,7 +119,7 @@ class Estimate:
 
 
 def estimate(result: Result, connection: Row) -> Estimate:
-    """Estimates for a row of the table `connections` of a measured result."""
+    """Returns the estimates of a row of the table `connections`."""
     keys = {name: connection[name] for name in KEYS}
     [flow] = result.rows("flows", **keys).to_pylist() or [{}]
     sent = _known(connection["data_segments"], float(connection["data_packets"]))
@@ -155,12 +159,12 @@ def estimate(result: Result, connection: Row) -> Estimate:
             row |= {
                 f"{name}_low": 0.0,
                 f"{name}_high": 1 - _TAIL ** (1 / sent),
-            }  # the exact binomial interval's end
+            }  # End of the exact binomial interval.
     return Estimate(row, resampled)
 
 
 def table(found: list[Estimate]) -> pa.Table:
-    """The table `estimates`."""
+    """Returns the table `estimates`."""
     types = dict.fromkeys(_TEXT, pa.string()) | dict.fromkeys(_INTEGER, pa.int64())
     rows = [one.row for one in found]
     return pa.table(
@@ -172,7 +176,10 @@ def table(found: list[Estimate]) -> pa.Table:
 
 
 def _resample(samples: pa.Table, row: Row) -> Resampled | None:
-    """Ratios of sums over resampled records, scaled so that the record itself gives the estimate."""
+    """Returns ratios of sums over resampled records.
+
+    They are scaled so that the record itself gives the estimate.
+    """
     names = ("time_s", "sent_packets", "retransmitted_packets", "delivered_bytes")
     time, sent, retransmitted, delivered = (
         np.diff(column(samples, name).astype(float)) for name in names
@@ -180,10 +187,10 @@ def _resample(samples: pa.Table, row: Row) -> Resampled | None:
     rtt = column(samples, "rtt_s").astype(float)[1:]
     if time.size == 0 or row["rtt_mean_s"] is None:
         return None
-    # Where no round-trip time is known yet it takes no part in the mean.
+    # Intervals before the first round-trip time do not count in the mean.
     timed = np.where(np.isnan(rtt), 0, time)
     resent = np.nan_to_num(retransmitted)
-    # A sender reacts once in a round trip, however many packets it sends again.
+    # A sender reacts once per round trip, however many packets it retransmits.
     reactions = np.minimum(resent, np.maximum(1, time / row["rtt_mean_s"]))
     parts = np.array([time, sent, resent, delivered, timed, timed * np.nan_to_num(rtt), reactions])
     usual = float(np.median(time))
@@ -215,7 +222,7 @@ def _segments_per_ack(connection: Row) -> float | None:
 
 
 def _link(result: Result, connection: Row) -> float | None:
-    """The rate of the link before which a queue stood for most of the time."""
+    """Returns the rate of the link if a queue stood before it most of the time."""
     limit = "bottleneck_rate"
     if connection["limit"] != limit:
         return None

@@ -1,4 +1,4 @@
-"""Why a captured connection was not faster, in a sentence with the evidence."""
+"""The factor that limited a captured connection, in a sentence with its evidence."""
 
 from collections.abc import Callable
 from typing import Any
@@ -15,8 +15,8 @@ __all__ = ["LIMITS", "answer", "heading", "lacks"]
 
 Row = dict[str, Any]
 
-#: What stands in the column `limit` of `connections` and `limit_periods`, in words that go on after
-#: "limited by".
+#: Values of the column `limit` of `connections` and `limit_periods`, in words that follow "limited
+#: by".
 LIMITS: dict[str, str] = {
     "application": "the application",
     "receive_window": "the receiver's window",
@@ -24,42 +24,46 @@ LIMITS: dict[str, str] = {
     "congestion_window": "the congestion window",
     "bottleneck_rate": "the rate of a link",
     "slow_start": "slow start",
-    "recovery": "the repair of losses",
+    "recovery": "loss recovery",
     "unknown": "something that the capture does not show",
 }
 
 
-# One thing that limits for less than this share of the time does not say it all.
+# Below this share of the time the second factor is named too.
 _MOST = 0.5
 
 
 def heading(result: Result, row: Row) -> str:
-    """`10.0.0.1:5001 > 10.1.0.1:80`, or the name of the flow; which instance and of which run, where there are others.
+    """Returns `10.0.0.1:5001 > 10.1.0.1:80`, or the name of the flow.
+
+    The instance and the run are added where there are several.
 
     Args:
-        result: Of `measure`.
-        row: Of any of its tables of connections.
+        result: Result of `measure`.
+        row: Row of one of its tables with connections.
     """
     flow, instance = row["flow"], row["instance"]
     named = flow if instance == 0 else f"{flow}, number {instance + 1}"
     if result.points[row["point"]]["scenario"] is not None and " > " not in flow:
-        named = f"{flow}/{instance}"  # as in the run's own figures
+        named = f"{flow}/{instance}"  # As in the figures of the run itself.
     if len(result.run["captures"]) > 1:
         named += f", point {row['point']}, replicate {row['replicate']}"
     return named
 
 
 def answer(result: Result, connection: Row) -> str:
-    """What limited a connection for the longest time, for which share of it, what that allowed, and what would help.
+    """Returns the main limiting factor in a sentence.
+
+    It states the share of the time, what that allowed, and what would help.
 
     Args:
-        result: Of `measure`.
-        connection: A row of its table `connections`.
+        result: Result of `measure`.
+        connection: Row of its table `connections`.
     """
     keys = {name: connection[name] for name in KEYS}
     limit, share = connection["limit"], connection["limit_share"]
     if not limit or share is None:
-        return "it sent too little to say what limited it"
+        return "too little data to tell what limited it"
     evidence = _evidence(result, keys, limit)
     words = [
         _WORDS[limit](connection, evidence),
@@ -67,24 +71,30 @@ def answer(result: Result, connection: Row) -> str:
         lacks(connection),
     ]
     then = "" if share >= _MOST else _next(result, keys, limit)
-    return f"limited by {LIMITS[limit]} ({100 * share:.0f} % of the time{then}): {'; '.join(filter(None, words))}"
+    return (
+        f"limited by {LIMITS[limit]} ({100 * share:.0f} % of the time{then}): "
+        f"{'; '.join(filter(None, words))}"
+    )
 
 
 def lacks(connection: Row) -> str:
-    """What the capture lacks of a connection's packets, and what that makes of its numbers; empty if nothing."""
-    # Results of earlier versions have no such column.
+    """Returns how many packets the capture lacks and which numbers suffer.
+
+    Empty if it lacks none.
+    """
+    # Results of earlier versions do not have this column.
     missed = connection.get("missed_packets") or 0
     if missed == 0:
         return ""
     share = missed / (missed + connection["packets"])
     return (
-        f"the capture lacks {_packets(int(missed))} of it at least ({100 * share:.2g} %), "
-        "so that packets and losses are too few, and the limit is less sure"
+        f"the capture lacks at least {_packets(int(missed))} of it ({100 * share:.2g} %), "
+        "so that its packets and losses are undercounted and the limit is less certain"
     )
 
 
 def _next(result: Result, keys: Row, limit: str) -> str:
-    """What limited for the second longest time."""
+    """Returns the factor that limited for the second longest time."""
     stretches = result.rows("limit_periods", **keys)
     lasts, limits = (
         column(stretches, "end_s") - column(stretches, "start_s"),
@@ -100,7 +110,7 @@ def _next(result: Result, keys: Row, limit: str) -> str:
 
 
 def _evidence(result: Result, keys: Row, limit: str) -> Row:
-    """Means over the time in stretches with that limit, and sums over them."""
+    """Returns means and sums over the periods with that limit."""
     stretches = result.rows("limit_periods", **keys, limit=limit)
     lasts = column(stretches, "end_s") - column(stretches, "start_s")
 
@@ -122,32 +132,39 @@ def _evidence(result: Result, keys: Row, limit: str) -> Row:
 def _of_receive_window(connection: Row, evidence: Row) -> str:
     window, rtt = evidence["receive_window_mean_bytes"], evidence["rtt_mean_s"]
     if window is None:
-        return "it was closed, or full" + _running(evidence)
+        return "it was closed or full" + _running(evidence)
     closed = int(connection["zero_windows"] or 0)
-    often = f", closed {_times(closed)}" if closed else ""
+    often = f" and closed the window {_times(closed)}" if closed else ""
     if rtt is None:
-        return f"{shown(window, 'bytes')} offered{often}" + _running(evidence)
+        return f"the receiver offered {shown(window, 'bytes')}{often}" + _running(evidence)
     most = shown(window * 8 / rtt, "bit/s")
-    return f"{shown(window, 'bytes')} offered{often}, round trip {shown(rtt, 's')}: at most {most}"
+    return (
+        f"the receiver offered {shown(window, 'bytes')}{often}; an RTT of {shown(rtt, 's')} then "
+        f"allows {most}"
+    )
 
 
 def _of_application(connection: Row, evidence: Row) -> str:
     sent = shown(connection["unique_bytes"], "bytes")
     over = shown(connection["end_s"] - connection["start_s"], "s")
     return (
-        f"it gave {sent} in {over} and left the connection idle or half empty between"
+        f"it wrote {sent} in {over} and left the connection idle or partly used in between"
         + _running(evidence)
     )
 
 
 def _of_sender_buffer(_connection: Row, evidence: Row) -> str:
     outstanding, rtt = evidence["in_flight_mean_bytes"], evidence["rtt_mean_s"]
-    words = f"never much more than {_bytes(outstanding)} outstanding, with no loss and no queue"
+    words = f"hardly ever more than {_bytes(outstanding)} in flight, without losses or queueing"
     window = evidence["receive_window_mean_bytes"]
-    words += f", though the receiver offered {shown(window, 'bytes')}" if window is not None else ""
+    words += (
+        f", although the receiver offered {shown(window, 'bytes')}" if window is not None else ""
+    )
     if outstanding is None or rtt is None:
         return words
-    return f"{words}; round trip {shown(rtt, 's')}: at most {shown(outstanding * 8 / rtt, 'bit/s')}"
+    return (
+        f"{words}; an RTT of {shown(rtt, 's')} then allows {shown(outstanding * 8 / rtt, 'bit/s')}"
+    )
 
 
 def _of_congestion_window(connection: Row, evidence: Row) -> str:
@@ -158,35 +175,37 @@ def _of_congestion_window(connection: Row, evidence: Row) -> str:
         if losses and sent
         else "no packet lost yet"
     )
-    words = f"{lost}, {_bytes(outstanding)} outstanding on the mean"
-    return (
-        words + (f", round trip {shown(rtt, 's')}" if rtt is not None else "") + _running(evidence)
-    )
+    words = f"{lost}, {_bytes(outstanding)} in flight on average"
+    return words + (f", RTT {shown(rtt, 's')}" if rtt is not None else "") + _running(evidence)
 
 
 def _of_bottleneck_rate(_connection: Row, evidence: Row) -> str:
     rtt, least, rate = evidence["rtt_mean_s"], evidence["rtt_min_s"], evidence["rate_bit_per_s"]
-    link = (
-        f"{shown(rate, 'bit/s')} went through it" if rate is not None else "a queue stood before it"
-    )
+    link = f"it carried {shown(rate, 'bit/s')}" if rate is not None else "a queue stood before it"
     if rtt is None or least is None:
         return link
-    return f"{link}, and the queue before it took the round trip from {shown(least, 's')} to {shown(rtt, 's')}"
+    return (
+        f"{link}, and the queue before it raised the RTT from {shown(least, 's')} to "
+        f"{shown(rtt, 's')}"
+    )
 
 
 def _of_slow_start(connection: Row, evidence: Row) -> str:
     rtt = evidence["rtt_mean_s"]
     sent = shown(connection["unique_bytes"], "bytes")
     if rtt is None or not rtt > 0:
-        return f"its window was still growing by leaps; it sent {sent} altogether"
+        return f"the congestion window was still doubling; {sent} were sent altogether"
     trips = max(1, round((connection["last_data_s"] - connection["first_data_s"]) / rtt))
     plural = "" if trips == 1 else "s"
-    return f"its window was still growing by leaps; it sent {sent} in {trips} round trip{plural} of {shown(rtt, 's')}"
+    return (
+        f"the congestion window was still doubling; {sent} were sent in {trips} round trip{plural} "
+        f"of {shown(rtt, 's')}"
+    )
 
 
 def _of_recovery(connection: Row, evidence: Row) -> str:
     timeouts = int(connection["retransmissions_timeout"] or 0)
-    words = f"{_packets(evidence['resent'])} sent again meanwhile"
+    words = f"{_packets(evidence['resent'])} retransmitted"
     return (
         words + (f", {_times(timeouts)} after a timeout" if timeouts else "") + _running(evidence)
     )
@@ -210,9 +229,9 @@ _WORDS: dict[str, Callable[[Row, Row], str]] = {
 
 
 def _running(evidence: Row) -> str:
-    """The rate meanwhile, if it is known."""
+    """Returns the rate during these periods, if it is known."""
     rate = evidence["rate_bit_per_s"]
-    return f"; {shown(rate, 'bit/s')} meanwhile" if rate is not None else ""
+    return f"; the rate was {shown(rate, 'bit/s')}" if rate is not None else ""
 
 
 def _bytes(amount: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Measuring packet captures into a result folder."""
+"""Measures packet captures into a result folder."""
 
 import json
 from collections.abc import Callable
@@ -19,8 +19,8 @@ from ackclock.result import SCHEMA, Result, tables_in
 from ackclock.result.columns import table_of
 from ackclock.result.writer import GrowingResult
 
-# What is asked about captured connections: of the usual models those that need not know how a link
-# moves; and the chain takes the whole law of the round-trip time, which is theirs to give.
+# Models asked about captured connections: the usual ones that need not know how a link varies, and
+# the AIMD chain, which uses the RTT distribution that a capture provides.
 MODELS_OF_CAPTURES = "square_root,pftk,cardwell,sawtooth,cubic_response,aimd_chain"
 
 
@@ -35,37 +35,35 @@ def measure(
     top: int = CONNECTIONS,
     progress: Callable[[dict[str, Any]], None] | None = None,
 ) -> Result:
-    """Says what packet captures show of their TCP connections.
+    """Measures the TCP connections in packet captures.
 
     Args:
-        source: A pcap or pcapng file, perhaps packed with gzip; `-` for standard input; or the
-            folder of a result of `simulate` with captures or of `emulate`, whose captures at the
-            senders are taken.
-        folder: For the result, which grows there while the captures are read: they may be longer
-            than memory. A result that is there already is replaced, once there is something to
-            write.
+        source: A pcap or pcapng file, plain or gzipped; `-` for standard input; or the result
+            folder of `simulate` with captures or of `emulate`, whose captures at the senders are
+            measured.
+        folder: For the result. It grows while the captures are read, as they may be larger than
+            memory. An existing result is replaced as soon as there is something to write.
         interval: Time between two rows of the table `samples`.
-        segments: Whether to fill the table `segments`, one row for each mark of a time-sequence
-            plot.
-        estimators: Which rate estimators run along with the ACKs of each connection and fill the
-            table `rate_estimates`, as for `ackclock.rate_estimates`; of connections captured near
-            their sender. The window they are told is what was outstanding.
-        models: Which are asked about the connections, as for `predict`.
-        top: How many connections they are asked about, those with the most payload.
-        progress: Is told about ten times a second how far it is: `fraction` of the bytes read, None
-            if that is not known, and `packets`.
+        segments: True to fill the table `segments`, one row per mark of a time-sequence plot.
+        estimators: Rate estimators that are driven by the ACKs of each connection captured near its
+            sender, as for `ackclock.rate_estimates`. They fill the table `rate_estimates` and see
+            the bytes in flight as the window.
+        models: Models asked about the connections, as for `predict`.
+        top: Number of connections that models are asked about, those with the most payload.
+        progress: Takes the progress about ten times a second: `fraction` of the bytes read, None if
+            unknown, and `packets`.
 
     Returns:
-        The result in that folder, with the tables `flows`, `samples`, `connections`,
-        `limit_periods`, `rtt_histogram`, on request `rate_estimates` and `segments`, `estimates`
-        and `predictions`; rows of a run's captures have the same keys as the run's own tables. It
-        is marked partial if it was interrupted (Ctrl-C).
+        The result in that folder. It has the tables `flows`, `samples`, `connections`,
+        `limit_periods`, `rtt_histogram`, `estimates` and `predictions`, and on request
+        `rate_estimates` and `segments`. Rows from captures of a run have the same keys as the
+        tables of that run. The result is partial if it was interrupted (Ctrl-C).
 
     Raises:
-        CaptureError: A file is no capture or holds nothing to be measured; nothing has been
-        written. ScenarioError: There is no such estimator, or it cannot be so. ValueError: There is
-        no such model, or the folder holds no captures. InputError: There is something in the folder
-        that is not ackclock's.
+        CaptureError: A file is not a capture or holds nothing to measure; nothing has been written.
+        ScenarioError: An estimator is unknown or its parameters are invalid.
+        ValueError: A model is unknown, or the folder holds no captures.
+        InputError: The folder holds something that is not ackclock's.
     """
     wanted = chosen(models)
     running = asked(estimators)
@@ -103,18 +101,21 @@ def measure(
 
 
 def is_partial(folder: Path) -> bool:
-    """Whether a folder holds a measurement that was interrupted; its captures are there to be measured again."""
+    """Returns true if a folder holds an interrupted measurement.
+
+    Its captures still exist and can be measured again.
+    """
     run = read_object(folder / RESULT.mark)
     return run.get("method") == "measure" and bool(run.get("partial"))
 
 
 def _flows_and_warmup(run: dict[str, Any], capture: Capture) -> tuple[list[tuple[str, int]], float]:
-    """What is needed to name what a capture of a run holds."""
+    """Returns what the engine needs to name the flows in a capture of a run, and the warm-up."""
     return list(capture.flows), units.seconds(run["points"][capture.point]["scenario"]["warmup"])
 
 
 def _refuse_own_place(found: Source, folder: Path) -> None:
-    """Raises `InputError` if the result would replace what it is made of."""
+    """Raises `InputError` if the result would replace its own captures."""
     refuse_foreign_folder(folder)
     files = [Path(file) for one in found.captures for file in one.files if file != STANDARD_INPUT]
     if any(folder.resolve() in file.resolve().parents for file in files):
@@ -124,7 +125,10 @@ def _refuse_own_place(found: Source, folder: Path) -> None:
 
 
 def _describe_captures(source: str | Path, found: Source) -> dict[str, Any]:
-    """What run.json says of a measurement; of a run's captures what the run says of itself."""
+    """Returns the contents of run.json for a measurement.
+
+    For captures of a run they include the description of that run.
+    """
     own = found.run or {
         "seed": None,
         "replicates": 1,
@@ -134,13 +138,20 @@ def _describe_captures(source: str | Path, found: Source) -> dict[str, Any]:
         "points": [{"assignments": {}, "scenario": None}],
     }
     kept = ("seed", "replicates", "partial", "controls", "scenario", "points")
-    return {"schema": SCHEMA, "method": "measure", "name": found.name} | {name: own[name] for name in kept} | {
-        "versions": {"ackclock": engine.version()}, "warnings": [], "source": str(source), "captures": [],
-    }  # fmt: skip
+    return (
+        {"schema": SCHEMA, "method": "measure", "name": found.name}
+        | {name: own[name] for name in kept}
+        | {
+            "versions": {"ackclock": engine.version()},
+            "warnings": [],
+            "source": str(source),
+            "captures": [],
+        }
+    )
 
 
 def _nothing(run: dict[str, Any], *, complete: bool) -> BaseException:
-    """Why there is no result of captures in which no TCP was found."""
+    """Returns the error for captures without any TCP."""
     if not complete:
         return KeyboardInterrupt()
     what = passed_over(run["captures"])
@@ -153,11 +164,11 @@ def _nothing(run: dict[str, Any], *, complete: bool) -> BaseException:
 def _concluded(
     run: dict[str, Any], found: Source, folder: Path, models: tuple[Model, ...], top: int
 ) -> dict[str, pa.Table]:
-    """What follows from the tables that lie in the folder; the warnings go into `run`."""
+    """Derives tables from those in the folder, and adds warnings to `run`."""
     measured = Result(run, tables_in(folder))
     run["warnings"] += reservations(measured)
     tables = of_connections(measured, models, top)
     if found.run is not None and found.run["method"] == "emulate" and not found.run.get("partial"):
-        # A run that is unreliable is in no average of what was measured of it either.
+        # Averages of a measurement leave out unreliable runs too.
         tables["fidelity"] = Result.load(run["source"]).tables["fidelity"]
     return tables

@@ -1,4 +1,4 @@
-"""What models say of captured connections, measured beside predicted: the table `predictions` of a measurement."""
+"""Predictions of models for captured connections: the table `predictions` of a measurement."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,30 +30,31 @@ Row = dict[str, Any]
 
 COLUMNS = (
     *KEYS, "instances", "control", "model", "label", "goodput_bit_per_s", "goodput_low_bit_per_s",
-    "goodput_high_bit_per_s", "model_bit_per_s", "limit", "measured_bit_per_s", "measured_low_bit_per_s",
-    "measured_high_bit_per_s", "says", "verdict", "violated", "note", "inputs", "outputs",
+    "goodput_high_bit_per_s", "model_bit_per_s", "limit", "measured_bit_per_s",
+    "measured_low_bit_per_s", "measured_high_bit_per_s", "says", "verdict", "violated", "note",
+    "inputs", "outputs",
 )  # fmt: skip
 
 # Models are asked about this many connections, the largest. Chosen here: more than anybody reads.
 CONNECTIONS = 10
 
-# The controls that a captured connection may have, with their default parameters.
+# Controls that a captured connection may have, with their default parameters.
 _MAY_BE = ("reno", "cubic")
 
-# A chain is solved anew for each: enough for the interval's ends to be good to a tenth of its
-# width. Chosen here.
+# Each resample solves the chain again. This number places the ends of the interval within a tenth
+# of its width. Chosen here.
 _RESAMPLES = 100
 
 
 def predictions(
     result: Result, connection: Row, estimate: Estimate, models: Sequence[Model]
 ) -> list[Row]:
-    """One row for each model, of a row of the table `connections` of a measured result.
+    """Returns one row per model for a row of the table `connections`.
 
-    They have the columns of `ackclock.models.predictions`, and `replicate` and `instance`;
-    `goodput_low_bit_per_s` and `goodput_high_bit_per_s`, between which the model's answer lies as
-    far as its inputs are known; and `measured_bit_per_s`, `measured_low_bit_per_s`,
-    `measured_high_bit_per_s`, the goodput of the table `estimates`.
+    Rows have the columns of `ackclock.models.predictions`, and `replicate` and `instance`. The
+    answer of the model lies between `goodput_low_bit_per_s` and `goodput_high_bit_per_s`, given the
+    uncertainty of its inputs. `measured_bit_per_s`, `measured_low_bit_per_s` and
+    `measured_high_bit_per_s` are the goodput of the table `estimates`.
     """
     why_not = captured.why_not(connection, estimate.row)
     paths = [] if why_not else _paths(result, connection, estimate)
@@ -70,7 +71,7 @@ def predictions(
 
 
 def of_connections(measured: Result, models: Sequence[Model], top: int) -> dict[str, pa.Table]:
-    """The tables `estimates` and `predictions` of a measurement's largest connections."""
+    """Returns the tables `estimates` and `predictions` for the largest connections."""
     connections = largest(measured, top)
     alone = apart(measured, connections)
     found = [
@@ -86,7 +87,7 @@ def of_connections(measured: Result, models: Sequence[Model], top: int) -> dict[
 
 
 def prediction_table(columns: dict[str, list[Any]]) -> pa.Table:
-    """The table `predictions` of its columns."""
+    """Returns the table `predictions` with these columns."""
     types = dict.fromkeys(("point", "replicate", "instance", "instances"), pa.int64())
     types |= {name: pa.float64() for name in columns if name.endswith("_bit_per_s")}
     types |= dict.fromkeys(("inputs", "outputs"), pa.map_(pa.string(), pa.float64()))
@@ -97,7 +98,7 @@ def prediction_table(columns: dict[str, list[Any]]) -> pa.Table:
 
 
 class _MayBe(NamedTuple):
-    """What a connection may be to a model: as it was estimated, and as it is resampled."""
+    """A possible path of a connection: as estimated, and as resampled."""
 
     path: FlowPath
     drawn: list[FlowPath]
@@ -120,7 +121,7 @@ def possible_controls() -> tuple[Control, ...]:
 
 
 def _law(buckets: pa.Table) -> RttLaw | None:
-    """The middle of each bucket, whole round trips if they are known."""
+    """Returns the midpoints of the buckets, of whole round trips if these are known."""
     if buckets.num_rows == 0:
         return None
     low, high, samples = (
@@ -136,16 +137,16 @@ def _unasked(connection: Row, model: Model, why_not: str) -> Row:
     unknown = ("goodput_bit_per_s", "model_bit_per_s", "limit", "says", "inputs", "outputs")
     more = ("goodput_low_bit_per_s", "goodput_high_bit_per_s")
     return dict.fromkeys((*unknown, *more)) | {
-        "flow": connection["flow"], "instances": 1, "control": "tcp", "model": model.name, "label": model.label,
-        "verdict": "does not apply", "violated": [], "note": why_not,
+        "flow": connection["flow"], "instances": 1, "control": "tcp", "model": model.name,
+        "label": model.label, "verdict": "does not apply", "violated": [], "note": why_not,
     }  # fmt: skip
 
 
 def _drawn(path: FlowPath, resampled: Resampled | None) -> list[FlowPath]:
-    """The path as loss and mean round-trip time are resampled.
+    """Returns the path with each resampled loss rate and mean round-trip time.
 
-    The law of the round-trip time is left out: but for a link's rate the mean is all that a goodput
-    takes of it.
+    The RTT distribution is left out: except for the rate of a link, goodput depends only on the
+    mean.
     """
     if resampled is None:
         return []
@@ -166,7 +167,7 @@ def _drawn(path: FlowPath, resampled: Resampled | None) -> list[FlowPath]:
 
 
 def _answer(model: Model, may_be: list[_MayBe]) -> Row:
-    """Of the first path about which the model can be asked."""
+    """Returns the answer for the first path to which the model applies."""
     one = next((one for one in may_be if model.applies(one.path).applies), may_be[0])
     says = answer(model, one.path)
     if len(may_be) > 1 and says["inputs"] is not None:
@@ -178,9 +179,9 @@ def _answer(model: Model, may_be: list[_MayBe]) -> Row:
 
 
 def _interval(model: Model, drawn: list[FlowPath]) -> tuple[float | None, float | None]:
-    """Where the answer lies."""
+    """Returns the interval of the answer."""
     asked = [one for one in drawn if not model.refusal(one)]
-    # Without losses a model of losses is held back by the window alone.
+    # Without losses only the window limits the answer of a loss-based model.
     answers = [_cap(one) for one in drawn if one.loss.rate == 0 and model.refusal(one)]
     if asked:
         inputs = [model.inputs_of(one) for one in asked]

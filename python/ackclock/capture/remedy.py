@@ -1,4 +1,7 @@
-"""What would let a captured connection be faster, in numbers: the clause that its answer ends with."""
+"""Remedies: what would make a captured connection faster, in numbers.
+
+A remedy is the clause that ends the answer about a connection.
+"""
 
 import math
 from collections.abc import Callable
@@ -11,16 +14,16 @@ __all__ = ["allowed_loss", "next_rate", "remedy"]
 
 Row = dict[str, Any]
 
-# A rate is said to be worth a change if it is at least so many times what there is.
+# A rate is worth a change if it is at least this many times the present one.
 _WORTH = 2.0
 
 
 def remedy(connection: Row, limit: str, evidence: Row) -> str:
-    """What would help where that limits; empty if the capture does not tell.
+    """Returns what would help against a limit; empty if the capture does not show it.
 
     Args:
-        connection: A row of the table `connections`.
-        limit: Of its time.
+        connection: Row of the table `connections`.
+        limit: The limiting factor.
         evidence: Means over the time with that limit: `rate_bit_per_s`, `rtt_mean_s`, `rtt_min_s`.
     """
     said = _REMEDIES.get(limit)
@@ -28,12 +31,15 @@ def remedy(connection: Row, limit: str, evidence: Row) -> str:
 
 
 def next_rate(bit_per_s: float) -> float:
-    """The next power of ten that is at least twice that rate."""
+    """Returns the next power of ten that is at least twice that rate."""
     return 10.0 ** math.ceil(math.log10(_WORTH * bit_per_s) - 1e-9)
 
 
 def allowed_loss(bit_per_s: float, rtt_s: float, mss_bytes: float) -> float:
-    """The loss rate at which CUBIC has the window for that rate, or Reno where that allows more (RFC 9438)."""
+    """Returns the loss rate at which CUBIC reaches a rate (RFC 9438).
+
+    In the Reno-friendly region, where Reno allows more loss, it is that of Reno.
+    """
     segments = bit_per_s * rtt_s / 8 / mss_bytes
     cubic = float(cubic_window(1.0, rtt_s)) / segments
     friendly = float(friendly_window(1.0)) / segments
@@ -41,7 +47,7 @@ def allowed_loss(bit_per_s: float, rtt_s: float, mss_bytes: float) -> float:
 
 
 def _goal(evidence: Row) -> tuple[float, float] | None:
-    """A rate that would be worth a change, and the round-trip time."""
+    """Returns a rate that would be worth a change, and the round-trip time."""
     rate, rtt = evidence["rate_bit_per_s"], evidence["rtt_mean_s"]
     if rate is None or rtt is None or not rate > 0 or not rtt > 0:
         return None
@@ -54,7 +60,10 @@ def _of_buffer(what: str) -> Callable[[Row, Row], str]:
         if goal is None:
             return ""
         rate, rtt = goal
-        return f"{shown(rate, 'bit/s')} at {shown(rtt, 's')} takes {what} of {shown(rate * rtt / 8, 'bytes')}"
+        return (
+            f"{shown(rate, 'bit/s')} at {shown(rtt, 's')} would need {what} of "
+            f"{shown(rate * rtt / 8, 'bytes')}"
+        )
 
     return said
 
@@ -62,7 +71,10 @@ def _of_buffer(what: str) -> Callable[[Row, Row], str]:
 def _of_receive_window(connection: Row, evidence: Row) -> str:
     rate = evidence["rate_bit_per_s"]
     if connection["zero_windows"] and rate is not None:
-        return f"its reader took {shown(rate, 'bit/s')}, and a larger window helps only if it reads faster"
+        return (
+            f"the receiving application read {shown(rate, 'bit/s')}, and a larger window helps "
+            "only if it reads faster"
+        )
     return _of_buffer("a window")(connection, evidence)
 
 
@@ -72,7 +84,9 @@ def _of_loss(connection: Row, evidence: Row) -> str:
         return ""
     rate, rtt = goal
     allowed = allowed_loss(rate, rtt, mss)
-    return f"{shown(rate, 'bit/s')} at {shown(rtt, 's')} allows {100 * allowed:.2g} %"
+    return (
+        f"for {shown(rate, 'bit/s')} at {shown(rtt, 's')} at most {100 * allowed:.2g} % may be lost"
+    )
 
 
 def _of_bottleneck_rate(_connection: Row, evidence: Row) -> str:
@@ -81,14 +95,15 @@ def _of_bottleneck_rate(_connection: Row, evidence: Row) -> str:
         return ""
     saved = shown(rtt - least, "s")
     return (
-        f"a shorter queue would save {saved} of delay, only a faster link or fewer flows carry more"
+        f"a shorter queue would save {saved} of delay; only a faster link or fewer flows would "
+        "raise the rate"
     )
 
 
 def _of_slow_start(_connection: Row, evidence: Row) -> str:
     rtt = evidence["rtt_mean_s"]
     return (
-        f"each doubling of the first window saves {shown(rtt, 's')}"
+        f"each doubling of the initial window saves {shown(rtt, 's')}"
         if rtt is not None and rtt > 0
         else ""
     )

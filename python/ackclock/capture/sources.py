@@ -1,4 +1,4 @@
-"""Which captures there are to be measured: one file, or those of a run of ours, taken where its senders are."""
+"""The captures to be measured: one file, or those that a run of ackclock took at its senders."""
 
 import re
 from pathlib import Path
@@ -12,10 +12,10 @@ from ackclock.result import read_run
 
 __all__ = ["STANDARD_INPUT", "Capture", "Source", "find"]
 
-#: Written in place of a file.
+#: Stands in place of a file.
 STANDARD_INPUT = "-"
 
-# What a sender's tcpdump sees. An emulation keeps the two ways in files of their own.
+# Captures that contain what tcpdump sees at a sender. An emulation writes one file per direction.
 _AT_SENDERS = {"simulate": ("senders",), "emulate": ("from-senders", "to-senders")}
 _NAMED = re.compile(r"point-(\d+)-replicate-(\d+)-([a-z-]+)\.pcap")
 
@@ -24,10 +24,10 @@ class Capture(NamedTuple):
     """Packets that passed one place during one run.
 
     Attributes:
-        files: Pcap or pcapng, perhaps packed with gzip; several are put together by time.
-        point: Number of the sweep's point; 0 of a capture from elsewhere.
-        replicate: Number of the replicate; 0 of a capture from elsewhere.
-        flows: Name and number of instances of each flow of the run; none of a capture from
+        files: Pcap or pcapng, plain or gzipped; several are merged by time.
+        point: Index of the point; 0 for a capture from elsewhere.
+        replicate: Number of the replicate; 0 for a capture from elsewhere.
+        flows: Name and number of instances of each flow of the run; empty for a capture from
             elsewhere.
     """
 
@@ -38,13 +38,13 @@ class Capture(NamedTuple):
 
 
 class Source(NamedTuple):
-    """What is to be measured.
+    """The source of a measurement.
 
     Attributes:
-        name: Of the file without its endings, or of the run's scenario.
-        stem: For the name of a folder beside it.
+        name: Name of the file without its endings, or of the run's scenario.
+        stem: Name for a result folder beside it.
         captures: At least one.
-        run: What `run.json` of the run says that wrote the captures; None if they are from
+        run: Contents of `run.json` of the run that wrote the captures; None if they are from
             elsewhere.
     """
 
@@ -55,7 +55,7 @@ class Source(NamedTuple):
 
 
 def find(source: str | Path) -> Source:
-    """The captures of a file, of standard input (`-`), or of a run's result folder.
+    """Returns the captures of a file, of standard input (`-`), or of a result folder.
 
     Raises:
         ValueError: There are none; one line.
@@ -70,7 +70,7 @@ def find(source: str | Path) -> Source:
 
 
 def _without_endings(path: Path) -> str:
-    """The file's name without `.pcap`, `.pcapng.gz` and the like."""
+    """Returns the name of the file without endings such as `.pcap` and `.pcapng.gz`."""
     return (
         re.sub(r"(\.(pcap|pcapng|cap|dmp))?(\.gz)?$", "", path.name, flags=re.IGNORECASE)
         or path.name
@@ -84,8 +84,8 @@ def _of_a_run(folder: Path) -> Source:
         raise InputError(
             "file",
             f"{folder}",
-            f"is of ackclock {run['method']}, which keeps no captures; give a result of simulate --pcap or of "
-            "emulate, or a capture's file",
+            f"is of ackclock {run['method']}, which keeps no captures; give a result of simulate "
+            "--pcap or of emulate, or a capture's file",
         )
     found: dict[tuple[int, int], dict[str, str]] = {}
     for file in (folder / "pcap").glob("*.pcap"):
@@ -108,7 +108,10 @@ def _of_a_run(folder: Path) -> Source:
 
 
 def _flows(folder: Path, run: dict[str, Any], key: tuple[int, int]) -> tuple[tuple[str, int], ...]:
-    """Name and number of instances of each flow of a point and replicate. How many arrived, the table `flows` knows."""
+    """Returns the name and number of instances of each flow of a point and replicate.
+
+    The table `flows` tells how many instances arrived.
+    """
     flows = run["points"][key[0]]["scenario"]["flows"]
     if all("count" in flow for flow in flows):
         return tuple((flow["name"], flow["count"]) for flow in flows)
@@ -117,8 +120,8 @@ def _flows(folder: Path, run: dict[str, Any], key: tuple[int, int]) -> tuple[tup
         raise InputError(
             "file",
             f"{folder}",
-            "was interrupted, so that nobody knows how many of its flows arrived; measure the files in "
-            "pcap/ one by one, or run it again",
+            "was interrupted, so that nobody knows how many of its flows arrived; measure the "
+            "files in pcap/ one by one, or run it again",
         )
     rows = pq.read_table(file, columns=["point", "replicate", "flow"])
     own = rows.filter((pc.field("point") == key[0]) & (pc.field("replicate") == key[1]))[

@@ -14,15 +14,15 @@ import click
 from ackclock import __version__, engine
 from ackclock.cli.errors import Commands
 
-#: Every verb, in the order of `ackclock --help`. A verb's file is imported when it is called: what
-#: is heavy (pyarrow, matplotlib, scipy, jinja2, rich) costs only the command that needs it.
+#: Every verb, in the order of `ackclock --help`. A verb's file is imported when it is called, so
+#: only the command that needs a slow import (pyarrow, matplotlib, scipy, jinja2, rich) pays for it.
 VERBS = (
     "check", "show", "doctor",
     "predict", "simulate", "emulate", "replay", "send", "receive",
     "measure", "compare", "plot", "report", "advise", "reproduce",
 )  # fmt: skip
 
-#: What `--version` adds after `make test`, whose engine is not the one to measure with.
+#: Added to `--version` after `make test`, whose engine must not be used for measurements.
 _CHECKING = " (engine built with debug assertions: slower; `make build` installs the fast one)"
 _VERSION = f"%(prog)s, version %(version)s{_CHECKING if engine.is_checking() else ''}"
 
@@ -31,11 +31,11 @@ class Verbs(Commands):
     """The group of all verbs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """The names of all verbs."""
+        """Returns the names of all verbs."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of a verb; None if there is no such verb."""
+        """Returns the command of a verb; None if there is no such verb."""
         if cmd_name not in VERBS:
             return None
         command: click.Command = getattr(import_module(f"ackclock.cli.{cmd_name}"), cmd_name)

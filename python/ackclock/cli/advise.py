@@ -1,4 +1,4 @@
-"""The command `advise`: what to do about a path of one's own, a subject each."""
+"""The command `advise`: recommendations for a path, one subcommand for each subject."""
 
 import hashlib
 from functools import partial
@@ -101,8 +101,8 @@ def _pairs(
 @json_option
 def feedback(
     trace: Path, rtt: str, buffer: str | None, mss: str, sender: str, effcap: list[tuple[int, int]],
-    period: str | None, interval: str | None, form: str | None, replicates: int, seed: int, output: Path | None,
-    force: bool, as_json: bool,
+    period: str | None, interval: str | None, form: str | None, replicates: int, seed: int,
+    output: Path | None, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Say whether a sender should be told the rate of a link, and what it should be told.
 
@@ -119,8 +119,9 @@ def feedback(
     from ackclock.cli.progress import progress
 
     options: dict[str, Any] = {
-        "rtt": rtt, "buffer": buffer, "mss": mss, "sender": sender, "effcap": effcap, "interval": interval,
-        "period": period, "form": form, "replicates": replicates, "seed": seed,
+        "rtt": rtt, "buffer": buffer, "mss": mss, "sender": sender, "effcap": effcap,
+        "interval": interval, "period": period, "form": form, "replicates": replicates,
+        "seed": seed,
     }  # fmt: skip
     asked_for = _asked(trace, options)
     if output is not None:
@@ -140,7 +141,10 @@ def feedback(
 
 
 def _asked(trace: Path, options: dict[str, object]) -> str:
-    """The address of a question about feedback: the trace's name and content, and all options."""
+    """Returns the address of a question about feedback.
+
+    It covers the name and content of the trace, and all options.
+    """
     from ackclock.run import address
 
     content = hashlib.sha256(trace.read_bytes()).hexdigest() if trace.is_file() else None
@@ -148,7 +152,7 @@ def _asked(trace: Path, options: dict[str, object]) -> str:
 
 
 def _answers(asked_for: str, folder: Path) -> bool:
-    """Whether the advice in a folder is, or will be, about this very question."""
+    """Returns true if the recommendation in a folder is, or will be, about this question."""
     return bool(read_object(folder / "advice.json").get("question") == asked_for)
 
 
@@ -165,8 +169,8 @@ def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_
         return
     print_table(words.outcome_table(advice))
     for paragraph in (
-        words.sentence(advice), *words.further(advice), words.psi_words(advice), words.method_words(advice),
-        words.models_words(advice),
+        words.sentence(advice), *words.further(advice), words.psi_words(advice),
+        words.method_words(advice), words.models_words(advice),
     ):  # fmt: skip
         say()
         say(paragraph)
@@ -210,9 +214,9 @@ def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_
 )
 @json_option
 def buffer(
-    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, hop: str | None,
-    utilisation: str | None, p99_delay: str | None, loss: str | None, completion_p95: str | None, emulated: bool,
-    output: Path | None, force: bool, as_json: bool,
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None,
+    hop: str | None, utilisation: str | None, p99_delay: str | None, loss: str | None,
+    completion_p95: str | None, emulated: bool, output: Path | None, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Say how small the buffer before a link may be, and which to configure.
 
@@ -235,7 +239,8 @@ def buffer(
     from ackclock.advice.buffer.advise import ADVICE, RUNS, question
 
     targets: dict[str, Any] = {
-        "hop": hop, "utilisation": utilisation, "p99_delay": p99_delay, "loss": loss, "completion_p95": completion_p95,
+        "hop": hop, "utilisation": utilisation, "p99_delay": p99_delay, "loss": loss,
+        "completion_p95": completion_p95,
     }  # fmt: skip
     try:
         asked_for = question(read, **targets)
@@ -261,7 +266,8 @@ def buffer(
 
         with progress("emulate") as tell:
             confirmation = confirm(
-                advice, None if output is None else output / RUNS, lambda line: say(line, err=True), tell
+                advice, None if output is None else output / RUNS, lambda line: say(line, err=True),
+                tell
             )  # fmt: skip
     for warning in advice.warnings:
         say(f"warning: {warning}", err=True)

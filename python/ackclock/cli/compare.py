@@ -1,4 +1,4 @@
-"""The command `compare`: one scenario answered every way, printed side by side."""
+"""The command `compare`: one scenario answered by each method, side by side."""
 
 from functools import partial
 from pathlib import Path
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["compare", "is_comparison", "read"]
 
-# Tables that are printed without being asked for; the page has all.
+# Tables that are printed by default; the page has all.
 _PRINTED = "goodput,rtt,retransmissions"
 
-# So many cases of an explanation are enough for a terminal.
+# Number of cases of an explanation that a terminal shows.
 _CASES = 2
 
 
@@ -88,9 +88,9 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
 @unreliable_option
 @json_option
 def compare(
-    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
-    force: bool, asked: list[str], real_time: str | None, metrics: list[str], device: str, side_by_side: int,
-    models: str,
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None,
+    output: Path | None, force: bool, asked: list[str], real_time: str | None, metrics: list[str],
+    device: str, side_by_side: int, models: str,
     unreliable: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Answer a scenario every way and lay the answers side by side.
@@ -120,7 +120,8 @@ def compare(
     )
     comparison = each_method.compare(
         read, folder, asked=asked, models=models, device=device, side_by_side=side_by_side,
-        averages_unreliable=unreliable, real_time_s=None if real_time is None else units.seconds(real_time),
+        averages_unreliable=unreliable,
+        real_time_s=None if real_time is None else units.seconds(real_time),
         announce=lambda line: say(line, err=True), watch=progress,
     )  # fmt: skip
     _print_warnings(comparison)
@@ -132,12 +133,12 @@ def compare(
 
 
 def is_comparison(folder: Path) -> bool:
-    """Whether a folder holds a comparison rather than a result."""
+    """Returns true if a folder holds a comparison rather than a result."""
     return (folder / "comparison.json").is_file()
 
 
 def read(folder: Path, *, unreliable: bool) -> "Comparison":
-    """The comparison in a folder; with `unreliable`, its averages take in runs that are unreliable."""
+    """Reads the comparison in a folder; `unreliable` includes unreliable runs in averages."""
     from ackclock.comparison import each_method
 
     return each_method.load(folder, averages_unreliable=unreliable)
@@ -220,7 +221,7 @@ def _print_explanation(
 
 
 def _ending(comparison: "Comparison") -> int:
-    """The exit code, and why it is not 0."""
+    """Returns the exit code, and the reason if it is not 0."""
     emulated = comparison.columns.get("emulate")
     result = emulated.result if emulated is not None else None
     if result is not None and result.run.get("failed"):

@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 @unreliable_option
 @json_option
 def emulate(
-    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
-    force: bool, device: str, side_by_side: int, no_pcap: bool, models: str, unreliable: bool, as_json: bool,
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None,
+    output: Path | None, force: bool, device: str, side_by_side: int, no_pcap: bool, models: str,
+    unreliable: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Run a scenario with the real Linux TCP stack in real time, print a summary and keep the result in a folder.
 
@@ -74,13 +75,13 @@ def emulate(
 
 
 def _moment(now: dict[str, Any]) -> str:
-    """What an emulation is doing, in a few words."""
+    """Describes the progress of an emulation, in a few words."""
     rate = f"{now['rate_bit_per_s'] * 1e-6:.4g} Mbit/s"
     return rate if now["runs"] == 1 else f"run {now['run']} of {now['runs']}, {rate}"
 
 
 def _trust(result: "Result") -> int:
-    """The exit code of an emulation, and why it is not 0."""
+    """Returns the exit code of an emulation, and the reason if it is not 0."""
     from ackclock.report import run_tables
 
     runs = run_tables.fidelity_rows(result)

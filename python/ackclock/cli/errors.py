@@ -1,4 +1,4 @@
-"""How a command ends: an exit code, and one line on standard error if something is wrong."""
+"""The end of a command: an exit code, and one line on standard error if something is wrong."""
 
 import contextlib
 import errno
@@ -16,7 +16,7 @@ from ackclock.errors import InputError, LackingError
 
 BAD_INPUT, LACKING, UNRELIABLE, INTERRUPTED = 2, 3, 4, 130
 
-# A file cannot be read or written there, which another path remedies; the rest is the machine's.
+# Errors of reading or writing a path, which another path remedies. Others concern the machine.
 _BAD_PATH = frozenset(
     {
         errno.EACCES,
@@ -32,10 +32,10 @@ _BAD_PATH = frozenset(
 
 
 class Endings:
-    """Signals that end a command as Ctrl-C does, so that it keeps what there is.
+    """Signals that end a command like Ctrl-C, so that it keeps what it has.
 
     Attributes:
-        number: Of the signal that came; None if none did.
+        number: Number of the signal that came; None if none did.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Endings:
 
     @contextlib.contextmanager
     def heeded(self) -> Iterator[None]:
-        """Has SIGTERM and SIGHUP interrupt what is within, unless somebody ignores them or heeds them already."""
+        """Makes SIGTERM and SIGHUP interrupt the body, unless they are ignored or handled."""
         main = threading.current_thread() is threading.main_thread()
         names = [name for name in ("SIGTERM", "SIGHUP") if main and hasattr(signal, name)]
         numbers = [getattr(signal, name) for name in names]
@@ -57,22 +57,28 @@ class Endings:
                 signal.signal(number, signal.SIG_DFL)
 
     def _interrupt(self, number: int, _frame: object) -> None:
-        if self.number is None:  # what is being kept by now is not interrupted again
+        if self.number is None:  # The work of keeping results is not interrupted again.
             self.number = number
             raise KeyboardInterrupt
 
     def code(self, code: object) -> int:
-        """The code to exit with: that of the signal for an interrupted command."""
+        """Returns the exit code; for an interrupted command, that of the signal."""
         if code == INTERRUPTED and self.number is not None:
             return 128 + self.number
         return code if isinstance(code, int) else 0
 
 
 class Commands(click.Group):
-    """A group whose errors are one line and an exit code; with `--json` an object on standard output too."""
+    """A group whose errors are one line and an exit code.
+
+    With `--json` they are also an object on standard output.
+    """
 
     def main(self, *arguments: Any, **options: Any) -> NoReturn:
-        """Runs a command and exits with its code; arguments as for click. The exit's cause is the error."""
+        """Runs a command and exits with its code, with the error as the cause of the exit.
+
+        Arguments are those of click.
+        """
         options["standalone_mode"] = False
         cause: BaseException | None = None
         endings = Endings()
@@ -82,7 +88,7 @@ class Commands(click.Group):
         except click.exceptions.NoArgsIsHelpError as error:
             say(error.format_message())
             code = BAD_INPUT
-        except BrokenPipeError:  # the reader of our output has seen enough
+        except BrokenPipeError:  # The reader of our output has stopped reading.
             sys.stderr.close()
             code = 0
         except BaseException as error:
@@ -94,7 +100,10 @@ class Commands(click.Group):
 
 
 def _read(error: BaseException) -> tuple[InputError | LackingError, int]:
-    """An error in our form, and its exit code. Raises it again if it is a bug of this package."""
+    """Returns an error in our form and its exit code.
+
+    Raises it again if it is a bug of ackclock.
+    """
     match error:
         case InputError():
             return error, BAD_INPUT
@@ -118,7 +127,7 @@ def _read(error: BaseException) -> tuple[InputError | LackingError, int]:
 
 
 def _of_click(error: click.ClickException) -> InputError:
-    """Click's complaints in our form: what, what is wrong with it; what to do."""
+    """Returns an error of click in our form."""
     command = (
         error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "ackclock"
     )
@@ -138,7 +147,7 @@ def _of_click(error: click.ClickException) -> InputError:
     return InputError("syntax", "", error.format_message())
 
 
-# What is wrong with an option of that type if click says so.
+# Codes of errors by the type of the option that click rejects.
 _CODES = {
     click.Choice: "unknown-name",
     click.IntRange: "out-of-range",
@@ -152,12 +161,12 @@ def _name(known: click.Parameter) -> str:
 
 
 def _of_system(error: OSError) -> tuple[InputError | LackingError, int]:
-    if error.errno is None:  # the engine's, worded already
+    if error.errno is None:  # An error of the engine, already worded.
         return InputError("file", "", str(error)), BAD_INPUT
     plainer = {
         errno.EEXIST: "is a file",
         errno.ENOTDIR: "leads through a file",
-    }  # where a folder was wanted
+    }  # A folder was expected.
     place, reason = str(error.filename or "this machine"), plainer.get(error.errno, error.strerror)
     if error.filename and error.errno in _BAD_PATH:
         return InputError("file", place, f"{reason}; choose another place"), BAD_INPUT
@@ -170,6 +179,6 @@ def _print_as_json(error: InputError | LackingError) -> None:
 
 
 def complain(message: str, code: int) -> int:
-    """Prints the message as one line, and gives the code."""
+    """Prints the message as one line; returns the code."""
     say(f"ackclock: {' '.join(message.split())}", err=True)
     return code

@@ -1,4 +1,4 @@
-"""The command `measure`: what captures say of their connections."""
+"""The command `measure`: the connections in packet captures."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,8 +43,8 @@ __all__ = ["measure"]
 @models_option(MODELS_OF_CAPTURES)
 @json_option
 def measure(
-    source: Path, output: Path | None, force: bool, interval: str, estimators: str, segments: bool, top: int,
-    models: str,
+    source: Path, output: Path | None, force: bool, interval: str, estimators: str, segments: bool,
+    top: int, models: str,
     as_json: bool,
 ) -> int:  # fmt: skip
     """Say why the connections in a packet capture were not faster, and keep what was measured in a folder.
@@ -68,7 +68,8 @@ def measure(
     )
     with progress(f"measure {source}") as tell:
         result = measurement.measure(
-            source, folder, interval=interval, segments=segments, estimators=estimators, models=models, top=top,
+            source, folder, interval=interval, segments=segments, estimators=estimators,
+            models=models, top=top,
             progress=lambda now: tell(now["fraction"], f"{now['packets']:,} packets"),
         )  # fmt: skip
     for warning in result.run["warnings"]:
@@ -78,7 +79,7 @@ def measure(
 
 
 def _print(result: "Result", folder: Path, top: int, as_json: bool) -> None:
-    """The answers, the table of connections, and what models say."""
+    """Prints the limiting factors, the table of connections, and the predictions of models."""
     from ackclock.capture import connections
     from ackclock.report import run_tables
 

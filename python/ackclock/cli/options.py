@@ -1,4 +1,4 @@
-"""What several commands take: a scenario and changes to it, the folder of a result, models, JSON."""
+"""Options of several commands: scenarios and changes to them, result folders, models, JSON."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from ackclock.result import Result
 
 __all__ = [
-    "checked_time", "json_option", "models_option", "output_option", "read_result", "read_scenario", "scenario_options",
-    "side_by_side_option", "unreliable_option",
+    "checked_time", "json_option", "models_option", "output_option", "read_result", "read_scenario",
+    "scenario_options", "side_by_side_option", "unreliable_option",
 ]  # fmt: skip
 
 _Command = Callable[..., Any]
 
 
 def scenario_options(command: _Command) -> _Command:
-    """A scenario and what to change in it."""
+    """Adds a scenario and options that change it."""
     for option in (
         click.option("--replicates", type=click.IntRange(1), help="Run each point that many times."),
         click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="The root of all randomness."),
@@ -37,7 +37,7 @@ def scenario_options(command: _Command) -> _Command:
 
 
 def checked_time(example: str, *, from_zero: bool = False) -> Callable[..., str | None]:
-    """A callback for an option that is a time: refuses what is none, and what is not positive, or not from zero on."""
+    """Returns a callback that checks a time: positive, or not negative with `from_zero`."""
 
     def checked(
         _context: click.Context, option: click.Parameter, written: str | None
@@ -65,7 +65,10 @@ def checked_time(example: str, *, from_zero: bool = False) -> Callable[..., str 
 
 
 def models_option(default: str) -> _Command:
-    """Which models are asked; checked at once, before a run that may take an hour."""
+    """Returns the option for models.
+
+    Names are checked at once, before a run that may take an hour.
+    """
 
     def known(_context: click.Context, _option: click.Parameter, names: str) -> str:
         if names not in ("all", "usual"):
@@ -95,7 +98,7 @@ unreliable_option = click.option(
     "--unreliable", is_flag=True, help="Take emulated runs that are unreliable into averages too."
 )
 
-# So many hosts any machine can start; how many it keeps up with the verdict says.
+# Any machine can start this many hosts; the verdict tells if it keeps up with them.
 _MOST_SIDE_BY_SIDE = 1000
 
 side_by_side_option = click.option(
@@ -111,7 +114,7 @@ json_option = click.option(
 def read_scenario(
     path: Path, assignments: Iterable[str], seed: int | None, replicates: int | None
 ) -> Scenario:
-    """The checked scenario with what the command line changes."""
+    """Reads and checks the scenario, with the changes of the command line."""
     from ackclock import engine
 
     scenario = load(path)
@@ -124,7 +127,7 @@ def read_scenario(
 
 
 def read_result(folder: Path, *, unreliable: bool) -> "Result":
-    """The result in a folder; with `unreliable`, its averages take in runs that are unreliable."""
+    """Reads the result in a folder; `unreliable` includes unreliable runs in averages."""
     from dataclasses import replace
 
     from ackclock.result import Result

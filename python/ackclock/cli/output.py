@@ -1,4 +1,4 @@
-"""What commands print on standard output: tables for people, JSON for machines."""
+"""Standard output of commands: tables for people, JSON for programs."""
 
 import sys
 from typing import TYPE_CHECKING, Any
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from ackclock.table import Table
 
 
-#: Unicode categories of characters that are no text: control, format (direction among them), and
-#: line separators.
+#: Unicode categories of control characters, format characters (text direction among them) and line
+#: separators.
 _CONTROL = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 
 def say(text: str = "", *, err: bool = False) -> None:
-    """Prints text on standard output, or on standard error, as it is safe to show."""
+    """Prints text on standard output or standard error, with control characters escaped."""
     click.echo(visible(text), err=err)
 
 
 def visible(text: str) -> str:
-    """Returns text with its control characters escaped: a name from a file must not move the cursor of a terminal.
+    """Returns text with its control characters escaped, also those that change text direction.
 
-    Lines and tabs stay. Characters that change the direction of what follows are escaped too.
+    A name from a file must not move the cursor of a terminal. Newlines and tabs stay.
     """
     if text.isprintable():
         return text
@@ -39,7 +39,7 @@ def _escaped(character: str) -> str:
 
 
 def print_json(value: Any) -> None:
-    """Prints plain data and intervals; what is not finite is null."""
+    """Prints plain data and intervals; numbers that are not finite become null."""
     from ackclock.table import json_text
 
     click.echo(json_text(value), nl=False)
@@ -48,18 +48,18 @@ def print_json(value: Any) -> None:
 def print_table(table: "Table") -> None:
     """Prints a table.
 
-    On a terminal that is too narrow spare columns are left out; a table with keys goes on below,
-    beside its keys again.
+    If the terminal is too narrow, spare columns are left out. A table with keys continues below,
+    with its keys repeated.
     """
     from rich.console import Console
 
     terminal = sys.stdout.isatty()
-    # Where nobody looks, a row is a line however long it is.
+    # Without a terminal, a row is one line whatever its length.
     console = Console(
         width=None if terminal else 10_000, highlight=False, emoji=False, markup=False
     )
     shown = _fitting(table, console.width) if terminal else table
-    # Apart from the table, which would break it at its own width.
+    # Printed apart from the table, which would break it at its own width.
     console.print(visible(table.title), style="bold", soft_wrap=True)
     if terminal and table.keys:
         for part in _parts(shown, console.width):
@@ -91,12 +91,12 @@ def _drawn(table: "Table", *, stack: bool) -> "RichTable":
 
 
 def _stacked(name: str) -> str:
-    """A column's name in its least width."""
+    """Returns a column's name in its smallest width."""
     return name.replace(" ", "\n")
 
 
 def _fitting(table: "Table", width: int) -> "Table":
-    """The table without as many of its spare columns as do not fit."""
+    """Returns the table without the spare columns that do not fit."""
     wide = _widths(table)
     kept = list(range(len(table.columns)))
     spare = {
@@ -110,7 +110,7 @@ def _fitting(table: "Table", width: int) -> "Table":
 
 
 def _parts(table: "Table", width: int) -> list[list[int]]:
-    """The columns of the tables, one below the other, into which a table is cut; each begins with the keys."""
+    """Cuts the columns of a table into tables that fit, each beginning with the keys."""
     wide, keys = _widths(table), list(range(table.keys))
     parts = [keys.copy()]
     for first in range(table.keys, len(table.columns), table.together):
@@ -122,7 +122,7 @@ def _parts(table: "Table", width: int) -> list[list[int]]:
 
 
 def _widths(table: "Table") -> list[int]:
-    """The width of each column, in characters."""
+    """Returns the width of each column in characters."""
     names = [
         _stacked(name) if numeric else name
         for name, numeric in zip(table.head, table.numeric, strict=True)
@@ -135,5 +135,5 @@ def _widths(table: "Table") -> list[int]:
 
 
 def _total(wide: list[int], columns: list[int]) -> int:
-    """The width of these columns side by side."""
+    """Returns the width of these columns side by side."""
     return sum(wide[position] for position in columns) + 2 * (len(columns) - 1)

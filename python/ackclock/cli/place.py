@@ -1,4 +1,4 @@
-"""Where a command writes: a folder that is refused before a run that may take an hour."""
+"""The folder that a command writes to, refused before a run that may take an hour."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,16 +25,17 @@ def claim(
     """Returns the folder that a command writes to.
 
     Args:
-        output: The one that was asked for.
-        default: The one to take if none was. What it holds of an earlier command is replaced, which
-            is said.
-        force: Whether another result in the folder that was asked for is replaced as well.
+        output: The folder that was asked for.
+        default: The folder to use otherwise. An earlier result of the command there is replaced,
+            with a message.
+        force: True to replace another result in the folder that was asked for as well.
         may_hold: What the folder may hold.
-        goes_on: Whether the command goes on with what a folder holds, rather than replacing it.
+        goes_on: Returns true if the command continues the contents of a folder instead of replacing
+            them.
 
     Raises:
-        InputError: It holds something that is not ackclock's, or another result.
-        OSError: It cannot be written to.
+        InputError: The folder holds something that is not ackclock's, or another result.
+        OSError: The folder cannot be written to.
     """
     folder = output or default
     refuse_foreign_folder(folder, may_hold)

@@ -23,7 +23,7 @@ from ackclock.cli.predicted import check_models, predicted
 from ackclock.errors import InputError
 from ackclock.suggestion import suggestion
 
-# Imported where figures are drawn: the help of a command needs no matplotlib.
+# Imported where figures are drawn: the help of a command does not need matplotlib.
 if TYPE_CHECKING:
     from ackclock.plot import FigureKind, Subject, View
 
@@ -101,8 +101,9 @@ def _metric(_context: click.Context, _option: click.Parameter, name: str) -> str
 @json_option
 @click.pass_context
 def plot(
-    context: click.Context, run: Path, kind: str, metric: str, point: int, replicate: int, connection: int,
-    begin: str | None, end: str | None, output: Path | None, models: str, unreliable: bool, as_json: bool,
+    context: click.Context, run: Path, kind: str, metric: str, point: int, replicate: int,
+    connection: int, begin: str | None, end: str | None, output: Path | None, models: str,
+    unreliable: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Draw figures of a result, or of a comparison.
 
@@ -137,7 +138,7 @@ def plot(
 
 
 def _span(begin: str | None, end: str | None) -> tuple[float, float] | None:
-    """Start and end of figures over time, in seconds; None for the whole run."""
+    """Returns start and end of figures over time, in seconds; None for the whole run."""
     if begin is None and end is None:
         return None
     span = (units.seconds(begin or "0 s"), math.inf if end is None else units.seconds(end))
@@ -166,7 +167,7 @@ def _check_output(kind: str, output: Path | None) -> None:
 
 
 def _chosen(subject: "Subject", kind: str, view: "View", run: Path) -> "list[FigureKind]":
-    """The figures to be drawn: the one that is asked for, or all that the result has."""
+    """Returns the figures to draw: the one asked for, or all that the result has."""
     from ackclock.plot import available, why_not
 
     found = available(subject, view)
@@ -187,7 +188,7 @@ def _chosen(subject: "Subject", kind: str, view: "View", run: Path) -> "list[Fig
 def _check_options(
     context: click.Context, chosen: "list[FigureKind]", kind: str, run: Path
 ) -> None:
-    """Refuses options that none of the figures takes."""
+    """Refuses options that none of the figures uses."""
     taken = {name for one in chosen for name in one.takes}
     for option, name in _view_options():
         is_given = context.get_parameter_source(option.name or "") == ParameterSource.COMMANDLINE
@@ -199,7 +200,7 @@ def _check_options(
 
 
 def _view_options() -> Iterator[tuple[click.Parameter, str]]:
-    """The options of the command that choose a field of a view, and which."""
+    """Returns the options that choose a field of a view, with that field."""
     from ackclock.plot import OPTIONS
 
     for option in plot.params:
@@ -230,7 +231,7 @@ def _check_view(subject: "Subject", view: "View") -> None:
 def _draw(
     subject: "Subject", chosen: "list[FigureKind]", view: "View", run: Path, output: Path | None
 ) -> list[Path]:
-    """Draws figures and writes them, all or none; gives the files."""
+    """Draws figures and writes all or none; returns the files."""
     from ackclock.cli.progress import progress
     from ackclock.plot import save
 
@@ -250,7 +251,7 @@ def _draw(
 
 
 def _paths(run: Path, chosen: "list[FigureKind]", output: Path | None, view: "View") -> list[Path]:
-    """The files of figures; one that shows a metric is called as the metric."""
+    """Returns the files of figures; a figure of a metric is named after the metric."""
     if output is not None and len(chosen) == 1 and output.suffix:
         return [output]
     folder = output or run / "figures"

@@ -1,4 +1,4 @@
-"""The command `predict`: models about a scenario's flows, or one model about plain numbers.
+"""The command `predict`: models for the flows of a scenario, or one model for plain numbers.
 
 The options of a model's own command are its inputs, and its outputs for inverse questions.
 """
@@ -16,7 +16,7 @@ from ackclock.cli.options import json_option, models_option, read_scenario, scen
 from ackclock.cli.output import print_json, print_table
 from ackclock.errors import InputError
 
-# Imported where a model is named: NumPy is not needed to say that a file does not exist.
+# Imported where a model is used: an error about a missing file does not need NumPy.
 if TYPE_CHECKING:
     from ackclock.models import Domain, Input, Model, Output
 
@@ -25,7 +25,7 @@ _MSS, _HEADER = "1460 bytes", "40 bytes"
 
 
 class PredictCommand(click.Command):
-    """The command on scenarios, which hands over to a command of the model's if the first word is no scenario."""
+    """The command for scenarios; it hands over to a model's command if the first word names one."""
 
     def make_context(
         self,
@@ -34,7 +34,7 @@ class PredictCommand(click.Command):
         parent: click.Context | None = None,
         **extra: Any,
     ) -> click.Context:
-        """As of any command, but perhaps of another one."""
+        """Makes a context, perhaps of a model's command."""
         word = next((one for one in args if one != "--json"), "-")
         if word.startswith("-") or word.endswith(".toml") or Path(word).is_file():
             return super().make_context(info_name, args, parent, **extra)
@@ -141,7 +141,7 @@ def _command(model: "Model") -> click.Command:
 
     formula = model.formula.replace(
         "\n\n", "\n\n\b\n"
-    )  # click fills paragraphs that do not begin so
+    )  # Click wraps paragraphs that do not begin with this mark.
     text = f"{model.label}: {model.summary}\n\n\b\n{formula}\n\nReference: {model.reference}."
     return click.Command(model.name, params=options, callback=run, help=text)
 
@@ -168,7 +168,7 @@ def _help(model: "Model", one: "Input") -> str:
 
 
 class _Units:
-    """Quantities as people write them, in a model's units and back."""
+    """Converts quantities between the units of people and those of a model."""
 
     def __init__(self, mss: str, header: str) -> None:
         self._written: dict[str, tuple[float, str]] = {}
@@ -191,11 +191,11 @@ class _Units:
             ) from None
 
     def read(self, one: "Input | Output", written: str) -> list[float]:
-        """The numbers of a comma-separated list."""
+        """Reads a comma-separated list of numbers."""
         return [self._number(one, part.strip()) for part in written.split(",")]
 
     def say(self, one: "Input | Output", value: float) -> str:
-        """A value in the unit in which the first of its kind was written, for refusals."""
+        """Formats a value for an error message, in the unit of the first value of its kind."""
         if one.name not in self._written or not isfinite(value):
             return self.words(one, value)
         scale, unit = self._written[one.name]
@@ -238,7 +238,7 @@ class _Units:
         )
 
     def words(self, one: "Input | Output", value: float) -> str:
-        """A value for people."""
+        """Formats a value for people."""
         if value == inf:
             return "unlimited"
         if one.unit == "segments/s":
@@ -275,7 +275,7 @@ def _run(
 
 
 def _as_asked(error: InputError, model: "Model", units: _Units) -> InputError:
-    """The error on the option, with a value that is out of its domain in the unit in which it was written."""
+    """Returns the error about an option, with a value outside its domain in the unit as written."""
     if error.field.startswith("--"):
         return error
     one = next((one for one in model.inputs if one.name == error.field), None)
@@ -415,7 +415,7 @@ def _names(records: "Iterable[Input]") -> list[str]:
 
 
 def _print_as_json(model: "Model", units: _Units, answers: list[dict[str, Any]]) -> None:
-    """In the model's units, which are said; an infinite input is `unlimited`."""
+    """Prints the values with the model's units; an infinite input is `unlimited`."""
     for answer in answers:
         answer["inputs"] = {
             name: "unlimited" if value == inf else value for name, value in answer["inputs"].items()

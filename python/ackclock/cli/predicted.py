@@ -1,4 +1,4 @@
-"""What models say of results that are drawn or reported."""
+"""Predictions for results that are drawn or reported."""
 
 from typing import TYPE_CHECKING
 
@@ -9,9 +9,10 @@ if TYPE_CHECKING:
 
 
 def predicted(result: "Result", models: str) -> "Result | None":
-    """What models say; of a measurement, unless others are asked for, what those said that were asked then.
+    """Returns the predictions of models for a result; None for a session.
 
-    No model is asked about a session: of the path nothing is known but what the sender made of it.
+    A measurement already has predictions, which are returned unless other models are asked for. The
+    path of a session is known only from what its sender made of it, so no model is asked.
     """
     from ackclock.run import prediction
 
@@ -23,7 +24,7 @@ def predicted(result: "Result", models: str) -> "Result | None":
 
 
 def check_models(results: "list[Result]", models: str) -> None:
-    """Refuses models if no result is there that they could be asked about."""
+    """Refuses models if there is no result that they could be asked about."""
     if models != "usual" and all(result.is_session for result in results):
         raise InputError(
             "contradiction", "--models", "is of no use, as no model is asked about a session"

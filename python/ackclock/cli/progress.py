@@ -1,4 +1,4 @@
-"""Progress on standard error, for whatever takes longer than two seconds."""
+"""Progress on standard error, for anything that takes longer than two seconds."""
 
 import math
 import sys
@@ -9,28 +9,30 @@ from typing import Protocol
 
 from ackclock.cli.output import say, visible
 
-# What is over sooner than this needs no progress.
+# Shorter work needs no progress.
 _PATIENCE_S = 2.0
 
-# Between two lines where standard error is no terminal.
+# Time between two lines if standard error is not a terminal.
 _QUIET_S = 10.0
 
 
 class Tell(Protocol):
-    """Is told how far the work is."""
+    """Reports how far the work is."""
 
     def __call__(self, share: float | None, now: str = "") -> None:
-        """Shows the share done, in [0, 1] or None if nobody knows, and a few words about this moment."""
+        """Shows the share done, in [0, 1] or None if unknown, and a few words about the state."""
 
 
 @contextmanager
 def progress(what: str, duration_s: float | None = None) -> Iterator[Tell]:
-    """Gives a function to be told the share done. Nothing is shown in the first two seconds.
+    """Returns a context manager whose value takes the share done.
+
+    Nothing is shown in the first two seconds.
 
     Args:
-        what: Is going on.
-        duration_s: How long it takes, if that is known before; then it is shown at once if it is
-            more than ten seconds.
+        what: The work.
+        duration_s: Its duration, if known beforehand. Progress is then shown at once if it exceeds
+            ten seconds.
     """
     started = time.monotonic()
     announced = duration_s is not None and duration_s > _QUIET_S
@@ -60,7 +62,7 @@ def progress(what: str, duration_s: float | None = None) -> Iterator[Tell]:
 
 
 def _left(share: float | None, passed_s: float, duration_s: float | None) -> str:
-    """How much time is left; nothing where nobody knows how much is to be done."""
+    """Returns how much time is left; empty if the amount of work is unknown."""
     if share is None:
         return ""
     if duration_s is not None:
@@ -76,7 +78,10 @@ def _words(seconds: float | None) -> str:
 
 
 def _bar(what: str) -> Callable[[float | None, str | None], None]:
-    """A bar on the terminal, words behind it, that swings where the share is unknown; told no words, it goes away."""
+    """Returns a function that draws a bar on the terminal with words behind it.
+
+    The bar swings if the share is unknown. Without words it disappears.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 

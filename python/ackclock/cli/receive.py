@@ -35,7 +35,8 @@ def receive(
     sender: str, data: str | None, control: str, wait: str, output: Path | None, force: bool,
     key_file: Path | None, insecure: bool,
     insecure_anywhere: bool,
-    insecure_key_file: bool, max_rate: str | None, payload: str, duration: str | None, pcap: bool, as_json: bool,
+    insecure_key_file: bool, max_rate: str | None, payload: str, duration: str | None, pcap: bool,
+    as_json: bool,
 ) -> int:  # fmt: skip
     """Ask a sender for its data and take it, over UDP, unencrypted.
 
@@ -62,8 +63,9 @@ def receive(
     security = read_security(key_file, insecure, insecure_anywhere, insecure_key_file)
     with progress(f"receive from {sender}") as tell:
         result = session.receive(
-            folder, security, session.Data(data), sender, control=control, max_rate=max_rate, payload=payload,
-            wait=wait, duration_s=None if duration is None else units.seconds(duration), pcap=pcap,
+            folder, security, session.Data(data), sender, control=control, max_rate=max_rate,
+            payload=payload, wait=wait,
+            duration_s=None if duration is None else units.seconds(duration), pcap=pcap,
             progress=lambda state: tell(None, moment(state["now"])),
         )  # fmt: skip
     return conclude(result, folder, as_json=as_json, plain=data != session.STANDARD)

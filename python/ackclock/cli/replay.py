@@ -56,7 +56,7 @@ def replay(run: Path, as_json: bool) -> int:
 
 
 def _extent(run: dict[str, Any]) -> str:
-    """How far the record of a run goes."""
+    """Returns how far the record of a run goes."""
     if run["complete"]:
         return "whole"
     return f"partial, {math.floor(run['until_s'] * 10) / 10:.1f} s of {run['duration_s']:g} s"

@@ -89,7 +89,7 @@ def reproduce(
 
 
 def _print_catalogue(experiments: Iterable[Experiment], as_json: bool) -> None:
-    """Prints what can be reproduced, and at what cost."""
+    """Prints the experiments and their cost."""
     if as_json:
         print_json([experiment(one) for one in experiments])
         return

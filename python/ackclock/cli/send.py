@@ -57,9 +57,9 @@ from ackclock.errors import InputError
 @force_option
 @session_options
 def send(
-    data: str | None, listen: str, controls: tuple[str, ...], amount: str | None, tick: str, burst: str, jitter: str,
-    seed: int | None, output: Path | None, force: bool, key_file: Path | None, insecure: bool, insecure_anywhere: bool,
-    insecure_key_file: bool,
+    data: str | None, listen: str, controls: tuple[str, ...], amount: str | None, tick: str,
+    burst: str, jitter: str, seed: int | None, output: Path | None, force: bool,
+    key_file: Path | None, insecure: bool, insecure_anywhere: bool, insecure_key_file: bool,
     max_rate: str | None, payload: str, duration: str | None, pcap: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Wait for a receiver and send it data over UDP, unencrypted, as fast as a rate control allows.
@@ -93,8 +93,8 @@ def send(
             tell(None, moment(state["now"]))
 
         result = session.send(
-            folder, security, session.Data(data, amount), listen=listen, controls=controls, max_rate=max_rate,
-            payload=payload, tick=tick, burst=burst, jitter=jitter,
+            folder, security, session.Data(data, amount), listen=listen, controls=controls,
+            max_rate=max_rate, payload=payload, tick=tick, burst=burst, jitter=jitter,
             duration_s=None if duration is None else units.seconds(duration), seed=seed, pcap=pcap,
             progress=told,
         )  # fmt: skip

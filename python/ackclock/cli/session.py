@@ -1,4 +1,4 @@
-"""What `send` and `receive` have in common: options, the key, the end of a session."""
+"""Common parts of `send` and `receive`: options, the key, the end of a session."""
 
 import os
 import stat
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 _Command = Callable[..., Any]
 
-# The exit code of each ending that is none in good order.
+# Exit codes of irregular endings.
 _CODES = {
-    "no_answer": LACKING, "silence": UNRELIABLE, "dishonest": UNRELIABLE, "refused_version": LACKING,
-    "refused_busy": LACKING, "refused_control": BAD_INPUT, "refused_dishonest": UNRELIABLE,
-    "refused_silence": UNRELIABLE,
+    "no_answer": LACKING, "silence": UNRELIABLE, "dishonest": UNRELIABLE,
+    "refused_version": LACKING, "refused_busy": LACKING, "refused_control": BAD_INPUT,
+    "refused_dishonest": UNRELIABLE, "refused_silence": UNRELIABLE,
 }  # fmt: skip
 
 
 def session_options(command: _Command) -> _Command:
-    """What both sides take."""
+    """Adds the options of both sides."""
     for option in (
         json_option,
         click.option("--pcap", is_flag=True, help="Keep a capture of all datagrams, for Wireshark."),
@@ -63,7 +63,7 @@ def session_options(command: _Command) -> _Command:
 
 
 def session_output(default: str) -> _Command:
-    """The option `--output`; its help names the default."""
+    """Returns the option `--output`; its help names the default."""
     return click.option(
         "-o",
         "--output",
@@ -73,7 +73,7 @@ def session_output(default: str) -> _Command:
 
 
 def never_began(folder: Path) -> bool:
-    """Whether a folder holds a session in which nobody answered: trying again replaces nothing of worth."""
+    """Returns true if a folder holds a session that nobody answered: replacing it loses nothing."""
     session = read_object(folder / RESULT.mark).get("session", {})
     return isinstance(session, dict) and session.get("ending") == "no_answer"
 
@@ -81,7 +81,9 @@ def never_began(folder: Path) -> bool:
 def read_security(
     key_file: Path | None, insecure: bool, anywhere: bool, shared_key: bool
 ) -> "Security":
-    """Reads the key, or what is said instead of one; `shared_key` is whether others may be able to read its file.
+    """Reads the key, or the permission to work without one.
+
+    `shared_key` is true if other users may read the key file.
 
     Raises:
         InputError: Both are given, or others can read the key.
@@ -97,7 +99,10 @@ def read_security(
 
 
 def _refuse_shared(key_file: Path) -> None:
-    """Refuses a key that other users of this machine can read. Windows has other rules, of which this knows nothing."""
+    """Refuses a key that other users of this machine can read.
+
+    The rules of Windows differ and are not checked.
+    """
     mode = stat.S_IMODE(key_file.stat().st_mode)
     if os.name == "posix" and mode & 0o077:
         raise InputError(
@@ -107,7 +112,7 @@ def _refuse_shared(key_file: Path) -> None:
 
 
 def moment(now: dict[str, Any] | None) -> str:
-    """How a session stands, in a few words."""
+    """Describes the state of a session, in a few words."""
     if now is None:
         return "nobody yet"
     words = (
@@ -121,7 +126,7 @@ def moment(now: dict[str, Any] | None) -> str:
 
 
 def conclude(result: "Result", folder: Path, *, as_json: bool, plain: bool) -> int:
-    """Prints what came of a session; the exit code, and why it is not 0."""
+    """Prints the result of a session; returns the exit code, with the reason if it is not 0."""
     from ackclock.session import tables
 
     session = result.run["session"]

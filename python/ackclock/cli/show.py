@@ -1,4 +1,4 @@
-"""The command `show`: every registry as tables, the engine's and those of this package."""
+"""The command `show`: every registry as tables, those of the engine and of this package."""
 
 from collections.abc import Callable
 from functools import partial
@@ -25,7 +25,7 @@ _SCHEMA = "schema"
 
 
 def shown() -> list[str]:
-    """Everything that can be shown: the kinds of elements, the other registries, the schema."""
+    """Returns the kinds that can be shown: elements, the other registries, and the schema."""
     return [*_registries(), _SCHEMA]
 
 
@@ -42,7 +42,7 @@ def _registries() -> dict[str, Callable[[], Records]]:
 
 
 def records(kind: str) -> Records:
-    """Every record of a kind by name, as plain data."""
+    """Returns every record of a kind by name, as plain data."""
     return _registries()[kind]()
 
 
@@ -94,7 +94,7 @@ def _experiments() -> Records:
 
 
 def experiment(record: "Experiment") -> dict[str, Any]:
-    """An experiment's record as plain data, without what it computes."""
+    """Returns an experiment's record as plain data, without its computation."""
     return {
         "name": record.name,
         "label": record.shows,
@@ -140,7 +140,7 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
 
 
 def overview(kind: str, listed: Records) -> "Table":
-    """The table of all records of a kind."""
+    """Returns the table of all records of a kind."""
     from ackclock.table import table
 
     told = ("name", "label", "unit", "methods", "options", "summary", "reference")
@@ -151,7 +151,7 @@ def overview(kind: str, listed: Records) -> "Table":
 
 
 def details(record: dict[str, Any]) -> "list[Table]":
-    """The tables about one record."""
+    """Returns the tables about one record."""
     from ackclock.table import table
 
     tables = []
@@ -212,7 +212,7 @@ def _members(title: str, members: list[dict[str, Any]], columns: tuple[str, ...]
 
 
 def parameters(schema: dict[str, Any]) -> list[list[str]]:
-    """A JSON schema's properties as rows: name, default, choices or example, meaning."""
+    """Returns a JSON schema's properties as rows: name, default, choices or example, meaning."""
     definitions = schema.get("$defs", {})
     required = schema.get("required", [])
     rows = []

@@ -34,8 +34,9 @@ from ackclock.cli.summary import print_run, print_warnings
 @models_option("usual")
 @json_option
 def simulate(
-    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None, output: Path | None,
-    force: bool, threads: int | None, packets: bool, pcap: bool, models: str, as_json: bool,
+    scenario: Path, assignments: tuple[str, ...], seed: int | None, replicates: int | None,
+    output: Path | None, force: bool, threads: int | None, packets: bool, pcap: bool, models: str,
+    as_json: bool,
 ) -> int:  # fmt: skip
     """Run a scenario packet by packet, print a summary and keep the result in a folder.
 

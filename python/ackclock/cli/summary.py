@@ -1,4 +1,4 @@
-"""What is printed after a run."""
+"""The summary that is printed after a run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ def print_warnings(result: "Result") -> None:
 
 
 def print_run(result: "Result", folder: Path, models: str, as_json: bool) -> None:
-    """The summary of what was run, and on standard error whether its means have settled."""
+    """Prints the summary of a run, and a warning if its means have not settled."""
     from ackclock import stationarity
     from ackclock.report import run_tables
     from ackclock.run import prediction

@@ -1,6 +1,7 @@
-"""One scenario's answers side by side: residuals, their intervals, and causes. A pure function of results.
+"""Compares the answers of several methods to one scenario: differences, intervals and causes.
 
-`ackclock.each_method.compare` makes them; this package holds `Comparison` and what it consists of.
+A comparison is a pure function of results. `ackclock.comparison.each_method.compare` makes the
+results; this package holds `Comparison` and its parts.
 """
 
 from ackclock.comparison.causes import CAUSES, Cause, Evidence, Finding, cause, findings
@@ -18,6 +19,7 @@ from ackclock.comparison.table import (
 )
 
 __all__ = [
-    "CAUSES", "COLUMNS", "COMPARED", "EXCEEDS", "SLIGHT", "UNSURE", "WITHIN", "Cause", "Cell", "Column", "Comparison",
-    "Evidence", "Finding", "Residual", "Row", "cause", "findings", "label_of",
+    "CAUSES", "COLUMNS", "COMPARED", "EXCEEDS", "SLIGHT", "UNSURE", "WITHIN", "Cause", "Cell",
+    "Column", "Comparison", "Evidence", "Finding", "Residual", "Row", "cause", "findings",
+    "label_of",
 ]  # fmt: skip

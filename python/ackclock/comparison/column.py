@@ -1,4 +1,4 @@
-"""One way's answer to a scenario, as a column beside those of other ways."""
+"""The answer of one method to a scenario, as a column of a comparison."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,8 +11,7 @@ from ackclock.stationarity import Stationarity, judge
 
 __all__ = ["COLUMNS", "Column", "label_of", "reference_of"]
 
-# By the name of its folder: how it is called, and what its captures are of, if it is measured. In
-# the order of tables.
+# By folder name, in the order of tables: the label, and the method whose captures are measured.
 COLUMNS: dict[str, tuple[str, str]] = {
     "predict": ("predict", ""),
     "simulate": ("simulate", ""),
@@ -21,25 +20,25 @@ COLUMNS: dict[str, tuple[str, str]] = {
     "measure-emulate": ("measure of emulate", "emulate"),
 }
 
-# What the others are held against: the first of these that has an answer.
+# The reference is the first of these that has an answer.
 _REFERENCES = ("simulate", "emulate", "predict")
 
 
 def label_of(name: str) -> str:
-    """What a column is called."""
+    """Returns the label of a column."""
     return COLUMNS[name][0]
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column.
+    """A column of a comparison.
 
     Attributes:
         name: One of `COLUMNS`.
-        points: Each point's assignments, in the comparison's order.
-        result: The way's; None if there is none.
-        why: Why there is none, or why points or replicates are missing.
-        source: What was measured is a column, too; None of other ways.
+        points: Assignments of each point, in the order of the comparison.
+        result: Result of the method; None if there is none.
+        why: Reason why there is no result, or why points or replicates are missing.
+        source: For `measure`, the column whose captures were measured; otherwise None.
     """
 
     name: str
@@ -55,12 +54,15 @@ class Column:
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """The label in tables."""
         return label_of(self.name)
 
     @cached_property
     def numbers(self) -> dict[int, int]:
-        """The result's number of a point to the comparison's: a result may hold fewer of them."""
+        """Maps the index of a point in the result to its index in the comparison.
+
+        A result may hold fewer points than the comparison.
+        """
         if self.result is None:
             return {}
         known = [dict(point) for point in self.points]
@@ -71,11 +73,11 @@ class Column:
         }
 
     def own_number(self, point: int) -> int | None:
-        """The result's number of a point of the comparison; None if the result has it not."""
+        """Returns a point's index in the result; None if the result lacks it."""
         return next((own for own, number in self.numbers.items() if number == point), None)
 
     def values(self, what: Metric) -> dict[tuple[int, str], dict[int, float]]:
-        """For each point of the comparison and each subject the value of each replicate that counts."""
+        """Returns the values that count, by point and subject, then by replicate."""
         if self.result is None or self.method == "predict":
             return {}
         found = by_replicate(self.result, what)
@@ -92,23 +94,26 @@ class Column:
 
     @property
     def _left_out_at_source(self) -> frozenset[tuple[int, int]]:
-        """Captures of runs that are unreliable are none the better for being measured."""
+        """Unreliable runs: measuring their captures does not make them reliable."""
         result = self.source.result if self.source is not None else None
         return frozenset() if result is None else result.left_out
 
     def fidelity(self, point: int) -> str:
-        """How far the runs of a point can be trusted, in a few words; empty for what is computed."""
+        """Returns how many runs of a point are reliable, in words; empty if not emulated."""
         runs = self.fidelity_rows(point)
         reliable = sum(1 for row in runs if row["reliable"])
         return f"{reliable} of {len(runs)} reliable" if runs else ""
 
     def fidelity_rows(self, point: int) -> list[dict[str, Any]]:
-        """The rows of the table `fidelity` of a point: its own, or those of the runs whose captures were measured."""
+        """Returns the rows of the table `fidelity` for a point.
+
+        For measured captures these are the rows of the runs that were captured.
+        """
         column = self.source or self
         return column._fidelity.get(column.own_number(point), [])
 
     def setting_rows(self, point: int) -> list[dict[str, Any]]:
-        """The rows of the table `settings` of a point."""
+        """Returns the rows of the table `settings` for a point."""
         return self._settings.get(self.own_number(point), [])
 
     @cached_property
@@ -120,14 +125,17 @@ class Column:
         return _by_point(self.result, "settings")
 
     def marks(self, metric: str, point: int, subject: str) -> bool:
-        """Whether a metric's mean is of flows that have not settled; of captures those of the runs captured."""
+        """Returns true if a metric's mean covers flows that have not settled.
+
+        For measured captures the runs that were captured decide.
+        """
         column = self.source or self
         own = column.own_number(point)
         return own is not None and column._stationarity.marks(metric, own, subject)
 
     @property
     def unsettled(self) -> str:
-        """What is warned of flows that have not settled; empty if nothing is."""
+        """Warning about flows that have not settled; empty if all have."""
         return self._stationarity.warning
 
     @cached_property
@@ -136,20 +144,23 @@ class Column:
 
     @property
     def averages_unreliable(self) -> bool:
-        """Whether its averages take in runs that are unreliable."""
+        """True if averages include unreliable runs."""
         result = (self.source or self).result
         return result is not None and result.averages_unreliable
 
 
 def reference_of(columns: Mapping[str, Column]) -> str | None:
-    """Which column the others are held against; None if none has an answer."""
+    """Returns the reference column; None if no method has an answer."""
     return next(
         (name for name in _REFERENCES if name in columns and columns[name].result is not None), None
     )
 
 
 def _by_point(result: Result | None, table: str) -> dict[int | None, list[dict[str, Any]]]:
-    """A table's rows by the result's number of their point; read once, as every residual asks for those of one."""
+    """Returns the rows of a table by their point in the result.
+
+    Every difference asks for the rows of one point, so the table is read once.
+    """
     found: dict[int | None, list[dict[str, Any]]] = {}
     if result is not None and table in result.tables:
         for row in result.tables[table].to_pylist():

@@ -1,9 +1,9 @@
-"""One scenario answered every way, into one folder.
+"""Answers one scenario with each method and keeps everything in one folder.
 
-The folder holds a result of each way, `NAME/`, as the way itself writes it; `comparison.json` and
-`comparison.parquet`, what came of laying them side by side; and `report.html`. Results are `kept`
-by content: what is whole and was made of the same is not made again, so that an interrupted
-command, given again, goes on.
+The folder holds the result of each method in `NAME/`, as that method writes it. Beside them are
+`comparison.json` and `comparison.parquet` with the comparison, and `report.html`. Results are
+cached by content: a complete result of the same inputs is reused. An interrupted command, given
+again, therefore continues.
 """
 
 import contextlib
@@ -39,10 +39,10 @@ from ackclock.table import json_text
 
 __all__ = ["COMPARISON", "METHODS", "Watch", "compare", "load", "prepare", "refuse"]
 
-# What can be asked for, in the order in which it is done: what is dear comes last.
+# In execution order, most expensive last.
 METHODS = ("predict", "simulate", "emulate", "measure")
 
-# Of comparison.json; changes with its shape.
+# Schema version of comparison.json; changes with its shape.
 SCHEMA = 1
 
 COMPARISON = Contents(
@@ -56,12 +56,12 @@ COMPARISON = Contents(
 
 
 class Watch(Protocol):
-    """Is told what goes on: see `ackclock.progress.progress`."""
+    """Reports progress, as `ackclock.cli.progress.progress` does."""
 
     def __call__(
         self, what: str, duration_s: float | None = None
     ) -> AbstractContextManager[Callable[[float], None]]:
-        """Gives a function to be told the share done."""
+        """Returns a context manager whose value takes the share done."""
 
 
 def compare(
@@ -77,34 +77,35 @@ def compare(
     announce: Callable[[str], None] | None = None,
     watch: Watch | None = None,
 ) -> Comparison:
-    """Answers a scenario every way that is asked for, and lays the answers side by side.
+    """Answers a scenario with each method asked for, and compares the answers.
 
-    A way that this machine cannot go, or that has no answer, is a column without numbers that says
-    why.
+    A method that this machine cannot run, or that has no answer, becomes a column without numbers
+    that states the reason.
 
     Args:
         scenario: With or without a sweep.
-        folder: For the results and the comparison. What is there of an earlier comparison is used
-            if it is whole and made of the same, and replaced if not.
-        asked: Any of `WAYS`. Captures are measured of whatever else is asked for and makes some.
+        folder: For the results and the comparison. A result of an earlier comparison is reused if
+            it is complete and has the same inputs, and replaced otherwise.
+        asked: Any of `METHODS`. `measure` reads the captures of the other methods asked for.
         models: As for `predict`.
-        real_time_s: Emulate no longer than that, see `ackclock.real_time.part_within`; None for no
-            limit.
-        device: What carries an emulation's packets.
-        side_by_side: How many runs are emulated at once.
-        averages_unreliable: Whether averages take in the emulated runs that are unreliable.
-        announce: Is told, in a line, what will take real time and what is left out.
-        watch: Is told how far each way is.
+        real_time_s: Time limit of emulation, see `ackclock.run.time_budget.part_within`; None for
+            no limit.
+        device: Carries the packets of an emulation.
+        side_by_side: Number of runs that are emulated at once.
+        averages_unreliable: True to include unreliable emulated runs in averages.
+        announce: Takes one line about what takes real time and what is left out.
+        watch: Reports the progress of each method.
 
     Returns:
-        What `load` gives of the folder. It is marked partial if it was interrupted (Ctrl-C).
+        The comparison that `load` reads from the folder. It is partial if it was interrupted
+        (Ctrl-C).
 
     Raises:
         ScenarioError: Bad input; nothing has been run.
-        LackingError: No way that was asked for can be gone on this machine.
-        ValueError: There is no such way or model, or nothing whose captures could be measured.
-        InputError: There is something in the folder that is not ackclock's.
-        KeyboardInterrupt: Interrupted before any way had an answer.
+        LackingError: This machine can run none of the methods asked for.
+        ValueError: A method or model is unknown, or there are no captures to measure.
+        InputError: The folder holds something that is not ackclock's.
+        KeyboardInterrupt: Interrupted before any method had an answer.
     """
     refuse(asked)
     chosen(models)
@@ -112,7 +113,8 @@ def compare(
     folder = Path(folder)
     prepare(folder)
     work = _Work(
-        scenario, folder, models, real_time_s, device, side_by_side, announce or _ignore, watch or _unwatched
+        scenario, folder, models, real_time_s, device, side_by_side, announce or _ignore,
+        watch or _unwatched
     )  # fmt: skip
     work.answer(asked)
     if all(column.result is None for column in work.columns.values()):
@@ -128,7 +130,7 @@ def compare(
 
 
 def refuse(asked: Sequence[str]) -> None:
-    """Raises `ValueError` if these are no ways that can be compared."""
+    """Raises `ValueError` if these methods cannot be compared."""
     unknown = next((name for name in asked if name not in METHODS), None)
     if unknown is not None:
         raise InputError(
@@ -145,10 +147,12 @@ def refuse(asked: Sequence[str]) -> None:
 
 
 def prepare(folder: Path) -> None:
-    """Makes the folder, unless it is there; what an earlier comparison found goes: its results may be replaced now.
+    """Makes the folder, and discards the numbers of an earlier comparison.
+
+    They go first because the results they come from may now be replaced.
 
     Raises:
-        OSError: It cannot be written to, or holds what is not ours.
+        OSError: The folder cannot be written to, or holds something that is not ackclock's.
     """
     refuse_foreign_folder(folder, COMPARISON)
     refuse_unwritable_folder(folder / COMPARISON.mark)
@@ -157,24 +161,27 @@ def prepare(folder: Path) -> None:
 
 
 def is_of(scenario: Scenario, folder: Path) -> bool:
-    """Whether the comparison in a folder is of this scenario, or was interrupted before it had an answer."""
+    """Returns true if the comparison in a folder is of this scenario.
+
+    This includes one that was interrupted before it had an answer.
+    """
     found = _read(folder)
     return found is not None and found.get("scenario", scenario.tree) == scenario.tree
 
 
 def _leave_nothing(folder: Path) -> None:
-    """Takes back what `prepare` made, if nothing has come to it."""
+    """Removes what `prepare` made if nothing was added to it."""
     if [path.name for path in folder.iterdir()] == [COMPARISON.mark]:
         (folder / COMPARISON.mark).unlink()
         folder.rmdir()
 
 
 def load(folder: str | Path, *, averages_unreliable: bool = False) -> Comparison:
-    """The comparison in a folder, laid side by side anew from the results in it.
+    """Reads the results in a folder and compares them again.
 
     Raises:
-        ValueError: There is none, it is damaged or of another version, or it was interrupted before
-        it had an answer.
+        ValueError: The folder holds no comparison, a damaged one, one of another version, or one
+            that was interrupted before it had an answer.
     """
     folder = Path(folder)
     found = _read(folder)
@@ -191,7 +198,7 @@ def load(folder: str | Path, *, averages_unreliable: bool = False) -> Comparison
 
 
 class _Work:
-    """Answers one way after the other."""
+    """Runs one method after the other."""
 
     def __init__(
         self,
@@ -212,7 +219,10 @@ class _Work:
         self.interrupted = False
 
     def answer(self, asked: Sequence[str]) -> None:
-        """Fills the columns of the ways asked for; after an interrupt, those that are left only say so."""
+        """Fills the columns of the methods asked for.
+
+        After an interrupt, the remaining columns only say so.
+        """
         made: dict[str, Callable[[], Result | None]] = {
             "predict": self._predict,
             "simulate": lambda: self._simulate(captures="measure" in asked),
@@ -225,7 +235,7 @@ class _Work:
                 self._fill(name, made[name])
 
     def description(self) -> dict[str, Any]:
-        """What comparison.json says before anything is compared."""
+        """Returns the contents of comparison.json before anything is compared."""
         resolved = [point.scenario.resolve().tree for point in self._points]
         cut_off = any(
             one.result is not None and one.result.partial for one in self.columns.values()
@@ -245,11 +255,11 @@ class _Work:
         }
 
     def _fill(self, name: str, make: Callable[[], Result | None]) -> None:
-        """One column; what cannot be answered says why."""
+        """Fills one column; a column without an answer states the reason."""
         points = tuple(point.assignments for point in self._points)
         source = self.columns.get(COLUMNS[name][1])
         if self.interrupted:
-            self.columns[name] = Column(name, points, None, "interrupted before", source)
+            self.columns[name] = Column(name, points, None, "interrupted before it began", source)
             return
         self._why = ""
         try:
@@ -268,7 +278,7 @@ class _Work:
         return predicted
 
     def _simulate(self, *, captures: bool) -> Result:
-        """Keeps captures only if they are to be measured: the same scenario gives them again."""
+        """Simulates. Captures are kept only to be measured: the same scenario gives them again."""
         folder = self._folder / "simulate"
         simulation = cache.Simulation(self._scenario, captures=captures)
         known = simulation.known(folder)
@@ -295,15 +305,16 @@ class _Work:
             return known
         if not facts.media(
             self._points[0].scenario.resolve().tree
-        ):  # with any, it is refused before it takes time
+        ):  # A scenario with a shared medium is refused before it takes any time.
             self._announce(_announcement(part, self._side_by_side))
         with self._watch("emulate", part.duration_s) as tell:
             return cache.emulate(
-                part.scenario, folder, tell, captures=True, device=self._device, side_by_side=self._side_by_side
+                part.scenario, folder, tell, captures=True, device=self._device,
+                side_by_side=self._side_by_side
             )  # fmt: skip
 
     def _measure(self, of: str) -> Result | None:
-        """Of the captures in another way's result."""
+        """Measures the captures in the result of another method."""
         source = self.columns.get(of)
         if source is None or source.result is None:
             self._why = f"there is nothing to measure: {of} has no answer"
@@ -315,19 +326,25 @@ class _Work:
         try:
             with self._watch(f"measure {of}") as tell:
                 return cache.measure(captured, folder, tell)
-        except InputError as error:  # there is nothing in these captures
+        except InputError as error:  # The captures hold nothing to measure.
             raise LackingError("no-data", error.field, error.message) from None
 
 
 def _announcement(part: Part, side_by_side: int) -> str:
     runs = f"{part.runs} run{'' if part.runs == 1 else 's'}"
     at_once = f", {side_by_side} side by side" if side_by_side > 1 else ""
-    words = f"emulate: {runs} in real time{at_once}, {part.duration_s:g} s and about a second more for each"
+    words = (
+        f"emulate: {runs} in real time{at_once}, {part.duration_s:g} s and about a second more "
+        "per run"
+    )
     return f"{words}; left out: {part.left_out}" if part.left_out else words
 
 
 def _with(columns: Mapping[str, Column], *, averages_unreliable: bool) -> dict[str, Column]:
-    """The columns with their emulations' averages as asked; what was measured of them follows."""
+    """Returns the columns with averages that include unreliable runs or not.
+
+    Columns measured from their captures follow.
+    """
     changed: dict[str, Column] = {}
     for name, column in columns.items():
         result = column.result and replace(column.result, averages_unreliable=averages_unreliable)
@@ -356,7 +373,7 @@ _NUMBERS = ("mean", "low", "high", "residual", "residual_low", "residual_high", 
 
 
 def _read(folder: Path) -> dict[str, Any] | None:
-    """What comparison.json holds; None if it cannot be used."""
+    """Returns the contents of comparison.json; None if they cannot be used."""
     found = read_object(folder / COMPARISON.mark)
     return found if found.get("schema") == SCHEMA else None
 
@@ -366,5 +383,8 @@ def _ignore(_line: str) -> None:
 
 
 @contextlib.contextmanager
-def _unwatched(what: str, duration_s: float | None = None) -> Iterator[Callable[[float], None]]:  # noqa: ARG001
+def _unwatched(
+    what: str,  # noqa: ARG001
+    duration_s: float | None = None,  # noqa: ARG001
+) -> Iterator[Callable[[float], None]]:
     yield lambda _share: None

@@ -1,4 +1,4 @@
-"""What explains residuals, gathered: each cause once for each way, with the cases in which it shows."""
+"""Explanations of differences, gathered: each cause once per method, with its cases."""
 
 import math
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ __all__ = ["Case", "Explanation", "explanations", "tally"]
 
 
 class Case(NamedTuple):
-    """One residual that a cause explains.
+    """One difference that a cause explains.
 
     Attributes:
-        row: Of which metric, point and flow.
-        words: How the cause shows.
+        row: The metric, point and flow.
+        words: How the cause shows here.
     """
 
     row: Row
@@ -25,14 +25,14 @@ class Case(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """A cause that shows in the residuals of a way.
+    """A cause that shows in the differences of a method.
 
     Attributes:
-        number: By which tables refer to it, from 1.
-        column: Name of the way's column.
-        reference: Name of that which it is held against.
-        cause: The cause's record.
-        cases: The residuals.
+        number: Number by which tables refer to it, from 1.
+        column: Name of the method's column.
+        reference: Name of the reference column.
+        cause: Record of the cause.
+        cases: The differences that it explains.
     """
 
     number: int
@@ -43,7 +43,10 @@ class Explanation(NamedTuple):
 
 
 def explanations(comparison: Comparison) -> list[Explanation]:
-    """Every cause of residuals that exceed their interval or have none, in the order in which tables meet them."""
+    """Returns every cause of differences that exceed their interval or have none.
+
+    The order is that in which tables refer to them.
+    """
     found: dict[tuple[str, str], list[Case]] = {}
     references: dict[str, str] = {}
     for row in comparison.rows:
@@ -58,7 +61,7 @@ def explanations(comparison: Comparison) -> list[Explanation]:
 
 
 def numbers_of(listed: Sequence[Explanation], column: str, residual: Residual) -> list[int]:
-    """The explanations of a residual by number."""
+    """Returns the numbers of the explanations of a difference."""
     names = (
         [finding.cause for finding in residual.findings]
         if residual.standing in (EXCEEDS, UNSURE)
@@ -68,17 +71,17 @@ def numbers_of(listed: Sequence[Explanation], column: str, residual: Residual) -
 
 
 def tally(comparison: Comparison) -> str:
-    """How many residuals there are and what they are, in a sentence or two."""
+    """Returns a sentence that counts the differences of each kind."""
     residuals = [residual for row in comparison.rows for residual in row.residuals.values()]
     if not residuals:
-        return "Nothing can be held against anything: fewer than two ways know a number."
+        return "There is nothing to compare: fewer than two methods have a number."
     counts = {
         kind: sum(one.standing == kind for one in residuals)
         for kind in (WITHIN, SLIGHT, EXCEEDS, UNSURE)
     }
     unexplained = sum(one.is_unexplained for one in residuals)
-    words = f"Of {len(residuals)} residuals {counts[WITHIN]} are within their 95 % interval"
-    words += f", {counts[SLIGHT]} are outside but less than 1 %" if counts[SLIGHT] else ""
+    words = f"Of {len(residuals)} differences {counts[WITHIN]} are within their 95 % interval"
+    words += f", {counts[SLIGHT]} exceed it but are below 1 %" if counts[SLIGHT] else ""
     words += (
         f", {counts[EXCEEDS]} exceed it, {unexplained} of them unexplained"
         if counts[EXCEEDS]
@@ -90,7 +93,7 @@ def tally(comparison: Comparison) -> str:
 
 
 def written_residual(residual: Residual, shown_per_unit: float) -> str:
-    """`+5.3 % ± 2.1`, or in the shown unit where the reference is zero."""
+    """Formats as `+5.3 % ± 2.1`, or in the shown unit where the reference is zero."""
     gap = residual.difference
     if math.isnan(residual.relative):
         return _signed(gap, shown_per_unit)

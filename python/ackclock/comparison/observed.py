@@ -1,4 +1,7 @@
-"""What the results of all ways hold about one flow or hop of one point: the material of cells and of evidence."""
+"""Observations: what the results of all methods hold about one flow or hop of one point.
+
+Cells of tables and evidence of causes are built from them.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,14 +19,15 @@ from ackclock.result.flows import control_of, is_controlled, rivals
 
 __all__ = ["Observations", "Topic"]
 
-# Metrics that causes look at besides the one that a residual is of. Those of hops count for the
-# flow that crosses them.
+# Metrics that causes look at besides the compared one. Those of hops count for the flow that
+# crosses them.
 _EVIDENCE_OF_FLOWS = (
-    "timeouts", "retransmissions", "rtt", "cwnd", "smoothed_rtt", "cwnd_drift", "early_retransmissions",
+    "timeouts", "retransmissions", "rtt", "cwnd", "smoothed_rtt", "cwnd_drift",
+    "early_retransmissions",
 )  # fmt: skip
 _EVIDENCE_OF_HOPS = ("tail_drop_rate",)
 
-# Hops where packets wait for less than this share of a round trip are left out: it changes nothing
+# Hops where packets wait for less than this share of a round trip are left out: they change nothing
 # by a hundredth.
 _WAITING = 0.01
 
@@ -35,15 +39,15 @@ Values = dict[tuple[int, str], dict[int, float]]
 
 
 class Topic(NamedTuple):
-    """What a row of a comparison is about.
+    """The subject of a row of a comparison.
 
     Attributes:
         point: Index of the point.
-        subject: The flow's or the hop's name, or `all flows`.
-        is_flow: Whether it is a flow.
-        flow: That flow; of a hop, or of all flows, the only one; None if there are several.
-        path: That flow's, in the terms of the models.
-        duration_s: How long a run of the point lasts.
+        subject: Name of the flow or hop, or `all flows`.
+        is_flow: True if it is a flow.
+        flow: The flow; for a hop or all flows, the only flow, or None if there are several.
+        path: The path of that flow, as models see it.
+        duration_s: Duration of a run of the point.
     """
 
     point: int
@@ -55,15 +59,15 @@ class Topic(NamedTuple):
 
     @property
     def control(self) -> str:
-        """The flow's congestion or rate control; empty of what is no flow."""
+        """Name of the flow's congestion or rate control; empty if the subject is not a flow."""
         return control_of(self.flow) if self.is_flow and self.flow is not None else ""
 
 
 class Observations:
-    """Every column's numbers, each metric read once."""
+    """The numbers of all columns; each metric is read once."""
 
     def __init__(self, columns: Mapping[str, Column], points: Sequence[Mapping[str, Any]]) -> None:
-        """Nothing is read before it is asked for.
+        """Takes the columns; reads nothing yet.
 
         Args:
             columns: By name.
@@ -74,7 +78,7 @@ class Observations:
         self._values: dict[tuple[str, str], Values] = {}
 
     def topics(self, name: str) -> list[Topic]:
-        """What a metric is about, point by point in the scenario's order."""
+        """Returns the subjects of a metric, by point in the order of the scenario."""
         found = []
         for point, entry in enumerate(self._points):
             scenario = entry["scenario"]
@@ -91,7 +95,10 @@ class Observations:
         return found
 
     def matters(self, name: str, topic: Topic) -> bool:
-        """Whether any way knows a number; of a hop, whether so much waits there that a round trip is longer for it."""
+        """Returns true if any method has a number.
+
+        A hop counts only if packets wait there long enough to lengthen a round trip.
+        """
         runs = [one for one in self._columns.values() if one.method != "predict"]
         means = [
             _mean(self.values(one, metric(name)).get((topic.point, topic.subject), {}).values())
@@ -109,25 +116,28 @@ class Observations:
         return told or not all(math.isnan(mean) for mean in means)
 
     def values(self, column: Column, what: Metric) -> Values:
-        """A column's values of a metric."""
+        """Returns the values of a metric in a column."""
         key = (column.name, what.name)
         if key not in self._values:
             self._values[key] = column.values(what)
         return self._values[key]
 
     def predictions(self, column: Column, topic: Topic) -> list[dict[str, Any]]:
-        """What every model that was asked says of a flow: rows of `predictions`, inputs and outputs as dicts."""
+        """Returns the answers of every model asked about a flow.
+
+        They are rows of the table `predictions` with inputs and outputs as dicts.
+        """
         return self._predictions.get((column.own_number(topic.point), topic.subject), [])
 
     def prediction(self, column: Column, what: Metric, topic: Topic) -> Prediction | None:
-        """What the model says that fits best."""
+        """Returns the prediction of the model that fits best."""
         rows = self.predictions(column, topic)
         return (
             best(rows, what, dict(topic.flow)) if topic.is_flow and topic.flow is not None else None
         )
 
     def of_both(self, column: Column, reference: Column, topic: Topic) -> dict[str, Any]:
-        """The fields of `Evidence` that are about the runs rather than about the residual."""
+        """Returns the fields of `Evidence` that describe the runs rather than the difference."""
         emulated = next((one for one in (column, reference) if one.method == "emulate"), None)
         fidelity = [] if emulated is None else emulated.fidelity_rows(topic.point)
         late = [max(row["lateness_p50_s"], row["probe_extra_p50_s"] or 0.0) for row in fidelity]
@@ -173,7 +183,7 @@ class Observations:
         return Topic(point, subject, is_flow, flow, path, units.seconds(scenario["duration"]))
 
     def _crossing(self, point: int, hop: str) -> list[Mapping[str, Any]]:
-        """The flows whose data cross a hop."""
+        """Returns the flows whose data crosses a hop."""
         return [flow for flow in self._points[point]["scenario"]["flows"] if hop in flow["route"]]
 
     def _saw(self, column: Column, topic: Topic) -> dict[str, float]:
@@ -187,7 +197,7 @@ class Observations:
             means = [_mean(values.get((topic.point, one), {}).values()) for one in whose]
             known = [mean for mean in means if not math.isnan(mean)]
             if known:
-                seen[name] = max(known)  # of the hops on a route, the one where it matters most
+                seen[name] = max(known)  # The hop of the route where it matters most.
         return seen
 
 

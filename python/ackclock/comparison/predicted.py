@@ -1,4 +1,4 @@
-"""What models say of a metric: the one that fits a flow best, and why there may be none."""
+"""Predictions of a metric: the model that fits a flow best, and why there may be none."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -13,14 +13,14 @@ Row = dict[str, Any]
 
 
 class Prediction(NamedTuple):
-    """One model's number.
+    """The number of one model.
 
     Attributes:
         value: In the metric's unit.
-        model: Its record.
+        model: Record of the model.
         violated: Names of the assumptions that the flow violates.
         note: How it violates them.
-        inputs: What the model was given, by name, in its units.
+        inputs: Inputs of the model by name, in its units.
     """
 
     value: float
@@ -31,25 +31,30 @@ class Prediction(NamedTuple):
 
 
 def best(rows: Iterable[Row], what: Metric, flow: Row) -> Prediction | None:
-    """Of the rows of the table `predictions` about one flow of one point the number of the model that fits best.
+    """Returns the prediction of the model that fits a flow best; None if none applies.
 
-    That is the one of which the flow violates the fewest assumptions; of several the one that takes
-    the least for granted; of several the first in the list of models.
+    It is the model whose assumptions the flow violates least. Ties go to the model with fewer
+    assumptions, then to the first in the list of models.
+
+    Args:
+        rows: Rows of the table `predictions` about one flow of one point.
+        what: The metric.
+        flow: The flow, as in the resolved scenario.
     """
     found = [said for row in rows if (said := _said(row, what, flow)) is not None]
     return min(found, key=lambda one: (len(one.violated), len(one.model.assumptions)), default=None)
 
 
 def why_none(rows: Iterable[Row], what: Metric) -> str:
-    """Why no model has a number for it."""
+    """Returns why no model has a number."""
     asked = [row for row in rows if told_by(model(row["model"]), what)]
     if not asked:
-        return "no model that was asked tells it"
+        return "no model asked predicts it"
     return "; ".join(f"{row['label']}: {row['note']}" for row in asked)
 
 
 def told_by(record: Model, what: Metric) -> bool:
-    """Whether a model tells the metric of the flows to which it applies."""
+    """Returns true if a model gives the metric for flows to which it applies."""
     return what.name == "goodput" or any(output.metric == what.name for output in record.outputs)
 
 

@@ -1,4 +1,4 @@
-"""A comparison as text, for a terminal or a page."""
+"""Comparisons as tables, for a terminal or a page."""
 
 from collections.abc import Sequence
 
@@ -21,17 +21,17 @@ __all__ = [
 
 _Columns = list[tuple[Column, list[Shown]]]
 
-#: In the place of an explanation's number.
+#: Stands in place of the number of an explanation.
 UNEXPLAINED = "[?]"
 
 
 def metric_table(comparison: Comparison, name: str, listed: Sequence[Explanation]) -> Table:
-    """The table of one metric: each method's number, each residual.
+    """Returns the table of one metric: the number and the difference of each method.
 
     Args:
         comparison: The comparison.
-        name: The metric's name.
-        listed: The explanations to which residuals refer by number.
+        name: Name of the metric.
+        listed: Explanations to which differences refer by number.
     """
     rows = [row for row in comparison.rows if row.metric == name]
     columns = _of_rows(comparison, name, rows)
@@ -59,7 +59,7 @@ def metric_table(comparison: Comparison, name: str, listed: Sequence[Explanation
 
 
 def _of_rows(comparison: Comparison, name: str, rows: Sequence[Row]) -> _Columns:
-    """The columns that say what each row is of: swept values, flow or hop, control."""
+    """Returns the columns that identify a row: swept values, flow or hop, control."""
     points = comparison.points
     swept = _swept(comparison, rows)
     columns: _Columns = [
@@ -70,20 +70,20 @@ def _of_rows(comparison: Comparison, name: str, rows: Sequence[Row]) -> _Columns
     columns.append((Column(subject), [row.subject for row in rows]))
     if any(
         row.control not in ("", row.subject) for row in rows
-    ):  # a flow may be called as its control
+    ):  # A flow may be named after its control.
         columns.append((Column("control", spare=_SPARE_CONTROL), [row.control for row in rows]))
     return columns
 
 
 def title(name: str) -> str:
-    """The metric and its shown unit."""
+    """Returns the metric with its shown unit."""
     what = metric(name)
     label = f"{what.label[0].upper()}{what.label[1:]}"
     return f"{label} ({what.shown_unit})" if what.shown_unit else label
 
 
 def note(comparison: Comparison, name: str) -> str:
-    """What the metric is, and why methods that answered do not know it."""
+    """Returns the definition of the metric, and why a method that answered has no number."""
     why = dict.fromkeys(
         f"{comparison.columns[column].label} ({cell.why})"
         for row in comparison.rows
@@ -92,7 +92,7 @@ def note(comparison: Comparison, name: str) -> str:
         and not cell.is_known
         and comparison.columns[column].result is not None
     )
-    unknown = f" Not known everywhere of {'; of '.join(why)}." if why else ""
+    unknown = f" Not known everywhere from {'; from '.join(why)}." if why else ""
     marked = any(
         cell.is_marked
         for row in comparison.rows
@@ -103,7 +103,7 @@ def note(comparison: Comparison, name: str) -> str:
 
 
 def answer_table(comparison: Comparison) -> Table:
-    """The table of how each method answered, or why it did not."""
+    """Returns the table of how each method answered, or why it did not."""
     rows = []
     for name, column in comparison.columns.items():
         against = comparison.reference_for(name)
@@ -113,25 +113,25 @@ def answer_table(comparison: Comparison) -> Table:
         held = comparison.columns[against].label if against is not None else "– (the reference)"
         partial = "cut off; " if column.result.partial else ""
         rows.append([column.label, _size(comparison, name), held, partial + column.why])
-    note = "Each is a result folder of its own beside this page."
-    columns = ("method", Column("answered", numeric=False), "held against", "note")
-    return table("How each way answered", columns, rows, note)
+    note = "Each answer is a result folder beside this page."
+    columns = ("method", Column("answered", numeric=False), "compared with", "note")
+    return table("Answers by method", columns, rows, note)
 
 
 def explanation_table(comparison: Comparison, listed: Sequence[Explanation]) -> Table:
-    """The table of all explanations, case by case."""
+    """Returns the table of all explanations, case by case."""
     rows = []
     for one in listed:
         labels = [comparison.columns[name].label for name in (one.column, one.reference)]
         for case in one.cases:
             where = f"{metric(case.row.metric).label}, {place(comparison, case.row)}"
             rows.append([f"[{one.number}]", " − ".join(labels), one.cause.name, where, case.words])
-    head = ["", "residual", "cause", "of", "how it shows"]
-    return table("Case by case", head, rows, "How each cause shows, residual by residual.")
+    head = ["", "difference", "cause", "where", "evidence"]
+    return table("Case by case", head, rows, "The evidence of each cause, for each difference.")
 
 
 def unexplained_table(comparison: Comparison) -> Table:
-    """The table of the residuals that exceed their interval and have no known cause."""
+    """Returns the table of the differences that exceed their interval and have no known cause."""
     rows = []
     for row in comparison.rows:
         for column, residual in row.residuals.items():
@@ -141,12 +141,12 @@ def unexplained_table(comparison: Comparison) -> Table:
                 rows.append(
                     [" − ".join(labels), metric(row.metric).label, place(comparison, row), size]
                 )
-    note = "They exceed their interval, and no known cause shows."
-    return table("Unexplained", ["residual", "metric", "of", "size"], rows, note)
+    note = "These differences exceed their interval, and no known cause explains them."
+    return table("Unexplained differences", ["difference", "metric", "where", "size"], rows, note)
 
 
 def place(comparison: Comparison, row: Row) -> str:
-    """Which point and flow a row is of, in words."""
+    """Returns the point and flow of a row, in words."""
     assigned = comparison.points[row.point]["assignments"]
     words = [str(value) for value in assigned.values() if str(value) != row.control]
     subject = row.subject if row.control in ("", row.subject) else f"{row.subject} ({row.control})"
@@ -154,7 +154,7 @@ def place(comparison: Comparison, row: Row) -> str:
 
 
 def _swept(comparison: Comparison, rows: Sequence[Row]) -> list[str]:
-    """The swept parameters that the row does not say otherwise."""
+    """Returns the swept parameters that the row does not show otherwise."""
     paths = list(comparison.points[0]["assignments"])
     points = comparison.points
     return [
@@ -185,30 +185,33 @@ def _residual(row: Row, column: str, listed: Sequence[Explanation]) -> Shown:
 
 
 def _verdict(_comparison: Comparison, row: Row) -> str:
-    """Whether the model applies, or what is violated."""
+    """Returns "applies", or the assumptions that are violated."""
     told = row.cells.get("predict")
     return told.fidelity if told is not None else ""
 
 
 def _reliable(comparison: Comparison, row: Row) -> str:
-    """How many emulated runs are reliable; captures of them are as good as they are."""
+    """Returns how many emulated runs are reliable; their captures are as reliable as they are."""
     column = comparison.columns.get("emulate")
     return column.fidelity(row.point) if column is not None else ""
 
 
-# How far a row can be trusted, in columns of their own.
+# Reliability of a row, in columns of its own.
 _FIDELITY = ((Column("model", spare=1), _verdict), (Column("emulated", spare=0), _reliable))
 
-# The order in which a narrow terminal leaves out the other columns.
+# Order in which a narrow terminal leaves out the other columns.
 _SPARE_CONTROL, _SPARE_RESIDUAL, _SPARE_MEASURED = 2, 3, 4
 
 
 def _size(comparison: Comparison, name: str) -> str:
-    """How much a method answered."""
+    """Returns how many points and replicates a method answered."""
     result = comparison.columns[name].result
     if result is None:
         return "–"
     points = f"{len(result.points)} of {len(comparison.points)} points"
     if name == "predict":
         return points
-    return f"{points}, {result.run['replicates']} replicate{'' if result.run['replicates'] == 1 else 's'}"
+    return (
+        f"{points}, {result.run['replicates']} "
+        f"replicate{'' if result.run['replicates'] == 1 else 's'}"
+    )

@@ -1,4 +1,4 @@
-"""A comparison as plain data, for files and machines."""
+"""Comparisons as plain data, for files and programs."""
 
 import math
 from typing import Any
@@ -9,34 +9,50 @@ from ackclock.metrics import metric
 
 __all__ = ["FIELDS", "explanation_rows", "rows"]
 
-# The columns of comparison.parquet: what each holds.
+# Columns of comparison.parquet.
 FIELDS = {
     "metric": "Name of the metric.",
-    "unit": "Of all numbers of the row but `residual_share`; empty for a plain number.",
-    "point": "Number of the sweep's point.",
-    "subject": "Name of the flow group or of the hop, or `all flows`.",
-    "method": "`predict`, `simulate`, `emulate`, or `measure-` and that of which captures were measured.",
-    "mean": "The way's number: mean over replicates; null if it does not know it.",
-    "low": "Lower end of its 95 % Student-t interval; null for fewer than two replicates and for models.",
-    "high": "Upper end.",
-    "replicates": "How many there are.",
-    "model": "Name of the model that fits the flow best; null for other ways.",
-    "fidelity": "Of a model its verdict, of an emulation how many runs are reliable; null for what is computed.",
-    "unsettled": "Whether it is a mean of flows that have not settled.",
-    "why_unknown": "Why `mean` is null.",
-    "reference": "The way that this one is held against; null if it is the reference itself, or one does not know it.",
-    "residual": "This way's mean less the reference's.",
-    "residual_low": "Lower end of the residual's 95 % interval.",
-    "residual_high": "Upper end.",
-    "residual_share": "The residual over the reference's mean.",
-    "standing": "`within its interval`, `exceeds its interval` (perhaps by `less than 1 %`) or `no interval`.",
-    "causes": "Names of the causes that explain it; empty if there are none, or nothing is to be explained.",
-    "explanations": "How each of them shows.",
+    "unit": "Unit of the numbers of the row except `residual_share`; empty for a plain number.",
+    "point": "Index of the point.",
+    "subject": "Name of the flow or hop, or `all flows`.",
+    "method": (
+        "`predict`, `simulate`, `emulate`, or `measure-` and the method whose captures were "
+        "measured."
+    ),
+    "mean": "The number of the method, a mean over replicates; null if unknown.",
+    "low": (
+        "Lower end of its 95 % Student-t interval; null for models and for fewer than two "
+        "replicates."
+    ),
+    "high": "Upper end of that interval.",
+    "replicates": "Number of replicates.",
+    "model": "Name of the model that fits the flow best; null for other methods.",
+    "fidelity": (
+        "Verdict of a model, or how many emulated runs are reliable; null for a simulation."
+    ),
+    "unsettled": "True if it is a mean over flows that have not settled.",
+    "why_unknown": "Reason why `mean` is null.",
+    "reference": (
+        "The method that this one is compared with; null for the reference itself, or if either "
+        "number is unknown."
+    ),
+    "residual": "Mean of this method minus that of the reference.",
+    "residual_low": "Lower end of the 95 % interval of the residual.",
+    "residual_high": "Upper end of that interval.",
+    "residual_share": "Residual over the mean of the reference.",
+    "standing": (
+        "`within its interval`, `exceeds its interval` (perhaps `less than 1 %`), or `no interval`."
+    ),
+    "causes": (
+        "Names of the causes that may explain it; empty if none does, or if there is nothing to "
+        "explain."
+    ),
+    "explanations": "Evidence of each cause.",
 }
 
 
 def rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """One row for each metric, point, flow or hop, and way: `FIELDS`."""
+    """Returns one row per metric, point, subject and method, with the columns `FIELDS`."""
     return [
         {
             "metric": row.metric,
@@ -53,7 +69,10 @@ def rows(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def explanation_rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """Every explanation with its number, way, reference, cause, sentence and number of cases, which `rows` holds."""
+    """Returns every explanation with its number, column, reference, cause and number of cases.
+
+    The cases themselves are in `rows`.
+    """
     return [
         {"number": one.number, "method": one.column, "reference": one.reference}
         | {"cause": one.cause.name, "sentence": one.cause.sentence, "cases": len(one.cases)}

@@ -1,4 +1,4 @@
-"""Ways side by side: for each metric, point and flow (or hop) every way's number, residual and what explains it."""
+"""Methods side by side: numbers, differences and explanations for each metric and subject."""
 
 import math
 from collections.abc import Mapping
@@ -26,41 +26,40 @@ __all__ = [
     "Row",
 ]
 
-# The metrics that are compared, in the order of tables.
+# Compared metrics, in the order of tables.
 COMPARED = (
-    "goodput", "rtt", "rtt_p99", "retransmissions", "loss_rate", "cwnd", "queueing_delay", "completion_time",
-    "fairness",
+    "goodput", "rtt", "rtt_p99", "retransmissions", "loss_rate", "cwnd", "queueing_delay",
+    "completion_time", "fairness",
 )  # fmt: skip
 
-# What a residual can be. A slight one (`NOTICEABLE`) stands out where numbers hardly spread; no
-# cause is looked for.
+# Kinds of differences. A slight one (`NOTICEABLE`) exceeds its interval only because numbers hardly
+# spread, and no cause is sought.
 WITHIN, EXCEEDS, UNSURE = "within its interval", "exceeds its interval", "no interval"
 SLIGHT = "exceeds its interval, less than 1 %"
 
-# Numbers that differ by less, relatively, are equal: they were summed in another order.
+# Numbers with a smaller relative difference are equal: they were summed in another order.
 _EQUAL = 1e-9
 
-# What a way never knows, and why.
+# Metrics that a method cannot know, and why.
 _UNKNOWN = {
     (
         "emulate",
         "rtt_p99",
-    ): "the kernel tells smoothed round-trip times only; the measure of its captures has them all",
+    ): "the kernel reports only smoothed round-trip times; measured captures have them all",
     ("measure", "queueing_delay"): "a capture shows packets, not queues",
 }
 
 
 class Cell(NamedTuple):
-    """One way's number.
+    """The number of one method.
 
     Attributes:
-        interval: Mean over replicates and 95 % interval, in the metric's unit; not a number if it
-            is not known.
-        values: By replicate, those that count; empty for a model, in which there is no chance.
-        why: Why it is not known; empty if it is.
-        fidelity: How far it can be trusted, in a few words; empty for what is computed.
-        prediction: The model and its verdict; None of other ways.
-        is_marked: Whether it is a mean of flows that have not settled.
+        interval: Mean over replicates and 95 % interval, in the metric's unit; NaN if unknown.
+        values: Values that count, by replicate; empty for a model, which has no randomness.
+        why: Reason why it is unknown; empty if it is known.
+        fidelity: Reliability in a few words; empty if the number is computed.
+        prediction: The model and its verdict; None for other methods.
+        is_marked: True if it is a mean over flows that have not settled.
     """
 
     interval: Interval
@@ -72,19 +71,19 @@ class Cell(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether there is a number."""
+        """True if there is a number."""
         return not math.isnan(self.interval.mean)
 
 
 class Residual(NamedTuple):
-    """How far a way is from its reference.
+    """Difference of a method from its reference.
 
     Attributes:
-        reference: The reference column's name.
-        difference: Way less reference and its 95 % interval, in the metric's unit.
-        relative: Over the reference's mean; not a number if that is zero.
+        reference: Name of the reference column.
+        difference: Method minus reference with its 95 % interval, in the metric's unit.
+        relative: Difference over the reference's mean; NaN if that is zero.
         standing: `WITHIN`, `EXCEEDS`, `SLIGHT` or `UNSURE`.
-        findings: What explains it; empty if nothing does, or if there is nothing to explain.
+        findings: Causes that explain it; empty if none does, or if there is nothing to explain.
     """
 
     reference: str
@@ -95,21 +94,21 @@ class Residual(NamedTuple):
 
     @property
     def is_unexplained(self) -> bool:
-        """Whether it exceeds its interval and no cause is known."""
+        """True if it exceeds its interval and no cause is known."""
         return self.standing == EXCEEDS and not self.findings
 
 
 class Row(NamedTuple):
-    """One metric of one point and flow or hop, every way.
+    """One metric of one point and subject, from every method.
 
     Attributes:
-        metric: The metric's name.
+        metric: Name of the metric.
         point: Index of the point.
-        subject: The flow's or the hop's name, or `all flows`.
-        control: The flow's congestion control; empty of what is no flow.
-        cells: By the column's name.
-        residuals: By the column's name; none of a reference, nor where one of both numbers is not
-            known.
+        subject: Name of the flow or hop, or `all flows`.
+        control: The flow's congestion control; empty if the subject is not a flow.
+        cells: By column name.
+        residuals: By column name; without references, and without columns where a number is
+            unknown.
     """
 
     metric: str
@@ -122,13 +121,12 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """One scenario answered every way that was asked for.
+    """One scenario answered by each method that was asked for.
 
     Attributes:
-        run: What `comparison.json` says of it: `name`, `seed`, `replicates`, `versions`, `partial`,
-            the `scenario` as it was given, and `points`, each with its `assignments` and resolved
-            `scenario`.
-        columns: By name, in the order of tables; those without an answer too.
+        run: Contents of `comparison.json`: `name`, `seed`, `replicates`, `versions`, `partial`, the
+            `scenario` as given, and `points`, each with its `assignments` and resolved `scenario`.
+        columns: By name, in the order of tables; includes those without an answer.
     """
 
     run: Mapping[str, Any]
@@ -136,29 +134,35 @@ class Comparison:
 
     @property
     def points(self) -> list[dict[str, Any]]:
-        """Each point's `assignments` and resolved `scenario`."""
+        """The `assignments` and resolved `scenario` of each point."""
         points: list[dict[str, Any]] = self.run["points"]
         return points
 
     @property
     def partial(self) -> bool:
-        """Whether it was interrupted, so that ways, points or replicates are missing."""
+        """True if it was interrupted, so that methods, points or replicates are missing."""
         return bool(self.run["partial"])
 
     @property
     def reference(self) -> str | None:
-        """The column that the others are held against; what is measured is held against the run it was captured of."""
+        """The column that the others are compared with.
+
+        Measured captures are compared with the run that they were captured from instead.
+        """
         return reference_of(self.columns)
 
     @property
     def metrics(self) -> list[str]:
-        """Those that any way knows, in order."""
+        """The metrics that any method has, in order."""
         known = {row.metric for row in self.rows}
         return [name for name in COMPARED if name in known]
 
     @cached_property
     def rows(self) -> list[Row]:
-        """Metric by metric, point by point: every row in which any way knows a number, of hops where anything waits."""
+        """Every row in which a method has a number, by metric and then point.
+
+        Hops where nothing waits are left out.
+        """
         observations = Observations(self.columns, self.points)
         return [
             self._row(metric(name), topic, observations)
@@ -168,7 +172,7 @@ class Comparison:
         ]
 
     def reference_for(self, name: str) -> str | None:
-        """What a column is held against; None for the reference itself."""
+        """Returns the column that a column is compared with; None for the reference itself."""
         source = self.columns[name].source
         if source is not None:
             return source.name
@@ -201,8 +205,9 @@ class Comparison:
         evidence = Evidence(
             metric=what.name, method=column.method, reference=reference.method, difference=gap,
             reference_mean=other.interval.mean,
-            replicates=(cell.interval.replicates, other.interval.replicates), flow=topic.flow, path=topic.path,
-            duration_s=topic.duration_s, prediction=cell.prediction, **observations.of_both(column, reference, topic),
+            replicates=(cell.interval.replicates, other.interval.replicates), flow=topic.flow,
+            path=topic.path, duration_s=topic.duration_s, prediction=cell.prediction,
+            **observations.of_both(column, reference, topic),
         )  # fmt: skip
         found = findings(evidence)
         if standing != EXCEEDS:
@@ -221,7 +226,7 @@ def _cell(column: Column, what: Metric, topic: Topic, observations: Observations
         if said is None:
             asked = observations.predictions(column, topic)
             return Cell(
-                unknown, {}, why_none(asked, what) if topic.is_flow else "models are about flows"
+                unknown, {}, why_none(asked, what) if topic.is_flow else "models apply to flows"
             )
         verdict = f"violated: {', '.join(said.violated)}" if said.violated else "applies"
         return Cell(Interval(said.value, math.nan, 0), {}, "", verdict, said)
@@ -240,15 +245,15 @@ def _why_unknown(column: Column, what: Metric, topic: Topic, found: Interval) ->
     runs = column.fidelity_rows(topic.point)
     if runs and not column.averages_unreliable and not any(row["reliable"] for row in runs):
         return "none of its runs is reliable"
-    return _UNKNOWN.get((column.method, what.name), f"{column.label} does not tell it")
+    return _UNKNOWN.get((column.method, what.name), f"{column.label} does not report it")
 
 
 def _gap(cell: Cell, other: Cell, *, paired: bool) -> Interval:
-    """Way less reference.
+    """Returns method minus reference with its interval.
 
-    A model has no chance in it, so that the reference's own Student-t interval is the difference's.
-    What was captured and measured is of the same runs, so that it is taken run by run. Of other
-    ways it is Welch's.
+    A model has no randomness, so the reference's own Student-t interval is that of the difference.
+    Measured captures belong to the same runs, so they are compared run by run. For other methods
+    the interval is Welch's.
     """
     if cell.prediction is not None or other.prediction is not None:
         exact = cell if cell.prediction is not None else other

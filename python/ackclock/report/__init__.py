@@ -1,4 +1,7 @@
-"""One self-contained HTML page about results: scenario, capture or session, tables, figures, versions, seeds."""
+"""Reports on results: one self-contained HTML page.
+
+It shows the scenario, capture or session, tables, figures, versions and seeds.
+"""
 
 import json
 from collections.abc import Callable, Sequence
@@ -17,11 +20,11 @@ __all__ = ["page"]
 def page(
     results: Sequence[tuple[Result, Result | None]], progress: Callable[[float], None] | None = None
 ) -> str:
-    """The page's text. The same results give the same text.
+    """Returns the text of the page. The same results give the same text.
 
     Args:
-        results: Each with what models say of it, or None.
-        progress: Is told the share done.
+        results: Each with its predictions, or None.
+        progress: Takes the share done.
     """
     sections = []
     for number, (result, predicted) in enumerate(results):
@@ -60,34 +63,35 @@ def _section(
 
 
 def _said(result: Result, predicted: Result | None) -> dict[str, Any]:
-    """What is told of a result: answers, the table of flows, and the others."""
+    """Returns the answers, the table of flows, and the other tables of a result."""
     if result.run["method"] == "measure":
         return capture.section(result, predicted)
     return session.section(result) if result.is_session else _of_run(result, predicted)
 
 
 def _of_run(result: Result, predicted: Result | None) -> dict[str, Any]:
-    """What stands in the page of a run."""
+    """Returns the answers and tables of a run."""
     words = averaging(result)
     words = words[0].upper() + words[1:]
     note = (
-        f"{words}. Goodput (the sum over a flow's instances), utilisation (of the busiest shared hop on its route) "
-        "and RTT are of the time after the warm-up; what was retransmitted and dropped, and timeouts, of the whole run."
+        f"{words}. Goodput (summed over a flow's instances), utilisation (of the busiest shared "
+        "hop on its route) and RTT exclude the warm-up; retransmissions, drops and timeouts "
+        "cover the whole run."
     )
     judged = judge(result)
     flows = run_tables.flow_table(run_tables.flow_rows(result, predicted, judged), note=note)
     hops = run_tables.hop_table(
-        run_tables.hop_rows(result, judged), note=f"{words}. After the warm-up."
+        run_tables.hop_rows(result, judged), note=f"{words}, without the warm-up."
     )
     tables = [hops, *run_tables.emulation_tables(result)]
     if predicted is not None:
-        note = "Goodput: the smaller of the model's and of what the path allows."
+        note = "Goodput is the model's, or what the path allows if that is less."
         tables.append(run_tables.prediction_table(run_tables.prediction_rows(predicted), note=note))
     return {"answers": [], "flows": flows, "tables": tables, "unsettled": judged.warning}
 
 
 def _facts(result: Result) -> dict[str, Any]:
-    """What stands at the top of a section."""
+    """Returns the facts at the top of a section."""
     run, scenario = result.run, result.points[0]["scenario"]
     facts: dict[str, Any] = {"method": run["method"]}
     if run["method"] == "measure":
@@ -97,14 +101,15 @@ def _facts(result: Result) -> dict[str, Any]:
     if scenario is not None:
         lasts = f"{scenario['duration']}, averages from {scenario['warmup']} on"
         facts |= {
-            "seed": run["seed"], "replicates": run["replicates"], "points": len(result.points), "duration": lasts,
+            "seed": run["seed"], "replicates": run["replicates"], "points": len(result.points),
+            "duration": lasts,
         }  # fmt: skip
     facts.update(run["versions"], **run.get("machine", {}))
     return facts
 
 
 def _brief(element: dict[str, Any]) -> str:
-    """An element as `constant: rate 45 Mbit/s`."""
+    """Formats an element as `constant: rate 45 Mbit/s`."""
     words = [
         f"{name} {_value(value)}"
         for name, value in element.items()

@@ -1,4 +1,4 @@
-"""What stands in the page of a measurement."""
+"""The section of a report about a measurement."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -8,25 +8,26 @@ from ackclock.report import run_tables
 from ackclock.result import Result
 from ackclock.table import Cell, Rows, Table, Written, table
 
-# So many connections are listed: a page is read, and the folder has the others.
+# Number of connections listed: a page is meant to be read, and the folder has the others.
 _LISTED = 20
 
 
 def section(result: Result, predicted: Result | None) -> dict[str, Any]:
-    """Answers, the table of connections, and the others."""
+    """Returns the answers, the table of connections, and the other tables."""
     rows = connections.connection_rows(result, _LISTED)
     left = connections.others(result, len(rows))
     answers = [f"{row['heading']}: {row['answer']}" for row in rows]
     note = (
-        "The most payload first. Losses: the estimate, and between which bounds it lies. Window: outstanding data, the "
-        "mean over time. Captured at: the place on the way from sender to receiver that the times tell."
+        "Most payload first. Losses: the estimate with its bounds. Window: mean number of bytes in "
+        "flight. Captured at: position between sender and receiver, inferred from timestamps."
     )
     note += f" {left} more connections carried payload." if left else ""
     tables = [_retransmissions(rows)]
     if predicted is not None:
         note_of_models = (
-            "Measured and predicted goodput with 95 % intervals from resampled blocks of the connection's time. Loss "
-            "is the rate of loss indications; RTT is the mean. A model that does not apply says why."
+            "Measured and predicted goodput with 95 % intervals from resampled blocks of time. "
+            "Loss is the rate of loss indications; RTT is the mean. If a model does not apply, "
+            "the note says why."
         )
         told = run_tables.prediction_rows(predicted)
         tables.append(connections.prediction_table(result, told, note=note_of_models))
@@ -39,7 +40,7 @@ def section(result: Result, predicted: Result | None) -> dict[str, Any]:
 
 
 def facts(result: Result) -> dict[str, Any]:
-    """What was measured."""
+    """Returns what was measured."""
     captures = result.run["captures"]
     found = {"source": result.run["source"], "packets": sum(one["packets"] for one in captures)}
     if result.points[0]["scenario"] is None and captures and captures[0]["begins_unix_ns"]:
@@ -59,7 +60,7 @@ _CLASSES = {
 
 
 def _retransmissions(rows: Rows) -> Table:
-    note = "Packets sent again by what made the sender do so, and those of any kind that were not needed."
+    note = "Retransmissions by their trigger, and unneeded ones of any kind."
     cells = (
         [row["heading"], *(_count(row[f"retransmissions_{name}"]) for name in _CLASSES)]
         for row in rows

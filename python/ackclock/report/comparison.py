@@ -1,4 +1,4 @@
-"""One self-contained HTML page about a comparison: tables of all methods, explanations of residuals, figures."""
+"""Reports on comparisons: one self-contained HTML page with tables, explanations and figures."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -15,33 +15,33 @@ from ackclock.table import Table
 
 __all__ = ["page_of_comparison"]
 
-# Figures over time of more points than this make a page too long; `ackclock plot --point` draws the
+# Beyond this many points, figures over time make a page too long. `ackclock plot --point` draws the
 # others.
 _MOST_POINTS = 4
 
-# The metrics of figures against the swept parameter.
+# Metrics drawn against the swept parameter.
 _SWEPT_METRICS = ("goodput", "rtt", "retransmissions")
 
 _METHOD = (
-    "The interval of a residual is Welch's where both ways have replicates, the reference's own (Student's t) where "
-    "the other is a model, and that of the differences run by run where captures of the same runs were measured. Runs "
-    "that are unreliable are left out unless it is said otherwise."
+    "Intervals of differences are Welch's if both methods have replicates, and the reference's own "
+    "(Student's t) if the other method is a model. Captures are compared with their runs one by "
+    "one. Unreliable runs are left out unless stated otherwise."
 )
 _HOW_EXPLAINED = (
-    "A cause is named where its evidence is in the results, and where its direction, and its size if that is known, "
-    "fit the residual: it may contribute, which does not prove that it does. A residual that no cause explains is "
-    "marked [?]. Residuals within their interval, or of less than 1 %, are not explained."
+    "A cause is named if its evidence is in the results, and if its sign, and its size where "
+    "known, fit the difference. It may contribute; that is not proof. Differences that no cause "
+    "explains are marked [?]. Differences within their interval, or below 1 %, are not explained."
 )
 
 
 def page_of_comparison(
     comparison: Comparison, progress: Callable[[float], None] | None = None
 ) -> str:
-    """The page's text. The same comparison gives the same text.
+    """Returns the text of the page. The same comparison gives the same text.
 
     Args:
-        comparison: What is told.
-        progress: Is told the share done.
+        comparison: The comparison.
+        progress: Takes the share done.
     """
     listed = explanations(comparison)
     emulated = _result(comparison, "emulate")
@@ -60,7 +60,7 @@ def page_of_comparison(
             {
                 "number": one.number,
                 "sentence": one.cause.sentence,
-                "cases": _count(len(one.cases), "residual"),
+                "cases": _count(len(one.cases), "difference"),
             }
             | {
                 "residual": " − ".join(
@@ -81,7 +81,7 @@ def _result(comparison: Comparison, name: str) -> Result | None:
 
 
 def _causes(comparison: Comparison, listed: Sequence[Explanation]) -> list[Table]:
-    """The residuals without an explanation, and those with one case by case."""
+    """Returns the tables of unexplained differences, and of explained ones case by case."""
     tables = [
         rendering.unexplained_table(comparison),
         rendering.explanation_table(comparison, listed),
@@ -90,11 +90,11 @@ def _causes(comparison: Comparison, listed: Sequence[Explanation]) -> list[Table
 
 
 def _more(comparison: Comparison) -> list[Table]:
-    """The answers of all models, and how far each emulated run can be trusted."""
+    """Returns the tables of all models' answers and of the reliability of each emulated run."""
     tables = []
     predicted, emulated = _result(comparison, "predict"), _result(comparison, "emulate")
     if predicted is not None:
-        note = "Every model that was asked; goodput is the smaller of the model's and of what the path allows."
+        note = "All models asked. Goodput is the model's, or what the path allows if that is less."
         tables.append(run_tables.prediction_table(run_tables.prediction_rows(predicted), note=note))
     return tables + (run_tables.emulation_tables(emulated) if emulated is not None else [])
 
@@ -102,7 +102,10 @@ def _more(comparison: Comparison) -> list[Table]:
 def _figures(
     comparison: Comparison, progress: Callable[[float], None] | None
 ) -> list[tuple[str, str]]:
-    """Id and drawing of each figure: those against the swept parameter first, then point by point."""
+    """Returns the id and drawing of each figure.
+
+    Figures against the swept parameter come first, then those of each point.
+    """
     drawn: dict[str, Callable[[], Any]] = {}
     for metric in _SWEPT_METRICS:
         view = plot.View(metric=metric)

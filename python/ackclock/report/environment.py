@@ -1,10 +1,12 @@
-"""Where the pages' templates are."""
+"""The Jinja environment with the templates of pages."""
 
 import jinja2
 
 
 def environment(*more: str) -> jinja2.Environment:
-    """Finds templates in this folder and in those of other packages; escapes what is filled in.
+    """Returns an environment that escapes its input.
+
+    It finds templates in this folder and in those of other packages.
 
     Args:
         more: Names of other packages of ackclock that hold templates in their folder.

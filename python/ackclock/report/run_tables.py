@@ -1,4 +1,7 @@
-"""The tables that people read after a run: each row a dict, plain data for a terminal, a report or JSON."""
+"""Tables about a run.
+
+Each row is a dict of plain data, for a terminal, a report or JSON.
+"""
 
 import math
 from collections.abc import Iterable
@@ -24,8 +27,8 @@ FLOW_METRICS = ("goodput", "rtt", "retransmissions", "loss_rate", "timeouts")
 ARRIVAL_METRICS = ("active_flows", "completion_time")
 HOP_METRICS = ("utilisation", "hop_drops", "backlog", "queueing_delay")
 
-# The columns of metrics in the table of flows: name, unit, and when a narrow terminal leaves them
-# out.
+# Columns of metrics in the table of flows: name, unit, and the order in which a narrow terminal
+# leaves them out.
 _FLOW_COLUMNS = {
     "utilisation": Column("utilisation", "%", 4),
     "rtt": Column("RTT", "ms", 5),
@@ -42,9 +45,9 @@ _HOP_COLUMNS = {
     "backlog": Column("backlog", "packets"),
     "queueing_delay": Column("queueing delay", "ms"),
 }
-# The columns besides the goodput whose means are marked where a flow has not settled.
+# Columns besides goodput whose means are marked where a flow has not settled.
 _MARKED = frozenset({"utilisation", "rtt", "retransmissions", "loss_rate"})
-# The columns of numbers in the table of fidelity, each with its scale.
+# Columns of numbers in the table of fidelity, each with its scale.
 _FIDELITY_COLUMNS = {
     "lateness_p99_s": (Column("p99 lateness", "ms"), 1e3),
     "lateness_max_s": (Column("largest lateness", "ms"), 1e3),
@@ -60,14 +63,17 @@ _FIDELITY_COLUMNS = {
 def flow_rows(
     result: Result, predicted: Result | None = None, judged: Stationarity | None = None
 ) -> Rows:
-    """One row for each point and flow.
+    """Returns one row per point and flow.
 
-    Each has `point`, `assignments`, `flow`, `count` (None if instances arrive), `control`, each
-    metric's interval (instances taken together), of arrivals their `active_flows` and
-    `completion_time` (None of others), the utilisation of the busiest shared hop on the flow's
-    route, `fairness` among all instances of the point under a control (None for less than two),
-    `stationarity`, the verdict on whether its means have settled (None if the flow is not judged),
-    and `predicted`, model's label to goodput in bit/s.
+    Fields:
+        point, assignments, flow, control: What the row is about.
+        count: Number of instances; None if instances arrive.
+        goodput, rtt, …: Interval of each metric, over all instances of the flow.
+        active_flows, completion_time: Intervals of arrivals, otherwise None.
+        utilisation: That of the busiest shared hop on the flow's route.
+        fairness: Among all instances of the point under a control; None for fewer than two.
+        stationarity: Verdict on whether its means have settled; None if the flow is not judged.
+        predicted: Goodput in bit/s by the model's label.
     """
     judged = judged or judge(result)
     by_metric = {name: _by_subject(result, name) for name in FLOW_METRICS}
@@ -81,7 +87,7 @@ def flow_rows(
         for flow in flows:
             key = (index, flow["name"])
             if key not in by_metric["goodput"]:
-                continue  # interrupted before
+                continue  # Interrupted before this flow had a result.
             route = [
                 utilisation[index, hop] for hop in flow["route"] if (index, hop) in utilisation
             ]
@@ -109,9 +115,10 @@ def flow_rows(
 
 
 def hop_rows(result: Result, judged: Stationarity | None = None) -> Rows:
-    """One row for each point and hop: `point`, `assignments`, `hop`, each metric's interval, and `unsettled`.
+    """Returns one row per point and hop.
 
-    That is whether a flow that crosses the hop has not settled.
+    - `point`, `assignments`, `hop`, and the interval of each metric.
+    - `unsettled`: true if a flow that crosses the hop has not settled.
     """
     judged = judged or judge(result)
     by_metric = {name: _by_subject(result, name) for name in HOP_METRICS}
@@ -124,7 +131,7 @@ def hop_rows(result: Result, judged: Stationarity | None = None) -> Rows:
 
 
 def fidelity_rows(result: Result) -> Rows:
-    """One row for each run of an emulation: the table `fidelity`, with `assignments`; none of other ways."""
+    """Returns one row per emulated run: the table `fidelity` with `assignments`."""
     return [
         row | {"assignments": result.points[row["point"]]["assignments"]}
         for row in (result.tables["fidelity"].to_pylist() if "fidelity" in result.tables else [])
@@ -132,7 +139,10 @@ def fidelity_rows(result: Result) -> Rows:
 
 
 def prediction_rows(predicted: Result) -> Rows:
-    """The rows of the table `predictions`, with `assignments`; inputs and outputs as dicts, infinite as `unlimited`."""
+    """Returns the rows of the table `predictions` with `assignments`.
+
+    Inputs and outputs are dicts, in which infinity is `unlimited`.
+    """
     return [
         row
         | {"assignments": predicted.points[row["point"]]["assignments"]}
@@ -148,7 +158,7 @@ def _by_name(pairs: Iterable[tuple[str, float]] | None) -> dict[str, float | str
 
 
 def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
-    """The table of `flow_rows`."""
+    """Returns the table of `flow_rows`."""
     swept = swept_paths(rows)
     models = list(dict.fromkeys(model for row in rows for model in row["predicted"]))
     absent = {
@@ -186,7 +196,7 @@ def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
 
 
 def hop_table(rows: Rows, title: str = "Hops", note: str = "") -> Table:
-    """The table of `hop_rows`."""
+    """Returns the table of `hop_rows`."""
     swept = swept_paths(rows)
     cells = (
         [
@@ -201,7 +211,7 @@ def hop_table(rows: Rows, title: str = "Hops", note: str = "") -> Table:
 
 
 def fidelity_table(rows: Rows) -> Table:
-    """The table of `fidelity_rows`."""
+    """Returns the table of `fidelity_rows`."""
     swept = swept_paths(rows)
     columns = [*short(swept), "replicate", "verdict", "lost outside"]
     cells = (
@@ -214,14 +224,17 @@ def fidelity_table(rows: Rows) -> Table:
         ]
         for row in rows
     )
-    note = "Of each run: the verdict, packets lost outside the hops, how late packets were, what the emulator used."
+    note = (
+        "For each run: verdict, packets lost outside the hops, lateness of packets, and load of "
+        "the emulator."
+    )
     return table(
         "Fidelity", [*columns, *(column for column, _ in _FIDELITY_COLUMNS.values())], cells, note
     )
 
 
 def emulation_tables(result: Result) -> list[Table]:
-    """How far each emulated run can be trusted, and what the kernel did in its own way; nothing of other methods."""
+    """Returns the tables of fidelity and of refused settings; empty for other methods."""
     return [
         table
         for table in (fidelity_table(fidelity_rows(result)), refused_settings(result))
@@ -230,7 +243,7 @@ def emulation_tables(result: Result) -> list[Table]:
 
 
 def refused_settings(result: Result) -> Table:
-    """The settings that the kernel has otherwise than it was asked, each once."""
+    """Returns the settings that the kernel does not have as asked, each once."""
     names = ["host", "name", "asked", "has", "refusal"]
     rows = (
         result.tables["settings"].select(names).to_pylist() if "settings" in result.tables else []
@@ -238,16 +251,16 @@ def refused_settings(result: Result) -> Table:
     found = dict.fromkeys(
         tuple(row[name] or None for name in names) for row in rows if row["refusal"]
     )
-    note = "What the kernel does in another way than the scenario asks."
-    return table("Settings", ["host", "setting", "asked", "is", "why"], found, note)
+    note = "Settings of the kernel that differ from the scenario."
+    return table("Settings", ["host", "setting", "asked", "actual", "reason"], found, note)
 
 
-def prediction_table(rows: Rows, title: str = "What models say", note: str = "") -> Table:
-    """The table of `prediction_rows`."""
+def prediction_table(rows: Rows, title: str = "Predictions of models", note: str = "") -> Table:
+    """Returns the table of `prediction_rows`."""
     swept = swept_paths(rows)
     columns: list[Column | str] = [
         *short(swept), "flow", "control", "model", Column("goodput", "Mbit/s"),
-        Column("model alone", "Mbit/s", 1), Column("says", spare=0), "verdict", "note",
+        Column("model alone", "Mbit/s", 1), Column("output", spare=0), "verdict", "note",
     ]  # fmt: skip
     cells = (
         [
@@ -267,17 +280,17 @@ def prediction_table(rows: Rows, title: str = "What models say", note: str = "")
 
 
 def _unsettled(row: dict[str, Any]) -> bool:
-    """Whether the means of a row of `flow_rows` have not settled."""
+    """True if the means of a row of `flow_rows` have not settled."""
     return row["stationarity"] is not None and row["stationarity"]["settled"] is False
 
 
 def _noted(note: str, marked: bool) -> str:
-    """A note, with what the mark means if there is one."""
+    """Returns a note; if a mark is used, with its meaning."""
     return f"{note} {NOTE}.".lstrip() if marked else note
 
 
 def _assigned(row: dict[str, Any], swept: Iterable[str]) -> list[str]:
-    """The swept values of a row, as they were written."""
+    """Returns the swept values of a row, as they were written."""
     return [str(row["assignments"][path]) for path in swept]
 
 

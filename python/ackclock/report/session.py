@@ -1,4 +1,4 @@
-"""What stands in the page of a session of `ackclock send` or `ackclock receive`."""
+"""The section of a report about a session of `ackclock send` or `ackclock receive`."""
 
 from typing import Any
 
@@ -7,20 +7,20 @@ from ackclock.session import tables
 from ackclock.table import number
 
 _OF_SENDER = (
-    "Goodput and what arrived are as the receiver reported, never more than was sent; lost is what the control holds "
-    "lost. A burst is what left between two looks at the clock."
+    "Goodput and arrivals are as the receiver reported, never more than was sent. Lost packets are "
+    "those that the control counts as lost. A burst is what left between two readings of the clock."
 )
 _OF_RECEIVER = (
-    "Goodput is from the first packet to the last. Packets are counted by the highest number that arrived; lost are "
-    "the numbers that did not."
+    "Goodput is from the first packet to the last. Packets are counted by the highest number that "
+    "arrived; the missing numbers are lost."
 )
 
 
 def section(result: Result) -> dict[str, Any]:
-    """The table of its only flow."""
+    """Returns the table of its only flow."""
     note = _OF_SENDER if result.run["method"] == "send" else _OF_RECEIVER
     if not result.tables["flows"].num_rows:
-        note = "None: there was no session."
+        note = "There was no session."
     return {
         "answers": [],
         "flows": tables.flow_table(result, note=note),
@@ -30,10 +30,10 @@ def section(result: Result) -> dict[str, Any]:
 
 
 def facts(result: Result) -> dict[str, Any]:
-    """With whom, how it ended and how long it lasted."""
+    """Returns the peer, the control, how the session ended and how long it lasted."""
     session = result.run["session"]
     found = {name: session[name] for name in ("peer", "control") if name in session}
     lasted = f"{number(session['lasted_s'])} s"
     for flow in result.tables["flows"].to_pylist():
-        lasted = f"{number(flow['measured_s'])} s, waited {number(flow['start_s'])} s for it"
+        lasted = f"{number(flow['measured_s'])} s, after a wait of {number(flow['start_s'])} s"
     return found | {"ended": tables.broken_off(session) or tables.ended(session), "lasted": lasted}

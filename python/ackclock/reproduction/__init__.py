@@ -1,8 +1,7 @@
-"""Reproducing published results: the record of an experiment, what it concludes, and the catalogue of all.
+"""Reproduces published results: experiments, their conclusions, and the catalogue of all.
 
-An experiment states a question, the numbers as published, what is run and a conclusion. Packages of
-experiments announce themselves through the entry-point group `ackclock.reproductions`; see
-`catalogue`.
+An experiment states a question, the published numbers, what is run, and a conclusion. Packages
+announce experiments through the entry-point group `ackclock.reproductions`; see `catalogue`.
 """
 
 from ackclock.reproduction.catalogue import chosen, experiments
@@ -24,7 +23,7 @@ from ackclock.reproduction.outcome import (
 from ackclock.reproduction.runner import prepare, recorded, reproduce, reproduce_all, write_gallery
 
 __all__ = [
-    "Band", "Basis", "Cell", "Claim", "Comparison", "Experiment", "Kind", "Origin", "Outcome", "Run", "Setting",
-    "Table", "Verdict", "analytic", "chosen", "experiments", "figure", "measured", "plain", "prepare", "recorded",
-    "reproduce", "reproduce_all", "write_gallery",
+    "Band", "Basis", "Cell", "Claim", "Comparison", "Experiment", "Kind", "Origin", "Outcome",
+    "Run", "Setting", "Table", "Verdict", "analytic", "chosen", "experiments", "figure", "measured",
+    "plain", "prepare", "recorded", "reproduce", "reproduce_all", "write_gallery",
 ]  # fmt: skip

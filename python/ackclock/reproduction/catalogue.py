@@ -1,7 +1,7 @@
-"""The catalogue of experiments: those of every installed package that announces some.
+"""The catalogue of experiments that installed packages announce.
 
-A package announces experiments by an entry point of the group `ackclock.reproductions` that names a
-sequence of `Experiment` records. Its `pyproject.toml` says for example:
+A package announces experiments by an entry point of the group `ackclock.reproductions`. It names a
+sequence of `Experiment` records. The package's `pyproject.toml` says for example:
 
     [project.entry-points."ackclock.reproductions"]
     my-paper = "my_package:EXPERIMENTS"
@@ -21,7 +21,7 @@ GROUP = "ackclock.reproductions"
 
 @cache
 def experiments() -> tuple[Experiment, ...]:
-    """Every announced experiment, package by package in the order of their entry points' names.
+    """Returns every announced experiment, by package in the order of entry-point names.
 
     Raises:
         ValueError: Two experiments have the same name.
@@ -44,10 +44,10 @@ def experiments() -> tuple[Experiment, ...]:
 
 
 def chosen(names: Iterable[str], among: Iterable[Experiment]) -> list[Experiment]:
-    """Returns the experiments that are named, or whose group is, in their order, each once.
+    """Returns the experiments that are named or whose group is named, each once and in their order.
 
     Raises:
-        ValueError: No experiment and no group has one of the names.
+        ValueError: A name is neither that of an experiment nor that of a group.
     """
     among = list(among)
     wanted = set(names)

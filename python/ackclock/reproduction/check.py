@@ -1,10 +1,10 @@
-"""Checks that what is recorded of experiments still holds: `python -m ackclock.reproduction.check FOLDER`.
+"""Checks that recorded experiments still hold: `python -m ackclock.reproduction.check FOLDER`.
 
-The folder holds `digests.json`, digests of what experiments run, and for each experiment a folder
-of stored tables. An experiment is run in full if a digest changed, or if its conclusion reads what
-is not stored. Where tables would be large, it is if the code that concludes changed. Digests and
-tables are recorded together, and only if the verdict is the documented one. Where nothing changed,
-nothing is run or written.
+The folder holds `digests.json` with digests of what experiments run, and stored tables in one
+folder per experiment. An experiment is run in full if a digest changed, or if its conclusion reads
+tables that are not stored. If its tables are too large to store, it is also run when the code of
+its conclusion changed. Digests and tables are recorded together, and only if the verdict is the
+documented one. If nothing changed, nothing is run or written.
 """
 
 import argparse
@@ -28,17 +28,16 @@ from ackclock.table import json_text
 
 __all__ = ["Recorded", "check", "main"]
 
-#: Bytes of stored tables above which an experiment has none.
+#: Largest size of an experiment's stored tables, in bytes.
 MOST_BYTES = 300_000
 
 
 class Recorded:
-    """What is recorded of experiments in a folder.
+    """The records of experiments in a folder.
 
     Attributes:
         digests: By the key of a run.
-        large: Experiments whose tables are too large to be stored, and the digest of what concludes
-            from them.
+        large: Digest of the conclusion's code, for experiments whose tables are too large to store.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -53,7 +52,7 @@ class Recorded:
         return self._folder / experiment.name
 
     def write(self) -> None:
-        """Writes digests, and which experiments are large."""
+        """Writes the digests and the large experiments."""
         self._folder.mkdir(parents=True, exist_ok=True)
         content = {
             "large": dict(sorted(self.large.items())),
@@ -62,7 +61,7 @@ class Recorded:
         write_whole(self._folder / "digests.json", json_text(content))
 
     def forget_others(self, catalogue: Iterable[Experiment]) -> None:
-        """Removes what is recorded of runs and experiments that are no longer there."""
+        """Removes records of runs and experiments that no longer exist."""
         catalogue = list(catalogue)
         keys = {key(run) for experiment in catalogue for run in simulated(experiment).values()}
         names = {experiment.name for experiment in catalogue}
@@ -76,21 +75,21 @@ class Recorded:
 
 
 def simulated(experiment: Experiment) -> dict[str, Run]:
-    """Returns the runs of an experiment that are simulated, by name."""
+    """Returns the simulated runs of an experiment, by name."""
     return {name: run for name, run in experiment.runs().items() if run.method == "simulate"}
 
 
 def check(
     catalogue: Sequence[Experiment], recorded: Recorded, scratch: Path, *, everything: bool = False
 ) -> list[str]:
-    """Runs in full what changed, and records it; returns what does not hold, one line each.
+    """Runs in full and records what changed; returns what does not hold, one line each.
 
     Args:
-        catalogue: The experiments to be checked.
-        recorded: What is known of them; brought up to date.
-        scratch: Folder of full results, each under its address, so that an interrupted check goes
-            on.
-        everything: Whether what did not change is run in full and stored again, too.
+        catalogue: The experiments to check.
+        recorded: Their records, which are updated.
+        scratch: Folder of full results, each under its address, so that an interrupted check
+            continues.
+        everything: True to run unchanged experiments in full and store them again too.
     """
     found = _digests(catalogue)
     complaints: list[str] = []
@@ -120,7 +119,7 @@ def check(
                 continue
         recorded.digests |= fresh
         recorded.write()
-    if doubtful:  # runs may belong to an experiment that is as documented, too
+    if doubtful:  # These runs may also belong to an experiment that is as documented.
         recorded.digests = {
             made_of: one for made_of, one in recorded.digests.items() if made_of not in doubtful
         }
@@ -136,7 +135,10 @@ def _digests(catalogue: Iterable[Experiment]) -> dict[str, str]:
 
 
 def _standing(experiment: Experiment, fresh: dict[str, str], recorded: Recorded) -> tuple[str, str]:
-    """Why an experiment is to be run in full; and if it is not, why its verdict is another. Empty if neither."""
+    """Returns why an experiment must run in full; otherwise why its verdict differs.
+
+    Both are empty if neither is the case.
+    """
     changed = [
         made_of for made_of, found in fresh.items() if recorded.digests.get(made_of) != found
     ]
@@ -157,7 +159,10 @@ def _standing(experiment: Experiment, fresh: dict[str, str], recorded: Recorded)
 
 
 def _renewed(experiment: Experiment, recorded: Recorded, scratch: Path) -> str:
-    """Runs an experiment in full and stores its tables; returns why it does not agree, empty if it does."""
+    """Runs an experiment in full and stores its tables.
+
+    Returns why it disagrees, empty if it does not.
+    """
     full = results(experiment.runs(), scratch, lambda _share: None)
     aside = scratch / "tables" / experiment.name
     outcome = stored.save(experiment, full, aside)
@@ -175,7 +180,7 @@ def _renewed(experiment: Experiment, recorded: Recorded, scratch: Path) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Checks the experiments of the catalogue; returns 1 if one of them no longer has its documented verdict."""
+    """Checks the catalogue; returns 1 if a verdict is no longer the documented one."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -198,7 +203,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"no longer as documented: {line}", file=sys.stderr)
     if not complaints:
         print(
-            f"{len(recorded.digests)} runs and their conclusions are as recorded in {os.fspath(chosen_by.folder)}"
+            f"{len(recorded.digests)} runs and their conclusions are as recorded in "
+            f"{os.fspath(chosen_by.folder)}"
         )
     return 1 if complaints else 0
 

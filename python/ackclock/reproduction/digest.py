@@ -1,7 +1,7 @@
-"""Digests of what experiments run: whether the engine still gives the tables that conclusions were drawn from.
+"""Digests of what experiments run, to detect that the engine gives other tables.
 
 The digest of a run is that of the tables of one short replicate, see `shortened`. Tables are a
-deterministic function of the scenario and the engine, so that equal digests mean that the engine
+deterministic function of the scenario and the engine. Equal digests therefore mean that the engine
 still does the same.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Named", "digest", "key", "owned", "shortened", "table_digest"]
 
-#: Share of a run's duration that its short replicate lasts.
+#: Duration of the short replicate as a share of the run's.
 SHARE = 1 / 20
 #: Number of points of a sweep that are run.
 POINTS = 3
@@ -33,7 +33,7 @@ LENGTH = 16
 
 @dataclass(frozen=True)
 class Named:
-    """A simulated run of an experiment, by the experiment's and the run's name."""
+    """A simulated run, with the names of its experiment and of the run."""
 
     experiment: str
     name: str
@@ -41,7 +41,7 @@ class Named:
 
 
 def owned(experiments: Iterable[Experiment]) -> Iterator[Named]:
-    """Yields each simulated run once: runs that several experiments share belong to the first."""
+    """Yields each simulated run once; shared runs belong to the first experiment."""
     seen: set[str] = set()
     for experiment in experiments:
         for name, run in experiment.runs().items():
@@ -51,7 +51,7 @@ def owned(experiments: Iterable[Experiment]) -> Iterator[Named]:
 
 
 def key(run: Run) -> str:
-    """Returns the name under which a run's digest is recorded: a hash of its scenario as written."""
+    """Returns the key of a run's digest: a hash of its scenario as written."""
     return _hex(json.dumps(run.scenario.tree, sort_keys=True).encode())
 
 
@@ -59,8 +59,8 @@ def shortened(scenario: "Scenario") -> "list[Scenario]":
     """Returns the scenarios whose tables are digested.
 
     They are the first, the middle and the last point of a sweep. Each has one replicate, the first,
-    of a twentieth of the duration. Where something is scheduled (a flow starts or stops, a link or
-    an impairment changes), the replicate ends a twentieth after the last of that. Warm-up and
+    of a twentieth of the duration. If something is scheduled (a flow starts or stops, a link or an
+    impairment changes), the replicate ends a twentieth after the last such event. Warm-up and
     sample interval shrink by the same factor.
     """
     points = scenario.expand()
@@ -104,7 +104,10 @@ def digest(run: Run) -> str:
 
 
 def table_digest(table: pa.Table) -> str:
-    """Returns the digest of a table's content: names, types and values of its columns, however they are stored."""
+    """Returns the digest of a table's content, independent of its storage.
+
+    It covers the names, types and values of its columns.
+    """
     found = hashlib.sha256(f"{table.num_rows} rows;".encode())
     for name in table.column_names:
         column = table[name].combine_chunks()
@@ -116,12 +119,12 @@ def table_digest(table: pa.Table) -> str:
 
 
 def _content(column: pa.Array) -> bytes:
-    """Returns bytes that are equal for equal values; an unknown number and not a number are the same."""
+    """Returns bytes that are equal for equal values; unknown numbers and NaN are the same."""
     if pa.types.is_string(column.type):
         return json.dumps(column.to_pylist()).encode()
     values = column.to_numpy(zero_copy_only=False)
     if values.dtype.kind == "f":
-        # Each has one pattern of bits only.
+        # NaNs get a single bit pattern.
         values = np.where(np.isnan(values), np.nan, values)
     content: bytes = values.astype(values.dtype.newbyteorder("<")).tobytes()
     return content

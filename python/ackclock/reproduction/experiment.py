@@ -1,4 +1,4 @@
-"""The record of one experiment that is reproduced, and what it has run."""
+"""The record of a reproduced experiment, and of its runs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -12,23 +12,22 @@ if TYPE_CHECKING:
     from ackclock.scenario import Scenario
 
 
-#: Of a run that is to be quick: the fewest that have a spread.
+#: Replicates of a quick run: the fewest that have a spread.
 QUICK_REPLICATES = 2
 
 
 @dataclass(frozen=True)
 class Run:
-    """Something that is run before an experiment concludes.
+    """A run on which an experiment's conclusion depends.
 
     Attributes:
-        scenario: Sweeps and replicates included.
-        method: `emulate` takes as long as the scenario lasts, and only some machines can.
-        measured: Whether its captures are measured too.
-        estimators: Rate estimators that run along when they are, as for `ackclock.measure`.
-        side_by_side: Of what is emulated, how many runs at once.
-        spare: Of what is emulated, how many runs may be unreliable: they are in no average.
-        quick: What is run instead to be quick; by default the same with no more than
-            `QUICK_REPLICATES`.
+        scenario: With its sweep and replicates.
+        method: `emulate` takes as long as the scenario lasts, and only some machines can do it.
+        measured: True if its captures are measured too.
+        estimators: Rate estimators for that measurement, as for `ackclock.measure`.
+        side_by_side: Number of emulated runs at once.
+        spare: Number of emulated runs that may be unreliable; averages leave them out.
+        quick: The scenario of a quick run; by default the same with at most `QUICK_REPLICATES`.
     """
 
     scenario: "Scenario"
@@ -40,7 +39,7 @@ class Run:
     quick: "Scenario | None" = None
 
     def quickly(self) -> "Run":
-        """The run that gives a first look: of fewer replicates, and shorter where that is honest."""
+        """Returns the run for a first look: fewer replicates, and shorter where that is honest."""
         shortened = self.quick
         if shortened is None:
             fewer = min(self.scenario.expand()[0].scenario.resolve().replicates, QUICK_REPLICATES)
@@ -49,30 +48,30 @@ class Run:
 
 
 def measured(name: str) -> str:
-    """The name of what measuring the captures of a run gives."""
+    """Returns the name of the measurement of a run's captures."""
     return f"{name}, measured"
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One table or figure, published or of a guide of ours.
+    """One table or figure, published or from one of our guides.
 
     Attributes:
-        name: On the command line: group, then `table` or `figure` and its number, or what it is.
-        group: What it can be asked for together with.
-        source: The publication, or the guide.
-        shows: Which table or figure of it.
-        question: What is asked.
-        says: What the publication or the guide shows or says, in our words.
-        cost_s: About how many seconds it takes one processor, drawing and waiting for real time
-            included.
-        conclude: Makes the outcome, from the results of `runs` by name, and what was measured of
-            them by `measured` of that name; nothing is to be run for an analytic one.
-        runs: What is run first, by the name of its result.
-        package: Name of the package that announces it, whose files belong to the address of its
-            record; the catalogue fills it in.
-        failing: What claims say that are documented not to hold, beside those that say so
-            themselves.
+        name: Name on the command line: group, then `table` or `figure` and its number, or its
+            subject.
+        group: Name shared by experiments that can be asked for together.
+        source: The publication or guide.
+        shows: The table or figure in it.
+        question: The question.
+        says: What the publication or guide shows or says, in our words.
+        cost_s: Approximate time on one processor in seconds, with drawing and waiting for real
+            time.
+        conclude: Makes the outcome from the results of `runs` by name. Measurements have the name
+            that `measured` gives. An analytic experiment has no runs.
+        runs: The runs, by the name of their result.
+        package: Package that announces it; its files belong to the address of the record. The
+            catalogue fills it in.
+        failing: Claims that are documented not to hold, besides those that say so themselves.
     """
 
     name: str
@@ -88,7 +87,7 @@ class Experiment:
     failing: frozenset[str] = frozenset()
 
     def outcome(self, results: "Mapping[str, Result]") -> Outcome:
-        """Concludes, and says of each claim whether it is documented to hold."""
+        """Draws the conclusion, and marks each claim as documented to hold or not."""
         found = self.conclude(results)
         claims = (
             replace(one, documented=one.said not in self.failing) if one.documented is True else one
@@ -107,7 +106,10 @@ def figure(
     conclude: "Callable[[Mapping[str, Result]], Outcome]",
     runs: "Callable[[], Mapping[str, Run]]",
 ) -> Experiment:
-    """The record of a figure of a publication or guide, by its number; all of its entries have `group` and `source`."""
+    """Returns the record of a figure by its number.
+
+    `group` and `source` are those of all its publication's entries.
+    """
     return Experiment(
         f"{group}-figure-{number}",
         group,
@@ -122,7 +124,7 @@ def figure(
 
 
 def analytic(compute: Callable[[], Outcome]) -> "Callable[[Mapping[str, Result]], Outcome]":
-    """The conclusion of an experiment for which nothing is run."""
+    """Returns the conclusion of an experiment without runs."""
 
     def conclude(_results: "Mapping[str, Result]") -> Outcome:
         return compute()

@@ -1,4 +1,4 @@
-"""One self-contained HTML page about reproduced experiments: figure, what it says, numbers, verdict."""
+"""Pages about reproduced experiments: figure, statement, numbers and verdict in one HTML file."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,10 +11,10 @@ __all__ = ["gallery"]
 
 
 def gallery(experiments: Sequence[tuple[dict[str, Any], bytes | None]]) -> str:
-    """The page's text. The same experiments give the same text.
+    """Returns the text of the page. The same experiments give the same text.
 
     Args:
-        experiments: Each with its record and its figure, a drawing in SVG, if it has one.
+        experiments: Record of each, with its figure as an SVG drawing if it has one.
     """
     sections = [
         {

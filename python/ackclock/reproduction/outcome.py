@@ -1,4 +1,4 @@
-"""What an experiment finds: published numbers beside ours, claims, a verdict, a figure of the same numbers."""
+"""Outcomes of experiments: published and computed numbers, claims, verdict and figure."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 class Origin(StrEnum):
-    """Where a number comes from."""
+    """The origin of a number."""
 
     PRINTED = "printed"
-    """It stands in the publication."""
+    """It is in the publication."""
     INFERRED = "inferred"
-    """It is not printed, but follows from what is, or it is ours about what is; no verdict counts it."""
+    """It follows from what is printed, or is our statement about it; no verdict counts it."""
     REFERENCE = "reference"
-    """An unpublished reference computation, made apart from this program; no verdict counts it."""
+    """An unpublished computation, independent of this program; no verdict counts it."""
     GUESSED = "guessed"
-    """The publication does not say; it is our choice."""
+    """The publication does not state it; it is our choice."""
     STATED = "stated"
-    """There is no publication: the experiment is ours, and we say so in a guide."""
+    """There is no publication: the experiment is ours, and a guide of ours states it."""
     CHOSEN = "chosen"
-    """There is no publication: it is what our experiment is about."""
+    """There is no publication: it is a setting of our own experiment."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Setting:
     """A value that went into the computation.
 
     Attributes:
-        name: What it is.
-        value: With its unit.
-        origin: Who says so.
+        name: Name of the value.
+        value: The value with its unit.
+        origin: Its origin.
     """
 
     name: str
@@ -46,12 +46,12 @@ class Setting:
     origin: Origin
 
 
-#: The origins of what a verdict is about.
+#: Origins that verdicts count.
 PUBLISHED = (Origin.PRINTED, Origin.STATED)
 
 
 class Band(NamedTuple):
-    """Where a number must lie for something to be so, both ends included; in the number's unit.
+    """A range in which a number must lie for a claim to hold, ends included, in the number's unit.
 
     `ackclock.reproduction.words` has the bands of what publications say in words.
     """
@@ -60,7 +60,7 @@ class Band(NamedTuple):
     most: float = inf
 
     def holds(self, value: float) -> bool:
-        """Whether a value is in it; what is not a number is not."""
+        """Returns true if a value is in the band; NaN never is."""
         return self.least <= value <= self.most
 
     def __str__(self) -> str:
@@ -71,17 +71,16 @@ class Band(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """One number, twice.
+    """One number of a comparison: as published and as computed.
 
     Attributes:
-        row: What tells its row from others; as many words as the comparison has keys.
-        quantity: What it is, with its unit; the column.
-        text: The number to be met, as it is written.
-        ours: What we compute.
-        within: How far the two may be apart, in the quantity's unit.
-        excepted: Why they are not expected to agree; empty if they are.
-        half_width: Of the 95 % interval that our number is the middle of; not a number if there is
-            no chance in it.
+        row: Keys of its row, as many as the comparison has.
+        quantity: Quantity with its unit; the column.
+        text: The number to be met, as written.
+        ours: The number that we compute.
+        within: Largest difference that counts as agreement, in the quantity's unit.
+        excepted: Why the two are not expected to agree; empty if they are.
+        half_width: Half width of the 95 % interval of our number; NaN if it is not random.
     """
 
     row: tuple[str, ...]
@@ -102,7 +101,7 @@ class Cell:
         share: float = 0.0,
         excepted: str = "",
     ) -> "Cell":
-        """A cell whose numbers may be half of the last digit that is written apart, or that share of the number."""
+        """Makes a cell with a tolerance of half the last digit, or of a share of the number."""
         return cls(
             row,
             quantity,
@@ -122,14 +121,17 @@ class Cell:
         within: float,
         excepted: str = "",
     ) -> "Cell":
-        """A cell whose number is a mean over replicates."""
+        """Makes a cell whose number is a mean over replicates."""
         return cls(row, quantity, text, ours.mean, within, excepted, ours.half_width)
 
     @classmethod
     def within_interval(
         cls, row: tuple[str, ...], quantity: str, text: str, ours: Interval
     ) -> "Cell":
-        """A cell whose number is a mean over replicates: the other is to be in its interval, but for the last digit."""
+        """Makes a cell whose interval over replicates must contain the number to be met.
+
+        Half of the last digit is allowed in any case.
+        """
         chance = ours.half_width if isfinite(ours.half_width) else 0.0
         return cls.simulated(row, quantity, text, ours, max(_half_of_last_digit(text), chance))
 
@@ -140,14 +142,14 @@ class Cell:
 
     @property
     def agrees(self) -> bool:
-        """Whether the two are as near as they may be."""
-        # Not a number agrees with nothing. The last part is for bounds that are met exactly but for
-        # rounding.
+        """True if the two differ by no more than allowed."""
+        # NaN agrees with nothing. The last factor allows for rounding of differences that are
+        # exactly at the limit.
         return abs(self.ours - self.theirs) <= self.within * (1 + 1e-9)
 
     @property
     def relative_difference(self) -> float:
-        """Ours above theirs, as a share of theirs."""
+        """Our number minus the published one, relative to the latter."""
         return self.ours / self.theirs - 1 if self.theirs else float("nan")
 
 
@@ -160,11 +162,11 @@ class Comparison:
     """A table of numbers, each beside the one to be met.
 
     Attributes:
-        title: What is compared.
-        origin: Where the numbers to be met come from.
-        keys: What tells rows apart.
-        cells: Row by row.
-        criterion: How near is near enough, in words.
+        title: Title of the table.
+        origin: Origin of the numbers to be met.
+        keys: Names of the columns that identify rows.
+        cells: By row.
+        criterion: The tolerance, in words.
     """
 
     title: str
@@ -175,18 +177,18 @@ class Comparison:
 
     @property
     def expected(self) -> tuple[Cell, ...]:
-        """The cells that we claim to meet."""
+        """The cells that are expected to agree."""
         return tuple(cell for cell in self.cells if not cell.excepted)
 
     @property
     def worst(self) -> Cell:
-        """Of the expected cells, the one that is farthest off for what it may be."""
+        """The expected cell whose difference is largest relative to its tolerance."""
         return max(self.expected, key=lambda cell: abs(cell.ours - cell.theirs) / cell.within)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table of words: what there is to know beside the comparison. Each row is as long as the head."""
+    """A table of words beside the comparison. Each row is as long as the head."""
 
     title: str
     head: tuple[str, ...]
@@ -195,16 +197,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that is said, and whether it is so.
+    """A statement, and whether it holds.
 
     Attributes:
-        said: By the publication; by us, where `origin` says so.
-        found: What the numbers say.
-        holds: Whether it is so.
-        documented: Whether we say that it is so, None where that depends on the machine.
-        origin: Who says it.
-        accepted: What counts as being so, where what is said leaves that open.
-        why: Why it is not so, if it is not and that is known.
+        said: The statement, by the publication unless `origin` says otherwise.
+        found: The numbers found.
+        holds: True if the statement holds.
+        documented: Documented value of `holds`; None if it depends on the machine.
+        origin: Origin of the statement.
+        accepted: What counts as holding, where the statement leaves that open.
+        why: Why it does not hold, if it does not and that is known.
     """
 
     said: str
@@ -228,15 +230,16 @@ class Claim:
         origin: Origin = Origin.PRINTED,
         why: str = "",
     ) -> "Claim":
-        """One that holds if the mean over replicates is in a band; `found` tells if an end of the interval is not.
+        """Makes a claim that holds if the mean over replicates is in a band.
+
+        `found` tells if an end of the interval is not.
 
         Args:
             said: As in the record.
-            ours: What we compute.
-            accepted: Where its mean must be.
-            unit: Of both.
-            than: Where a difference is said, the value at which there is none: the whole interval
-                must be off it.
+            ours: The number that we compute.
+            accepted: Band of its mean.
+            unit: Unit of both.
+            than: For a claimed difference, the value that means none; the interval must exclude it.
             documented: As in the record.
             origin: As in the record.
             why: As in the record.
@@ -270,7 +273,10 @@ class Claim:
         documented: bool | None = True,
         why: str = "",
     ) -> "Claim":
-        """One that a number which is printed as `text` is ours: to half of its last digit, or within our interval."""
+        """Makes a claim that our number equals a printed one.
+
+        The tolerance is half of the last printed digit, or the half width of our interval.
+        """
         chance = ours.half_width if isfinite(ours.half_width) else 0.0
         within = max(_half_of_last_digit(text), chance)
         holds = abs(ours.mean - float(text)) <= within * (1 + 1e-9)
@@ -287,7 +293,7 @@ class Claim:
 
     @property
     def fails(self) -> bool:
-        """Whether it is not as we say: numbers have changed."""
+        """True if it is not as documented: numbers have changed."""
         return self.documented not in (None, self.holds)
 
 
@@ -306,14 +312,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What we say about a published table or figure.
+    """The verdict on a published table or figure.
 
     Attributes:
-        kind: In short.
-        failing: Of what is published, that which does not come out, a phrase each.
-        why: Why it does not; empty if that is not known.
-        reading: What is taken for meant where the publication does not say, or contradicts itself.
-        reason: Why it is not run or unreliable; or what was shortened or changed.
+        kind: The verdict in short.
+        failing: Published statements that do not come out, one phrase each.
+        why: Why they do not; empty if that is unknown.
+        reading: Our reading where the publication is silent or contradicts itself.
+        reason: Why it is not run or unreliable, or what was shortened or changed.
     """
 
     kind: Kind
@@ -332,17 +338,17 @@ class Verdict:
         return f"{self.kind}: {words}" if words else str(self.kind)
 
 
-#: What is said where nothing that is published could be compared.
+#: Said where nothing published could be compared.
 NOTHING_PRINTED = "no sentence and no number that could be read says what came out"
 
 
 class Basis(NamedTuple):
-    """What a verdict rests on beside what comes out and what does not.
+    """Assumptions and reasons behind a verdict.
 
     Attributes:
-        taken: What is taken for meant where the publication does not say, or contradicts itself;
-            empty if nothing is.
-        why: Why what does not come out does not, as far as no claim says so itself.
+        taken: Our reading where the publication is silent or contradicts itself; empty if it is
+            clear.
+        why: Why statements do not come out, unless their claims say so themselves.
     """
 
     taken: str = ""
@@ -351,19 +357,19 @@ class Basis(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an experiment.
+    """The outcome of an experiment.
 
     Attributes:
-        basis: What was taken for meant, and why what does not come out does not.
-        comparisons: Numbers beside ours.
-        claims: Of the text, and our own.
-        settings: What went in.
-        tables: What else there is to know.
-        unrun: The verdict where nothing could be run.
-        distrust: Why what was run is unreliable; empty if it is.
-        quick: What was shortened to be quick; empty if nothing was. Then nothing is expected of the
-            numbers.
-        draw: Draws the figure from the numbers that were compared; None if there are none.
+        basis: Our reading, and why statements do not come out.
+        comparisons: Published numbers beside ours.
+        claims: Statements of the text, and our own.
+        settings: Values that went in.
+        tables: Further tables.
+        unrun: The verdict if nothing could be run.
+        distrust: Why runs are unreliable; empty if they are reliable.
+        quick: What was shortened to be quick; empty if nothing was. The numbers of a quick run need
+            not be as documented.
+        draw: Draws the figure from the compared numbers; None if there are none.
     """
 
     basis: Basis
@@ -378,27 +384,33 @@ class Outcome:
 
     @classmethod
     def not_run(cls, kind: Kind, reason: str) -> "Outcome":
-        """One without numbers: why there are none."""
+        """Makes an outcome without numbers, with the reason."""
         return cls(Basis(), (), None, unrun=Verdict(kind, reason=reason))
 
     @property
     def failures(self) -> list[str]:
-        """What is not as we document it, one sentence each."""
+        """The differences from the documentation, one sentence each."""
         failed = [
-            f"{comparison.title}: {', '.join(cell.row)}: {cell.quantity} is {cell.ours:.6g}, not {cell.theirs:.6g}"
+            (
+                f"{comparison.title}: {', '.join(cell.row)}: {cell.quantity} is {cell.ours:.6g}, "
+                f"not {cell.theirs:.6g}"
+            )
             for comparison in self.comparisons
             for cell in comparison.expected
             if not cell.agrees
         ]
         return failed + [
-            f'"{claim.said}" was documented to {"hold" if claim.documented else "fail"}, but {claim.found}'
+            (
+                f'"{claim.said}" was documented to {"hold" if claim.documented else "fail"}, but '
+                f"{claim.found}"
+            )
             for claim in self.claims
             if claim.fails
         ]
 
     @property
     def judged(self) -> Verdict:
-        """The verdict that follows from what is published: from claims, and from cells of comparisons."""
+        """The verdict from what is published: claims, and cells of comparisons."""
         claims = [claim for claim in self.claims if claim.origin in PUBLISHED]
         compared = [comparison for comparison in self.comparisons if comparison.origin in PUBLISHED]
         failing = [f"“{claim.said}” ({claim.found})" for claim in claims if not claim.holds]
@@ -421,7 +433,10 @@ class Outcome:
 
     @property
     def verdict(self) -> Verdict:
-        """What follows from claims and numbers, unless runs say nothing of it or something is not as documented."""
+        """The verdict from claims and numbers.
+
+        Runs that are missing or unreliable, and differences from the documentation, come first.
+        """
         if self.unrun is not None:
             return self.unrun
         if self.distrust:
@@ -438,7 +453,7 @@ class Outcome:
 
 
 def _apart(comparison: Comparison, apart: list[Cell]) -> str:
-    """Cells of a table that are not met."""
+    """Describes the cells of a table that do not agree."""
     listed = ", ".join(
         f"{', '.join(cell.row)}: {cell.quantity} {cell.text} (ours {cell.ours:.4g})"
         for cell in apart
@@ -447,7 +462,7 @@ def _apart(comparison: Comparison, apart: list[Cell]) -> str:
 
 
 def plain(outcome: Outcome) -> dict[str, Any]:
-    """Everything but the drawing, for JSON."""
+    """Returns everything except the drawing, for JSON."""
     return {
         "verdict": {
             "kind": str(outcome.verdict.kind),

@@ -1,11 +1,11 @@
-"""Reproducing published experiments into a folder: what is done already is not done again, what is done stays.
+"""Reproduces experiments into a folder; finished ones are not repeated.
 
-The folder holds `NAME/` for each experiment (its record and its figure), `runs/` (results of what
-they run), `gallery.json` and `index.html` (everything on one page). Records and results are
-addressed by content, that is by what they were made of. Each appears as a whole or not at all, so
-that an interrupted command, given again, goes on.
+The folder holds `NAME/` for each experiment (its record and figure), `runs/` (results of their
+runs), `gallery.json` and `index.html` (everything on one page). Records and results have content
+addresses, that is, hashes of what they were made of. Each appears completely or not at all. An
+interrupted command, given again, therefore continues.
 
-A first look in less time is a gallery of its own, in `QUICK` within the folder: nothing in it is a
+A quick first look is a gallery of its own, in the folder `QUICK` within: nothing in it is a
 documented verdict.
 """
 
@@ -50,27 +50,28 @@ __all__ = [
 # An experiment and its outcome as plain data, as in `NAME/outcome.json`.
 Record = dict[str, Any]
 
-# Of a record; changes with its shape.
+# Schema version of a record; changes with its shape.
 SCHEMA = 4
 
-#: Where within a gallery that of quick looks is.
+#: Folder of quick looks within a gallery.
 QUICK = "quick"
 
 GALLERY = Contents(
     "gallery",
     "gallery.json",
     re.compile(
-        rf"{QUICK}|({QUICK}/)?(gallery\.json|index\.html|runs(/[0-9a-f]+(/({RESULT.names.pattern}))?)?"
+        rf"{QUICK}|({QUICK}/)?(gallery\.json|index\.html"
+        rf"|runs(/[0-9a-f]+(/({RESULT.names.pattern}))?)?"
         r"|[a-z0-9]+-[a-z0-9.-]+(/(outcome\.json|figure\.(svg|png)))?)"
     ),
 )
 
 
 def prepare(folder: Path) -> None:
-    """Makes the folder, unless it is there.
+    """Makes the folder, unless it exists.
 
     Raises:
-        OSError: It cannot be written to, or holds what is not ours.
+        OSError: The folder cannot be written to, or holds something that is not ackclock's.
     """
     refuse_foreign_folder(folder, GALLERY)
     refuse_unwritable_folder(folder / GALLERY.mark)
@@ -86,16 +87,16 @@ def reproduce(
     *,
     quick: bool = False,
 ) -> Record:
-    """The experiment's record: the one that is in the folder, if nothing it was made of has changed.
+    """Returns the experiment's record, from the folder if nothing it was made of has changed.
 
     Args:
-        experiment: Of the catalogue, or one's own.
+        experiment: From the catalogue, or another one.
         folder: See `prepare`.
-        progress: Is told the share done.
-        quick: Whether runs are shortened, and nothing emulated but what says how.
+        progress: Takes the share done.
+        quick: True to shorten runs. Only emulations that state their quick form are then run.
 
     Raises:
-        KeyboardInterrupt: Interrupted. Runs that had ended are kept.
+        KeyboardInterrupt: Interrupted; runs that had finished are kept.
     """
     full = experiment.runs()
     runs = {name: run.quickly() for name, run in full.items()} if quick else full
@@ -137,7 +138,7 @@ def reproduce_all(
     *,
     quick: bool = False,
 ) -> list[Record]:
-    """The records of experiments, one after the other; of fewer if it is interrupted."""
+    """Returns the records of experiments, one after the other; fewer if it is interrupted."""
     total, done = sum(one.cost_s for one in experiments), 0.0
     records: list[Record] = []
     for one in experiments:
@@ -156,7 +157,7 @@ def reproduce_all(
 
 
 def recorded(experiment: Experiment, folder: Path) -> Record | None:
-    """The record that is in the folder, whenever it was made; None if there is none that can be read."""
+    """Returns the record in the folder, whenever it was made; None if none can be read."""
     try:
         record: Record = json.loads(
             (folder / experiment.name / "outcome.json").read_text(encoding="utf-8")
@@ -171,12 +172,12 @@ def recorded(experiment: Experiment, folder: Path) -> Record | None:
 
 
 def figure_path(experiment: Experiment, folder: Path, ending: str = "svg") -> Path:
-    """Where its figure is, if it has one."""
+    """Returns the path of an experiment's figure, if it has one."""
     return folder / experiment.name / f"figure.{ending}"
 
 
 def write_gallery(experiments: Iterable[Experiment], folder: Path) -> Path:
-    """Writes the page of all that the folder has of these experiments, whenever it was made; gives the page's path."""
+    """Writes the page of all records in the folder, whenever they were made; returns its path."""
     from ackclock.reproduction.gallery import gallery
 
     found = [(one, record) for one in experiments if (record := recorded(one, folder)) is not None]
@@ -190,7 +191,7 @@ def write_gallery(experiments: Iterable[Experiment], folder: Path) -> Path:
 
 
 def _shortened(full: Mapping[str, Run], quick: Mapping[str, Run]) -> str:
-    """What is less in runs that were made quick, in words; empty if nothing is."""
+    """Returns how quick runs were shortened, in words; empty if they were not."""
     words: dict[str, None] = {}
     for before, after in zip(full.values(), quick.values(), strict=True):
         was, now = (run.scenario.expand()[0].scenario.resolve() for run in (before, after))
@@ -204,7 +205,7 @@ def _shortened(full: Mapping[str, Run], quick: Mapping[str, Run]) -> str:
 def _write_record(
     experiment: Experiment, outcome: Outcome, made_of: str | None, folder: Path
 ) -> Record:
-    """Writes what an outcome says and draws. Without an address it is found anew next time."""
+    """Writes the record and figure of an outcome. Without an address it is made again next time."""
     named = {
         name: getattr(experiment, name)
         for name in ("name", "group", "source", "shows", "question", "says")
@@ -216,7 +217,7 @@ def _write_record(
         "version": engine.version(),
         "drawn": drawn is not None,
     }
-    # As it will be read again.
+    # As it will be read.
     record: Record = json.loads(json_text(made | named | plain(outcome)))
     with staged(folder / experiment.name) as staging:
         if drawn is not None:

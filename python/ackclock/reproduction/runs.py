@@ -1,6 +1,6 @@
-"""What experiments run: each result in a folder under its address, so that experiments that run the same share it.
+"""Results of the runs of experiments, each in a folder under its address.
 
-Of emulations the first one that can be trusted is kept.
+Experiments with the same runs share them. Of emulations the first reliable one is kept.
 """
 
 import shutil
@@ -18,8 +18,7 @@ __all__ = ["FailedRunError", "addresses", "distrust", "results"]
 
 Tell = Callable[[float], None]
 
-# Of a run that is measured too, the share of the time that measuring takes. Guessed: it is for a
-# progress bar.
+# Share of the time that the measurement of a run takes. Guessed: it is for a progress bar.
 _MEASURING = 0.1
 
 
@@ -28,17 +27,17 @@ class FailedRunError(Exception):
 
 
 def addresses(runs: Mapping[str, Run]) -> dict[str, str]:
-    """Where the results of runs are kept, by their names."""
+    """Returns the addresses of the results of runs, by name."""
     of = {"simulate": address.of_run, "emulate": address.of_emulation}
     return {name: of[run.method](run.scenario) for name, run in runs.items()}
 
 
 def results(runs: Mapping[str, Run], folder: Path, progress: Tell) -> "dict[str, Result]":
-    """What `Experiment.conclude` is given: results by name, from the folder if they are there.
+    """Returns the results for `Experiment.conclude` by name, from the folder if they are there.
 
     Raises:
-        KeyboardInterrupt: Interrupted. What had ended before is kept.
-        LackingError: Something is to be emulated, and this machine cannot.
+        KeyboardInterrupt: Interrupted; runs that had finished are kept.
+        LackingError: A run must be emulated, and this machine cannot.
         FailedRunError: An emulation broke off.
     """
     found: dict[str, Result] = {}
@@ -64,7 +63,10 @@ def results(runs: Mapping[str, Run], folder: Path, progress: Tell) -> "dict[str,
 
 
 def distrust(runs: Mapping[str, Run], found: "Mapping[str, Result]") -> str:
-    """Why emulations among results are unreliable, in one line; empty if they are, or can be spared."""
+    """Returns why emulations are unreliable, in one line.
+
+    It is empty if they are reliable, or if no more runs are unreliable than may be spared.
+    """
     lines = []
     for name, result in found.items():
         if result.run["method"] == "emulate" and len(result.unreliable) > runs[name].spare:
@@ -80,7 +82,7 @@ def distrust(runs: Mapping[str, Run], found: "Mapping[str, Result]") -> str:
 
 
 def _within(progress: Tell, start: float, part: float) -> Tell:
-    """Tells of a part of the work."""
+    """Returns a function that reports the progress of a part of the work."""
     return lambda share: progress(start + part * share)
 
 
@@ -99,7 +101,7 @@ def _ran(run: Run, place: Path, progress: Tell) -> "Result":
 
 
 def _is_measurable(run: Run, place: Path) -> bool:
-    """Whether a result still has its captures, or what was measured of them."""
+    """Returns true if a result still has its captures or their measurement."""
     return cache.has_captures(place) or _known_measurement(run, place) is not None
 
 
@@ -110,7 +112,7 @@ def _measured(run: Run, place: Path, progress: Tell) -> "Result":
     result = cache.measure(place, _measurement(run, place), progress, run.estimators)
     if result.partial:
         raise KeyboardInterrupt
-    if run.method == "simulate":  # its captures are large, and can be had again
+    if run.method == "simulate":  # The captures are large, and can be made again.
         shutil.rmtree(place / "pcap")
     return result
 
@@ -121,5 +123,5 @@ def _known_measurement(run: Run, place: Path) -> "Result | None":
 
 
 def _measurement(run: Run, place: Path) -> Path:
-    """Where what was measured of a result is kept: beside it."""
+    """Returns the folder of a result's measurement, which is beside it."""
     return place.parent / address.of_measurement(place, run.estimators)

@@ -1,4 +1,4 @@
-"""The digest of the Python code that a conclusion depends on, for conclusions that tests do not draw."""
+"""Digests of the Python code behind conclusions, for conclusions that tests do not draw."""
 
 import ast
 import hashlib
@@ -14,12 +14,15 @@ __all__ = ["code", "conclusion"]
 
 _METRICS = "ackclock.metrics"
 _WORDS = "ackclock.reproduction.words"
-#: Fields that say nothing that the rest of the tree does not say.
+#: Fields that repeat what the rest of the tree says.
 _IGNORED = frozenset({"ctx", "kind", "type_comment"})
 
 
 def conclusion(experiment: Experiment) -> str:
-    """Returns the digest of an experiment's module, of what that imports of its own package, of metrics and bands."""
+    """Returns the digest of an experiment's code.
+
+    It covers its module, what that imports from its own package, the metrics, and the bands.
+    """
     module = getattr(experiment.conclude, "func", experiment.conclude).__module__
     package = module.partition(".")[0]
     paths = {
@@ -43,7 +46,10 @@ def code(text: str) -> str:
 
 
 def _written(part: object) -> str:
-    """Returns a part of a syntax tree as text. Empty fields are left out, as new versions add some."""
+    """Returns a part of a syntax tree as text.
+
+    Empty fields are left out, as new versions of Python add some.
+    """
     if isinstance(part, list):
         return ",".join(_written(one) for one in part if not _is_docstring(one))
     if not isinstance(part, ast.AST):
@@ -62,7 +68,7 @@ def _is_docstring(statement: object) -> bool:
 
 
 def _imported(module: str, package: str) -> Iterable[Path]:
-    """The files of a module, and of what it imports of a package, directly or not."""
+    """Returns the files of a module and of its direct and indirect imports from a package."""
     found: dict[str, Path] = {}
     waiting = [module]
     while waiting:
@@ -76,7 +82,10 @@ def _imported(module: str, package: str) -> Iterable[Path]:
 
 
 def _imports(path: Path) -> Iterator[str]:
-    """The modules that a file imports: of `from a import b`, `a.b` if that is a module, or else `a`."""
+    """Yields the modules that a file imports.
+
+    `from a import b` gives `a.b` if that is a module, and `a` otherwise.
+    """
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from (one.name for one in node.names)
@@ -86,10 +95,10 @@ def _imports(path: Path) -> Iterator[str]:
 
 
 def _file(module: str) -> Path | None:
-    """Where a module is; None if there is no module of that name."""
+    """Returns the file of a module; None if the module does not exist."""
     try:
         spec = find_spec(module)
-    except ModuleNotFoundError:  # a name in a module, which is no package
+    except ModuleNotFoundError:  # The name belongs to a module, which is not a package.
         return None
     return Path(spec.origin) if spec is not None and spec.origin else None
 

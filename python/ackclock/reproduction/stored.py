@@ -1,9 +1,8 @@
-"""Tables stored for tests: the columns and rows that a conclusion reads of what its experiment runs, and no others.
+"""Tables stored for tests: only the columns and rows that a conclusion reads.
 
-A full run of an experiment is concluded once on tables that keep a record of what is read of them.
-That is stored, so that conclusions can be drawn again without running anything. Stored tables
-refuse what was not read then: a conclusion drawn from them is the one that would be drawn from the
-full tables.
+The conclusion of a full run is drawn once from tables that record what is read. These parts are
+stored, so that the conclusion can be drawn again without running anything. Stored tables refuse to
+give what was not read then. A conclusion drawn from them is therefore the one from the full tables.
 """
 
 import json
@@ -27,14 +26,14 @@ if TYPE_CHECKING:
 
 __all__ = ["NotStoredError", "load", "outcome_of", "save"]
 
-#: Names the run of each row of a stored table: an index into `runs` of `stored.json`.
+#: Column with the run of each row of a stored table: an index into `runs` of `stored.json`.
 _RUN = "stored_run"
 _DESCRIPTION = "stored.json"
 _COMPRESSION_LEVEL = 19
 
 
 class NotStoredError(Exception):
-    """Something is read that was not read when tables were stored; one line."""
+    """A conclusion reads what was not read when tables were stored; one line."""
 
 
 def outcome_of(experiment: Experiment, results: Mapping[str, Result]) -> "Outcome":
@@ -46,11 +45,12 @@ def outcome_of(experiment: Experiment, results: Mapping[str, Result]) -> "Outcom
 
 
 def save(experiment: Experiment, results: Mapping[str, Result], folder: Path) -> "Outcome":
-    """Concludes from full results, and writes what was read of them to a folder, in place of what is there."""
+    """Concludes from full results, and writes what was read to a folder, replacing its contents."""
     reads = {name: _Reads() for name in results}
     watched = {
-        name: Result(result.run, _WatchedTables(result, reads[name])) for name, result in results.items()
-    }  # fmt: skip
+        name: Result(result.run, _WatchedTables(result, reads[name]))
+        for name, result in results.items()
+    }
     outcome = outcome_of(experiment, watched)
     folder.mkdir(parents=True, exist_ok=True)
     for stale in folder.iterdir():
@@ -76,10 +76,10 @@ def save(experiment: Experiment, results: Mapping[str, Result], folder: Path) ->
 
 
 def load(experiment: Experiment, folder: Path) -> dict[str, Result]:
-    """Returns the results that `Experiment.conclude` is given, with the tables that are stored in a folder.
+    """Returns the results for `Experiment.conclude`, with the tables stored in a folder.
 
     Raises:
-        NotStoredError: Nothing is stored, or not of every run.
+        NotStoredError: Nothing is stored, or not for every run.
     """
     if not (folder / _DESCRIPTION).exists():
         raise NotStoredError(f"{experiment.name}: no tables are stored")
@@ -100,7 +100,7 @@ def load(experiment: Experiment, folder: Path) -> dict[str, Result]:
 
 
 def _kinds(runs: Mapping[str, Run]) -> dict[str, list[str]]:
-    """Names of results by kind: those of a kind have the same tables."""
+    """Returns the names of results by kind; results of a kind have the same tables."""
     kinds = {
         "simulated": list(runs),
         "measured": [measured(name) for name, run in runs.items() if run.measured],
@@ -117,7 +117,7 @@ def _key(runs: Mapping[str, Run], name: str) -> str:
 
 
 def _description(run: Run) -> dict[str, Any]:
-    """What `run.json` would say of a simulation."""
+    """Returns the `run.json` that a simulation would have."""
     points = run.scenario.expand()
     described = describe(
         "simulate", run.scenario, points, [point.scenario.resolve().tree for point in points]
@@ -127,12 +127,12 @@ def _description(run: Run) -> dict[str, Any]:
 
 
 class _Reads:
-    """What was read of a result.
+    """The parts of a result that were read.
 
     Attributes:
         columns: By table.
-        rows: By table, the selections of rows, as `Result.rows` is asked for them; an empty one is
-            of all rows.
+        rows: By table, the selections of rows as arguments of `Result.rows`; an empty one selects
+            all rows.
     """
 
     def __init__(self) -> None:
@@ -140,7 +140,7 @@ class _Reads:
         self.rows: dict[str, list[dict[str, Any]]] = {}
 
     def add(self, table: str, wanted: Mapping[str, Any]) -> dict[str, None]:
-        """Takes note of a selection of rows; returns the columns, to be added to."""
+        """Records a selection of rows; returns the columns, to be added to."""
         columns = self.columns.setdefault(table, {})
         columns.update(dict.fromkeys(wanted))
         selections = self.rows.setdefault(table, [])
@@ -150,7 +150,7 @@ class _Reads:
 
     @classmethod
     def union(cls, parts: "Iterable[_Reads]") -> "_Reads":
-        """Returns what was read of any of several results."""
+        """Returns the union of what was read from several results."""
         found = cls()
         for part in parts:
             for table, selections in part.rows.items():
@@ -160,7 +160,7 @@ class _Reads:
 
 
 class _WatchedTables(Tables):
-    """The tables of a result, with a record of what is read of them."""
+    """The tables of a result, with a record of what is read."""
 
     def __init__(self, result: Result, reads: _Reads) -> None:
         self._result, self._reads = result, reads
@@ -169,7 +169,7 @@ class _WatchedTables(Tables):
         return _WatchedTable(self._result.tables[name], self._reads.add(name, {}))
 
     def rows(self, name: str, wanted: Mapping[str, Any]) -> Any:
-        """Rows of a table."""
+        """Returns rows of a table."""
         return _WatchedTable(self._result.rows(name, **wanted), self._reads.add(name, wanted))
 
     def __contains__(self, name: object) -> bool:
@@ -183,7 +183,10 @@ class _WatchedTables(Tables):
 
 
 class _WatchedTable:
-    """An Arrow table, as far as conclusions and metrics use one, with a record of the columns that are read."""
+    """An Arrow table that records the columns that are read.
+
+    It has the methods that conclusions and metrics use.
+    """
 
     def __init__(self, table: pa.Table, columns: dict[str, None]) -> None:
         self._table, self._columns = table, columns
@@ -196,21 +199,21 @@ class _WatchedTable:
         return column
 
     def select(self, names: Sequence[str]) -> "_WatchedTable":
-        """Columns, each of which counts as read."""
+        """Returns columns, each of which counts as read."""
         self._columns.update(dict.fromkeys(names))
         return _WatchedTable(self._table.select(names), self._columns)
 
     def filter(self, mask: Any) -> "_WatchedTable":
-        """Some of the rows."""
+        """Returns some of the rows."""
         return _WatchedTable(self._table.filter(mask), self._columns)
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """The rows; a column is read when it is asked for."""
+        """Returns the rows; a column counts as read when a row is asked for it."""
         return [_WatchedRow(row, self._columns) for row in self._table.to_pylist()]
 
 
 class _WatchedRow(dict[str, Any]):
-    """A row, likewise."""
+    """A row that records the columns that are read."""
 
     def __init__(self, row: dict[str, Any], columns: dict[str, None]) -> None:
         super().__init__(row)
@@ -221,17 +224,17 @@ class _WatchedRow(dict[str, Any]):
         return super().__getitem__(name)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The value of a column, likewise."""
+        """Returns the value of a column, which counts as read."""
         self._columns[name] = None
         return super().get(name, default)
 
     def items(self) -> Any:
-        """All columns count as read."""
+        """Returns all items; all columns count as read."""
         self._columns.update(dict.fromkeys(self))
         return super().items()
 
     def values(self) -> Any:
-        """All columns count as read."""
+        """Returns all values; all columns count as read."""
         self._columns.update(dict.fromkeys(self))
         return super().values()
 
@@ -248,7 +251,7 @@ class _StoredTables(Tables):
         return self.rows(name, {})
 
     def rows(self, name: str, wanted: Mapping[str, Any]) -> pa.Table:
-        """Rows of a table.
+        """Returns rows of a table.
 
         Raises:
             NotStoredError: Not all of them are stored.
@@ -270,7 +273,7 @@ class _StoredTables(Tables):
 
 
 def _part(result: Result, table: str, reads: _Reads, number: int) -> pa.Table:
-    """The rows and columns of one result that are stored."""
+    """Returns the rows and columns of one result that are stored."""
     whole = result.tables[table]
     if {} not in reads.rows[table]:
         kept = pa.chunked_array([np.zeros(whole.num_rows, bool)])
@@ -298,13 +301,18 @@ def _of_run(rows: pa.Table, number: int) -> pa.Table:
 
 
 def _write(table: pa.Table, path: Path) -> None:
-    """Writes a table in as few bytes as possible: each column of floats as words or as bytes, whichever is shorter."""
+    """Writes a table in as few bytes as possible.
+
+    Columns of floats with few distinct values are stored as a dictionary, others split by byte.
+    """
     floats = [
         name for name in table.column_names if pa.types.is_floating(table.schema.field(name).type)
     ]
     repeated = [name for name in floats if len(table[name].unique()) < table.num_rows / 4]
     split = [name for name in floats if name not in repeated]
     parquet.write_table(
-        table, path, compression="zstd", compression_level=_COMPRESSION_LEVEL, use_byte_stream_split=split,
-        use_dictionary=[name for name in table.column_names if name not in split], write_statistics=False,
+        table, path, compression="zstd", compression_level=_COMPRESSION_LEVEL,
+        use_byte_stream_split=split,
+        use_dictionary=[name for name in table.column_names if name not in split],
+        write_statistics=False,
     )  # fmt: skip

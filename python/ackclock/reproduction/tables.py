@@ -1,4 +1,4 @@
-"""The tables that people read of a reproduced experiment."""
+"""Tables about a reproduced experiment, for people."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from ackclock.table import Table, table
 
 __all__ = ["notes", "tables"]
 
-# The columns of each quantity: to be met, computed, the difference.
+# Columns of each quantity: published, computed, difference.
 _TOGETHER = 3
 
 
 def tables(record: dict[str, Any]) -> list[Table]:
-    """Every table of an experiment's record."""
+    """Returns every table of an experiment's record."""
     listed = [_comparison(one) for one in record["comparisons"]]
     if record["claims"]:
         listed.append(_claims(record["claims"]))
@@ -23,7 +23,7 @@ def tables(record: dict[str, Any]) -> list[Table]:
 
 
 def notes(record: dict[str, Any]) -> list[str]:
-    """Why cells are not expected to agree, each reason once."""
+    """Returns why cells are not expected to agree, each reason once."""
     reasons: dict[str, list[str]] = {}
     for comparison in record["comparisons"]:
         for cell in comparison["cells"]:
@@ -34,7 +34,7 @@ def notes(record: dict[str, Any]) -> list[str]:
 
 
 def _claims(claims: list[dict[str, Any]]) -> Table:
-    """What counts as being so has a column if anything has such a bound."""
+    """Returns the table of claims; it has a column of accepted ranges if a claim has one."""
     bounded = any(one["accepted"] for one in claims)
     head = ["said", *(["accepted"] if bounded else []), "found", ""]
     rows = [
@@ -45,7 +45,7 @@ def _claims(claims: list[dict[str, Any]]) -> Table:
 
 
 def _comparison(comparison: dict[str, Any]) -> Table:
-    """Each quantity takes `_TOGETHER` columns."""
+    """Returns the table of a comparison, with `_TOGETHER` columns for each quantity."""
     theirs = comparison["origin"]
     quantities = list(dict.fromkeys(cell["quantity"] for cell in comparison["cells"]))
     by_row: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
@@ -69,7 +69,7 @@ def _comparison(comparison: dict[str, Any]) -> Table:
 
 
 def _note(comparison: dict[str, Any]) -> str:
-    """How near is near enough, and how many cells are not expected to be."""
+    """Returns how many cells agree by the criterion, and how many are not expected to."""
     cells = comparison["cells"]
     excepted = sum(1 for cell in cells if cell["excepted"])
     agreeing = sum(1 for cell in cells if cell["agrees"] and not cell["excepted"])
@@ -78,11 +78,11 @@ def _note(comparison: dict[str, Any]) -> str:
 
 
 def _three(cell: dict[str, Any]) -> list[str]:
-    """The number to be met as written, ours with a digit more, the difference."""
+    """Formats the published number as written, ours with one digit more, and the difference."""
     mantissa, _, exponent = cell["text"].partition("e")
     digits = len(mantissa.partition(".")[2]) + 1
     shape = f".{digits}{'e' if exponent else 'f'}"
-    # JSON has no number that is none.
+    # JSON has no NaN, so it is None here.
     spread = "" if cell["half_width"] is None else f" ± {cell['half_width']:{shape}}"
     ours = f"{cell['ours']:{shape}}{spread}"
     off = cell["relative_difference"]

@@ -1,7 +1,7 @@
-"""The result of a run: one folder, the same for all ways of answering.
+"""The result of a run: one folder, the same for all methods.
 
-`run.json` says what was run; each table is a Parquet file. Columns end in their unit; what a way
-cannot know is null.
+`run.json` describes the run; each table is a Parquet file. Names of columns end in their unit. A
+value that a method cannot know is null.
 """
 
 import json
@@ -21,14 +21,14 @@ from ackclock.folder import link_or_copy, refuse_foreign_folder, staged
 
 __all__ = ["SCHEMA", "Result", "Tables", "matching"]
 
-# Of tables.
+# Compression of tables.
 COMPRESSION = "zstd"
 
-# Of run.json; goes up when a reader of an older one would misunderstand it. 2: scenarios state
-# facts, and `way` is `method`.
+# Schema version of run.json. It increases when a reader of an older one would misunderstand it. 2:
+# scenarios state facts, and `way` is `method`.
 SCHEMA = 2
 
-# What run.json holds at least, and the tables that each way of answering fills.
+# Keys that run.json must have, and tables that each method fills.
 _RUN = frozenset(
     {
         "method",
@@ -57,7 +57,7 @@ _TABLES: dict[str, tuple[str, ...]] = {
     "send": ("flows", "samples", "bursts"),
     "receive": ("flows", "samples"),
 }
-# Of a long capture these may be larger than memory: they are read when somebody asks for them.
+# Tables of a long capture that may be larger than memory: they are read on demand.
 _LARGE: dict[str, frozenset[str]] = {
     "measure": frozenset({"samples", "limit_periods", "rtt_histogram"})
 }
@@ -65,18 +65,18 @@ _LARGE: dict[str, frozenset[str]] = {
 
 @dataclass(frozen=True)
 class Result:
-    """What was run and what came out.
+    """A run and what came of it.
 
     Attributes:
-        run: What `run.json` holds: `method`, `name`, `seed` (a string, so that no reader rounds
-            it), `replicates`, `versions`, `partial`, `warnings`, `controls` (name and label of
-            each, in the registry's order) and `points`, each with its `assignments` and resolved
-            `scenario`. Of an emulation also `machine`, `folder`, where the files that the scenario
-            names were, and whether a run `failed`. Of a measurement also its `source` and what was
-            found in each of its `captures`; of a capture from elsewhere, `seed` and `scenario` are
-            None and there is one point, without a scenario.
+        run: Contents of `run.json`: `method`, `name`, `seed` (a string, so that no reader rounds
+            it), `replicates`, `versions`, `partial`, `warnings`, `controls` and `points`.
+            `controls` has the name and label of each, in the order of the registry. Each point has
+            its `assignments` and resolved `scenario`. An emulation adds `machine`, `folder` (where
+            the files named by the scenario were) and `failed`. A measurement adds its `source` and
+            what its `captures` hold. For captures from elsewhere `seed` and `scenario` are None,
+            and there is one point without a scenario.
         tables: By name. Column `point` is the index into `run["points"]`.
-        averages_unreliable: Whether averages take in the emulated runs that are unreliable.
+        averages_unreliable: True if averages include unreliable emulated runs.
     """
 
     run: dict[str, Any]
@@ -85,23 +85,29 @@ class Result:
 
     @property
     def partial(self) -> bool:
-        """Whether the run was interrupted, so that replicates or points are missing."""
+        """True if the run was interrupted, so that replicates or points are missing."""
         return bool(self.run.get("partial"))
 
     @property
     def is_session(self) -> bool:
-        """Whether it is a session of `ackclock send` or `ackclock receive`."""
+        """True for a session of `ackclock send` or `ackclock receive`."""
         return self.run["method"] in ("send", "receive")
 
     @property
     def points(self) -> list[dict[str, Any]]:
-        """Each point's `assignments` and resolved `scenario`, None of a capture from elsewhere."""
+        """The `assignments` and resolved `scenario` of each point.
+
+        None for a capture from elsewhere.
+        """
         points: list[dict[str, Any]] = self.run["points"]
         return points
 
     @cached_property
     def unreliable(self) -> frozenset[tuple[int, int]]:
-        """Point and replicate of each emulated run that is unreliable; what is computed always is."""
+        """Point and replicate of each unreliable emulated run.
+
+        Computed runs are always reliable.
+        """
         fidelity = self.tables.get("fidelity")
         if fidelity is None:
             return frozenset()
@@ -109,11 +115,13 @@ class Result:
         return frozenset((row["point"], row["replicate"]) for row in rows if not row["reliable"])
 
     def rows(self, name: str, **wanted: Any) -> pa.Table:
-        """The rows of a table in which these columns have these values; of a folder's, few others are held in memory.
+        """Returns the rows of a table whose columns have these values.
+
+        A table in a folder is read piece by piece, so that other rows take little memory.
 
         Args:
-            name: Of the table.
-            wanted: Column to value, or to a list of values of which one will do.
+            name: Name of the table.
+            wanted: Column to value, or to a list of accepted values.
 
         Raises:
             KeyError: There is no such table.
@@ -124,7 +132,7 @@ class Result:
 
     @property
     def left_out(self) -> frozenset[tuple[int, int]]:
-        """Point and replicate of each run that no average takes in."""
+        """Point and replicate of each run that averages leave out."""
         return frozenset() if self.averages_unreliable else self.unreliable
 
     def save(
@@ -134,15 +142,15 @@ class Result:
         *,
         also: Callable[[Path], None] | None = None,
     ) -> Path:
-        """Writes a folder, all of it or nothing.
+        """Writes the folder completely or not at all.
 
         Args:
-            folder: Replaced if it is a result already.
-            captures: A folder of pcap files, copied in as `pcap`.
-            also: Is given the folder before it takes its place, to put more into it.
+            folder: Replaced if it is already a result.
+            captures: A folder of pcap files, copied to `pcap`.
+            also: Takes the folder before it is put in place, to add more files.
 
         Raises:
-            InputError: There is something else.
+            InputError: The folder holds something else.
         """
         folder = Path(folder)
         refuse_foreign_folder(folder)
@@ -159,11 +167,13 @@ class Result:
 
     @classmethod
     def load(cls, folder: str | Path) -> "Result":
-        """Reads a folder that a run wrote. Tables that may be larger than memory are read when they are asked for.
+        """Reads a folder that a run wrote.
+
+        Tables that may be larger than memory are read on demand.
 
         Raises:
-            ValueError: It is no result folder, one of a newer version, or one of a run that was
-            killed; one line.
+            ValueError: The folder holds no result, one of a newer version, or one of a run that was
+                killed; one line.
         """
         folder = Path(folder)
         run = read_run(folder)
@@ -194,15 +204,15 @@ class Result:
 
 
 def run_json(run: dict[str, Any]) -> str:
-    """The text of `run.json`."""
+    """Returns the text of `run.json`."""
     return json.dumps(run, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_run(folder: Path) -> dict[str, Any]:
-    """What a result folder's `run.json` holds.
+    """Reads the `run.json` of a result folder.
 
     Raises:
-        ValueError: There is none, or it is damaged or of a newer version; one line.
+        ValueError: The file is missing, damaged or of a newer version; one line.
     """
     try:
         run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
@@ -228,18 +238,18 @@ def read_run(folder: Path) -> dict[str, Any]:
 
 
 def _again(run: dict[str, Any]) -> str:
-    """The remedy for a result that cannot be read."""
+    """Returns the remedy for a result that cannot be read."""
     methods = [run["method"]] if run.get("method") in _TABLES else ["simulate", "emulate"]
     return f"run ackclock {' or '.join(methods)} again"
 
 
 def tables_in(folder: Path) -> Mapping[str, pa.Table]:
-    """The tables in a folder, each read when it is first asked for."""
+    """Returns the tables in a folder, each read when it is first used."""
     return _TablesInFolder(folder)
 
 
 def matching(table: pa.Table, wanted: Mapping[str, Any]) -> pa.Table:
-    """Returns the rows in which columns have the wanted values; see `Result.rows`."""
+    """Returns the rows whose columns have the wanted values; see `Result.rows`."""
     for name, value in wanted.items():
         column = table[name]
         if isinstance(value, list):
@@ -251,7 +261,7 @@ def matching(table: pa.Table, wanted: Mapping[str, Any]) -> pa.Table:
 
 
 class Tables(Mapping[str, pa.Table]):
-    """Tables that find rows themselves, which may be cheaper than reading a whole table."""
+    """Tables that select rows themselves, which may be cheaper than reading a whole table."""
 
     def rows(self, name: str, wanted: Mapping[str, Any]) -> pa.Table:
         """Returns rows of a table; see `Result.rows`."""
@@ -259,7 +269,7 @@ class Tables(Mapping[str, pa.Table]):
 
 
 class _TablesInFolder(Tables):
-    """The tables in a folder, each read when it is first asked for."""
+    """The tables in a folder, each read when it is first used."""
 
     def __init__(self, folder: Path) -> None:
         self._paths = {path.stem: path for path in sorted(folder.glob("*.parquet"))}
@@ -271,7 +281,7 @@ class _TablesInFolder(Tables):
         return self._read[name]
 
     def rows(self, name: str, wanted: Mapping[str, Any]) -> pa.Table:
-        """Of a table that has not been read, one piece after the other."""
+        """Returns rows of a table; one that has not been read is read piece by piece."""
         if name in self._read or not wanted:
             return matching(self[name], wanted)
         with parquet.ParquetFile(self._paths[name]) as file:
@@ -286,7 +296,7 @@ class _TablesInFolder(Tables):
             )
 
     def __contains__(self, name: object) -> bool:
-        return name in self._paths  # without reading it
+        return name in self._paths  # Does not read the table.
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._paths)

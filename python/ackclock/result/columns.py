@@ -1,4 +1,4 @@
-"""Columns as the engine hands them over, as Arrow tables."""
+"""Converts columns of the engine to Arrow tables."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ import pyarrow as pa
 
 
 def table_of(columns: dict[str, tuple[Any, ...]]) -> pa.Table:
-    """The Arrow table of the engine's columns."""
+    """Returns the Arrow table of the engine's columns."""
     return pa.table({name: _array(column) for name, column in columns.items()})
 
 
 def _array(column: tuple[Any, ...]) -> pa.Array:
-    """A column from the engine's bytes; not a number means unknown, which is null."""
+    """Returns a column from the engine's bytes; NaN means unknown and becomes null."""
     kind, data = column[0], column[1]
     if kind == "str":
         indices = np.frombuffer(data, "<i4")

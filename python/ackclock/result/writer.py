@@ -1,4 +1,4 @@
-"""A result's folder while the run that fills it goes on."""
+"""Writes a result's folder while its run goes on."""
 
 import contextlib
 import shutil
@@ -15,37 +15,34 @@ from ackclock.result import COMPRESSION, Result, run_json
 
 __all__ = ["GrowingResult"]
 
-# A row group of fewer rows makes a file that is slow to read, one of more takes memory: some 20 MB
-# of this many.
+# Rows in a row group. Fewer make a file slow to read, more take memory: this many take about 20 MB.
 _ROWS = 65_536
 
-# So many pieces are joined: each takes some 30 kB, however few its rows.
+# Pieces that are joined: each takes about 30 kB, however few its rows.
 _PIECES = 100
 
 
 class GrowingResult:
-    """A result's folder that may be killed at any moment and is usable then.
+    """A result's folder that remains usable if the process is killed at any moment.
 
-    On entering, `run.json` is there, marked partial, in place of whatever result was there before;
-    the run may write its records and captures beside it. Tables come at the end, the unmarked
-    `run.json` last. Whatever is not finished lies in files without a name, which nobody can leave
-    behind.
+    On entering, `run.json` is written, marked partial, in place of any earlier result. The run may
+    write its records and captures beside it. Tables come at the end, and the unmarked `run.json`
+    last. Unfinished tables are in files without a name, which cannot be left behind.
 
     Attributes:
-        begun: Whether the folder is there.
+        begun: True once the folder exists.
     """
 
     def __init__(
         self, folder: Path, run: dict[str, Any], left: str, *, with_first_rows: bool = False
     ) -> None:
-        """Nothing is touched before the context is entered.
+        """Stores the arguments; writes nothing before the context is entered.
 
         Args:
-            folder: Replaced if it is a result already.
-            run: What `run.json` says meanwhile; it is marked partial.
-            left: What the folder holds, and is good for, if the tables were never written: for a
-                message.
-            with_first_rows: Whether nothing is touched before the first rows are appended either.
+            folder: Replaced if it is already a result.
+            run: Contents of `run.json` during the run; marked partial.
+            left: What the folder holds if the tables were never written, for a message.
+            with_first_rows: True to write nothing before the first rows are appended.
         """
         self._folder = folder
         self._run = run
@@ -64,7 +61,7 @@ class GrowingResult:
         self.begun = True
 
     def append(self, name: str, rows: pa.Table) -> None:
-        """Takes rows of a table that may become larger than memory."""
+        """Appends rows to a table that may become larger than memory."""
         if not self.begun:
             self._begin()
         if name not in self._spooled:
@@ -72,14 +69,17 @@ class GrowingResult:
         self._spooled[name].append(rows)
 
     def settle(self) -> None:
-        """Gives the tables that were appended their names, so that they can be read; nothing more is appended."""
+        """Gives the appended tables their names, so that they can be read.
+
+        Nothing more is appended.
+        """
         for name, spool in self._spooled.items():
             spool.copy_to(self._folder / f"{name}.parquet")
             spool.close()
         self._spooled = {}
 
     def finish(self, run: dict[str, Any], tables: dict[str, pa.Table]) -> None:
-        """Writes the tables, what was appended too, and what the run came to."""
+        """Writes these tables, those that were appended, and the final description of the run."""
         for name, table in tables.items():
             parquet.write_table(table, self._folder / f"{name}.parquet", compression=COMPRESSION)
         self.settle()
@@ -98,11 +98,11 @@ class GrowingResult:
 
 
 class _Spool:
-    """A Parquet file without a name, in the folder where it will be."""
+    """A Parquet file without a name, in the folder of the result."""
 
     def __init__(self, folder: Path, schema: pa.Schema) -> None:
-        # Not where temporary files usually are: that may be memory.
-        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115, closed by `close`
+        # The usual folder for temporary files may be in memory. `close` closes the file.
+        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
         self._writer = parquet.ParquetWriter(self._file, schema, compression=COMPRESSION)
         self._waiting: list[pa.Table] = []
         self._rows = 0
@@ -131,9 +131,9 @@ class _Spool:
             shutil.copyfileobj(self._file, named)
 
     def close(self) -> None:
-        """Gives the file up, written or not."""
+        """Closes the file, complete or not."""
         with contextlib.suppress(
             OSError, pa.ArrowException
-        ):  # of a full disk somebody has complained already
+        ):  # A full disk has already been reported.
             self._writer.close()
         self._file.close()

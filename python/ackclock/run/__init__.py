@@ -1,1 +1,1 @@
-"""Running scenarios: simulated, emulated, replayed, predicted; and what is kept of it."""
+"""Runs scenarios: simulation, emulation, replay and prediction, with a cache of results."""

@@ -1,4 +1,8 @@
-"""Addresses by content: what a result was made of, so that nothing is computed twice and a changed line is noticed."""
+"""Content addresses of results.
+
+The address of a result is a hash of everything that it was made of. Nothing is computed twice, and
+a changed line of code is noticed.
+"""
 
 import hashlib
 import json
@@ -18,28 +22,28 @@ if TYPE_CHECKING:
 
 __all__ = ["of", "of_emulation", "of_measurement", "of_run", "package"]
 
-# Whose versions may change an outcome or a figure, apart from ackclock's own files.
+# Libraries whose versions may change a result or a figure.
 _LIBRARIES = ("numpy", "scipy", "matplotlib")
 
-# No two emulations agree in both.
+# No two emulations agree in both files.
 _TELLING = ("run.json", "flows.parquet")
 
 
 def of(content: Mapping[str, Any]) -> str:
-    """The address of plain data."""
+    """Returns the address of plain data."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def of_run(scenario: "Scenario") -> str:
-    """What a run is made of: the scenario with all defaults, the files it names, the engine."""
+    """Returns the address of a run: scenario with all defaults, files it names, and engine."""
     return of(_content(scenario) | {"engine": _engine()})
 
 
 def of_emulation(scenario: "Scenario", device: str = "automatic") -> str:
-    """What an emulation is asked for: the scenario as above, by which version of ackclock, of which kernel and device.
+    """Returns the address of an emulation: scenario, version of ackclock, kernel and device.
 
-    It is no function of that. Another build of the same version would carry other packets too, and
-    so does not count.
+    An emulation is not a function of these. Another build of the same version would forward other
+    packets too, so the build does not count.
     """
     asked = {
         "method": "emulate",
@@ -51,21 +55,23 @@ def of_emulation(scenario: "Scenario", device: str = "automatic") -> str:
 
 
 def of_measurement(folder: Path, estimators: "Estimators" = ()) -> str:
-    """What measuring a run is made of: what the run came to, and all of ackclock, as estimates and models are in it.
+    """Returns the address of a measurement: the run's result, and all of ackclock.
+
+    Estimates and models are part of a measurement, so the whole package counts.
 
     Args:
-        folder: Of the run.
-        estimators: Rate estimators that run along.
+        folder: Folder of the run.
+        estimators: Rate estimators that are driven by its ACKs.
     """
     came_to = {name: _digest(folder / name) for name in _TELLING}
-    from ackclock.estimators import asked  # heavy, and of no use to a simulation
+    from ackclock.estimators import asked  # Slow to import, and unused by simulations.
 
     return of({"measured": came_to, "estimators": asked(estimators), "package": package()})
 
 
 @cache
 def package(name: str = "ackclock") -> str:
-    """The address of all files of an installed package, and of the libraries that compute and draw."""
+    """Returns the address of all files of a package, and of the libraries that compute and draw."""
     root = _folder_of(name)
     files = {
         path.relative_to(root).as_posix(): _digest(path)
@@ -84,7 +90,10 @@ def _content(scenario: "Scenario") -> dict[str, Any]:
 
 @cache
 def _engine() -> str:
-    """The compiled engine's content: a version number would be the same for every build on the way to it."""
+    """Returns the address of the compiled engine.
+
+    Builds between two releases have the same version number, so it would not do.
+    """
     return of(
         {path.name: _digest(path) for path in sorted(_folder_of("ackclock").glob("_native*"))}
     )
@@ -98,7 +107,7 @@ def _folder_of(package: str) -> Path:
 
 
 def _files(tree: Any) -> set[str]:
-    """Every value of a field `file` in a tree."""
+    """Returns every value of a field `file` in a tree."""
     if isinstance(tree, dict):
         own = {tree["file"]} if isinstance(tree.get("file"), str) else set()
         return own.union(*map(_files, tree.values()))

@@ -1,11 +1,12 @@
-"""Results kept in folders that say what they were made of: what is whole and made of the same is not made again.
+"""A cache of results in folders: a complete result of the same inputs is not made again.
 
-A simulation's address holds everything that decides its bytes. An emulation is not a function of
-its inputs: two of them differ, on one machine too. Its address holds what it was asked for, by
-which version, on which kernel. What is measured depends on the captures, whatever made them.
+Each result has an address, a hash of its inputs. That of a simulation covers everything that
+decides its bytes. An emulation is not a function of its inputs: two of them differ, even on one
+machine. Its address covers what was asked for, the version of ackclock and the kernel. A
+measurement depends on the captures, whatever made them.
 
-The address lies in the result's folder. It is written last, and goes with the folder when that is
-replaced, so that it is true at every moment, whoever is killed.
+The address is a file in the result's folder. It is written last and goes when the folder is
+replaced, so that it is true at every moment, even if the process is killed.
 """
 
 import contextlib
@@ -30,8 +31,11 @@ Tell = Callable[[float], None]
 
 
 def known(folder: Path, made_of: str) -> "Result | None":
-    """The result in a folder, if it is whole and made of this; it may be one that is unreliable."""
-    # Not there, damaged, of another version, or of a run that was killed.
+    """Returns the result in a folder if it is complete and has this address.
+
+    It may be unreliable.
+    """
+    # The result is missing, damaged, of another version, or of a run that was killed.
     with contextlib.suppress(OSError, ValueError):
         if _address_in(folder) == made_of:
             from ackclock.result import Result
@@ -41,30 +45,30 @@ def known(folder: Path, made_of: str) -> "Result | None":
 
 
 def _address_in(folder: Path) -> str | None:
-    """What the result in a folder is made of; None if it does not say."""
+    """Returns the address of the result in a folder; None if it has none."""
     place = folder / ADDRESS
     return place.read_text(encoding="utf-8").strip() if place.is_file() else None
 
 
 def has_captures(folder: Path) -> bool:
-    """Whether the result in a folder has its captures."""
+    """Returns true if the result in a folder has its captures."""
     return (folder / "pcap").is_dir()
 
 
 def keep(result: "Result", folder: Path, made_of: str) -> "Result":
-    """Writes a result that was made in memory into a folder, in place of the one that is there."""
+    """Saves a result into a folder, in place of the one that is there."""
     result.save(folder)
     return _marked(result, folder, made_of)
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """The simulation of a scenario, which a folder may hold whole, in part, or not.
+    """The simulation of a scenario; a folder may hold its result completely, partly or not at all.
 
     Attributes:
         scenario: With or without a sweep.
-        captures: Whether captures belong to it.
-        packets: Whether the table `packets` does.
+        captures: True if captures belong to it.
+        packets: True if the table `packets` belongs to it.
     """
 
     scenario: "Scenario"
@@ -73,30 +77,30 @@ class Simulation:
 
     @cached_property
     def address(self) -> str:
-        """What the result is made of."""
+        """Address of the result."""
         return address.of_run(self.scenario)
 
     @cached_property
     def _address_of_runs(self) -> str:
-        """What runs that are kept before the result is whole are made of."""
+        """Address of finished runs that are kept before the result is complete."""
         return address.of({"run": self.address, "packets": self.packets, "captures": self.captures})
 
     def is_begun(self, folder: Path) -> bool:
-        """Whether a folder holds it, whole or some of its runs."""
+        """Returns true if a folder holds the result or some of its runs."""
         return _address_in(folder) == self.address or is_kept(folder, self._address_of_runs)
 
     def known(self, folder: Path) -> "Result | None":
-        """The result in a folder, if it is whole and has what is asked for."""
+        """Returns the result in a folder if it is complete and has what is asked for."""
         result = known(folder, self.address)
         if result is None or (self.captures and not has_captures(folder)):
             return None
         return None if self.packets and "packets" not in result.tables else result
 
     def run(self, folder: Path, progress: Tell, threads: int | None = None) -> "Result":
-        """Simulates into a folder, in place of the result there; goes on after runs that an earlier call finished.
+        """Simulates into a folder, in place of the result there.
 
-        A result that was interrupted has no address; the runs that were finished lie in it, see
-        `run.finished`.
+        It continues after the runs that an earlier call finished. An interrupted result has no
+        address; its folder keeps the finished runs, see `run.finished`.
         """
         kept = FinishedRuns(folder, self._address_of_runs)
         place = kept.prepare_captures() if self.captures else None
@@ -125,12 +129,12 @@ def emulate(
     device: str = "automatic",
     side_by_side: int = 1,
 ) -> "Result":
-    """Emulates into a folder likewise. A result in which a run failed has no address.
+    """Emulates into a folder. A result with failed runs gets no address.
 
     Raises:
-        LackingError: This machine cannot; nothing has been run.
+        LackingError: This machine cannot emulate; nothing has been run.
     """
-    from ackclock.run import emulation  # heavy, and of no use to a simulation
+    from ackclock.run import emulation  # Slow to import, and unused by simulations.
 
     result = emulation.emulate(
         scenario, folder, device=device, pcap=captures, side_by_side=side_by_side,
@@ -140,12 +144,12 @@ def emulate(
 
 
 def measure(source: Path, folder: Path, progress: Tell, estimators: "Estimators" = ()) -> "Result":
-    """Measures the captures of the result in another folder likewise, with rate estimators along if any are named.
+    """Measures the captures of a result into another folder, with rate estimators if any are named.
 
     Raises:
-        ValueError: There is nothing in them.
+        ValueError: The captures hold nothing to measure.
     """
-    from ackclock.capture import measurement  # heavy, as above
+    from ackclock.capture import measurement  # Slow to import, as above.
 
     result = measurement.measure(
         source,

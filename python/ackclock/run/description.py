@@ -1,4 +1,4 @@
-"""What `run.json` says of a run."""
+"""The contents of `run.json`."""
 
 from typing import Any
 
@@ -11,7 +11,10 @@ from ackclock.scenario import Point, Scenario
 def describe(
     method: str, scenario: Scenario, points: list[Point], resolved: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """What run.json says. No clock, no host, no number of threads: the same simulation gives the same bytes."""
+    """Returns the contents of run.json.
+
+    They exclude clock, host and number of threads: the same simulation gives the same bytes.
+    """
     first = resolved[0]
     return {
         "schema": SCHEMA,
@@ -32,7 +35,7 @@ def describe(
 
 
 def conclude(run: dict[str, Any], *, complete: bool, failure: str | None = None) -> None:
-    """Writes into a run's description how it went."""
+    """Adds to a run's description how it ended."""
     run["partial"] = not complete or failure is not None
     if run["replicates"] == 1:
         run["warnings"].append("one replicate: no confidence interval; set replicates = 5 or more")

@@ -1,4 +1,4 @@
-"""What this machine can do of an emulation, and the one remedy for what it cannot."""
+"""Diagnosis of emulation on this machine, with one remedy for each thing that is missing."""
 
 from typing import Any
 
@@ -8,18 +8,18 @@ from ackclock.table import Table, table
 
 
 def examine() -> dict[str, Any]:
-    """Looks at this machine; on Linux starts two hosts for a moment.
+    """Examines this machine; on Linux it starts two hosts for a moment.
 
     Returns:
-        `emulation`, whether one is possible in some way, and `findings`, the most necessary first:
-        records with `name`, `label`, `state` (`yes`, `partly`, `no`), `found` and `remedy` (None
-        where nothing is missing).
+        `emulation`, true if it is possible in some form, and `findings`, most important first. A
+        finding has `name`, `label`, `state` (`yes`, `partly`, `no`), `found` and `remedy` (None if
+        nothing is missing).
     """
     return engine.doctor(HOST_COMMAND)
 
 
 def findings_table(examination: dict[str, Any]) -> Table:
-    """The table of the findings of an examination."""
+    """Returns the table of the findings of an examination."""
     title = (
         f"emulation on this machine: {'possible' if examination['emulation'] else 'not possible'}"
     )
@@ -31,7 +31,7 @@ def findings_table(examination: dict[str, Any]) -> Table:
 
 
 def complaint(examination: dict[str, Any]) -> str:
-    """The one line about a machine that cannot emulate: what is missing first, and its remedy."""
+    """Returns one line with the first missing thing and its remedy."""
     missing = [
         finding
         for finding in examination["findings"]

@@ -1,4 +1,4 @@
-"""Emulating a scenario: packets of real Linux TCP through the hops, in real time; and replaying what was recorded."""
+"""Emulates scenarios in real time with packets of real Linux TCP, and replays the records."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,10 +13,10 @@ from ackclock.run.description import conclude, describe
 from ackclock.run.host import HOST_COMMAND
 from ackclock.scenario import Scenario
 
-# What may carry an emulation's packets.
+# Devices that may carry the packets of an emulation.
 DEVICES = ("automatic", "tun", "packet_socket")
 
-# So many names of settings are enough for a line.
+# Number of setting names that fit into a line.
 _FEW = 3
 
 
@@ -33,25 +33,24 @@ def emulate(
 
     Args:
         scenario: With or without a sweep.
-        folder: For the result, which grows there while it is run, so that what there is can be used
-            even if everything is killed. A result that is there already is replaced, once it is
-            known that this one can be run.
-        device: What carries the packets; one of `DEVICES`.
-        pcap: Whether to keep captures of each run.
-        side_by_side: How many runs at once, each between hosts of its own. They share the
-            processors; each is judged by itself.
-        progress: Is told about ten times a second how far it is: `fraction` done, how many of the
-            `runs` have begun (`run`), and `rate_bit_per_s`, what has just been delivered by all.
+        folder: For the result. It grows during the run, so that it is usable even if the process is
+            killed. An existing result is replaced once this run is known to be possible.
+        device: Carries the packets; one of `DEVICES`.
+        pcap: True to keep captures of each run.
+        side_by_side: Number of runs at once, each between its own hosts. They share the processors;
+            each is judged by itself.
+        progress: Takes the progress about ten times a second: `fraction` done, the number `run` of
+            those of `runs` that have begun, and `rate_bit_per_s`, the recent delivery rate of all.
 
     Returns:
-        The result in that folder, with the tables of `simulate`, `fidelity`, `lateness`, `settings`
-        and, of TCP, `tcp_info`. Runs that are unreliable are in it, and left out of averages. It is
-        marked partial if it was interrupted (Ctrl-C) or a run failed; then a warning says how.
+        The result in that folder. It has the tables of `simulate`, `fidelity`, `lateness`,
+        `settings` and, for TCP, `tcp_info`. Unreliable runs are in it, and left out of averages. It
+        is partial if it was interrupted (Ctrl-C) or a run failed; a warning then says how.
 
     Raises:
         ScenarioError: Bad input; nothing has been run.
-        LackingError: This machine cannot; nothing has been run.
-        InputError: There is something in the folder that is not ackclock's.
+        LackingError: This machine cannot emulate; nothing has been run.
+        InputError: The folder holds something that is not ackclock's.
     """
     points = scenario.expand()
     resolved = [point.scenario.resolve().tree for point in points]
@@ -87,16 +86,20 @@ def emulate(
 
 
 def replay(folder: str | Path) -> list[dict[str, Any]]:
-    """Pushes the recorded arrivals of an emulation through the hops again, which must decide the same.
+    """Sends the recorded arrivals of an emulation through the hops again; compares the decisions.
 
     Args:
         folder: A result of `emulate`, even of one that was killed: its tables are not needed.
 
     Returns:
-        Of each recorded run `point`, `replicate`, `arrivals`, `decisions` that were the same, up to
-        when it was compared (`until_s`) of what the scenario lasts (`duration_s`), whether the
-        record is `complete` (that of a run that was killed or interrupted is not), and the first
-        `difference`, None if there is none.
+        One entry per recorded run, with these fields.
+        point, replicate: The run.
+        arrivals: Number of recorded arrivals.
+        decisions: Number of decisions that were the same.
+        until_s: Time up to which they were compared.
+        duration_s: Duration of the scenario.
+        complete: False if the run was killed or interrupted.
+        difference: The first difference; None if there is none.
 
     Raises:
         ValueError: The folder holds no emulation.
@@ -117,7 +120,7 @@ def replay(folder: str | Path) -> list[dict[str, Any]]:
 
 
 def _reservations(result: Result) -> list[str]:
-    """What is to be known of an emulation's figures, one line each."""
+    """Returns the warnings about the numbers of an emulation, one line each."""
     warnings = []
     runs = result.tables["fidelity"].select(["point", "replicate"]).to_pylist()
     for point in dict.fromkeys(row["point"] for row in runs):

@@ -1,8 +1,9 @@
-"""Finished runs of a simulation, kept until its result is whole: the same command goes on where one was interrupted.
+"""Finished runs of a simulation, kept until its result is complete.
 
-They lie in the result's folder, in `FOLDER`: for each batch of runs that ended within about a
-second their tables, and a file that names them. Whatever ends the command, at most that second is
-lost. The folder goes when the result is whole.
+An interrupted command, given again, continues after them. They are in `FOLDER` within the result's
+folder. Runs that finish within about a second form a batch: their tables, and a file that names
+them. Whatever ends the command, at most that second is lost. The folder is removed when the result
+is complete.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FOLDER", "FinishedRuns", "is_kept"]
 
-#: Name of the folder within the result's.
+#: Name of the folder within that of the result.
 FOLDER = f"{UNFINISHED}runs"
 
 #: Point and replicate of a run.
@@ -27,15 +28,15 @@ Key = tuple[int, int]
 
 
 class FinishedRuns:
-    """The runs of one simulation that are kept in a result's folder.
+    """The finished runs of one simulation, in the folder of a result.
 
     Attributes:
-        keys: Point and replicate of each.
-        pcap: The folder of their captures.
+        keys: Point and replicate of each run.
+        pcap: Folder of their captures.
     """
 
     def __init__(self, folder: Path, made_of: str) -> None:
-        """Finds what is kept in a result's folder of runs made of this; what is made of something else goes."""
+        """Finds the finished runs with this address; removes those with another."""
         self._folder = folder / FOLDER
         self._made_of = made_of
         self.pcap = self._folder / "pcap"
@@ -54,7 +55,7 @@ class FinishedRuns:
         """Reads the tables of each batch, by name."""
         if not self._batches:
             return []
-        from pyarrow import parquet  # heavy, and mostly there is nothing to read
+        from pyarrow import parquet  # Slow to import, and there is usually nothing to read.
 
         return [
             {
@@ -85,13 +86,19 @@ class FinishedRuns:
         write_whole(self._folder / ADDRESS, f"{self._made_of}\n")
 
     def copy_to(self, staging: Path) -> None:
-        """Gives what is kept a second name in the folder that replaces the result's, as this one vanishes."""
+        """Links the finished runs into the folder that replaces the result's folder.
+
+        The present folder is about to disappear.
+        """
         if not self._folder.exists():
             self.begin()
         shutil.copytree(self._folder, staging / FOLDER, copy_function=link_or_copy)
 
     def prepare_captures(self) -> Path:
-        """Makes the folder of captures; those of runs that were not finished go, as a result may share them."""
+        """Makes the folder of captures.
+
+        Captures of unfinished runs are removed, as a result may share them.
+        """
         self.begin()
         self.pcap.mkdir(exist_ok=True)
         whole = {f"point-{point}-replicate-{replicate}" for point, replicate in self.keys}
@@ -101,7 +108,7 @@ class FinishedRuns:
         return self.pcap
 
     def remove_if_empty(self) -> None:
-        """Removes the folder, and the result's if it is empty, unless there are runs in it."""
+        """Removes the folder if it holds no runs, and the result's folder if that is then empty."""
         if not self.keys:
             shutil.rmtree(self._folder, ignore_errors=True)
             with contextlib.suppress(OSError):
@@ -109,6 +116,6 @@ class FinishedRuns:
 
 
 def is_kept(folder: Path, made_of: str) -> bool:
-    """Whether runs made of this are kept in a result's folder."""
+    """Returns true if a result's folder holds finished runs with this address."""
     address = folder / FOLDER / ADDRESS
     return address.is_file() and address.read_text(encoding="utf-8").strip() == made_of

@@ -1,10 +1,10 @@
-"""A host of an emulation: the emulator starts `python -m ackclock.run.host` for each, and nobody else does."""
+"""The process of an emulated host: only the emulator starts `python -m ackclock.run.host`."""
 
 import sys
 
 from ackclock import engine
 
-# A host must be the program that is installed here, whatever lies in the current folder.
+# A host must be the installed program, whatever the current folder holds.
 HOST_COMMAND = [sys.executable, "-P", "-m", "ackclock.run.host"]
 
 if __name__ == "__main__":

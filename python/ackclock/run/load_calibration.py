@@ -1,8 +1,8 @@
-"""Loads that hold a chosen mean number of flows active, where only arrivals can be set.
+"""Calibrates arrival rates that keep a given mean number of flows active.
 
-How many instances of a flow are active follows from how often they arrive and how long each takes
-(Little's law), and how long each takes from who else is there. So the interval between arrivals is
-found by measuring: run, compare, adjust.
+The number of active instances of a flow follows from their arrival rate and the duration of each
+(Little's law). That duration depends on the other traffic. The interval between arrivals is
+therefore found by measurement: run, compare, adjust.
 """
 
 import math
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Calibrated", "hold_active"]
 
-#: An interval is changed by this factor at most while nothing is known of its other side. Chosen
-#: here: near saturation the number active runs away, and a step by Little's law alone would be far
+#: An interval changes by at most this factor while one side of it is unknown. Chosen here: near
+#: saturation the number of active flows runs away, and a step by Little's law alone would be far
 #: too long.
 _LONGEST_STEP = 4.0
 
 
 class Calibrated(NamedTuple):
-    """A load that holds the mean number active that was asked for.
+    """A load with the mean number of active instances that was asked for.
 
     Attributes:
         scenario: With the interval that was found.
-        mean_interval_s: The mean interval between arrivals, in s.
-        active: The mean number active that was measured there, over all replicates.
-        tried: Mean interval in s and mean number active of every run, in their order.
+        mean_interval_s: Mean interval between arrivals, in s.
+        active: Measured mean number of active instances, over all replicates.
+        tried: Mean interval in s and mean number active of every run, in order.
     """
 
     scenario: Scenario
@@ -50,25 +50,24 @@ def hold_active(
     runs: int = 16,
     run: Callable[[Scenario], "Result"] = simulate,
 ) -> Calibrated:
-    """Finds the mean interval between a flow's arrivals at which so many of its instances are active on average.
+    """Finds the mean interval between arrivals at which the given number of instances is active.
 
-    All replicates count, after the warm-up, and they draw the same numbers whatever the interval,
-    so that each run says how the last one should have been. The number that another seed has
-    differs by chance: the metric `active` of a run says by how much.
+    The number is a mean after the warm-up over all replicates. They draw the same random numbers
+    whatever the interval, so that each run tells how to correct the previous one. With another seed
+    the number differs by chance: the metric `active_flows` of a run tells by how much.
 
     Args:
         scenario: Without a sweep. The flow's `arrivals` give the first guess.
         flow: Name of a flow with `arrivals`.
-        number: Mean number of instances that are to be active.
-        within: How far the number measured may be off, relative to `number`.
-        runs: How many intervals are tried at most.
-        run: What runs a scenario.
+        number: Mean number of active instances to reach.
+        within: Tolerance relative to `number`.
+        runs: Largest number of intervals to try.
+        run: Runs a scenario.
 
     Raises:
         ScenarioError: The scenario cannot be run, has a sweep, or the flow has no arrivals.
-        ValueError: `number`, `within` or `runs` is not above nought, or the number was not met in
-        so many runs; one
-            line.
+        ValueError: `number`, `within` or `runs` is not positive, or these runs did not reach the
+            number; one line.
     """
     for name, value in (("number", number), ("within", within), ("runs", runs)):
         if not value > 0:
@@ -91,8 +90,9 @@ def hold_active(
     raise InputError(
         "no-solution",
         path,
-        f"{runs} runs did not bring the mean number active to {number:g} ± {within * 100:g} %; the nearest was "
-        f"{nearest[1]:.3g} at {nearest[0] * 1e3:.4g} ms; allow more runs, a larger deviation or a longer duration",
+        f"{runs} runs did not bring the mean number active to {number:g} ± {within * 100:g} %; "
+        f"the nearest was {nearest[1]:.3g} at {nearest[0] * 1e3:.4g} ms; allow more runs, a "
+        "larger deviation or a longer duration",
     )
 
 
@@ -116,7 +116,7 @@ def _first_guess(scenario: Scenario, flow: str) -> float:
 
 
 def _active(result: "Result", flow: str) -> float:
-    """Over all replicates."""
+    """Returns the mean number of active instances over all replicates."""
     from ackclock.metrics import metric, summarise
 
     (found,) = [
@@ -128,12 +128,11 @@ def _active(result: "Result", flow: str) -> float:
 
 
 def _next(tried: list[tuple[float, float]], number: float) -> float:
-    """The interval to try: the number active falls as the interval grows.
+    """Returns the next interval to try; the number active falls as the interval grows.
 
-    With a run on either side, where the line between the nearest two, on logarithmic axes, says;
-    not nearer to one end than a tenth of the way, so that a curve that bends much is not crept
-    along. With none on the other side, by Little's law as if the time that each takes did not
-    change.
+    With a run on either side it interpolates between the nearest two on logarithmic axes. It keeps
+    a tenth of the distance from either end, so that a strongly bent curve does not slow it down.
+    With runs on one side only it uses Little's law, as if the durations did not change.
     """
     over = [(interval, active) for interval, active in tried if active > number]
     under = [(interval, active) for interval, active in tried if active <= number]

@@ -1,4 +1,4 @@
-"""How much memory is free for a run, where the system says."""
+"""Free memory, where the system reports it."""
 
 import os
 from pathlib import Path
@@ -9,17 +9,19 @@ _FILES = Path("/")
 
 
 def free_bytes(root: Path = _FILES) -> int | None:
-    """The least of what the machine, the control groups and the limit of this process leave; None if nothing says.
+    """Returns the free memory within the limits of machine, control groups and process.
+
+    None if nothing reports it.
 
     Args:
-        root: Where the system's files are.
+        root: Root of the file system with `proc` and `sys`.
     """
     known = [_of_machine(root), *_of_groups(root), _of_process()]
     return min((free for free in known if free is not None), default=None)
 
 
 def _of_machine(root: Path) -> int | None:
-    """What can be had without swapping out others, and the free swap space."""
+    """Returns the memory available without swapping, plus free swap space."""
     fields = {}
     for line in _read(root / "proc/meminfo").splitlines():
         name, _, amount = line.partition(":")
@@ -31,7 +33,7 @@ def _of_machine(root: Path) -> int | None:
 
 
 def _of_groups(root: Path) -> list[int]:
-    """What each control group that this process is in has left, those above it included."""
+    """Returns the memory left in each control group of this process, parents included."""
     left = []
     for line in _read(root / "proc/self/cgroup").splitlines():
         _, controllers, name = line.split(":", 2)
@@ -45,8 +47,8 @@ def _of_groups(root: Path) -> list[int]:
             )
         else:
             continue
-        # In a container the name may be one that only the host knows: the group is then the root of
-        # what is there.
+        # In a container the name may be one that only the host knows. The group is then the root of
+        # the hierarchy that is visible here.
         inside = base / name.lstrip("/")
         group = inside if inside.is_dir() else base
         for place in (group, *group.parents):
@@ -60,7 +62,7 @@ def _of_groups(root: Path) -> list[int]:
 
 
 def _of_process() -> int | None:
-    """What the address space may still grow by (`ulimit -v`)."""
+    """Returns how far the address space may still grow (`ulimit -v`)."""
     try:
         import resource
     except ImportError:

@@ -1,4 +1,4 @@
-"""Asking models about the flows of a scenario, or about captured connections."""
+"""Asks models about the flows of a scenario, or about captured connections."""
 
 from ackclock.capture.predictions import CONNECTIONS, of_connections, prediction_table
 from ackclock.models import chosen, predictions
@@ -12,18 +12,16 @@ def predict(source: Scenario | Result, models: str = "all", *, top: int = CONNEC
 
     Args:
         source: A scenario, or the result of a run of one, or of `measure`.
-        models: Which: `all`, `usual` (what is shown beside a simulation), or names with commas
-            between them.
-        top: Of a measurement, how many connections they are asked about, those with the most
-            payload.
+        models: `all`, `usual` (those shown beside a simulation), or names separated by commas.
+        top: For a measurement, the number of connections, those with the most payload.
 
     Returns:
-        A result with the table `predictions`; see `ackclock.models.predictions` for its columns,
-        and `ackclock.capture.predictions` for those of captured connections.
+        A result with the table `predictions`. `ackclock.models.predictions` describes its columns,
+        and `ackclock.capture.predictions` those of captured connections.
 
     Raises:
         ScenarioError: Bad input.
-        ValueError: There is no model of that name.
+        ValueError: A model is unknown.
     """
     asked = chosen(models)
     if isinstance(source, Result) and source.run["method"] == "measure":

@@ -1,4 +1,4 @@
-"""Simulating a scenario packet by packet."""
+"""Simulates scenarios packet by packet."""
 
 import os
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from ackclock.run.finished import FinishedRuns
 from ackclock.run.memory import free_bytes
 from ackclock.scenario import Scenario
 
-# pyarrow is imported after the run: an engine that has nothing to wait for starts at once.
+# pyarrow is imported after the run, so that the engine starts at once.
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -32,19 +32,19 @@ def simulate(
 
     Args:
         scenario: With or without a sweep.
-        threads: How many to use; by default one for each core.
-        packets: Whether to keep the table `packets`, one row for each event of each packet.
-        pcap: An existing folder to write a capture of each replicate of each point to.
-        kept: Runs that are finished already, and where to keep more as they finish.
-        progress: Is told the share done of what is left, about ten times a second.
+        threads: Number of threads; by default one per core.
+        packets: True to keep the table `packets`, one row per event of each packet.
+        pcap: An existing folder for a capture of each replicate of each point.
+        kept: Runs that are already finished; more are kept there as they finish.
+        progress: Takes the share done of what is left, about ten times a second.
 
     Returns:
-        A result with the tables `flows`, `samples`, `hops`, `events` and perhaps `packets`; marked
+        A result with the tables `flows`, `samples`, `hops`, `events` and perhaps `packets`. It is
         partial if it was interrupted (Ctrl-C).
 
     Raises:
         ScenarioError: Bad input; nothing has been run.
-        LackingError: It needs more memory than is free; nothing has been run.
+        LackingError: The run needs more memory than is free; nothing has been run.
     """
     points = scenario.expand()
     resolved = [point.scenario.resolve().tree for point in points]
@@ -74,7 +74,7 @@ def simulate(
     if outcome["stopped"]:
         batches.append(_batch(outcome["stopped"]))
     if not batches:
-        raise KeyboardInterrupt  # before any run had begun
+        raise KeyboardInterrupt  # Interrupted before any run had begun.
     from ackclock.result import Result
     from ackclock.run.description import conclude, describe
 
@@ -90,7 +90,7 @@ def _batch(tables: dict[str, engine.Columns]) -> "Batch":
 
 
 def _in_order(batches: "list[Batch]") -> "Batch":
-    """The rows of all batches, by point and replicate: the order that they have if one batch has all."""
+    """Returns the rows of all batches by point and replicate, as in a single batch."""
     if len(batches) == 1:
         return batches[0]
     import pyarrow as pa
@@ -102,11 +102,11 @@ def _in_order(batches: "list[Batch]") -> "Batch":
         ).unify_dictionaries()
         for name in names
     }
-    # The sort is stable: rows of a run stay as they are.
+    # The sort is stable: rows of a run keep their order.
     keys: Any = [("point", "ascending"), ("replicate", "ascending")]
     return {name: table.sort_by(keys) for name, table in together.items()}
 
 
 def cores() -> int:
-    """How many this process may use."""
+    """Returns the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""How long an emulation takes, and what of it fits into a limit: real time is the dear way."""
+"""Duration of an emulation, and the part of it that fits a time limit: real time is expensive."""
 
 import heapq
 import math
@@ -12,13 +12,13 @@ __all__ = ["Part", "duration_s", "part_within"]
 
 
 class Part(NamedTuple):
-    """What of a scenario is emulated.
+    """The part of a scenario that is emulated.
 
     Attributes:
         scenario: With fewer replicates or points; None if not a single run fits.
-        runs: How many it has.
-        duration_s: How long they take, without what is between them.
-        left_out: What is not emulated, in words; empty if all is.
+        runs: Number of runs.
+        duration_s: Their duration without the gaps between them.
+        left_out: The part that is not emulated, in words; empty if everything is.
     """
 
     scenario: Scenario | None
@@ -28,21 +28,22 @@ class Part(NamedTuple):
 
 
 def duration_s(scenario: Scenario, side_by_side: int = 1) -> float:
-    """How long all runs of a scenario last, without what is between them; so many `side_by_side`."""
+    """Returns the duration of all runs, several side by side, without the gaps between them."""
     return part_within(scenario, None, side_by_side).duration_s
 
 
 def part_within(scenario: Scenario, limit_s: float | None, side_by_side: int = 1) -> Part:
-    """As many whole replicates of all points as fit; if not even one of each does, one of points all over the sweep.
+    """Returns the largest part of a scenario that fits a time limit.
 
-    Where replicates are swept every point keeps its own. Points are then taken in an order in which
-    each is as far as can be from those taken before, beginning with the first, so that a larger
-    limit adds to what a smaller one has.
+    It has as many complete replicates of all points as fit. If not even one of each fits, it has
+    one replicate of points spread over the sweep. If replicates are swept, every point keeps its
+    own number. Points are then taken in an order in which each is as far as possible from those
+    before, the first one first. A larger limit therefore adds to what a smaller one has.
 
     Args:
         scenario: With or without a sweep.
         limit_s: In seconds; None for no limit.
-        side_by_side: How many runs at once.
+        side_by_side: Number of runs at once.
     """
     points = scenario.expand()
     durations = [_duration_s(point) for point in points]
@@ -88,11 +89,13 @@ def part_within(scenario: Scenario, limit_s: float | None, side_by_side: int = 1
 
 
 def _together_s(runs: Iterable[tuple[int, float]], side_by_side: int) -> float:
-    """How long runs last, so many at once, the next beginning when one has ended.
+    """Returns the duration of runs of which several run at once.
+
+    The next begins when one has ended.
 
     Args:
-        runs: How many, and how long each, in the order in which they are begun.
-        side_by_side: How many at once.
+        runs: Number and duration of runs, in the order in which they begin.
+        side_by_side: Number of runs at once.
     """
     ends = [0.0] * side_by_side
     for count, each_s in runs:
@@ -102,7 +105,10 @@ def _together_s(runs: Iterable[tuple[int, float]], side_by_side: int) -> float:
 
 
 def _spread(assignments: Sequence[dict[str, object]]) -> list[int]:
-    """Indices of points, each as far as can be from those before; of equally far ones the first."""
+    """Returns indices of points, each as far as possible from those before.
+
+    Ties go to the first.
+    """
     ranks = []
     for path in assignments[0]:
         values = list(dict.fromkeys(str(point[path]) for point in assignments))
@@ -120,7 +126,10 @@ def _spread(assignments: Sequence[dict[str, object]]) -> list[int]:
 
 
 def _of_points(scenario: Scenario, points: Sequence[Point]) -> Scenario:
-    """The scenario with these points only: paths of a sweep that are joined by commas vary together."""
+    """Returns the scenario with these points only.
+
+    Paths of a sweep that are joined by commas vary together.
+    """
     paths = list(points[0].assignments)
     together = [[point.assignments[path] for path in paths] for point in points]
     values = together if len(paths) > 1 else [one for [one] in together]

@@ -1,4 +1,7 @@
-"""Sessions of rate-controlled datagrams over real UDP sockets: one side waits and sends, the other asks for data."""
+"""Sessions of rate-controlled datagrams over real UDP sockets.
+
+One side waits and sends; the other asks for data.
+"""
 
 import contextlib
 import ipaddress
@@ -19,8 +22,7 @@ from ackclock.result.columns import table_of
 
 __all__ = ["PORT", "Data", "Security", "receive", "send"]
 
-# Where a sender waits unless told otherwise. Ours; nobody has registered it for anything else at
-# IANA that we know of.
+# Default port of a sender. Chosen here; we know of no other registration of it at IANA.
 PORT = 7400
 
 # Standard input or output, in place of a file.
@@ -31,12 +33,12 @@ Told = Callable[[dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class Security:
-    """Who may take part.
+    """Rules about who may take part in a session.
 
     Attributes:
-        key: What both sides have from elsewhere, as it stands in a file; None for no key.
-        insecure: Whether to go without a key among addresses of this host and of private networks.
-        anywhere: Whether to go without one wherever the other side is.
+        key: Secret that both sides share, as it stands in a file; None for no key.
+        insecure: True to work without a key among addresses of this host and of private networks.
+        anywhere: True to work without a key wherever the other side is.
     """
 
     key: bytes | None = None
@@ -44,14 +46,17 @@ class Security:
     anywhere: bool = False
 
     def check(self, address: str, option: str) -> None:
-        """Refuses to go without a key where nobody has said so.
+        """Raises an error if there is neither a key nor permission to work without one.
 
         Raises:
             ValueError: With the remedy, in one line.
         """
         if self.key is not None or self.anywhere:
             return
-        remedy = "give both sides the same --key-file; (umask 077; head -c 32 /dev/urandom | base64 > key) makes one"
+        remedy = (
+            "give both sides the same --key-file; (umask 077; head -c 32 /dev/urandom | base64 > "
+            "key) makes one"
+        )
         if not self.insecure:
             raise InputError(
                 "missing",
@@ -59,7 +64,7 @@ class Security:
                 f"is missing; {remedy}, or say --insecure among private addresses",
             )
         ip = ipaddress.ip_address(_host_and_port(address)[0].partition("%")[0])
-        # Who waits on all addresses serves those that are near.
+        # A side that waits on all addresses serves those that are near.
         if not (ip.is_unspecified or _is_private(ip)):
             raise InputError(
                 "contradiction",
@@ -70,12 +75,12 @@ class Security:
 
 @dataclass(frozen=True)
 class Data:
-    """What is sent, or where what is received goes.
+    """The data that is sent, or the place where received data goes.
 
     Attributes:
-        place: A file, or `-` for standard input or output; None for data made up by the sender, and
-            for the receiver to throw it away.
-        amount: How much is made up, for example `10 MB`; without end if None.
+        place: A file, or `-` for standard input or output. None if the sender makes up data, or the
+            receiver discards it.
+        amount: Amount of data to make up, for example `10 MB`; None for no end.
     """
 
     place: str | None = None
@@ -100,28 +105,30 @@ def send(
     pcap: bool = False,
     progress: Told | None = None,
 ) -> Result:
-    """Waits for a receiver, and sends it data at the rate that the control allows. Nothing is sent again.
+    """Waits for a receiver, and sends it data at the rate that the control allows.
+
+    Lost data is not retransmitted.
 
     Args:
         folder: For the result, written at the end.
         security: Who is served.
-        data: What is sent.
-        listen: Where to wait: `host:port`, IPv6 hosts in brackets.
-        controls: Rate controls that are offered, each a name or a table; all if there are none. The
-            receiver chooses.
-        max_rate: Highest rate, all headers counted; by default 1 Mbit/s to other hosts, none on
+        data: The data to send.
+        listen: Address to wait on: `host:port`, IPv6 hosts in brackets.
+        controls: Rate controls on offer, each a name or a table; all if empty. The receiver
+            chooses.
+        max_rate: Highest rate, headers included; by default 1 Mbit/s to other hosts, unlimited on
             this one.
-        payload: Of a packet.
-        tick: Of the timer: packets leave at whole ticks, as many as are due; TFRC halves it until
-            two fit into a round trip.
-        burst: Packets that may leave together even if fewer are due in a tick.
-        jitter: Most that a packet leaves late by chance.
-        catch_up: How late a packet may leave without losing its turn, beyond a tick.
-        duration_s: How long the session lasts at most.
-        seed: Of the control's own chance; by default a random one.
-        pcap: Whether to keep a capture of all datagrams.
-        progress: Is told about ten times a second: `local`, the address, and `now`, how things
-            stand.
+        payload: Payload of a packet.
+        tick: Period of the timer. Packets leave at whole ticks, as many as are due. TFRC halves it
+            until two ticks fit into a round trip.
+        burst: Number of packets that may leave together even if fewer are due in a tick.
+        jitter: Largest random delay of a packet.
+        catch_up: How late a packet may leave, beyond a tick, without losing its turn.
+        duration_s: Longest duration of the session.
+        seed: Seed of the control's random numbers; random by default.
+        pcap: True to keep a capture of all datagrams.
+        progress: Takes the progress about ten times a second: `local`, the address, and `now`, the
+            state.
 
     Returns:
         The result in that folder, with the tables `flows`, `samples` and `bursts`; `run["session"]`
@@ -129,7 +136,7 @@ def send(
 
     Raises:
         ScenarioError: Bad input; nothing has been sent.
-        LackingError: There is no such address here.
+        LackingError: This host does not have that address.
         ValueError: There is no key.
     """
     listen = _literal(listen, "--listen")
@@ -171,20 +178,23 @@ def receive(
     pcap: bool = False,
     progress: Told | None = None,
 ) -> Result:
-    """Opens a session with a sender that waits, and takes what it sends. What is lost on the way stays lost.
+    """Asks a waiting sender for data and receives it.
+
+    Lost data is not recovered.
 
     Args:
         folder: For the result, written at the end.
         security: As at the sender.
-        data: Where what arrives goes, in the order of its arrival.
-        sender: Where the sender waits: `host:port`.
+        data: Where received data goes, in order of arrival.
+        sender: Address where the sender waits: `host:port`.
         control: The rate control to ask for, a name or a table.
-        max_rate: Highest rate, all headers counted; by default 1 Mbit/s from other hosts, none on
+        max_rate: Highest rate, headers included; by default 1 Mbit/s from other hosts, unlimited on
             this one.
-        payload: Of a packet, as the sender was told; the control's other half may reckon with it.
+        payload: Payload of a packet, as at the sender; the receiver's half of the control may use
+            it.
         wait: How long to try.
-        duration_s: How long the session lasts at most.
-        pcap: Whether to keep a capture of all datagrams.
+        duration_s: Longest duration of the session.
+        pcap: True to keep a capture of all datagrams.
         progress: As for `send`.
 
     Returns:
@@ -193,7 +203,7 @@ def receive(
 
     Raises:
         ScenarioError: Bad input; nothing has been sent.
-        ValueError: There is no key, or no host of that name.
+        ValueError: There is no key, or the host name is unknown.
     """
     sender = _literal(sender, "SENDER")
     security.check(sender, "SENDER")
@@ -211,10 +221,13 @@ def receive(
 
 
 def _run(
-    method: str, folder: Path, seed: str | None, *, finite: bool, pcap: bool, options: dict[str, Any],
-    work: Callable[[str | None], dict[str, Any]],
+    method: str, folder: Path, seed: str | None, *, finite: bool, pcap: bool,
+    options: dict[str, Any], work: Callable[[str | None], dict[str, Any]],
 ) -> Result:  # fmt: skip
-    """A session, and its result in the folder. `finite`: whether an end before its time leaves something unsent."""
+    """Runs a session and saves its result.
+
+    `finite` is true if an early end leaves something unsent.
+    """
     if not engine.has_sockets():
         raise LackingError(
             "lacking", "", "sessions on real sockets need Linux; use a machine that runs it"
@@ -229,9 +242,10 @@ def _run(
         cut_short = session["ending"] in ("stopped", "peer_stopped") and finite
         run = {
             "schema": SCHEMA, "method": method, "name": folder.name, "seed": seed, "replicates": 1,
-            "versions": {"ackclock": engine.version()}, "partial": cut_short, "warnings": _warnings(session),
-            "controls": controls(), "scenario": None, "points": [{"assignments": {}, "scenario": None}],
-            "options": options, "session": session,
+            "versions": {"ackclock": engine.version()}, "partial": cut_short,
+            "warnings": _warnings(session), "controls": controls(), "scenario": None,
+            "points": [{"assignments": {}, "scenario": None}], "options": options,
+            "session": session,
         }  # fmt: skip
         result = Result(
             run, {name: table_of(columns) for name, columns in answer["tables"].items()}
@@ -241,25 +255,27 @@ def _run(
 
 
 def _warnings(session: dict[str, Any]) -> list[str]:
-    """What is to be known of a session, one line each."""
+    """Returns the warnings about a session, one line each."""
     warnings = []
     if session["ending"] == "unconfirmed":
         warnings.append(
-            "the receiver has not said that it knows of the end; the last packets may not have arrived"
+            "the receiver has not said that it knows of the end; the last packets may not "
+            "have arrived"
         )
     if session["unsent"]:
         warnings.append(
-            f"this host did not take {session['unsent']:,} datagrams for sending: {session['why_unsent']}"
+            f"this host did not take {session['unsent']:,} datagrams for sending: "
+            f"{session['why_unsent']}"
         )
     return warnings
 
 
 def _ignored(_now: dict[str, Any]) -> None:
-    """Takes progress that nobody wants."""
+    """Discards progress."""
 
 
 def _control(text: str) -> Any:
-    """A control as written: a name, or a table."""
+    """Returns a control as written: a name, or a table."""
     return (
         engine.parse_assignment(f"control={text}")[1]
         if text.lstrip().startswith("{")
@@ -268,7 +284,11 @@ def _control(text: str) -> Any:
 
 
 def _is_private(ip: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
-    """As the engine has it: loopback, link-local, RFC 1918, unique local (RFC 4193), and no others of special use."""
+    """Returns true for the addresses that the engine calls private.
+
+    They are loopback, link-local, RFC 1918 and unique local (RFC 4193), and no others of special
+    use.
+    """
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped
     private = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
@@ -285,10 +305,10 @@ def _host_and_port(address: str) -> tuple[str, str]:
 
 
 def _literal(address: str, option: str) -> str:
-    """`host:port` with the host's address in place of its name.
+    """Returns `host:port` with the host's address in place of its name.
 
     Raises:
-        ValueError: There is no such host, or it is no address; one line.
+        ValueError: The host is unknown, or the address is malformed; one line.
     """
     host, port = _host_and_port(address)
     if (

@@ -1,4 +1,4 @@
-"""The words and the table about a session: how it ended, and what came of it."""
+"""The ending of a session in words, and what it delivered as a table."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from ackclock.table import Cell, Column, Table, Written, scaled, table
 
 __all__ = ["broken_off", "ended", "flow_table"]
 
-# Of each ending that is none in good order, why, in words of the side it is told on.
+# Reasons for each irregular ending, as seen from the side that reports it.
 _BROKEN_OFF = {
     "no_answer": "no answer from {peer} within the time: nobody waits there, or with another key",
     "silence": "nothing was heard from {peer} for {silence_s:.3g} s; the session was given up",
@@ -25,17 +25,21 @@ _IN_GOOD_ORDER = {
 
 
 def broken_off(session: dict[str, Any]) -> str:
-    """Why a session ended otherwise than in good order; empty if it did not."""
+    """Returns the reason for an irregular ending; empty if the session ended in good order."""
     return _BROKEN_OFF.get(session["ending"], "").format(**session)
 
 
 def ended(session: dict[str, Any]) -> str:
-    """How a session ended, in a few words."""
+    """Returns how a session ended, in a few words."""
     return _IN_GOOD_ORDER.get(session["ending"], "broken off")
 
 
 def flow_table(result: Result, title: str = "Flows", note: str = "") -> Table:
-    """The table of the only flow, without the columns that this side does not know; empty if it never began."""
+    """Returns the table of the only flow.
+
+    Columns that this side does not know are left out. The table is empty if the session never
+    began.
+    """
     flows = result.tables["flows"].to_pylist()
     if not flows:
         return table(title, (), (), note)
@@ -56,6 +60,6 @@ def flow_table(result: Result, title: str = "Flows", note: str = "") -> Table:
 
 
 def _number(value: float | None, scale: float = 1.0) -> Cell:
-    """A number with four digits; None if it is unknown."""
+    """Formats a number with four digits; None if it is unknown."""
     shown = scaled(value, scale)
     return None if shown is None else Written(shown, f"{shown:.4g}")

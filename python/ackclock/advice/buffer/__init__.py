@@ -1,4 +1,4 @@
-"""How big must a buffer be? The smallest that meets targets, by simulation with common random numbers."""
+"""Recommends a buffer size: the smallest that meets targets, by simulation with common seeds."""
 
 from ackclock.advice.buffer.advise import BufferAdvice, advise_buffer
 

@@ -1,4 +1,4 @@
-"""How big must a buffer be? A scenario and targets in, the smallest drop-tail buffer that meets them out."""
+"""Finds the smallest drop-tail buffer of a scenario that meets targets."""
 
 import re
 from collections.abc import Callable
@@ -37,13 +37,13 @@ from ackclock.table import json_text
 
 __all__ = ["ADVICE", "RUNS", "SCHEMA", "BufferAdvice", "advise_buffer", "question"]
 
-#: Of advice.json; changes with its shape.
+#: Schema version of advice.json; changes with its shape.
 SCHEMA = 2
 
-#: The folder of the runs within that of the advice.
+#: Folder of the runs within that of the recommendation.
 RUNS = "runs"
 
-#: What a folder of this advice may hold.
+#: Files that a folder of this recommendation may hold.
 ADVICE = Contents(
     "buffer recommendation",
     "advice.json",
@@ -52,41 +52,41 @@ ADVICE = Contents(
     ),
 )
 
-#: Of the time for which the link is busy, unless told otherwise, where a long flow crosses it.
+#: Default target of utilisation, if a long flow crosses the link.
 UTILISATION = 0.98
 
-# The curve begins at so small a part of the bandwidth-delay product, or where all that wants a
-# larger buffer is met already, and ends at so many of it: rules and saw-tooths lie between. Chosen
+# The curve starts at this share of the bandwidth-delay product, or where every target that wants a
+# larger buffer is already met. It ends at this multiple: rules and saw-tooths lie between. Chosen
 # here.
 _LEAST_PART, _MOST_PRODUCTS = 1 / 64, 2.0
 
-# Where a target is not met even there, it goes on to so many products at most. Chosen here: far
-# beyond every rule.
+# If a target is not met even there, the curve continues up to this multiple of the product. Chosen
+# here: far beyond every rule.
 _FARTHEST_PRODUCTS = 32.0
 
-# What is advised has room up to twice the smallest buffer that does: more adds delay, and hardly
-# any room for traffic that was not described. Chosen here.
+# The recommended buffer is at most this many times the smallest one that meets the targets. More
+# adds delay and hardly any room for traffic that was not described. Chosen here.
 _MOST_ROOM = 2.0
 
-# So far beyond the delay that is allowed the curve shows what a larger buffer costs.
+# The curve extends beyond the allowed delay by this factor, to show the cost of a larger buffer.
 _BEYOND_DELAY = 1.5
 
-# A run that sees fewer of a long flow's saw-teeth than this may begin and end anywhere in one, and
-# replicates, which begin alike, do so at the same place: the interval over them knows nothing of
-# it. Chosen here.
+# A run that covers fewer saw-teeth of a long flow may begin and end anywhere in one. Replicates
+# begin alike and end at the same place in a saw-tooth, so their interval does not show this. Chosen
+# here.
 _FEW_SAW_TEETH = 5
 
-# Without any flow under a control there is no product: packets. Chosen here.
+# Without a flow under a control there is no product: packets to use instead. Chosen here.
 _NO_PRODUCT = 64.0
 
 
 @dataclass(frozen=True)
 class Alone:
-    """What one target alone asks for.
+    """The buffers that a single target requires.
 
     Attributes:
-        target: Which.
-        sizes: The buffers that meet it; None if none of those tried does.
+        target: The target.
+        sizes: Buffers that meet it; None if none of those tried does.
         best: The buffer that comes nearest, of those tried.
     """
 
@@ -97,11 +97,11 @@ class Alone:
 
 @dataclass(frozen=True)
 class Tried:
-    """A rule of thumb, and what became of it.
+    """A rule of thumb and its result.
 
     Attributes:
-        rule: Which.
-        outcome: With its buffer.
+        rule: The rule.
+        outcome: Result with its buffer.
     """
 
     rule: Rule
@@ -110,38 +110,38 @@ class Tried:
 
 @dataclass(frozen=True)
 class BufferAdvice:
-    """The advice and what it comes from.
+    """The recommendation and its evidence.
 
     Attributes:
-        hop: Whose buffer it is.
-        targets: What was asked for.
-        question: The address of what was asked, see `question`.
-        recommended: The buffer that is advised, within those that meet all targets: the geometric
-            middle between the smallest and the largest of them, or twice the smallest, whichever is
-            less. So the same factor is left to either end, up to two; at an end any traffic but the
-            one described would miss a target. None if there is no answer.
+        hop: The hop with the buffer.
+        targets: The targets asked for.
+        question: Address of the question, see `question`.
+        recommended: The recommended buffer, one that meets all targets. It is the geometric mean of
+            the smallest and the largest such buffer, or twice the smallest, whichever is less. That
+            leaves the same factor to either end, up to two; at an end, traffic that differs from
+            the scenario would miss a target. None if there is no answer.
         answer: The smallest buffer that was shown to meet all targets; None if none was.
-        below: The next smaller buffer that was tried, which was not shown to.
-        known_from: At least one target is missed for certain up to the packet before; with the
-            answer's size the interval in which the smallest buffer lies.
-        largest: The largest buffer that meets all targets; None if there is no answer, or no end
-            was found.
+        below: The next smaller buffer that was tried, which was not shown to meet them.
+        known_from: Smallest size that may meet all targets: below it one is certainly missed. With
+            the size of the answer it bounds the smallest buffer.
+        largest: The largest buffer that meets all targets; None if there is no answer, or if no
+            upper end was found.
         binding: The target that the next smaller buffer does not meet.
         status: `found`; `infeasible` if no drop-tail buffer can meet all targets; `undecided` if
             some may.
-        alone: Each target by itself.
+        alone: What each target requires by itself.
         curve: Drop-tail buffers of the trade-off curve, ascending: its grid, the answer and the
             next smaller one.
-        every: All that was simulated, drop-tail buffers by size first.
-        rules: Of thumb.
-        present: The queue as the scenario has it.
-        models: What models say.
-        alternatives: Of active queue management, if it was looked for: of each kind the setting
-            that meets all targets, or comes nearest.
-        replicates: In a batch.
-        name: The scenario's.
-        warnings: What is to be known, a line each.
-        trials: Where all of it was simulated.
+        every: Everything that was simulated, drop-tail buffers by size first.
+        rules: Rules of thumb.
+        present: Result with the queue of the scenario.
+        models: Predictions of models.
+        alternatives: Active queue management, if it was searched: for each kind the setting that
+            meets all targets, or comes nearest.
+        replicates: Replicates in a batch.
+        name: Name of the scenario.
+        warnings: One line each.
+        trials: The simulations.
     """
 
     hop: Bottleneck
@@ -179,30 +179,30 @@ def advise_buffer(
     progress: Callable[[str], None] | None = None,
     announce: Callable[[str], None] | None = None,
 ) -> BufferAdvice:
-    """Says how small a drop-tail buffer may be, and which one to configure.
+    """Finds the smallest drop-tail buffer that meets targets, and recommends one to configure.
 
     Args:
-        scenario: Link, flows and round trips; without a sweep. Its replicates are a batch, of which
-            up to four decide.
-        hop: Whose buffer is searched; by default that of the shared hop whose link is used most.
-        utilisation: The least share of time for which its link is to be busy, `"98 %"`; by default
-            that if a long flow crosses the hop, and none otherwise.
-        p99_delay: The most that waiting may take for 99 % of the time, `"20 ms"`.
-        loss: The largest share of packets that the queue may drop, `"0.1 %"`.
-        completion_p95: The most that 95 % of finite transfers may take, `"2 s"`.
-        folder: Where runs are kept, in `RUNS`, so that an interrupted search goes on; by default
+        scenario: Link, flows and round trips; without a sweep. Its replicates form a batch, of
+            which up to four decide.
+        hop: The hop with the buffer; by default the shared hop whose link is used most.
+        utilisation: Lowest utilisation of its link, `"98 %"`. This is the default if a long flow
+            crosses the hop; otherwise there is no such target.
+        p99_delay: Highest 99 % quantile of the queueing delay over time, `"20 ms"`.
+        loss: Highest share of packets that the queue may drop, `"0.1 %"`.
+        completion_p95: Highest 95 % quantile of the completion times of finite transfers, `"2 s"`.
+        folder: Where runs are kept, in `RUNS`, so that an interrupted search continues; by default
             nowhere.
-        progress: Is told what is being run, about ten times a second.
-        announce: Is told in a line, before the search begins, how many runs, how much time and disk
-            it will take, from a short trial; or how many runs are kept already.
+        progress: Takes the name of the current run, about ten times a second.
+        announce: Takes one line before the search begins. It states the expected number of runs,
+            time and disk space, from a short trial, or how many runs are kept already.
 
     Returns:
-        The advice.
+        The recommendation.
 
     Raises:
         ScenarioError: Bad input; one line.
-        InputError: A target cannot be met, whatever the buffer, or is none.
-        InputError: There is something in the folder that is not ackclock's.
+        InputError: A target is malformed or impossible whatever the buffer, or the folder holds
+            something that is not ackclock's.
     """
     targets = _targets(utilisation, p99_delay, loss, completion_p95)
     asked_for = question(
@@ -240,11 +240,13 @@ def question(
     scenario: Scenario, *, hop: str | None, utilisation: str | float | None, p99_delay: str | None,
     loss: str | float | None, completion_p95: str | None,
 ) -> str:  # fmt: skip
-    """The address of a question: the same scenario, files, hop and targets, however they are written.
+    """Returns the address of a question.
+
+    It is the same for the same scenario, files, hop and targets, however they are written.
 
     Raises:
         ScenarioError: Bad input; one line.
-        InputError: A target is none.
+        InputError: A target is malformed.
     """
     targets = _targets(utilisation, p99_delay, loss, completion_p95)
     bounds = {name: one.bound for name, one in targets.items()}
@@ -257,9 +259,10 @@ def _targets(
     loss: str | float | None,
     completion_p95: str | None,
 ) -> dict[str, Target]:
-    """Those that are given, by measure."""
+    """Returns the targets that are given, by measure."""
     given = {
-        "utilisation": utilisation, "delay_p99_s": p99_delay, "loss": loss, "completion_p95_s": completion_p95,
+        "utilisation": utilisation, "delay_p99_s": p99_delay, "loss": loss,
+        "completion_p95_s": completion_p95,
     }  # fmt: skip
     return {name: _target(name, written) for name, written in given.items() if written is not None}
 
@@ -271,7 +274,7 @@ def _announce(
     targets: int,
     folder: Path | None,
 ) -> None:
-    """Says how much is going to be done, or what of it is done already."""
+    """Announces the cost of the search, or what is already done."""
     kept = [] if folder is None else list((folder / RUNS).glob(f"*/{RESULT.mark}"))
     if kept:
         announce(f"goes on from what is kept in {folder}: {len(kept)} batches of runs")
@@ -283,10 +286,12 @@ def _announce(
 
 
 def prepare(folder: Path, asked_for: str) -> None:
-    """Makes a folder for advice, unless it is there; what was advised before goes, its runs are used.
+    """Makes a folder for a recommendation, unless it exists.
+
+    An earlier recommendation is removed; its runs are used.
 
     Raises:
-        OSError: It cannot be written to, or holds what is not ours.
+        OSError: The folder cannot be written to, or holds something that is not ackclock's.
     """
     refuse_foreign_folder(folder, ADVICE)
     refuse_unwritable_folder(folder / ADVICE.mark)
@@ -303,7 +308,7 @@ _READ: dict[str, tuple[str, Callable[[Any], float]]] = {
 
 
 def _target(name: str, written: str | float) -> Target:
-    """One target, refused if no buffer could ever meet it."""
+    """Parses one target; refuses it if no buffer could ever meet it."""
     measure = MEASURES[name]
     example, read = _READ[name]
     option = measure.option.removeprefix("--")
@@ -335,7 +340,7 @@ def _target(name: str, written: str | float) -> Target:
 
 
 def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> None:
-    """Refuses targets that say nothing, or contradict the scenario on their face."""
+    """Refuses targets that are missing or that evidently contradict the scenario."""
     if not targets:
         options = ", ".join(one.option for one in MEASURES.values())
         raise ScenarioError(
@@ -355,7 +360,10 @@ def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> No
     measured = units.seconds(scenario["duration"]) - units.seconds(scenario["warmup"])
     samples = measured / units.seconds(scenario["sample_interval"])
     if "delay_p99_s" in bounds and samples < FEWEST_SAMPLES:
-        problem = f"{samples:.0f} samples tell no 99 % quantile; shorten sample_interval, {FEWEST_SAMPLES} at least"
+        problem = (
+            f"{samples:.0f} samples tell no 99 % quantile; shorten sample_interval, "
+            f"{FEWEST_SAMPLES} at least"
+        )
         raise ScenarioError("contradiction", "sample_interval", problem)
     if "completion_p95_s" in bounds:
         names = finite_flows(scenario, hop.name)
@@ -428,10 +436,10 @@ def _advised(
 def _recommended(
     trials: Trials, targets: tuple[Target, ...], smallest: int, largest: int
 ) -> Outcome:
-    """A buffer within those that meet all targets, as `BufferAdvice.recommended` says.
+    """Returns a buffer among those that meet all targets, as `BufferAdvice.recommended` says.
 
-    Where that very one was not shown to, as targets are met nearly, not strictly, from one end to
-    the other, the one that comes nearest of those that were.
+    Targets may be missed between two sizes that meet them. If the wanted size was not shown to meet
+    them, the nearest one that was is taken.
     """
     wanted = middle(smallest, largest)
     setting = droptail(trials.hop)(wanted)
@@ -446,7 +454,7 @@ def _recommended(
 
 
 def middle(smallest: int, largest: int) -> int:
-    """The geometric middle between two sizes, and no more than `_MOST_ROOM` times the smaller of them."""
+    """Returns the geometric mean of two sizes, at most `_MOST_ROOM` times the smaller one."""
     return max(smallest, min(round(sqrt(smallest * largest)), int(_MOST_ROOM * smallest), largest))
 
 
@@ -460,7 +468,8 @@ def _warnings(
         )
     elif all(len(set(by_replicate.values())) == 1 for by_replicate in present.values.values()):
         warnings.append(
-            'all replicates are alike: nothing is drawn; give flows a range, for example start = ["0 s", "1 s"]'
+            "all replicates are alike: nothing is drawn; give flows a range, for example "
+            'start = ["0 s", "1 s"]'
         )
     limit = shown.setting.size / max(hop.long_flows, 1)
     flows = sum(
@@ -470,19 +479,24 @@ def _warnings(
     )
     if flows and (each := shown.reductions / flows) < _FEW_SAW_TEETH:
         warnings.append(
-            f"duration: {tree['duration']} after a warm-up of {tree['warmup']} is short: with {shown.setting.label} a "
-            f"long flow cuts its window {each:.2g} times in it, and where in a saw-tooth runs end moves the answer by "
-            "more than its interval; give a longer one"
+            f"duration: {tree['duration']} after a warm-up of {tree['warmup']} is short: with "
+            f"{shown.setting.label} a long flow cuts its window {each:.2g} times in it, and where "
+            "in a saw-tooth runs end moves the answer by more than its interval; give a longer "
+            "one"
         )
     if not hop.is_droptail:
         warnings.append(
-            f"hops.{hop.name}.queue: is {hop.queue_name}; drop-tail is tried in its place, AQM after it"
+            f"hops.{hop.name}.queue: is {hop.queue_name}; drop-tail is tried in its place, "
+            "AQM after it"
         )
     return warnings
 
 
 def _sizes(trials: Trials, targets: tuple[Target, ...], named: list[int]) -> list[int]:
-    """The grid of the curve, ascending: doublings around what rules and models name, until the ends are clear."""
+    """Returns the grid of the curve, ascending.
+
+    It doubles around the sizes that rules and models name, until both ends are clear.
+    """
     hop, of = trials.hop, droptail(trials.hop)
     product = hop.bdp_packets if isfinite(hop.bdp_packets) and hop.bdp_packets > 1 else _NO_PRODUCT
     farthest = ceil(_FARTHEST_PRODUCTS * product)
@@ -513,7 +527,7 @@ def _sizes(trials: Trials, targets: tuple[Target, ...], named: list[int]) -> lis
 
 
 def _overflows(trials: Trials, setting: Setting) -> bool:
-    """Whether a queue ever drops: one that does not is as good as a larger one, to the packet."""
+    """Returns true if the queue ever drops; one that never does behaves exactly as a larger one."""
     return bool(trials.outcome(setting).found["loss"].mean > 0)
 
 
@@ -532,7 +546,7 @@ def _alone(trials: Trials, target: Target, sizes: list[int]) -> Alone:
 def _together(
     trials: Trials, targets: tuple[Target, ...], sizes: list[int], alone: tuple[Alone, ...]
 ) -> Stretch | None:
-    """The buffers that meet all targets: among the grid, and what was found for each alone."""
+    """Returns the buffers that meet all targets, from the grid and the edges of each target."""
     of = droptail(trials.hop)
     edges = [edge for one in alone if one.sizes for edge in (one.sizes.low, one.sizes.high) if edge]
 
@@ -543,7 +557,7 @@ def _together(
     if found is not None:
         return found
 
-    # Edges are known to a few per cent only, and what meets all may lie between two of them.
+    # Edges are known within a few percent only, so sizes that meet all may lie between two of them.
     def fails(size: int) -> set[str]:
         return {target.measure.name for target in targets if trials.judge(of(size), target) != MET}
 
@@ -555,7 +569,10 @@ def _together(
 
 
 def _status(trials: Trials, targets: tuple[Target, ...], found: Stretch | None) -> str:
-    """Whether there is an answer, or might be: no target is missed for certain by some buffer that was tried."""
+    """Returns whether there is an answer, or might be.
+
+    There might be if some buffer that was tried does not certainly miss a target.
+    """
     if found is not None:
         return "found"
     perhaps = any(
@@ -565,7 +582,7 @@ def _status(trials: Trials, targets: tuple[Target, ...], found: Stretch | None) 
 
 
 def _binding(below: Outcome | None, targets: tuple[Target, ...]) -> Target | None:
-    """The target that the next smaller buffer is furthest from meeting."""
+    """Returns the target that the next smaller buffer is furthest from meeting."""
     if below is None:
         return None
     order = {MISSED: 0, UNDECIDED: 1}

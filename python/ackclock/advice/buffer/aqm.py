@@ -1,8 +1,8 @@
-"""Active queue management that meets what no drop-tail buffer does: Adaptive RED, the same with ECN, RED.
+"""Searches active queue management for targets that no drop-tail buffer meets.
 
-Each is searched over what it aims at, in packets, by doublings and between the two of them where
-one side wants more and the other less. The limit only bounds bursts, and is that of the largest
-drop-tail buffer tried.
+Adaptive RED, Adaptive RED with ECN, and RED are searched over their target queue length, in
+packets. Lengths double. Between two lengths the search continues if they miss different targets.
+The limit only bounds bursts, and is that of the largest drop-tail buffer tried.
 """
 
 from itertools import pairwise
@@ -14,20 +14,22 @@ from ackclock.advice.buffer.trials import Discipline, Outcome, Setting, Trials, 
 
 __all__ = ["alternatives"]
 
-# Smaller aims are all the same to Adaptive RED, whose lower threshold is five packets at least.
+# Smaller targets do not matter to Adaptive RED: its lower threshold is at least five packets.
 _LEAST_AIM = 10
 
-# So often it is looked between two neighbours. Chosen here: a sixteenth of a doubling.
+# Number of sizes tried between two neighbours. Chosen here: a sixteenth of a doubling.
 _LOOKS = 4
 
 
 def alternatives(trials: Trials, targets: tuple[Target, ...], limit: int) -> tuple[Outcome, ...]:
-    """Of each kind the setting that meets all targets, or comes nearest; no further kind once one meets all.
+    """Returns for each kind the setting that meets all targets, or comes nearest.
+
+    No further kind is tried once one meets all.
 
     Args:
-        trials: Where they are tried.
-        targets: What is wanted.
-        limit: What may wait at most, in packets.
+        trials: The simulations.
+        targets: The targets.
+        limit: Limit of the queue, in packets.
     """
     found: list[Outcome] = []
     for kind in _kinds(trials, limit):
@@ -61,7 +63,7 @@ def _best(trials: Trials, kind: Discipline, targets: tuple[Target, ...], limit: 
         if not fails(size):
             return trials.outcome(tried[size])
     for low, high in pairwise(sizes):
-        # The one keeps the queue too short for some target, the other too long for another.
+        # One keeps the queue too short for some target, the other too long for another.
         if fails(low).isdisjoint(fails(high)):
             met = crossing(low, high, fails, _LOOKS)
             if met is not None:
@@ -73,7 +75,10 @@ def _best(trials: Trials, kind: Discipline, targets: tuple[Target, ...], limit: 
 
 
 def _distance(one: Outcome, targets: tuple[Target, ...]) -> float:
-    """How far the worst of its means is from its target, as a share of it, or of what may be idle of a link."""
+    """Returns how far the worst mean is from its target.
+
+    The distance is a share of the target; for utilisation, of the idle share that is allowed.
+    """
     worst = 0.0
     for target in targets:
         mean = one.found[target.measure.name].mean

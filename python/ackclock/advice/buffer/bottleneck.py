@@ -1,4 +1,4 @@
-"""The hop whose buffer is asked about: its rate, what a packet is, who crosses it; and what rules of thumb give it."""
+"""The hop whose buffer is sized: its rate, packet size and flows, and its rules of thumb."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,15 +19,15 @@ __all__ = ["Bottleneck", "Rule", "bottleneck", "rules"]
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The hop that is asked about.
+    """The hop whose buffer is sized.
 
     Attributes:
-        name: Its name.
-        queue: Its queue, as the resolved scenario has it, to be shown.
-        rate_bit_per_s: What its link can send, on the mean over the measured time.
-        is_steady: Whether that is its rate at every moment.
-        packet_bytes: The largest full packet that crosses it, headers included.
-        paths: Of the flows under a control that cross it.
+        name: Name of the hop.
+        queue: Its queue as in the resolved scenario, for display.
+        rate_bit_per_s: Mean rate that its link can send over the measured time.
+        is_steady: True if the rate is constant.
+        packet_bytes: Size of the largest full packet that crosses it, headers included.
+        paths: Paths of the flows under a control that cross it.
     """
 
     name: str
@@ -39,12 +39,12 @@ class Bottleneck:
 
     @property
     def packet_s(self) -> float:
-        """How long a full packet takes at the mean rate."""
+        """Transmission time of a full packet at the mean rate."""
         return self.packet_bytes * 8 / self.rate_bit_per_s
 
     @property
     def is_droptail(self) -> bool:
-        """Whether its queue is drop-tail as the scenario has it."""
+        """True if the queue of the scenario is drop-tail."""
         return self._queue["drops"] == "tail" and self._capacity.get("kind") == "limit"
 
     @property
@@ -54,17 +54,17 @@ class Bottleneck:
 
     @property
     def is_unlimited(self) -> bool:
-        """Whether its queue is known to have no limit."""
+        """True if its queue is known to have no limit."""
         return bool(self._capacity.get("limit") == "unlimited")
 
     @property
     def counts_packet_in_service(self) -> bool:
-        """Whether the limit of its queue counts the packet being sent; no for a queue that does not state it."""
+        """True if the limit of its queue counts the packet in service; false if that is unknown."""
         return bool(self._capacity.get("counts_packet_in_service"))
 
     @property
     def long_flows(self) -> int:
-        """Flow instances with always something to send."""
+        """Number of flow instances that always have data to send."""
         return sum(path.instances or 0 for path in self.paths if path.transfer.is_greedy)
 
     @property
@@ -81,7 +81,10 @@ class Bottleneck:
 
     @property
     def round_trip_s(self) -> float:
-        """Mean base round-trip time of the long flows, of all flows if there are none; not a number of no flow."""
+        """Mean base round-trip time of the long flows.
+
+        Without long flows it is that of all flows, and NaN without any flow.
+        """
         chosen = [path for path in self.paths if path.transfer.is_greedy] or list(self.paths)
         weights = [path.instances or 1 for path in chosen]
         times_s = [path.round_trip.base_s for path in chosen]
@@ -93,7 +96,10 @@ class Bottleneck:
         return self.round_trip_s / self.packet_s
 
     def present_packets(self) -> float | None:
-        """What may wait there as the scenario has it; None for no limit, one that moves, or one that is not stated."""
+        """Returns the limit of the scenario's queue in packets.
+
+        None if there is no limit, if it varies, or if it is unknown.
+        """
         written = self._capacity.get("limit", "unlimited")
         if written == "unlimited":
             return None
@@ -115,9 +121,9 @@ class Rule:
     """A rule of thumb.
 
     Attributes:
-        name: In tables.
-        says: Where it comes from.
-        packets: What it gives.
+        name: Name in tables.
+        says: Source of the rule.
+        packets: Buffer that it gives.
     """
 
     name: str
@@ -126,15 +132,14 @@ class Rule:
 
 
 def bottleneck(present: Result, name: str | None) -> Bottleneck:
-    """The hop of that name, by default the one on data's ways whose link is used most.
+    """Returns the hop of that name, by default the shared hop with the highest utilisation.
 
     Args:
         present: A simulation of the scenario as it is.
-        name: Of the hop; None for that.
+        name: Name of the hop; None for the default.
 
     Raises:
-        ScenarioError: There is no such hop, none whose queue is shared, or its link has no mean
-        rate.
+        ScenarioError: The hop is unknown, no queue is shared, or its link has no mean rate.
     """
     scenario = present.points[0]["scenario"]
     shared = [hop["name"] for hop in scenario["hops"] if hop["scope"] == "shared"]
@@ -185,13 +190,16 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
 
 
 def rules(hop: Bottleneck) -> list[Rule]:
-    """The rules of thumb for the flows that cross a hop; none if no flow there has a control."""
+    """Returns the rules of thumb for the flows at a hop; empty if none is under a control."""
     bdp = hop.bdp_packets
     if isnan(bdp):
         return []
     found = [Rule("BDP", "one bandwidth-delay product (Villamizar and Song 1994)", _whole(bdp))]
     for controls, kept in _kept(hop):
-        says = f"BDP (1 - β)/β: one saw-tooth of {controls}, which keeps {kept:.3g} of its window, just fills the link"
+        says = (
+            f"BDP (1 - β)/β: one saw-tooth of {controls}, which keeps {kept:.3g} of its window, "
+            "just fills the link"
+        )
         found.append(Rule(f"BDP(1-β)/β, {controls}", says, _whole(bdp * (1 - kept) / kept)))
     if hop.long_flows > 1:
         says = f"BDP/√n of {hop.long_flows} long flows (Appenzeller, Keslassy and McKeown 2004)"
@@ -200,7 +208,10 @@ def rules(hop: Bottleneck) -> list[Rule]:
 
 
 def _kept(hop: Bottleneck) -> Iterator[tuple[str, float]]:
-    """What controls of long flows keep of their window at a loss, those that keep the same together."""
+    """Yields controls of long flows and the share of the window that they keep at a loss.
+
+    Controls that keep the same share come together.
+    """
     by_kept: dict[float, list[str]] = {}
     for path in hop.saw_teeth:
         by_kept.setdefault(round(_kept_share(path), 3), []).append(path.control.name)
@@ -209,7 +220,10 @@ def _kept(hop: Bottleneck) -> Iterator[tuple[str, float]]:
 
 
 def _kept_share(path: FlowPath) -> float:
-    """Returns what a loss leaves of a window that fills the flow's share of the link; not a number if not stated."""
+    """Returns the share of the window that a loss leaves; NaN if the control does not state it.
+
+    The window is the one that fills the flow's share of the link.
+    """
     return kept_share(path.control, path.share_segments)
 
 

@@ -1,4 +1,7 @@
-"""The advised buffer, and the smallest that was shown to do, emulated with the kernel's own TCP."""
+"""Confirms a recommendation by emulation with the kernel's TCP.
+
+The recommended buffer and the smallest one that meets the targets are emulated.
+"""
 
 import tempfile
 from collections.abc import Callable
@@ -21,13 +24,13 @@ Tell = Callable[[float], None]
 
 @dataclass(frozen=True)
 class Confirmation:
-    """What emulation says of the advice.
+    """Results of emulating a recommendation.
 
     Attributes:
-        outcomes: Of the advised buffer and of the smallest that does, or, where that is the same,
-            of the next smaller one; without runs that are unreliable.
-        unreliable: How many runs those are.
-        why: Why there is no outcome; empty if there is one.
+        outcomes: Results of the recommended buffer and of the smallest that meets the targets, or
+            of the next smaller one where these are the same. Unreliable runs are left out.
+        unreliable: Number of unreliable runs.
+        why: Reason why there are no results; empty if there are some.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -38,16 +41,16 @@ class Confirmation:
 def confirm(
     advice: BufferAdvice, folder: str | Path | None, announce: Callable[[str], None], tell: Tell
 ) -> Confirmation:
-    """Emulates in real time; a machine that cannot says why.
+    """Emulates in real time; a machine that cannot emulate gives the reason.
 
     Args:
-        advice: What is to be confirmed.
+        advice: The recommendation.
         folder: Where results are kept; None for nowhere.
-        announce: Is told what takes real time.
-        tell: Is told the share done.
+        announce: Takes one line about what takes real time.
+        tell: Takes the share done.
 
     Raises:
-        KeyboardInterrupt: Interrupted; what had ended before is kept.
+        KeyboardInterrupt: Interrupted; runs that had finished are kept.
     """
     if advice.answer is None:
         return Confirmation((), 0, "there is no buffer to confirm")
@@ -59,7 +62,8 @@ def confirm(
     runs = [(setting, advice.trials.with_queue(setting)) for setting in settings]
     words = " and ".join(setting.label for setting in settings)
     announce(
-        f"emulate: {words}, {sum(duration_s(scenario) for _, scenario in runs):g} s of real time and some more"
+        f"emulate: {words}, {sum(duration_s(scenario) for _, scenario in runs):g} s of real "
+        "time and some more"
     )
     with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
         place = Path(scratch) if folder is None else Path(folder)

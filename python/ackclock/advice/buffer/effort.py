@@ -1,4 +1,4 @@
-"""How much a search for a buffer will do, before it begins: queues, runs, time and disk, from a short trial."""
+"""Estimates the cost of a search for a buffer from a short trial: runs, time and disk space."""
 
 import tempfile
 import time
@@ -19,51 +19,50 @@ from ackclock.scenario import Scenario
 
 __all__ = ["Effort", "Grid", "expected"]
 
-# The trial lasts such a share of a run; where that takes less than so long of a processor, a whole
-# run. Chosen here: a result of so little is mostly what every result has, whatever its length.
+# The trial covers this share of a run. If that takes less processor time than the second value, a
+# whole run is tried: the cost of a very short one is mostly fixed. Chosen here.
 _SHARE, _SHORT_S = 0.05, 0.25
 
-# Between two neighbours of the grid, a doubling apart, so many looks find an edge.
+# Trials needed to find an edge between two neighbours of the grid, which are a doubling apart.
 _LOOKS = ceil(log2(log2(2) / log2(RESOLUTION)))
 
-# What may be tried besides: what models say, the present queue, the buffer within the range that is
-# advised.
+# Other queues that may be tried: those of models, the present queue, the recommended one.
 _BESIDES = 5
 
-# Batches that a search usually takes, and more for each target. Measured: searches for one to three
+# Usual number of batches, and of further ones for each target. Measured: searches for one to three
 # targets took 14 to 44, each within a factor of two of this.
 _USUALLY, _PER_TARGET = 12, 10
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The sizes that are tried before any edge is looked for.
+    """The sizes that are tried before the search for edges.
 
     Attributes:
         farthest: The largest, in bandwidth-delay products.
-        no_product: Packets to take for the product where there is none.
+        no_product: Packets to use if there is no product.
     """
 
     farthest: float
     no_product: float
 
     def doublings(self, product: float) -> int:
-        """How many it has at most, from one packet to the farthest."""
+        """Returns the largest number of doublings, from one packet to the farthest size."""
         product = product if isfinite(product) and product > 1 else self.no_product
         return ceil(log2(max(self.farthest * product, 2.0)))
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What a search will do.
+    """Expected cost of a search.
 
     Attributes:
-        batches: How many batches of replicates it usually takes.
-        most_batches: And at most, unless no drop-tail buffer does and active queue management is
-            tried.
+        batches: Usual number of batches of replicates.
+        most_batches: Largest number, unless no drop-tail buffer is enough and active queue
+            management is tried.
         replicates: Runs in a batch.
-        batch_s: How long a batch takes.
-        batch_bytes: What it takes on disk; 0 if nothing is kept.
+        batch_s: Duration of a batch.
+        batch_bytes: Its size on disk; 0 if nothing is kept.
     """
 
     batches: int
@@ -74,7 +73,7 @@ class Effort:
 
     @property
     def words(self) -> str:
-        """In a line."""
+        """The cost in one line."""
         return (
             f"usually some {self.batches * self.replicates} runs, {self._costs(self.batches)}; "
             f"at most {self.most_batches * self.replicates}, {self._costs(self.most_batches)} "
@@ -93,24 +92,24 @@ class Effort:
 def expected(
     scenario: Scenario, hop: str | None, targets: int, grid: Grid, *, kept: bool
 ) -> Effort | None:
-    """What a search will do, from a trial that lasts a twentieth of one run, or one run where that is quick.
+    """Estimates the cost from a trial of a twentieth of one run, or of one run if that is quick.
 
     Args:
         scenario: Without a sweep.
-        hop: Whose buffer it is; None for the one whose link is used most.
-        targets: How many.
-        grid: Where is looked first.
-        kept: Whether runs are kept in a folder.
+        hop: The hop with the buffer; None for the one whose link is used most.
+        targets: Number of targets.
+        grid: The first sizes to try.
+        kept: True if runs are kept in a folder.
 
     Returns:
-        The effort; None if a trial says nothing, as of a scenario that cannot be run at all.
+        The cost; None if the trial fails, for example because the scenario cannot be run.
     """
     with suppress(ScenarioError, InputError, LackingError, OSError):
         tree = scenario.resolve().tree
         replicates, lasts_s = int(str(tree["replicates"])), units.seconds(str(tree["duration"]))
         short = {"duration": f"{round(_SHARE * lasts_s * 1e9)} ns", "warmup": "0 s"}
         brief = scenario.replace({**short, "replicates": 1})
-        simulation.simulate(brief)  # loads what is loaded once
+        simulation.simulate(brief)  # Loads modules that are loaded once.
         busy_s = time.process_time()
         result, took_s = _timed(lambda: simulation.simulate(brief))
         share, size, saved_s, frame = _SHARE, 0.0, 0.0, 0.0
@@ -122,15 +121,15 @@ def expected(
             share = 1.0
             if kept:
                 size, saved_s = _saved(result)
-                # What a result has whatever its length, and a batch has once.
+                # The fixed size of a result, which a batch has once.
                 frame = max(0.0, part - _SHARE * (size - part) / (1 - _SHARE))
         if result.partial:
             raise KeyboardInterrupt
         at_once = ceil(replicates / simulation.cores())
         found = bottleneck(result, hop)
         doublings = grid.doublings(found.bdp_packets)
-        # What is met and what is missed, at both ends, for each target and for all together; the
-        # latter may be looked for between two sizes packet by packet.
+        # Edges of met and of missed, at both ends, for each target and for all together. The latter
+        # may be sought packet by packet between two sizes.
         edges = 2 * (_LOOKS + ceil(log2(doublings)) + _LOOKS)
         queues = doublings + 2 + len(rules(found)) + edges * (targets + 1) + doublings + _BESIDES
         return Effort(
@@ -146,7 +145,7 @@ def _timed(run: Callable[[], Result]) -> tuple[Result, float]:
 
 
 def _saved(result: Result) -> tuple[int, float]:
-    """How many bytes a result has on disk, and how long it takes to write them."""
+    """Returns the size of a result on disk, and the time to write it."""
     with tempfile.TemporaryDirectory(prefix="ackclock-") as scratch:
         folder = Path(scratch) / "trial"
         begun = time.perf_counter()
@@ -156,7 +155,7 @@ def _saved(result: Result) -> tuple[int, float]:
 
 
 def _shown(amount: float, base: str) -> str:
-    """Two digits: it is an estimate."""
+    """Formats with two digits, as it is an estimate."""
     return units.shown(float(f"{amount:.2g}"), base)
 
 

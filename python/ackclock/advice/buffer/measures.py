@@ -1,17 +1,18 @@
-"""What a run says of a buffer: utilisation, queueing delay, loss and completion times, one value for each replicate.
+"""Measures of a buffer: utilisation, queueing delay, loss and completion time.
 
-All are of the time after the warm-up.
+Each has one value per replicate, for the time after the warm-up.
 
-- **Utilisation**: Share of time for which a link of constant rate is busy; of a link that moves,
-  what it sent over what it could have sent.
-- **Queueing delay**: Results have no delay of each packet, but the backlog at the sampling times. A
-  packet that came then would wait until the link has sent that much, which of a link that moves is
-  seen from its capacity later on. The 99 % quantile is so one over time, not over packets, and its
-  own transmission is not in it.
-- **Loss**: What the queue dropped, full or by its discipline, of the packets that arrived at it.
-- **Completion time**: The 95 % quantile over the finite transfers through the hop; of arrivals,
-  those after the warm-up. One that has not ended is known to take longer than it was there, which
-  the estimator of Kaplan and Meier (1958) takes in; where too few have ended to tell, it is
+- **Utilisation**: Share of time for which a link of constant rate is busy. For a varying link, what
+  it sent over what it could have sent.
+- **Queueing delay**: Results have the backlog at the sampling times, not the delay of each packet.
+  A packet that arrives at that time would wait until the link has sent that backlog; for a varying
+  link its later capacity tells when. The 99 % quantile is therefore over time, not over packets. It
+  excludes the packet's own transmission.
+- **Loss**: Share of the arriving packets that the queue dropped, because it was full or by its
+  discipline.
+- **Completion time**: The 95 % quantile over the finite transfers through the hop; for arrivals,
+  over those after the warm-up. A transfer that has not ended takes longer than it has lasted, which
+  the estimator of Kaplan and Meier (1958) accounts for. If too few have ended, the quantile is
   infinite.
 """
 
@@ -31,8 +32,9 @@ from ackclock.metrics.tables import Columns, grouped
 from ackclock.result import Result
 
 __all__ = [
-    "FEWEST_SAMPLES", "MEASURES", "MET", "MISSED", "UNDECIDED", "Measure", "Target", "Values", "finite_flows",
-    "intervals", "mean_rate", "quantile_of_censored", "reductions", "shown_number", "values",
+    "FEWEST_SAMPLES", "MEASURES", "MET", "MISSED", "UNDECIDED", "Measure", "Target", "Values",
+    "finite_flows", "intervals", "mean_rate", "quantile_of_censored", "reductions", "shown_number",
+    "values",
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
@@ -42,12 +44,12 @@ Values = dict[str, dict[int, float]]
 
 _DELAY_QUANTILE, _COMPLETION_QUANTILE = 0.99, 0.95
 
-#: With fewer samples than this a quantile of 99 % is the largest of them and no quantile.
+#: With fewer samples the 99 % quantile is just the largest of them.
 FEWEST_SAMPLES = 100
 
 _REDUCTIONS = ("fast_retransmit", "timeout", "ecn_echo")
 
-# Sums of times in floating point: a link that is always busy may miss one by 1e-16.
+# Rounding of sums of times: a link that is always busy may miss one by 1e-16.
 _ROUNDING = 1e-9
 
 MET, MISSED, UNDECIDED = "met", "missed", "undecided"
@@ -55,15 +57,15 @@ MET, MISSED, UNDECIDED = "met", "missed", "undecided"
 
 @dataclass(frozen=True)
 class Measure:
-    """What a target may be about.
+    """A quantity that a target may limit.
 
     Attributes:
-        name: In JSON, the unit at its end.
-        label: In tables and figures.
-        option: On the command line.
-        at_least: Whether a target is the least that is wanted, and not the most.
-        shown_unit: In tables and figures.
-        shown_per_unit: How many shown units one unit is.
+        name: Name in JSON; ends in the unit.
+        label: Label in tables and figures.
+        option: Option of the command line.
+        at_least: True if a target is a lower bound.
+        shown_unit: Unit in tables and figures.
+        shown_per_unit: Shown units per unit.
     """
 
     name: str
@@ -74,7 +76,7 @@ class Measure:
     shown_per_unit: float
 
     def words(self, value: float) -> str:
-        """A value with its unit."""
+        """Formats a value with its unit."""
         return f"{value * self.shown_per_unit:.4g} {self.shown_unit}"
 
 
@@ -113,11 +115,11 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Target:
-    """What is wanted.
+    """A target.
 
     Attributes:
-        measure: Of what.
-        bound: The least or the most of it, in its unit.
+        measure: The measure.
+        bound: Its lower or upper bound, in its unit.
     """
 
     measure: Measure
@@ -125,13 +127,16 @@ class Target:
 
     @property
     def words(self) -> str:
-        """In a sentence: `utilisation ≥ 98 %`."""
-        return f"{self.measure.label} {'≥' if self.measure.at_least else '≤'} {self.measure.words(self.bound)}"
+        """The target in a sentence: `utilisation ≥ 98 %`."""
+        return (
+            f"{self.measure.label} {'≥' if self.measure.at_least else '≤'} "
+            f"{self.measure.words(self.bound)}"
+        )
 
     def judge(self, found: Interval) -> str:
-        """Whether the whole interval of a mean is on the right side, on the wrong one, or neither.
+        """Judges by the whole interval of a mean: met, missed, or undecided if it spans the bound.
 
-        One value has no interval, and decides by itself; nothing known is missed.
+        A single value has no interval and decides by itself. An unknown value is missed.
         """
         half = 0.0 if np.isnan(found.half_width) else found.half_width
         sign = 1.0 if self.measure.at_least else -1.0
@@ -142,14 +147,15 @@ class Target:
 
 
 def intervals(found: Values) -> dict[str, Interval]:
-    """Mean and 95 % interval of each measure over replicates."""
+    """Returns the mean and 95 % interval of each measure over replicates."""
     return {name: interval(list(by_replicate.values())) for name, by_replicate in found.items()}
 
 
 def values(result: Result, hop: str) -> Values:
-    """Of one hop, by measure and replicate; a completion time if there is a finite transfer.
+    """Returns the values of one hop by measure and replicate.
 
-    Emulated runs that are unreliable are left out.
+    Completion times are included if there is a finite transfer. Unreliable emulated runs are left
+    out.
     """
     scenario = result.points[0]["scenario"]
     steady = next(
@@ -171,20 +177,23 @@ def values(result: Result, hop: str) -> Values:
 
 
 def mean_rate(result: Result, hop: str) -> float:
-    """What a hop's link could send in the measured time, in bit/s, mean over replicates; not a number if unknown."""
+    """Returns the mean rate that a hop's link could send, in bit/s; NaN if unknown.
+
+    The mean is over the measured time and over replicates.
+    """
     rates = list(_of_hop(result, hop, metric("capacity")).values())
     return float(np.mean(rates)) if rates else nan
 
 
 def reductions(result: Result, flows: Sequence[str]) -> float:
-    """How often these flows cut their windows in the measured time, mean over replicates."""
+    """Returns how often flows cut their windows in the measured time, as a mean over replicates."""
     warmup_s, _ = measured_time(result, 0)
     rows = result.rows("events", point=0, flow=list(flows), kind=list(_REDUCTIONS))
     return float((rows["time_s"].to_numpy() > warmup_s).sum() / result.run["replicates"])
 
 
 def finite_flows(scenario: dict[str, Any], hop: str) -> list[str]:
-    """Names of the flows of a resolved scenario that are finite transfers through a hop."""
+    """Returns the names of flows that are finite transfers through a hop."""
     return [
         flow["name"]
         for flow in scenario["flows"]
@@ -193,20 +202,20 @@ def finite_flows(scenario: dict[str, Any], hop: str) -> list[str]:
 
 
 def quantile_of_censored(times_s: Array, ended: NDArray[np.bool_], quantile: float) -> float:
-    """A quantile of durations some of which were cut off (Kaplan and Meier, JASA 53, 1958).
+    """Returns a quantile of partly censored durations (Kaplan and Meier, JASA 53, 1958).
 
     Args:
-        times_s: How long each lasted, or had lasted when it was cut off.
-        ended: Which of them were not.
+        times_s: Duration of each, or its time until it was censored.
+        ended: True for those that were not censored.
         quantile: Between 0 and 1.
 
     Returns:
-        The time by which that share has ended; infinite if too few have ended to say, not a number
-        of none.
+        The time by which that share has ended; infinite if too few have ended, NaN if there are
+        none.
     """
     if times_s.size == 0:
         return nan
-    order = np.lexsort((~ended, times_s))  # of equal times, those that ended come first
+    order = np.lexsort((~ended, times_s))  # Among equal times, those that ended come first.
     left = times_s.size - np.arange(times_s.size)
     surviving = np.cumprod(np.where(ended[order], 1 - 1 / left, 1.0))
     reached = np.flatnonzero(surviving <= 1 - quantile + _ROUNDING)
@@ -214,7 +223,7 @@ def quantile_of_censored(times_s: Array, ended: NDArray[np.bool_], quantile: flo
 
 
 def _of_hop(result: Result, hop: str, what: Metric) -> dict[int, float]:
-    """By replicate."""
+    """Returns the values of a hop by replicate."""
     return by_replicate(result, what).get((0, hop), {})
 
 
@@ -224,7 +233,10 @@ def _used_share(rows: Columns, warmup_s: float) -> float:
 
 
 def _delay_quantile(rows: Columns, warmup_s: float) -> float:
-    """Samples whose backlog had not been sent when the run ended are left out; too few of them tell nothing."""
+    """Returns the 99 % quantile of the delay; NaN with too few samples.
+
+    Samples whose backlog had not been sent by the end of the run are left out.
+    """
     time_s, capacity, backlog = (
         rows[name].astype(float) for name in ("time_s", "capacity_bytes", "backlog_bytes")
     )
@@ -250,7 +262,7 @@ _LOST = _metric(
 def _durations(
     result: Result, transfers: list[str], warmup_s: float, end_s: float
 ) -> dict[int, tuple[Array, NDArray[np.bool_]]]:
-    """How long each transfer took or had taken, and whether it ended, by replicate."""
+    """Returns by replicate how long each transfer took or has lasted, and whether it ended."""
     flows = result.points[0]["scenario"]["flows"]
     arriving = {flow["name"] for flow in flows if "arrivals" in flow}
     names = ("start_s", "end_s", "completion_time_s")
@@ -274,7 +286,7 @@ def _durations(
 
 
 def shown_number(measure: Measure, found: Interval) -> str:
-    """A mean with its half width, in the shown unit."""
+    """Formats a mean with its half width, in the shown unit."""
     mean, half = (value * measure.shown_per_unit for value in (found.mean, found.half_width))
     if not np.isfinite(mean):
         return "unknown" if np.isnan(mean) else "∞"

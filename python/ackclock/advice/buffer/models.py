@@ -1,7 +1,7 @@
-"""What models say of a buffer: the utilisation they predict, and the smallest buffer that they think enough.
+"""Predictions of a buffer: the utilisation that models expect, and the smallest sufficient buffer.
 
-Asked are the saw-tooth and those of HighSpeed TCP at a router, of the first flow to which each
-applies, over this hop with a drop-tail queue.
+The saw-tooth model and those of HighSpeed TCP at a router are asked. Each is asked about the first
+flow that it applies to, over this hop with a drop-tail queue.
 """
 
 from dataclasses import dataclass, replace
@@ -14,21 +14,21 @@ __all__ = ["Says", "asked"]
 
 _MODELS = ("sawtooth", "hstcp_sawtooth", "mm1k")
 
-# In packets. A model that wants more has no answer.
+# Limit in packets; a model that wants more has no answer.
 _MOST = 10**7
 
 
 @dataclass(frozen=True)
 class Says:
-    """What one model says.
+    """Prediction of one model.
 
     Attributes:
-        label: The model's.
+        label: Label of the model.
         flow: The flow it was asked about; empty if it applies to none.
-        note: Which of its assumptions that violates, or why it applies to none.
-        packets: The smallest buffer that gives the utilisation asked for; None if none was, or none
-            does.
-        utilisation: What it predicts with the buffer that is advised; None if none is.
+        note: Assumptions that the flow violates, or why the model applies to no flow.
+        packets: The smallest buffer with the utilisation asked for; None if none was asked for, or
+            if no buffer reaches it.
+        utilisation: Predicted utilisation with the recommended buffer; None without one.
     """
 
     label: str
@@ -38,7 +38,7 @@ class Says:
     utilisation: float | None = None
 
     def at(self, hop: Bottleneck, packets: int) -> "Says":
-        """The same with what it predicts for a buffer."""
+        """Returns the same with the utilisation predicted for a buffer."""
         path = next((one for one in hop.paths if one.flow == self.flow), None)
         which = next(model(name) for name in _MODELS if model(name).label == self.label)
         return (
@@ -47,7 +47,7 @@ class Says:
 
 
 def asked(hop: Bottleneck, targets: tuple[Target, ...]) -> list[Says]:
-    """What each model says; those of a control that no flow has say nothing."""
+    """Returns the prediction of each model; models of a control that no flow has are left out."""
     wanted = next(
         (target.bound for target in targets if target.measure.name == "utilisation"), None
     )
@@ -69,13 +69,13 @@ def asked(hop: Bottleneck, targets: tuple[Target, ...]) -> list[Says]:
 
 
 def _crosses(hop: Bottleneck, path: FlowPath) -> bool:
-    """Whether this is the hop that the path takes for its bottleneck, by its rate."""
+    """Returns true if this hop has the rate of the path's bottleneck."""
     rate = path.bottleneck.segments_per_s * hop.packet_bytes * 8
     return abs(rate - hop.rate_bit_per_s) <= 0.1 * hop.rate_bit_per_s
 
 
 def _places(path: FlowPath) -> int:
-    """Some buffer, to ask whether a model applies at all."""
+    """Returns some buffer, to ask whether a model applies at all."""
     return max(1, round(path.share_segments))
 
 
@@ -89,7 +89,10 @@ def _utilisation(which: Model, path: FlowPath, packets: int) -> float | None:
 
 
 def _enough(which: Model, path: FlowPath, wanted: float) -> int | None:
-    """The smallest buffer with that utilisation, which grows with the buffer in every model."""
+    """Returns the smallest buffer with that utilisation.
+
+    In every model it grows with the buffer.
+    """
     low, high = 0, 1
     while (reached := _utilisation(which, path, high)) is not None and reached < wanted:
         low, high = high, high * 2

@@ -1,11 +1,10 @@
-"""Where a target begins and ceases to be met, among sizes that are whole numbers: brackets, then bisection.
+"""Finds the edges between which a target is met, among whole sizes: brackets, then bisection.
 
-Sizes are tried on a logarithmic grid and between its members by geometric means, until two
-neighbours differ by one or by less than `RESOLUTION`. A size is judged by a function that says
-`met`, `missed` or `undecided`; what is undecided is neither taken for met nor for missed, so that
-both ends of what is not known are found. What is sought is nearly, not strictly, monotone in the
-size: so the first stretch of sizes that meet is taken, and what is between two neighbours of the
-grid is taken to change once.
+Sizes are tried on a logarithmic grid, and between its members at geometric means, until two
+neighbours differ by one or by less than `RESOLUTION`. A judge calls each size `met`, `missed` or
+`undecided`. Undecided sizes count as neither, so that both ends of the unknown range are found.
+Targets are nearly, but not strictly, monotone in the size. The search therefore takes the first
+range of sizes that meet, and assumes a single change between two neighbours of the grid.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from ackclock.advice.buffer.measures import MET, MISSED
 
 __all__ = ["RESOLUTION", "Edge", "Stretch", "between", "crossing", "stretch"]
 
-#: Neighbouring sizes differ by a sixteenth of a doubling at most, unless they differ by one. Chosen
+#: Neighbouring sizes differ by at most a sixteenth of a doubling, unless they differ by one. Chosen
 #: here: noise over replicates is seldom less.
 RESOLUTION = 2 ** (1 / 16)
 
@@ -25,11 +24,11 @@ Judge = Callable[[int], str]
 
 @dataclass(frozen=True)
 class Edge:
-    """Where a target begins or ceases to be met.
+    """An edge of the range in which a target is met.
 
     Attributes:
-        met: The outermost size that was shown to meet it.
-        missed: The nearest size beyond that was shown to miss it; None if none did.
+        met: Outermost size that was shown to meet it.
+        missed: Nearest size beyond it that was shown to miss it; None if none was.
     """
 
     met: int
@@ -38,11 +37,11 @@ class Edge:
 
 @dataclass(frozen=True)
 class Stretch:
-    """The sizes that meet a target.
+    """The range of sizes that meet a target.
 
     Attributes:
-        low: Its lower edge.
-        high: Its upper edge; None if the largest size that was tried meets it.
+        low: Lower edge.
+        high: Upper edge; None if the largest size that was tried meets it.
     """
 
     low: Edge
@@ -50,11 +49,11 @@ class Stretch:
 
 
 def stretch(sizes: Sequence[int], judge: Judge) -> Stretch | None:
-    """The first stretch of sizes that meet a target; None if none of `sizes` does.
+    """Returns the first range of sizes that meet a target; None if none of `sizes` does.
 
     Args:
-        sizes: Ascending, from 1; between them is looked where the judgement changes.
-        judge: Of one size.
+        sizes: Ascending, from 1. Sizes between two of them are tried where the verdict changes.
+        judge: Verdict on one size.
     """
     met = [size for size in sizes if judge(size) == MET]
     if not met:
@@ -68,7 +67,7 @@ def stretch(sizes: Sequence[int], judge: Judge) -> Stretch | None:
 
 
 def _edge(met: int, beyond: Sequence[int], judge: Judge) -> Edge:
-    """The edge beyond which sizes, the nearest first, do not meet."""
+    """Returns the edge between a size that meets and the sizes beyond it, nearest first."""
     if not beyond:
         return Edge(met, None)
     _, outermost = between(beyond[0], met, lambda size: judge(size) == MET)
@@ -80,12 +79,12 @@ def _edge(met: int, beyond: Sequence[int], judge: Judge) -> Edge:
 
 
 def between(no: int, yes: int, holds: Callable[[int], bool]) -> tuple[int, int]:
-    """Closes in on where something begins to hold: a size at which it does not and a neighbour at which it does.
+    """Closes in on an edge; returns a size where a condition fails and a neighbour where it holds.
 
     Args:
-        no: It does not hold there.
-        yes: There it does; on either side.
-        holds: Whether it does.
+        no: Size at which the condition fails.
+        yes: Size at which it holds, on either side.
+        holds: The condition.
     """
     while abs(yes - no) > 1 and max(yes, no) > RESOLUTION * min(yes, no):
         middle = round(sqrt(yes * no))
@@ -101,13 +100,15 @@ def between(no: int, yes: int, holds: Callable[[int], bool]) -> tuple[int, int]:
 def crossing(
     low: int, high: int, fails: Callable[[int], set[str]], looks: int | None = None
 ) -> int | None:
-    """A size that fails nothing, between two of which each meets what the other fails; None if none was found.
+    """Returns a size that fails nothing, between two that fail different targets.
+
+    None if not found.
 
     Args:
-        low: Fails what wants a larger size.
-        high: Fails what wants a smaller one.
-        fails: Names of what a size fails.
-        looks: How many sizes to try at most; by default until neighbours differ by one.
+        low: Fails the targets that want a larger size.
+        high: Fails the targets that want a smaller size.
+        fails: Returns the names of the targets that a size fails.
+        looks: Largest number of sizes to try; by default until neighbours differ by one.
     """
     wants_more, tried = fails(low), 0
     while high - low > 1 and tried != looks:

@@ -1,10 +1,10 @@
-"""What is run: one queue at the bottleneck, the rest of the scenario as it is, the same seeds for every queue.
+"""Simulates queues at the bottleneck of a scenario, with the same seeds for every queue.
 
-Replicates come in batches as large as the scenario's: the first has its seed, each further one the
-seed after. So every queue meets the same starts, arrivals and rates of links (common random
-numbers), and more of them can be added without repeating any. With a folder each run is kept there
-under its address, so that a search that was interrupted, or is asked again, goes on from what there
-is.
+Replicates come in batches as large as those of the scenario. The first batch has its seed, and each
+further one the next seed. Every queue therefore meets the same starts, arrivals and link rates
+(common random numbers), and replicates can be added without repeating any. With a folder, each run
+is kept there under its address. A search that was interrupted, or is repeated, continues from these
+runs.
 """
 
 import copy
@@ -43,26 +43,26 @@ __all__ = [
     "red",
 ]
 
-#: So many batches of replicates at most decide whether a target is met. Chosen here: the interval
-#: is half as wide as that of the first.
+#: At most this many batches decide whether a target is met. Chosen here: the interval is then half
+#: as wide as that of the first.
 BATCHES = 4
 
 _SEEDS = 2**64
 
-# Below this Adaptive RED's lower threshold is five packets, whatever it aims at.
+# Below this size Adaptive RED's lower threshold is five packets, whatever its target.
 _LEAST_ADAPTIVE = 15
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A queue.
+    """A queue to try.
 
     Attributes:
-        label: In words.
+        label: Description in words.
         queue: As in a scenario; None for the scenario's own.
-        size: In packets: of drop-tail what may wait, of others what they aim at.
-        ecn: Whether the senders that cross it are made ECN-capable.
-        is_droptail: Whether it is a drop-tail queue that was tried.
+        size: Limit of a drop-tail queue, or target length of another, in packets.
+        ecn: True if the senders that cross it are made ECN-capable.
+        is_droptail: True for a drop-tail queue that was tried.
     """
 
     label: str
@@ -73,25 +73,25 @@ class Setting:
 
     @property
     def key(self) -> str:
-        """The same for the same runs."""
+        """Key of its runs."""
         return json.dumps([self.queue, self.ecn], sort_keys=True)
 
 
-#: A setting of one kind by its size.
+#: Maps a size to a setting of one kind.
 Discipline = Callable[[int], Setting]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a queue.
+    """Result of a queue.
 
     Attributes:
-        setting: Which.
+        setting: The queue.
         values: By measure and replicate.
-        found: Their means and intervals by measure.
+        found: Means and intervals by measure.
         folders: Names of the folders of its runs.
-        reductions: How often all flows of `Bottleneck.saw_teeth` together cut their windows in the
-            measured time of a replicate of the first batch; not a number if that was not counted.
+        reductions: Window reductions of all flows of `Bottleneck.saw_teeth` in the measured time,
+            per replicate of the first batch; NaN if not counted.
     """
 
     setting: Setting
@@ -102,24 +102,24 @@ class Outcome:
 
     @property
     def replicates(self) -> int:
-        """From how many it comes."""
+        """Number of replicates."""
         return len(self.values["utilisation"])
 
     def judge(self, target: Target) -> str:
-        """Whether it meets a target: `met`, `missed` or `undecided`."""
+        """Returns whether it meets a target: `met`, `missed` or `undecided`."""
         return target.judge(self.found[target.measure.name])
 
     def meets_all(self, targets: tuple[Target, ...]) -> bool:
-        """Whether it was shown to meet every target."""
+        """Returns true if it was shown to meet every target."""
         return all(self.judge(target) == MET for target in targets)
 
 
 class Runs:
-    """Simulates, or takes what is kept.
+    """Simulates, or loads results that are kept.
 
     Args:
         folder: Where results are kept; None for nowhere.
-        tell: Is told what is being run, about ten times a second.
+        tell: Takes the name of the current run, about ten times a second.
     """
 
     def __init__(self, folder: Path | None, tell: Callable[[str], None]) -> None:
@@ -127,10 +127,10 @@ class Runs:
         self._last: tuple[str, Result] | None = None
 
     def result(self, scenario: Scenario, words: str, *, keep: bool = True) -> tuple[Result, str]:
-        """The result of a scenario, and under which name it is kept, or would be.
+        """Returns the result of a scenario, and the name under which it is or would be kept.
 
         Raises:
-            KeyboardInterrupt: Interrupted; what had ended before is kept.
+            KeyboardInterrupt: Interrupted; runs that had finished are kept.
         """
         made_of = address.of_run(scenario)
         place = None if self._folder is None else self._folder / made_of
@@ -163,10 +163,10 @@ class Trials:
 
     Attributes:
         scenario: Without a sweep.
-        seed: Of its first batch.
-        hop: Where queues are tried.
-        runs: Who runs them.
-        batches: How many batches decide at most.
+        seed: Seed of its first batch.
+        hop: The hop.
+        runs: Runs the simulations.
+        batches: Largest number of batches that decide.
     """
 
     scenario: Scenario
@@ -177,17 +177,17 @@ class Trials:
     _outcomes: dict[str, list[Outcome]] = field(default_factory=dict)
 
     def outcome(self, setting: Setting, batches: int = 1) -> Outcome:
-        """What becomes of a queue, of that many batches at least."""
+        """Returns the result of a queue from at least that many batches."""
         known = self._outcomes.setdefault(setting.key, [])
         while len(known) < batches:
             known.append(self._more(setting, known[-1] if known else None, len(known)))
         return known[-1]
 
     def judge(self, setting: Setting, *targets: Target) -> str:
-        """Whether a queue meets all of these targets, of as many batches as it takes to say, or as there may be.
+        """Judges whether a queue meets all targets, from as many batches as the verdict needs.
 
-        All are judged of the same replicates: what fewer of them said of one does not count beside
-        more.
+        All targets are judged by the same replicates, so a verdict of fewer does not mix with one
+        of more.
         """
         for batches in range(1, self.batches + 1):
             outcome = self.outcome(setting, batches)
@@ -199,15 +199,15 @@ class Trials:
         return UNDECIDED
 
     def every(self) -> list[Outcome]:
-        """Of all queues that were tried, each with all its replicates."""
+        """Returns the results of all queues that were tried, each with all its replicates."""
         return [known[-1] for known in self._outcomes.values()]
 
     def tried(self, setting: Setting) -> bool:
-        """Whether a queue has been."""
+        """Returns true if a queue has been tried."""
         return setting.key in self._outcomes
 
     def with_queue(self, setting: Setting, batch: int = 0) -> Scenario:
-        """The scenario of a batch."""
+        """Returns the scenario of a batch."""
         tree = copy.deepcopy(self.scenario.tree)
         if setting.queue is not None:
             next(hop for hop in tree["hops"] if hop["name"] == self.hop.name)["queue"] = (
@@ -241,7 +241,7 @@ class Trials:
 
 
 def droptail(hop: Bottleneck) -> Discipline:
-    """Drop-tail of a size; whether the packet being sent counts is as the scenario has it."""
+    """Returns drop-tail queues by size; the packet in service counts as in the scenario."""
     own = hop.counts_packet_in_service
 
     def of(size: int) -> Setting:
@@ -252,7 +252,10 @@ def droptail(hop: Bottleneck) -> Discipline:
 
 
 def adaptive_red(hop: Bottleneck, limit: int, *, ecn: bool) -> Discipline:
-    """Adaptive RED that aims at so many packets on the mean, given as a time at the link's mean rate."""
+    """Returns Adaptive RED queues by mean target length.
+
+    The length is given as a time at the link's mean rate.
+    """
 
     def of(size: int) -> Setting:
         queue = {
@@ -260,21 +263,24 @@ def adaptive_red(hop: Bottleneck, limit: int, *, ecn: bool) -> Discipline:
             "target_delay": f"{round(size * hop.packet_s * 1e6)} us", "ecn": ecn,
             "typical_packet": f"{round(hop.packet_bytes)} bytes",
         }  # fmt: skip
-        label = f"Adaptive RED{' with ECN' if ecn else ''}, target_delay = {size * hop.packet_s * 1e3:.3g} ms"
+        label = (
+            f"Adaptive RED{' with ECN' if ecn else ''}, target_delay = "
+            f"{size * hop.packet_s * 1e3:.3g} ms"
+        )
         return Setting(label, queue, size, ecn)
 
     return of
 
 
 def red(hop: Bottleneck, limit: int) -> Discipline:
-    """Gentle RED with its thresholds where Adaptive RED has them: at a half and one and a half of a size."""
+    """Returns gentle RED queues with the thresholds of Adaptive RED: 0.5 and 1.5 times the size."""
 
     def of(size: int) -> Setting:
         low = max(1, size // 2)
         queue = {
-            "kind": "red", "limit": f"{max(limit, 3 * low)} packets", "minimum_threshold": f"{low} packets",
-            "maximum_threshold": f"{3 * low} packets", "gentle": True,
-            "typical_packet": f"{round(hop.packet_bytes)} bytes",
+            "kind": "red", "limit": f"{max(limit, 3 * low)} packets",
+            "minimum_threshold": f"{low} packets", "maximum_threshold": f"{3 * low} packets",
+            "gentle": True, "typical_packet": f"{round(hop.packet_bytes)} bytes",
         }  # fmt: skip
         return Setting(f"RED from {low} to {3 * low} packets", queue, size)
 

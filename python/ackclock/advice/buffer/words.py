@@ -1,4 +1,4 @@
-"""Advice about a buffer in words and tables: the same for terminal, JSON and figure."""
+"""Recommendations about a buffer in words and tables, the same for terminal, JSON and figure."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -19,15 +19,15 @@ __all__ = ["buffer_table", "figure", "marks", "paragraphs", "plain", "size_words
 
 
 def title(advice: BufferAdvice) -> str:
-    """What was asked about."""
+    """Returns the buffer and path in question."""
     hop = advice.hop
-    mean = "" if hop.is_steady else " on the mean"
+    mean = "" if hop.is_steady else " on average"
     flows = (
         f", {hop.long_flows} long flow{'' if hop.long_flows == 1 else 's'}"
         if hop.long_flows
         else ""
     )
-    trip = f", {shown(hop.round_trip_s, 's')} mean round trip without queues" if hop.paths else ""
+    trip = f", mean RTT {shown(hop.round_trip_s, 's')} without queueing" if hop.paths else ""
     return (
         f"{advice.name}: buffer at {hop.name}, {shown(hop.rate_bit_per_s, 'bit/s')}{mean}, "
         f"packets of {hop.packet_bytes:g} bytes{flows}{trip}"
@@ -35,26 +35,26 @@ def title(advice: BufferAdvice) -> str:
 
 
 def size_words(hop: Bottleneck, packets: int) -> str:
-    """A buffer in packets, bytes and milliseconds."""
+    """Formats a buffer in packets, bytes and milliseconds."""
     volume, time = shown(packets * hop.packet_bytes, "bytes"), shown(packets * hop.packet_s, "s")
     return f"{packets} packet{'' if packets == 1 else 's'} ({volume}, {time})"
 
 
 def paragraphs(advice: BufferAdvice, confirmation: Confirmation | None = None) -> list[str]:
-    """The answer and all that is to be known about it, one paragraph each."""
+    """Returns the answer and its evidence, one paragraph each."""
     said = [*_answer(advice), *_alternatives(advice), *_models(advice)]
     said += [] if confirmation is None else [_confirmed(advice, confirmation)]
     return [*said, _method(advice)]
 
 
 def buffer_table(advice: BufferAdvice) -> Table:
-    """The table of buffers: the curve, rules of thumb, the present queue, active queue management."""
+    """Returns the table of buffers: curve, rules of thumb, present queue and AQM."""
     measures = _measures(advice)
     columns = [
         *map(Column, ("packets", "kB", "ms")),
         *(Column(one.label, one.shown_unit) for one in measures),
     ]
-    columns += map(Column, ("runs", "all met", ""))
+    columns += map(Column, ("runs", "meets all", ""))
     remarks = marks(advice)
     rows = []
     for one in _shown(advice):
@@ -65,7 +65,7 @@ def buffer_table(advice: BufferAdvice) -> Table:
     unlimited = "unlimited" if advice.hop.is_unlimited else ""
     now = [unlimited, "", ""] if places is None else _size(advice.hop, places)
     kind = "" if advice.hop.is_droptail else f" ({advice.hop.queue_name})"
-    rows.append([*now, *_numbers(advice, advice.present, measures), f"as it is{kind}"])
+    rows.append([*now, *_numbers(advice, advice.present, measures), f"scenario's queue{kind}"])
     rows += [
         ["", "", "", *_numbers(advice, one, measures), one.setting.label]
         for one in advice.alternatives
@@ -74,17 +74,17 @@ def buffer_table(advice: BufferAdvice) -> Table:
 
 
 def _size(hop: Bottleneck, packets: float) -> list[Cell]:
-    """A buffer in packets, kB and ms."""
+    """Formats a buffer in packets, kB and ms."""
     size = packets if isinstance(packets, int) else Written(packets, f"{packets:.4g}")
     in_other_units = (packets * hop.packet_bytes / 1e3, packets * hop.packet_s * 1e3)
     return [size, *(Written(one, f"{one:.4g}") for one in in_other_units)]
 
 
 def marks(advice: BufferAdvice) -> dict[int, list[str]]:
-    """What is to be said of some sizes."""
+    """Returns remarks by size."""
     said: dict[int, list[str]] = {}
     if advice.recommended is not None and advice.answer is not None:
-        said[advice.recommended.setting.size] = ["advised"]
+        said[advice.recommended.setting.size] = ["recommended"]
         said.setdefault(advice.answer.setting.size, []).append("smallest that meets all")
     if advice.largest is not None:
         said.setdefault(advice.largest, []).append("largest that meets all")
@@ -103,7 +103,7 @@ def marks(advice: BufferAdvice) -> dict[int, list[str]]:
 
 
 def figure(advice: BufferAdvice) -> "Figure":
-    """The trade-off curve, targets as lines, the answer marked."""
+    """Draws the trade-off curve with targets as lines and the answer marked."""
     from ackclock.plot import Mark, Panel, trade_off
 
     drawn = _shown(advice)
@@ -126,20 +126,20 @@ def figure(advice: BufferAdvice) -> "Figure":
     heading = f"{heading}: {_all(advice.targets)}\n{title(advice)}"
     sized = [Mark(one.rule.packets, one.rule.name) for one in advice.rules]
     return trade_off(
-        [one.setting.size for one in drawn], panels, heading, answer=answer, allowed=allowed, marks=sized,
-        ms_per_packet=advice.hop.packet_s * 1e3,
+        [one.setting.size for one in drawn], panels, heading, answer=answer, allowed=allowed,
+        marks=sized, ms_per_packet=advice.hop.packet_s * 1e3,
     )  # fmt: skip
 
 
 def plain(advice: BufferAdvice, confirmation: Confirmation | None = None) -> dict[str, Any]:
-    """All of it for JSON, units in the names."""
+    """Returns everything as plain data for JSON, with units in the names."""
     hop = advice.hop
     told: dict[str, Any] = {
         "schema": SCHEMA, "question": advice.question, "name": advice.name, "status": advice.status,
         "hop": {
             "name": hop.name, "rate_bit_per_s": hop.rate_bit_per_s, "is_steady": hop.is_steady,
-            "packet_bytes": hop.packet_bytes, "round_trip_s": hop.round_trip_s, "long_flows": hop.long_flows,
-            "queue": hop.queue,
+            "packet_bytes": hop.packet_bytes, "round_trip_s": hop.round_trip_s,
+            "long_flows": hop.long_flows, "queue": hop.queue,
         },
         "targets": [_plain_target(one) for one in advice.targets],
         "recommended": None if advice.recommended is None else _plain(advice, advice.recommended),
@@ -151,7 +151,8 @@ def plain(advice: BufferAdvice, confirmation: Confirmation | None = None) -> dic
         "buffers": [_plain(advice, one) for one in advice.every if one.setting.size],
         "curve_packets": [one.setting.size for one in advice.curve],
         "rules": [
-            {"name": one.rule.name, "says": one.rule.says} | _plain(advice, one.outcome) for one in advice.rules
+            {"name": one.rule.name, "says": one.rule.says} | _plain(advice, one.outcome)
+            for one in advice.rules
         ],
         "present": {"packets": hop.present_packets(), "verdicts": _verdicts(advice, advice.present)}
         | _found(advice.present),
@@ -174,7 +175,7 @@ def _measures(advice: BufferAdvice) -> list[Measure]:
 
 
 def _shown(advice: BufferAdvice) -> list[Outcome]:
-    """The buffers of the table, ascending."""
+    """Returns the buffers of the table, ascending."""
     wanted = {one.setting.size for one in advice.curve} | set(marks(advice))
     return [one for one in advice.every if one.setting.is_droptail and one.setting.size in wanted]
 
@@ -201,42 +202,43 @@ def _answer(advice: BufferAdvice) -> list[str]:
         f"queue = {_toml(advice.recommended.setting.queue)}",
     ]
     said.append(
-        f"{size_words(hop, size)} is the smallest drop-tail buffer that was shown to meet {_all(advice.targets)}."
+        f"{size_words(hop, size)} is the smallest drop-tail buffer shown to meet "
+        f"{_all(advice.targets)}."
     )
     if advice.known_from is not None and advice.known_from < size:
-        said[-1] += f" The smallest lies from {advice.known_from} to {size} packets"
+        said[-1] += f" The smallest possible has {advice.known_from} to {size} packets"
         said[-1] += ": with fewer a target is missed." if advice.known_from > 1 else "."
     elif size > 1:
         said[-1] += " With fewer packets a target is missed."
     if advice.binding is not None and advice.below is not None:
         name = advice.binding.measure.name
-        found = f"{shown_number(advice.binding.measure, advice.below.found[name])} {advice.binding.measure.shown_unit}"
-        how = (
-            "misses it"
-            if advice.below.judge(advice.binding) == "missed"
-            else "cannot be told from it"
+        found = (
+            f"{shown_number(advice.binding.measure, advice.below.found[name])} "
+            f"{advice.binding.measure.shown_unit}"
         )
+        how = "misses it" if advice.below.judge(advice.binding) == "missed" else "may miss it"
         said.append(
-            f"The target that binds is {advice.binding.words}: {found} with {advice.below.setting.size} packets {how}."
+            f"The binding target is {advice.binding.words}: with {advice.below.setting.size} "
+            f"packets {found} {how}."
         )
     if advice.largest is not None and advice.largest >= size:
         said.append(f"All targets are met from {size} up to {size_words(hop, advice.largest)}.")
     else:
         said.append(
-            f"No larger buffer that was tried misses one, up to {size_words(hop, _most(advice))}."
+            f"No larger buffer tried misses a target, up to {size_words(hop, _most(advice))}."
         )
     return said
 
 
 def _recommended(advice: BufferAdvice, one: Outcome, smallest: int) -> str:
-    """What to configure, why, and what is to be expected of it."""
+    """Returns what to configure, why, and what to expect of it."""
     size, largest = one.setting.size, advice.largest or _most(advice)
-    upper = "" if advice.largest else " that were tried"
-    those = f"the buffers{upper} that meet all targets, {smallest} to {largest} packets"
+    tried = "" if advice.largest else " tried"
+    those = f"the buffers{tried} that meet all targets, {smallest} to {largest} packets"
     if smallest == largest:
-        why = f"the only one{upper} that meets all targets"
+        why = f"the only buffer{tried} that meets all targets"
     elif size != middle(smallest, largest):
-        why = f"the nearest to the middle of {those}, that was shown to"
+        why = f"nearest to the middle of {those}, among those shown to meet them"
     elif size < round((smallest * largest) ** 0.5):
         why = f"twice the smallest of {those}"
     else:
@@ -248,28 +250,30 @@ def _recommended(advice: BufferAdvice, one: Outcome, smallest: int) -> str:
         ]
     )
     runs = f"{one.replicates} run{'' if one.replicates == 1 else 's'}"
-    return f"Advised: {size_words(advice.hop, size)}, {why}. With it {found} ({runs})."
+    return f"Recommended: {size_words(advice.hop, size)}, {why}. Expect {found} ({runs})."
 
 
 def _no_answer(advice: BufferAdvice) -> list[str]:
     head = {
         "infeasible": f"Infeasible: no drop-tail buffer meets {_all(advice.targets)}.",
         "undecided": (
-            f"Undecided: whether a drop-tail buffer meets {_all(advice.targets)} cannot be told from "
-            f"{BATCHES * advice.replicates} replicates; give more with --replicates, or a longer duration."
+            f"Undecided: {BATCHES * advice.replicates} replicates do not show whether a drop-tail "
+            f"buffer meets {_all(advice.targets)}; give more with --replicates, or a longer "
+            "duration."
         ),
     }[advice.status]
     return [head, *(_alone(advice, one) for one in advice.alone)]
 
 
 def _alone(advice: BufferAdvice, one: Alone) -> str:
-    """What one target alone asks for."""
+    """Returns what a single target requires."""
     hop = advice.hop
     if one.sizes is None:
         found = f"{shown_number(one.target.measure, one.best.found[one.target.measure.name])}"
         return (
-            f"{one.target.words} alone: met by none up to {size_words(hop, _most(advice))}; "
-            f"{size_words(hop, one.best.setting.size)} comes nearest with {found} {one.target.measure.shown_unit}."
+            f"{one.target.words} alone: no buffer up to {size_words(hop, _most(advice))} meets it; "
+            f"{size_words(hop, one.best.setting.size)} comes nearest with {found} "
+            f"{one.target.measure.shown_unit}."
         )
     low, high = one.sizes.low, one.sizes.high
     ends = []
@@ -286,13 +290,14 @@ def _alternatives(advice: BufferAdvice) -> list[str]:
     last = advice.alternatives[-1]
     if last.meets_all(advice.targets):
         ecn = "; its senders negotiate ECN" if last.setting.ecn else ""
-        meets = f"{last.setting.label} meets all of it: {_found_words(advice, last)}{ecn}."
+        meets = f"{last.setting.label} meets all targets: {_found_words(advice, last)}{ecn}."
         return [meets, f"queue = {_toml(last.setting.queue)}"]
     nearest = [
         f"{one.setting.label} has {_found_words(advice, one)}" for one in advice.alternatives
     ]
     return [
-        f"Nor does any active queue management that was tried; nearest come: {'; '.join(nearest)}."
+        "No active queue management that was tried meets them either; nearest: "
+        f"{'; '.join(nearest)}."
     ]
 
 
@@ -308,15 +313,15 @@ def _models(advice: BufferAdvice) -> list[str]:
     said = []
     for one in advice.models:
         if not one.flow:
-            said.append(f"{one.label}: does not apply, {one.note}")
+            said.append(f"{one.label}: does not apply ({one.note})")
             continue
         parts = []
         if one.packets is not None:
-            parts.append(f"{one.packets} packets would do for the utilisation")
+            parts.append(f"{one.packets} packets are enough for the utilisation")
         if one.utilisation is not None and advice.answer is not None:
-            parts.append(f"{one.utilisation * 100:.4g} % with {advice.answer.setting.size}")
+            parts.append(f"{one.utilisation * 100:.4g} % with {advice.answer.setting.size} packets")
         said.append(
-            f"{one.label} (of {one.flow}): {', '.join(parts)}{f'; {one.note}' if one.note else ''}"
+            f"{one.label} (for {one.flow}): {', '.join(parts)}{f'; {one.note}' if one.note else ''}"
         )
     return [f"Models: {'. '.join(said)}."] if said else []
 
@@ -325,7 +330,10 @@ def _confirmed(advice: BufferAdvice, confirmation: Confirmation) -> str:
     if confirmation.why:
         return f"Not confirmed by emulation: {confirmation.why}"
     each = [
-        f"{one.setting.label}: {_found_words(advice, one)} ({one.replicates} run{'' if one.replicates == 1 else 's'})"
+        (
+            f"{one.setting.label}: {_found_words(advice, one)} ({one.replicates} "
+            f"run{'' if one.replicates == 1 else 's'})"
+        )
         for one in confirmation.outcomes
     ]
     doubt = (
@@ -339,10 +347,10 @@ def _confirmed(advice: BufferAdvice, confirmation: Confirmation) -> str:
 def _method(advice: BufferAdvice) -> str:
     runs = sum(one.replicates for one in advice.every)
     return (
-        f"From {runs} simulated runs, the same seeds at every buffer. A target is met, or missed, if the whole 95 % "
-        f"interval of the mean over replicates is on one side of it; where it is not, up to "
-        f"{BATCHES * advice.replicates} replicates are run. The p99 delay is of the time and not of packets: what "
-        "waits at the sampling times, until it is sent."
+        f"From {runs} simulated runs, with the same seeds for every buffer. A target counts as met "
+        "or missed if the whole 95 % interval of the mean over replicates is on one side of it; "
+        f"otherwise up to {BATCHES * advice.replicates} replicates are run. The p99 delay is over "
+        "time, not over packets: the time to send what waits at each sampling time."
     )
 
 
@@ -360,7 +368,7 @@ def _list(words: list[str]) -> str:
 
 
 def _toml(queue: dict[str, Any] | None) -> str:
-    """A queue as a scenario writes it."""
+    """Formats a queue as in a scenario."""
     fields = ((name, value) for name, value in (queue or {}).items() if value is not False)
     return "{ " + ", ".join(f"{name} = {json.dumps(value)}" for name, value in fields) + " }"
 

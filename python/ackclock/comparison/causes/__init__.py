@@ -1,4 +1,4 @@
-"""Why ways differ: named causes, each of which looks at the evidence. Append new ones to `CAUSES`."""
+"""Causes of differences between methods. Each looks at evidence; append new ones to `CAUSES`."""
 
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ class Finding(NamedTuple):
     """A cause that the evidence shows.
 
     Attributes:
-        cause: Its name.
+        cause: Name of the cause.
         words: How it shows.
     """
 
@@ -43,14 +43,14 @@ class Finding(NamedTuple):
 
 
 def findings(evidence: Evidence) -> tuple[Finding, ...]:
-    """Every cause that the evidence shows; none if it shows none."""
+    """Returns every cause that the evidence shows."""
     return tuple(Finding(one.name, words) for one in CAUSES if (words := one.finds(evidence)))
 
 
 def cause(name: str) -> Cause:
-    """The record of that name.
+    """Returns the record of a cause.
 
     Raises:
-        KeyError: There is none.
+        KeyError: There is no cause of that name.
     """
     return {one.name: one for one in CAUSES}[name]

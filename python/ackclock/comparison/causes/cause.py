@@ -1,4 +1,4 @@
-"""What a cause says of itself, and the evidence it looks at."""
+"""The record of a cause, and the evidence that it looks at."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -11,39 +11,38 @@ from ackclock.models import FlowPath
 
 __all__ = ["NOTICEABLE", "OF_THE_WINDOW", "Cause", "Evidence", "percent"]
 
-# What grows and falls with the window.
+# Metrics that grow and fall with the congestion window.
 OF_THE_WINDOW = ("goodput", "cwnd")
 
-# An effect of less than a hundredth is not named as a cause: guessed, as what a reader would not
-# stop at.
+# Effects below one percent are not named as causes. Guessed: nobody would stop to look at them.
 NOTICEABLE = 0.01
-# Nor is one of less than a tenth of the residual, which has another cause then: guessed.
+# Effects below a tenth of the difference are not named either: it has another cause. Guessed.
 _SHARE_OF_RESIDUAL = 0.1
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known about one residual: the number of one way less that of its reference, for one metric and subject.
+    """Evidence about one difference between a method and its reference.
+
+    It concerns one metric and one subject.
 
     Attributes:
-        metric: The metric's name.
+        metric: Name of the metric.
         method: `predict`, `simulate`, `emulate` or `measure`.
-        reference: The way that it is held against.
-        difference: The residual and its 95 % interval, in the metric's unit.
+        reference: The method that it is compared with.
+        difference: Method minus reference with its 95 % interval, in the metric's unit.
         reference_mean: The reference's number, in the metric's unit.
-        replicates: How many there are of the one and of the other.
-        flow: The flow it is about, of a hop the only one that crosses it, as in a resolved
-            scenario; None if there are several.
-        path: That flow's, in the terms of the models.
-        duration_s: How long a run lasts.
-        prediction: What a model says, if the way is `predict`.
-        saw: Other metrics' means of the same runs and flow, by name. What is not known is not
-            there.
-        reference_saw: The same of the reference.
-        settings: Rows of the table `settings` of the emulated one of both, as dicts.
-        late_s: How much longer than its hops a packet of the emulated one took, half of the packets
-            at most.
-        unreliable: Runs that are unreliable and are in a mean all the same.
+        replicates: Number of replicates of the method and of the reference.
+        flow: The flow as in a resolved scenario; for a hop, the only flow that crosses it. None if
+            there are several.
+        path: Path of that flow, as models see it.
+        duration_s: Duration of a run.
+        prediction: Prediction of a model, if the method is `predict`.
+        saw: Means of other metrics of the same runs and flow, by name; unknown ones are absent.
+        reference_saw: The same for the reference.
+        settings: Rows of the table `settings` of the emulated side, as dicts.
+        late_s: Median extra time that an emulated packet took beyond that of its hops.
+        unreliable: Number of unreliable runs that are included in a mean.
     """
 
     metric: str
@@ -64,34 +63,39 @@ class Evidence:
 
     @property
     def relative(self) -> float:
-        """The residual over the reference's number; not a number if that is zero."""
+        """The difference over the reference's number; NaN if that is zero."""
         return self.difference.mean / abs(self.reference_mean) if self.reference_mean else math.nan
 
     @property
     def more(self) -> bool:
-        """Whether the way's number is the larger one."""
+        """True if the method's number is the larger one."""
         return self.difference.mean > 0
 
     @property
     def is_kernel_beside_engine(self) -> bool:
-        """Whether an emulation is held against a simulation, about one flow."""
+        """True if an emulation is compared with a simulation, for one flow."""
         return (self.method, self.reference) == ("emulate", "simulate") and self.flow is not None
 
     def both(self, name: str) -> tuple[float, float]:
-        """A metric's mean of the way and of the reference; not a number where it is not known."""
+        """Returns a metric's mean for the method and for the reference; NaN where unknown."""
         return self.saw.get(name, math.nan), self.reference_saw.get(name, math.nan)
 
     def fits(self, effect: float) -> bool:
-        """Whether an effect, relative to the reference's number, has the residual's direction, and a size that counts.
+        """Returns true if an effect has the sign of the difference and is large enough to count.
 
-        A larger one than the residual fits, too: another cause may work against it.
+        The effect is relative to the reference's number. An effect larger than the difference fits
+        too: another cause may work against it.
         """
         return effect * self.relative > 0 and abs(effect) >= max(
             NOTICEABLE, _SHARE_OF_RESIDUAL * abs(self.relative)
         )
 
     def share_of_timeouts(self, timeouts: float) -> float:
-        """The least share of a run that so many timeouts, of all instances of the flow, take."""
+        """Returns the smallest share of a run that these timeouts take.
+
+        Args:
+            timeouts: Number of timeouts of all instances of the flow.
+        """
         if (
             self.path is None
             or self.path.instances is None
@@ -105,13 +109,13 @@ class Evidence:
 class Cause:
     """The record of one cause.
 
-    A cause is named where its evidence is in the results and where its direction, and its size if
-    that is known, fit the residual. That does not prove it.
+    A cause is named if its evidence is in the results, and if its sign, and its size where known,
+    fit the difference. That does not prove it.
 
     Attributes:
-        name: As in tables.
-        sentence: What it is, whatever the case.
-        finds: How the evidence shows it in one case, in words; empty if it does not.
+        name: Name in tables.
+        sentence: What it is in general.
+        finds: Returns how the evidence shows it in one case, in words; empty if it does not.
     """
 
     name: str
@@ -120,5 +124,5 @@ class Cause:
 
 
 def percent(share: float) -> str:
-    """`5.3 %`."""
+    """Formats a share as `5.3 %`."""
     return f"{share * 100:.2g} %" if abs(share) < 0.1 else f"{share * 100:.0f} %"

@@ -1,34 +1,45 @@
-"""Causes that lie in what a number means: ways do not measure the same thing at the same place."""
+"""Causes in definitions: methods do not measure the same thing in the same place."""
 
 from ackclock.comparison.causes.cause import Cause, Evidence
 
 __all__ = ["LAST_ACK", "ONE_END", "SMOOTHED_ROUND_TRIPS"]
 
-# What a capture knows of a metric, and what the run itself means by it; the others mean the same,
-# or are not known.
+# What a capture knows of a metric, and what the run means by it. Other metrics mean the same in
+# both, or are unknown.
 _OF_CAPTURES = {
-    "goodput": "what the sender's side saw acknowledged; the run counts what the application got",
-    "rtt": "from a packet's passing to its ACK's, those sent again left out; the run has the sender's own measurements",
-    "rtt_p99": "of the round trips that the capture shows; the run has those that the sender measured",
-    "completion_time": "from the first packet to the last ACK; the run has the last byte's arrival",
+    "goodput": "data acknowledged to the sender; the run counts what the application received",
+    "rtt": (
+        "from a packet to its ACK at the capture, without retransmissions; the run has the "
+        "sender's own measurements"
+    ),
+    "rtt_p99": "of the round trips in the capture; the run has those that the sender measured",
+    "completion_time": (
+        "from the first packet to the last ACK; the run ends when the last byte arrives"
+    ),
 }
 
 
 def _smoothed(evidence: Evidence) -> str:
-    """The engine knows both, so that the size of this is known: from its own runs."""
+    """Measures the effect of smoothing.
+
+    The engine knows both averages, so its own runs give the size.
+    """
     others = {evidence.method, evidence.reference} - {"simulate"}
     if evidence.metric != "rtt" or others not in ({"emulate"}, {"predict"}):
         return ""
     engines = evidence.saw if evidence.method == "simulate" else evidence.reference_saw
     if not {"smoothed_rtt", "rtt"} <= engines.keys():
         return ""
-    effect = engines["smoothed_rtt"] - engines["rtt"]  # of the other's way of telling it
+    effect = engines["smoothed_rtt"] - engines["rtt"]  # How the other side's number would change.
     if not evidence.fits(
         (-effect if evidence.method == "simulate" else effect) / evidence.reference_mean
     ):
         return ""
-    more = "more" if effect > 0 else "less"
-    return f"in simulate the smoothed one's mean over time is {abs(effect) * 1e3:.2g} ms {more} than all measurements'"
+    larger = "larger" if effect > 0 else "smaller"
+    return (
+        f"in the simulation, the mean smoothed RTT is {abs(effect) * 1e3:.2g} ms {larger} than the "
+        "mean of all measurements"
+    )
 
 
 def _one_end(evidence: Evidence) -> str:
@@ -47,22 +58,23 @@ def _last_ack(evidence: Evidence) -> str:
         or not 0 < evidence.difference.mean <= evidence.path.round_trip.base_s
     ):
         return ""
-    return f"the last ACK takes up to {evidence.path.round_trip.base_s * 1e3:.4g} ms more than the last byte"
+    after = f"{evidence.path.round_trip.base_s * 1e3:.4g} ms"
+    return f"the last ACK arrives up to {after} after the last byte"
 
 
 SMOOTHED_ROUND_TRIPS = Cause(
     "smoothed_round_trips",
-    "The kernel tells its smoothed round-trip time, averaged over time, as models average it; the engine averages all "
-    "measurements, of which there are the more the more ACKs come.",
+    "Linux reports its smoothed RTT, averaged over time as in models; the simulation averages all "
+    "RTT measurements, of which there are more when ACKs are frequent.",
     _smoothed,
 )
 ONE_END = Cause(
     "measured_at_one_end",
-    "A capture is taken at one place and knows what passes there, not what hosts do.",
+    "A capture shows what passes one place, not what the hosts do.",
     _one_end,
 )
 LAST_ACK = Cause(
     "last_ack",
-    "The model's transfer ends with its last ACK, a simulated one with the last byte's arrival.",
+    "The model's transfer ends with the last ACK, the simulated one when the last byte arrives.",
     _last_ack,
 )

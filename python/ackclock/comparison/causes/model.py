@@ -1,4 +1,4 @@
-"""Causes that lie in what a model leaves out."""
+"""Causes in what a model leaves out."""
 
 import math
 
@@ -32,47 +32,69 @@ def _timeouts(evidence: Evidence) -> str:
     )
     if not (applies and evidence.metric in OF_THE_WINDOW and evidence.fits(share)):
         return ""
-    return f"{evidence.reference} had {seen:.2g} timeouts a run, which take {percent(share)} of its time at least"
+    return (
+        f"{seen:.2g} timeouts per run in {evidence.reference}, which take at least "
+        f"{percent(share)} of its time"
+    )
 
 
 def _not_settled(evidence: Evidence) -> str:
-    """Time brings a run nearer to what is said of a long one; of a cell that is always busy windows say nothing."""
+    """Looks at how much the run changes over time.
+
+    A longer run approaches the long-run behaviour that models predict. In a saturated cell windows
+    say nothing about the rate.
+    """
     if evidence.prediction is None or _assumes(evidence.prediction.model, "saturated"):
         return ""
     drift = evidence.reference_saw.get("cwnd_drift", math.nan)
     early = evidence.reference_saw.get("early_retransmissions", math.nan)
     if evidence.metric in (*OF_THE_WINDOW, "rtt") and evidence.fits(drift):
         how = "larger" if drift > 0 else "smaller"
-        return f"{evidence.reference}'s window was {percent(abs(drift))} {how} in the second half of the measured time"
+        return (
+            f"in {evidence.reference}, the congestion window was {percent(abs(drift))} {how} in "
+            "the second half of the measured time"
+        )
     if evidence.metric == "retransmissions" and evidence.fits(1 - 2 * early):
-        return f"{percent(early)} of what was sent again in {evidence.reference} was so in the first half of the run"
+        return (
+            f"{percent(early)} of the retransmissions in {evidence.reference} were in the first "
+            "half of the run"
+        )
     return ""
 
 
 def _round_trips(evidence: Evidence) -> str:
-    """A rate is a window over a round-trip time: it is off by as much as that."""
+    """Compares round-trip times.
+
+    A rate is a window over a round-trip time, so both are off by the same factor.
+    """
     said, seen = evidence.prediction, evidence.reference_saw.get("rtt", math.nan)
     if said is None or evidence.metric != "goodput" or told_by(said.model, metric("rtt")):
         return ""
     if _assumes(said.model, "saturated"):
-        return ""  # the rate of a cell that is always busy is no window over a round-trip time
+        return ""  # The rate in a saturated cell is not a window over a round-trip time.
     given = said.inputs.get("rtt", math.nan)
     longer = seen / given - 1
     if not evidence.fits(longer):
         return ""
     how = f"{percent(abs(longer))} {'longer' if longer > 0 else 'shorter'}"
-    return f"round trips took {seen * 1e3:.4g} ms on average, {how} than the {given * 1e3:.4g} ms the model was given"
+    return (
+        f"the mean RTT was {seen * 1e3:.4g} ms, {how} than the {given * 1e3:.4g} ms given to the "
+        "model"
+    )
 
 
 def _loss(evidence: Evidence) -> str:
-    """A rate falls with the root of the loss, so that it is off by the root of what the loss is off."""
+    """Compares loss rates: a rate falls with the square root of the loss rate."""
     said, seen = evidence.prediction, evidence.reference_saw.get("retransmissions", math.nan)
     if said is None or evidence.metric not in OF_THE_WINDOW:
         return ""
     given = said.inputs.get("loss", 0.0)
     if not (given > 0 and seen > 0 and evidence.fits(math.sqrt(seen / given) - 1)):
         return ""
-    return f"{percent(seen)} of the segments were sent again, the model was given a loss of {percent(given)}"
+    return (
+        f"{percent(seen)} of the segments were retransmitted; the model was given a loss rate of "
+        f"{percent(given)}"
+    )
 
 
 def _sending_rate(evidence: Evidence) -> str:
@@ -81,7 +103,7 @@ def _sending_rate(evidence: Evidence) -> str:
         return ""
     tells_sent = "sending rate" in said.model.output(said.model.goodput).meaning
     return (
-        f"{said.model.label} tells what is sent, {percent(again)} of which was sent again"
+        f"{said.model.label} gives the sending rate, {percent(again)} of which was retransmitted"
         if tells_sent
         else ""
     )
@@ -89,27 +111,30 @@ def _sending_rate(evidence: Evidence) -> str:
 
 VIOLATED_ASSUMPTION = Cause(
     "violated_assumption",
-    "The flow violates what the model assumes; the scenario tells so beforehand.",
+    "The flow violates assumptions of the model, as the scenario shows beforehand.",
     _violated,
 )
 TIMEOUTS_SEEN = Cause(
-    "timeouts_seen", "The model leaves timeouts out, and there were some.", _timeouts
+    "timeouts_seen", "The model leaves out timeouts, and there were some.", _timeouts
 )
 NOT_SETTLED = Cause(
     "not_settled",
-    "The model is about a long run past its slow start; a short one still shows how it began.",
+    "The model describes a long run after slow start; a short run still shows its start.",
     _not_settled,
 )
 OTHER_ROUND_TRIPS = Cause(
     "other_round_trips",
-    "The model is given the round-trip time without queues and waiting.",
+    "The model is given the round-trip time without queueing and other waiting.",
     _round_trips,
 )
 OTHER_LOSS = Cause(
     "other_loss",
-    "The model is given the random loss alone; queues overflow besides, and a run is hit by chance more or less often.",
+    "The model is given only the random loss; queues drop packets too, and the losses of a run "
+    "vary by chance.",
     _loss,
 )
 SENDING_RATE = Cause(
-    "sending_rate", "The model tells what is sent, goodput is what arrives once.", _sending_rate
+    "sending_rate",
+    "The model gives the sending rate; goodput counts only data that arrives, once.",
+    _sending_rate,
 )

@@ -1,6 +1,6 @@
-"""Causes that lie in what Linux does in its own way: features of the kernel's TCP that the engine has not.
+"""Causes in Linux: features of the kernel's TCP that the engine does not have.
 
-The features, and what each was found to cost on five paths, are in docs/guides/fidelity.md.
+The features, and the measured cost of each on five paths, are in docs/guides/fidelity.md.
 """
 
 from collections.abc import Mapping
@@ -10,39 +10,45 @@ from ackclock import facts, units
 from ackclock.comparison.causes.cause import OF_THE_WINDOW, Cause, Evidence, percent
 
 __all__ = [
-    "BURSTS", "DELAYED_ACKS", "FRIENDLY_GROWTH", "HYSTART", "KERNEL_SETTINGS", "RECOVERY", "WHOLE_SEGMENTS",
+    "BURSTS", "DELAYED_ACKS", "FRIENDLY_GROWTH", "HYSTART", "KERNEL_SETTINGS", "RECOVERY",
+    "WHOLE_SEGMENTS",
 ]  # fmt: skip
 
-# Parameters that matter only where there are timeouts, or only where something is lost.
+# Parameters that matter only with timeouts, and parameters that matter only with losses.
 _OF_TIMEOUTS = frozenset(
     {"rto_minimum", "rto_floor", "rto_maximum", "rto_adaptive", "after_timeout", "repeated_timeout"}
 )
 _OF_LOSSES = frozenset(
     {
-        "ssthresh_from", "recovery", "partial_ack", "partial_window_deflation", "growth_at_recovery_end",
-        "avoid_multiple_fast_retransmits",
-        "limited_transmit", "rescue_retransmission", "ssthresh_in_whole_segments", "duplicate_threshold",
+        "ssthresh_from", "recovery", "partial_ack", "partial_window_deflation",
+        "growth_at_recovery_end", "avoid_multiple_fast_retransmits",
+        "limited_transmit", "rescue_retransmission", "ssthresh_in_whole_segments",
+        "duplicate_threshold",
     }
 )  # fmt: skip
 
 
 def _control(evidence: Evidence) -> facts.Facts:
-    """The facts of the flow's control."""
+    """Returns the facts of the flow's control."""
     return facts.control((evidence.flow or {}).get("transport", {}))[1]
 
 
 def _in_linux(evidence: Evidence) -> Mapping[str, Any]:
-    """The facts of the same control in Linux; empty if Linux has none."""
+    """Returns the facts of the same control in Linux; empty if Linux does not have it."""
     return _control(evidence)["linux"] or {}
 
 
 def _loses_at_random(evidence: Evidence) -> bool:
-    """Then windows stay small, bursts have an end, and CUBIC is below Reno's window; else the queue decides."""
+    """Returns true if packets are lost at random.
+
+    Then windows stay small, bursts end, and CUBIC stays below Reno's window. Otherwise the
+    queue decides.
+    """
     return evidence.path is not None and evidence.path.loss.rate > 0
 
 
 def _matters(evidence: Evidence, parameter: str) -> bool:
-    """Whether a parameter that the kernel has otherwise can have mattered in these runs."""
+    """Returns true if a parameter that the kernel sets differently can have mattered."""
     if parameter in _OF_TIMEOUTS:
         return any(seen > 0 for seen in evidence.both("timeouts"))
     if parameter in _OF_LOSSES:
@@ -64,7 +70,7 @@ def _settings(evidence: Evidence) -> str:
         if row["refusal"] and row["name"].startswith(before)
     )
     told = [name for name in refused if _matters(evidence, name)]
-    return f"not as the scenario asks: {', '.join(told)}" if told else ""
+    return f"not as in the scenario: {', '.join(told)}" if told else ""
 
 
 def _friendly_growth(evidence: Evidence) -> str:
@@ -80,11 +86,14 @@ def _friendly_growth(evidence: Evidence) -> str:
         evidence.is_kernel_beside_engine and concerns and smaller and _loses_at_random(evidence)
     ):
         return ""
-    return "the engine's CUBIC has friendly_speedup, Linux's has not"
+    return "the simulated CUBIC has friendly_speedup, Linux's does not"
 
 
 def _hystart(evidence: Evidence) -> str:
-    """What a slow start cost that went too far: what was sent again early beyond what a settled flow sends again."""
+    """Compares the cost of an overlong slow start.
+
+    The cost is the share of early retransmissions beyond those of a settled flow.
+    """
     early, again = evidence.both("early_retransmissions"), evidence.both("retransmissions")
     ours, engines = (
         max(0.0, 2 * part - 1) * share for part, share in zip(early, again, strict=True)
@@ -97,7 +106,8 @@ def _hystart(evidence: Evidence) -> str:
     ):
         return ""
     return (
-        f"beginning cost {percent(engines)} of the segments in simulate, {percent(ours)} in emulate"
+        f"slow start cost {percent(engines)} of the segments in the simulation, "
+        f"{percent(ours)} in Linux"
     )
 
 
@@ -107,11 +117,14 @@ def _bursts(evidence: Evidence) -> str:
         return ""
     if evidence.metric in ("retransmissions", "loss_rate") and not evidence.more:
         return ""
-    return f"a full queue dropped {percent(ours)} of the packets in emulate, {percent(engines)} in simulate"
+    return (
+        f"a full queue dropped {percent(ours)} of the packets in Linux, {percent(engines)} in the "
+        "simulation"
+    )
 
 
 def _whole_segments(evidence: Evidence) -> str:
-    """Cutting off costs less than a segment of the window."""
+    """Checks the size: rounding down costs less than one segment of the window."""
     if not evidence.is_kernel_beside_engine or evidence.flow is None or evidence.path is None:
         return ""
     transport = evidence.flow["transport"]
@@ -123,7 +136,10 @@ def _whole_segments(evidence: Evidence) -> str:
     fits = window > 0 and 0 < -evidence.relative <= 1 / window
     if not (reduced and fits and evidence.metric in OF_THE_WINDOW):
         return ""
-    return f"windows are {window:.2g} segments on average: a segment is up to {percent(1 / window)} of one"
+    return (
+        f"the mean congestion window is {window:.2g} segments, so that one segment is "
+        f"{percent(1 / window)} of it"
+    )
 
 
 def _delayed_acks(evidence: Evidence) -> str:
@@ -144,7 +160,10 @@ def _delayed_acks(evidence: Evidence) -> str:
     effect = {"rtt": -shorter, "goodput": shorter}.get(evidence.metric, 0.0)
     if not evidence.fits(effect):
         return ""
-    return f"the engine's receiver holds an ACK up to {longest * 1e3:g} ms; round trips were {percent(shorter)} shorter"
+    return (
+        f"the simulated receiver delays ACKs by up to {longest * 1e3:g} ms; round trips in Linux "
+        f"were {percent(shorter)} shorter"
+    )
 
 
 def _recovery(evidence: Evidence) -> str:
@@ -163,47 +182,53 @@ def _recovery(evidence: Evidence) -> str:
         != "0"
     )
     how = (
-        "by time (RACK, tail-loss probes) and spreads reductions (PRR)"
+        "by time (RACK, tail-loss probes) and reduces its window gradually (PRR)"
         if rack
-        else "with PRR, RACK being off"
+        else "with PRR; RACK is off"
     )
-    return f"{ours:.2g} timeouts a run in emulate, {engines:.2g} in simulate; Linux recovers {how}"
+    return (
+        f"{ours:.2g} timeouts per run in Linux, {engines:.2g} in the simulation; Linux recovers "
+        f"{how}"
+    )
 
 
 KERNEL_SETTINGS = Cause(
     "kernel_settings",
-    "The kernel has parameters of the scenario's TCP in its own way (table settings).",
+    "Some TCP parameters of the kernel differ from those of the scenario (table settings).",
     _settings,
 )
 FRIENDLY_GROWTH = Cause(
     "friendly_growth",
-    "Linux's CUBIC keeps the slow Reno-friendly growth of RFC 8312; RFC 9438 grows by a segment a round above the last "
-    "maximum.",
+    "Linux's CUBIC keeps the slow Reno-friendly growth of RFC 8312; with RFC 9438 the window grows "
+    "by one segment per round trip above the last maximum.",
     _friendly_growth,
 )
 HYSTART = Cause(
     "hystart",
-    "Linux's CUBIC ends its slow start by HyStart, when the spacing of ACKs tells of a queue; the engine's goes on "
-    "until a loss, or with HyStart++ until round trips are longer.",
+    "Linux's CUBIC ends slow start with HyStart, when the spacing of ACKs indicates a queue; the "
+    "simulated one continues until a loss, or with HyStart++ until the RTT rises.",
     _hystart,
 )
 BURSTS = Cause(
     "bursts",
-    "Linux hands down trains of segments (segmentation offload), which overflow a queue that segments apart would fit.",
+    "Linux sends trains of segments (segmentation offload), which overflow a queue that spaced "
+    "segments would fit into.",
     _bursts,
 )
 WHOLE_SEGMENTS = Cause(
     "whole_segments",
-    "Linux's window and threshold are whole segments, cut off: the smaller the windows, the more it costs.",
+    "Linux rounds the congestion window and ssthresh down to whole segments; the smaller the "
+    "windows, the more that costs.",
     _whole_segments,
 )
 DELAYED_ACKS = Cause(
     "delayed_acks",
-    "Linux's receiver acknowledges at once at the end of a burst; the engine's waits for a second segment.",
+    "Linux's receiver acknowledges at once at the end of a burst; the simulated one waits for a "
+    "second segment.",
     _delayed_acks,
 )
 RECOVERY = Cause(
     "recovery",
-    "Linux detects and repairs losses in another way than RFC 6675, and so has other timeouts.",
+    "Linux detects and repairs losses differently from RFC 6675, so its timeouts differ.",
     _recovery,
 )

@@ -1,4 +1,4 @@
-"""Causes that lie in how sure the numbers are."""
+"""Causes in the precision of the numbers."""
 
 import math
 
@@ -10,10 +10,10 @@ __all__ = ["LATE_PACKETS", "TOO_FEW_REPLICATES", "UNRELIABLE_RUNS"]
 def _too_few(evidence: Evidence) -> str:
     sizes = dict(zip((evidence.method, evidence.reference), evidence.replicates, strict=True))
     if evidence.method == "predict":
-        del sizes["predict"]  # has no chance in it
+        del sizes["predict"]  # A model has no randomness.
     if math.isnan(evidence.difference.half_width):
         alone = " and ".join(name for name, count in sizes.items() if count < 2)
-        return f"one replicate of {alone} has no spread: it cannot be told whether this is chance"
+        return f"one replicate of {alone} has no spread, so that this may be chance"
     if abs(evidence.difference.mean) > evidence.difference.half_width:
         return ""
     counts = " and ".join(f"{count} of {name}" for name, count in sizes.items())
@@ -23,7 +23,7 @@ def _too_few(evidence: Evidence) -> str:
         else 0.0
     )
     return (
-        f"the interval, ± {percent(wide)}, is wider than the residual, with {counts}"
+        f"the interval, ± {percent(wide)}, is wider than the difference (replicates: {counts})"
         if wide > 0
         else ""
     )
@@ -32,14 +32,17 @@ def _too_few(evidence: Evidence) -> str:
 def _unreliable(evidence: Evidence) -> str:
     runs = f"{evidence.unreliable} run{'' if evidence.unreliable == 1 else 's'}"
     return (
-        f"{runs} that this machine was too busy for, taken in all the same"
+        f"{runs} that this machine was too busy for, included as asked"
         if evidence.unreliable
         else ""
     )
 
 
 def _late(evidence: Evidence) -> str:
-    """Both ways are longer by what half of the packets were late at most; under random loss a rate falls with that."""
+    """Compares the difference with twice the median lateness, as both directions are late.
+
+    Under random loss the rate falls as the round trip grows.
+    """
     path, late_s = evidence.path, 2 * evidence.late_s
     if (
         evidence.method != "emulate"
@@ -52,21 +55,24 @@ def _late(evidence: Evidence) -> str:
     slower = evidence.metric == "goodput" and 0 < -evidence.relative <= share
     if not (longer or slower):
         return ""
-    return f"packets were late: up to {late_s * 1e3:.2g} ms in half of the round trips, {percent(share)} of one"
+    return (
+        f"in half of the round trips packets were late by up to {late_s * 1e3:.2g} ms, "
+        f"{percent(share)} of the RTT"
+    )
 
 
 TOO_FEW_REPLICATES = Cause(
     "too_few_replicates",
-    "Replicates differ by chance; the fewer there are, the less can be told of what is beyond it.",
+    "Replicates differ by chance; few of them do not show whether a difference is more than that.",
     _too_few,
 )
 UNRELIABLE_RUNS = Cause(
     "unreliable_runs",
-    "Runs that are unreliable are in the mean, as was asked for (--unreliable).",
+    "Unreliable runs are included in the mean, as asked for (--unreliable).",
     _unreliable,
 )
 LATE_PACKETS = Cause(
     "late_packets",
-    "An emulator wakes up late, and hosts take time, which lengthens every round trip.",
+    "The emulator wakes up late and hosts take time, which lengthens every round trip.",
     _late,
 )
