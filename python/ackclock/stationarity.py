@@ -15,12 +15,12 @@ of these rules must hold. They were chosen before any result was looked at:
 The papers are "An effective truncation heuristic for bias reduction in simulation output" and
 "Automating warm-up length estimation". An observation is the goodput between two sampling times,
 summed over instances and replicates. The search for d covers the first three quarters, so that the
-rest still holds one epoch if there are `EPOCHS`. Fewer than `BATCHES` batches are not judged. A change of the mean by less than
-`NOTICEABLE` is ignored.
+rest still holds one epoch if there are `EPOCHS`. Fewer than `BATCHES` batches are not judged. A
+change of the mean by less than `NOTICEABLE` is ignored.
 
-Only flows under a control that always have data to send are judged, and neither flows that end nor
-flows that arrive. Epochs are required only if the control states that it reacts to loss and not to
-delay, because a window that follows the delay settles. They are also required only if the window
+Only long-lived flows under a control are judged. They always have data to send, never end, and do
+not arrive at random times. Epochs are required only if the control states that it reacts to loss
+and not to delay, because a window that follows the delay settles. They are also required only if the window
 can still grow, because a window limited by the receiver settles too.
 """
 

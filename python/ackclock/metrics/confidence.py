@@ -50,7 +50,8 @@ def interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
 def difference(values: ArrayLike, others: ArrayLike, confidence: float = 0.95) -> Interval:
     """Returns Welch's interval for the mean of `values` less that of `others`.
 
-    Source: Biometrika 34, 1947. The samples are independent and may have different variances. NaN values are left out.
+    Source: Biometrika 34, 1947. The samples are independent and may have different variances. NaN
+    values are left out.
     `replicates` counts the smaller sample; with fewer than two values there is no half width.
 
     Raises:

@@ -9,10 +9,10 @@ Both methods fit the growth of fluctuations with the scale, the number of interv
 H describes large scales, at which the law of a single source no longer matters. Choose those
 scales, and plot `fluctuations` over `scales` on logarithmic axes to see if they lie on a line.
 
-- `hurst_variance_time`: the variance of means of m counts falls as m^(2H - 2). It underestimates H,
+- `hurst_variance_time`: The variance of means of m counts falls as m^(2H - 2). It underestimates H,
   by more for larger H and fewer means. The reason is that deviations are from the sample mean,
   which varies too.
-- `hurst_wavelet`: the mean square of the differences of neighbouring sums of m counts (details of
+- `hurst_wavelet`: The mean square of the differences of neighbouring sums of m counts (details of
   the Haar wavelet), once normalised, grows as m^(2H - 1) (Abry, Veitch 1998, IEEE Transactions on
   Information Theory 44(1)). Its details are nearly independent, a constant cancels, and it has a
   standard error.
