@@ -81,7 +81,10 @@ def decrease(w: ArrayLike) -> Array:
 
 
 def increase(w: ArrayLike) -> Array:
-    """Returns a(w) in segments per round trip: 1 up to Low_Window, then w^2 p(w) 2 b(w)/(2 - b(w))."""
+    """Returns a(w) in segments per round trip: 1 up to Low_Window, then from the response function.
+
+    There it is w^2 p(w) 2 b(w)/(2 - b(w)).
+    """
     w = np.asarray(w, float)
     b = decrease(w)
     return np.where(w <= LOW_WINDOW, 1.0, w**2 * loss_rate(w) * 2 * b / (2 - b))
@@ -117,7 +120,7 @@ def _refusal(path: FlowPath) -> str:
 MODEL = Model(
     name="hstcp_response",
     label="HSTCP response",
-    summary="Mean window of HighSpeed TCP, which depends more steeply on the loss rate than Reno's.",
+    summary="Mean window of HighSpeed TCP, which depends on loss more steeply than Reno's.",
     reference="RFC 3649 sections 4 and 5",
     formula="""\
 w(p) = 38 (p/10^-3)^S,  S = ln(83000/38)/ln(10^-7/10^-3)   if p <= 10^-3

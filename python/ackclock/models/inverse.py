@@ -157,7 +157,7 @@ def _ends(model: Model, unknown: str) -> tuple[float, float]:
 
 
 def _between(low: float, high: float, points: int, zero: bool) -> Array:
-    """Returns a logarithmic grid with as many points again near the upper end, and zero if `zero`."""
+    """Returns a logarithmic grid, with as many points near the upper end; `zero` adds a 0."""
     grid = np.geomspace(low, high, points)
     near = high - np.geomspace((high - low) * 1e-9, (high - low) * 0.5, points)
     both = np.unique(np.concatenate([grid, near]))

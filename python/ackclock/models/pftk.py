@@ -200,7 +200,8 @@ B = ((1-p)/p + w + Q(p, w)/(1-p)) / (R rounds + Q(p, w) f(p) T0/(1-p))
     w = Wm,   rounds = b Wm/8 + (1-p)/(p Wm) + 2   else
 goodput:               numerator (1-p)/p + w/2 + Q(p, w)
 triple_duplicate_only: ((1-p)/p + W(p)) / (R (b W(p)/2 + 1))
-approximate:           min(Wm/R, 1/(R sqrt(2 b p/3) + T0 min(1, 3 sqrt(3 b p/8)) p (1 + 32 p^2)))""",
+approximate:
+    min(Wm/R, 1/(R sqrt(2 b p/3) + T0 min(1, 3 sqrt(3 b p/8)) p (1 + 32 p^2)))""",
     inputs=(LOSS, RTT, TIMEOUT, WINDOW, SEGMENTS_PER_ACK),
     outputs=(
         Output("throughput", "B", "segments/s", "sending rate, with timeouts and window limit"),

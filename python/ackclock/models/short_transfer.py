@@ -11,8 +11,8 @@ for the same network, and the number of window reductions is re-derived. The pha
 - Detection takes half a round trip with the queue full, and each fast retransmit a round trip
   without queueing. Classic Reno has two of them, or one if the second lacks duplicate ACKs. If more
   was lost it waits for its timer and goes back to the first hole.
-- NewReno, slow but steady (RFC 6582 section 4), takes a round trip for each loss, SACK one for all.
-  If fewer than three segments follow the first hole, all three need the timer.
+- With NewReno, slow but steady (RFC 6582 section 4), recovery takes a round trip per loss, with SACK one
+  for all. If fewer than three segments follow the first hole, all need the timer.
 - A transfer that ends before W_D is reached has lost its share of L, and Reno has time for one fast
   retransmit only. Its last segment leaves the queue when those of its mini-cycle before it have,
   and is acknowledged T later. This was inferred from reference values.
@@ -114,7 +114,7 @@ class Sender(NamedTuple):
         return max(self.T, W / self.mu)
 
     def last(self, rest: float) -> float:
-        """Returns the time until the last of `rest` segments, less than a window, is acknowledged."""
+        """Returns the time until the last of `rest` segments, at most a window, is acknowledged."""
         return self.T + max(rest - 1, 0) / self.mu
 
 

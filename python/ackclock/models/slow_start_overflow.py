@@ -54,7 +54,9 @@ class Overflow(NamedTuple):
 
 
 def overflow(B: ArrayLike, bdp: ArrayLike, d: ArrayLike, w1: ArrayLike = 1.0) -> Overflow:
-    """Returns Theorem 1: n = min {n >= 0: w1 alpha^n >= B (d+1)}, W_B = B + min(bdp, w1 alpha^(n-1)).
+    """Returns Theorem 1: n = min {n >= 0: w1 alpha^n >= B (d+1)}, with its burst and window.
+
+    The window is W_B = B + min(bdp, w1 alpha^(n-1)).
 
     A buffer of at least bdp/d always gives B + bdp. One below bdp/(d+1) gives a window independent
     of mu and T. The theorem holds for windows that grow. If the first growth already overflows the
