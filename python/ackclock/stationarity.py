@@ -20,8 +20,8 @@ change of the mean by less than `NOTICEABLE` is ignored.
 
 Only long-lived flows under a control are judged. They always have data to send, never end, and do
 not arrive at random times. Epochs are required only if the control states that it reacts to loss
-and not to delay, because a window that follows the delay settles. They are also required only if the
-window can still grow, because a window limited by the receiver settles too.
+and not to delay, because a window that follows the delay settles. They are also required only if
+the window can still grow, because a window limited by the receiver settles too.
 """
 
 import math

@@ -150,7 +150,7 @@ full_buffer = P (1 - beta)/beta""",
             domain=NOT_NEGATIVE,
             on_wire=True,
         ),
-        Input("flows", "N", "", "identical, synchronised flows on the link", 1, AT_LEAST_ONE),
+        Input("flows", "N", "", "flows that share the link, all identical", 1, AT_LEAST_ONE),
         Input(
             "additive_increase",
             "alpha",

@@ -10,12 +10,13 @@ for the same network, and the number of window reductions is re-derived. The pha
   the threshold is at most W_B.
 - Detection takes half a round trip with the queue full, and each fast retransmit a round trip
   without queueing. Classic Reno has two of them, or one if the second lacks duplicate ACKs. If more
-  was lost it waits for its timer and goes back to the first hole.
-- With NewReno, slow but steady (RFC 6582 section 4), recovery takes a round trip per loss, with SACK one
-  for all. If fewer than three segments follow the first hole, all need the timer.
-- A transfer that ends before W_D is reached has lost its share of L, and Reno has time for one fast
-  retransmit only. Its last segment leaves the queue when those of its mini-cycle before it have,
-  and is acknowledged T later. This was inferred from reference values.
+  was lost it waits for its timer, then goes back to the first hole.
+- With NewReno, slow but steady (RFC 6582 section 4), recovery takes a round trip per loss. With
+  SACK it takes one for all. With any of them, a hole followed by fewer than three segments needs
+  the timer.
+- A transfer that ends before W_D is reached has lost its share of L. Reno then has time for only
+  one fast retransmit. Its last segment leaves the queue after those of its mini-cycle before it, and
+  is acknowledged T later. This was inferred from reference values.
 - After a timeout slow start goes to the threshold. From there the window grows by 1/d_ca per max(T,
   W/mu), and is reduced where it exceeds B + mu T.
 

@@ -28,8 +28,8 @@ from ackclock.models.domain import AT_LEAST_ONE, LIMIT, NOT_NEGATIVE, POSITIVE, 
 from ackclock.models.model import Array
 from ackclock.models.refusal import refuse
 
-# Windows grow by a share of 1/d per mini-cycle, so an overflow takes about d mini-cycles. No ACK in
-# slow start covers more segments than this. Chosen here.
+# Windows grow by a share of 1/d per mini-cycle, so that the mini-cycles until an overflow increase
+# with d. No ACK in slow start covers more segments than this. Chosen here.
 SEGMENTS_PER_ACK = Domain(0, 100, "(]")
 
 # B (d+1) may be an exact power of alpha; computed powers differ from it by at most this.

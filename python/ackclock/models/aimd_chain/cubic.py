@@ -5,10 +5,10 @@ beta share kept, R round-trip time (s), p loss rate. K = cbrt((W_max - beta W)/C
 until W_max is reached again.
 
 Between losses the window of round j, at t = jR after the loss, is C (t - K)^3 + W_max. Where the
-Reno-friendly line beta W + alpha t/R is larger, it is that. It is rounded to whole segments. Each round survives as in
-the window chain; a loss starts the next epoch. Segments and durations of rounds are summed over
-epochs, which gives all laws of the window. Bao, Wong and Leung, "A model for steady state
-throughput of TCP CUBIC", GLOBECOM 2010; Poojary and Sharma, arXiv 1510.08496.
+Reno-friendly line beta W + alpha t/R is larger, it is that. It is rounded to whole segments. Each
+round survives as in the window chain; a loss starts the next epoch. Segments and durations of
+rounds are summed over epochs, which gives all laws of the window. Bao, Wong and Leung, "A model for
+steady state throughput of TCP CUBIC", GLOBECOM 2010; Poojary and Sharma, arXiv 1510.08496.
 """
 
 from dataclasses import dataclass

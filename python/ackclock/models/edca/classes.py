@@ -8,24 +8,24 @@ class that always sends within CWmin slots would then still leave a chance to on
 longer. So this analysis keeps the law g(b) of a station's remaining backoff. The fixed point is one
 of these laws.
 
-- From g of each class follows f(m): the others of a station are the first to send, in slot m.
-- From f follows the fate of a draw b: the station is first (success), first with others
-  (collision), or continues with the rest of its backoff. So each stage k has its own collision
-  probability p_k. A frame reaches stage k with probability p_0 ... p_{k-1}. The visits to each b
-  add up to g.
+From g of each class follows f(m): the others of a station are the first to send, in slot m. From f
+follows the fate of a draw b: the station is first (success), first with others (collision), or
+continues with the rest of its backoff. So each stage k has its own collision probability p_k. A
+frame reaches stage k with probability p_0 ... p_{k-1}. The visits to each b add up to g.
 
 The only approximation is that stations are independent at the end of a busy period. With `freezing`
-counters stop while others send, as in the standard. In the slot after a busy period only stations
-with a new draw can then send, since all others have already counted down at least one slot. Without
-freezing the busy slot counts like any other, as in Bianchi's chain, and from the largest AIFSN on
-attempts are equally likely in each slot, as there. Identical classes then match `saturation`
-exactly. In both cases, a class whose windows end before another's AIFSN starves the other.
+counters stop while others send, as in the standard. A station that has waited through a busy period
+then cannot send at the end of its AIFS; only one with a new draw can. Without freezing the busy
+slot counts like any other, as in Bianchi's chain, and from the largest AIFSN on attempts are
+equally likely in each slot, as there. Identical classes then match `saturation` exactly. In both
+cases, a class whose windows end before another's AIFSN starves the other.
 
 Accuracy against a slot simulation with freezing: shares of busy periods are within 0.003 for
 windows of 16 and more, whatever the AIFSN. They are within 0.02 if a class is a handful of stations
 with windows of 4 and 8, as those have often just collided with each other. For a nearly starved
-class (less than 0.02 of busy periods) the result is too high, by 7 % to a third, and the last of
-four classes gets almost nothing. Without freezing they are within 0.02, or 0.07 for small windows.
+class (less than 0.02 of busy periods) the result is too high, by 7 % to a third. The last of four
+classes in fact gets almost nothing. Without freezing they are within 0.02, or 0.07 for small
+windows.
 
 Collisions between two queues of a station are ignored: each queue counts as a station. The
 iteration reached the same laws from the smallest and the largest windows in all cases tried, but

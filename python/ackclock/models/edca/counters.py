@@ -1,10 +1,10 @@
 """Remaining backoff of stations of one class at the end of a busy period.
 
-The law f(i) is the probability that the others are first in slot i of those in which the class may send,
-and b a station's remaining backoff. With freezing it becomes b - i if the others were first in slot
-i < b, and stays if they were first at the end of its AIFS (i = 0). Without freezing the busy slot
-counts too, and it becomes b - i - 1. Sums over the next values are convolutions with f. Both the
-fate of a draw and the number of visits to each b are therefore recursive filters.
+The law f(i) is the probability that the others are first in slot i of those in which the class may
+send, and b a station's remaining backoff. With freezing it becomes b - i if the others were first
+in slot i < b, and stays if they were first at the end of its AIFS (i = 0). Without freezing the
+busy slot counts too, and it becomes b - i - 1. Sums over the next values are convolutions with f.
+Both the fate of a draw and the number of visits to each b are therefore recursive filters.
 """
 
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ import numpy as np
 from ackclock.models.edca.access_class import AccessClass
 from ackclock.models.model import Array
 
-# Share of the previous law kept in each step: undamped, the laws of classes would oscillate.
+# Share of the previous law kept in each step, because the laws of classes depend on each other.
 _KEPT = 0.5
 # Slots that are reached more rarely are ignored.
 _NEVER = 1e-18

@@ -4,7 +4,7 @@ The publication (see `loop`) lets a source send at one rate, searches for the ra
 highest goodput, and asks for the delta at which the link's effective capacity is that rate. It
 finds nearly the same delta, 60 to 70 in an unknown unit, for many links. Here the delta is about
 0.5 per packet (with B_max = 10) for psi from 1.5 to 20. For larger psi the best constant rate is
-the link's high one, with delta 0: no lower constant rate is any better.
+the link's high one, with delta 0: no lower constant rate is better.
 """
 
 from collections.abc import Sequence

@@ -100,7 +100,7 @@ def _psi_refusal(path: FlowPath, states: LinkStates) -> str:
     psi = min(states.sojourns_s) / path.round_trip.propagation_s
     return unless(
         psi >= 1,
-        f"the link changes every {psi:.3g} round trips, but the analysis is for 1 or more (psi ≥ 1)",
+        f"the link changes every {psi:.3g} round trips, but the analysis needs psi ≥ 1",
     )
 
 

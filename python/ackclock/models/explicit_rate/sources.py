@@ -30,7 +30,13 @@ class InstantaneousCapacity:
         """Returns no quota: only the state limits the source."""
         return ((1.0, inf),)
 
-    def interval(self, loop: Loop, state: State, growth: Indices, quota: float) -> Interval:  # noqa: ARG002
+    def interval(
+        self,
+        loop: Loop,
+        state: State,
+        growth: Indices,
+        quota: float,  # noqa: ARG002
+    ) -> Interval:
         """Returns the outcome of one interval, as described in `Source`."""
         sent = np.minimum(state.a + state.d + growth, loop.capacities[state.source])
         fallen = (state.source == HIGH) & (state.link == LOW)
@@ -60,7 +66,13 @@ class Unregulated:
         """Returns no quota."""
         return ((1.0, inf),)
 
-    def interval(self, loop: Loop, state: State, growth: Indices, quota: float) -> Interval:  # noqa: ARG002
+    def interval(
+        self,
+        loop: Loop,
+        state: State,
+        growth: Indices,
+        quota: float,  # noqa: ARG002
+    ) -> Interval:
         """Returns the outcome of one interval, as described in `Source`."""
         sent = state.a + state.d + growth
         excess = sent - loop.capacities[state.link]

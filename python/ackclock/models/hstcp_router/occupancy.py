@@ -125,8 +125,8 @@ def _near_even(y: Array, m: Array, K: Array) -> Array:
 class Red:
     """RED without averaging: an arrival that finds n packets is dropped with probability d(n).
 
-    The probability d(n) is 0 up to `low`, rises linearly to `p_max` at `high` and is 1 above, and where the router
-    is full.
+    The probability d(n) is 0 up to `low`, rises linearly to `p_max` at `high`, and is 1 above or if
+    the router is full.
 
     Attributes:
         places: K, a whole number of at least one.
