@@ -34,9 +34,9 @@ class Response(NamedTuple):
         before: Mean rate from the end of the warm-up to the step.
         after: The new steady rate: mean over the last half (`SETTLED_SHARE`) of the time after the
             step.
-        reached_s: Time from the step until the rate is first near the new steady rate. For a rise,
-            near is `share` of it; for a fall, it divided by `share`. It is always reached, at the
-            latest in the last half, of which the steady rate is the mean.
+        reached_s: Time from the step until the rate is first near the new steady rate: at least
+            `share` times it for a rise, at most 1/`share` times it for a fall. It is always
+            reached, at the latest in the last half, of which the steady rate is the mean.
         halved_s: Time from the step until the rate is first at most half of the rate before, the
             measure of responsiveness to persistent congestion; NaN if it never is.
         beyond: Largest overshoot (after a rise) or undershoot (after a fall) once the new rate is
@@ -227,8 +227,8 @@ def recovery_rounds(from_s: float, until_s: float, time_scale_s: float, of: str 
     """Makes the metric `Outage.recovered_s` in round trips.
 
     A round trip is the mean smoothed round-trip time between the warm-up and `from_s`. For a
-    control whose rounds are not round trips (TFRCP has rounds of fixed length), divide
-    `recovered_s` by its round instead.
+    control whose rounds are not round trips (TFRCP sets their length), divide `recovered_s` by the
+    length of its rounds instead.
     """
     recovered = outage_of("recovered_s", from_s, until_s, time_scale_s, of)
 

@@ -15,8 +15,8 @@ for the same network, and the number of window reductions is re-derived. The pha
   SACK it takes one for all. With any of them, a hole followed by fewer than three segments needs
   the timer.
 - A transfer that ends before W_D is reached has lost its share of L. Reno then has time for only
-  one fast retransmit. Its last segment leaves the queue after those of its mini-cycle before it, and
-  is acknowledged T later. This was inferred from reference values.
+  one fast retransmit. The last segment leaves the queue after the earlier ones of its mini-cycle,
+  and is acknowledged T later. This was inferred from reference values.
 - After a timeout slow start goes to the threshold. From there the window grows by 1/d_ca per max(T,
   W/mu), and is reduced where it exceeds B + mu T.
 
