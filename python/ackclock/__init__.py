@@ -1,7 +1,8 @@
 """A congestion-control laboratory.
 
-One description of a network path and its traffic (a scenario) is answered by analytic models, by a
-deterministic packet-level engine, by the real Linux TCP stack, and by captures of real packets:
+A scenario describes a network path and its traffic. Four methods answer it: analytic models, a
+deterministic packet-level engine, the real Linux TCP stack, and captures of real packets.
+
 
     from ackclock import load, plot, simulate
 
@@ -28,15 +29,15 @@ if TYPE_CHECKING:
     from ackclock.run.simulation import simulate
 
 __all__ = [
-    "CaptureError", "InputError", "LackingError", "Point", "Result", "Scenario", "ScenarioError", "advise_buffer",
-    "advise_feedback", "compare", "emulate", "hold_active", "load", "measure", "metrics", "models", "plot", "predict",
-    "rate_estimates", "replay", "report", "reproduction", "simulate", "units", "version",
+    "CaptureError", "InputError", "LackingError", "Point", "Result", "Scenario", "ScenarioError",
+    "advise_buffer", "advise_feedback", "compare", "emulate", "hold_active", "load", "measure",
+    "metrics", "models", "plot", "predict", "rate_estimates", "replay", "report", "reproduction",
+    "simulate", "units", "version",
 ]  # fmt: skip
 
 __version__ = version()
 
-# Where each public name is defined. They bring pyarrow, a fifth of a second: imported when somebody
-# asks for them.
+# Where each public name is defined. Imported on first use: they import pyarrow, which takes 0.2 s.
 _DEFINED_IN = {
     "Result": "result",
     "advise_buffer": "advice",

@@ -1,4 +1,4 @@
-"""The compiled engine. Pure data in, pure data out. Raises the errors of `ackclock.errors`."""
+"""The compiled engine: plain data in, plain data out. Raises the errors of `ackclock.errors`."""
 
 from collections.abc import Callable, Set
 from typing import Any
@@ -7,31 +7,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 def version() -> str:
-    """Version of the engine."""
+    """Returns the version of the engine."""
 
 def is_checking() -> bool:
-    """Whether the engine was built with debug assertions."""
+    """Returns True if the engine was built with debug assertions."""
 
 def parse_toml(text: str) -> str:
-    """The JSON tree of a scenario's text."""
+    """Returns the JSON tree of a scenario's text."""
 
 def parse_assignment(text: str) -> tuple[str, str]:
-    """`path=value` as path and JSON value."""
+    """Splits `path=value` into the path and the value as JSON."""
 
 def set(tree_json: str, path: str, value_json: str) -> str:
-    """The tree with one value replaced."""
+    """Returns the tree with one value replaced."""
 
 def expand(tree_json: str) -> list[tuple[str, str]]:
-    """For each point of the sweep: a JSON list of [path, value], and the point's tree."""
+    """Returns, for each point of the sweep, a JSON list of [path, value] and the point's tree."""
 
 def resolve(tree_json: str, folder: str) -> str:
-    """The checked tree with all defaults filled in; files are looked up in `folder`."""
+    """Checks a tree and fills in all defaults; looks up files in `folder`."""
 
 def schema() -> str:
-    """The JSON schema of a scenario."""
+    """Returns the JSON schema of a scenario."""
 
 def registry() -> str:
-    """Everything registered, as JSON."""
+    """Returns everything registered, as JSON."""
 
 def simulate(
     points: list[str],
@@ -45,26 +45,28 @@ def simulate(
     take: Callable[[list[tuple[int, int]], dict[str, Any]], None] | None,
     progress: Callable[[float], None] | None,
 ) -> dict[str, Any]:
-    """Runs every replicate of every point that is not `finished`; hands over those that have ended to `take`.
+    """Runs every replicate of every point that is not in `finished`.
 
-    Returns `{"complete": bool, "keys": [(int, int)], "tables": {name: {column: array}}, "stopped":
-    …}`: those that ended and were not handed over, and the rows of those that were stopped. Raises
-    `LackingError`, before anything is run, if it needs more bytes than `memory`.
+    Hands runs that have ended to `take`. Returns `{"complete": bool, "keys": [(int, int)],
+    "tables": {name: {column: array}}, "stopped": …}`: `keys` and `tables` of the ended runs that
+    were not handed over, and under `stopped` the tables of interrupted runs. Raises `LackingError`,
+    before any run, if the simulation needs more than `memory` bytes.
     """
 
 def serve_host() -> int:
-    """Becomes a host of an emulation, if a supervisor is at standard input; the status to exit with."""
+    """Becomes a host of an emulation if standard input is a supervisor; returns the exit status."""
 
 def doctor(host_command: list[str]) -> str:
-    """What this machine can do of an emulation, as JSON; the command is one that calls `serve_host`."""
+    """Reports, as JSON, what this machine can emulate; `host_command` must call `serve_host`."""
 
 def prepare_emulation(
     points: list[str], folder: str, host_command: list[str], *, device: str
 ) -> str:
     """Starts two hosts for a moment and checks every point.
 
-    A JSON object: `kernel`, `device` (`tun` or `packet_socket`), `priority` (`SCHED_FIFO`, or why
-    it is ordinary), `processors`, `warnings` (lines). Raises `ScenarioError` and `LackingError`.
+    Returns a JSON object: `kernel`, `device` (`tun` or `packet_socket`), `priority` (`SCHED_FIFO`,
+    or the reason for ordinary scheduling), `processors`, `warnings` (lines). Raises `ScenarioError`
+    and `LackingError`.
     """
 
 def emulate(
@@ -79,19 +81,19 @@ def emulate(
     progress: Callable[[str], None] | None,
     take: Callable[[str, dict[str, Any]], None],
 ) -> dict[str, Any]:
-    """Runs every replicate of every point in real time, so many at once.
+    """Runs every replicate of every point in real time, `side_by_side` runs at once.
 
-    Writes `record/point-P-replicate-R.ackrec` and on request captures in `pcap/` to `output` as it
-    goes. `progress` is told about ten times a second a JSON object, `take` the rows of the table
-    `tcp_info` as they come. Returns `{"complete": bool, "failure": str | None, "warnings": [str],
-    "tables": {name: {column: array}}}`, with every other table even if no run got as far as a row.
+    Writes `record/point-P-replicate-R.ackrec` and, if `pcap`, captures in `pcap/` to `output` as it
+    goes. Calls `progress` with a JSON object about ten times a second, and `take` with rows of the
+    table `tcp_info` as they come. Returns `{"complete": bool, "failure": str | None, "warnings":
+    [str], "tables": {name: {column: array}}}`. It has every other table, even if without rows.
     """
 
 def replay(points: list[str], folder: str, output: str) -> str:
     """Replays the records in `output`.
 
-    A JSON list of `{point, replicate, arrivals, decisions, complete, difference}`, without runs
-    that have no record. Raises `OSError` if one is damaged.
+    Returns a JSON list of `{point, replicate, arrivals, decisions, complete, difference}`, without
+    runs that have no record. Raises `OSError` if a record is damaged.
     """
 
 def measure(
@@ -105,19 +107,21 @@ def measure(
     progress: Callable[[str], None] | None,
     take: Callable[[str, dict[str, Any]], None],
 ) -> dict[str, Any]:
-    """Measures captures, each of the given files (`-` for standard input), point and replicate, one after the other.
+    """Measures captures one after the other.
 
-    `runs` are, for each of them, name and number of instances of each flow, and the warm-up in s,
-    of the run of `way` (`simulate`, `emulate`) that wrote it; none, and an empty word, for a
-    capture from elsewhere. `progress` is told about ten times a second a JSON object (`fraction`,
-    `packets`), `take` rows of tables as they come. Returns `{"complete": bool, "captures": JSON,
-    "tables": {name: {column: array}}}`: of each capture `files`, `point`, `replicate`, `packets`,
-    `datagrams`, `skipped` (reason to number), `damage` (a line or null), `begins_unix_ns`; and
-    every table without rows. Raises `CaptureError`.
+    Each of `captures` is a list of files (`-` for standard input), a point and a replicate. Each of
+    `runs` describes the run that wrote the capture: name and instance count of each flow, and the
+    warm-up in s. `way` is the method of those runs (`simulate`, `emulate`). For a capture from
+    elsewhere, `runs` and `way` are empty. Calls `progress` with a JSON object (`fraction`,
+    `packets`) about ten times a second, and `take` with rows of tables as they come. Returns
+    `{"complete": bool, "captures": JSON, "tables": {name: {column: array}}}`. `captures` has, for
+    each capture, `files`, `point`, `replicate`, `packets`, `datagrams`, `skipped` (counts by
+    reason), `damage` (a line or null) and `begins_unix_ns`; `tables` has every table, without rows.
+    Raises `CaptureError`.
     """
 
 def check_estimators(estimators: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Names and JSON trees of rate estimators, the trees with all defaults filled in. Raises `ScenarioError`."""
+    """Returns names and JSON trees of rate estimators with all defaults; raises `ScenarioError`."""
 
 def rate_estimates(
     estimators: list[tuple[str, str]],
@@ -130,18 +134,21 @@ def rate_estimates(
     cwnd_bytes: NDArray[np.float64],
     delivered_bytes: NDArray[np.float64],
 ) -> dict[str, Any]:
-    """What estimators say after each ACK of a trace, by name as a column in bit/s. Raises `ScenarioError`.
+    """Returns each estimator's rate after each ACK of a trace: name to column in bit/s.
 
-    Contiguous arrays of equal length, not a number where nothing is known; times never fall.
+    Arrays are contiguous and of equal length; NaN means unknown; times never decrease. Raises
+    `ScenarioError`.
     """
 
 def trace_rates(trace_json: str, folder: str, interval_ns: int | None = None) -> tuple[int, bytes]:
-    """How long a trace lasts in ns, and the float64 mean rates in bit/s of successive intervals; none without one.
+    """Returns a trace's length in ns and its mean rates over successive intervals.
 
-    The tree is that of a link of kind `trace`, without its kind. Raises `ScenarioError`.
+    The rates are float64 in bit/s, empty without `interval_ns`. `trace_json` is the tree of a link
+    of kind `trace`, without its kind. Raises `ScenarioError`.
     """
 
-# Arrays in: contiguous float64, indices int64. Laws out: the bytes of float64.
+# Arguments are contiguous float64 arrays, indices int64. Stationary laws are returned as the bytes
+# of float64.
 
 def climbing_chains(
     survive: NDArray[np.float64],
@@ -149,25 +156,30 @@ def climbing_chains(
     down: NDArray[np.int64],
     above: NDArray[np.float64],
 ) -> bytes:
-    """The stationary laws of chains that climb one state per step: a row of probabilities each, one down map.
+    """Returns the stationary laws of chains that climb one state per step.
 
-    Of a fall the share `above` (which may be empty) goes one state higher than the map says.
+    `survive` and `lose` have one row of probabilities per chain; all chains share the down map. The
+    share `above` of a state's falls (may be empty) goes one state higher than the down map says.
     """
 
 def jumping_chain(
     offsets: NDArray[np.int64], targets: NDArray[np.int64], probabilities: NDArray[np.float64]
 ) -> bytes:
-    """The stationary law of a chain with sparse rows that climbs by a few states at once."""
+    """Returns the stationary law of a chain with sparse rows that climbs up to a few states."""
 
 def climbing_chain_with_channel(
     survive: NDArray[np.float64], lose: NDArray[np.float64], down: NDArray[np.int64]
 ) -> bytes:
-    """The stationary law of such a chain beside a channel: a 2 x 2 matrix in, two masses out per level."""
+    """Returns the stationary law of a climbing chain with a two-state channel.
+
+    `survive` and `lose` are 2 x 2 matrices over the channel's states. The law has two masses per
+    level.
+    """
 
 def epoch_chain(
     offsets: NDArray[np.int64], targets: NDArray[np.int64], probabilities: NDArray[np.float64]
 ) -> bytes:
-    """The stationary law of a chain with sparse rows; row k is `offsets[k]` to `offsets[k + 1]`."""
+    """Returns the stationary law of a sparse chain; row k is `offsets[k]` to `offsets[k + 1]`."""
 
 def send(
     options: str,
@@ -180,7 +192,7 @@ def send(
     seed: int,
     progress: Callable[[str], None],
 ) -> dict[str, Any]:
-    """One session as its sender: `outcome`, JSON, and `tables`, as for `simulate`."""
+    """Runs one session as its sender; returns `outcome` (JSON) and `tables` as `simulate` does."""
 
 def receive(
     options: str,
@@ -191,4 +203,4 @@ def receive(
     duration_s: float | None,
     progress: Callable[[str], None],
 ) -> dict[str, Any]:
-    """One session as its receiver; see `send`."""
+    """Runs one session as its receiver; see `send`."""

@@ -1,4 +1,4 @@
-"""The one door to the compiled engine: trees in and out as Python data, tables as raw columns.
+"""The only interface to the compiled engine: trees as Python data, tables as raw columns.
 
 Nothing else imports `ackclock._native`. `ackclock.result.columns` makes Arrow tables of the
 columns. Errors are those of `ackclock.errors`, with code, field and value.
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "check_estimators", "climbing_chain_with_channel",
-    "climbing_chains", "doctor", "emulate", "epoch_chain", "expand", "has_sockets", "is_checking", "jumping_chain",
-    "measure", "parse_assignment", "parse_toml", "prepare_emulation", "rate_estimates", "receive", "registry",
-    "replace", "replay", "resolve", "schema", "send", "serve_host", "simulate", "trace_rates", "version",
+    "check_estimators", "climbing_chain_with_channel", "climbing_chains", "doctor", "emulate",
+    "epoch_chain", "expand", "has_sockets", "is_checking", "jumping_chain", "measure",
+    "parse_assignment", "parse_toml", "prepare_emulation", "rate_estimates", "receive", "registry",
+    "replace", "replay", "resolve", "schema", "send", "serve_host", "simulate", "trace_rates",
+    "version",
 ]  # fmt: skip
 
 Tree = dict[str, Any]
-#: A table as the engine hands it over: by column a type, its bytes, and the words that indices
-#: stand for.
+#: A table from the engine. Each column maps to a type, its bytes and, if it holds indices, the
+#: words that they stand for.
 Columns = dict[str, tuple[Any, ...]]
 
 
@@ -34,23 +35,29 @@ def version() -> str:
 
 
 def is_checking() -> bool:
-    """Whether the engine was built with debug assertions: it then checks the physics as it runs, and is slower."""
+    """Returns True if the engine was built with debug assertions.
+
+    It then checks the physics as it runs, and is slower.
+    """
     return _native.is_checking()
 
 
 def parse_toml(text: str) -> Tree:
-    """Reads the text of a scenario file as a tree."""
+    """Parses the text of a scenario file into a tree."""
     return _loaded(_native.parse_toml(text))
 
 
 def parse_assignment(text: str) -> tuple[str, Any]:
-    """Reads `path=value` as the command line has it."""
+    """Parses `path=value`, as written on the command line."""
     path, value = _native.parse_assignment(text)
     return path, json.loads(value)
 
 
 def replace(tree: Tree, changes: dict[str, Any]) -> Tree:
-    """Returns the tree with other values, by path; what is given is not swept, unless a sweep is given too."""
+    """Returns the tree with other values, by path.
+
+    A path that is given a value is no longer swept, unless `changes` gives a sweep too.
+    """
     text = _dumped(tree)
     for path, value in sorted(
         changes.items(), key=lambda change: change[0].partition(".")[0] == "sweep"
@@ -68,7 +75,7 @@ def expand(tree: Tree) -> list[tuple[dict[str, Any], Tree]]:
 
 
 def resolve(tree: Tree, folder: Path) -> Tree:
-    """Returns the checked tree with all defaults filled in. Files are looked up in `folder`."""
+    """Checks a tree and fills in all defaults. Files are looked up in `folder`."""
     return _loaded(_native.resolve(_dumped(tree), str(folder)))
 
 
@@ -98,22 +105,22 @@ def simulate(
 
     Args:
         points: Trees.
-        folder: Where files are looked up.
-        threads: How many to use.
-        memory: How many bytes it may need; None for any number.
-        packets: Whether to make the table `packets`.
-        pcap_folder: For captures, None for none.
+        folder: Folder in which files are looked up.
+        threads: Number of threads.
+        memory: Largest number of bytes that it may need; None for no limit.
+        packets: True to make the table `packets`.
+        pcap_folder: Folder for captures; None for no captures.
         finished: Point and replicate of runs to be left out.
-        take: Is given point and replicate of runs that have ended, and their tables, about once a
-            second; None for all at the end.
-        progress: Is told the share done.
+        take: Called about once a second with point and replicate of the runs that have ended, and
+            their tables; None to return them all at the end.
+        progress: Called with the share of the work that is done.
 
     Returns:
         `complete`; `keys` and `tables` of the runs that have ended and were not handed to `take`;
-        `stopped`, tables of the runs that an interrupt stopped.
+        `stopped`, the tables of the runs that an interrupt stopped.
 
     Raises:
-        LackingError: It needs more bytes than `memory`, and has not begun.
+        LackingError: It needs more than `memory` bytes; no run has begun.
     """
     return _native.simulate(
         [_dumped(tree) for tree in points],
@@ -129,12 +136,12 @@ def simulate(
 
 
 def serve_host() -> int:
-    """Becomes a host of an emulation, if a supervisor is at standard input; returns the status to exit with."""
+    """Becomes a host of an emulation if standard input is a supervisor; returns the exit status."""
     return _native.serve_host()
 
 
 def doctor(host_command: list[str]) -> Tree:
-    """Examines what this machine can do of an emulation. The command is one that calls `serve_host`."""
+    """Reports what this machine can emulate; `host_command` must be a command for `serve_host`."""
     return _loaded(_native.doctor(host_command))
 
 
@@ -144,8 +151,8 @@ def prepare_emulation(
     """Starts two hosts for a moment, checks every resolved point, and describes the machine.
 
     Returns:
-        `kernel`, `device` (`tun` or `packet_socket`), `priority` (`SCHED_FIFO`, or why it is
-        ordinary), `processors` and `warnings` (lines).
+        `kernel`, `device` (`tun` or `packet_socket`), `priority` (`SCHED_FIFO`, or the reason for
+        ordinary scheduling), `processors` and `warnings` (lines).
     """
     return _loaded(
         _native.prepare_emulation(_all_dumped(points), str(folder), host_command, device=device)
@@ -187,7 +194,11 @@ def emulate(
 
 
 def replay(points: list[Tree], folder: str, output: Path) -> list[dict[str, Any]]:
-    """Replays the records in `output`: for each recorded run its point, replicate and first difference."""
+    """Replays the records in `output`.
+
+    Returns:
+        Point, replicate and first difference of each recorded run.
+    """
     runs: list[dict[str, Any]] = json.loads(
         _native.replay(_all_dumped(points), folder, str(output))
     )
@@ -205,7 +216,10 @@ def measure(
     progress: Callable[[Tree], None] | None,
     take: Callable[[str, Columns], None],
 ) -> dict[str, Any]:
-    """Measures captures one after the other; see `_native.measure`. Calls `take` with rows as they come."""
+    """Measures captures one after the other; calls `take` with rows as they come.
+
+    `_native.measure` describes the arguments and the result.
+    """
     return _native.measure(
         captures,
         runs,
@@ -226,17 +240,18 @@ def check_estimators(estimators: list[tuple[str, Tree]]) -> list[tuple[str, str]
 def rate_estimates(
     estimators: list[tuple[str, str]], mss: int, columns: "dict[str, NDArray[Any]]"
 ) -> dict[str, Any]:
-    """Returns what estimators say after each ACK of a trace, by name as a column in bit/s."""
+    """Returns each estimator's rate after each ACK of a trace: name to column in bit/s."""
     return _native.rate_estimates(estimators, mss, **columns)
 
 
 def trace_rates(link: Tree, folder: Path, interval_ns: int | None = None) -> tuple[int, bytes]:
-    """Returns a capacity trace's length in ns and the float64 mean rates in bit/s of successive intervals.
+    """Returns the length of a capacity trace in ns and its mean rates over successive intervals.
 
     Args:
         link: The tree of a link of kind `trace`.
-        folder: Where its file is looked up.
-        interval_ns: Length of an interval; without one there are no rates.
+        folder: Folder in which its file is looked up.
+        interval_ns: Length of an interval; without one there are no rates. Rates are float64 in
+            bit/s.
     """
     parameters = {name: value for name, value in link.items() if name != "kind"}
     return _native.trace_rates(json.dumps(parameters), str(folder), interval_ns=interval_ns)
@@ -262,7 +277,7 @@ def jumping_chain(
 def climbing_chain_with_channel(
     survive: "NDArray[np.float64]", lose: "NDArray[np.float64]", down: "NDArray[np.int64]"
 ) -> bytes:
-    """Returns the float64 stationary law of such a chain beside a channel of two states."""
+    """Returns the float64 stationary law of a climbing chain with a channel of two states."""
     return _native.climbing_chain_with_channel(survive, lose, down)
 
 
@@ -274,7 +289,7 @@ def epoch_chain(
 
 
 def has_sockets() -> bool:
-    """Whether sessions of datagrams on real sockets are possible on this system."""
+    """Returns True if this system can run datagram sessions over real sockets."""
     return hasattr(_native, "send")
 
 

@@ -1,12 +1,12 @@
-"""What ackclock raises: a code and a field for programs, a sentence for people.
+"""The errors that ackclock raises: a code and a field for programs, a sentence for people.
 
 The text of an error is one line, `field: what is wrong; what to do`. Codes are stable; sentences
-are not.
+may change.
 """
 
 from typing import Any, Final, Self
 
-#: Every code and its meaning. The engine raises the first eleven too (`scenario/error.rs`).
+#: Every code and its meaning. The engine also raises the first eleven (`scenario/error.rs`).
 CODES: Final = {
     "missing": "A required field, argument or option is absent.",
     "unknown-field": "A field, list item or option does not exist.",
@@ -29,7 +29,7 @@ CODES: Final = {
 
 
 class _CodedError(Exception):
-    """An error with a code, a field, a sentence and, if there is a single one, the refused value."""
+    """An error with a code, a field and a sentence, and the refused value if there is one."""
 
     def __init__(self, code: str, field: str, message: str, value: Any = None) -> None:
         if code not in CODES:
@@ -41,7 +41,7 @@ class _CodedError(Exception):
         self.value = value
 
     def at(self, field: str) -> Self:
-        """The same error of another field: the option that an input was written in, the file that it was read from."""
+        """Returns the same error for another field: an option, or the file that was read."""
         return type(self)(self.code, field, self.message, self.value)
 
     def __str__(self) -> str:
@@ -49,14 +49,14 @@ class _CodedError(Exception):
 
 
 class InputError(_CodedError, ValueError):
-    """Bad input: a value, an option or a file that another one remedies.
+    """Bad input: a value, an option or a file that the user can correct.
 
     Attributes:
         code: One of `CODES`.
-        field: Path of the field, name of the option or input, or the file; empty if it is the
-            whole.
-        message: The sentence behind the field.
-        value: The refused value, if it is a single one that is known.
+        field: Path of the field, name of the option or input, or the file; empty if the error is
+            about the whole input.
+        message: The sentence after the field.
+        value: The refused value; None if it is not known or there are several.
     """
 
 
@@ -69,4 +69,4 @@ class CaptureError(InputError):
 
 
 class LackingError(_CodedError, RuntimeError):
-    """This machine cannot do what is asked for; the attributes are those of `InputError`."""
+    """This machine cannot do what is asked for; attributes as in `InputError`."""

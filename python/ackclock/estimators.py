@@ -1,7 +1,7 @@
-"""Rate estimators on a trace of ACKs: what BE, RE, ABSE and the others would have said, ACK by ACK.
+"""Rate estimators (BE, RE, ABSE and others) applied to a trace of ACKs, one ACK at a time.
 
-They are the objects that the congestion controls of the Westwood family set their window by;
-`ackclock measure --estimators` lets them run along with the connections of a capture.
+They are the same objects by which the congestion controls of the Westwood family set their window.
+`ackclock measure --estimators` runs them on the connections of a capture.
 """
 
 import json
@@ -21,7 +21,7 @@ __all__ = ["asked", "described", "rate_estimates"]
 
 #: An estimator: its name, or a tree like `{"kind": "abse", "horizon": 1000}`.
 Estimator: TypeAlias = str | Mapping[str, Any]
-#: Several: names with commas between them or `all`, a list, or by names of one's own.
+#: Several estimators: comma-separated names or `all`, a list, or a mapping from chosen names.
 Estimators: TypeAlias = str | Iterable[Estimator] | Mapping[str, Estimator]
 
 _OPTIONAL = ("delivered_bytes",)
@@ -29,16 +29,16 @@ _COLUMNS = ("time_s", "ack", "rtt_s", "smoothed_rtt_s", "cwnd_bytes", *_OPTIONAL
 
 _ACK_NUMBERS = 2**32
 
-# Later moments are more nanoseconds than 64 bits hold.
+# In ns, later times do not fit in 64 bits.
 _LATEST_S = 1.8e10
 
 
 def asked(estimators: Estimators) -> list[tuple[str, str]]:
-    """Estimators as the engine takes them: names, and trees as JSON with all defaults filled in.
+    """Converts estimators to what the engine takes: names, and JSON trees with all defaults.
 
     Raises:
-        ScenarioError: There is no such estimator, or it cannot be so.
-        ValueError: Two of them have one name.
+        ScenarioError: There is no such estimator, or its parameters are invalid.
+        ValueError: Two of them have the same name.
     """
     if isinstance(estimators, str):
         names = [name.strip() for name in estimators.split(",") if name.strip()]
@@ -66,9 +66,9 @@ def asked(estimators: Estimators) -> list[tuple[str, str]]:
 
 
 def described(estimators: list[tuple[str, str]]) -> dict[str, dict[str, Any]]:
-    """What a result says of the estimators it has asked: by name the label in figures, and all parameters."""
+    """Returns what a result records of its estimators: name to label in figures and parameters."""
     registered = {one["name"]: one["label"] for one in registry()["estimators"]}
-    # One with a name of its own may be another reading than the registered one.
+    # An estimator with a name chosen by the user may differ from the registered one.
     return {
         name: {"label": registered.get(name, name), "parameters": json.loads(tree)}
         for name, tree in estimators
@@ -78,29 +78,30 @@ def described(estimators: list[tuple[str, str]]) -> dict[str, dict[str, Any]]:
 def rate_estimates(
     trace: "pa.Table | Mapping[str, Any]", estimators: Estimators = "all", *, mss: int
 ) -> "pa.Table":
-    """What rate estimators say after each ACK of one connection.
+    """Returns the rate that each estimator gives after each ACK of one connection.
 
     Args:
-        trace: Columns of equal length, a row for each ACK as it came to the sender. `time_s`, which
-            never falls; `ack`, the acknowledgement number in bytes, as on the wire or without its
-            wrap at 2^32; `rtt_s`, the round-trip time that the ACK measured, and `smoothed_rtt_s`,
-            both null or NaN where there is none; `cwnd_bytes`, the congestion window before the
-            ACK, without what recovery inflates it by (where it is null it is as before, at first
-            0). `delivered_bytes` may be there too: what the ACK newly says to have been delivered,
-            SACK included, for estimators that count so; else it is what is acknowledged.
+        trace: Columns of equal length, with one row per ACK in the order of arrival at the sender.
+            The column `time_s` never decreases. In `ack` is the acknowledgement number in bytes, as
+            on the wire or without its wrap at 2^32. In `rtt_s` is the round-trip time that the ACK
+            measured, in `smoothed_rtt_s` the smoothed one; both are null or NaN if unknown. In
+            `cwnd_bytes` is the congestion window before the ACK, without its inflation in recovery.
+            A null repeats the previous window, at first 0. The column `delivered_bytes` is
+            optional: data newly reported as delivered, also by SACK, for estimators that count it.
+            Its default is the newly acknowledged bytes.
         estimators: Names (`"be,abse"`, `"all"`), a list of names and trees like `{"kind": "abse",
-            "horizon": 1000}`, or a mapping from names of one's own to these. `ackclock show
+            "horizon": 1000}`, or a mapping from names of your choice to these. `ackclock show
             estimators` lists them.
         mss: Payload of a full segment in bytes, which a duplicate ACK stands for.
 
     Returns:
-        A table with `time_s` and a column for each estimator, `NAME_bit_per_s`; 0 before it can say
-        anything. A row is there for each ACK of the trace; one that acknowledges less than was
-        acknowledged before changes nothing.
+        A table with `time_s` and one column per estimator, `NAME_bit_per_s`, 0 until the estimator
+        has a value. It has one row per ACK of the trace. An ACK below an earlier one changes
+        nothing.
 
     Raises:
-        ScenarioError: There is no such estimator, or it cannot be so.
-        ValueError: The trace or `mss` cannot be so: field, value, remedy on one line.
+        ScenarioError: There is no such estimator, or its parameters are invalid.
+        ValueError: The trace or `mss` is invalid; one line with field, value and remedy.
     """
     import numpy as np
     import pyarrow as pa
@@ -117,7 +118,7 @@ def rate_estimates(
 
 
 def _columns(trace: "pa.Table | Mapping[str, Any]") -> "dict[str, NDArray[Any]]":
-    """The columns as the engine takes them."""
+    """Checks a trace and returns its columns as the engine takes them."""
     import numpy as np
 
     names = list(trace.keys() if isinstance(trace, Mapping) else trace.column_names)
@@ -146,7 +147,7 @@ def _columns(trace: "pa.Table | Mapping[str, Any]") -> "dict[str, NDArray[Any]]"
 
 
 def _numbers(name: str, values: Any) -> "NDArray[Any]":
-    """A column as numbers, not a number where nothing is known; acknowledgement numbers as whole ones if they are."""
+    """Returns a column as float64, NaN if unknown; whole acknowledgement numbers stay integers."""
     import numpy as np
     import pyarrow as pa
 
@@ -190,7 +191,7 @@ def _check_times(times: "NDArray[np.float64]") -> None:
 
 
 def _check_sizes(name: str, values: "NDArray[np.float64]") -> None:
-    """What may be unknown, but not negative or without bound."""
+    """Raises `InputError` if a value is negative or infinite; NaN is allowed."""
     import numpy as np
 
     for row, value in _first((values < 0) | np.isinf(values), values):
@@ -202,7 +203,7 @@ def _check_sizes(name: str, values: "NDArray[np.float64]") -> None:
 
 
 def _wrapped(numbers: "NDArray[Any]") -> "NDArray[np.uint32]":
-    """Acknowledgement numbers as on the wire."""
+    """Returns acknowledgement numbers modulo 2^32, as on the wire."""
     import numpy as np
 
     whole = (
@@ -218,7 +219,7 @@ def _wrapped(numbers: "NDArray[Any]") -> "NDArray[np.uint32]":
 
 
 def _carried_on(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
-    """What is not known is as before; at first 0."""
+    """Replaces each NaN by the last known value, 0 before the first."""
     import numpy as np
 
     known = np.maximum.accumulate(np.where(np.isnan(values), -1, np.arange(len(values))))
@@ -226,6 +227,6 @@ def _carried_on(values: "NDArray[np.float64]") -> "NDArray[np.float64]":
 
 
 def _first(wrong: "NDArray[np.bool_]", values: "NDArray[Any]") -> "list[tuple[int, Any]]":
-    """Row and value of the first that is wrong; nothing if none is."""
+    """Returns row and value of the first wrong row; an empty list if there is none."""
     rows = wrong.nonzero()[0][:1]
     return [(int(row), values[row].item()) for row in rows]

@@ -1,8 +1,8 @@
 """The facts that elements of a resolved scenario state about themselves.
 
 An element is a control, queue, link, impairment, source of traffic or medium. The engine computes
-its facts from its parameters and writes them beside these, under `facts`. Readers take the facts
-and never the parameters: a parameter has a meaning to its own element only. A fact that is not
+its facts from its parameters and writes them under `facts`, next to the parameters. Readers use the
+facts and never the parameters, whose meaning only the element itself knows. A fact that is not
 stated is None, which means unknown.
 """
 
@@ -44,12 +44,12 @@ def kind(tree: Tree | None) -> str:
 
 
 def whole(owner: Tree, field: str) -> Any:
-    """Returns an element as the scenario has it, to be shown or compared as a whole; None without one."""
+    """Returns an element as written in the scenario, to show or compare it; None if absent."""
     return owner.get(field)
 
 
 def control(transport: Tree) -> tuple[str, Facts]:
-    """Returns name and facts of the congestion or rate control of a transport; the name is empty without one."""
+    """Returns name and facts of a transport's congestion or rate control; without one, no name."""
     return _of(transport, "control")
 
 

@@ -1,6 +1,6 @@
-"""The folder that holds a result or a gallery: what may be in it, and how it is replaced as a whole.
+"""Folders of results and galleries: what they may contain, and how one is replaced as a whole.
 
-Apart from `result`, so that a place can be refused before anything heavy is imported or run.
+Separate from `result`, so that a folder can be refused before anything slow is imported or run.
 """
 
 import contextlib
@@ -16,25 +16,25 @@ from typing import Any, NamedTuple
 from ackclock.errors import InputError
 
 __all__ = [
-    "ADDRESS", "RESULT", "UNFINISHED", "Contents", "link_or_copy", "read_object", "refuse_foreign_folder",
-    "refuse_unwritable_folder", "scratch", "staged", "write_whole",
+    "ADDRESS", "RESULT", "UNFINISHED", "Contents", "link_or_copy", "read_object",
+    "refuse_foreign_folder", "refuse_unwritable_folder", "scratch", "staged", "write_whole",
 ]  # fmt: skip
 
-# The file in a result's folder that says what it was made of: see `ackclock.kept`.
+# File in a result's folder that states the inputs of the result: see `ackclock.kept`.
 ADDRESS = "address"
 
-# Begins the names of what will take another name once it is whole. A kill may leave it, and then it
-# is in nobody's way.
+# Prefix of files and folders that are renamed once they are complete. A kill may leave one behind;
+# it is ignored.
 UNFINISHED = ".ackclock-"
 
 
 class Contents(NamedTuple):
-    """What a folder of ours may hold. A folder with anything else in it is never overwritten.
+    """Names that a folder written by ackclock may contain. With any other name in it, it is kept.
 
     Attributes:
-        noun: What the folder is.
-        mark: The file that says that it is one.
-        names: Every name in it.
+        noun: What the folder is, for messages.
+        mark: The file that identifies such a folder.
+        names: Pattern that every name in it matches.
     """
 
     noun: str
@@ -46,7 +46,8 @@ RESULT = Contents(
     "result",
     "run.json",
     re.compile(
-        r"run\.json|advice\.json|[a-z_]+\.parquet|report\.html|figures(/[a-z_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?"
+        r"run\.json|advice\.json|[a-z_]+\.parquet|report\.html"
+        r"|figures(/[a-z_]+\.(svg|png|pdf))?|pcap(/[^/]+\.pcap)?"
         rf"|record(/[^/]+\.ackrec)?|{ADDRESS}"
     ),
 )
@@ -92,7 +93,7 @@ def refuse_unwritable_folder(folder: str | Path) -> None:
 
 
 def scratch(folder: str | Path) -> tempfile.TemporaryDirectory[str]:
-    """A folder beside `folder` for what may be large and is to be moved into it; vanishes at the end of its context."""
+    """Makes a temporary folder beside `folder`, for large files that will be moved into it."""
     return tempfile.TemporaryDirectory(prefix=UNFINISHED, dir=_existing(folder))
 
 
@@ -102,12 +103,12 @@ def _existing(folder: str | Path) -> Path:
 
 @contextlib.contextmanager
 def staged(folder: Path) -> Iterator[Path]:
-    """A folder beside `folder` that takes its place at the end, or vanishes if anything goes wrong before."""
+    """Yields a folder beside `folder` that replaces it at the end, or is deleted on an error."""
     staging = Path(tempfile.mkdtemp(prefix=f"{UNFINISHED}{folder.name}.", dir=folder.parent))
     replaced = None
     try:
         yield staging
-        staging.chmod(0o777 & ~_umask())  # mkdtemp's is private
+        staging.chmod(0o777 & ~_umask())  # mkdtemp's folder is private
         if folder.exists():
             replaced = (
                 Path(tempfile.mkdtemp(prefix=f"{UNFINISHED}{folder.name}.", dir=folder.parent))
@@ -127,7 +128,7 @@ def staged(folder: Path) -> Iterator[Path]:
 
 
 def link_or_copy(source: str, target: str) -> None:
-    """Gives a file a second name; copies it where the file system has no such thing."""
+    """Makes a hard link; copies the file if the file system has no hard links."""
     try:
         os.link(source, target)
     except OSError:
@@ -135,7 +136,7 @@ def link_or_copy(source: str, target: str) -> None:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """Returns the object in a JSON file; an empty one if the file is not there, damaged, or holds something else."""
+    """Returns the object in a JSON file; an empty one if missing, damaged or not an object."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -144,7 +145,7 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Writes a file as a whole or not at all."""
+    """Writes a file completely or not at all."""
     aside = path.with_name(f"{UNFINISHED}{path.name}")
     aside.write_text(text, encoding="utf-8")
     aside.replace(path)

@@ -1,4 +1,4 @@
-"""What the engine has: controls, queues, links, impairments, traffic and presets, as it lists them itself."""
+"""The engine's own list of what it has: controls, queues, links, impairments, traffic, presets."""
 
 from functools import cache
 from typing import Any
@@ -8,29 +8,29 @@ from ackclock import engine
 
 @cache
 def registry() -> dict[str, Any]:
-    """The lists by kind.
+    """Returns the lists by kind. Do not change them.
 
-    `kinds` names the kinds of elements. Under the name of each stand its elements in reading order:
-    records with `name`, `label`, `summary`, `reference`, `parameters` (a JSON schema) and `facts`
-    (those of a sample, None for a kind without). `presets` maps a name to its TCP parameters. Do
-    not change it.
+    `kinds` lists the kinds of elements. The name of each kind maps to its elements in reading
+    order. Each is a record with `name`, `label`, `summary`, `reference`, `parameters` (a JSON
+    schema) and `facts` (those of a sample; None if the kind has no facts). `presets` maps a name to
+    its TCP parameters.
     """
     return engine.registry()
 
 
 def kinds() -> list[str]:
-    """Names of the kinds of elements: `controls`, `queues`, `links`, and so on, in reading order."""
+    """Returns the kinds of elements in reading order: `controls`, `queues`, `links` and so on."""
     return [kind["name"] for kind in registry()["kinds"]]
 
 
 @cache
 def schema() -> dict[str, Any]:
-    """The JSON schema of a scenario. Do not change it."""
+    """Returns the JSON schema of a scenario. Do not change it."""
     return engine.schema()
 
 
 def controls() -> list[dict[str, Any]]:
-    """Name and label of each control of this version, the order of which is that of their looks in figures."""
+    """Returns name and label of each control. Figures assign styles to controls in this order."""
     return [
         {"name": entry["name"], "label": entry["label"]}
         for kind in ("controls", "rate_controls")

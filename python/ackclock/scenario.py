@@ -1,4 +1,4 @@
-"""The scenario: a network path and its traffic, as the tree its file describes.
+"""The scenario: a network path and its traffic, as the tree in its file.
 
 Quantities stay as written, with their units. A scenario is checked when it is used (`check`,
 `resolve`, `simulate`, `predict`), so that `replace` may complete an unfinished one.
@@ -22,10 +22,10 @@ def load(path: str | Path) -> "Scenario":
     """Reads a scenario file.
 
     Args:
-        path: A TOML file. Files that the scenario names are looked up beside it.
+        path: A TOML file. Files that the scenario names are looked up in the same folder.
 
     Raises:
-        ScenarioError: The file is missing or is no TOML; one line saying what to do.
+        ScenarioError: The file is missing or is not TOML; one line saying what to do.
     """
     path = Path(path)
     try:
@@ -46,20 +46,20 @@ def load(path: str | Path) -> "Scenario":
         tree = engine.parse_toml(text)
     except ScenarioError as error:
         if error.code != "syntax":
-            raise  # of a field, as any other error of the scenario
+            raise  # about a field, as any other error of the scenario
         raise error.at(f"{path}, {error.field}" if error.field else f"{path}") from None
     return Scenario(tree, path.parent)
 
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """A scenario. Its parts are reached by name: `scenario.hops["wired"].link.rate` is `"45 Mbit/s"`.
+    """A scenario. Fields are attributes: `scenario.hops["wired"].link.rate` is `"45 Mbit/s"`.
 
     Two scenarios are equal if their trees are.
 
     Attributes:
-        tree: What the file says, as dicts and lists. Do not change it; use `replace`.
-        folder: Where files that the scenario names are looked up.
+        tree: The contents of the file, as dicts and lists. Do not change it; use `replace`.
+        folder: Folder in which files that the scenario names are looked up.
     """
 
     tree: dict[str, Any]
@@ -67,14 +67,14 @@ class Scenario:
 
     @classmethod
     def from_toml(cls, text: str, folder: str | Path = ".") -> "Scenario":
-        """A scenario from the text of a file."""
+        """Parses the text of a scenario file."""
         return cls(engine.parse_toml(text), Path(folder))
 
     def replace(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> "Scenario":
-        """A copy with other values.
+        """Returns a copy with other values.
 
-        What is given a value is no longer swept; of paths that are swept together the others still
-        are.
+        A path that is given a value is no longer swept. Paths that were swept together with it
+        still are.
 
         Args:
             changes: Path to value: `{"hops.wireless.link.rate": "11 Mbit/s", "seed": 2}`. List
@@ -83,15 +83,17 @@ class Scenario:
                 ms"})`.
 
         Raises:
-            ScenarioError: A path leads nowhere, or into a table that the sweep sets as a whole.
+            ScenarioError: A path does not exist, or is in a table that the sweep sets as a whole.
         """
         return Scenario(engine.replace(self.tree, {**(changes or {}), **more}), self.folder)
 
     def expand(self) -> list["Point"]:
-        """The points of the sweep, the first parameter of the file varying slowest; one if there is no sweep.
+        """Returns the points of the sweep; one point if there is no sweep.
+
+        The first parameter in the file varies slowest.
 
         Raises:
-            ScenarioError: The sweep names what is not there.
+            ScenarioError: The sweep names a path that does not exist.
         """
         return [
             Point(assignments, Scenario(tree, self.folder))
@@ -99,10 +101,12 @@ class Scenario:
         ]
 
     def resolve(self) -> "Scenario":
-        """The checked scenario with all defaults filled in. Call it on a point if there is a sweep.
+        """Returns the checked scenario with all defaults filled in.
+
+        If the scenario has a sweep, call it on a point.
 
         Raises:
-            ScenarioError: A field is unknown, missing or impossible, or a file that it names is.
+            ScenarioError: A field is unknown, missing or impossible, or a file it names is.
         """
         return Scenario(engine.resolve(self.tree, self.folder), self.folder)
 
@@ -112,7 +116,7 @@ class Scenario:
             point.scenario.resolve()
 
     def to_json(self) -> str:
-        """The tree as JSON."""
+        """Returns the tree as JSON."""
         return json.dumps(self.tree, ensure_ascii=False)
 
     def __getattr__(self, name: str) -> Any:
@@ -152,7 +156,7 @@ class Point:
 
 
 def _field(tree: dict[str, Any], name: str, others: Iterable[str] = ()) -> Any:
-    """A field of a table; the error for an unknown name suggests fields and `others` that are like it."""
+    """Returns a field of a table; for an unknown name suggests similar fields and `others`."""
     if name in tree:
         return _view(tree[name])
     near = suggestion(name, [*tree, *others], f"there is {', '.join(tree) or 'nothing'}")
@@ -194,12 +198,12 @@ class Part(Mapping[str, Any]):
         return repr(self._tree)
 
     def to_dict(self) -> dict[str, Any]:
-        """A copy as dicts and lists."""
+        """Returns a copy as dicts and lists."""
         return copy.deepcopy(self._tree)
 
 
 class Parts(Sequence[Any]):
-    """A list of a scenario; named members are found by name too (`hops["wired"]`)."""
+    """A list of a scenario; members that have a name are also found by it (`hops["wired"]`)."""
 
     def __init__(self, members: list[Any]) -> None:
         self._members = members

@@ -1,26 +1,27 @@
-"""Whether a long-lived flow was observed for long enough that its means are those of a steady state.
+"""Judges if the means of a long-lived flow, over the time observed, are those of a steady state.
 
-An interval over replicates says how far replicates differ. Replicates that all end on the first
-slope of a saw-tooth agree to a hundredth of a percent, and their mean is still not that of the
-saw-tooth. Two rules, both chosen before any result was looked at:
+A confidence interval over replicates says how far replicates differ. Replicates that all end on the
+first slope of a saw-tooth agree to 0.01 %, and their mean is still not that of the saw-tooth. Both
+of these rules must hold. They were chosen before any result was looked at:
 
-- At least `EPOCHS` congestion epochs, on the mean over instances and replicates, lie in the
-  measured time. An epoch is what one reaction to congestion begins; reactions to what is lost again
-  in the same recovery belong to it.
-- MSER-5 does not ask for more than half of the measured time to be cut off. White, "An effective
-  truncation heuristic for bias reduction in simulation output", Simulation 69(6), 1997: of means of
-  `BATCH` observations each, cut off the first d so that the standard error of the others is least.
-  Hoad, Robinson, Davies, "Automating warm-up length estimation", Journal of the Operational
-  Research Society 61(9), 2010: where d lies behind the middle, there are too few observations.
-  Observations are the goodput between two sampling times, all instances and replicates together. It
-  is looked for up to three quarters, so that the rest still holds one epoch where there are
-  `EPOCHS`; fewer than `BATCHES` batches are not judged. A change of the mean of less than
-  `NOTICEABLE` is none.
+- The measured time has at least `EPOCHS` congestion epochs, on the mean over instances and
+  replicates. An epoch begins with a reaction to congestion. A loss of retransmissions in the same
+  recovery does not begin another epoch.
+- MSER-5 cuts off at most half of the measured time. It averages batches of `BATCH` observations,
+  then cuts off the first d batch means so that the standard error of the rest is least (White,
+  Simulation 69(6), 1997). If d is past the middle, there are too few observations (Hoad, Robinson,
+  Davies, Journal of the Operational Research Society 61(9), 2010).
 
-Judged are flows under a control that always have something to send and neither end nor arrive one
-by one. Epochs are asked for where the control states that it reacts to loss and not to delay, as a
-window that follows the delay comes to rest, and where the window can still grow: one that the
-receiver limits comes to rest, too.
+The papers are "An effective truncation heuristic for bias reduction in simulation output" and
+"Automating warm-up length estimation". An observation is the goodput between two sampling times,
+summed over instances and replicates. The search for d covers the first three quarters, so that the
+rest still holds one epoch if there are `EPOCHS`. Fewer than `BATCHES` batches are not judged. A
+change of the mean by less than `NOTICEABLE` is ignored.
+
+Only long-lived flows under a control are judged. They always have data to send, never end, and do
+not arrive at random times. Epochs are required only if the control states that it reacts to loss
+and not to delay, because a window that follows the delay settles. They are also required only if
+the window can still grow, because a window limited by the receiver settles too.
 """
 
 import math
@@ -41,23 +42,26 @@ from ackclock.table import Cell, Written, assigned, text
 
 __all__ = ["EPOCHS", "NOTE", "Stationarity", "Verdict", "judge", "mser", "starred"]
 
-#: Congestion epochs that a mean needs. Of fewer the part of an epoch at either end is no small part
-#: of the whole.
+#: Congestion epochs that a mean needs. With fewer, the incomplete epochs at both ends weigh too
+#: much.
 EPOCHS = 5
 
-#: What would do is said with one more, as the measured time begins and ends within an epoch.
+#: Epochs of an advised duration: one more, as the measured time begins and ends within an epoch.
 _ADVISED = EPOCHS + 1
 
-#: Observations of a batch, the 5 of MSER-5, and the fewest batches that are judged.
+#: Observations in a batch (the 5 of MSER-5), and the fewest batches that are judged.
 BATCH, BATCHES = 5, 20
 
-#: A share of the mean; as in comparisons.
+#: A share of the mean; the same as in comparisons.
 NOTICEABLE = 0.01
 
-#: What the mark in a table means.
-NOTE = "* has not settled: too few congestion epochs in the measured time, or goodput that still changes"
+#: Meaning of the mark in a table.
+NOTE = (
+    "* has not settled: too few congestion epochs in the measured time, or goodput that still "
+    "changes"
+)
 
-#: Metrics that are no means of a steady state, so that nothing is marked.
+#: Metrics that are not means of a steady state and are never marked.
 _COUNTS = frozenset(
     {
         "timeouts",
@@ -71,7 +75,7 @@ _COUNTS = frozenset(
 _LOSSES = ("fast_retransmit", "timeout")
 _KEYS = ("point", "replicate", "flow", "instance")
 
-#: What is read of each table, besides the keys; kernels tell no events.
+#: Columns read of each table, besides the keys. Kernels do not report events.
 _READ = {
     "flows": ("start_s", "end_s"),
     "samples": (
@@ -89,16 +93,16 @@ _Run = tuple[int, int, str, int]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is found of one flow of one point.
+    """The verdict on one flow of one point.
 
     Attributes:
-        settled: Whether its means are those of a steady state; None if that is not known.
-        reason: Why they are not, or why it is not known; empty if they are.
+        settled: True if its means are those of a steady state; None if that is not known.
+        reason: The reason if they are not, or if it is not known; else empty.
         epochs: Congestion epochs in the measured time, mean over instances and replicates; None if
-            none are asked for.
-        epoch_s: How long one takes: measured if there was one, else from the facts; None if
+            none are required.
+        epoch_s: Duration of an epoch: measured if there was one, else from the facts; None if
             unknown.
-        duration_s: A duration of the run that would do; None if unknown or not needed.
+        duration_s: A sufficient duration of the run; None if unknown or not needed.
     """
 
     settled: bool | None
@@ -108,7 +112,7 @@ class Verdict:
     duration_s: float | None = None
 
     def row(self) -> dict[str, Any]:
-        """Returns it as plain data."""
+        """Returns the verdict as plain data."""
         known = {"settled": self.settled, "reason": self.reason or None, "epochs": self.epochs}
         return known | {"epoch_s": self.epoch_s, "duration_s": self.duration_s}
 
@@ -118,8 +122,8 @@ class Stationarity:
     """The verdicts on a result.
 
     Attributes:
-        points: Of the result.
-        verdicts: By point and flow; flows that are not judged are absent.
+        points: The points of the result.
+        verdicts: Verdicts by point and flow; flows that are not judged are absent.
     """
 
     points: list[dict[str, Any]]
@@ -127,9 +131,9 @@ class Stationarity:
 
     @cached_property
     def marked(self) -> frozenset[tuple[int, str]]:
-        """Point and name of each flow that has not settled and of each hop that such a flow crosses.
+        """Point and name of each flow that has not settled and of each hop on its route.
 
-        Also of each point where there is one, with an empty name.
+        A point with such a flow is also there with an empty name.
         """
         found = set()
         for (point, flow), verdict in self.verdicts.items():
@@ -146,7 +150,7 @@ class Stationarity:
         return frozenset(found)
 
     def marks(self, metric: str, point: int, subject: str) -> bool:
-        """Returns whether a metric's mean is marked; the subject is a flow, a hop, or what stands for all flows."""
+        """Returns True if a metric's mean is marked; `subject` is a flow, a hop, or all flows."""
         return (
             metric not in _COUNTS
             and (point, "" if metric == "fairness" else subject) in self.marked
@@ -159,7 +163,7 @@ class Stationarity:
 
     @property
     def warning(self) -> str:
-        """One line for all flows that have not settled, with the worst of them; empty if there are none."""
+        """One line for all flows that have not settled, naming the worst; empty for none."""
         doubtful = {key: one for key, one in self.verdicts.items() if one.settled is False}
         if not doubtful:
             return ""
@@ -178,7 +182,7 @@ class Stationarity:
 class _Instance:
     """One instance of one replicate in its measured time."""
 
-    epochs: float  # not a number if unknown
+    epochs: float  # NaN if unknown
     times_s: NDArray[np.float64]
     delivered: NDArray[np.float64]
     grows: bool
@@ -192,8 +196,8 @@ class _Instance:
 def judge(result: Result) -> Stationarity:
     """Judges every long-lived flow of a simulation or an emulation.
 
-    There are no verdicts on other results, nor on those that lack a table or a column that is
-    needed.
+    There are no verdicts on results of other methods, nor on results that lack a needed table or
+    column.
     """
     if result.run["method"] not in ("simulate", "emulate") or not _tells(result):
         return Stationarity(result.points)
@@ -213,7 +217,7 @@ def judge(result: Result) -> Stationarity:
 
 
 def starred(cell: Cell, marked: bool) -> Cell:
-    """Returns a cell of a table, with the mark if it is to have one."""
+    """Returns a cell of a table, marked with an asterisk if `marked`."""
     return (
         Written(cell.value if isinstance(cell, Written) else cell, f"{text(cell)}*")
         if marked
@@ -222,22 +226,22 @@ def starred(cell: Cell, marked: bool) -> Cell:
 
 
 def mser(batches: NDArray[np.float64]) -> int:
-    """Returns how many batches MSER cuts off, of up to three quarters of them.
+    """Returns the number of batches that MSER cuts off, at most three quarters of them.
 
-    That is the d that makes sum((x_i - mean)^2)/(n - d)^2 least, sum and mean over the n - d
+    That is the d that minimises sum((x_i - mean)^2)/(n - d)^2, with sum and mean over the n - d
     batches that are left.
     """
     n = batches.size
     d = np.arange(3 * n // 4 + 1)
     left = n - d
-    # Deviations from the mean of all, so that nothing cancels where batches hardly differ.
+    # Deviations from the overall mean, to avoid cancellation if batches hardly differ.
     x = batches - batches.mean()
     sums, squares = np.cumsum(x[::-1])[::-1][d], np.cumsum(x[::-1] ** 2)[::-1][d]
     return int(np.argmin(np.maximum(squares - sums**2 / left, 0) / left**2))
 
 
 def _tells(result: Result) -> bool:
-    """Whether a result has what is read of it: not all that are made by hand have."""
+    """Returns True if a result has the tables and columns needed; handmade ones may lack some."""
     return all(
         name in result.tables and {*_KEYS, *columns} <= set(result.tables[name].column_names)
         for name, columns in _READ.items()
@@ -246,7 +250,7 @@ def _tells(result: Result) -> bool:
 
 
 def _judged(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The flows that always have something to send, under a control."""
+    """Returns the flows under a control that always have data to send."""
     return [
         flow
         for flow in scenario["flows"]
@@ -256,7 +260,7 @@ def _judged(scenario: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _instances(result: Result, names: list[str]) -> dict[tuple[int, str], list[_Instance]]:
-    """The instances of each point and flow that were there in the measured time, of runs that count."""
+    """Returns the instances of each point and flow within the measured time, of usable runs."""
     flows = result.rows("flows", flow=names)
     there = {
         key: (rows["start_s"][0], rows["end_s"][0])
@@ -287,7 +291,10 @@ def _instances(result: Result, names: list[str]) -> dict[tuple[int, str], list[_
 
 
 def _reactions(result: Result, names: list[str]) -> dict[_Run, NDArray[np.float64]]:
-    """When the epochs of each instance began: at a reaction that is not to what was lost again in a recovery."""
+    """Returns the times at which the epochs of each instance began.
+
+    A loss reaction directly after another belongs to the same epoch; an ECN echo always begins one.
+    """
     found = {}
     for key, rows in grouped(result.rows("events", flow=names), _KEYS, _READ["events"]):
         is_loss = np.isin(rows["kind"].astype(str), _LOSSES)
@@ -297,7 +304,10 @@ def _reactions(result: Result, names: list[str]) -> dict[_Run, NDArray[np.float6
 
 
 def _recoveries(rows: Columns) -> float:
-    """How often an instance began to send again, a round trip or more after it did so last; a kernel tells no more."""
+    """Counts recoveries: bursts of retransmissions at least a round trip apart.
+
+    A kernel's samples do not tell more.
+    """
     sent_again, time_s = rows["retransmitted_packets"].astype(float), rows["time_s"]
     if np.isnan(sent_again).any():
         return math.nan
@@ -308,7 +318,7 @@ def _recoveries(rows: Columns) -> float:
 
 
 def _grows(cwnd: NDArray[np.float64]) -> bool:
-    """Whether the window is larger at the end than in the middle; True if it is not known."""
+    """Returns True if the window is larger at the end than in the middle, or if it is unknown."""
     known = cwnd[~np.isnan(cwnd)]
     return known.size < 2 or bool(known[-1] > known[known.size // 2])
 
@@ -333,7 +343,10 @@ def _verdict(scenario: dict[str, Any], flow: dict[str, Any], instances: list[_In
             else Verdict(True, "", epochs, epoch)
         )
     many = "epoch" if epochs == 1 else "epochs"
-    few = f"{epochs:.2g} congestion {many} in {float(f'{measured:.3g}'):g} s, a mean needs at least {EPOCHS}"
+    few = (
+        f"{epochs:.2g} congestion {many} in {float(f'{measured:.3g}'):g} s, a mean needs at least "
+        f"{EPOCHS}"
+    )
     if epoch is None:
         return Verdict(
             False,
@@ -351,7 +364,7 @@ def _verdict(scenario: dict[str, Any], flow: dict[str, Any], instances: list[_In
 
 
 def _has_epochs(flow: dict[str, Any], instances: list[_Instance]) -> bool:
-    """Whether a saw-tooth is under way, as far as is known."""
+    """Returns True if the window follows a saw-tooth, as far as is known."""
     transport, stated = flow["transport"], facts.control(flow["transport"])[1]
     if (
         transport["kind"] != "tcp"
@@ -363,11 +376,14 @@ def _has_epochs(flow: dict[str, Any], instances: list[_Instance]) -> bool:
 
 
 def _drifting() -> str:
-    return "its goodput still changes in the second half of the measured time; give it a longer warm-up and duration"
+    return (
+        "its goodput still changes in the second half of the measured time; give it a longer "
+        "warm-up and duration"
+    )
 
 
 def _drifts(instances: list[_Instance]) -> bool | None:
-    """Whether MSER-5 says that the goodput has not come to rest; None if there are too few batches."""
+    """Returns True if MSER-5 finds that the goodput has not settled; None with too few batches."""
     start, end = (
         max(one.times_s[0] for one in instances),
         min(one.times_s[-1] for one in instances),
@@ -383,11 +399,11 @@ def _drifts(instances: list[_Instance]) -> bool | None:
 
 
 def _from_facts(path: FlowPath) -> float | None:
-    """How long an epoch takes where the queue overflows, by what elements state; None if unknown.
+    """Returns the duration of an epoch if the queue overflows, from the facts; None if unknown.
 
-    Of a window that grows in a straight line it is the saw-tooth's. Of CUBIC it is K = cbrt(Wmax (1
-    - beta)/C) (RFC 9438 equation 2), or the saw-tooth of its Reno-friendly region (section 4.3)
-    where that is shorter.
+    For a window that grows linearly it is that of the saw-tooth. For CUBIC it is K = cbrt(Wmax (1 -
+    beta)/C) (RFC 9438, equation 2), or that of the saw-tooth in its Reno-friendly region (section
+    4.3) if shorter.
     """
     control, bottleneck = path.control, path.bottleneck
     full = path.share_segments + bottleneck.buffer_segments / bottleneck.flows
@@ -401,8 +417,8 @@ def _from_facts(path: FlowPath) -> float | None:
     growth = 3 * (1 - beta) / (1 + beta) if control.growth == "cubic" else control.growth_segments
     tooth = sawtooth.cycle(
         *(np.asarray(value) for value in (
-            bottleneck.segments_per_s, path.round_trip.base_s, bottleneck.buffer_segments, float(bottleneck.flows),
-            growth, beta, path.sender.segments_per_ack,
+            bottleneck.segments_per_s, path.round_trip.base_s, bottleneck.buffer_segments,
+            float(bottleneck.flows), growth, beta, path.sender.segments_per_ack,
         ))
     )["period"]  # fmt: skip
     lasts = _known([float(tooth), float(np.cbrt(full * (1 - beta) / control.cubic_c))])
@@ -414,6 +430,6 @@ def _known(values: Iterable[float]) -> list[float]:
 
 
 def _rounded_up(value: float) -> float:
-    """Two digits, upwards: what would do is known no better."""
+    """Rounds up to two significant digits, as the estimate is no more precise."""
     unit = 10.0 ** (math.floor(math.log10(value)) - 1)
     return float(f"{math.ceil(round(value / unit, 6)) * unit:.10g}")

@@ -1,11 +1,14 @@
-"""What somebody who wrote a wrong name may have meant."""
+"""Suggestions for an unknown name."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 
 
 def suggestion(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """What to write instead: the names that are like it, up to three; without any, `otherwise` or all there are."""
+    """Returns what to write instead of an unknown name.
+
+    That is up to three similar names. If no name is similar, it is `otherwise` or a list of all.
+    """
     known = list(known)
     near = get_close_matches(name, known, n=3)
     if near:

@@ -1,4 +1,4 @@
-"""Tables that people read, and how numbers, intervals and swept values are written in them.
+"""Tables for people, and the format of numbers, intervals and swept values in them.
 
 A `Table` is data: typed cells in named columns. `ackclock.cli.output` prints it on a terminal, the
 template `report/table.html.jinja` writes it into a page, and `to_json` and `to_csv` give it to
@@ -24,7 +24,7 @@ Value = str | int | float | Interval | None
 
 
 class Written(NamedTuple):
-    """A value with a text of its own.
+    """A value with a text chosen for people.
 
     Attributes:
         value: The value for programs.
@@ -35,7 +35,7 @@ class Written(NamedTuple):
     text: str
 
 
-#: None is unknown; numbers and intervals are in the unit of their column.
+#: None means unknown; numbers and intervals are in the unit of their column.
 Cell = Value | Written
 
 
@@ -44,11 +44,11 @@ class Column:
     """A column of a table.
 
     Attributes:
-        name: The name at its head; empty for none.
+        name: The name in the header; empty for none.
         unit: The unit of its numbers, written after the name.
-        spare: When a terminal is too narrow, columns are left out by ascending `spare`; None for a
-            column that stays.
-        numeric: Whether it is aligned on the right; None if its cells are to decide.
+        spare: A terminal that is too narrow leaves out the columns with the lowest `spare` first;
+            None for a column that always stays.
+        numeric: True to align it on the right; None to decide by its cells.
     """
 
     name: str
@@ -70,10 +70,10 @@ class Table:
         title: The words above it.
         columns: The columns, from the left.
         rows: One cell for each column.
-        note: What a reader has to know of it, for pages; may be empty.
-        keys: How many columns tell the rows apart. If positive, what is too wide for a terminal
-            goes on below, beside these columns again.
-        together: How many of the other columns then stay side by side.
+        note: A remark for the reader, shown on pages; may be empty.
+        keys: Number of leading columns that identify a row. If positive, columns that do not fit
+            on a terminal are printed below, with these columns repeated.
+        together: Number of the other columns that then stay side by side.
     """
 
     title: str
@@ -95,7 +95,7 @@ class Table:
 
     @property
     def numeric(self) -> list[bool]:
-        """For each column whether it is aligned on the right: by default if all its cells begin as numbers."""
+        """True for each column aligned on the right; by default if all cells begin like numbers."""
         texts = self.texts
         return [
             bool(texts) and all(row[at][:1] in "0123456789–-+∞" for row in texts if row[at])
@@ -105,7 +105,7 @@ class Table:
         ]
 
     def select(self, positions: Iterable[int]) -> "Table":
-        """The table with some of its columns, in that order."""
+        """Returns the table with only the columns at these positions, in that order."""
         chosen = list(positions)
         rows = tuple(tuple(row[at] for at in chosen) for row in self.rows)
         return Table(
@@ -118,7 +118,7 @@ class Table:
         )
 
     def to_json(self) -> list[dict[str, Any]]:
-        """A record for each row: the head of each column to its value as plain data."""
+        """Returns a record for each row: head of the column to value as plain data."""
         return [
             {
                 column.head: plain(_value(cell))
@@ -128,7 +128,7 @@ class Table:
         ]
 
     def to_csv(self) -> str:
-        """Comma-separated values under a line of heads; an interval takes three columns: mean, low and high."""
+        """Returns comma-separated values with a header; an interval takes mean, low and high."""
         columns: list[list[Any]] = []
         for at, head in enumerate(self.head):
             values = [_value(row[at]) for row in self.rows]
@@ -146,16 +146,19 @@ class Table:
 
 
 def table(
-    title: str, columns: Iterable[Column | str], rows: Iterable[Iterable[Cell]], note: str = "", *, keys: int = 0,
-    together: int = 1,
+    title: str, columns: Iterable[Column | str], rows: Iterable[Iterable[Cell]], note: str = "", *,
+    keys: int = 0, together: int = 1,
 ) -> Table:  # fmt: skip
-    """Makes a table; a column that is a text is its name. The other arguments are fields of `Table`."""
+    """Makes a table; a string among `columns` is a column's name. Otherwise as in `Table`."""
     named = tuple(Column(column) if isinstance(column, str) else column for column in columns)
     return Table(title, named, tuple(tuple(row) for row in rows), note, keys, together)
 
 
 def text(cell: Cell) -> str:
-    """A cell as people read it: about four digits of a number, two of an interval's half width, a dash for unknown."""
+    """Returns a cell as text for people; a dash if unknown.
+
+    A number has about four significant digits, the half width of an interval two.
+    """
     match cell:
         case Written():
             return cell.text
@@ -174,12 +177,12 @@ def _value(cell: Cell) -> Value:
 
 
 def scaled(value: float | None, scale: float) -> float | None:
-    """A number in another unit; None stays unknown."""
+    """Returns a number in another unit; None stays unknown."""
     return None if value is None else value * scale
 
 
 def in_shown_unit(interval: Interval | None, name: str) -> Interval | None:
-    """An interval of a metric in the unit in which tables show it."""
+    """Converts an interval of a metric to the unit in which tables show it."""
     if interval is None:
         return None
     scale = metric(name).shown_per_unit
@@ -187,7 +190,11 @@ def in_shown_unit(interval: Interval | None, name: str) -> Interval | None:
 
 
 def plain(value: Any) -> Any:
-    """For JSON: intervals as `{"mean", "low", "high", "replicates"}`, unknown numbers as None, NumPy's as Python's."""
+    """Converts a value for JSON.
+
+    Intervals become `{"mean", "low", "high", "replicates"}`, NumPy scalars become Python's, and
+    numbers that are not finite become None.
+    """
     if isinstance(value, Interval):
         return {
             "mean": plain(value.mean),
@@ -207,19 +214,19 @@ def plain(value: Any) -> Any:
 
 
 def json_text(value: Any) -> str:
-    """What is `plain` as text of several lines, the last of them ended."""
+    """Returns a value as indented JSON that ends with a newline."""
     return json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def named(flow: str, instances: int | None) -> str:
-    """A flow and how many instances it has; None if they arrive."""
+    """Returns a flow's name with its number of instances; None means that instances arrive."""
     if instances is None:
         return f"{flow} (arriving)"
     return flow if instances == 1 else f"{flow} ×{instances}"
 
 
 def swept_paths(rows: Rows) -> list[str]:
-    """The swept parameters that the row does not say otherwise: a swept control stands in the column of controls."""
+    """Returns the swept paths that no other column shows; the control has a column of its own."""
     paths = list(rows[0]["assignments"]) if rows else []
     return [
         path
@@ -229,7 +236,7 @@ def swept_paths(rows: Rows) -> list[str]:
 
 
 def assigned(assignments: Mapping[str, Any]) -> list[str]:
-    """The swept values of a point, each with its name."""
+    """Returns the swept values of a point, each with its name."""
     return [
         f"{name} {value}"
         for name, value in zip(short(assignments), assignments.values(), strict=True)
@@ -237,7 +244,7 @@ def assigned(assignments: Mapping[str, Any]) -> list[str]:
 
 
 def short(paths: Iterable[str]) -> list[str]:
-    """The shortest endings of paths that tell them apart, at least the name of the field."""
+    """Returns the shortest endings that tell paths apart, at least the name of the field."""
     paths = list(paths)
     ended = []
     for path in paths:
@@ -252,20 +259,20 @@ def short(paths: Iterable[str]) -> list[str]:
 
 
 def written_interval(interval: Interval) -> str:
-    """`5.21 ± 0.13`, or without what is not known of it."""
+    """Returns an interval as `5.21 ± 0.13`, without the parts that are unknown."""
     if math.isnan(interval.mean):
         return "–"
     if math.isnan(interval.half_width):
         return number(interval.mean)
     if interval.half_width == 0:
         return f"{number(interval.mean)} ± 0"
-    # Two digits of what is uncertain, at most four of what is known.
+    # Two digits of the half width, at most four of the mean.
     digits = min(_digits(interval.mean), _digits(interval.half_width, 2))
     return f"{fixed(interval.mean, digits)} ± {interval.half_width:.{digits}f}"
 
 
 def number(value: float | None, scale: float = 1) -> str:
-    """A number with about four digits, a dash for unknown."""
+    """Returns a number with about four significant digits, a dash if unknown."""
     if value is None or math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -274,18 +281,18 @@ def number(value: float | None, scale: float = 1) -> str:
 
 
 def fixed(value: float, digits: int, *, sign: bool = False) -> str:
-    """A number with that many decimal places, with `sign` also a plus; zero has no sign."""
+    """Returns a number with so many decimal places, with a plus if `sign`; zero has no sign."""
     words = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
     return words.lstrip("+-") if float(words) == 0 else words
 
 
 def _digits(value: float, significant: int = 4) -> int:
-    """Decimal places that show so many digits."""
+    """Returns the decimal places that show so many significant digits."""
     return 0 if value == 0 else max(0, min(6, significant - 1 - math.floor(math.log10(abs(value)))))
 
 
 def averaging(result: Result) -> str:
-    """What the numbers of a result are, for titles."""
+    """Returns the part of a title that says how the numbers of a result were averaged."""
     count, unreliable = result.run["replicates"], len(result.unreliable)
     one = "one replicate" if result.run["scenario"] else "one session"
     words = (

@@ -1,4 +1,7 @@
-"""Traces of a link's capacity: Mahimahi's packet-delivery traces and rows of time and rate, read as the engine does."""
+"""Traces of a link's capacity: Mahimahi packet-delivery traces, and CSV rows of time and rate.
+
+They are read by the engine itself, so both agree.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FORMATS", "CapacityTrace", "read"]
 
-#: Formats by the endings of names that tell them; of other names it must be said.
+#: File name extensions of each format; for any other name the format must be given.
 FORMATS = {
     "mahimahi": (".up", ".down", ".mahimahi"),
     "csv": (".csv",),
@@ -28,9 +31,9 @@ class CapacityTrace:
 
     Attributes:
         path: The file.
-        link: The tree of a scenario's link that delivers as it says; the file's name is relative to
-            its folder.
-        length_s: How long what is recorded lasts.
+        link: Tree of a scenario's link that follows the trace; the file name in it is relative to
+            the file's folder.
+        length_s: Duration of the recording.
     """
 
     path: Path
@@ -44,14 +47,14 @@ class CapacityTrace:
 
     @property
     def mean_bit_per_s(self) -> float:
-        """Over all of it; 0 if it has no length."""
+        """The mean over the whole trace; 0 if it has no length."""
         return float(self.rates(self.length_s)[0]) if self.length_s > 0 else 0.0
 
     def rates(self, interval_s: float) -> "NDArray[np.float64]":
-        """Mean rates in bit/s of successive intervals from the beginning, as many as fit.
+        """Returns the mean rates in bit/s of successive intervals, as many as fit.
 
-        Of a Mahimahi trace 1500 bytes an opportunity; one at the end of an interval counts, one at
-        its beginning does not.
+        A delivery opportunity of a Mahimahi trace counts 1500 bytes. One at the end of an interval
+        counts in it, one at its beginning does not.
         """
         import numpy as np
 
@@ -60,18 +63,18 @@ class CapacityTrace:
 
 
 def read(path: str | Path, form: str | None = None) -> CapacityTrace:
-    """Reads a trace, once from its beginning to its end.
+    """Reads a trace, played once from beginning to end.
 
-    A CSV trace need not lead back to its beginning: its last row may have another rate than the
-    first, which then matters to nobody, or none.
+    A CSV trace need not be able to repeat. Its last row may have a rate other than the first, which
+    is then ignored, or none.
 
     Args:
         path: The file.
-        form: One of `FORMATS`; by default what the ending of its name says.
+        form: One of `FORMATS`; by default from the extension of the file name.
 
     Raises:
-        ScenarioError: The file is missing or malformed, or its name says no format; file, line,
-        value and remedy.
+        ScenarioError: The file is missing or malformed, or its name does not tell the format. The
+            message has file, line, value and remedy.
     """
     path = Path(path)
     if not path.is_file():
@@ -90,7 +93,7 @@ def read(path: str | Path, form: str | None = None) -> CapacityTrace:
     tree = {"kind": "trace", "file": path.name, "format": form}
     try:
         return _read(path, tree | {"repeat": False})
-    except ScenarioError:  # its last row has no rate and only says where the trace ends
+    except ScenarioError:  # the last row has no rate and only gives the trace's end
         return _read(path, tree)
 
 

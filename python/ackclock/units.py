@@ -1,4 +1,4 @@
-"""Quantities as scenarios write them, read as numbers in the base unit: s, bit/s, bytes, packets, or a share of one."""
+"""Quantities of scenarios, converted to the base unit: s, bit/s, bytes, packets, or a share."""
 
 import math
 import re
@@ -17,8 +17,8 @@ TIME = {
     "d": 86_400.0,
 }
 RATE = {
-    "bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12, "B/s": 8.0, "kB/s": 8e3, "MB/s": 8e6,
-    "GB/s": 8e9,
+    "bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12, "B/s": 8.0,
+    "kB/s": 8e3, "MB/s": 8e6, "GB/s": 8e9,
 }  # fmt: skip
 DATA = {
     "bytes": 1.0, "byte": 1.0, "B": 1.0, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
@@ -59,7 +59,7 @@ def parse(written: str | float) -> Quantity:
     """Reads `"45 Mbit/s"` or a plain number.
 
     Raises:
-        ValueError: It is no quantity.
+        ValueError: It is not a quantity.
     """
     if isinstance(written, bool) or not isinstance(written, str | int | float):
         raise InputError("wrong-type", "", f"{written!r} is no quantity")
@@ -78,32 +78,32 @@ def parse(written: str | float) -> Quantity:
 
 
 def seconds(written: str) -> float:
-    """A time in seconds."""
+    """Converts a time to seconds."""
     return _amount(written, "s")
 
 
 def bit_per_s(written: str) -> float:
-    """A rate in bit/s."""
+    """Converts a rate to bit/s."""
     return _amount(written, "bit/s")
 
 
 def data_bytes(written: str) -> float:
-    """An amount of data in bytes."""
+    """Converts an amount of data to bytes."""
     return _amount(written, "bytes")
 
 
 def packets(written: str) -> float:
-    """A number of packets."""
+    """Converts a number of packets."""
     return _amount(written, "packets")
 
 
 def share(written: str | float) -> float:
-    """A probability, from `"0.5 %"` or 0.005."""
+    """Converts a share or probability, written as `"0.5 %"` or 0.005."""
     return _amount(written, "")
 
 
 def window_packets(written: str, mss_bytes: float) -> float:
-    """A window in whole packets of `mss_bytes`; infinite for `"unlimited"`."""
+    """Converts a window to whole packets of `mss_bytes`; infinite for `"unlimited"`."""
     if written == "unlimited":
         return math.inf
     quantity = parse(written)
@@ -129,7 +129,7 @@ _SHOWN = {
 
 
 def shown(amount: float, base: str) -> str:
-    """An amount in the base unit with three digits, for sentences: `13.1 Mbit/s`."""
+    """Returns an amount in the base unit with three significant digits, as in `13.1 Mbit/s`."""
     factor, unit = next(
         (one for one in _SHOWN[base] if abs(amount) >= 0.9995 * one[0]), _SHOWN[base][-1]
     )

@@ -163,4 +163,4 @@ def test_a_whole_transfer_is_told_as_one(pretended: Pretended, tmp_path: Path) -
     assert inputs["handshake"] == 1
     midway = _of(pretended, tmp_path, connections=[connection(begins="midway")])
     says = {row["model"]: row for row in midway.tables["predictions"].to_pylist()}
-    assert says["cardwell"]["note"] == "no transfer of a given size"
+    assert says["cardwell"]["note"] == "not a transfer of a given size"

@@ -75,7 +75,10 @@ def test_acks_of_every_other_packet_take_half_the_time(cell) -> None:
     mixed = paths_of(cell(10, **{"flows.download.transport.delayed_ack.every": "2 packets"}))[
         "download"
     ]
-    assert said("dcf", mixed)["note"] == "queues of 2 classes contend, it is about alike ones"
+    assert (
+        said("dcf", mixed)["note"]
+        == "queues of 2 classes contend, but the model is for identical ones"
+    )
     assert (
         said("edca", mixed)["inputs"]["exchange"] < said("edca", mixed)["inputs"]["other_exchange"]
     )
@@ -90,7 +93,7 @@ def test_alike_queues_are_one_and_the_others_to_the_model_of_two_classes(cell) -
     assert both[0]["goodput_bit_per_s"] == pytest.approx(
         said("dcf", download)["goodput_bit_per_s"], rel=0.02
     )
-    assert said("edca", paths_of(cell(0))["download"])["note"] == "one queue of data contends alone"
+    assert said("edca", paths_of(cell(0))["download"])["note"] == "only one queue of data contends"
 
 
 def test_two_classes(cell) -> None:
@@ -172,15 +175,15 @@ def test_rts_and_the_size_of_the_macs_answer_count(cell) -> None:
         (
             {f"hops.station-acks.link.{name}": value
              for name, value in (("aifsn", 6), ("cw_min", 31), ("cw_max", 63))},
-            "TCP's ACKs contend with data: AIFSN 6, CWmin 31 is no absolute priority",
+            "TCP's ACKs contend with data: AIFSN 6, CWmin 31 is not absolute priority",
         ),
         (
             {"hops.ap-acks.link.aifsn": 3},
-            "TCP's ACKs contend with data: AIFSN 3, CWmin 3 is no absolute priority",
+            "TCP's ACKs contend with data: AIFSN 3, CWmin 3 is not absolute priority",
         ),
         ({"flows.upload.route": ["station-data", "ap-data"]},
-         "upload contends more than once on its way"),
-        ({"flows.upload.route": ["to-server"]}, "upload contends with nothing but its ACKs"),
+         "upload contends more than once on its route"),
+        ({"flows.upload.route": ["to-server"]}, "upload contends only with its ACKs"),
         (
             {
                 "flows.upload.transport": {"kind": "udp"},
@@ -191,7 +194,7 @@ def test_rts_and_the_size_of_the_macs_answer_count(cell) -> None:
             "upload has packets that are not full",
         ),
         ({"flows.upload.transport.mss": "1400 bytes"},
-         "queues of 2 classes contend, it is about alike ones"),
+         "queues of 2 classes contend, but the model is for identical ones"),
     ],
 )  # fmt: skip
 def test_what_has_no_answer_says_so(cell, changes: Tree, note: str) -> None:
@@ -207,7 +210,7 @@ def test_elsewhere_there_is_no_cell(resolved, cell) -> None:
     path = models.flow_paths(resolved())[0]
     assert path.cell is None
     assert {said(name, path)["note"] for name in ("dcf", "edca")} == {
-        "its data contend for no medium"
+        "its data does not contend for a medium"
     }
     three = cell(2).tree
     for name, cw_min in (("second", 63), ("third", 127)):
@@ -216,7 +219,7 @@ def test_elsewhere_there_is_no_cell(resolved, cell) -> None:
         three["flows"].append(three["flows"][1] | {"name": name, "route": [name, "to-server"]})
     assert (
         said("edca", paths_of(Scenario(three))["download"])["note"]
-        == "queues of 3 classes contend, it takes two"
+        == "queues of 3 classes contend, but the model is for two"
     )
 
 
@@ -228,17 +231,17 @@ def test_elsewhere_there_is_no_cell(resolved, cell) -> None:
         (
             {"flows.upload.traffic": {"kind": "transfer", "size": "1 MB"}},
             "saturated",
-            "saturated: upload has not always data to send",
+            "saturated: upload does not always have data to send",
         ),
         (
             {"flows.upload.transport.receive_window": "9600 bytes"},
             "saturated",
-            "saturated: upload sends 49.98 packets/s at the most, it could have 389.4",
+            "saturated: upload sends at most 49.98 packets/s, but could send 389.4",
         ),
         (
             {"hops.station-data.impairments": [{"kind": "iid_loss", "probability": "1 %"}]},
             "saturated",
-            "saturated: upload sends 61.21 packets/s at the most, it could have 389.4",
+            "saturated: upload sends at most 61.21 packets/s, but could send 389.4",
         ),
         (
             {"hops.station-data.scope": "shared", "hops.station-data.link.station": "ap"},

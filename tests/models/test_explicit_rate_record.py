@@ -222,7 +222,7 @@ def test_a_scenario_without_feedback(two_rates: dict) -> None:
     assert said["goodput_bit_per_s"] == pytest.approx(0.6325 * 150 * 4000, rel=1e-3)
     assert (
         row(two_rates, "instcap")["note"]
-        == "nothing feeds the link's rate back to the sender's host"
+        == "there is no feedback of the link's rate to the sender's host"
     )
     assert "ask it with plain numbers" in row(two_rates, "constant_source")["note"]
     assert "ask it with plain numbers" in row(two_rates, "effective_capacity")["note"]
@@ -239,9 +239,12 @@ def test_a_scenario_with_a_host_that_follows_the_link(two_rates: dict) -> None:
 @pytest.mark.parametrize(
     ("changes", "note"),
     [
-        ({"delay": "200 ms", "period": "30 ms"}, "it follows 230 ms later, a round trip is 200 ms"),
-        ({"target_utilisation": "95 %"}, "the source gets 0.95 of the rate"),
-        ({"sessions": 2}, "the source gets 0.5 of the rate"),
+        (
+            {"delay": "200 ms", "period": "30 ms"},
+            "it follows 230 ms later, but a round trip is 200 ms",
+        ),
+        ({"target_utilisation": "95 %"}, "the source may use 0.95 of the rate"),
+        ({"sessions": 2}, "the source may use 0.5 of the rate"),
     ],
 )
 def test_feedback_of_another_kind_violates_an_assumption(
@@ -276,17 +279,17 @@ def test_other_feedback_is_refused(two_rates: dict, changes: dict, note: str) ->
     [
         (
             {"mean_sojourn": "100 ms", "step": "50 ms"},
-            "the link changes every 0.5 round trips, the analysis needs 1 at least (psi ≥ 1)",
+            "the link changes every 0.5 round trips, but the analysis needs psi ≥ 1",
         ),
         (
             {"mean_sojourn": ["2 s", "100 ms"], "step": "50 ms"},
-            "the link changes every 0.5 round trips, the analysis needs 1 at least",
+            "the link changes every 0.5 round trips, but the analysis needs psi ≥ 1",
         ),
         (
             {"rates": ["108 kB/s", "54 kB/s", "20 kB/s"]},
-            "the link has 3 rates, the analysis takes two",
+            "the link has 3 rates, the analysis is for two",
         ),
-        ({"rates": ["108 kB/s", "108 kB/s"]}, "the link has one rate, the analysis takes two"),
+        ({"rates": ["108 kB/s", "108 kB/s"]}, "the link has one rate, the analysis is for two"),
         ({"rates": ["108 kB/s", "0 bit/s"]}, "the link sends nothing in its low state"),
         ({"rates": ["1 GB/s", "54 kB/s"]}, "the bottleneck has no Markov link"),
     ],
@@ -325,10 +328,10 @@ def change(tree: dict, what: str) -> None:
 @pytest.mark.parametrize(
     ("what", "note"),
     [
-        ("udp", "no TCP"), ("cubic", "cubic is not AIMD(1, 1/2)"),
+        ("udp", "not TCP"), ("cubic", "cubic is not AIMD(1, 1/2)"),
         ("two", "several flows share the link"),
         ("unlimited", "the bottleneck has no drop-tail queue with a limit"),
-        ("loss", "random loss comes on top"),
+        ("loss", "there is random loss too"),
     ],
 )  # fmt: skip
 def test_flows_that_do_not_fit_are_refused(two_rates: dict, what: str, note: str) -> None:

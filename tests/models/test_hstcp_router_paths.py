@@ -78,7 +78,7 @@ def test_a_scenarios_numbers(path: FlowPath) -> None:
             row["outputs"]["utilisation"] * 11e6 * 1000 / 1040, rel=0.03
         )
     assert (
-        said("hstcp_red", path)["note"] == "the bottleneck's queue is no RED with fixed thresholds"
+        said("hstcp_red", path)["note"] == "the bottleneck's queue is not RED with fixed thresholds"
     )
 
 
@@ -158,7 +158,7 @@ def test_thresholds_that_move_are_not_given(resolved) -> None:
         ),
         (
             {"sender.transport": "udp", "sender.control": Control("tfrc")},
-            "no TCP, but the rate control tfrc",
+            "not TCP, but the rate control tfrc",
         ),
         (
             {"bottleneck.competitors": (competitor("reno", "linear", "constant"),)},
@@ -172,9 +172,9 @@ def test_thresholds_that_move_are_not_given(resolved) -> None:
         ({"bottleneck.buffer_segments": float("inf")}, "the bottleneck's queue has no limit"),
         (
             {"sender.receive_window_segments": 40.0},
-            "the receiver's window keeps the queue from overflowing",
+            "the receive window keeps the queue from overflowing",
         ),
-        ({"loss.rate": 0.01}, "random loss keeps windows below what the link takes"),
+        ({"loss.rate": 0.01}, "random loss keeps windows too small to fill the link"),
     ],
 )
 @pytest.mark.parametrize("name", OF_DROP_TAIL)
@@ -198,6 +198,6 @@ def test_uneven_round_trips_are_said(path: FlowPath, spread: tuple, violated: bo
 
 def test_random_loss_that_leaves_windows_large_comes_on_top(path: FlowPath) -> None:
     assert (
-        "no_random_loss: random loss comes on top"
+        "no_random_loss: there is random loss too"
         in said("mm1k", changed(path, {"loss.rate": 1e-5}))["note"]
     )

@@ -58,9 +58,11 @@ def test_rfc_5348_says_what_a_tfrc_flow_may_send(resolved) -> None:
     assert says["tfrc"]["goodput_bit_per_s"] == pytest.approx(
         says["tfrc"]["outputs"]["rate"] * 8000
     )
-    assert says["tfrc"]["note"] == "all_arrives: 0.005 of what is sent is lost and not sent again"
+    assert (
+        says["tfrc"]["note"] == "all_arrives: 0.005 of the data sent is lost and not retransmitted"
+    )
     assert says["tfrc"]["control"] == "tfrc"
-    assert says["pftk"]["note"] == "no TCP, but the rate control tfrc"
+    assert says["pftk"]["note"] == "not TCP, but the rate control tfrc"
     assert [name for name, row in says.items() if row["goodput_bit_per_s"] is not None] == ["tfrc"]
     # A minimum timeout of a second, which RFC 5348 allows, slows it down.
     slower = answers(under(resolved, TFRC | {"t_rto": "four_rtt_or_a_second"}))["tfrc"]
@@ -77,7 +79,7 @@ def test_pftk_says_what_a_tfrcp_flow_may_send(resolved) -> None:
         {"rate": expected, "goodput": 0.995 * expected}, rel=1e-12
     )
     assert says["tfrcp"]["goodput_bit_per_s"] == pytest.approx(0.995 * expected * 8000)
-    assert says["pftk"]["note"] == "no TCP, but the rate control tfrcp"
+    assert says["pftk"]["note"] == "not TCP, but the rate control tfrcp"
     assert says["tfrc"]["goodput_bit_per_s"] is None
 
 

@@ -94,7 +94,7 @@ def test_a_model_of_aimd_does_not_apply_to_cubic(leaky_pipe: Scenario) -> None:
     rows = predict(leaky_pipe).tables["predictions"].to_pylist()
     cubic = [row for row in rows if row["control"] == "cubic" and row["point"] != 3]
     assert {row["note"] for row in cubic if row["model"] in OF_RENO} == {
-        "cubic is no AIMD",
+        "cubic is not AIMD",
         "cubic is not AIMD(1, 1/2)",
     }
     assert [row["model"] for row in cubic if row["goodput_bit_per_s"]] == ["cubic_response"] * 2
@@ -239,8 +239,8 @@ def test_competing_flows_are_counted_and_compared(leaky_pipe: Scenario) -> None:
             )
         )
     assert verdicts == [
-        (3, True, "in_step: 3 flows need not lose at the same time"),
-        (2, False, "in_step: 2 flows are not alike, and need not lose at the same time"),
+        (3, True, "in_step: 3 flows may lose at different times"),
+        (2, False, "in_step: 2 flows differ, and may lose at different times"),
     ]
     per_flow = point.replace(flows=[flow | {"count": 3}], **{"hops.wireless.scope": "per_flow"})
     # Three instances share 45 Mbit/s of wire; each has its own 11 Mbit/s of air.
@@ -274,19 +274,20 @@ def test_a_transfer_in_the_terms_of_the_models(resolved) -> None:
 
 def test_a_bulk_flow_has_no_transfer_time(resolved) -> None:
     assert (
-        models.model("cardwell").applies(path_of(resolved())).note == "no transfer of a given size"
+        models.model("cardwell").applies(path_of(resolved())).note
+        == "not a transfer of a given size"
     )
 
 
 @pytest.mark.parametrize(
     ("change", "why_not"),
     [
-        ({}, "random loss strikes before the queue overflows"),
+        ({}, "random loss occurs before the queue overflows"),
         (
             {"hops.wireless.impairments": [], "flows.main.transport.receive_window": "20 packets"},
-            "receiver's window",
+            "receive window",
         ),
-        ({"flows.main.transport.control": {"kind": "cubic"}}, "cubic is no AIMD"),
+        ({"flows.main.transport.control": {"kind": "cubic"}}, "cubic is not AIMD"),
         (
             {
                 "hops.wireless.link": {
@@ -324,7 +325,7 @@ def test_windows_that_fill_the_link_violate_a_steady_round_trip(resolved) -> Non
     path = path_of(resolved(**{"hops.wireless.impairments.0.probability": "0.01 %"}))
     violated = dict(models.model("pftk").applies(path).violated)
     assert violated["steady_rtt"].startswith(
-        "windows fill the link, queueing takes the round-trip time from 70.95 up to "
+        "windows fill the link, and queueing increases the round-trip time from 70.95 up to "
     )
     assert "steady_rtt" not in dict(models.model("pftk").applies(path_of(resolved())).violated)
 
@@ -345,5 +346,5 @@ def test_udp_has_a_path_but_no_model(resolved) -> None:
     flow["transport"] = {"kind": "udp", "mss": "1000 bytes", "header": "28 bytes"}
     flow["traffic"] = {"kind": "cbr", "rate": "1 Mbit/s"}
     assert set(models.predictions([restated(tree)])["note"]) == {
-        "no TCP", "no rate control", "its data contend for no medium",
+        "not TCP", "no rate control", "its data does not contend for a medium",
     }  # fmt: skip

@@ -305,15 +305,15 @@ def test_the_timeout_is_that_of_a_full_queue(resolved) -> None:
         ),
         (
             {"flows.main.transport.receive_window": "20 packets"},
-            "no_window_limit: the receiver's window is 20 segments",
+            "no_window_limit: the receive window is 20 segments",
         ),
         (
             {"flows.main.transport.initial_window": "1 packet"},
-            "no_delayed_ack_timer: the ACK of the first segment does",
+            "no_delayed_ack_timer: the ACK of the first segment waits for it",
         ),
         (
             {"hops.wireless.impairments": [{"kind": "iid_loss", "probability": "1 %"}]},
-            "no_random_loss: random loss comes on top",
+            "no_random_loss: there is random loss too",
         ),
     ],
 )
@@ -326,10 +326,10 @@ def test_what_a_flow_violates_is_named(resolved, change: dict, violated: str) ->
 @pytest.mark.parametrize(
     ("change", "why_not"),
     [
-        ({"flows.main.traffic": {"kind": "bulk"}}, "no transfer of a given size"),
-        ({"flows.main.transport.recovery": "timeout_only"}, "recovery from losses is timeout_only"),
+        ({"flows.main.traffic": {"kind": "bulk"}}, "not a transfer of a given size"),
+        ({"flows.main.transport.recovery": "timeout_only"}, "loss recovery is timeout_only"),
         ({"flows.main.transport.control": {"kind": "westwood_plus"}},
-         "westwood_plus is no AIMD, nor CUBIC"),
+         "westwood_plus is neither AIMD nor CUBIC"),
         (
             {"hops.wireless.queue": {"kind": "droptail", "limit": "unlimited"}},
             "the bottleneck has no drop-tail queue with a limit",

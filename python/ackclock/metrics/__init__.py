@@ -1,6 +1,6 @@
 """Metrics: pure functions of a result's tables. Append new ones to `METRICS`.
 
-Of the time after the warm-up, unless they say otherwise.
+They cover the time after the warm-up, unless they say otherwise.
 """
 
 from collections.abc import Callable
@@ -80,151 +80,167 @@ __all__ = [
 
 METRICS: tuple[Metric, ...] = (
     Metric(
-        "goodput", "goodput", "Payload handed to the application in order, each byte once; sum over instances, of "
-        "arrivals each for the part of the measured time for which it was there.",
+        "goodput", "goodput", "Payload delivered to the application in order, each byte once; sum "
+        "over instances. An instance that arrives or ends counts for the time it is active.",
         "bit/s", "Mbit/s", 1e-6, flows.total_rate("goodput_bit_per_s"),
     ),
     Metric(
-        "throughput", "throughput", "All that arrived at the receiver, headers and duplicates too; sum over instances, "
-        "of arrivals as with the goodput.",
+        "throughput", "throughput", "Everything that arrives at the receiver, including headers "
+        "and duplicates; sum over instances, as for goodput.",
         "bit/s", "Mbit/s", 1e-6, flows.total_rate("throughput_bit_per_s"),
     ),
     Metric(
-        "rtt", "mean RTT", "Round-trip time as the sender measures it.", "s", "ms", 1e3, flows.mean("rtt_mean_s")
+        "rtt", "mean RTT", "Mean round-trip time as measured by the sender.",
+        "s", "ms", 1e3, flows.mean("rtt_mean_s"),
     ),
     Metric(
-        "rtt_p99", "tail RTT", "What 99 % of the round-trip times at the sampling times do not exceed; unknown of an "
-        "emulation, as the kernel tells smoothed ones only.",
+        "rtt_p99", "tail RTT", "99th percentile of the round-trip times at the sampling times; "
+        "unavailable in emulation: the kernel reports only smoothed RTT.",
         "s", "ms", 1e3, flows.tail_rtt,
     ),
     Metric(
-        "smoothed_rtt", "mean smoothed RTT", "The sender's smoothed round-trip time, mean over the sampling times.",
+        "smoothed_rtt", "mean smoothed RTT", "Mean of the sender's smoothed round-trip time over "
+        "the sampling times.",
         "s", "ms", 1e3, flows.smoothed_rtt,
     ),
     Metric(
-        "cwnd", "mean cwnd", "Congestion window at the sampling times.",
+        "cwnd", "mean cwnd", "Mean congestion window over the sampling times.",
         "bytes", "kB", 1e-3, flows.mean("cwnd_mean_bytes"),
     ),
     Metric(
-        "retransmissions", "retransmitted", "Data packets sent again, of those sent, in the whole run.",
+        "retransmissions", "retransmitted", "Retransmitted share of the data packets sent, over "
+        "the whole run.",
         "", "%", 100, flows.share("retransmitted_packets", "sent_packets"),
     ),
     Metric(
-        "loss_rate", "dropped", "Packets dropped anywhere on the way to the receiver, over data packets sent, in the "
-        "whole run; ACKs that come back are not among them.",
+        "loss_rate", "dropped", "Data packets dropped anywhere on the path, as a share of the data "
+        "packets sent, over the whole run; ACKs do not count.",
         "", "%", 100, flows.dropped,
     ),
     Metric(
-        "timeouts", "timeouts", "Expirations of the retransmission timer in the whole run; sum over instances.",
+        "timeouts", "timeouts", "Number of retransmission timeouts in the whole run; sum over "
+        "instances.",
         "", "", 1, flows.total("timeouts"),
     ),
     Metric(
-        "cwnd_drift", "drift of cwnd", "How much larger the mean congestion window is in the second half of the "
-        "measured time than in the first: nought once a flow has settled.",
+        "cwnd_drift", "drift of cwnd", "Relative increase of the mean congestion window from the "
+        "first to the second half of the measured time; 0 in steady state.",
         "", "%", 100, flows.cwnd_drift,
     ),
     Metric(
-        "early_retransmissions", "retransmitted early", "Share of the data packets sent again that were so in the "
-        "first half of the whole run: a half once a flow has settled.",
+        "early_retransmissions", "retransmitted early", "Share of all retransmissions that happen "
+        "in the first half of the run; 50 % in steady state.",
         "", "%", 100, flows.early,
     ),
     Metric(
-        "completion_time", "completion time", "From the start to the last byte's arrival, of transfers that have "
-        "ended; of arrivals, those after the warm-up.",
+        "completion_time", "completion time", "Time from the start of a transfer to the arrival of "
+        "its last byte; mean over completed transfers. Arriving transfers count if they start "
+        "after the warm-up.",
         "s", "s", 1, arrivals.completion_time,
     ),
     Metric(
-        "incomplete_share", "not ended", "Share of the transfers that had not ended when the run did, of arrivals of "
-        "those "
-        "after the warm-up. They are not in the completion time, which is so much too small.",
+        "incomplete_share", "not ended", "Share of transfers that are incomplete at the end of the "
+        "run. Arriving transfers count if they start after the warm-up. The mean completion time "
+        "leaves incomplete transfers out and is therefore too small.",
         "", "%", 100, arrivals.incomplete_share,
     ),
     Metric(
-        "active_flows", "active", "How many of the flow's instances are active at a time, mean over time.",
+        "active_flows", "active", "Mean number of active instances of the flow over time.",
         "", "", 1, arrivals.active_flows,
     ),
     Metric(
-        "fairness", "Jain's index", "How evenly all instances under a control, TCP's or a rate control's, share, "
-        "arrivals aside: 1 if equally, 1/n if one of n has everything.",
+        "fairness", "Jain's index", "Jain's fairness index of the goodput of all instances under a "
+        "congestion or rate control, without flows whose instances arrive: 1 if all are equal, 1/n "
+        "if one of n has everything.",
         "", "", 1, fairness,
     ),
-    Metric("utilisation", "utilisation", "Share of time the link is busy.", "", "%", 100, hops.utilisation),
     Metric(
-        "capacity", "mean capacity", "What the link could have sent, of a link whose rate moves in this very run.",
+        "utilisation", "utilisation", "Share of time the link is busy.",
+        "", "%", 100, hops.utilisation,
+    ),
+    Metric(
+        "capacity", "mean capacity", "Mean rate at which the link could have sent in this run; "
+        "only for links whose rate varies.",
         "bit/s", "Mbit/s", 1e-6, hops.capacity,
     ),
     Metric(
-        "hop_drops", "dropped at hop", "Packets that the hop dropped, of those that arrived at it.",
+        "hop_drops", "dropped at hop", "Share of the packets arriving at the hop that it drops, "
+        "for any reason.",
         "", "%", 100, hops.drop_rate,
     ),
     Metric(
-        "tail_drop_rate", "dropped at full queue", "Packets that the hop dropped as its queue was full, of those that "
-        "arrived at it.",
+        "tail_drop_rate", "dropped at full queue", "Share of the packets arriving at the hop that "
+        "it drops because its queue is full.",
         "", "%", 100, hops.overflow_rate,
     ),
     Metric(
-        "backlog", "mean backlog", "Packets in the queue at the sampling times.",
+        "backlog", "mean backlog", "Mean number of packets in the queue over the sampling times.",
         "packets", "packets", 1, hops.backlog_packets,
     ),
     Metric(
-        "queueing_delay", "mean queueing delay", "Backlog over the link's rate at the sampling times.",
+        "queueing_delay", "mean queueing delay", "Backlog divided by the link's rate; mean over "
+        "the sampling times.",
         "s", "ms", 1e3, hops.queueing_delay,
     ),
     Metric(
-        "friendliness", "friendliness", "Goodput of the flow's instances over that of all instances under a control, "
-        "arrivals aside, means: 1 if they get an equal share.",
+        "friendliness", "friendliness", "Ratio of the mean goodput of the flow's instances to the "
+        "mean over all controlled instances, without flows whose instances arrive; 1 for equal "
+        "shares.",
         "", "", 1, sharing.friendliness,
     ),
     Metric(
-        "equivalence", "equivalence", "Rate of the flow under a control that has least over that of the one that has "
-        f"most, per instance and over {smoothness.USUAL_TIME_SCALE_S:g} s at a time: 1 if they are as fast at every "
-        "moment.",
+        "equivalence", "equivalence", "Ratio of the smallest to the largest per-instance rate "
+        f"among controlled flows, over {smoothness.USUAL_TIME_SCALE_S:g}-s bins; mean over bins, "
+        "1 if rates are always equal.",
         "", "", 1, sharing.equivalence,
     ),
     Metric(
-        "max_min_ratio", "most over least", "Goodput of the flow's instance that has most over that of the "
-        "one that has least (FC): 1 if they get the same, infinite if one gets nothing.",
+        "max_min_ratio", "most over least", "Ratio of the largest to the smallest goodput among "
+        "the flow's instances (FC): 1 if all are equal, infinite if one gets nothing.",
         "", "", 1, sharing.max_min_ratio,
     ),
     Metric(
-        "rate_cov", "CoV of the rate", "Standard deviation of an instance's sending rate over "
-        f"{smoothness.USUAL_TIME_SCALE_S:g} s at a time, over its mean: 0 if it is always the same; unknown where "
-        "samples are further apart. Mean over instances.",
+        "rate_cov", "CoV of the rate", "Coefficient of variation of an instance's sending rate "
+        f"over {smoothness.USUAL_TIME_SCALE_S:g}-s bins; mean over instances. It is 0 for a "
+        "constant rate, and unknown if the sampling interval is longer than a bin.",
         "", "", 1, smoothness.usual_variation,
     ),
     Metric(
-        "convergence_time", "convergence time", "From an instance's start until it got "
-        f"{sharing.CONVERGED_SHARE * 100:g} % of an equal share of what all instances under a control get over "
-        f"{sharing.CONVERGENCE_INTERVAL_S:g} s; one that never does counts with the time it was there.",
+        "convergence_time", "convergence time", "Time from an instance's start until it receives "
+        f"{sharing.CONVERGED_SHARE * 100:g} % of an equal share of the controlled traffic, over "
+        f"{sharing.CONVERGENCE_INTERVAL_S:g}-s bins. An instance that never does counts with its "
+        "whole active time.",
         "s", "s", 1, sharing.convergence_time,
     ),
     Metric(
-        "allowed_rate", "allowed rate", "Payload that a rate control allows an instance, at the sampling times.",
+        "allowed_rate", "allowed rate", "Mean payload rate that the rate control allows an "
+        "instance, over the sampling times.",
         "bit/s", "Mbit/s", 1e-6, flows.allowed_rate,
     ),
     Metric(
-        "loss_event_rate", "loss event rate", "What a rate control takes the loss rate to be, by its own definition, "
-        "at the sampling times.",
+        "loss_event_rate", "loss event rate", "Mean of the loss rate estimated by the rate "
+        "control, by its own definition, over the sampling times.",
         "", "%", 100, flows.loss_event_rate,
     ),
     Metric(
-        "rate_estimate", "rate estimate", "What the control takes the path's rate to be, at the sampling times; of "
-        "controls that estimate it.",
+        "rate_estimate", "rate estimate", "Mean of the path rate estimated by the control, over "
+        "the sampling times; only for controls that estimate it.",
         "bit/s", "Mbit/s", 1e-6, estimates.rate_estimate,
     ),
     Metric(
-        "estimate_bias", "bias of the estimate", "How much larger the mean rate estimate is than the goodput of an "
-        "instance.",
+        "estimate_bias", "bias of the estimate", "Relative excess of the mean rate estimate over "
+        "an instance's mean goodput.",
         "", "%", 100, estimates.estimate_bias,
     ),
     Metric(
-        "estimate_settling_time", "settling time of the estimate", "From the first sample until the rate estimate is "
-        f"within {estimates.SETTLED_WITHIN * 100:g} % of its mean and stays so for {estimates.SETTLED_FOR_S:g} s.",
+        "estimate_settling_time", "settling time of the estimate", "Time from the first sample "
+        f"until the rate estimate stays within {estimates.SETTLED_WITHIN * 100:g} % of its mean "
+        f"for {estimates.SETTLED_FOR_S:g} s.",
         "s", "s", 1, estimates.estimate_settling_time,
     ),
 )  # fmt: skip
 
-#: What makes metrics that have parameters, which tables and the command line do not ask for.
+#: Functions that make metrics with parameters. Tables and the command line do not offer these.
 WITH_PARAMETERS: tuple[Callable[..., Metric], ...] = (
     rate_ratio,
     closeness,
@@ -251,10 +267,10 @@ class Summary(NamedTuple):
 
 
 def metric(name: str) -> Metric:
-    """The metric of that name.
+    """Returns the metric of that name.
 
     Raises:
-        KeyError: There is none.
+        KeyError: There is no such metric.
     """
     for entry in METRICS:
         if entry.name == name:
@@ -267,7 +283,7 @@ def metric(name: str) -> Metric:
 
 
 def summarise(result: Result, what: Metric) -> list[Summary]:
-    """Means over replicates with 95 % Student-t confidence intervals, for each point and subject."""
+    """Returns mean and 95 % Student-t interval over replicates, for each point and subject."""
     replicates = by_replicate(result, what)
     return [
         Summary(point, subject, interval(list(values.values())))
@@ -276,9 +292,10 @@ def summarise(result: Result, what: Metric) -> list[Summary]:
 
 
 def by_replicate(result: Result, what: Metric) -> dict[tuple[int, str], dict[int, float]]:
-    """For each point and subject the value of each replicate.
+    """Returns the value of each replicate, for each point and subject.
 
-    This is where runs that are unreliable are left out; where none is left, nothing is known.
+    Unreliable runs are left out here and nowhere else. If all of a point's runs are unreliable, its
+    values are unknown.
     """
     replicates: dict[tuple[int, str], dict[int, float]] = {}
     for value in what.values(result):

@@ -1,7 +1,7 @@
-"""Metrics of flows whose instances arrive and end, and what such flows mean for the others.
+"""Metrics of flows whose instances arrive and end.
 
-How many instances are active at a time is the time for which each is, summed up, over the time that
-is measured: by Little's law the rate at which they arrive times the mean time that one takes.
+The mean number of active instances is the sum of their active times over the measured time. By
+Little's law it is the arrival rate times the mean duration of an instance.
 """
 
 import math
@@ -19,18 +19,18 @@ _KEYS = ("point", "replicate", "flow")
 
 
 def arriving(result: Result) -> frozenset[tuple[int, str]]:
-    """Point and name of each flow whose instances arrive one after the other."""
+    """Returns point and name of each flow whose instances arrive one after the other."""
     return frozenset(key for key, flow in _flows(result).items() if "arrivals" in flow)
 
 
 def measured_s(result: Result, point: int) -> float:
-    """How long a run of a point is measured, in s."""
+    """Returns the duration of the measured time of a point, in s."""
     from_s, until_s = measured_time(result, point)
     return until_s - from_s
 
 
 def active_flows(result: Result) -> list[Value]:
-    """How many of a flow's instances are active at a time, on average."""
+    """Returns the mean number of active instances of each flow."""
     return [
         Value(
             point, replicate, flow, float(np.nansum(rows["measured_s"])) / measured_s(result, point)
@@ -42,7 +42,7 @@ def active_flows(result: Result) -> list[Value]:
 
 
 def completion_time(result: Result) -> list[Value]:
-    """Mean over the instances that have ended; of arrivals, those that came after the warm-up."""
+    """Returns the mean completion time; of arrivals, only those after the warm-up count."""
     return [
         Value(point, replicate, flow, mean_of_known(rows["completion_time_s"]))
         for (point, replicate, flow), rows in _transfers(result)
@@ -50,7 +50,10 @@ def completion_time(result: Result) -> list[Value]:
 
 
 def incomplete_share(result: Result) -> list[Value]:
-    """The share of instances that have not ended, of transfers; of arrivals, of those that came after the warm-up."""
+    """Returns the share of transfers that have not ended; NaN for a flow without an end.
+
+    Arrivals count if they started after the warm-up.
+    """
     flows = _flows(result)
     found = []
     for (point, replicate, flow), rows in _transfers(result):
@@ -62,7 +65,7 @@ def incomplete_share(result: Result) -> list[Value]:
 
 
 def _flows(result: Result) -> dict[tuple[int, str], dict[str, Any]]:
-    """What scenarios say of their flows, by point and name; of a capture from elsewhere nothing."""
+    """Returns the flows of the scenarios by point and name; empty for a capture from elsewhere."""
     scenarios = enumerate(point["scenario"] or {} for point in result.points)
     return {
         (point, flow["name"]): flow
@@ -72,7 +75,7 @@ def _flows(result: Result) -> dict[tuple[int, str], dict[str, Any]]:
 
 
 def _transfers(result: Result) -> list[tuple[tuple[int, int, str], dict[str, Any]]]:
-    """The completion times of each flow's instances that count."""
+    """Returns the start and completion times of each flow's instances that count."""
     arrive = arriving(result)
     found = []
     for (point, replicate, flow), rows in grouped(

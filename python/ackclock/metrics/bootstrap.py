@@ -1,9 +1,9 @@
-"""How far an average over one long record can be off: the circular block bootstrap.
+"""Confidence intervals for averages over one long record: the circular block bootstrap.
 
-What happens in successive intervals of a connection hangs together: a loss halves the window for
-many round trips. So blocks of intervals are drawn, with replacement and wrapped around the end, and
-not single ones (Politis and Romano, "A circular block-resampling procedure for stationary data",
-1992). The draws are the same each time.
+Successive intervals of a connection are correlated: a loss halves the window for many round trips.
+Blocks of intervals are drawn instead of single intervals, with replacement and wrapped around the
+end (Politis and Romano, "A circular block-resampling procedure for stationary data", 1992). The
+draws are the same each time.
 """
 
 import numpy as np
@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: Of numpy's default generator. Any would do; a fixed one makes the same record give the same
-#: interval.
+#: Seed of numpy's default generator. Its value does not matter; a fixed one gives the same interval
+#: for the same record.
 SEED = 1
 
-#: With fewer blocks than this there is no saying how blocks differ. Chosen here.
+#: With fewer blocks the spread between blocks is unknown. Chosen here.
 FEWEST_BLOCKS = 8
 
 
 def resampled_sums(parts: Array, block: int, resamples: int) -> Array | None:
-    """Sums over resampled records.
+    """Returns sums over resampled records.
 
     Args:
-        parts: What each interval adds to each sum; intervals along the last axis.
-        block: How many successive intervals stay together.
-        resamples: How many records are drawn.
+        parts: Contribution of each interval to each sum; intervals along the last axis.
+        block: Number of successive intervals that stay together.
+        resamples: Number of records drawn.
 
     Returns:
         Resamples along the last axis; None if there are fewer than `FEWEST_BLOCKS` blocks.
@@ -43,7 +43,7 @@ def resampled_sums(parts: Array, block: int, resamples: int) -> Array | None:
 
 
 def middle(values: Array, confidence: float = 0.95) -> tuple[float, float]:
-    """The ends between which that share of the values lies; not a number where none is known."""
+    """Returns the ends of the central range with that share of the values; NaN if all are NaN."""
     known = values[~np.isnan(values)]
     if known.size == 0:
         return float("nan"), float("nan")

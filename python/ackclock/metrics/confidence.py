@@ -10,12 +10,12 @@ from ackclock.errors import InputError
 
 
 class Interval(NamedTuple):
-    """A mean and where the true mean lies with some confidence.
+    """A mean and its confidence interval.
 
     Attributes:
-        mean: Not a number if nothing is known.
-        half_width: Not a number for fewer than two values: one run has no spread.
-        replicates: How many values there are.
+        mean: NaN if nothing is known.
+        half_width: NaN for fewer than two values, as one run has no spread.
+        replicates: Number of values.
     """
 
     mean: float
@@ -34,24 +34,25 @@ class Interval(NamedTuple):
 
 
 def interval(values: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Student's t interval for the mean of independent values; those that are not a number are unknown and left out.
+    """Returns Student's t interval for the mean of independent values; NaN values are left out.
 
     Raises:
         ValueError: `confidence` is not between 0 and 1.
     """
     known = _known(values)
     count = known.size
-    if count < 2 or not np.isfinite(known).all():  # one over nothing has no spread
+    if count < 2 or not np.isfinite(known).all():  # an infinite ratio has no spread
         return Interval(float(known.mean()) if count else math.nan, math.nan, count)
     half_width = _quantile(count - 1, confidence) * float(known.std(ddof=1)) / math.sqrt(count)
     return Interval(float(known.mean()), half_width, count)
 
 
 def difference(values: ArrayLike, others: ArrayLike, confidence: float = 0.95) -> Interval:
-    """Welch's interval (Biometrika 34, 1947) for the mean of `values` less that of `others`.
+    """Returns Welch's interval for the mean of `values` less that of `others`.
 
-    Both are independent of each other and may spread differently. Those that are not a number are
-    left out; `replicates` counts the smaller sample, and fewer than two have no spread.
+    Source: Biometrika 34, 1947. The samples are independent and may have different variances. NaN
+    values are left out.
+    `replicates` counts the smaller sample; with fewer than two values there is no half width.
 
     Raises:
         ValueError: `confidence` is not between 0 and 1.
@@ -62,8 +63,8 @@ def difference(values: ArrayLike, others: ArrayLike, confidence: float = 0.95) -
         return Interval(math.nan, math.nan, 0)
     mean = float(samples[0].mean()) - float(samples[1].mean())
     if fewest < 2 or not all(np.isfinite(sample).all() for sample in samples):
-        return Interval(mean, math.nan, fewest)  # one over nothing has no spread
-    # v = s^2/n of each sample; the Welch-Satterthwaite degrees of freedom are (v1 + v2)^2 / sum of
+        return Interval(mean, math.nan, fewest)  # an infinite ratio has no spread
+    # v = s^2/n of each sample. The Welch-Satterthwaite degrees of freedom are (v1 + v2)^2 / sum of
     # v^2/(n - 1).
     v = np.array([sample.var(ddof=1) / sample.size for sample in samples])
     if v.sum() == 0:
@@ -80,8 +81,8 @@ def _known(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def _quantile(freedom: float, confidence: float) -> float:
-    """Of Student's t, such that `confidence` lies between minus it and it."""
-    from scipy.special import stdtrit  # scipy.stats has the same and takes a second to import
+    """Returns the t such that the share `confidence` of Student's distribution is within ±t."""
+    from scipy.special import stdtrit  # scipy.stats has it too, but takes a second to import
 
     if not 0 < confidence < 1:
         raise InputError("out-of-range", "confidence", f"{confidence} is not between 0 and 1")

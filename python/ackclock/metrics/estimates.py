@@ -1,4 +1,4 @@
-"""Metrics of what a control takes the path's rate to be, beside what it got (the Westwood family and its like)."""
+"""Metrics of the path rate that a control estimates (the Westwood family and similar ones)."""
 
 import math
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from ackclock.result import Result
 
 COLUMN = "rate_estimate_bit_per_s"
 
-#: How near an estimate must stay to where it settles, as a share of that, and for how long. Chosen
-#: here: estimates of windows that rise and fall by a half move by a quarter for ever.
+#: An estimate has settled if it stays this close to a target, as a share of the target, for this
+#: long. Chosen here: the estimate of a saw-tooth that falls by a half varies by a quarter for ever.
 SETTLED_WITHIN = 0.25
 SETTLED_FOR_S = 1.0
 
@@ -26,18 +26,19 @@ def settling_time(
     within: float = SETTLED_WITHIN,
     for_s: float = SETTLED_FOR_S,
 ) -> float:
-    """From the first moment until values are near a target and stay so for a while; not a number if they never are.
+    """Returns the time until values get near a target and stay there; NaN if they never do.
 
     Args:
-        time_s: Ascending.
-        values: At these times; what is not a number is not near.
-        target: Where values should settle.
-        within: How near is near, as a share of the target.
-        for_s: How long they must stay.
+        time_s: Ascending times in s.
+        values: Values at these times; NaN is not near.
+        target: Value at which they should settle.
+        within: Largest distance that is near, as a share of the target.
+        for_s: Time for which they must stay near.
     """
     time, value = np.asarray(time_s, float), np.asarray(values, float)
     near = np.abs(value - target) <= within * abs(target)
-    # A stretch of near ones begins where the one before is not, and ends likewise.
+    # A run of near values begins where the previous value is not near, and ends where the next is
+    # not.
     steps = np.diff(near.astype(int), prepend=0, append=0)
     for first, last in zip(
         np.flatnonzero(steps == 1), np.flatnonzero(steps == -1) - 1, strict=True
@@ -48,12 +49,12 @@ def settling_time(
 
 
 def rate_estimate(result: Result) -> list[Value]:
-    """The estimate at the sampling times after the warm-up, mean over instances."""
+    """Returns the mean estimate at the sampling times after the warm-up, over all instances."""
     return _per_flow(result, lambda rows: mean_of_known(rows[COLUMN][rows["late"]]))
 
 
 def estimate_bias(result: Result) -> list[Value]:
-    """The mean estimate over the mean goodput of an instance, less one."""
+    """Returns the mean estimate over the mean goodput of an instance, less one."""
     goodput = {}
     keys, names = ("point", "replicate", "flow"), ("goodput_bit_per_s",)
     for key, rows in grouped(result.tables["flows"], keys, names):
@@ -69,7 +70,7 @@ def estimate_bias(result: Result) -> list[Value]:
 
 
 def estimate_settling_time(result: Result) -> list[Value]:
-    """From an instance's first sample on; the mean over the instances that settle."""
+    """Returns the settling time from an instance's first sample; mean over those that settle."""
     return _per_flow(
         result,
         lambda rows: settling_time(
@@ -80,7 +81,7 @@ def estimate_settling_time(result: Result) -> list[Value]:
 
 def _per_flow(result: Result, of_instance: Callable[[Columns], float]) -> list[Value]:
     if COLUMN not in result.tables["samples"].column_names:
-        # A capture's and a kernel's senders do not tell.
+        # Captures and kernels do not report the sender's estimate.
         flows = grouped(result.tables["flows"], ("point", "replicate", "flow"), ())
         return [Value(point, replicate, flow, math.nan) for (point, replicate, flow), _ in flows]
     warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points]

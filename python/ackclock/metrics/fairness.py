@@ -1,4 +1,4 @@
-"""How evenly flows share (Jain, Chiu and Hawe, DEC-TR-301, 1984)."""
+"""Fairness between flows by Jain's index (Jain, Chiu and Hawe, DEC-TR-301, 1984)."""
 
 import math
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ from ackclock.result.flows import UNCONTROLLED
 
 
 def jain(shares: ArrayLike) -> float:
-    """Jain's index: 1 for equal shares, 1/n if one of n has everything; not a number if nobody has anything."""
+    """Returns Jain's index: 1 for equal shares, 1/n if one of n has all, NaN if all are zero."""
     shares = np.asarray(shares, float)
     squares = float((shares**2).sum())
     return float(shares.sum()) ** 2 / (shares.size * squares) if squares > 0 else math.nan
 
 
 def fairness(result: Result) -> list[Value]:
-    """Jain's index of the goodput of all instances that share and whose goodput is known: active after the warm-up."""
+    """Returns Jain's index of the known goodputs of all instances that share, by run."""
     return [
         Value(
             point, replicate, "all flows", jain(_known(rows["goodput_bit_per_s"][rows["shares"]]))
@@ -31,10 +31,10 @@ def fairness(result: Result) -> list[Value]:
 
 
 def with_shares(result: Result, *names: str) -> Iterator[tuple[tuple[int, int], Columns]]:
-    """Of each run the columns `flow` and `names` of all its instances, and which of them share: `shares`.
+    """Yields each run's columns `flow` and `names`, and `shares`: True for instances that share.
 
-    Those under a control do, TCP's or a rate control's. Those that arrive and end are left aside:
-    they are many, and what one gets in its short time is no share.
+    Instances under a congestion or rate control share. Flows whose instances arrive do not: an
+    instance's goodput in its short life is not a share.
     """
     arrive = arriving(result)
     keys, columns = ("point", "replicate"), ("flow", "control", *names)

@@ -1,6 +1,6 @@
 """Metrics of flows.
 
-A flow's instances are taken together in each replicate first: an interval is about the spread
+A flow's instances are combined within each replicate first, so that intervals describe the spread
 between replicates.
 """
 
@@ -22,7 +22,7 @@ _KEYS = ("point", "replicate", "flow")
 def per_flow(
     names: tuple[str, ...], combine: Callable[[Columns], float]
 ) -> Callable[[Result], list[Value]]:
-    """A metric from the columns `names` of the table `flows`, instances combined by `combine`."""
+    """Makes a metric of columns of the table `flows`; `combine` merges the instances' rows."""
 
     def values(result: Result) -> list[Value]:
         return [
@@ -34,12 +34,15 @@ def per_flow(
 
 
 def total(name: str) -> Callable[[Result], list[Value]]:
-    """The sum over instances; unknown if all are."""
+    """Makes the metric that sums a column over instances; unknown if all are."""
     return per_flow((name,), lambda rows: _sum_of_known(rows[name]))
 
 
 def total_rate(name: str) -> Callable[[Result], list[Value]]:
-    """The sum of a rate over instances, unknown if all are; of arrivals, each for its part of the measured time."""
+    """Makes the metric that sums a rate over instances; unknown if all are.
+
+    An instance of a flow with arrivals is weighted by its share of the measured time.
+    """
 
     def values(result: Result) -> list[Value]:
         arrive = arriving(result)
@@ -61,15 +64,15 @@ def _sum_of_known(values: NDArray[np.float64]) -> float:
 
 
 def mean(name: str) -> Callable[[Result], list[Value]]:
-    """The mean over the instances that know it."""
+    """Makes the metric that averages a column over the instances for which it is known."""
     return per_flow((name,), lambda rows: mean_of_known(rows[name]))
 
 
 def at_samples(name: str, combine: Callable[[Columns], float]) -> Callable[[Result], list[Value]]:
-    """A metric from the columns `time_s` and `name` of the table `samples` after the warm-up, of all instances."""
+    """Makes a metric of a column of `samples` after the warm-up, all instances together."""
 
     def values(result: Result) -> list[Value]:
-        if name not in result.tables["samples"].column_names:  # of a version that had none
+        if name not in result.tables["samples"].column_names:  # written by an older version
             flows = grouped(result.tables["flows"], _KEYS, ())
             return [
                 Value(point, replicate, flow, math.nan) for (point, replicate, flow), _ in flows
@@ -96,7 +99,7 @@ def _p99(rows: Columns) -> float:
 
 
 def _drift(rows: Columns) -> float:
-    """The mean of the second half of the time over that of the first, less one."""
+    """Returns the mean of the second half of the time over that of the first, less one."""
     if not rows["time_s"].size:
         return math.nan
     second = rows["time_s"] > (rows["time_s"].min() + rows["time_s"].max()) / 2
@@ -105,7 +108,10 @@ def _drift(rows: Columns) -> float:
 
 
 def share(part: str, whole: str) -> Callable[[Result], list[Value]]:
-    """One sum over another; unknown if the other is zero, or if no instance knows its part."""
+    """Makes the ratio of two sums over instances.
+
+    It is unknown if `whole` sums to zero or `part` is unknown for all instances.
+    """
     return per_flow((part, whole), lambda rows: _over(rows[part], rows[whole]))
 
 
@@ -119,7 +125,7 @@ def _over(part: NDArray[np.float64], whole: NDArray[np.float64]) -> float:
 
 
 def early(result: Result) -> list[Value]:
-    """The share of what was sent again that was sent again in the first half of the run; unknown if nothing was."""
+    """Returns the share of retransmissions in the first half of the run; unknown without any."""
     halves = [units.seconds(point["scenario"]["duration"]) / 2 for point in result.points]
     counts: dict[tuple[int, int, str], list[float]] = {}
     keys, names = ("point", "replicate", "flow", "instance"), ("time_s", "retransmitted_packets")

@@ -14,11 +14,11 @@ Combine = Callable[[Columns, float], float]
 
 
 def per_hop(names: tuple[str, ...], combine: Combine) -> Callable[[Result], list[Value]]:
-    """A metric from the columns `names` and `time_s` of the table `hops`; `combine` is told when the warm-up ends."""
+    """Makes a metric of columns of the table `hops`; `combine` also gets the warm-up in s."""
 
     def values(result: Result) -> list[Value]:
         if "hops" not in result.tables:
-            return []  # a capture sees no hop
+            return []  # a capture does not observe hops
         warmups = [units.seconds(point["scenario"]["warmup"]) for point in result.points]
         return [
             Value(point, replicate, hop, combine(rows, warmups[point]))
@@ -31,7 +31,7 @@ def per_hop(names: tuple[str, ...], combine: Combine) -> Callable[[Result], list
 
 
 def grown(rows: Columns, name: str, warmup_s: float) -> float:
-    """By how much a cumulative column grew after the warm-up."""
+    """Returns the increase of a cumulative column after the warm-up."""
     before = rows[name][rows["time_s"] <= warmup_s]
     return float(rows[name][-1] - (before[-1] if before.size else 0))
 
@@ -47,7 +47,7 @@ def _capacity(rows: Columns, warmup_s: float) -> float:
 
 
 def share_of_arrivals(names: tuple[str, ...]) -> Combine:
-    """What these columns count, of all packets that arrived."""
+    """Makes the ratio of the sum of these columns to the packets that arrived at the hop."""
 
     def combine(rows: Columns, warmup_s: float) -> float:
         arrivals = grown(rows, "arrivals", warmup_s)

@@ -1,4 +1,4 @@
-"""What a metric says of itself."""
+"""The record that describes a metric."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from ackclock.result import Result
 
 
 class Value(NamedTuple):
-    """One replicate's value.
+    """The value of one replicate.
 
     Attributes:
         point: Index of the point.
-        replicate: Which replicate.
-        subject: The flow's or the hop's name.
-        value: In the metric's unit; not a number if unknown.
+        replicate: Index of the replicate.
+        subject: Name of the flow or hop.
+        value: In the metric's unit; NaN if unknown.
     """
 
     point: int
@@ -28,13 +28,13 @@ class Metric:
     """The record of one metric.
 
     Attributes:
-        name: As on the command line.
-        label: As on an axis.
-        summary: What it is, in one sentence.
-        unit: Of its values, empty for a plain number.
-        shown_unit: As on an axis.
-        shown_per_unit: How many shown units one unit is.
-        values: One value for each point, replicate and subject, in that order.
+        name: Name on the command line.
+        label: Label on an axis.
+        summary: Definition, in one or two sentences.
+        unit: Unit of its values; empty for a plain number.
+        shown_unit: Unit on an axis.
+        shown_per_unit: Number of shown units in one unit.
+        values: Computes one value for each point, replicate and subject, in that order.
     """
 
     name: str

@@ -15,30 +15,30 @@ from ackclock.result import Result
 
 Array = NDArray[np.float64]
 
-#: What a rate can be of, and the columns of `samples` that it is taken from.
+#: Kinds of rate, and the columns of `samples` from which they are taken.
 SOURCES = {
     "sent": "sent_packets",
     "delivered": "delivered_bytes",
     "allowed": "allowed_rate_bit_per_s",
 }
 
-#: Sampling times are written as seconds in floating point.
+#: Tolerance in s: sampling times are floating-point seconds.
 ROUNDING = 1e-6
 
 
 class Series(NamedTuple):
-    """What was sampled of one flow instance in one replicate.
+    """The samples of one flow instance in one replicate.
 
     Attributes:
         point: Index of the point.
-        replicate: Which replicate.
-        flow: Name of its group.
-        instance: Its number there.
-        start_s: When it started.
-        end_s: When it ended, or the last sample's time.
-        time_s: Of the samples.
-        values: At these times: bits since the start, or a rate in bit/s.
-        is_rate: Whether the values are a rate, and no count of bits.
+        replicate: Index of the replicate.
+        flow: Name of the flow.
+        instance: Number of the instance within its flow.
+        start_s: Time of its start.
+        end_s: Time of its end, or of the last sample.
+        time_s: Times of the samples.
+        values: Bits since the start, or rates in bit/s, at these times.
+        is_rate: True if the values are rates, False if they are counts of bits.
     """
 
     point: int
@@ -52,9 +52,9 @@ class Series(NamedTuple):
     is_rate: bool
 
     def rates(self, edges_s: Array) -> Array:
-        """Mean rate between successive edges in bit/s; a rate that was sampled counts until the next sample.
+        """Returns the mean rate between successive edges in bit/s; 0 before the first sample.
 
-        Nothing is counted before the first sample.
+        A sampled rate holds until the next sample.
         """
         if edges_s.size < 2:
             return np.empty(0)
@@ -67,10 +67,10 @@ class Series(NamedTuple):
         )
 
     def edges(self, time_scale_s: float, from_s: float, until_s: float) -> Array:
-        """The ends of intervals of that length within the time given and that in which the instance was active.
+        """Returns edges of bins of that length, within the given time and the instance's life.
 
-        They are the sampling times nearest to multiples of the length, so that no sample is cut in
-        two.
+        Edges are the sampling times nearest to multiples of the length, so that each sample falls
+        into one bin.
         """
         from_s, until_s = max(from_s, self.start_s), min(until_s, self.end_s)
         times = self.time_s[
@@ -88,17 +88,17 @@ class Series(NamedTuple):
 
 
 def series(result: Result, of: str = "sent") -> Iterator[Series]:
-    """Every flow instance of every replicate that started and has samples, in the order of the table.
+    """Yields every flow instance of every replicate that started and has samples.
 
     Args:
-        result: Of any way that has samples.
-        of: `sent`, what the sender sent, retransmissions too, in full packets without headers,
-            which is what Floyd and others measure; `delivered`, what the application got in order,
-            which comes in leaps where TCP repairs a loss; `allowed`, what a rate control allowed,
-            of flows that have one.
+        result: A result that has samples.
+        of: Kind of rate. For `sent` it is the data sent, including retransmissions, in full
+            packets without headers, as Floyd and others measure it. For `delivered` it is the data
+            that the application got in order, which jumps where TCP repairs a loss. For `allowed`
+            it is the rate that a rate control allowed.
 
     Raises:
-        ValueError: `of` is none of these, or no sample tells it.
+        ValueError: `of` is none of these, or the samples lack its column.
     """
     if of not in SOURCES:
         raise InputError(
@@ -132,7 +132,7 @@ def series(result: Result, of: str = "sent") -> Iterator[Series]:
 
 
 def _bits(result: Result, point: int, flow: str, of: str) -> float:
-    """How many bits of payload one of what was counted is."""
+    """Returns the bits of payload in one counted unit."""
     if of == "delivered":
         return 8.0
     scenario = result.points[point]["scenario"]
@@ -143,15 +143,15 @@ def _bits(result: Result, point: int, flow: str, of: str) -> float:
 
 
 def payload_bytes(result: Result) -> float:
-    """Of a session, how much data is in a packet."""
+    """Returns the payload of a packet of a session, in bytes."""
     return units.data_bytes(result.run["options"]["--payload"])
 
 
 def refuse_unknown(result: Result, *flows: str) -> None:
-    """Refuses names that no flow has.
+    """Refuses names of flows that do not exist.
 
     Raises:
-        ValueError: One is such a name; one line.
+        ValueError: A name is unknown; one line.
     """
     known = dict.fromkeys(
         flow["name"] for point in result.points for flow in point["scenario"]["flows"]
@@ -166,7 +166,10 @@ def refuse_unknown(result: Result, *flows: str) -> None:
 
 
 def measured_time(result: Result, point: int) -> tuple[float, float]:
-    """From the end of the warm-up to the end, in seconds; without a scenario, from the first start to the last end."""
+    """Returns the end of the warm-up and the end of the run, in seconds.
+
+    Without a scenario it is the first start and the last end of a flow.
+    """
     scenario = result.points[point]["scenario"]
     if scenario is None:
         flows = result.rows("flows", point=point)
@@ -176,16 +179,16 @@ def measured_time(result: Result, point: int) -> tuple[float, float]:
 
 
 def sample_interval(result: Result, point: int) -> float:
-    """How far samples of a point are apart, in seconds; not a number if there are not two."""
+    """Returns the median time between samples of a point, in s; NaN with fewer than two samples."""
     gaps = np.diff(np.unique(column(result.rows("samples", point=point), "time_s")))
     return float(np.median(gaps)) if gaps.size else math.nan
 
 
 def refuse_finer(result: Result, time_scale_s: float) -> None:
-    """Refuses a time scale that the samples do not show.
+    """Refuses a time scale that is shorter than the sampling interval.
 
     Raises:
-        ValueError: It is no time, or finer than the samples of a point; one line.
+        ValueError: The time scale is not positive and finite, or is too short; one line.
     """
     if not (time_scale_s > 0 and math.isfinite(time_scale_s)):
         raise InputError(
@@ -199,11 +202,11 @@ def refuse_finer(result: Result, time_scale_s: float) -> None:
             raise InputError(
                 "contradiction",
                 "time scale",
-                f"{time_scale_s:g} s is finer than the samples, which are {apart:g} s apart; run it again "
-                f'with sample_interval = "{time_scale_s:g} s" or shorter',
+                f"{time_scale_s:g} s is finer than the samples, which are {apart:g} s apart; "
+                f'run it again with sample_interval = "{time_scale_s:g} s" or shorter',
             )
 
 
 def is_shown(apart_s: float, time_scale_s: float) -> bool:
-    """Whether samples that far apart show a time scale."""
+    """Returns True if a sampling interval is not longer than a time scale."""
     return not apart_s > time_scale_s * (1 + ROUNDING)

@@ -1,9 +1,9 @@
-"""How a rate answers a step of what it goes by (loss, bandwidth), and an outage.
+"""Response of a rate to a step (of loss or bandwidth) and to an outage.
 
-What is measured is what RFC 5166 ("Metrics for the evaluation of congestion control mechanisms")
-calls the response to changes; the numbers below are defined here. A rate is taken over intervals of
-a time scale: long enough to average a saw-tooth, short enough to show the response. A time ends
-with the interval in which it is known.
+RFC 5166 ("Metrics for the evaluation of congestion control mechanisms") calls this the response to
+changes. The numbers below are defined here. Rates are taken over intervals of one time scale, long
+enough to average a saw-tooth and short enough to show the response. A response time lasts to the
+end of the interval in which the condition first holds.
 """
 
 import math
@@ -19,31 +19,29 @@ from ackclock.metrics.rates import ROUNDING, Array, Series, measured_time, refus
 from ackclock.metrics.tables import grouped, mean_of_known
 from ackclock.result import Result
 
-#: How near the new steady rate is near enough: risen to this share of it, or fallen until it is
-#: this share of the rate. Chosen here.
+#: A rate is near the new steady rate once it has risen to this share of it, or fallen until the
+#: steady rate is this share of the rate. Chosen here.
 REACHED_SHARE = 0.8
 
-#: Over which part of the time after a step the new steady rate is taken: the last half, chosen
-#: here.
+#: Last share of the time after a step over which the new steady rate is the mean. Chosen here.
 SETTLED_SHARE = 0.5
 
 
 class Response(NamedTuple):
-    """What a step does to a rate.
+    """The response of a rate to a step.
 
     Attributes:
         before: Mean rate from the end of the warm-up to the step.
-        after: Mean rate in the last half (`SETTLED_SHARE`) of the time after the step: the new
-            steady rate.
-        reached_s: From the step until the rate first is near the new steady one: for a rise at
-            `share` of it, for a fall at it over `share`. It always is, in the last half at the
-            latest, of which that is the mean.
-        halved_s: From the step until the rate first is no more than half of what it was before,
-            which is what responsiveness to persistent congestion is measured by; not a number if it
-            never is.
-        beyond: How far it goes beyond the new steady rate at the most, from where it has reached
-            it, over that rate: overshoot after a rise, undershoot after a fall. Noise and saw-teeth
-            count, too: compare with longer time scales, or with the same before the step.
+        after: The new steady rate: mean over the last half (`SETTLED_SHARE`) of the time after the
+            step.
+        reached_s: Time from the step until the rate is first near the new steady rate: at least
+            `share` times it for a rise, at most 1/`share` times it for a fall. It is always
+            reached, at the latest in the last half, of which the steady rate is the mean.
+        halved_s: Time from the step until the rate is first at most half of the rate before, the
+            measure of responsiveness to persistent congestion; NaN if it never is.
+        beyond: Largest overshoot (after a rise) or undershoot (after a fall) once the new rate is
+            reached, relative to it. Noise and saw-teeth count too: compare with longer time scales,
+            or with the time before the step.
     """
 
     before: float
@@ -54,16 +52,16 @@ class Response(NamedTuple):
 
 
 class Outage(NamedTuple):
-    """What an outage does to a rate.
+    """The response of a rate to an outage.
 
     Attributes:
         before: Mean rate from the end of the warm-up to the outage.
-        worst: The highest rate in an interval within the outage, over the rate before: 1 or less if
-            a sender does not speed up without any news.
-        last: The rate in the outage's last interval, over the rate before.
-        recovered_s: From the end of the outage until the rate first is `share` of what it was
-            before. All the time that there is if it never is: the true time is longer then. Not a
-            number if nothing was sent before.
+        worst: Highest rate in an interval within the outage, over the rate before. It is at most 1
+            if the sender does not speed up without feedback.
+        last: Rate in the last interval of the outage, over the rate before.
+        recovered_s: Time from the end of the outage until the rate is first `share` of the rate
+            before. If it never is, this is the remaining time, a lower bound. NaN if nothing was
+            sent before.
     """
 
     before: float
@@ -75,14 +73,14 @@ class Outage(NamedTuple):
 def response(
     edges_s: ArrayLike, rates: ArrayLike, step_s: float, share: float = REACHED_SHARE
 ) -> Response:
-    """The response of a rate to a step.
+    """Returns the response of a rate to a step.
 
     Args:
-        edges_s: The ends of successive intervals, one more than rates. The step is at one of them,
-            or what is in the interval that it cuts counts for neither side.
+        edges_s: Edges of successive intervals, one more than rates. The step should be at an edge:
+            an interval that it cuts counts for neither side.
         rates: Mean rate in each interval.
-        step_s: When.
-        share: How near is near, above 0 and below 1.
+        step_s: Time of the step.
+        share: Share at which a rate is near the new one, above 0 and below 1.
 
     Raises:
         ValueError: There is no whole interval before or after the step.
@@ -119,15 +117,14 @@ def outage(
     until_s: float,
     share: float = REACHED_SHARE,
 ) -> Outage:
-    """What an outage does to a rate.
+    """Returns the response of a rate to an outage.
 
     Args:
-        edges_s: The ends of successive intervals, one more than rates.
-        rates: Mean rate in each interval: what was sent or allowed, since nothing is delivered in
-            an outage.
-        from_s: When it begins.
-        until_s: When it ends.
-        share: How much of the rate before counts as recovered, 0 to 1.
+        edges_s: Edges of successive intervals, one more than rates.
+        rates: Mean rate in each interval: sent or allowed, since nothing is delivered in an outage.
+        from_s: Time at which the outage begins.
+        until_s: Time at which it ends.
+        share: Share of the rate before that counts as recovered, 0 to 1.
 
     Raises:
         ValueError: There is no whole interval before, within or after it.
@@ -139,8 +136,8 @@ def outage(
         raise InputError(
             "no-data",
             "outage",
-            f"from {from_s:g} s to {until_s:g} s there is no whole interval before, within or after it in the "
-            "measured time",
+            f"from {from_s:g} s to {until_s:g} s there is no whole interval before, within or "
+            "after it in the measured time",
         )
     before = float(rate[earlier].mean())
     worst, last = (
@@ -154,7 +151,7 @@ def outage(
     return Outage(before, worst, last, recovered_s if before > 0 else math.nan)
 
 
-#: The numbers of a response and of an outage, each as a metric: label, unit.
+#: Label and unit of the fields of a response and of an outage as metrics.
 _OF_RESPONSE = {
     "before": ("rate before the step", "bit/s"), "after": ("rate after the step", "bit/s"),
     "reached_s": ("time to the new rate", "s"), "halved_s": ("time to half the rate", "s"),
@@ -170,26 +167,27 @@ def response_to(
     what: str, step_s: float, time_scale_s: float, of: str = "sent", share: float = REACHED_SHARE,
     within_s: tuple[float, float] = (0.0, math.inf),
 ) -> Metric:  # fmt: skip
-    """A number of `Response` as a metric of flows: of a flow's rate per instance, while all of them are active.
+    """Makes a field of `Response` a metric of flows: of the mean rate per instance.
+
+    It covers the time during which all instances of the flow are active.
 
     Args:
-        what: Which: the name of a field of `Response`.
-        step_s: When the step is.
-        time_scale_s: Length of the intervals, no shorter than the samples are apart; one of them
-            ends at the step.
-        of: Which rate: see `ackclock.metrics.rates.series`.
-        share: See `response`.
-        within_s: From when to when the run is looked at, where it has other steps before or behind
-            this one.
+        what: Name of a field of `Response`.
+        step_s: Time of the step.
+        time_scale_s: Length of the intervals, at least the sampling interval; one of them ends at
+            the step.
+        of: Kind of rate, as in `ackclock.metrics.rates.series`.
+        share: As in `response`.
+        within_s: Part of the run to use, if it has other steps before or after this one.
 
     Returns:
-        A metric for `summarise` and `by_replicate`, whose intervals are over replicates; not a
-        number of a flow that is not there before and after the step. Asking for its values raises
-        ValueError, in one line, where the samples do not show the time scale, or the step is not
-        within the measured time.
+        A metric for `summarise` and `by_replicate`, with intervals over replicates. It is NaN for a
+        flow that is not active before and after the step. Computing its values raises ValueError,
+        in one line, if the samples are too coarse for the time scale or the step is not in the
+        measured time.
 
     Raises:
-        KeyError: `what` is no field of `Response`.
+        KeyError: `what` is not a field of `Response`.
     """
     label, unit = _OF_RESPONSE[what]
 
@@ -202,13 +200,15 @@ def response_to(
 
 
 def outage_of(
-    what: str, from_s: float, until_s: float, time_scale_s: float, of: str = "sent", share: float = REACHED_SHARE,
-    within_s: tuple[float, float] = (0.0, math.inf),
+    what: str, from_s: float, until_s: float, time_scale_s: float, of: str = "sent",
+    share: float = REACHED_SHARE, within_s: tuple[float, float] = (0.0, math.inf),
 ) -> Metric:  # fmt: skip
-    """A number of `Outage` as a metric of flows, as `response_to`; one interval ends where the outage begins.
+    """Makes a field of `Outage` a metric of flows, as `response_to` does for a step.
+
+    One interval ends at the beginning of the outage.
 
     Raises:
-        KeyError: `what` is no field of `Outage`.
+        KeyError: `what` is not a field of `Outage`.
     """
     label, unit = _OF_OUTAGE[what]
 
@@ -224,10 +224,11 @@ def outage_of(
 
 
 def recovery_rounds(from_s: float, until_s: float, time_scale_s: float, of: str = "sent") -> Metric:
-    """`Outage.recovered_s` in round trips of the time before: over the mean smoothed round-trip time until `from_s`.
+    """Makes the metric `Outage.recovered_s` in round trips.
 
-    Of a control whose rounds are no round trips (TFRCP's have a length of their own), divide
-    `recovered_s` by that.
+    A round trip is the mean smoothed round-trip time between the warm-up and `from_s`. For a
+    control whose rounds are not round trips (TFRCP sets their length), divide `recovered_s` by the
+    length of its rounds instead.
     """
     recovered = outage_of("recovered_s", from_s, until_s, time_scale_s, of)
 
@@ -258,7 +259,10 @@ def _values(
     moments_s: tuple[float, ...], time_scale_s: float, of: str, within_s: tuple[float, float],
     of_flow: Callable[[Array, Array], float],
 ) -> Callable[[Result], list[Value]]:  # fmt: skip
-    """Of each flow's rate, mean over its instances in each of the intervals, of which one ends at the first moment."""
+    """Applies `of_flow` to each flow's rate, the mean over its instances in each interval.
+
+    One interval ends at the first moment.
+    """
 
     def values(result: Result) -> list[Value]:
         refuse_finer(result, time_scale_s)
@@ -293,7 +297,7 @@ def _values(
 def _edges_around(
     instances: list[Series], anchor_s: float, time_scale_s: float, from_s: float, until_s: float
 ) -> Array:
-    """Ends of intervals of that length to both sides of a moment, in the time given, while all are active."""
+    """Returns edges of intervals on both sides of `anchor_s` while all instances are active."""
     begin_s = max(from_s, *(one.start_s for one in instances))
     earliest_s = (
         anchor_s - math.floor((anchor_s - begin_s) / time_scale_s + ROUNDING) * time_scale_s

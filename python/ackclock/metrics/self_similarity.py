@@ -1,25 +1,24 @@
-"""How self-similar traffic is: the Hurst parameter of counts in successive intervals, by two methods.
+"""Self-similarity of traffic: estimates of the Hurst parameter H of counts per interval.
 
-Of counts without memory H is 1/2; of long-range dependent ones it lies between 1/2 and 1: their
-bursts do not average out over longer intervals. Many ON/OFF sources together, with periods whose
-tail has the shape a in (1, 2), have H = (3 - a)/2, the heavier tail of the two deciding (Taqqu,
-Willinger, Sherman 1997, Computer Communication Review 27(2)).
+Counts without memory have H = 1/2. Long-range dependent counts have H between 1/2 and 1: their
+bursts do not average out over longer intervals. Many ON/OFF sources whose periods have a tail of
+shape a in (1, 2) have H = (3 - a)/2, with the heavier of the two tails (Taqqu, Willinger, Sherman
+1997, Computer Communication Review 27(2)).
 
-Both methods look at how the fluctuation of counts grows with the scale, the number of intervals
-taken together. H is about large scales, where the law of a single source is no more seen: give
-those scales, and draw `fluctuations` over `scales` on logarithmic axes to see whether they lie on a
-line there.
+Both methods fit the growth of fluctuations with the scale, the number of intervals added together.
+H describes large scales, at which the law of a single source no longer matters. Choose those
+scales, and plot `fluctuations` over `scales` on logarithmic axes to see if they lie on a line.
 
-- `hurst_variance_time`: the variance of means of m counts falls as m^(2H - 2). It is biased
-  downwards, the more so the larger H is and the fewer means there are: they are taken about their
-  own mean, which wanders with them.
-- `hurst_wavelet`: the mean square of the differences of neighbouring sums of m counts (details of
-  the Haar wavelet) grows as m^(2H - 1) once normalised (Abry, Veitch 1998, IEEE Transactions on
-  Information Theory 44(1)). Its details hardly depend on one another, a constant cancels, and it
-  has a standard error.
+- `hurst_variance_time`: The variance of means of m counts falls as m^(2H - 2). It underestimates H,
+  by more for larger H and fewer means. The reason is that deviations are from the sample mean,
+  which varies too.
+- `hurst_wavelet`: The mean square of the differences of neighbouring sums of m counts (details of
+  the Haar wavelet), once normalised, grows as m^(2H - 1) (Abry, Veitch 1998, IEEE Transactions on
+  Information Theory 44(1)). Its details are nearly independent, a constant cancels, and it has a
+  standard error.
 
-Both errors are of one series. Several replicates say more: `ackclock.metrics.interval` of their
-estimates.
+Both errors are those of one series. Several replicates tell more: apply
+`ackclock.metrics.interval` to their estimates.
 """
 
 import math
@@ -35,7 +34,7 @@ __all__ = ["Hurst", "arrivals_per_interval", "hurst_variance_time", "hurst_wavel
 
 Array = NDArray[np.float64]
 
-# At the largest scale a variance of fewer means than this says little; chosen here.
+# With fewer means than this at the largest scale, their variance is too uncertain. Chosen here.
 _FEWEST = 8
 
 
@@ -44,10 +43,10 @@ class Hurst(NamedTuple):
 
     Attributes:
         value: H.
-        standard_error: Of the wavelet method, as if counts were Gaussian; not a number of the
-            other, whose points depend on one another.
-        scales: Numbers of intervals that the line was fitted to.
-        fluctuations: What it was fitted to at these scales: variances, or mean squares of details.
+        standard_error: Standard error of the wavelet method for Gaussian counts; NaN for the other
+            method, whose points depend on one another.
+        scales: Numbers of intervals to which the line was fitted.
+        fluctuations: Fitted values at these scales: variances, or mean squares of details.
     """
 
     value: float
@@ -57,9 +56,9 @@ class Hurst(NamedTuple):
 
 
 def arrivals_per_interval(result: Result, hop: str, point: int = 0, replicate: int = 0) -> Array:
-    """Packets that came to a shared hop in successive intervals between sampling times, after the warm-up.
+    """Returns the packets that arrived at a shared hop in successive sampling intervals.
 
-    The scenario's `sample_interval` is the interval.
+    The warm-up does not count. The interval is the scenario's `sample_interval`.
 
     Raises:
         ValueError: There is no such hop in that run.
@@ -77,24 +76,24 @@ def arrivals_per_interval(result: Result, hop: str, point: int = 0, replicate: i
     times = rows["time_s"].to_numpy()
     arrivals = rows["arrivals"].to_numpy()
     warm = times >= units.seconds(scenario["warmup"])
-    # The run may end within an interval, and the warm-up too.
+    # The run and the warm-up may end within an interval.
     whole = np.isclose(np.diff(times[warm]), units.seconds(scenario["sample_interval"]), rtol=1e-6)
     return np.asarray(np.diff(arrivals[warm])[whole], float)
 
 
 def hurst_variance_time(counts: ArrayLike, smallest: int = 1, largest: int | None = None) -> Hurst:
-    """The Hurst parameter by the slope of variance over time.
+    """Estimates the Hurst parameter by the slope of the variance-time plot.
 
     Leland, Taqqu, Willinger, Wilson (1994), IEEE/ACM Transactions on Networking 2(1).
 
     Args:
-        counts: In successive intervals of the same length.
-        smallest: The smallest scale that is looked at, in intervals.
-        largest: The largest; by default an eighth of the series at most. Scales are `smallest`
-            times powers of two.
+        counts: Counts in successive intervals of equal length.
+        smallest: Smallest scale, in intervals.
+        largest: Largest scale; by default an eighth of the series. Scales are `smallest` times
+            powers of two.
 
     Raises:
-        ValueError: The series is too short for two scales, or does not vary.
+        ValueError: The series is too short for two scales, or is constant.
     """
     counts = np.asarray(counts, float)
     scales = _scales(counts.size, smallest, largest)
@@ -103,17 +102,16 @@ def hurst_variance_time(counts: ArrayLike, smallest: int = 1, largest: int | Non
 
 
 def hurst_wavelet(counts: ArrayLike, smallest: int = 1, largest: int | None = None) -> Hurst:
-    """The Hurst parameter by the logscale diagram of Haar details.
+    """Estimates the Hurst parameter by the logscale diagram of Haar details.
 
     Args:
-        counts: In successive intervals of the same length.
-        smallest: The smallest scale that is looked at, in intervals: neighbouring sums of so many
-            are compared.
-        largest: The largest; by default a sixteenth of the series at most. Scales are `smallest`
-            times powers of two.
+        counts: Counts in successive intervals of equal length.
+        smallest: Smallest scale: the number of intervals in each of two neighbouring sums.
+        largest: Largest scale; by default a sixteenth of the series. Scales are `smallest` times
+            powers of two.
 
     Raises:
-        ValueError: The series is too short for two scales, or does not vary.
+        ValueError: The series is too short for two scales, or is constant.
     """
     from scipy.special import digamma, polygamma
 
@@ -125,8 +123,8 @@ def hurst_wavelet(counts: ArrayLike, smallest: int = 1, largest: int | None = No
         sums = sums[: sums.size // 2 * 2].reshape(-1, 2)
         details = (sums[:, 0] - sums[:, 1]) / math.sqrt(2 * scale)
         energy[index], numbers[index] = float(np.mean(details**2)), details.size
-    # The logarithm of a mean of n squares is too small by ψ(n/2)/ln 2 − log2(n/2), and varies by
-    # ζ(2, n/2)/ln² 2.
+    # The logarithm of a mean of n squares is biased by ψ(n/2)/ln 2 − log2(n/2), and has the
+    # variance ζ(2, n/2)/ln² 2.
     corrected = energy / 2 ** (digamma(numbers / 2) / math.log(2) - np.log2(numbers / 2))
     variances = polygamma(1, numbers / 2) / math.log(2) ** 2
     slope = _slope(scales, corrected, 1 / variances)
@@ -134,7 +132,7 @@ def hurst_wavelet(counts: ArrayLike, smallest: int = 1, largest: int | None = No
 
 
 def _scales(most: int, smallest: int, largest: int | None) -> Array:
-    """`smallest` times powers of two, up to `largest` and to what `most` intervals have enough of."""
+    """Returns `smallest` times powers of two, up to `largest` and to `_FEWEST` sums of each."""
     if smallest < 1:
         raise InputError(
             "out-of-range", "smallest", f"{smallest} is no number of intervals; write 1 or more"
@@ -144,7 +142,8 @@ def _scales(most: int, smallest: int, largest: int | None) -> Array:
         raise InputError(
             "no-data",
             "counts",
-            f"{most} are too few for two scales from {smallest} on; give a longer series or a smaller scale",
+            f"{most} are too few for two scales from {smallest} on; give a longer series or a "
+            "smaller scale",
         )
     return np.asarray(smallest * np.exp2(np.arange(int(math.log2(end / smallest)) + 1.0)))
 
@@ -154,7 +153,7 @@ def _sums(counts: Array, scale: int) -> Array:
 
 
 def _slope(scales: Array, values: Array, weights: Array | None = None) -> float:
-    """Of the line through the logarithms."""
+    """Returns the slope of the line through the logarithms."""
     if not (values > 0).all():
         raise InputError(
             "no-data", "counts", "do not vary at every scale; a constant has no Hurst parameter"
@@ -166,7 +165,7 @@ def _slope(scales: Array, values: Array, weights: Array | None = None) -> float:
 
 
 def _slope_error(scales: Array, variances: Array) -> float:
-    """The standard deviation of that slope."""
+    """Returns the standard deviation of that slope."""
     x = np.log2(scales)
     x = x - np.average(x, weights=1 / variances)
     return float(1 / math.sqrt((x * x / variances).sum()))

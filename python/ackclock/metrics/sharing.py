@@ -1,7 +1,7 @@
-"""Metrics of how unlike flows share a path: friendliness, equivalence, and how soon newcomers have their share.
+"""Metrics of sharing between unlike flows: friendliness, equivalence and convergence.
 
-They are about flows under a congestion control: TCP's, or a rate control's over UDP. Plain UDP
-(`udp`) shares nothing.
+They cover flows under a congestion control, TCP's or a rate control's over UDP. Plain UDP (`udp`)
+does not react to others.
 """
 
 import math
@@ -15,14 +15,17 @@ from ackclock.metrics.smoothness import USUAL_TIME_SCALE_S, equivalence_ratio
 from ackclock.metrics.tables import grouped, mean_of_known
 from ackclock.result import Result
 
-#: Which part of an equal share a newcomer must have got, and over how long a time. Chosen here: a
-#: share moves by a third with each saw-tooth, and over a few seconds some are averaged.
+#: Share of an equal share that a newcomer must receive, and the interval over which it is taken.
+#: Chosen here: a saw-tooth moves the share by a third, and a few seconds average several.
 CONVERGED_SHARE = 0.8
 CONVERGENCE_INTERVAL_S = 2.0
 
 
 def friendliness(result: Result) -> list[Value]:
-    """The goodput of a flow's instances over that of all instances under a control, both means; arrivals aside."""
+    """Returns the mean goodput of a flow's instances over that of all controlled instances.
+
+    Flows whose instances arrive are left out.
+    """
     found = []
     for (point, replicate), rows in with_shares(result, "goodput_bit_per_s"):
         goodput = np.where(rows["shares"], rows["goodput_bit_per_s"], math.nan)
@@ -36,20 +39,21 @@ def friendliness(result: Result) -> list[Value]:
 
 
 def rate_ratio(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
-    """F = T_C/T_T: the mean rate of one flow's instances over that of another's, as a metric; its subject is `flow`.
+    """Makes the metric F = T_C/T_T, the ratio of the mean rates of two flows' instances.
 
-    Above one, the flow gets more per instance than the other. Padhye, Kurose, Towsley and Koodli,
-    "A model based TCP-friendly rate control protocol", NOSSDAV 1999, section III-B.
+    Its subject is `flow`. Above 1, an instance of the flow gets more than one of the other. Padhye,
+    Kurose, Towsley and Koodli, "A model based TCP-friendly rate control protocol", NOSSDAV 1999,
+    section III-B.
 
     Args:
-        flow: Whose rate is looked at; in the paper the equation-based one's.
-        other: Whose is the measure; in the paper TCP's.
-        of: A column of the table `flows`. Goodput leaves headers out, which are not equally long.
+        flow: Flow in the numerator; in the paper the equation-based one.
+        other: Flow in the denominator; in the paper TCP.
+        of: A column of the table `flows`. Goodput excludes headers, whose lengths differ.
 
     Returns:
-        A metric for `summarise` and `by_replicate`. F is formed in each replicate, and its interval
-        is Student's over the replicates' F, as that of `metrics.interval`: each replicate's two
-        means come from the same run.
+        A metric for `summarise` and `by_replicate`. F is computed in each replicate, because both
+        means come from the same run. Its interval is Student's over the replicates' F, as that of
+        `metrics.interval`.
     """
     return Metric(
         "rate_ratio",
@@ -63,12 +67,12 @@ def rate_ratio(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
 
 
 def closeness(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
-    """E = max(F, 1/F) of `rate_ratio`, 1 or more: how far apart two flows are, whichever has more.
+    """Makes the metric E = max(F, 1/F) of `rate_ratio`: 1 if equal, else more, whichever has more.
 
-    E is formed in each replicate, and its interval is Student's over the replicates' E. It is no E
-    of means: where F scatters around 1, E is above 1 in every replicate, by about the scatter. So E
-    compares runs of the same length, and F says who gets more. The interval may reach below 1,
-    which no E does.
+    E is computed in each replicate, and its interval is Student's over the replicates' E. It is not
+    the E of means: where F scatters around 1, E is above 1 in every replicate by about the scatter.
+    So use E to compare runs of the same length, and F to see who gets more. The interval may extend
+    below 1, although E does not.
     """
     return Metric(
         "closeness", f"E, {flow} and {other}", "", "", "", 1,
@@ -80,10 +84,10 @@ def closeness(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
 
 
 def max_min_ratio(result: Result) -> list[Value]:
-    """FC: the goodput of a flow's instance that has most over that of the one that has least.
+    """Returns FC, the largest over the smallest goodput of a flow's instances.
 
-    Formed in each replicate, its interval is Student's over the replicates. As a largest over a
-    smallest it grows with the number of instances, and falls towards 1 as runs become longer.
+    It is computed in each replicate, and its interval is Student's over the replicates. It grows
+    with the number of instances, and falls towards 1 for longer runs.
     """
     found = []
     keys, names = ("point", "replicate", "flow"), ("goodput_bit_per_s",)
@@ -106,14 +110,14 @@ def _rate_ratios(result: Result, flow: str, other: str, of: str) -> list[Value]:
 
 
 def _over(value: float, other: float) -> float:
-    """Infinite over nothing, not a number if both are nothing or one is unknown."""
+    """Returns the ratio; infinite if only `other` is 0, NaN if both are 0 or one is unknown."""
     if other > 0:
         return value / other
     return math.inf if value > 0 and other == 0 else math.nan
 
 
 def equivalence(result: Result) -> list[Value]:
-    """The least rate of an instance over the largest, by flows, in successive intervals; mean after the warm-up."""
+    """Returns the smallest over the largest per-instance rate of flows; mean over the bins."""
     found = []
     for (point, replicate), instances in _sharing(result).items():
         edges = np.arange(*measured_time(result, point), USUAL_TIME_SCALE_S)
@@ -124,9 +128,10 @@ def equivalence(result: Result) -> list[Value]:
 
 
 def convergence_time(result: Result) -> list[Value]:
-    """From an instance's start until it has got most of an equal share; mean over a flow's instances.
+    """Returns the time from an instance's start until it has got most of an equal share.
 
-    One that never has counts with the time that it was there: the true mean is longer then.
+    It is the mean over a flow's instances. An instance that never gets it counts with its whole
+    active time, a lower bound.
     """
     found: dict[tuple[int, int, str], list[float]] = {}
     for (point, replicate), instances in _sharing(result).items():
@@ -145,12 +150,12 @@ def _joined_after(newcomer: Series, instances: list[Series]) -> float:
         [(one.start_s <= edges[:-1]) & (edges[:-1] < one.end_s) for one in instances], axis=0
     )
     joined = np.flatnonzero((got > 0) & (got >= CONVERGED_SHARE * everybody / there))
-    # At the end of the interval it is known.
+    # The time at the end of the interval, when its rate is known.
     return float(edges[joined[0] + 1 if joined.size else -1] - newcomer.start_s)
 
 
 def _rate(instances: list[Series], edges: Array) -> Array:
-    """Of one instance, on average, in each interval between edges."""
+    """Returns the mean rate per instance in each interval between edges."""
     return np.asarray(np.mean([one.rates(edges) for one in instances], axis=0))
 
 
@@ -161,7 +166,7 @@ def _equivalence(rates: list[Array]) -> float:
 
 
 def _sharing(result: Result) -> dict[tuple[int, int], list[Series]]:
-    """What was delivered to the instances that share, of each point and replicate."""
+    """Returns the delivered data of the instances that share, by point and replicate."""
     flows = {run: frozenset(rows["flow"][rows["shares"]]) for run, rows in with_shares(result)}
     found: dict[tuple[int, int], list[Series]] = {run: [] for run in flows}
     for one in series(result, "delivered"):

@@ -1,9 +1,9 @@
-"""How smooth rates are and how alike two are, over a time scale.
+"""Smoothness of a rate, and equivalence of two rates, over a time scale.
 
-Floyd, Handley, Padhye and Widmer, "Equation-based congestion control for unicast applications",
-SIGCOMM 2000, section 4.1: the rates R_i of a flow over successive intervals of length delta, its
-time scale; the coefficient of variation of the R_i; and of two flows the equivalence, the mean of
-min(Ra_i/Rb_i, Rb_i/Ra_i).
+Source: Floyd, Handley, Padhye and Widmer, "Equation-based congestion control for unicast
+applications", SIGCOMM 2000, section 4.1. R_i are the rates of a flow over successive intervals of
+length delta, the time scale. Smoothness is the coefficient of variation of the R_i. The equivalence
+of two flows is the mean of min(Ra_i/Rb_i, Rb_i/Ra_i).
 """
 
 import math
@@ -29,19 +29,18 @@ from ackclock.result import Result
 #: The time scales of the paper's figures, in seconds.
 TIME_SCALES_S = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
-#: Over how long a time rates are taken for the metrics that have no time scale of their own. Chosen
-#: here.
+#: Time scale, in s, of the metrics that have no time scale of their own. Chosen here.
 USUAL_TIME_SCALE_S = 1.0
 
-#: With fewer intervals than this a standard deviation says little. Chosen here.
+#: With fewer intervals a standard deviation is too uncertain. Chosen here.
 FEWEST_INTERVALS = 5
 
 
 def coefficient_of_variation(rates: ArrayLike) -> float:
-    """The standard deviation of rates over their mean: 0 if they are all the same, the smaller the smoother.
+    """Returns the standard deviation of rates over their mean: 0 if constant.
 
-    The deviation is that of a sample (n - 1 in the denominator), so that long time scales, of which
-    a run has few, can be set beside short ones. Not a number if there are fewer than
+    It is the sample deviation (n - 1 in the denominator), so that long time scales, with few
+    intervals in a run, are comparable with short ones. NaN if there are fewer than
     `FEWEST_INTERVALS`, or if all are zero.
     """
     known = np.asarray(rates, float)
@@ -51,10 +50,10 @@ def coefficient_of_variation(rates: ArrayLike) -> float:
 
 
 def equivalence_ratio(rates: ArrayLike, others: ArrayLike) -> float:
-    """The mean of the lesser over the larger of two rates, over the intervals in which one at least is not zero.
+    """Returns the mean ratio of the smaller to the larger of two rates.
 
-    1 if they are the same in every interval, 0 if only one at a time sends; the same for (b, a) as
-    for (a, b). Not a number if neither ever sends.
+    Intervals in which both are zero do not count. It is 1 if they are equal in every interval, 0 if
+    only one at a time sends, and symmetric. NaN if neither ever sends.
     """
     a, b = np.asarray(rates, float), np.asarray(others, float)
     least, most = np.minimum(a, b), np.maximum(a, b)
@@ -62,7 +61,7 @@ def equivalence_ratio(rates: ArrayLike, others: ArrayLike) -> float:
 
 
 def shown_time_scales(result: Result, point: int = 0) -> list[float]:
-    """Those of `TIME_SCALES_S` that a point's samples show, and of which its measured time has enough intervals."""
+    """Returns the `TIME_SCALES_S` that a point's samples resolve, with enough intervals each."""
     from_s, until_s = measured_time(result, point)
     apart = sample_interval(result, point)
     longest = (until_s - from_s) / FEWEST_INTERVALS
@@ -72,16 +71,18 @@ def shown_time_scales(result: Result, point: int = 0) -> list[float]:
 
 
 def rate_cov(time_scale_s: float, of: str = "sent", *, each: bool = False) -> Metric:
-    """The coefficient of variation at a time scale, as a metric of flows: mean over the instances of a replicate.
+    """Makes the coefficient of variation of the rate at a time scale a metric of flows.
+
+    It is the mean over the instances of a replicate.
 
     Args:
-        time_scale_s: Length of the intervals, no shorter than the samples are apart.
-        of: Which rate: see `ackclock.metrics.rates.series`.
-        each: Whether instances stay apart; subjects are then `flow/0`, `flow/1`, and so on.
+        time_scale_s: Length of the intervals, at least the sampling interval.
+        of: Kind of rate, as in `ackclock.metrics.rates.series`.
+        each: True to keep instances apart; subjects are then `flow/0`, `flow/1`, and so on.
 
     Returns:
-        A metric for `summarise` and `by_replicate`, whose intervals are over replicates. Asking for
-        its values raises ValueError, in one line, where the samples do not show the time scale.
+        A metric for `summarise` and `by_replicate`, with intervals over replicates. Computing its
+        values raises ValueError, in one line, if the samples are too coarse for the time scale.
     """
     return Metric(
         "rate_cov", f"CoV of the rate over {time_scale_s:g} s", "", "", "", 1,
@@ -90,28 +91,30 @@ def rate_cov(time_scale_s: float, of: str = "sent", *, each: bool = False) -> Me
 
 
 def equivalence_of(flow: str, other: str, time_scale_s: float, of: str = "sent") -> Metric:
-    """The equivalence of two flows at a time scale, as a metric of both: mean over all pairs of their instances.
+    """Makes the equivalence of two flows at a time scale a metric of both.
 
-    The metric `equivalence` is of all flows at once, of the mean rate that each one's instances
-    were delivered.
+    It is the mean over all pairs of their instances. In contrast, the metric `equivalence` compares
+    all flows at once, by the mean delivered rate of each one's instances.
 
     Args:
         flow: Name of a flow.
-        other: Of another, or the same again, for the pairs of different instances within it.
-        time_scale_s: Length of the intervals, no shorter than the samples are apart.
-        of: Which rate: see `ackclock.metrics.rates.series`.
+        other: Name of another flow, or the same for pairs of different instances within it.
+        time_scale_s: Length of the intervals, at least the sampling interval.
+        of: Kind of rate, as in `ackclock.metrics.rates.series`.
 
     Returns:
-        A metric as that of `rate_cov`; its subject is `flow and other`.
+        A metric like that of `rate_cov`; its subject is `flow and other`.
     """
     return Metric(
         "equivalence", f"equivalence over {time_scale_s:g} s", "", "", "", 1,
-        _refusing_finer(time_scale_s, lambda result: _equivalence(result, flow, other, time_scale_s, of)),
+        _refusing_finer(
+            time_scale_s, lambda result: _equivalence(result, flow, other, time_scale_s, of)
+        ),
     )  # fmt: skip
 
 
 def usual_variation(result: Result) -> list[Value]:
-    """`rate_cov` over `USUAL_TIME_SCALE_S`; not a number at points whose samples do not show it."""
+    """Returns `rate_cov` over `USUAL_TIME_SCALE_S`; NaN at points with coarser samples."""
     shown = [
         is_shown(sample_interval(result, point), USUAL_TIME_SCALE_S)
         for point in range(len(result.points))
@@ -168,6 +171,6 @@ def _pairs(members: list[Series], flow: str, other: str) -> list[tuple[Series, S
 
 
 def _of_pair(a: Series, b: Series, time_scale_s: float, from_s: float, until_s: float) -> float:
-    """While both are active."""
+    """Returns the equivalence of two instances while both are active."""
     edges: Array = a.edges(time_scale_s, max(from_s, b.start_s), min(until_s, b.end_s))
     return equivalence_ratio(a.rates(edges), b.rates(edges))

@@ -1,4 +1,4 @@
-"""Reading tables group by group."""
+"""Reading of tables, group by group."""
 
 import math
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 def column(table: pa.Table, name: str) -> NDArray[Any]:
-    """A column; null in a number column is not a number."""
+    """Returns a column as an array; null in a column of numbers becomes NaN."""
     chunked = table[name]
     if pa.types.is_dictionary(chunked.type):
         chunked = chunked.cast(pa.string())
@@ -22,7 +22,7 @@ def column(table: pa.Table, name: str) -> NDArray[Any]:
 def grouped(
     table: pa.Table, keys: tuple[str, ...], names: tuple[str, ...]
 ) -> Iterator[tuple[tuple[Any, ...], Columns]]:
-    """The rows of each combination of `keys`, in the order of first appearance, as the columns `names`."""
+    """Yields the rows of each combination of `keys`, in order of appearance, as columns `names`."""
     if table.num_rows == 0:
         return
     codes = np.zeros(table.num_rows, np.int64)
@@ -43,13 +43,13 @@ def grouped(
 
 
 def mean_of_known(values: NDArray[np.float64]) -> float:
-    """The mean of what is a number; not a number if nothing is."""
+    """Returns the mean of the values that are not NaN; NaN if there is none."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else math.nan
 
 
 def _codes(chunked: pa.ChunkedArray, values: NDArray[Any]) -> NDArray[np.int64]:
-    """A number for each value; words are numbered by Arrow, as NumPy would compare them one by one."""
+    """Returns a code for each value; Arrow encodes strings, as NumPy compares them one by one."""
     if pa.types.is_dictionary(chunked.type) or pa.types.is_string(chunked.type):
         return np.asarray(
             chunked.cast(pa.string()).combine_chunks().dictionary_encode().indices, np.int64

@@ -1,7 +1,7 @@
-"""Analytic models: pure functions that read like their papers, and one record each. Append new ones to `MODELS`.
+"""Analytic models: one record each, on pure functions that follow their papers.
 
-The records of `ackclock.models.path` say how loss rate, round-trip time and limits follow from a
-scenario.
+Append new ones to `MODELS`. The records of `ackclock.models.path` derive loss rate, round-trip time
+and limits from a scenario.
 """
 
 from collections.abc import Iterable
@@ -34,8 +34,9 @@ from ackclock.models.resolved import flow_path, flow_paths
 from ackclock.suggestion import suggestion
 
 __all__ = [
-    "MODELS", "Assumption", "Domain", "FlowPath", "Input", "InputError", "Model", "NoSolutionError", "Output", "Rule",
-    "Solution", "Verdict", "answer", "chosen", "flow_path", "flow_paths", "model", "predictions", "solve",
+    "MODELS", "Assumption", "Domain", "FlowPath", "Input", "InputError", "Model",
+    "NoSolutionError", "Output", "Rule", "Solution", "Verdict", "answer", "chosen", "flow_path",
+    "flow_paths", "model", "predictions", "solve",
 ]  # fmt: skip
 
 MODELS: tuple[Model, ...] = (
@@ -60,15 +61,15 @@ MODELS: tuple[Model, ...] = (
     *edca.MODELS,
 )
 
-# Rates that differ by less are equal: a flow at its cap is not said to be above it.
+# Rates that differ by less are equal, so that a flow at its cap is not reported as above it.
 _SAME_RATE = 1 + 1e-9
 
 
 def model(name: str) -> Model:
-    """The record of that name.
+    """Returns the model of that name.
 
     Raises:
-        ValueError: There is none.
+        ValueError: There is no such model.
     """
     for one in MODELS:
         if one.name == name:
@@ -81,11 +82,11 @@ def model(name: str) -> Model:
 
 
 def chosen(names: str) -> tuple[Model, ...]:
-    """Models by a word or by their names.
+    """Selects models by name.
 
     Args:
-        names: Names with commas between them, of which `all` stands for all of them, and `usual`
-            for those that tables and figures show beside a simulation without being asked to.
+        names: Comma-separated names. Here `all` means all models, and `usual` those that tables and
+            figures of simulations show by default.
 
     Raises:
         ValueError: There is no model of one of the names.
@@ -100,20 +101,20 @@ def chosen(names: str) -> tuple[Model, ...]:
 def predictions(
     points: list[dict[str, Any]], models: Iterable[Model] = MODELS
 ) -> dict[str, list[Any]]:
-    """Models' answers for every flow of every point.
+    """Returns the models' answers for every flow of every point.
 
     Args:
         points: Resolved scenarios without a sweep.
-        models: Which are asked.
+        models: Models to evaluate.
 
     Returns:
-        Columns. `goodput_bit_per_s` is the smaller of the model's rate and the path's cap, None
-        where the model does not apply; `model_bit_per_s` is the model's alone (both are sums over
-        the flow's instances, like the metric goodput); `limit` says which of the two it is.
-        `verdict` is one of `Verdict.words`, `violated` holds the names of the assumptions that the
-        flow violates, `note` why the model does not apply, or how they are violated. `says` is the
-        model's primary output in words; `inputs` and `outputs` are all of its own, by name. These
-        three are of one instance and without caps.
+        Columns. In `goodput_bit_per_s` is the smaller of the model's rate and the path's cap, None
+        if the model does not apply. In `model_bit_per_s` is the model's own rate. Both are sums
+        over the flow's instances, like the metric goodput; `limit` names the smaller one. In
+        `verdict` is one of `Verdict.words`, in `violated` the names of the assumptions that the
+        flow violates. In `note` is the reason why the model does not apply, or how the assumptions
+        are violated. In `says` is the model's primary output with its unit; `inputs` and `outputs`
+        hold all of them by name. The last three are per instance and without caps.
     """
     rows = [
         {"point": index} | answer(one, path)
@@ -125,18 +126,18 @@ def predictions(
 
 
 COLUMNS = (
-    "point", "flow", "instances", "control", "model", "label", "goodput_bit_per_s", "model_bit_per_s", "limit",
-    "says", "verdict", "violated", "note", "inputs", "outputs",
+    "point", "flow", "instances", "control", "model", "label", "goodput_bit_per_s",
+    "model_bit_per_s", "limit", "says", "verdict", "violated", "note", "inputs", "outputs",
 )  # fmt: skip
 
 
 def answer(model: Model, path: FlowPath) -> dict[str, Any]:
-    """A model's answer about one flow: a row of `predictions`, without the point."""
+    """Returns a model's answer about one flow: a row of `predictions`, without the point."""
     verdict, answered = model.applies(path), None
     if verdict.applies:
         try:
             answered = model.answer_path(path)
-        except InputError as error:  # one is in its domain, but not beside the others
+        except InputError as error:  # each input is in its domain, but they contradict each other
             verdict = Verdict(str(error))
     says = {
         "flow": path.flow,

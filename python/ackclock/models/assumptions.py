@@ -1,6 +1,6 @@
-"""What several models take for granted, and how a flow's path violates it; and why a model has no answer at all.
+"""Assumptions that several models share, and their reasons for not applying to a flow.
 
-An `Assumption` says nothing (an empty text) where the path keeps it, or where a scenario cannot
+The violation of an `Assumption` is an empty text if the path satisfies it, or if a scenario cannot
 tell.
 """
 
@@ -11,12 +11,12 @@ from ackclock.models.path import Bottleneck, Control, FlowPath
 
 
 def unless(kept: bool, how: str) -> str:
-    """How an assumption is violated; empty if it is kept."""
+    """Returns `how` an assumption is violated; empty if it is `kept`."""
     return "" if kept else how
 
 
 def violated_if(fact: bool | None, how: str, question: str) -> str:
-    """How an assumption is violated if a fact holds; that it is unknown if no element states the fact."""
+    """Returns `how` an assumption is violated if a fact holds; says so if the fact is unknown."""
     if fact is None:
         return f"it is not known whether {question}"
     return how if fact else ""
@@ -33,106 +33,109 @@ GREEDY = Assumption(
 )
 LONG_RUN = Assumption(
     "long_run",
-    "the flow is active all the time and long past its slow start",
-    lambda path: unless(path.transfer.is_always_active, "it is not active all the time"),
+    "the flow is active all the time, and its slow start is negligible",
+    lambda path: unless(path.transfer.is_always_active, "the flow is not active all the time"),
 )
 STEADY_LINK = Assumption(
     "steady_link",
-    "the links' rates do not vary",
+    "the links' rates are constant",
     lambda path: violated_if(
         path.bottleneck.varies, "the link's rate varies", "the link's rate varies"
     ),
 )
 INDEPENDENT_LOSSES = Assumption(
     "independent_losses",
-    "segments are lost at random, each on its own",
+    "each segment is lost independently at random",
     lambda path: violated_if(
         path.loss.is_bursty,
-        "losses come in bursts, their mean rate is used",
-        "losses come in bursts",
+        "losses are bursty, and their mean rate is used",
+        "losses are bursty",
     ),
 )
 STEADY_LOSS = Assumption(
     "steady_loss",
-    "the loss rate does not change",
+    "the loss rate is constant",
     lambda path: violated_if(
         path.loss.changes,
-        "the loss rate changes, its mean over the measured time is used",
+        "the loss rate changes, and its mean over the measured time is used",
         "the loss rate changes",
     ),
 )
 NO_LOST_ACKS = Assumption(
     "no_lost_acks",
     "no ACK is lost",
-    lambda path: unless(path.loss.ack_rate == 0, "lost ACKs are left out"),
+    lambda path: unless(path.loss.ack_rate == 0, "lost ACKs are ignored"),
 )
 
 
-def jitter(path: FlowPath, how: str = "jitter is left out") -> str:
-    """How jitter violates an assumption; empty if there is none."""
+def jitter(path: FlowPath, how: str = "jitter is ignored") -> str:
+    """Returns `how` jitter violates an assumption; empty if there is no jitter."""
     return violated_if(path.round_trip.has_jitter, how, "there is jitter")
 
 
 def _varying_rtt(path: FlowPath) -> str:
-    if found := jitter(path, "the round-trip time varies, jitter is left out"):
+    if found := jitter(path, "the round-trip time varies, and jitter is ignored"):
         return found
-    # Where random loss leaves windows larger than the link needs, a queue builds up: sqrt(3/2 / p)
-    # is Reno's mean.
+    # A queue builds up if random loss allows windows larger than the link needs. Reno's mean
+    # window is sqrt(3/2 / p).
     fills = path.loss.rate > 0 and sqrt(1.5 / path.loss.rate) > path.share_segments
     low, high = path.round_trip.base_s * 1e3, path.full_queue_round_trip_s * 1e3
     longest = "an unknown time" if isnan(high) else f"{high:.4g} ms"
     return unless(
         not fills,
-        f"windows fill the link, queueing takes the round-trip time from {low:.4g} up to {longest}",
+        "windows fill the link, and queueing increases the round-trip time "
+        f"from {low:.4g} up to {longest}",
     )
 
 
 STEADY_RTT = Assumption(
     "steady_rtt",
-    "the round-trip time does not vary and does not depend on the window",
+    "the round-trip time is constant and independent of the window",
     _varying_rtt,
 )
 AN_ACK_EACH = Assumption(
     "an_ack_each",
-    "every segment is acknowledged at once, or counted by bytes",
+    "every segment is acknowledged at once, or the sender counts bytes",
     lambda path: unless(
         path.sender.segments_per_ack == 1,
-        f"an ACK stands for {path.sender.segments_per_ack:g} segments: the window grows more slowly",
+        f"one ACK covers {path.sender.segments_per_ack:g} segments, so the window grows more "
+        "slowly",
     ),
 )
 NO_WINDOW_LIMIT = Assumption(
     "no_window_limit",
-    "the window is limited by nothing but losses",
+    "only losses limit the window",
     lambda path: unless(
         path.loss.rate > 0 and sqrt(1.5 / path.loss.rate) <= path.sender.receive_window_segments,
-        f"the receiver's window is {path.sender.receive_window_segments:g} segments",
+        f"the receive window is {path.sender.receive_window_segments:g} segments",
     ),
 )
 LOST_ON_THE_WAY = Assumption(
     "all_arrives",
-    "what is sent arrives: TCP sends again what is lost",
+    "all data sent arrives, because TCP retransmits lost data",
     lambda path: unless(
         path.sender.transport == "tcp",
-        f"{path.loss.rate:.3g} of what is sent is lost and not sent again",
+        f"{path.loss.rate:.3g} of the data sent is lost and not retransmitted",
     ),
 )
 
-# A window of W leaves W - 1 duplicate ACKs at best; half a mean window is what there is after a
-# loss. Three are needed.
+# A window of W yields at most W - 1 duplicate ACKs, and three are needed. After a loss the window
+# is half its mean.
 _FEW_SEGMENTS = 10
 
 FEW_TIMEOUTS = Assumption(
     "few_timeouts",
-    "losses are few and far between: no timeouts, no loss of a retransmission",
+    "losses are rare: there are no timeouts, and no retransmission is lost",
     lambda path: unless(
         path.loss.rate > 0 and sqrt(1.5 / path.loss.rate) >= _FEW_SEGMENTS,
-        f"windows are small (below {_FEW_SEGMENTS} segments), so that timeouts, which it leaves out, count",
+        f"windows are small (below {_FEW_SEGMENTS} segments), so that timeouts, which the model "
+        "ignores, matter",
     ),
 )
 
 RENO = Assumption("reno", "additive increase by one, multiplicative decrease by a half")
 
-# What every model of a long flow under random loss assumes of the path.
+# Assumptions about the path of every model of a long flow under random loss.
 OF_RANDOM_LOSS = (
     GREEDY,
     LONG_RUN,
@@ -142,30 +145,30 @@ OF_RANDOM_LOSS = (
     NO_LOST_ACKS,
     STEADY_RTT,
 )
-# The same of one that knows neither timeouts nor a window limit.
+# The same for a model without timeouts and without a window limit.
 OF_RANDOM_LOSS_ALONE = (FEW_TIMEOUTS, NO_WINDOW_LIMIT, *OF_RANDOM_LOSS)
 
 
 def needs_tcp(path: FlowPath) -> str:
-    """Why a model of TCP has no answer."""
+    """Returns the reason why a model of TCP does not apply; empty if it does."""
     if path.sender.transport != "tcp":
         return (
-            f"no TCP, but the rate control {path.control.name}" if path.control.name else "no TCP"
+            f"not TCP, but the rate control {path.control.name}" if path.control.name else "not TCP"
         )
     return unless(path.round_trip.base_s > 0, "no round-trip time without queueing")
 
 
 def needs_random_loss(path: FlowPath) -> str:
-    """Why a model of TCP under random loss has no answer."""
+    """Returns the reason why a model of TCP under random loss does not apply; empty if it does."""
     return needs_tcp(path) or _no_random_loss(path)
 
 
 def needs_equation(path: FlowPath, loss: str, name: str) -> str:
-    """Why a model of a rate control over UDP has no answer under random loss.
+    """Returns the reason why a model of a rate control does not apply under random loss.
 
     Args:
         path: The path of the flow.
-        loss: The loss rate that the throughput equation of the control is given.
+        loss: The loss rate that the throughput equation of the control uses.
         name: The control with that equation.
     """
     if path.sender.transport == "tcp" or not path.control.name:
@@ -176,7 +179,7 @@ def needs_equation(path: FlowPath, loss: str, name: str) -> str:
 
 
 def needs_loss_and_round_trip(path: FlowPath) -> str:
-    """Why a model of any transport under random loss has no answer."""
+    """Returns the reason why a model of any transport under random loss does not apply."""
     return unless(
         path.round_trip.base_s > 0, "no round-trip time without queueing"
     ) or _no_random_loss(path)
@@ -189,23 +192,23 @@ def _no_random_loss(path: FlowPath) -> str:
 
 
 def not_aimd(control: Control) -> str:
-    """Why a control is not known to be AIMD; empty if it is."""
-    return _other_than(control, "linear", "constant", f"{control.name} is no AIMD")
+    """Returns the reason why a control is not known to be AIMD; empty if it is."""
+    return _other_than(control, "linear", "constant", f"{control.name} is not AIMD")
 
 
 def not_reno(control: Control) -> str:
-    """Why a control is not known to be AIMD(1, 1/2); empty if it is."""
+    """Returns the reason why a control is not known to be AIMD(1, 1/2); empty if it is."""
     how = f"{control.name} is not AIMD(1, 1/2)"
     return _other_than(control, "linear", "constant", how) or unless(control.is_reno, how)
 
 
 def not_cubic(control: Control) -> str:
-    """Why a control is not known to be CUBIC; empty if it is."""
+    """Returns the reason why a control is not known to be CUBIC; empty if it is."""
     return _other_than(control, "cubic", "constant", f"{control.name} is not CUBIC")
 
 
 def not_highspeed(control: Control) -> str:
-    """Why a control is not known to be HighSpeed TCP (RFC 3649); empty if it is."""
+    """Returns the reason why a control is not known to be HighSpeed TCP (RFC 3649), or empty."""
     return _other_than(control, "highspeed", "by_window", f"{control.name} is not HighSpeed TCP")
 
 
@@ -215,14 +218,14 @@ def _other_than(control: Control, growth: str, kept: str, how: str) -> str:
 
 
 def rate_varies(bottleneck: Bottleneck) -> str:
-    """Why the rate of the bottleneck is not known to be constant; empty if it is."""
+    """Returns the reason why the bottleneck's rate is not known to be constant; empty if it is."""
     return violated_if(
         bottleneck.varies, "the bottleneck's rate varies", "the bottleneck's rate varies"
     )
 
 
 def no_droptail(bottleneck: Bottleneck) -> str:
-    """Why the bottleneck is not known to have a drop-tail queue with a limit; empty if it has one."""
+    """Returns the reason why the bottleneck is not known to be a drop-tail queue with a limit."""
     if bottleneck.queue and bottleneck.drops is None:
         return f"{bottleneck.queue} does not state which packets it drops"
     if bottleneck.drops == "tail" and isnan(bottleneck.buffer_segments):
@@ -232,10 +235,10 @@ def no_droptail(bottleneck: Bottleneck) -> str:
 
 
 def needs_aimd(path: FlowPath) -> str:
-    """Why a model of any AIMD under random loss has no answer."""
+    """Returns the reason why a model of any AIMD under random loss does not apply."""
     return needs_random_loss(path) or not_aimd(path.control)
 
 
 def needs_reno(path: FlowPath) -> str:
-    """Why a model of AIMD(1, 1/2) under random loss has no answer."""
+    """Returns the reason why a model of AIMD(1, 1/2) under random loss does not apply."""
     return needs_random_loss(path) or not_reno(path.control)

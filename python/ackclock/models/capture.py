@@ -1,26 +1,25 @@
-"""What a captured connection means to a model: where its inputs come from if there is no scenario, or beside one.
+"""Inputs of models from a captured connection, with or without its scenario.
 
 Numbers come from the tables `connections`, `estimates` and `rtt_histogram`.
 
-- **Round-trip time**: The mean of what was measured, queueing included; the Markov chain takes the
-  whole law.
-- **Loss**: The rate of loss indications of the table `estimates`, whatever caused the losses: a
-  capture does not tell a full queue's from others. Models that take losses for given see a lossy
-  path where there was a full buffer.
-- **Segments**: Full ones, of as much payload as the connection used at most.
-- **Receiver's window**: Its mean, if its scale is known; else none.
-- **Segments per ACK, b**: One, as of senders that count what an ACK acknowledges (RFC 3465; Linux
-  and most others do), however many segments that is. Of a scenario's flow its own, since only the
-  scenario says how the window counts.
+- **Round-trip time**: The measured mean, queueing included. The Markov chain uses the whole
+  distribution.
+- **Loss**: The rate of loss indications in the table `estimates`, whatever their cause. A capture
+  does not distinguish drops by a full queue from other losses. For models with a given loss rate, a
+  full buffer therefore looks like a lossy path.
+- **Segments**: Full segments, with the largest payload that the connection used.
+- **Receive window**: Its mean, if its scale is known; else unlimited.
+- **Segments per ACK, b**: One, as for senders that count acknowledged bytes (RFC 3465; Linux and
+  most others do). If there is a scenario, its value, because only the scenario says how the window
+  grows.
 - **First timeout, T0**: By RFC 6298 from mean and standard deviation of the round-trip time, at
   least 200 ms as in Linux.
-- **Link**: Where a queue stood before one for most of the time, what it carried meanwhile caps what
-  a model says. Its buffer and who else uses it are not known: models that need a bottleneck have no
-  answer.
-- **Transfer**: What was sent, if the capture holds the connection from its SYN to its FIN; else it
-  has no end. The initial window is ten segments (RFC 6928), the timer of a SYN a second (RFC 6298).
-- **Congestion control**: A scenario's flow has its own. No capture says it: then models of Reno are
-  asked as if the sender were Reno, those of CUBIC as if it were CUBIC, and say so.
+- **Link**: If a queue stood before a link for most of the time, the rate carried meanwhile caps the
+  models. Its buffer and its other users are unknown, so models that need a bottleneck do not apply.
+- **Transfer**: The data sent, if the capture holds the connection from its SYN to its FIN; else it
+  has no end. The initial window is ten segments (RFC 6928), the timer of a SYN 1 s (RFC 6298).
+- **Congestion control**: The scenario's, if there is one; a capture does not tell it. Otherwise
+  models of Reno answer as if the sender were Reno, those of CUBIC as if it were CUBIC, and say so.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,15 +38,14 @@ from ackclock.models.path import (
     Transfer,
 )
 
-# The least timeout of a sender that is not known: that of Linux (TCP_RTO_MIN in include/net/tcp.h).
+# Smallest timeout of an unknown sender: Linux's (TCP_RTO_MIN in include/net/tcp.h).
 _LEAST_TIMEOUT_S = 0.2
 
-# RFC 6928 section 2 and RFC 6298 section 2.1; a capture that begins later does not show them.
+# RFC 6928 section 2 and RFC 6298 section 2.1. A capture that begins later does not show them.
 _INITIAL_WINDOW = 10.0
 _SYN_TIMER_S = 1.0
 
-# A spread of this share of the mean is more than the steps of a timer or a delayed ACK make. Chosen
-# here.
+# A larger relative deviation than timers and delayed ACKs cause means jitter. Chosen here.
 _VARYING = 0.25
 
 Row = Mapping[str, Any]
@@ -60,14 +58,14 @@ def flow_paths(
     may_be: Sequence[Control],
     known: FlowPath | None = None,
 ) -> list[FlowPath]:
-    """Returns the paths that a connection may be: one if the control is known, else one for each possible control.
+    """Returns the possible paths of a connection: one for each control it may have.
 
     Args:
         connection: A row of the table `connections`.
         estimate: Its row of the table `estimates`.
         law: Its round-trip times, if there are any.
-        may_be: The controls that it may have if its scenario does not say.
-        known: What its scenario says, if there is one.
+        may_be: The controls that it may have if there is no scenario.
+        known: The path from its scenario, if there is one; its control is then the only one.
     """
     measured = _measured(connection, estimate, law)
     if known is not None:
@@ -84,7 +82,7 @@ def flow_paths(
 
 
 def why_not(connection: Row, estimate: Row) -> str:
-    """Returns why no model can be asked about a connection; empty if one can."""
+    """Returns the reason why no model applies to a connection; empty if one may."""
     if estimate["rtt_mean_s"] is None or not estimate["rtt_mean_s"] > 0:
         return "the capture shows no round-trip time"
     if estimate["indication_rate"] is None:
@@ -93,7 +91,7 @@ def why_not(connection: Row, estimate: Row) -> str:
 
 
 def _measured(connection: Row, estimate: Row, law: RttLaw | None) -> FlowPath:
-    """Returns the path of a connection, its control left open."""
+    """Returns the path of a connection with an unknown control."""
     largest = float(connection["largest_payload_bytes"])
     mss = min(
         float(connection["mss_bytes"] or largest), largest

@@ -1,12 +1,12 @@
-"""The time a transfer of some segments takes: handshake, slow start, the first loss, the rest.
+"""Completion time of a transfer: handshake, slow start, first loss, congestion avoidance.
 
 Cardwell, Savage and Anderson, "Modeling TCP latency", INFOCOM 2000, which extends PFTK to short
 flows.
 
 Letters: d transfer (segments), p loss rate of data, p_r of ACKs and SYN-ACKs, R round-trip time
-(s), T0 first retransmission timeout (s), Ts timer of a lost SYN (s), Wm largest window (segments),
-b segments acknowledged by one ACK, w1 initial window (segments), gamma = 1 + 1/b growth of the
-window per round trip in slow start.
+(s). T0 is the first retransmission timeout (s), Ts the timer of a lost SYN (s). Wm is the largest
+window and w1 the initial window (segments), b the segments acknowledged by one ACK. In slow start
+the window grows by gamma = 1 + 1/b per round trip.
 """
 
 from math import inf
@@ -36,32 +36,33 @@ from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath
 from ackclock.models.refusal import refuse
 
-# A SYN's timer doubles; with half of them lost or more its mean is infinite.
+# A SYN's timer doubles, so its mean is infinite if half of the SYNs are lost or more.
 BELOW_HALF = Domain(0, 0.5, "[)")
 
 
 def handshake_time(R: ArrayLike, Ts: ArrayLike, p: ArrayLike, p_r: ArrayLike = 0.0) -> Array:
-    """Mean time in s until the first data can be sent; a lost SYN or SYN-ACK waits for Ts, then twice that, and so on.
+    """Returns the mean time in s until the first data can be sent.
 
-    Both loss rates must be below a half, see `BELOW_HALF`.
+    A lost SYN or SYN-ACK waits for Ts, then twice that, and so on. Both loss rates must be below
+    1/2 (`BELOW_HALF`).
     """
     R, Ts, p, p_r = (np.asarray(value, float) for value in (R, Ts, p, p_r))
     check(R=(R, POSITIVE), Ts=(Ts, POSITIVE), p=(p, BELOW_HALF), p_r=(p_r, BELOW_HALF))
-    # (1-p)/(1-2p) - 1 = p/(1-2p), which does not cancel.
+    # (1-p)/(1-2p) - 1 = p/(1-2p), written so that nothing cancels.
     return np.asarray(R + Ts * (p / (1 - 2 * p) + p_r / (1 - 2 * p_r)))
 
 
 def slow_start_segments(d: ArrayLike, p: ArrayLike) -> Array:
-    """E[d_ss], how many of d segments are sent before and including the first loss."""
+    """Returns E[d_ss], the number of the d segments sent up to and including the first loss."""
     d, p = np.asarray(d, float), np.asarray(p, float)
     check(d=(d, AT_LEAST_ONE), p=(p, BELOW_ONE))
-    some = np.where(p > 0, p, 0.5)  # any: not looked at
+    some = np.where(p > 0, p, 0.5)  # 0.5 avoids a division by zero; the result is unused
     until_loss = -np.expm1(d * np.log1p(-some)) * (1 - some) / some + 1
     return np.where(p > 0, np.minimum(d, until_loss), d)
 
 
 def slow_start_window(d_ss: ArrayLike, w1: ArrayLike, b: ArrayLike) -> Array:
-    """E[W_ss], the window that slow start reaches with d_ss segments if nothing limits it."""
+    """Returns E[W_ss], the window that slow start reaches with d_ss segments, without a limit."""
     d_ss, w1, gamma = np.asarray(d_ss, float), np.asarray(w1, float), 1 + 1 / np.asarray(b, float)
     return np.asarray(d_ss * (gamma - 1) / gamma + w1 / gamma)
 
@@ -69,21 +70,21 @@ def slow_start_window(d_ss: ArrayLike, w1: ArrayLike, b: ArrayLike) -> Array:
 def slow_start_time(
     d_ss: ArrayLike, R: ArrayLike, Wm: ArrayLike, b: ArrayLike, w1: ArrayLike
 ) -> Array:
-    """E[T_ss] in s: windows grow by gamma a round trip up to Wm, and stay there."""
+    """Returns E[T_ss] in s: windows grow by gamma per round trip up to Wm, and stay there."""
     d_ss, R, Wm, b, w1 = (np.asarray(value, float) for value in (d_ss, R, Wm, b, w1))
     check(R=(R, POSITIVE), Wm=(Wm, LIMIT), b=(b, AT_LEAST_ONE), w1=(w1, AT_LEAST_ONE))
     if not (Wm >= w1).all():
         refuse("Wm", float(Wm.min()), "is below w1; give Wm ≥ w1", "contradiction")
     gamma = 1 + 1 / b
     is_limited = slow_start_window(d_ss, w1, b) > Wm
-    top = np.where(is_limited, Wm, w1)  # finite where it is looked at
+    top = np.where(is_limited, Wm, w1)  # finite where it is used
     limited = np.log(top / w1) / np.log(gamma) + 1 + (d_ss - (gamma * top - w1) / (gamma - 1)) / top
     rounds = np.where(is_limited, limited, np.log(d_ss * (gamma - 1) / w1 + 1) / np.log(gamma))
     return np.asarray(R * rounds)
 
 
 def loss_time(d: ArrayLike, p: ArrayLike, w: ArrayLike, R: ArrayLike, T0: ArrayLike) -> Array:
-    """E[T_loss] in s, the recovery from the first loss, if any, at a window of w segments."""
+    """Returns E[T_loss] in s, the mean recovery time from a first loss at a window of w."""
     d, p, w, R, T0 = (np.asarray(value, float) for value in (d, p, w, R, T0))
     check(d=(d, AT_LEAST_ONE), p=(p, BELOW_ONE), R=(R, POSITIVE), T0=(T0, POSITIVE))
     some = np.where(p > 0, p, 0.5)
@@ -94,7 +95,8 @@ def loss_time(d: ArrayLike, p: ArrayLike, w: ArrayLike, R: ArrayLike, T0: ArrayL
 
 def _evaluate(
     size: Array, loss: Array, rtt: Array, timeout: Array, window: Array, segments_per_ack: Array,
-    initial_window: Array, syn_timer: Array, ack_loss: Array, handshake: Array, first_delayed_ack: Array,
+    initial_window: Array, syn_timer: Array, ack_loss: Array, handshake: Array,
+    first_delayed_ack: Array,
 ) -> dict[str, Array]:  # fmt: skip
     d, p, R, T0, b = size, loss, rtt, timeout, segments_per_ack
     w1 = np.minimum(initial_window, window)
@@ -124,17 +126,16 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
     return {
         "size": transfer.size_segments, "loss": path.loss.rate, "rtt": path.round_trip.base_s,
         "timeout": sender.first_timeout_s, "window": max(sender.receive_window_segments, 1.0),
-        "segments_per_ack": sender.segments_per_ack, "initial_window": transfer.initial_window_segments,
-        "syn_timer": transfer.syn_timer_s, "ack_loss": path.loss.ack_rate, "handshake": float(transfer.has_handshake),
+        "segments_per_ack": sender.segments_per_ack,
+        "initial_window": transfer.initial_window_segments, "syn_timer": transfer.syn_timer_s,
+        "ack_loss": path.loss.ack_rate, "handshake": float(transfer.has_handshake),
         "first_delayed_ack": transfer.first_delayed_ack_s,
     }  # fmt: skip
 
 
 def _refusal(path: FlowPath) -> str:
-    finite = unless(path.transfer.size_segments < inf, "no transfer of a given size")
-    few = unless(
-        max(path.loss.rate, path.loss.ack_rate) < 0.5, "half of the SYNs are lost, or more"
-    )
+    finite = unless(path.transfer.size_segments < inf, "not a transfer of a given size")
+    few = unless(max(path.loss.rate, path.loss.ack_rate) < 0.5, "half of the SYNs or more are lost")
     reno = (
         not_reno(path.control) if path.loss.rate > 0 else ""
     )  # without losses the control does not matter
@@ -150,14 +151,15 @@ def _filled(path: FlowPath) -> str:
     reached = min(float(window), path.sender.receive_window_segments)
     return unless(
         reached <= path.share_segments,
-        f"slow start reaches {reached:.4g} segments, the link's share holds {path.share_segments:.4g}",
+        f"slow start reaches {reached:.4g} segments, but the flow's share of the link holds "
+        f"{path.share_segments:.4g}",
     )
 
 
 MODEL = Model(
     name="cardwell",
     label="Cardwell–Savage–Anderson",
-    summary="How long a transfer takes: handshake, slow start, recovery from the first loss, the rest at PFTK's rate.",
+    summary="Completion time: handshake, slow start, recovery from the first loss, then PFTK.",
     reference="Cardwell, Savage, Anderson 2000",
     formula="""\
 gamma = 1 + 1/b
@@ -169,7 +171,7 @@ loss_time       = (1 - (1-p)^d) (Q(p, W_ss) f(p) T0/(1-p) + (1 - Q(p, W_ss)) R)
 congestion_avoidance_time = (d - d_ss) / (PFTK's goodput)
 Q and f are PFTK's.""",
     inputs=(
-        Input("size", "d", "segments", "how much is transferred", domain=AT_LEAST_ONE),
+        Input("size", "d", "segments", "size of the transfer", domain=AT_LEAST_ONE),
         Input("loss", "p", "", "loss rate of data (and SYNs)", domain=BELOW_HALF),
         pftk.RTT,
         pftk.TIMEOUT,
@@ -177,49 +179,49 @@ Q and f are PFTK's.""",
         pftk.SEGMENTS_PER_ACK,
         Input("initial_window", "w1", "segments", "initial window", 10, AT_LEAST_ONE),
         Input("syn_timer", "Ts", "s", "timer of the first SYN (RFC 6298: 1 s; the paper: 3 s)", 1),
-        Input("ack_loss", "p_r", "", "loss rate of ACKs on the way back", 0, BELOW_HALF),
+        Input("ack_loss", "p_r", "", "loss rate of ACKs", 0, BELOW_HALF),
         Input(
             "handshake",
             "",
             "",
-            "1 if a SYN exchange comes first, 0 if not",
+            "1 with a SYN exchange, 0 without",
             1,
             Domain(values=(0, 1)),
         ),
         Input(
-            "first_delayed_ack", "", "s", "mean wait for the first ACK if w1 = 1", 0, NOT_NEGATIVE
+            "first_delayed_ack", "", "s", "mean delay of the first ACK if w1 = 1", 0, NOT_NEGATIVE
         ),
     ),
     outputs=(
-        Output("time", "", "s", "from the first SYN to the last ACK", "completion_time"),
-        Output("handshake_time", "", "s", "of it: the SYN exchange"),
-        Output("slow_start_time", "T_ss", "s", "of it: slow start"),
-        Output("loss_time", "T_loss", "s", "of it: recovery from the first loss"),
-        Output("congestion_avoidance_time", "T_ca", "s", "of it: what is left after that"),
-        Output("delayed_ack_time", "T_delack", "s", "of it: waiting for the first delayed ACK"),
-        Output("mean_rate", "", "segments/s", "the transfer over its time"),
-        Output("slow_start_segments", "d_ss", "segments", "sent in slow start"),
+        Output("time", "", "s", "time from the first SYN to the last ACK", "completion_time"),
+        Output("handshake_time", "", "s", "part of it: the SYN exchange"),
+        Output("slow_start_time", "T_ss", "s", "part of it: slow start"),
+        Output("loss_time", "T_loss", "s", "part of it: recovery from the first loss"),
+        Output("congestion_avoidance_time", "T_ca", "s", "part of it: everything after that"),
+        Output("delayed_ack_time", "T_delack", "s", "part of it: waiting for the first ACK"),
+        Output("mean_rate", "", "segments/s", "size over completion time"),
+        Output("slow_start_segments", "d_ss", "segments", "segments sent in slow start"),
         Output(
             "slow_start_window",
             "W_ss",
             "segments",
-            "window reached in slow start if nothing limits it",
+            "window reached in slow start without a limit",
         ),
     ),
     goodput="mean_rate",
     assumptions=(
-        Assumption("reno", "after slow start: increase by one, decrease by a half, as in PFTK"),
+        Assumption("reno", "after slow start: increase by one, decrease by half, as in PFTK"),
         pftk.RENO_RECOVERY,
         Assumption(
             "link_is_not_filled",
-            "slow start does not fill the link, so that nothing waits or overflows",
+            "slow start does not fill the link, so that the queue stays empty",
             _filled,
         ),
         STEADY_LINK,
         INDEPENDENT_LOSSES,
         Assumption(
             "steady_rtt",
-            "the round-trip time does not vary",
+            "the round-trip time is constant",
             jitter,
         ),
     ),

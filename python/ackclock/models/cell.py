@@ -1,26 +1,26 @@
-"""A cell of IEEE 802.11: the queues that contend for its medium with data, and the flows behind them."""
+"""A cell of IEEE 802.11: the queues with data that contend for its medium, and their flows."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 
 class Timing(NamedTuple):
-    """The timing of a medium, in seconds, and the sizes of its frames.
+    """The timing of a medium in seconds, and the sizes of its frames.
 
     Attributes:
         slot: Slot of the backoff.
         sifs: Pause between the frames of an exchange.
         preamble: Preamble of a data frame.
         control_preamble: Preamble of RTS, CTS and the MAC's acknowledgement.
-        symbol: A symbol, which is sent whole; zero if bits are sent one by one.
+        symbol: Duration of a symbol; frames take whole symbols. Zero if bits are sent one by one.
         more_bits: Bits of a frame besides its bytes.
-        extension: Silence behind each frame.
+        extension: Silence after each frame.
         basic_bit_per_s: Rate of control frames.
-        header_bytes: What a data frame has besides the packet.
+        header_bytes: Header bytes of a data frame.
         ack_bytes: Size of the MAC's acknowledgement.
-        retries: How often a packet is sent again at most.
-        eifs: Whether after a collision everybody waits as if it had been answered.
-        rts_bytes: Size, header included, from which on RTS and CTS come first; infinite for never.
+        retries: Largest number of retransmissions of a packet.
+        eifs: True if after a collision all stations wait as if the frame had been acknowledged.
+        rts_bytes: Smallest frame size, with header, that uses RTS and CTS; infinite for never.
     """
 
     slot: float
@@ -60,8 +60,7 @@ class Answers(NamedTuple):
     Attributes:
         access: Access parameters of their queue.
         packet_bytes: Size of an ACK.
-        per_packet: ACKs per data packet, in the receiver's steady habit: one for each
-            `delayed_ack.every` packets.
+        per_packet: ACKs per data packet in steady state: one for each `delayed_ack.every` packets.
     """
 
     access: Access
@@ -78,15 +77,15 @@ class CellSender(NamedTuple):
         instances: Number of instances behind each queue.
         packet_bytes: Size of its packets, headers included.
         round_trip_s: Round-trip time without queueing.
-        kept_share: Share of the window that is kept after a loss at least; one if it does not
-            react, not a number if unknown.
-        most_per_s: Packets per second that an instance sends at most, for reasons outside the cell:
-            a receiver's window, hops that do not contend, the rate of plain UDP, or random loss at
-            1.22 segments over the root of the loss rate per round trip.
-        is_busy: Whether it has data to send all the time; None if unknown.
+        kept_share: Smallest share of the window kept after a loss; one if it does not react, NaN if
+            unknown.
+        most_per_s: Largest packet rate of an instance, for reasons outside the cell: the receive
+            window, hops that do not contend, the rate of plain UDP, or random loss. Random loss
+            limits it to 1.22 segments over the root of the loss rate per round trip.
+        is_busy: True if it has data to send all the time; None if unknown.
         answers: Its ACKs on the same medium.
-        unclear: Why it is not known how far its window falls; empty if only losses make it fall, by
-            a share that is known.
+        unclear: The reason why the depth of its window reductions is unknown; empty if only losses
+            reduce it, by a known share.
     """
 
     flow: str
@@ -102,7 +101,7 @@ class CellSender(NamedTuple):
 
 
 class Contender(NamedTuple):
-    """A queue of data, and all others just like it.
+    """A queue with data, and all other queues identical to it.
 
     A hop of scope `per_flow` has a queue for each instance.
 
@@ -111,8 +110,8 @@ class Contender(NamedTuple):
         station: Name of its station; two queues of one station have the same.
         queues: Number of such queues.
         access: Their access parameters.
-        places: Packets that may wait in each, without the one that contends; infinite for no limit,
-            not a number if unknown.
+        places: Queue limit in packets, without the one that contends; infinite for no limit, NaN if
+            unknown.
         senders: The flows behind each.
     """
 
@@ -137,7 +136,7 @@ class Cell:
         timing: Timing of the medium.
         contenders: Queues, in the order of the flows.
         own: Index of the flow's own queue.
-        unclear: Why the contenders do not describe the cell completely; empty if they do.
+        unclear: The reason why the contenders do not describe the whole cell; empty if they do.
     """
 
     timing: Timing

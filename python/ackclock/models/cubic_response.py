@@ -1,11 +1,11 @@
 """CUBIC's response function, with its Reno-friendly region.
 
 RFC 9438 section 5.1 equation 5 (section 5 equation 6 of RFC 8312). With losses every 1/p segments
-the window goes through one branch of the cubic after each; where that is less than what AIMD(3 (1 -
-beta)/(1 + beta), beta) would have, the Reno-friendly region keeps it there (section 4.3).
+the window follows one branch of the cubic after each loss. Where AIMD(3 (1 - beta)/(1 + beta),
+beta) would have a larger window, the Reno-friendly region follows that instead (section 4.3).
 
-Letters: p loss rate, RTT round-trip time (s), C steepness (segments/s^3), beta_cubic what is left
-of the window after a loss.
+Letters: p loss rate, RTT round-trip time (s), C steepness (segments/s^3), beta_cubic share of the
+window kept after a loss.
 """
 
 import numpy as np
@@ -25,7 +25,10 @@ from ackclock.models.square_root import constant
 
 
 def cubic_window(p: ArrayLike, RTT: ArrayLike, C: ArrayLike = 0.4, beta: ArrayLike = 0.7) -> Array:
-    """The mean window of the cubic alone, in segments: (C (3 + beta)/(4 (1 - beta)))^(1/4) (RTT/p)^(3/4)."""
+    """Returns the mean window of the cubic alone, in segments.
+
+    It is (C (3 + beta)/(4 (1 - beta)))^(1/4) (RTT/p)^(3/4).
+    """
     p, RTT = np.asarray(p, float), np.asarray(RTT, float)
     C, beta = np.asarray(C, float), np.asarray(beta, float)
     check(p=(p, UP_TO_ONE), RTT=(RTT, POSITIVE), C=(C, POSITIVE), beta=(beta, PROPER_SHARE))
@@ -33,7 +36,7 @@ def cubic_window(p: ArrayLike, RTT: ArrayLike, C: ArrayLike = 0.4, beta: ArrayLi
 
 
 def friendly_window(p: ArrayLike, beta: ArrayLike = 0.7) -> Array:
-    """The mean window of the Reno-friendly region: that of Reno, sqrt(3/2/p), for any beta."""
+    """Returns the mean window of the Reno-friendly region: Reno's sqrt(3/2/p) for any beta."""
     p, beta = np.asarray(p, float), np.asarray(beta, float)
     check(p=(p, UP_TO_ONE), beta=(beta, PROPER_SHARE))
     alpha = 3 * (1 - beta) / (1 + beta)
@@ -41,7 +44,7 @@ def friendly_window(p: ArrayLike, beta: ArrayLike = 0.7) -> Array:
 
 
 def window(p: ArrayLike, RTT: ArrayLike, C: ArrayLike = 0.4, beta: ArrayLike = 0.7) -> Array:
-    """The larger of the two, in segments; the arguments are broadcast."""
+    """Returns the larger of the two windows, in segments; the arguments are broadcast."""
     return np.maximum(cubic_window(p, RTT, C, beta), friendly_window(p, beta))
 
 
@@ -70,7 +73,7 @@ def _refusal(path: FlowPath) -> str:
 MODEL = Model(
     name="cubic_response",
     label="CUBIC response",
-    summary="CUBIC's mean window with evenly spaced losses, Reno's where that is larger.",
+    summary="Mean window of CUBIC with evenly spaced losses, or Reno's where that is larger.",
     reference="RFC 9438 sections 4.3 and 5.1",
     formula="""\
 W = max(W_cubic, W_friendly)
@@ -79,12 +82,12 @@ W_friendly = sqrt(alpha (1 + beta)/(2 (1 - beta) p)),  alpha = 3 (1 - beta)/(1 +
     inputs=(
         LOSS,
         Input("rtt", "RTT", "s", RTT.meaning),
-        Input("steepness", "C", "segments/s^3", "how steeply the cubic grows", 0.4),
+        Input("steepness", "C", "segments/s^3", "steepness of the cubic growth", 0.4),
         Input(
             "cubic_decrease_factor",
             "beta",
             "",
-            "what CUBIC leaves of the window after a loss",
+            "share of the window kept by CUBIC after a loss",
             0.7,
             PROPER_SHARE,
         ),

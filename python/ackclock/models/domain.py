@@ -1,4 +1,4 @@
-"""What a formula is meant for, and refusing the rest."""
+"""Domains of a formula's inputs, and the refusal of other values."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from ackclock.models.refusal import refuse
 
 @dataclass(frozen=True)
 class Domain:
-    """The numbers that a formula takes for one of its inputs: an interval, or a few values.
+    """The numbers allowed for an input of a formula: an interval, or a few values.
 
     Attributes:
         low: Lower end.
         high: Upper end.
-        ends: As in mathematics: a round bracket leaves the end out, a square one has it in.
-        values: If not empty, the only ones.
+        ends: Brackets as in mathematics: a round one excludes the end, a square one includes it.
+        values: The only allowed values, if not empty.
     """
 
     low: float = 0.0
@@ -27,7 +27,7 @@ class Domain:
     values: tuple[float, ...] = ()
 
     def holds(self, numbers: ArrayLike) -> NDArray[np.bool_]:
-        """Which of the numbers are in it; not a number never is."""
+        """Returns True for each number in the domain; NaN never is."""
         numbers = np.asarray(numbers, float)
         if self.values:
             return np.isin(numbers, self.values)
@@ -36,7 +36,7 @@ class Domain:
         return np.asarray(above & below)
 
     def words(self, name: str, say: Callable[[float], str] = "{:g}".format) -> str:
-        """As a condition on something of that name, `0 < p < 1`; `say` writes the numbers."""
+        """Returns the domain as a condition, like `0 < p < 1`; `say` formats the numbers."""
         if self.values:
             return f"{name} = {' or '.join(say(value) for value in self.values)}"
         above = f"{say(self.low)} {'≤' if self.ends[0] == '[' else '<'} "
@@ -46,16 +46,16 @@ class Domain:
         return f"{name} {'≥' if self.ends[0] == '[' else '>'} {say(self.low)}"
 
     def refusal(self, name: str, number: float, say: Callable[[float], str] = "{:g}".format) -> str:
-        """What is wrong with a number that is not in it, and what to give instead."""
+        """Returns the second half of an error: the number is out of the domain, and the remedy."""
         finite = "a finite " if number == inf and not self.values else ""
         return f"is out of its domain; give {finite}{self.words(name, say)}"
 
 
 def check(**arguments: tuple[ArrayLike, Domain]) -> None:
-    """Refuses the first argument that is out of its domain: `p: 1.5 is out of its domain; give 0 < p < 1`.
+    """Refuses the first argument out of its domain: `p: 1.5 is out of its domain; give 0 < p < 1`.
 
     Args:
-        arguments: Letter to (value, domain); arrays are in it if all their members are.
+        arguments: Letter to (value, domain); an array is inside if all its elements are.
 
     Raises:
         ValueError: With the letter, the first bad value and the domain.

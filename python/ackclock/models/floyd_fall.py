@@ -1,4 +1,4 @@
-"""Floyd and Fall's bound: the most that a conformant TCP sends at a given loss rate.
+"""Floyd and Fall's bound: the largest rate of a conformant TCP at a given loss rate.
 
 Floyd and Fall, "Promoting the use of end-to-end congestion control in the Internet", IEEE/ACM
 Transactions on Networking 7(4), 1999, section III-A: T <= 1.5 sqrt(2/3) B / (R sqrt p), with
@@ -19,7 +19,7 @@ from ackclock.models.path import loss_and_rtt
 
 
 def bound(p: ArrayLike, R: ArrayLike) -> Array:
-    """1.5 sqrt(2/3) / (R sqrt p) in segments per second; the arguments are broadcast."""
+    """Returns 1.5 sqrt(2/3) / (R sqrt p) in segments per second; the arguments are broadcast."""
     p, R = np.asarray(p, float), np.asarray(R, float)
     check(p=(p, UP_TO_ONE), R=(R, POSITIVE))
     return np.asarray(1.5 * math.sqrt(2 / 3) / (R * np.sqrt(p)))
@@ -28,12 +28,12 @@ def bound(p: ArrayLike, R: ArrayLike) -> Array:
 MODEL = Model(
     name="floyd_fall",
     label="Floyd–Fall bound",
-    summary="The most that a TCP may send at a loss rate and still count as friendly.",
+    summary="Largest rate at a given loss rate that counts as TCP-friendly.",
     reference="Floyd, Fall 1999",
     formula="T <= 1.5 sqrt(2/3) / (R sqrt(p))",
     inputs=(
         Input("loss", "p", "", "loss rate", domain=UP_TO_ONE),
-        Input("rtt", "R", "s", "round-trip time, the shortest there is"),
+        Input("rtt", "R", "s", "smallest round-trip time"),
     ),
     outputs=(Output("rate", "T", "segments/s", "upper bound of the sending rate"),),
     goodput="rate",

@@ -1,11 +1,11 @@
 """HighSpeed TCP: its response function w(p), and the increase a(w) and decrease b(w) that give it.
 
-RFC 3649 sections 4 and 5. Up to Low_Window it is standard TCP; from there to High_Window the
+RFC 3649 sections 4 and 5. Up to Low_Window it is standard TCP. From there to High_Window the
 response function is a straight line on logarithmic axes, through (Low_P, Low_Window) and (High_P,
 High_Window).
 
-Letters: p loss rate, w window (segments), a(w) increase per round trip (segments), b(w) share given
-up at a loss.
+Letters: p loss rate, w window (segments), a(w) increase per round trip (segments), b(w) share of
+the window given up at a loss.
 """
 
 import numpy as np
@@ -31,25 +31,28 @@ S = float(np.log(HIGH_WINDOW / LOW_WINDOW) / np.log(HIGH_P / LOW_P))
 
 
 def window(p: ArrayLike) -> Array:
-    """w(p) in segments: Low_Window (p/Low_P)^S; standard TCP's, through the same point, above Low_P."""
+    """Returns w(p) = Low_Window (p/Low_P)^S in segments; above Low_P standard TCP's window.
+
+    Both pass through (Low_P, Low_Window).
+    """
     p = np.asarray(p, float)
     check(p=(p, UP_TO_ONE))
     return np.asarray(LOW_WINDOW * (p / LOW_P) ** np.where(p <= LOW_P, S, -0.5))
 
 
 def log_window(log_p: ArrayLike) -> Array:
-    """The logarithm of w(p) from ln p, for loss rates too small for a number of their own."""
+    """Returns ln w(p) from ln p, for loss rates too small for a double."""
     above_low = np.asarray(log_p, float) - np.log(LOW_P)
     return np.asarray(np.log(LOW_WINDOW) + above_low * log_slope(log_p))
 
 
 def log_slope(log_p: ArrayLike) -> Array:
-    """The slope d ln w/d ln p: S up to Low_P, standard TCP's -1/2 above."""
+    """Returns the slope d ln w/d ln p: S up to Low_P, standard TCP's -1/2 above."""
     return np.where(np.asarray(log_p, float) <= np.log(LOW_P), S, -0.5)
 
 
 def rounded_window(p: ArrayLike) -> Array:
-    """w(p) as the RFC writes it with rounded constants, 0.12/p^0.835; its tables, and RFC 9438's, are of this.
+    """Returns w(p) with the RFC's rounded constants, 0.12/p^0.835, as in its tables and RFC 9438's.
 
     Above Low_P it is standard TCP's 1.2/sqrt(p).
     """
@@ -59,16 +62,17 @@ def rounded_window(p: ArrayLike) -> Array:
 
 
 def loss_rate(w: ArrayLike) -> Array:
-    """p(w), the inverse of `window`; about 0.078/w^1.2 above Low_Window."""
+    """Returns p(w), the inverse of `window`; about 0.078/w^1.2 above Low_Window."""
     w = np.asarray(w, float)
     check(w=(w, AT_LEAST_ONE))
     return np.asarray(LOW_P * (w / LOW_WINDOW) ** np.where(w >= LOW_WINDOW, 1 / S, -2.0))
 
 
 def decrease(w: ArrayLike) -> Array:
-    """b(w): a half up to Low_Window, from there linear in log w to High_Decrease at High_Window, and that beyond.
+    """Returns b(w): 1/2 up to Low_Window, then linear in log w, to High_Decrease at High_Window.
 
-    The RFC says nothing of larger windows; the straight line would go on to below zero.
+    It stays constant beyond. The RFC does not define larger windows, for which the straight line
+    would become negative.
     """
     w = np.asarray(w, float)
     check(w=(w, AT_LEAST_ONE))
@@ -77,18 +81,21 @@ def decrease(w: ArrayLike) -> Array:
 
 
 def increase(w: ArrayLike) -> Array:
-    """a(w) in segments per round trip: one up to Low_Window, from there w^2 p(w) 2 b(w)/(2 - b(w))."""
+    """Returns a(w) in segments per round trip: 1 up to Low_Window, then from the response function.
+
+    There it is w^2 p(w) 2 b(w)/(2 - b(w)).
+    """
     w = np.asarray(w, float)
     b = decrease(w)
     return np.where(w <= LOW_WINDOW, 1.0, w**2 * loss_rate(w) * 2 * b / (2 - b))
 
 
 def kept_share(control: Control, window: float) -> float:
-    """The share of a window that a control keeps after a loss; not a number if it does not state it.
+    """Returns the share of a window that a control keeps after a loss; NaN if it is not stated.
 
     Args:
-        control: One that reacts to losses, or states that it does not.
-        window: Segments.
+        control: A control that reacts to losses, or states that it does not.
+        window: Window in segments.
     """
     if control.is_highspeed:
         return 1 - float(decrease(max(window, 1.0)))
@@ -113,7 +120,7 @@ def _refusal(path: FlowPath) -> str:
 MODEL = Model(
     name="hstcp_response",
     label="HSTCP response",
-    summary="HighSpeed TCP's mean window, which falls with the loss rate more steeply than Reno's.",
+    summary="Mean window of HighSpeed TCP, which depends on loss more steeply than Reno's.",
     reference="RFC 3649 sections 4 and 5",
     formula="""\
 w(p) = 38 (p/10^-3)^S,  S = ln(83000/38)/ln(10^-7/10^-3)   if p <= 10^-3
@@ -125,7 +132,7 @@ a(w) = w^2 p(w) 2 b(w)/(2 - b(w))""",
     outputs=(
         WINDOW,
         RATE,
-        Output("increase", "a(w)", "segments", "growth of the mean window in a round trip"),
+        Output("increase", "a(w)", "segments", "growth of the mean window per round trip"),
         Output("decrease", "b(w)", "", "share of the mean window given up at a loss"),
     ),
     goodput="rate",

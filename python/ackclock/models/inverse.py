@@ -1,8 +1,8 @@
-"""Inverse questions: which loss rate, round-trip time, window or capacity gives this throughput.
+"""Inverse questions: the loss rate, round-trip time, window or capacity for a given throughput.
 
-The unknown's domain is looked through on a grid, so nothing is assumed of the model but that what
-happens between two neighbours of the grid is seen at its ends; each change of sign is then closed
-in upon (Brent's method). On a domain of positive numbers both work on a logarithmic scale.
+A grid searches the unknown's domain. The only assumption about the model is that everything between
+two neighbours of the grid shows at its ends. Each change of sign is then refined by Brent's method.
+On a domain of positive numbers both use a logarithmic scale.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from ackclock.models.model import Array, Input, Model, Output
 
 
 class NoSolutionError(InputError):
-    """No value of the unknown gives the target; the message says what the best ones give."""
+    """No value of the unknown gives the target; the message has the closest result."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__("no-solution", field, message)
@@ -24,15 +24,15 @@ class NoSolutionError(InputError):
 
 @dataclass(frozen=True)
 class Solution:
-    """What was asked for.
+    """The answer to an inverse question.
 
     Attributes:
         unknown: Name of the input.
         unit: Its unit.
-        values: Every value that gives the target, ascending; at least one. Of a stretch of values
-            that all give it, the smallest.
-        output: Name of the output that was to have the target.
-        target: What was wanted of it.
+        values: All values that give the target, ascending; at least one. For an interval of such
+            values, the smallest.
+        output: Name of the output with the target.
+        target: Its target.
     """
 
     unknown: str
@@ -42,7 +42,7 @@ class Solution:
     target: float
 
 
-# Where a domain has no end, or begins at zero, by unit.
+# Ends of the search, by unit, if a domain has no end or begins at zero.
 SEARCHED = {
     "": (1e-12, 1e6),
     "s": (1e-9, 1e6),
@@ -50,8 +50,8 @@ SEARCHED = {
     "segments/s": (1e-6, 1e15),
 }
 
-# A root is one if the output there is the target to this precision, relative to the target and to
-# how far off the grid's neighbours are; else it is a jump over the target.
+# At a root the output equals the target to this precision, relative to the target and to the
+# distance at the grid's neighbours. Otherwise it is a jump over the target.
 _SAME = 1e-6
 
 
@@ -59,19 +59,20 @@ def solve(
     model: Model, unknown: str, target: float, *, output: str = "",
     say: Callable[[Input | Output, float], str] | None = None, **known: float,
 ) -> Solution:  # fmt: skip
-    """Which values of one input give an output its target.
+    """Returns the values of one input for which an output has its target.
 
     Args:
-        model: The record.
+        model: The model.
         unknown: Name of the input that is asked for.
-        target: The wanted value of the output, in its unit.
-        output: Name of the output; the primary one if not given.
-        say: How a refusal writes a value of an input or output; in its unit if not given.
-        known: The other inputs by name; those with a default may be left out.
+        target: Target of the output, in its unit.
+        output: Name of the output; by default the primary one.
+        say: Formats a value of an input or output in an error; by default in its unit.
+        known: The other inputs by name; those with a default are optional.
 
     Raises:
-        InputError: An input or output is unknown, missing or out of its domain, or given although
-        it is asked for. NoSolutionError: No value gives the target.
+        InputError: An input or output is unknown, missing or out of its domain, or the unknown is
+            given.
+        NoSolutionError: No value gives the target.
     """
     wanted, asked = model.output(output), model.input(unknown)
     if unknown in known:
@@ -118,7 +119,7 @@ def _among(
     model: Model, asked: Input, target: float, wanted: Output, known: dict[str, float],
     say: Callable[[Input | Output, float], str],
 ) -> Solution:  # fmt: skip
-    """For an input that takes a few values only."""
+    """Solves for an input that has only a few allowed values."""
     choices = asked.domain.values
     given = model.answer(**known, **{asked.name: np.array(choices)})[wanted.name]
     values = [
@@ -133,13 +134,14 @@ def _among(
         )
         raise NoSolutionError(
             "",
-            f"no solution: by {asked.name}, {wanted.name} is {told}; the target is {say(wanted, target)}",
+            f"no solution: by {asked.name}, {wanted.name} is {told}; "
+            f"the target is {say(wanted, target)}",
         )
     return Solution(asked.name, asked.unit, tuple(values), wanted.name, target)
 
 
 def _ends(model: Model, unknown: str) -> tuple[float, float]:
-    """What is looked through: the domain, within limits where it has none."""
+    """Returns the ends of the search: those of the domain, or limits where it has none."""
     asked = model.input(unknown)
     least, most = SEARCHED.get(asked.unit, SEARCHED[""])
     low, high = asked.domain.low, asked.domain.high
@@ -155,7 +157,7 @@ def _ends(model: Model, unknown: str) -> tuple[float, float]:
 
 
 def _between(low: float, high: float, points: int, zero: bool) -> Array:
-    """Logarithmic, with as many points again close to the upper end; zero comes first if it is in the domain."""
+    """Returns a logarithmic grid, with as many points near the upper end; `zero` adds a 0."""
     grid = np.geomspace(low, high, points)
     near = high - np.geomspace((high - low) * 1e-9, (high - low) * 0.5, points)
     both = np.unique(np.concatenate([grid, near]))
@@ -164,7 +166,7 @@ def _between(low: float, high: float, points: int, zero: bool) -> Array:
 
 
 def _roots(miss: Callable[[float], float], grid: Array, misses: Array) -> list[tuple[float, float]]:
-    """Where it is zero, or changes its sign, each with the largest it is at the neighbours on the grid."""
+    """Returns zeros and changes of sign, each with the largest miss at its grid neighbours."""
     roots = []
     is_zero, signs = misses == 0, np.sign(misses)
     for position in np.flatnonzero(is_zero & ~np.concatenate([[False], is_zero[:-1]])):
@@ -178,8 +180,11 @@ def _roots(miss: Callable[[float], float], grid: Array, misses: Array) -> list[t
 
 
 def _root_between(miss: Callable[[float], float], ends: Array, misses: Array) -> float:
-    """A zero between two ends of different sign, looked for by equal ratios unless the lower end is zero."""
-    from scipy.optimize import brentq  # slow to import, and not every use of models needs it
+    """Returns a zero between two ends of different sign.
+
+    The search is logarithmic unless the lower end is zero.
+    """
+    from scipy.optimize import brentq  # slow to import, and only inverse questions need it
 
     a, b = (float(end) for end in ends)
 
@@ -187,7 +192,7 @@ def _root_between(miss: Callable[[float], float], ends: Array, misses: Array) ->
         return min(a * (b / a) ** t, b) if a > 0 else b * t
 
     def off(t: float) -> float:
-        # At the ends what was found there: evaluated once more, alone, it may be rounded to the
+        # The ends keep the grid's values: evaluated again on their own, they may be rounded to the
         # other sign.
         return float(misses[int(t)]) if t in (0, 1) else miss(along(t))
 
@@ -195,7 +200,7 @@ def _root_between(miss: Callable[[float], float], ends: Array, misses: Array) ->
 
 
 def _first_zero(miss: Callable[[float], float], grid: Array, position: int) -> float:
-    """The smallest of a stretch of zeros, of which the grid's at `position` is the first."""
+    """Returns the smallest of an interval of zeros; `position` is the first of them on the grid."""
     if position == 0 or position + 1 == len(grid) or miss(float(grid[position + 1])) != 0:
         return float(grid[position])
     below, zero = float(grid[position - 1]), float(grid[position])
@@ -214,10 +219,16 @@ def _explained(
 ) -> str:  # fmt: skip
     wanted = say(output, target)
     if jumps:
-        return f"no solution: at {unknown.name} = {say(unknown, jumps[0])} {output.name} jumps over {wanted}"
+        return (
+            f"no solution: at {unknown.name} = {say(unknown, jumps[0])} {output.name} "
+            f"jumps over {wanted}"
+        )
     nearest = int(np.argmin(np.abs(given - target)))
     side = "at least" if given[nearest] > target else "at most"
-    best = f"{side} {say(output, float(given[nearest]))}, at {unknown.name} = {say(unknown, float(grid[nearest]))}"
+    best = (
+        f"{side} {say(output, float(given[nearest]))}, "
+        f"at {unknown.name} = {say(unknown, float(grid[nearest]))}"
+    )
     return f"no solution: {output.name} is {best}; the target is {wanted}"
 
 

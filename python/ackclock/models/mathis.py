@@ -1,8 +1,8 @@
 """The macroscopic model of Mathis and others: C/(R sqrt p) with the paper's four constants.
 
 Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion avoidance
-algorithm", Computer Communication Review 27(3), 1997, table 1: C by how segments are lost and
-acknowledged.
+algorithm", Computer Communication Review 27(3), 1997. Table 1 lists C for periodic and random
+losses, with and without delayed ACKs.
 
 Letters: p loss rate, R round-trip time (s), b segments acknowledged by one ACK.
 """
@@ -19,14 +19,14 @@ from ackclock.models.path import FlowPath, loss_and_rtt
 
 ONE_OR_TWO = Domain(values=(1, 2))
 
-# By b. Evenly spaced losses: a saw-tooth's area, exactly. Random losses: the paper's numerical
-# values.
+# C by b. For evenly spaced losses it is exact, from the area of a saw-tooth. For random losses it
+# is the paper's numerical value.
 PERIODIC = {1: math.sqrt(3 / 2), 2: math.sqrt(3 / 4)}
 RANDOM = {1: 1.31, 2: 0.93}
 
 
 def constant(b: ArrayLike = 1, *, random: bool = False) -> Array:
-    """C for b = 1 or 2 segments per ACK."""
+    """Returns C for b = 1 or 2 segments per ACK."""
     b = np.asarray(b, float)
     check(b=(b, ONE_OR_TWO))
     values = RANDOM if random else PERIODIC
@@ -34,7 +34,7 @@ def constant(b: ArrayLike = 1, *, random: bool = False) -> Array:
 
 
 def rate(p: ArrayLike, R: ArrayLike, C: ArrayLike = PERIODIC[1]) -> Array:
-    """C / (R sqrt p) in segments per second; the arguments are broadcast."""
+    """Returns C / (R sqrt p) in segments per second; the arguments are broadcast."""
     p, R, C = np.asarray(p, float), np.asarray(R, float), np.asarray(C, float)
     check(p=(p, UP_TO_ONE), R=(R, POSITIVE), C=(C, POSITIVE))
     return np.asarray(C / (R * np.sqrt(p)))
@@ -69,16 +69,14 @@ periodic_losses: C = sqrt(3/2) = 1.22 if b = 1, sqrt(3/4) = 0.87 if b = 2
 random_losses:   C = 1.31 if b = 1, 0.93 if b = 2""",
     inputs=(
         Input("loss", "p", "", "loss rate", domain=UP_TO_ONE),
-        Input("rtt", "R", "s", "round-trip time, as if it did not depend on the window"),
+        Input("rtt", "R", "s", "round-trip time, assumed independent of the window"),
         Input(
             "segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, ONE_OR_TWO
         ),
     ),
     outputs=(
         Output("periodic_losses", "", "segments/s", "sending rate if losses are evenly spaced"),
-        Output(
-            "random_losses", "", "segments/s", "sending rate if each segment is lost on its own"
-        ),
+        Output("random_losses", "", "segments/s", "sending rate if losses are independent"),
     ),
     goodput="random_losses",
     assumptions=(

@@ -1,4 +1,4 @@
-"""What a model says of itself: one record, through which scenarios, plain numbers and inverse questions ask it."""
+"""The record of a model, which answers for scenarios, plain numbers and inverse questions."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ class Rule:
     """A default that follows from other inputs.
 
     Attributes:
-        words: For people.
-        value: From the inputs that stand before it in the record, by name.
+        words: The rule in words, for people.
+        value: Computes it from the inputs before it in the record, by name.
     """
 
     words: str
@@ -32,15 +32,15 @@ class Input:
     """One input of a model.
 
     Attributes:
-        name: In Python and, with hyphens, on the command line.
-        letter: In the paper's formula.
+        name: Name in Python and, with hyphens, on the command line.
+        letter: Letter in the paper's formula.
         unit: `s`, `segments`, `segments/s`, or empty for a plain number or share.
-        meaning: What it is.
-        default: Where it is not given; None if it must be.
-        domain: The numbers it takes.
-        on_wire: Whether its segments count with their headers: what is said of a link, not of a
-            connection.
-        backwards: Whether it can be asked for: not where every value needs much work of its own.
+        meaning: Its meaning, in a phrase.
+        default: Value if it is not given; None if it is required.
+        domain: The numbers it may have.
+        on_wire: True if its segments include headers, as for a link; False as for a connection.
+        backwards: True if an inverse question may ask for it; False if each value is too slow to
+            evaluate.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Output:
     """One output of a model; the attributes are as in `Input`.
 
     Attributes:
-        metric: Name of the metric of a flow that it stands beside; empty for none, or for
+        metric: Name of the flow metric to which it is compared; empty for none, or for
             `Model.goodput`.
     """
 
@@ -71,13 +71,13 @@ class Output:
 
 @dataclass(frozen=True)
 class Bound:
-    """How much work an answer may take.
+    """A limit on the work of an answer.
 
     Attributes:
-        input: Name of the input that asks for it.
-        what: What there is of it, in words: `flows`, `steps of a flow`.
-        most: What is allowed for all that is asked at once.
-        count: How much each answer takes, from the inputs by name.
+        input: Name of the input that determines the work.
+        what: Unit of work, in words: `flows`, `steps of a flow`.
+        most: Largest total work of one call.
+        count: Computes the work of each answer from the inputs by name.
     """
 
     input: str
@@ -86,20 +86,23 @@ class Bound:
     count: Callable[[Mapping[str, Array]], ArrayLike]
 
     def check(self, known: Mapping[str, Array]) -> None:
-        """Refuses what takes more.
+        """Refuses a call that takes too much work.
 
         Raises:
-            InputError: It does; the message says how much is asked for and how much may be.
+            InputError: It does; the message has the work asked for and the limit.
         """
         asked = np.broadcast_arrays(known[self.input], np.asarray(self.count(known), float))
         total = float(asked[1].sum())
         if not total <= self.most:
             value = float(np.ravel(asked[0])[np.argmax(asked[1])])
-            words = f"{value:g} asks for {total:.3g} {self.what}; give less, at most {self.most:,.0f} are allowed"
+            words = (
+                f"{value:g} asks for {total:.3g} {self.what}; give less, at most {self.most:,.0f} "
+                "are allowed"
+            )
             raise InputError("out-of-range", self.input, words, value)
 
 
-#: Numbers beyond are not reckoned with: their squares and products leave the range of doubles.
+#: Larger and smaller numbers are refused: their squares and products leave the range of doubles.
 SMALLEST, LARGEST = 1e-100, 1e100
 
 
@@ -109,12 +112,12 @@ def _cannot_tell(_path: FlowPath) -> str:
 
 @dataclass(frozen=True)
 class Assumption:
-    """What a model takes for granted.
+    """An assumption of a model.
 
     Attributes:
-        name: One word or a few with underscores, to name it in verdicts.
-        sentence: What holds.
-        violation: How a flow violates it, in words; empty if it does not, or if a path cannot tell.
+        name: One word, or several with underscores, for verdicts.
+        sentence: The assumption, as a sentence.
+        violation: Describes how a flow violates it; empty if it does not, or if a path cannot tell.
     """
 
     name: str
@@ -124,11 +127,11 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a model can be asked about a flow.
+    """The verdict on a model and a flow.
 
     Attributes:
-        why_not: Why it does not apply; empty if it does.
-        violated: The names of the assumptions that the flow violates, each with how.
+        why_not: The reason why the model does not apply; empty if it does.
+        violated: Each violated assumption: its name, and how the flow violates it.
     """
 
     why_not: str = ""
@@ -136,7 +139,7 @@ class Verdict:
 
     @property
     def applies(self) -> bool:
-        """Whether the model has an answer at all."""
+        """True if the model has an answer."""
         return not self.why_not
 
     @property
@@ -148,7 +151,7 @@ class Verdict:
 
     @property
     def note(self) -> str:
-        """Why not, or what is violated and how."""
+        """The reason why it does not apply, or how assumptions are violated."""
         return self.why_not or "; ".join(f"{name}: {how}" for name, how in self.violated)
 
 
@@ -157,27 +160,27 @@ class Model:
     """The record of one model.
 
     Attributes:
-        name: As in tables and on the command line.
-        label: As in figures.
+        name: Name in tables and on the command line.
+        label: Label in figures.
         summary: One sentence.
         reference: Paper or RFC.
-        formula: As text, in the paper's letters.
-        inputs: What the formula takes.
-        outputs: What it gives; the first is the primary one.
-        goodput: Name of the output, in segments per second, that stands beside a flow's measured
+        formula: Formula as text, in the paper's letters.
+        inputs: Inputs of the formula.
+        outputs: Outputs of the formula; the first is the primary one.
+        goodput: Name of the output, in segments per second, that is compared to a flow's measured
             goodput.
-        assumptions: What it takes for granted.
-        evaluate: The formula: arrays by the inputs' names to arrays by the outputs' names. Ask
+        assumptions: Assumptions of the model.
+        evaluate: The formula: arrays by the inputs' names to arrays by the outputs' names. Call
             `answer` instead.
-        inputs_of: What a path's flow means to it. Asked only where `refusal` has nothing to say.
-        refusal: Why it has no answer for a flow; empty if it has.
-        usual: Whether tables and figures of simulations show it without being asked to.
-        evaluate_law: The formula for a measured law of the round-trip time, if it can take one:
-            that law, and the inputs but `rtt` as numbers, to the outputs as numbers.
-        bounds: How much work an answer may take, where it grows with an input.
-        points: At how many values an inverse question looks first.
+        inputs_of: Computes the inputs for a flow's path. Called only if `refusal` returns nothing.
+        refusal: Returns the reason why the model does not apply to a flow; empty if it does.
+        usual: True if tables and figures of simulations show it by default.
+        evaluate_law: The formula for a measured distribution of the round-trip time, if there is
+            one. It maps that law and the other inputs, as numbers, to the outputs, as numbers.
+        bounds: Limits on the work of an answer that grows with an input.
+        points: Number of values that an inverse question tries first.
         evaluate_goodput: The formula of the output `goodput` alone, if that is much less work than
-            all of them.
+            all outputs.
     """
 
     name: str
@@ -208,10 +211,10 @@ class Model:
             )
 
     def input(self, name: str) -> Input:
-        """The input of that name.
+        """Returns the input of that name.
 
         Raises:
-            InputError: There is none.
+            InputError: There is no such input.
         """
         for one in self.inputs:
             if one.name == name:
@@ -223,10 +226,10 @@ class Model:
         )
 
     def output(self, name: str = "") -> Output:
-        """The output of that name, the primary one for none.
+        """Returns the output of that name; without a name, the primary one.
 
         Raises:
-            InputError: There is none.
+            InputError: There is no such output.
         """
         for one in self.outputs:
             if one.name == (name or self.outputs[0].name):
@@ -238,7 +241,7 @@ class Model:
         )
 
     def completed(self, **inputs: ArrayLike) -> dict[str, Array]:
-        """All inputs in the record's order: those given, checked, and the others' defaults.
+        """Returns all inputs in the record's order, checked, with defaults for those not given.
 
         Raises:
             InputError: One is unknown, missing or out of its domain.
@@ -268,7 +271,7 @@ class Model:
         return known
 
     def inside(self, **inputs: ArrayLike) -> NDArray[np.bool_]:
-        """For which of the inputs all are within their domains, of the shape to which they are broadcast.
+        """Returns, for each element of the broadcast inputs, True if all are in their domains.
 
         Raises:
             InputError: One is unknown or missing.
@@ -277,7 +280,7 @@ class Model:
         return np.asarray(np.logical_and.reduce(np.broadcast_arrays(*each)))
 
     def _filled(self, inputs: Mapping[str, ArrayLike]) -> Iterator[tuple[Input, Array]]:
-        """Every input, in the record's order, with what was given for it or its default."""
+        """Yields every input in the record's order with its given value or default."""
         for name in inputs:
             self.input(name)
         known: dict[str, Array] = {}
@@ -294,14 +297,14 @@ class Model:
             yield one, known[one.name]
 
     def answer(self, **inputs: ArrayLike) -> dict[str, Array]:
-        """The outputs by name, all of the shape to which the inputs are broadcast.
+        """Returns the outputs by name, each of the shape to which the inputs are broadcast.
 
         Args:
-            inputs: By name, in the record's units; those with a default may be left out.
+            inputs: Inputs by name, in the record's units; those with a default are optional.
 
         Raises:
-            InputError: One is unknown, missing or out of its domain, an answer would be more work
-                than is allowed, or is no number.
+            InputError: One is unknown, missing or out of its domain, or the answer takes too much
+                work or is not a number.
         """
         known = self.completed(**inputs)
         answered = self.evaluated(known)
@@ -317,7 +320,7 @@ class Model:
         return answered
 
     def evaluated(self, known: Mapping[str, Array]) -> dict[str, Array]:
-        """The outputs for completed inputs, as `answer` gives them; not a number where one is beyond reckoning."""
+        """Returns the outputs for completed inputs, as `answer` does, but NaN without an error."""
         shape = np.broadcast_shapes(*(value.shape for value in known.values()))
         try:
             with np.errstate(all="ignore"):
@@ -329,7 +332,7 @@ class Model:
         }
 
     def _beyond(self, known: Mapping[str, Array], output: str) -> InputError:
-        """Why there is no number: what is given is too extreme; names the input that is the most so."""
+        """Returns the error for an answer that is NaN; it names the most extreme input."""
         sizes = {
             one.name: np.abs(np.ravel(known[one.name]))
             for one in self.inputs
@@ -352,14 +355,17 @@ class Model:
         )
 
     def goodputs(self, **inputs: ArrayLike) -> Array:
-        """The output `goodput` alone, as `answer` gives it, for many inputs at once."""
+        """Returns the output `goodput` alone, as `answer` gives it, for many inputs at once."""
         if self.evaluate_goodput is None:
             return self.answer(**inputs)[self.goodput]
         with np.errstate(all="ignore"):
             return np.asarray(self.evaluate_goodput(**self.completed(**inputs)), float)
 
     def answer_path(self, path: FlowPath) -> tuple[dict[str, float], dict[str, float]]:
-        """All inputs and outputs by name for a flow to which it applies, with its law of the round-trip time if any."""
+        """Returns all inputs and outputs by name for a flow to which the model applies.
+
+        It uses the path's law of the round-trip time, if there is one and the model can use it.
+        """
         inputs = {
             name: float(value) for name, value in self.completed(**self.inputs_of(path)).items()
         }
@@ -371,10 +377,13 @@ class Model:
         return inputs, {name: float(value) for name, value in self.answer(**inputs).items()}
 
     def applies(self, path: FlowPath) -> Verdict:
-        """Whether it can be asked about a flow, and which of its assumptions the flow violates."""
+        """Returns whether the model applies to a flow, and which assumptions the flow violates."""
         why_not = path.loss.unknown or self.refusal(path)
         if path.instances is None:
-            why_not = "its instances arrive one after the other, and what each gets depends on how many are there"
+            why_not = (
+                "its instances arrive over time, and the rate of each depends on how many are "
+                "active"
+            )
         if why_not:
             return Verdict(why_not)
         try:
@@ -385,7 +394,7 @@ class Model:
         return Verdict(violated=tuple((name, how) for name, how in told if how))
 
     def described(self) -> dict[str, Any]:
-        """The record as plain data."""
+        """Returns the record as plain data."""
         fields = ("name", "label", "summary", "reference", "formula", "goodput", "usual")
         return {name: getattr(self, name) for name in fields} | {
             "inputs": [_described_input(one) for one in self.inputs],
@@ -397,7 +406,7 @@ class Model:
 
 
 def _shaped(values: Array, shape: tuple[int, ...]) -> Array:
-    """Broadcast to the shape, and writable."""
+    """Returns a writable array of that shape, broadcast if necessary."""
     return values if values.shape == shape else np.array(np.broadcast_to(values, shape))
 
 

@@ -1,6 +1,6 @@
 """A flow's path in the terms of the models: round-trip time, loss, bottleneck, sender, transfer.
 
-The records say what models may ask about a flow. `ackclock.models.resolved` reads them from a
+Models see a flow only through these records. `ackclock.models.resolved` derives them from a
 scenario, and `ackclock.models.capture` from a capture.
 """
 
@@ -17,8 +17,8 @@ class RttLaw(NamedTuple):
     """An empirical distribution of the round-trip time.
 
     Attributes:
-        times_s: Positive.
-        weights: How often each was measured.
+        times_s: Round-trip times in s, positive.
+        weights: Number of measurements of each.
     """
 
     times_s: Sequence[float]
@@ -34,10 +34,10 @@ class RoundTrip:
     shared medium does not count.
 
     Attributes:
-        base_s: Round-trip time without queueing; of a capture the measured mean, queueing included.
-        propagation_s: Propagation and extra delay alone; not a number for a capture.
-        has_jitter: Whether packets are delayed at random in either direction; None if unknown.
-        law: Measured round-trip times, for models that take more than a mean; None for a scenario.
+        base_s: Round-trip time without queueing; for a capture the measured mean, with queueing.
+        propagation_s: Propagation and extra delay alone; NaN for a capture.
+        has_jitter: True if packets are delayed at random in either direction; None if unknown.
+        law: Measured distribution, for models that use more than a mean; None for a scenario.
     """
 
     base_s: float
@@ -54,11 +54,11 @@ class Loss:
     its long-run mean, scheduled loss with its mean over the measured time.
 
     Attributes:
-        rate: Share of data packets that is lost towards the receiver.
-        ack_rate: Share of ACKs that is lost on the way back.
-        is_bursty: Whether data packets are lost in bursts; None if unknown.
-        changes: Whether the loss rate of data changes at given times; None if unknown.
-        unknown: Why the rates are not known; empty if they are.
+        rate: Share of data packets lost towards the receiver.
+        ack_rate: Share of ACKs lost on the return path.
+        is_bursty: True if data packets are lost in bursts; None if unknown.
+        changes: True if the loss rate of data changes at given times; None if unknown.
+        unknown: The reason why the rates are unknown; empty if they are known.
     """
 
     rate: float
@@ -72,10 +72,10 @@ class Thresholds(NamedTuple):
     """The thresholds of a queue that drops at random before it is full.
 
     Attributes:
-        low: Waiting segments, without the one being sent, up to which nothing is dropped.
-        high: Waiting segments up to which the share dropped rises in a straight line.
-        p_max: The share dropped at `high`.
-        gentle: Whether the share rises on from there, instead of jumping to one.
+        low: Queue length in segments, without the one being sent, up to which nothing is dropped.
+        high: Queue length up to which the drop probability rises linearly.
+        p_max: Drop probability at `high`.
+        gentle: True if the probability continues to rise from there, False if it jumps to one.
     """
 
     low: float
@@ -90,7 +90,7 @@ class LinkStates(NamedTuple):
     Attributes:
         segments_per_s: The rates, in this flow's full segments with headers.
         sojourns_s: Mean times in the states, positive.
-        step_s: The state changes only at multiples of this; zero if at any time.
+        step_s: The state changes only at multiples of this; 0 if at any time.
     """
 
     segments_per_s: tuple[float, ...]
@@ -99,11 +99,11 @@ class LinkStates(NamedTuple):
 
 
 class Feedback(NamedTuple):
-    """The bottleneck's rate as it is fed back to the sender's host.
+    """Feedback of the bottleneck's rate to the sender's host.
 
     Attributes:
-        algorithm: Name of the algorithm that makes a rate of the measurements.
-        lag_s: Time from the beginning of a measurement until the host follows it.
+        algorithm: Name of the algorithm that turns measurements into a rate.
+        lag_s: Time from the beginning of a measurement until the host uses it.
         share: Share of the rate that the host may use.
     """
 
@@ -114,24 +114,24 @@ class Feedback(NamedTuple):
 
 @dataclass(frozen=True)
 class Control:
-    """What a congestion control, or the rate control of a flow over UDP, states about itself.
+    """The properties that a congestion or rate control states about itself.
 
     Attributes:
         name: Name of the control; empty for plain UDP.
         growth: The law by which the window or the rate grows: `linear`, `cubic`, `highspeed` (RFC
             3649), or another; None if unknown.
-        growth_segments: Growth in segments per round trip with b = 1; not a number if unknown or
-            not constant.
-        cubic_c: CUBIC's C in segments per cubic second; not a number for other controls.
-        kept: How the share that is kept after a loss is found: `constant`, `by_window`,
-            `by_estimate`, or `none` for a control that does not react; None if unknown.
-        kept_share: Share of the window or the rate that is kept after a loss; not a number if
-            unknown or not constant.
-        reacts_to_delay: Whether longer round trips make it send less; None if unknown.
-        slow_start_ends_on_delay: Whether slow start ends when round trips grow longer; None if
+        growth_segments: Growth in segments per round trip with b = 1; NaN if unknown or not
+            constant.
+        cubic_c: CUBIC's C in segments per cubic second; NaN for other controls.
+        kept: Rule for the share kept after a loss: `constant`, `by_window`, `by_estimate`, or
+            `none` for a control that does not react; None if unknown.
+        kept_share: Share of the window or the rate kept after a loss; NaN if unknown or not
+            constant.
+        reacts_to_delay: True if it sends less when the round-trip time grows; None if unknown.
+        slow_start_ends_on_delay: True if slow start ends when the round-trip time grows; None if
             unknown.
-        equation: The loss rate that its throughput equation is given: `loss_intervals` (TFRC),
-            `last_round` (TFRCP); None without an equation, or if unknown.
+        equation: Loss rate that its throughput equation uses: `loss_intervals` (TFRC), `last_round`
+            (TFRCP); None without an equation, or if unknown.
     """
 
     name: str = ""
@@ -146,22 +146,22 @@ class Control:
 
     @property
     def is_aimd(self) -> bool:
-        """Whether it is known to be additive increase, multiplicative decrease."""
+        """True if it is known to be additive increase, multiplicative decrease."""
         return self.growth == "linear" and self.kept == "constant"
 
     @property
     def is_reno(self) -> bool:
-        """Whether it is known to be AIMD(1, 1/2)."""
+        """True if it is known to be AIMD(1, 1/2)."""
         return self.is_aimd and self.growth_segments == 1 and self.kept_share == 0.5
 
     @property
     def is_highspeed(self) -> bool:
-        """Whether it is known to have increase and decrease of RFC 3649."""
+        """True if it is known to use the increase and decrease of RFC 3649."""
         return self.growth == "highspeed" and self.kept == "by_window"
 
     @property
     def unstated(self) -> str:
-        """What of its response to losses it does not state; empty if it states all."""
+        """The part of its response to losses that it does not state; empty if it states all."""
         if self.growth is None:
             return f"{self.name} does not state how its window grows"
         return (
@@ -172,14 +172,14 @@ class Control:
 
 
 class Competitor(NamedTuple):
-    """Flow instances that cross the bottleneck and are alike in transport, control and base round-trip time.
+    """Flow instances at the bottleneck with the same transport, control and base round-trip time.
 
     Attributes:
         transport: `tcp` or `udp`.
         control: Their congestion or rate control.
-        instances: How often they cross; once for a flow whose instances arrive one after the other.
+        instances: Number of times they cross it; one for a flow whose instances arrive.
         round_trip_s: Their base round-trip time.
-        arrive: Whether they arrive one after the other.
+        arrive: True if they arrive one after the other.
     """
 
     transport: str
@@ -196,28 +196,28 @@ class Competitor(NamedTuple):
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """The hop towards the receiver with the smallest share: its rate over the flow instances that cross it.
+    """The hop towards the receiver with the smallest share, its rate over its flow instances.
 
     An instance counts as often as it crosses. A hop of scope `per_flow` is crossed by its own
-    instance alone. The rate is the highest that a link states. A link that follows another one's
-    rate does not count. Where a link contends for a medium or states no rate, as a trace does not,
-    no bottleneck is known, and the other hops only cap.
+    instance alone. The rate is the highest that a link states; a link that follows another's rate
+    does not count. If a link contends for a medium or states no rate, as a trace does not, the
+    bottleneck is unknown, and the other hops only cap.
 
     Attributes:
         link_bit_per_s: The cap on payload: the share of the slowest hop.
         segments_per_s: The rate of the whole link in full segments with headers; infinite if
             unknown.
-        buffer_segments: Full segments that may wait, without the one being sent; infinite for no
-            limit, not a number if unknown. A limit in time counts with what the link sends in that
-            time, a limit that moves with its maximum.
-        queue: Name of the queue; empty if no bottleneck is known.
-        drops: Which packets the queue drops: `tail`, `early` or `head`; None if unknown.
-        limit_moves: Whether the limit of the queue does; None if unknown.
+        buffer_segments: Queue limit in full segments, without the one being sent; infinite for no
+            limit, NaN if unknown. A limit in time is converted at the link's rate; an adaptive
+            limit counts with its maximum.
+        queue: Name of the queue; empty if the bottleneck is unknown.
+        drops: Packets that the queue drops: `tail`, `early` or `head`; None if unknown.
+        limit_moves: True if the limit of the queue changes; None if unknown.
         thresholds: Fixed thresholds of random drops, if the queue has any.
-        varies: Whether the rate of a link towards the receiver does; None if unknown.
+        varies: True if the rate of a link towards the receiver varies; None if unknown.
         link_states: The rates of a Markov link.
-        feedback: What a host before the bottleneck is told of its rate; None if nothing.
-        competitors: All instances that cross, this flow's included; empty if unknown.
+        feedback: Feedback of its rate to a host before it; None if there is no feedback.
+        competitors: All instances that cross it, including this flow's; empty if unknown.
     """
 
     link_bit_per_s: float = inf
@@ -239,12 +239,12 @@ class Bottleneck:
 
     @property
     def flows_are_alike(self) -> bool:
-        """Whether all instances have the same transport, control and base round-trip time."""
+        """True if all instances have the same transport, control and base round-trip time."""
         return len(self.competitors) <= 1
 
     @property
     def round_trips(self) -> tuple[tuple[float, int], ...]:
-        """Base round-trip times of the instances, ascending, each with the number that has it."""
+        """Base round-trip times of the instances, ascending, each with its number of instances."""
         counts: Counter[float] = Counter()
         for one in self.competitors:
             counts[one.round_trip_s] += one.instances
@@ -252,12 +252,12 @@ class Bottleneck:
 
     @property
     def is_droptail(self) -> bool:
-        """Whether its queue is known to drop at the tail at a limit that stays."""
+        """True if its queue is known to drop at the tail, at a fixed limit."""
         return self.drops == "tail" and self.limit_moves is False
 
     @property
     def drain_s(self) -> float:
-        """The time that the link takes to send a full buffer."""
+        """Time that the link takes to send a full buffer."""
         return self.buffer_segments / self.segments_per_s if 0 < self.segments_per_s < inf else 0.0
 
     def with_droptail(self, packets: float) -> "Bottleneck":
@@ -281,17 +281,16 @@ class Sender:
 
     Attributes:
         transport: `tcp` or `udp`.
-        control: What sets the window or the rate.
+        control: Control of the window or the rate.
         mss_bytes: Payload of a full segment.
         recovery: Name of the loss recovery; empty for UDP.
         segments_per_ack: b, the round trips in which the window grows by one segment. With growth
-            per ACK it is how many segments an ACK answers; with byte counting it is one.
-        first_timeout_s: T0, the retransmission timeout while the round-trip time is steady (RFC
-            6298 with a variance of zero).
-        full_queue_timeout_s: The same while the bottleneck's queue is full; not a number for a
-            capture.
-        receive_window_segments: The receiver's window, infinite for none.
-        initial_threshold_segments: Slow-start threshold at first, infinite for none.
+            per ACK it is the number of segments per ACK; with byte counting it is one.
+        first_timeout_s: T0, the retransmission timeout at a constant round-trip time (RFC 6298 with
+            a variance of zero).
+        full_queue_timeout_s: The same while the bottleneck's queue is full; NaN for a capture.
+        receive_window_segments: The receive window; infinite for none.
+        initial_threshold_segments: Initial slow-start threshold; infinite for none.
     """
 
     transport: str
@@ -307,19 +306,19 @@ class Sender:
 
 @dataclass(frozen=True)
 class Transfer:
-    """The data that a flow has to send, and how a transfer of a given size begins.
+    """The data of a flow, and the beginning of a transfer of given size.
 
     Attributes:
-        is_greedy: Whether there is always data to send; None if unknown.
-        is_always_active: Whether the flow runs from the end of the warm-up at the latest to the end
+        is_greedy: True if there is always data to send; None if unknown.
+        is_always_active: True if the flow runs from the end of the warm-up, or earlier, to the end
             of the run.
-        size_segments: Size, the last segment counted as full; infinite for traffic without an end
-            or of random size.
-        has_handshake: Whether a SYN exchange comes first.
-        syn_timer_s: Timer of a lost SYN.
+        size_segments: Size, with the last segment counted as full; infinite for unlimited or random
+            size.
+        has_handshake: True if a SYN exchange comes first.
+        syn_timer_s: Retransmission timer of a SYN.
         initial_window_segments: Initial window; infinite for UDP.
-        first_delayed_ack_s: Mean wait for the ACK of the first segment: half the receiver's timer
-            if that segment is alone and not acknowledged at once.
+        first_delayed_ack_s: Mean delay of the ACK of the first segment. It is half the receiver's
+            timer if that segment is alone and not acknowledged at once.
     """
 
     is_greedy: bool | None
@@ -337,14 +336,13 @@ class FlowPath:
 
     Attributes:
         flow: Name of the flow.
-        instances: Number of instances; None if they arrive one after the other, as many as are
-            drawn.
+        instances: Number of instances; None if they arrive at random.
         round_trip: Round-trip time.
         loss: Random loss.
-        bottleneck: The slowest hop, and who shares it.
+        bottleneck: The slowest hop, and the instances that share it.
         sender: Transport and control.
         transfer: Data to send.
-        cell: The cell of IEEE 802.11 that its data contend in; None if they contend in none, and
+        cell: The cell of IEEE 802.11 in which its data contends; None if it does not contend, and
             for a capture.
     """
 
@@ -364,14 +362,14 @@ class FlowPath:
 
     @property
     def window_bit_per_s(self) -> float:
-        """The cap on payload by the receiver's window, which is sent once per base round-trip time."""
+        """Cap on payload by the receive window, sent once per base round-trip time."""
         round_trip_s = self.round_trip.base_s
         window_bits = self.sender.receive_window_segments * self.sender.mss_bytes * 8
         return window_bits / round_trip_s if round_trip_s > 0 else inf
 
     @property
     def full_queue_round_trip_s(self) -> float:
-        """The round-trip time while the bottleneck's queue is full."""
+        """Round-trip time while the bottleneck's queue is full."""
         return self.round_trip.base_s + self.bottleneck.drain_s
 
     @property
@@ -396,5 +394,5 @@ RECORDS = (
 
 
 def loss_and_rtt(path: FlowPath) -> dict[str, float]:
-    """The inputs of a model that needs only loss rate and round-trip time."""
+    """Returns the inputs of a model that needs only loss rate and round-trip time."""
     return {"loss": path.loss.rate, "rtt": path.round_trip.base_s}

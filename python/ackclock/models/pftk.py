@@ -20,14 +20,17 @@ from ackclock.models.path import FlowPath
 
 
 def unlimited_window(p: ArrayLike, b: ArrayLike = 2) -> Array:
-    """The mean window at a loss when nothing limits it, W(p) in segments."""
+    """Returns W(p), the mean window at a loss in segments, without a window limit."""
     p, b = _loss_and_b(p, b)
     k = (2 + b) / (3 * b)
     return np.asarray(k + np.sqrt(8 * (1 - p) / (3 * b * p) + k**2))
 
 
 def timeout_probability(p: ArrayLike, w: ArrayLike) -> Array:
-    """The share of loss indications that are timeouts when the window is w segments, Q(p, w); about min(1, 3/w)."""
+    """Returns Q(p, w), the share of loss indications that are timeouts at a window of w segments.
+
+    It is about min(1, 3/w).
+    """
     p, w = np.asarray(p, float), np.asarray(w, float)
     check(p=(p, PROPER_SHARE), w=(w, LIMIT))
     return _timeout_probability(p, w)
@@ -43,13 +46,13 @@ def _timeout_probability(p: Array, w: Array) -> Array:
 
 
 def backoff(p: ArrayLike) -> Array:
-    """The mean length of a series of timeouts over T0/(1-p), f(p): doubled up to 64 T0."""
+    """Returns f(p), the mean length of a series of timeouts over T0/(1-p), doubled up to 64 T0."""
     p = np.asarray(p, float)
     return np.asarray(1 + p * (1 + p * (2 + p * (4 + p * (8 + p * (16 + p * 32))))))
 
 
 def triple_duplicate_only(p: ArrayLike, R: ArrayLike, b: ArrayLike = 2) -> Array:
-    """Sending rate if duplicate ACKs reveal every loss (first regime)."""
+    """Returns the sending rate if duplicate ACKs reveal every loss (first regime)."""
     p, b = _loss_and_b(p, b)
     R = np.asarray(R, float)
     check(R=(R, POSITIVE))
@@ -63,21 +66,21 @@ def _triple_duplicate_only(p: Array, R: Array, b: Array, W: Array) -> Array:
 def full(
     p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike = np.inf, b: ArrayLike = 2
 ) -> Array:
-    """Sending rate with timeouts, below and at the window limit (second and third regime)."""
+    """Returns the sending rate with timeouts, below and at the window limit (regimes 2 and 3)."""
     return _with_timeouts(p, R, T0, Wm, b, received=False)
 
 
 def goodput(
     p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike = np.inf, b: ArrayLike = 2
 ) -> Array:
-    """What the receiver gets where `full` is sent."""
+    """Returns the receiver's goodput at the sending rate `full`."""
     return _with_timeouts(p, R, T0, Wm, b, received=True)
 
 
 def approximate(
     p: ArrayLike, R: ArrayLike, T0: ArrayLike, Wm: ArrayLike = np.inf, b: ArrayLike = 2
 ) -> Array:
-    """The short form of `full`."""
+    """Returns the short form of `full`."""
     p, b = _loss_and_b(p, b)
     R, T0, Wm = _times_and_limit(R, T0, Wm)
     timeouts = T0 * np.minimum(1, 3 * np.sqrt(3 * b * p / 8)) * p * (1 + 32 * p**2)
@@ -97,7 +100,7 @@ def _with_timeouts(
 def _period(
     p: Array, R: Array, T0: Array, Wm: Array, b: Array, W: Array, Q: Array
 ) -> tuple[Array, Array, Array]:
-    """Segments sent and received between loss indications, timeouts included, and how long that takes (s)."""
+    """Returns segments sent and received per loss indication, with timeouts, and its time in s."""
     limited = Wm <= W
     w = np.minimum(Wm, W)
     before = (1 - p) / p
@@ -141,17 +144,19 @@ def _evaluate(
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
     return {
-        "loss": path.loss.rate, "rtt": path.round_trip.base_s, "timeout": path.sender.first_timeout_s,
-        "window": max(path.sender.receive_window_segments, 1.0), "segments_per_ack": path.sender.segments_per_ack,
+        "loss": path.loss.rate, "rtt": path.round_trip.base_s,
+        "timeout": path.sender.first_timeout_s,
+        "window": max(path.sender.receive_window_segments, 1.0),
+        "segments_per_ack": path.sender.segments_per_ack,
     }  # fmt: skip
 
 
 RENO_RECOVERY = Assumption(
     "reno_recovery",
-    "Reno's recovery: losses that leave fewer than three duplicate ACKs end in a timeout",
+    "recovery is Reno's: a loss with fewer than three duplicate ACKs ends in a timeout",
     lambda path: unless(
         path.sender.recovery == "reno" or path.loss.rate == 0,
-        f"loss recovery is {path.sender.recovery}, the formula's is Reno's",
+        f"loss recovery is {path.sender.recovery}, but the formula is for Reno's",
     ),
 )
 
@@ -159,13 +164,16 @@ LOSS = Input(
     "loss",
     "p",
     "",
-    "loss rate: the share of segments that begin a loss indication",
+    "loss rate: share of segments that begin a loss indication",
     domain=PROPER_SHARE,
 )
-RTT = Input("rtt", "R", "s", "round-trip time, as if it did not depend on the window")
+RTT = Input("rtt", "R", "s", "round-trip time, assumed independent of the window")
 TIMEOUT = Input(
     "timeout", "T0", "s", "first retransmission timeout",
-    Rule("max(1 s, R), of RFC 6298 with a steady round-trip time", lambda known: np.maximum(1.0, known["rtt"])),
+    Rule(
+        "max(1 s, R), by RFC 6298 at a constant round-trip time",
+        lambda known: np.maximum(1.0, known["rtt"]),
+    ),
 )  # fmt: skip
 WINDOW = Input("window", "Wm", "segments", "largest window, unlimited for none", inf, LIMIT)
 SEGMENTS_PER_ACK = Input(
@@ -180,7 +188,7 @@ SEGMENTS_PER_ACK = Input(
 MODEL = Model(
     name="pftk",
     label="PFTK",
-    summary="TCP Reno with timeouts and a window limit: what it sends and what the receiver gets.",
+    summary="TCP Reno with timeouts and a window limit: sending rate and goodput.",
     reference="Padhye, Firoiu, Towsley, Kurose 1998, 2000",
     formula="""\
 k = (2 + b)/(3 b),  W(p) = k + sqrt(8 (1-p)/(3 b p) + k^2)
@@ -192,11 +200,12 @@ B = ((1-p)/p + w + Q(p, w)/(1-p)) / (R rounds + Q(p, w) f(p) T0/(1-p))
     w = Wm,   rounds = b Wm/8 + (1-p)/(p Wm) + 2   else
 goodput:               numerator (1-p)/p + w/2 + Q(p, w)
 triple_duplicate_only: ((1-p)/p + W(p)) / (R (b W(p)/2 + 1))
-approximate:           min(Wm/R, 1/(R sqrt(2 b p/3) + T0 min(1, 3 sqrt(3 b p/8)) p (1 + 32 p^2)))""",
+approximate:
+    min(Wm/R, 1/(R sqrt(2 b p/3) + T0 min(1, 3 sqrt(3 b p/8)) p (1 + 32 p^2)))""",
     inputs=(LOSS, RTT, TIMEOUT, WINDOW, SEGMENTS_PER_ACK),
     outputs=(
         Output("throughput", "B", "segments/s", "sending rate, with timeouts and window limit"),
-        Output("goodput", "T", "segments/s", "what the receiver gets of it"),
+        Output("goodput", "T", "segments/s", "goodput of the receiver"),
         Output(
             "triple_duplicate_only",
             "",
@@ -212,7 +221,8 @@ approximate:           min(Wm/R, 1/(R sqrt(2 b p/3) + T0 min(1, 3 sqrt(3 b p/8))
         RENO,
         Assumption(
             "losses_to_the_end_of_a_round",
-            "after the first loss in a round trip all that follows in it is lost; rounds are independent",
+            "after the first loss in a round trip the rest of the round is lost; rounds are "
+            "independent",
         ),
         RENO_RECOVERY,
         *OF_RANDOM_LOSS,

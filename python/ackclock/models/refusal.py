@@ -1,4 +1,4 @@
-"""Refusing bad input on one line: what, its value, what to write instead."""
+"""Refusal of bad input on one line: letter, value, remedy."""
 
 from typing import NoReturn
 

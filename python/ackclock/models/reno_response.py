@@ -1,7 +1,7 @@
-"""The response function of standard TCP as the RFCs about fast networks use it, 1.2/sqrt(p).
+"""The response function of standard TCP in the RFCs about fast networks, 1.2/sqrt(p).
 
-RFC 3649 section 2 (and table 1 of RFC 9438, which takes it from there). The constant is sqrt(3/2) =
-1.2247 rounded.
+RFC 3649 section 2 (and table 1 of RFC 9438, which copies it). The constant is sqrt(3/2) = 1.2247
+rounded.
 
 Letters: p loss rate, w mean window (segments).
 """
@@ -15,13 +15,13 @@ from ackclock.models.model import Array, Input, Model, Output
 from ackclock.models.path import loss_and_rtt
 
 LOSS = Input("loss", "p", "", "loss rate", domain=UP_TO_ONE)
-RTT = Input("rtt", "R", "s", "round-trip time, as if it did not depend on the window")
+RTT = Input("rtt", "R", "s", "round-trip time, assumed independent of the window")
 WINDOW = Output("window", "w", "segments", "mean window", "cwnd")
 RATE = Output("rate", "w/R", "segments/s", "sending rate")
 
 
 def window(p: ArrayLike) -> Array:
-    """1.2/sqrt(p) in segments."""
+    """Returns the mean window 1.2/sqrt(p), in segments."""
     p = np.asarray(p, float)
     check(p=(p, UP_TO_ONE))
     return np.asarray(1.2 / np.sqrt(p))
@@ -30,7 +30,7 @@ def window(p: ArrayLike) -> Array:
 MODEL = Model(
     name="reno_response",
     label="Reno response",
-    summary="Standard TCP's mean window as the RFCs on fast networks tabulate it.",
+    summary="Mean window of standard TCP, as tabulated by the RFCs on fast networks.",
     reference="RFC 3649 section 2",
     formula="w = 1.2 / sqrt(p)",
     inputs=(LOSS, RTT),

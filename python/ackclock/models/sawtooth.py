@@ -1,22 +1,23 @@
 """The deterministic saw-tooth: flows that lose only when a drop-tail queue overflows.
 
 The window of all flows together rises by a = N alpha/b per round trip from beta Wm to Wm = P + B,
-where the queue overflows; P = mu T is the pipe. A round trip with window W lasts T while W < P, and
-W/mu after, when the link is busy all the time. In the fluid limit, with L = max(beta Wm, P):
+at which the queue overflows; P = mu T is the bandwidth-delay product. A round trip with window W
+takes T while W < P, and W/mu above, where the link is always busy. L is max(beta Wm, P). The fluid
+limit is:
 
-    segments per cycle   S = (Wm^2 - (beta Wm)^2) / (2 a)
-    length of a cycle    t = ((L - beta Wm) T + (Wm^2 - L^2)/(2 mu)) / a
-    queue x time         A = ((Wm^3 - L^3)/3 - P (Wm^2 - L^2)/2) / (a mu)
+    Segments per cycle:  S = (Wm^2 - (beta Wm)^2) / (2 a)
+    Length of a cycle:   t = ((L - beta Wm) T + (Wm^2 - L^2)/(2 mu)) / a
+    Queue x time:        A = ((Wm^3 - L^3)/3 - P (Wm^2 - L^2)/2) / (a mu)
 
-For alpha = 1, beta = 1/2 these are the classical results on one flow and one buffer: Villamizar and
-Song, "High performance TCP in ANSNET", Computer Communication Review 24(5), 1994 (a buffer of P
-keeps the link busy); Lakshman and Madhow, "The performance of TCP/IP for networks with high
-bandwidth-delay products and random loss", IEEE/ACM Transactions on Networking 5(3), 1997 (the two
-phases of the cycle). General alpha and beta follow by the same integrals.
+For alpha = 1, beta = 1/2 these are the classical results on one flow and one buffer. Villamizar and
+Song, "High performance TCP in ANSNET", Computer Communication Review 24(5), 1994, show that a
+buffer of P keeps the link busy. Lakshman and Madhow, "The performance of TCP/IP for networks with
+high bandwidth-delay products and random loss", IEEE/ACM Transactions on Networking 5(3), 1997,
+derive the two phases of the cycle. General alpha and beta follow by the same integrals.
 
-Letters: mu link rate (segments/s), T base round-trip time (s), B buffer (segments), N flows in
-step, alpha growth per round trip (segments), beta what is left of the window after a loss, b
-segments acknowledged by one ACK.
+Letters: mu link rate (segments/s), T base round-trip time (s), B buffer (segments). N is the number
+of synchronised flows, alpha the growth per round trip (segments), beta the share of the window kept
+after a loss, b the segments acknowledged by one ACK.
 """
 
 import numpy as np
@@ -46,17 +47,17 @@ def cycle(
     decrease_factor: Array,
     segments_per_ack: Array,
 ) -> dict[str, Array]:
-    """All outputs of the model by name, from all its inputs."""
+    """Returns all outputs of the model by name, from all its inputs."""
     mu, T, B, beta = rate, rtt, buffer, decrease_factor
     a, P = flows * additive_increase / segments_per_ack, mu * T
     Wm = P + B
     W0 = beta * Wm
     L = np.maximum(W0, P)
-    # Differences of squares and cubes in factors, so that nothing cancels for beta near one or
+    # Differences of squares and cubes are factored, to avoid cancellation for beta near one or
     # small buffers.
     squares = (Wm - L) * (Wm + L)
     S = (Wm - W0) * (Wm + W0) / (2 * a)
-    idle = (L - W0) * T  # the link is not busy all of that time
+    idle = (L - W0) * T  # the link is idle for part of that time
     t = (idle + squares / (2 * mu)) / a
     # Integral of (W - P) W/mu over W from L to Wm, written with x = W - P from low to B.
     low = L - P
@@ -79,15 +80,16 @@ def cycle(
 def _inputs_of(path: FlowPath) -> dict[str, float]:
     bottleneck, control = path.bottleneck, path.control
     return {
-        "rate": bottleneck.segments_per_s, "rtt": path.round_trip.base_s, "buffer": bottleneck.buffer_segments,
-        "flows": float(bottleneck.flows), "additive_increase": control.growth_segments,
+        "rate": bottleneck.segments_per_s, "rtt": path.round_trip.base_s,
+        "buffer": bottleneck.buffer_segments, "flows": float(bottleneck.flows),
+        "additive_increase": control.growth_segments,
         "decrease_factor": control.kept_share,
         "segments_per_ack": path.sender.segments_per_ack,
     }  # fmt: skip
 
 
 def _cycle_segments(path: FlowPath) -> float:
-    """Of one flow, between overflows."""
+    """Returns the segments of one flow between overflows."""
     Wm = path.share_segments + path.bottleneck.buffer_segments / path.bottleneck.flows
     return float(
         (1 - path.control.kept_share**2)
@@ -110,26 +112,25 @@ def _refusal(path: FlowPath) -> str:
     top = path.share_segments + bottleneck.buffer_segments / bottleneck.flows
     reasons = {
         "the bottleneck sends nothing": bottleneck.segments_per_s == 0,
-        "the receiver's window keeps the queue from overflowing": path.sender.receive_window_segments
+        "the receive window keeps the queue from overflowing": path.sender.receive_window_segments
         <= top,
-        "random loss strikes before the queue overflows": path.loss.rate * _cycle_segments(path)
-        > 1,
+        "random loss occurs before the queue overflows": path.loss.rate * _cycle_segments(path) > 1,
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def _out_of_step(path: FlowPath) -> str:
-    alike = "" if path.bottleneck.flows_are_alike else "are not alike, and "
+    alike = "" if path.bottleneck.flows_are_alike else "differ, and "
     return unless(
         path.bottleneck.flows == 1,
-        f"{path.bottleneck.flows} flows {alike}need not lose at the same time",
+        f"{path.bottleneck.flows} flows {alike}may lose at different times",
     )
 
 
 MODEL = Model(
     name="sawtooth",
     label="saw-tooth",
-    summary="AIMD with a drop-tail queue: what it uses of the link, how long the queue is and how often it overflows.",
+    summary="AIMD with a drop-tail queue: link utilisation, queue length and time between losses.",
     reference="Villamizar, Song 1994; Lakshman, Madhow 1997",
     formula="""\
 a = N alpha/b,  P = mu T,  Wm = P + B,  W0 = beta Wm,  L = max(W0, P)
@@ -145,23 +146,23 @@ full_buffer = P (1 - beta)/beta""",
             "buffer",
             "B",
             "segments",
-            "what may wait, without the segment being sent",
+            "queue limit, without the segment being sent",
             domain=NOT_NEGATIVE,
             on_wire=True,
         ),
-        Input("flows", "N", "", "flows that share the link, alike and in step", 1, AT_LEAST_ONE),
+        Input("flows", "N", "", "flows that share the link, all identical", 1, AT_LEAST_ONE),
         Input(
             "additive_increase",
             "alpha",
             "segments",
-            "growth of a flow's window in a round trip if b = 1",
+            "growth of a flow's window per round trip if b = 1",
             1,
         ),
         Input(
             "decrease_factor",
             "beta",
             "",
-            "what is left of the window after a loss",
+            "share of the window kept after a loss",
             0.5,
             PROPER_SHARE,
         ),
@@ -175,16 +176,16 @@ full_buffer = P (1 - beta)/beta""",
         ),
     ),
     outputs=(
-        Output("goodput", "", "segments/s", "what each flow gets"),
-        Output("utilisation", "", "", "share of the link's rate used by all"),
-        Output("mean_queue", "", "segments", "mean number waiting, over time"),
-        Output("mean_rtt", "", "s", "mean round-trip time, over time", "rtt"),
-        Output("largest_rtt", "", "s", "round-trip time with the queue full"),
+        Output("goodput", "", "segments/s", "goodput of each flow"),
+        Output("utilisation", "", "", "share of the link's rate used by all flows"),
+        Output("mean_queue", "", "segments", "queue length, mean over time"),
+        Output("mean_rtt", "", "s", "round-trip time, mean over time", "rtt"),
+        Output("largest_rtt", "", "s", "round-trip time with a full queue"),
         Output(
             "loss_rate",
             "",
             "",
-            "losses per segment: one of each flow in each cycle",
+            "losses per segment: one per flow and cycle",
             "retransmissions",
         ),
         Output("period", "t", "s", "time between overflows"),
@@ -195,24 +196,24 @@ full_buffer = P (1 - beta)/beta""",
     assumptions=(
         Assumption(
             "no_random_loss",
-            "segments are lost only where the queue overflows",
-            lambda path: unless(path.loss.rate == 0, "random loss comes on top"),
+            "segments are lost only if the queue overflows",
+            lambda path: unless(path.loss.rate == 0, "there is random loss too"),
         ),
         Assumption(
             "in_step",
-            "all flows at the bottleneck are alike and lose at the same time",
+            "all flows at the bottleneck are identical and lose at the same time",
             _out_of_step,
         ),
         AN_ACK_EACH,
         Assumption(
             "one_loss_at_an_overflow",
-            "an overflow costs a flow one reduction, and recovery takes no time",
+            "each flow reduces its window once per overflow, and recovery takes no time",
         ),
         GREEDY,
         LONG_RUN,
         Assumption(
             "steady_rtt",
-            "nothing but the bottleneck's queue varies the round-trip time",
+            "only the bottleneck's queue varies the round-trip time",
             jitter,
         ),
     ),

@@ -1,26 +1,27 @@
-"""How long a transfer takes alone on a link whose queue its slow start may overflow.
+"""Completion time of a transfer alone on a link whose queue its slow start may overflow.
 
-Barakat and Altman, "Performance of short TCP transfers", Networking 2000, say at which window the
-queue overflows and what threshold is left (`ackclock.models.slow_start_overflow`). Of throughputs
-they show simulated curves: the times here are a deterministic model of our own of the same network,
-and how often the window is reduced is re-derived. In order:
+Barakat and Altman, "Performance of short TCP transfers", Networking 2000, derive the window at
+which the queue overflows and the remaining threshold (`ackclock.models.slow_start_overflow`). For
+throughputs they only plot simulations. The times here are a deterministic model of ackclock's own,
+for the same network, and the number of window reductions is re-derived. The phases are:
 
-- Slow start sends windows of w1, alpha w1, ... segments, one in each max(T, W/mu), until W_D is
-  reached or everything is sent. A transfer of sent(W_B) segments or fewer meets no loss, nor does
-  any if the threshold is W_B or less.
+- Slow start sends windows of w1, alpha w1, ... segments, one per max(T, W/mu), until W_D is reached
+  or everything is sent. A transfer of at most sent(W_B) segments has no loss. Neither has any if
+  the threshold is at most W_B.
 - Detection takes half a round trip with the queue full, and each fast retransmit a round trip
-  without. Classic Reno has two of them, or one where the second lacks duplicate ACKs, and if more
-  was lost waits for its timer and goes back to the first hole. NewReno, slow but steady (RFC 6582
-  section 4), needs a round trip for each loss, SACK one for all. Where fewer than three segments
-  follow the first hole, all need the timer.
-- A transfer that ends before W_D is reached has lost its share of L, and Reno has time for one fast
-  retransmit only. Its last segment leaves the queue when those of its mini-cycle before it have,
+  without queueing. Classic Reno has two of them, or one if the second lacks duplicate ACKs. If more
+  was lost it waits for its timer, then goes back to the first hole.
+- With NewReno, slow but steady (RFC 6582 section 4), recovery takes a round trip per loss. With
+  SACK it takes one for all. With any of them, a hole followed by fewer than three segments needs
+  the timer.
+- A transfer that ends before W_D is reached has lost its share of L. Reno then has time for only
+  one fast retransmit. The last segment leaves the queue after the earlier ones of its mini-cycle,
   and is acknowledged T later. This was inferred from reference values.
-- After a timeout slow start goes to the threshold; from there on the window opens by 1/d_ca in each
-  max(T, W/mu), and is reduced where it exceeds B + mu T.
+- After a timeout slow start goes to the threshold. From there the window grows by 1/d_ca per max(T,
+  W/mu), and is reduced where it exceeds B + mu T.
 
-New data that recovery lets out are left out. Letters are in the tables; L is what is lost by a
-transfer that goes on until W_D is reached.
+New data sent during recovery is ignored. The tables below explain the letters; L is the loss of a
+transfer that continues until W_D is reached.
 """
 
 from math import ceil, floor, inf, sqrt
@@ -44,28 +45,28 @@ from ackclock.models.domain import AT_LEAST_ONE, LIMIT, NOT_NEGATIVE, PROPER_SHA
 from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
 from ackclock.models.path import FlowPath
 
-# How a sender recovers: the numbers of the record's input.
+# Kinds of loss recovery, as numbers of the record's input.
 RENO, NEWRENO, SACK = 0, 1, 2
 _RECOVERIES = {"reno": RENO, "newreno": NEWRENO, "sack": SACK}
 
-# After so many cycles of congestion avoidance further ones are like the same number that follow:
-# the windows in which cycles begin draw together by the share that is kept at each loss, to one or
-# a few that take turns. Chosen here.
+# After this many cycles of congestion avoidance, further ones repeat. Each loss brings the windows
+# in which cycles begin closer together, to one or a few that alternate. Chosen here.
 _CYCLES = 64
 
-# Rounds whose sum is what is wanted but for rounding are enough.
+# Rounds whose sum equals the target up to rounding are enough.
 _SAME = 1e-12
 
 
 class Transfer(NamedTuple):
-    """The parts of a transfer's time in s, and what was done for it.
+    """The parts of a transfer's time in s, and its retransmissions.
 
     Attributes:
-        slow_start: The first, until the loss is detected or everything is acknowledged.
+        slow_start: First slow start, until the loss is detected or everything is acknowledged.
         recovery: Detection, fast retransmits and the timer.
-        rest: All that comes after.
-        fast_retransmits: How many; of NewReno and SACK retransmissions that take a round trip.
-        timeouts: One or none.
+        rest: Everything after that.
+        fast_retransmits: Number of fast retransmits; for NewReno and SACK, of retransmissions that
+            take a round trip.
+        timeouts: Number of timeouts, 0 or 1.
     """
 
     slow_start: float
@@ -81,14 +82,14 @@ class Sender(NamedTuple):
     Attributes:
         mu: The link's rate in segments/s.
         T: Round-trip time without queueing in s.
-        B: What may wait, in segments.
-        d: Segments acknowledged for each by which slow start opens the window.
-        d_ca: Round trips in which congestion avoidance opens the window by a segment: d if the
-            receiver decides, two if it acknowledges every other segment and the sender counts bytes
-            in slow start alone.
+        B: Queue limit in segments.
+        d: Segments acknowledged per segment by which slow start opens the window.
+        d_ca: Round trips in which congestion avoidance opens the window by a segment. It is d if
+            the receiver decides, and 2 if the receiver acknowledges every other segment and the
+            sender counts bytes only in slow start.
         w1: Initial window.
         W_th: Initial threshold.
-        decrease_factor: What is left of the window after a reduction.
+        decrease_factor: Share of the window kept at a reduction.
         RTO: Timeout in s with the queue full.
         recovery: `RENO`, `NEWRENO` or `SACK`.
     """
@@ -106,26 +107,26 @@ class Sender(NamedTuple):
 
     @property
     def bdp(self) -> float:
-        """The pipe in segments."""
+        """Bandwidth-delay product in segments."""
         return self.mu * self.T
 
     def round(self, W: float) -> float:
-        """How long a window takes."""
+        """Returns the duration of a round with a window W."""
         return max(self.T, W / self.mu)
 
     def last(self, rest: float) -> float:
-        """How long it takes until the last of what is left, part of one window, is acknowledged."""
+        """Returns the time until the last of `rest` segments, at most a window, is acknowledged."""
         return self.T + max(rest - 1, 0) / self.mu
 
 
 class Loss(NamedTuple):
-    """What a transfer meets that goes on until the loss is detected.
+    """The loss of a transfer that continues until the loss is detected.
 
     Attributes:
         W_B: Window at the overflow.
         W_D: Window when the loss is detected.
-        L: Segments lost; none if slow start ends before the overflow.
-        reductions: Of the window until it opens again.
+        L: Segments lost; 0 if slow start ends before the overflow.
+        reductions: Number of window reductions until it opens again.
     """
 
     W_B: Array
@@ -134,7 +135,7 @@ class Loss(NamedTuple):
     reductions: Array
 
     def threshold(self, decrease_factor: Array) -> Array:
-        """What is left of W_D; two segments at the least, as RFC 5681 has it."""
+        """Returns the threshold after the reductions of W_D, at least two segments (RFC 5681)."""
         return np.where(
             self.L > 0, np.maximum(2.0, self.W_D * decrease_factor**self.reductions), self.W_D
         )
@@ -150,7 +151,7 @@ def loss(
     recovery: Array,
     reductions: Array,
 ) -> Loss:
-    """The overflow; `reductions` of zero are as many as recovery takes."""
+    """Returns the loss at the overflow; `reductions` of 0 means as many as recovery takes."""
     W_B = overflowing.overflow(B, bdp, d, w1).window
     W_D = overflowing.detected_window(W_B, d, W_th)
     L = overflowing.lost(B, bdp, d, w1, W_th)
@@ -161,7 +162,7 @@ def loss(
 
 
 def transfer(S: float, sender: Sender, met: Loss) -> Transfer:
-    """The time of S segments, of a sender that would meet this loss."""
+    """Returns the time of S segments for a sender that would have this loss."""
     if met.L == 0:
         return Transfer(_undisturbed(sender, S), 0.0, 0.0, 0, 0)
     before = float(overflowing.sent(met.W_B, sender.d, sender.w1))
@@ -178,8 +179,8 @@ def transfer(S: float, sender: Sender, met: Loss) -> Transfer:
     threshold = max(2.0, float(met.W_D) * sender.decrease_factor**reductions)
     rest = 0.0
     if timeouts:
-        # Go-back-N: a partial ACK of each fast retransmit has moved the hole on by what one ACK
-        # releases.
+        # Go-back-N: a partial ACK of each fast retransmit has advanced the hole by the segments
+        # that one ACK releases.
         left = max(1.0, S - before - retransmits * (sender.d + 1))
         rest, left = _slow_start(sender, left, 1.0, threshold)
     else:
@@ -190,7 +191,7 @@ def transfer(S: float, sender: Sender, met: Loss) -> Transfer:
 
 
 def _undisturbed(sender: Sender, S: float) -> float:
-    """Slow start ends at its threshold, before the queue overflows."""
+    """Returns the time if slow start ends at its threshold, before the queue overflows."""
     time, left = _slow_start(sender, S, sender.w1, sender.W_th)
     return time + (
         _congestion_avoidance(sender, left, max(sender.w1, sender.W_th)) if left > 0 else 0.0
@@ -198,7 +199,7 @@ def _undisturbed(sender: Sender, S: float) -> float:
 
 
 def _slow_start(sender: Sender, left: float, W: float, top: float) -> tuple[float, float]:
-    """The time until the window is `top`, or all that is left is acknowledged; and what is left then."""
+    """Returns the time until the window is `top` or all is acknowledged, and the segments left."""
     time, alpha = 0.0, (sender.d + 1) / sender.d
     while top > W:
         if left <= W:
@@ -208,7 +209,7 @@ def _slow_start(sender: Sender, left: float, W: float, top: float) -> tuple[floa
 
 
 def _until_detection(sender: Sender, S: float, until: float) -> float:
-    """The time of slow start until the loss is detected, or everything is sent."""
+    """Returns the time of slow start until the loss is detected or everything is acknowledged."""
     time, left, W = 0.0, min(S, until), sender.w1
     while left > W:
         left, time, W = left - W, time + sender.round(W), W * (sender.d + 1) / sender.d
@@ -218,7 +219,7 @@ def _until_detection(sender: Sender, S: float, until: float) -> float:
 def _retransmissions(
     sender: Sender, met: Loss, L: float, S: float, before: float, until: float
 ) -> tuple[int, int]:
-    """How many round trips of retransmissions there are, and timeouts."""
+    """Returns the number of round trips of retransmissions, and of timeouts."""
     if min(S, until) - before < overflowing.DUPLICATES:
         return 0, 1
     if sender.recovery == SACK:
@@ -231,7 +232,7 @@ def _retransmissions(
 
 
 def _congestion_avoidance(sender: Sender, left: float, W: float) -> float:
-    """The time of what is left, more than nothing, by windows of W, W + 1/d_ca, ... that overflow the queue again."""
+    """Returns the time of `left` > 0 segments in windows of W, W + 1/d_ca, ... and reductions."""
     time, step, top, cycles, settled = 0.0, 1 / sender.d_ca, sender.B + sender.bdp, 0, (0.0, 0.0)
     while True:
         if cycles == _CYCLES:
@@ -243,7 +244,7 @@ def _congestion_avoidance(sender: Sender, left: float, W: float) -> float:
         rounds = max(floor((top - W) / step) + 1, 1)
         whole = _segments(W, step, rounds)
         if left <= whole:
-            # The smallest k whose k rounds are enough, from k W + step k (k - 1)/2 = left.
+            # The smallest k whose k rounds suffice, from k W + step k (k - 1)/2 = left.
             linear = W - step / 2
             k = max(ceil(2 * left / (linear + sqrt(linear**2 + 2 * step * left)) * (1 - _SAME)), 1)
             return (
@@ -260,24 +261,29 @@ def _segments(W: float, step: float, rounds: int) -> float:
 
 
 def _time_of(sender: Sender, W: float, step: float, rounds: int) -> float:
-    """Of rounds that each last T below the pipe, and as long as the link needs above."""
+    """Returns the time of rounds: T each below the pipe, the link's sending time above."""
     below = min(max(ceil((sender.bdp - W) / step), 0), rounds)
     return below * sender.T + (_segments(W, step, rounds) - _segments(W, step, below)) / sender.mu
 
 
 def _evaluate(
-    size: Array, rate: Array, rtt: Array, buffer: Array, segments_per_ack: Array, avoidance_segments_per_ack: Array,
-    initial_window: Array, initial_threshold: Array, decrease_factor: Array, recovery: Array, reductions: Array,
-    overflow_timeout: Array,
+    size: Array, rate: Array, rtt: Array, buffer: Array, segments_per_ack: Array,
+    avoidance_segments_per_ack: Array, initial_window: Array, initial_threshold: Array,
+    decrease_factor: Array, recovery: Array, reductions: Array, overflow_timeout: Array,
     handshake: Array,
 ) -> dict[str, Array]:  # fmt: skip
-    S, mu, T, B, d, d_ca, w1, W_th, decrease_factor, recovery, reductions, RTO, handshake = np.broadcast_arrays(
-        size, rate, rtt, buffer, segments_per_ack, avoidance_segments_per_ack, initial_window, initial_threshold,
-        decrease_factor, recovery, reductions, overflow_timeout, handshake,
+    S, mu, T, B, d, d_ca, w1, W_th, decrease_factor, recovery, reductions, RTO, handshake = (
+        np.broadcast_arrays(
+            size, rate, rtt, buffer, segments_per_ack, avoidance_segments_per_ack, initial_window,
+            initial_threshold, decrease_factor, recovery, reductions, overflow_timeout, handshake,
+        )
     )  # fmt: skip
     if (w1 > B + 1).any():
         at = np.flatnonzero((w1 > B + 1).ravel())[0]
-        problem = f"{w1.flat[at]:g} segments overflow a buffer of {B.flat[at]:g} before any ACK; give one more at most"
+        problem = (
+            f"{w1.flat[at]:g} segments overflow a buffer of {B.flat[at]:g} before any ACK; "
+            "give one more at most"
+        )
         raise InputError("contradiction", "initial_window", problem)
     met = loss(B, mu * T, d, w1, W_th, decrease_factor, recovery, reductions)
     times = np.empty((len(Transfer._fields), *S.shape))
@@ -317,13 +323,16 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
         path.control,
     )
     return {
-        "size": transfer.size_segments, "rate": bottleneck.segments_per_s, "rtt": path.round_trip.base_s,
-        "buffer": bottleneck.buffer_segments, "segments_per_ack": sender.segments_per_ack,
-        "avoidance_segments_per_ack": sender.segments_per_ack / (control.growth_segments if control.is_aimd else 1.0),
+        "size": transfer.size_segments, "rate": bottleneck.segments_per_s,
+        "rtt": path.round_trip.base_s, "buffer": bottleneck.buffer_segments,
+        "segments_per_ack": sender.segments_per_ack,
+        "avoidance_segments_per_ack":
+            sender.segments_per_ack / (control.growth_segments if control.is_aimd else 1.0),
         "initial_window": transfer.initial_window_segments,
         "initial_threshold": max(sender.initial_threshold_segments, 1.0),
         "decrease_factor": control.kept_share, "recovery": _RECOVERIES[sender.recovery],
-        "overflow_timeout": sender.full_queue_timeout_s, "handshake": float(transfer.has_handshake),
+        "overflow_timeout": sender.full_queue_timeout_s,
+        "handshake": float(transfer.has_handshake),
     }  # fmt: skip
 
 
@@ -332,12 +341,10 @@ def _refusal(path: FlowPath) -> str:
     known = not (not_aimd(control) and not_cubic(control))
     return (
         needs_tcp(path)
-        or unless(path.transfer.size_segments < inf, "no transfer of a given size")
-        or unless(
-            path.sender.recovery in _RECOVERIES, f"recovery from losses is {path.sender.recovery}"
-        )
+        or unless(path.transfer.size_segments < inf, "not a transfer of a given size")
+        or unless(path.sender.recovery in _RECOVERIES, f"loss recovery is {path.sender.recovery}")
         or control.unstated
-        or unless(known, f"{control.name} is no AIMD, nor CUBIC")
+        or unless(known, f"{control.name} is neither AIMD nor CUBIC")
         or no_droptail(path.bottleneck)
         or unless(path.bottleneck.segments_per_s > 0, "the bottleneck sends nothing")
     )
@@ -347,65 +354,73 @@ def _limited(path: FlowPath) -> str:
     window = path.sender.receive_window_segments
     fits = path.bottleneck.segments_per_s * path.round_trip.base_s + path.bottleneck.buffer_segments
     return unless(
-        window > fits, f"the receiver's window is {window:g} segments, the path holds {fits:.4g}"
+        window > fits, f"the receive window is {window:g} segments, but the path holds {fits:.4g}"
     )
 
 
 _INPUTS = (
-    Input("size", "S", "segments", "how much is transferred", domain=AT_LEAST_ONE),
+    Input("size", "S", "segments", "size of the transfer", domain=AT_LEAST_ONE),
     Input("rate", "mu", "segments/s", "the link's rate", on_wire=True),
     Input("rtt", "T", "s", "round-trip time without queueing, one segment's service included"),
     Input(
-        "buffer", "B", "segments", "what may wait, without the segment being sent",
+        "buffer", "B", "segments", "queue limit, without the segment being sent",
         domain=NOT_NEGATIVE, on_wire=True,
     ),
     Input(
         "segments_per_ack", "d", "segments",
-        "segments acknowledged for each by which slow start opens the window (1 with byte counting)", 1,
+        "segments acknowledged per segment of growth in slow start (1 with byte counting)", 1,
         overflowing.SEGMENTS_PER_ACK, backwards=False,
     ),
     Input(
         "avoidance_segments_per_ack", "d_ca", "",
-        "round trips in which congestion avoidance opens the window by one; 2 if the sender alone counts bytes",
+        "round trips in which congestion avoidance opens the window by one segment; 2 with "
+        "delayed ACKs if the sender counts bytes only in slow start",
         Rule("d", lambda known: known["segments_per_ack"]),
     ),
     Input("initial_window", "w1", "segments", "initial window", 10, AT_LEAST_ONE),
     Input(
         "initial_threshold", "W_th", "segments",
-        "where slow start ends without a loss, as HyStart would have it; unlimited for none", inf, LIMIT,
+        "window at which slow start ends without a loss, as by HyStart; unlimited for none", inf,
+        LIMIT,
     ),
     Input(
-        "decrease_factor", "beta", "", "what is left of the window after a reduction (CUBIC: 0.7)", 0.5, PROPER_SHARE
+        "decrease_factor", "beta", "", "share of the window kept at a reduction (CUBIC: 0.7)", 0.5,
+        PROPER_SHARE,
     ),
     Input(
-        "recovery", "", "", "0 for classic Reno's, 1 for slow but steady NewReno's, 2 for SACK's", 0,
+        "recovery", "", "", "0 for classic Reno, 1 for slow but steady NewReno, 2 for SACK", 0,
         Domain(values=(0, 1, 2)),
     ),
     Input(
-        "reductions", "k", "", "of the window in recovery; 3 for the paper's W_D/8, 0 for as many as there are", 0,
+        "reductions", "k", "",
+        "window reductions in recovery; 3 for the paper's W_D/8, 0 to compute them", 0,
         Domain(values=(0, 1, 2, 3)),
     ),
     Input(
         "overflow_timeout", "RTO", "s", "retransmission timeout with the queue full",
         Rule(
-            "max(1 s, T + B/mu + 0.5 s), of RFC 6298 with a clock that ticks every 0.5 s",
+            "max(1 s, T + B/mu + 0.5 s), by RFC 6298 with a clock of 0.5 s",
             lambda known: np.maximum(1.0, known["rtt"] + known["buffer"] / known["rate"] + 0.5),
         ),
     ),
-    Input("handshake", "", "", "1 if a SYN exchange comes first, 0 if not", 1, Domain(values=(0, 1))),
+    Input("handshake", "", "", "1 with a SYN exchange, 0 without", 1, Domain(values=(0, 1))),
 )  # fmt: skip
 
 _OUTPUTS = (
-    Output("time", "", "s", "from the first segment, or SYN, to the last ACK", "completion_time"),
-    Output("slow_start_time", "", "s", "of it: the first slow start"),
-    Output("recovery_time", "", "s", "of it: detection, fast retransmits and timeout"),
-    Output("rest_time", "", "s", "of it: slow start after a timeout, and congestion avoidance"),
-    Output("mean_rate", "", "segments/s", "the transfer over its time"),
+    Output(
+        "time", "", "s", "time from the SYN or first segment to the last ACK", "completion_time"
+    ),
+    Output("slow_start_time", "", "s", "part of it: the first slow start"),
+    Output("recovery_time", "", "s", "part of it: detection, fast retransmits and timeout"),
+    Output(
+        "rest_time", "", "s", "part of it: slow start after a timeout, and congestion avoidance"
+    ),
+    Output("mean_rate", "", "segments/s", "size over completion time"),
     Output(
         "overflow_mini_cycle",
         "n_B",
         "",
-        "in which round trip of slow start the queue overflows, from 0",
+        "round trip of slow start in which the queue overflows, from 0",
     ),
     Output("overflow_window", "W_B", "segments", "window at the overflow"),
     Output(
@@ -415,25 +430,25 @@ _OUTPUTS = (
         "largest transfer whose slow start loses nothing",
     ),
     Output("detected_window", "W_D", "segments", "window when the loss is detected"),
-    Output("lost", "L", "segments", "lost by a transfer that goes on until W_D"),
-    Output("threshold", "", "segments", "slow-start threshold that it is left with"),
-    Output("fast_retransmits", "", "", "of this transfer"),
-    Output("timeouts", "", "", "of this transfer, in the overflow"),
+    Output("lost", "L", "segments", "segments lost by a transfer that continues until W_D"),
+    Output("threshold", "", "segments", "slow-start threshold after the loss"),
+    Output("fast_retransmits", "", "", "fast retransmits of this transfer"),
+    Output("timeouts", "", "", "timeouts of this transfer due to the overflow"),
 )
 
 _ASSUMPTIONS = (
     Assumption(
         "alone",
-        "nobody else uses the link",
+        "no other flow uses the link",
         lambda path: unless(
             path.bottleneck.flows == 1, f"{path.bottleneck.flows} flows share the link"
         ),
     ),
     Assumption(
         "no_random_loss",
-        "segments are lost only where the queue overflows, and no ACK is lost",
+        "segments are lost only if the queue overflows, and no ACK is lost",
         lambda path: unless(
-            max(path.loss.rate, path.loss.ack_rate) == 0, "random loss comes on top"
+            max(path.loss.rate, path.loss.ack_rate) == 0, "there is random loss too"
         ),
     ),
     Assumption(
@@ -445,23 +460,23 @@ _ASSUMPTIONS = (
             "longer round trips end slow start",
         ),
     ),
-    Assumption("no_window_limit", "the receiver's window does not matter", _limited),
+    Assumption("no_window_limit", "the receive window does not limit the transfer", _limited),
     Assumption(
         "no_delayed_ack_timer",
         "no ACK waits for the receiver's timer",
         lambda path: unless(
-            path.transfer.first_delayed_ack_s == 0, "the ACK of the first segment does"
+            path.transfer.first_delayed_ack_s == 0, "the ACK of the first segment waits for it"
         ),
     ),
     Assumption(
         "aimd",
-        "after the overflow the window grows by a step per round trip",
-        lambda path: unless(path.control.is_aimd, f"{path.control.name} grows in its own way"),
+        "after the overflow the window grows linearly",
+        lambda path: unless(path.control.is_aimd, f"{path.control.name} does not grow linearly"),
     ),
     STEADY_LINK,
     Assumption(
         "steady_rtt",
-        "nothing but the bottleneck's queue varies the round-trip time",
+        "only the bottleneck's queue varies the round-trip time",
         jitter,
     ),
 )
@@ -469,8 +484,11 @@ _ASSUMPTIONS = (
 MODEL = Model(
     name="short_transfer",
     label="slow-start overflow",
-    summary="How long a transfer takes alone on a link whose drop-tail queue its slow start may overflow.",
-    reference="Barakat, Altman 2000 (W_B and the threshold); the times are a model of our own of the same network",
+    summary="Completion time of a transfer alone on a link whose drop-tail queue it may overflow.",
+    reference=(
+        "Barakat, Altman 2000 (W_B and the threshold); the times are ackclock's own model of the "
+        "same network"
+    ),
     formula="""\
 alpha = (d+1)/d,  n_B = min {n >= 0: w1 alpha^n >= B (d+1)}
 W_B = B + min(mu T, w1 alpha^(n_B - 1)),  W_D = min(W_th, alpha W_B),  no loss if W_th <= W_B
@@ -478,11 +496,12 @@ sent(W) = (d+1) W - d w1
 L1 = (w1 alpha^n_B - B (d+1))/(d+1)
 L  = W_D - W_B                  if w1 alpha^n_B - L1 > mu T
      min(L1 + B/d, W_D - W_B)   else
-threshold = W_D beta^k,  k = 3 if L >= 3 and beta W_D - L >= 3, else 2 if L > 1, else 1;  k = 1 with NewReno and SACK
+threshold = W_D beta^k,  k = 3 if L >= 3 and beta W_D - L >= 3, else 2 if L > 1, else 1
+                         k = 1 with NewReno and SACK
 slow_start_time = sum of max(T, W/mu) over W = w1 alpha^n up to sent(W_D) segments
 recovery_time   = (T + B/mu)/2 + fast_retransmits T + timeouts RTO
-rest_time       = sum of max(T, W/mu) over W = alpha^n up to threshold, then in steps of 1/d_ca, times beta where it
-                  exceeds B + mu T""",
+rest_time       = sum of max(T, W/mu) over W = alpha^n up to threshold, then in steps of 1/d_ca,
+                  times beta where it exceeds B + mu T""",
     inputs=_INPUTS,
     outputs=_OUTPUTS,
     goodput="mean_rate",

@@ -1,20 +1,21 @@
-"""Slow start that overflows a drop-tail queue: at which window, how much is lost, what threshold is left.
+"""Slow start that overflows a drop-tail queue: window at the overflow, loss, and threshold.
 
 Barakat and Altman, "Performance of short TCP transfers", Networking 2000 (their Theorem 1), for any
-number of segments acknowledged by one ACK. Only the abstract was at hand: the theorem is re-derived
-from a later retelling, and so is the number of losses. The paper's rule for the threshold is W_D/8,
-sometimes W_D/4; our own for which it is, `reductions`.
+number of segments acknowledged by one ACK. Only the abstract was available. The theorem and the
+number of losses are re-derived from a later summary. The paper's threshold is W_D/8, sometimes
+W_D/4; the rule that decides between them, `reductions`, is ackclock's own.
 
 A round trip of slow start is a mini-cycle. Mini-cycle n sends w1 alpha^n segments, alpha = (d+1)/d,
-released by ACKs that come at the link's rate: a burst arrives at the queue at alpha times that rate
-and fills it at mu/d. A burst of B (d+1) segments fills an empty queue. A queue that has not emptied
-since the burst before, whose window exceeds the pipe, has B - (W - mu T) places left, and the
-window opens by as many.
+released by ACKs that come at the link's rate. A burst therefore arrives at the queue at alpha times
+that rate and fills it at mu/d. A burst of B (d+1) segments fills an empty queue. If the queue has
+not emptied since the burst before, whose window exceeds the pipe, it has room for B - (W - mu T)
+segments, and the window opens by as many.
 
 Letters: mu link rate (segments/s), T round-trip time without queueing, the segment's own service
-included (s), bdp = mu T, B buffer without the segment being sent, d segments acknowledged for each
-by which slow start opens the window, w1 initial window, W_th initial threshold, W_B window at the
-overflow, W_D window when the loss is detected, L segments lost.
+included (s), bdp = mu T. B is the buffer without the segment being sent, d the segments
+acknowledged per segment by which slow start opens the window. W_th is the initial threshold, w1 the
+initial window, W_B the window at the overflow, W_D the window when the loss is detected, L the
+segments lost.
 """
 
 from math import inf
@@ -27,14 +28,14 @@ from ackclock.models.domain import AT_LEAST_ONE, LIMIT, NOT_NEGATIVE, POSITIVE, 
 from ackclock.models.model import Array
 from ackclock.models.refusal import refuse
 
-# Windows grow by a share of 1/d in a mini-cycle, of which an overflow then takes d times as many.
-# An ACK that stands for more than this is none of a connection in slow start; chosen here.
+# Windows grow by a share of 1/d per mini-cycle, so that the mini-cycles until an overflow increase
+# with d. No ACK in slow start covers more segments than this. Chosen here.
 SEGMENTS_PER_ACK = Domain(0, 100, "(]")
 
-# B (d+1) may be a power of alpha exactly; products of powers come that close to it.
+# B (d+1) may be an exact power of alpha; computed powers differ from it by at most this.
 _SAME = 1e-12
 
-# Duplicate ACKs that make a fast retransmit (RFC 5681 section 3.2).
+# Duplicate ACKs that trigger a fast retransmit (RFC 5681 section 3.2).
 DUPLICATES = 3
 
 
@@ -42,8 +43,8 @@ class Overflow(NamedTuple):
     """The mini-cycle in which the queue overflows.
 
     Attributes:
-        n: Its number; that of the initial window is zero.
-        burst: What it would send in all, w1 alpha^n segments.
+        n: Its number; the initial window has number 0.
+        burst: Segments that it would send in total, w1 alpha^n.
         window: W_B, the window at the first loss.
     """
 
@@ -53,16 +54,18 @@ class Overflow(NamedTuple):
 
 
 def overflow(B: ArrayLike, bdp: ArrayLike, d: ArrayLike, w1: ArrayLike = 1.0) -> Overflow:
-    """Theorem 1: n = min {n >= 0: w1 alpha^n >= B (d+1)}, W_B = B + min(bdp, w1 alpha^(n-1)).
+    """Returns Theorem 1: n = min {n >= 0: w1 alpha^n >= B (d+1)}, with its burst and window.
 
-    A buffer of bdp/d or more always gives B + bdp, one below bdp/(d+1) a window that depends on
-    neither mu nor T. The theorem is about windows that grow: one so small that the next growth
-    overflows it gives w1 + 1, which is two for a buffer of nothing, since two segments back to back
-    do not fit.
+    The window is W_B = B + min(bdp, w1 alpha^(n-1)).
+
+    A buffer of at least bdp/d always gives B + bdp. One below bdp/(d+1) gives a window independent
+    of mu and T. The theorem holds for windows that grow. If the first growth already overflows the
+    queue, the window is w1 + 1. For a buffer of 0 that is 2, since two segments back to back do not
+    fit.
 
     Raises:
-        ValueError: Something is out of its domain, or the initial window overflows the buffer
-        before any ACK.
+        ValueError: An argument is out of its domain, or the initial window overflows the buffer
+            before any ACK.
     """
     B, bdp, d, w1 = np.broadcast_arrays(*(np.asarray(value, float) for value in (B, bdp, d, w1)))
     check(B=(B, NOT_NEGATIVE), bdp=(bdp, POSITIVE), d=(d, SEGMENTS_PER_ACK), w1=(w1, AT_LEAST_ONE))
@@ -81,13 +84,19 @@ def overflow(B: ArrayLike, bdp: ArrayLike, d: ArrayLike, w1: ArrayLike = 1.0) ->
 
 
 def sent(W: ArrayLike, d: ArrayLike, w1: ArrayLike = 1.0) -> Array:
-    """How many segments slow start has sent when the window is W: each d that are acknowledged release d + 1."""
+    """Returns the segments that slow start has sent when the window is W.
+
+    Each d segments acknowledged release d + 1.
+    """
     W, d, w1 = (np.asarray(value, float) for value in (W, d, w1))
     return np.asarray((d + 1) * W - d * w1)
 
 
 def detected_window(W_B: ArrayLike, d: ArrayLike, W_th: ArrayLike = inf) -> Array:
-    """W_D = min(W_th, alpha W_B): what was sent before the loss goes on opening the window for a round trip."""
+    """Returns W_D = min(W_th, alpha W_B).
+
+    Segments sent before the loss continue to open the window for a round trip.
+    """
     W_B, d, W_th = (np.asarray(value, float) for value in (W_B, d, W_th))
     check(W_th=(W_th, LIMIT))
     return np.asarray(np.minimum(W_th, (d + 1) / d * W_B))
@@ -96,11 +105,11 @@ def detected_window(W_B: ArrayLike, d: ArrayLike, W_th: ArrayLike = inf) -> Arra
 def lost(
     B: ArrayLike, bdp: ArrayLike, d: ArrayLike, w1: ArrayLike = 1.0, W_th: ArrayLike = inf
 ) -> Array:
-    """L, the segments lost until slow start ends; none where its threshold is not above W_B.
+    """Returns L, the segments lost until slow start ends; 0 if its threshold is not above W_B.
 
-    Of the overflowing burst a share of 1/(d+1) is lost from the overflow on. If what got through
-    fills the pipe, the next burst loses all that it is above the one before. Else that begins with
-    an empty queue, and only the B (d+1) segments before the first hole open the window for it.
+    The overflowing burst loses a share of 1/(d+1) from the overflow on. If the rest fills the pipe,
+    the next burst loses its whole growth over the previous one. Otherwise the next burst begins
+    with an empty queue, and only the B (d+1) segments before the first hole open the window for it.
     """
     B, bdp, d, w1, W_th = (np.asarray(value, float) for value in (B, bdp, d, w1, W_th))
     _, burst, W_B = overflow(B, bdp, d, w1)
@@ -110,13 +119,13 @@ def lost(
 
 
 def reductions(L: ArrayLike, W_D: ArrayLike, kept: ArrayLike = 0.5) -> Array:
-    """How often Reno reduces its window before it slow-starts again: W_D/8 is three times, by half.
+    """Returns the number of Reno's window reductions before it slow-starts again.
 
-    Two fast retransmits and a timeout, if three segments or more are lost and the first recovery
-    lets out enough new ones for the second: its window is inflated by the W_D - L that have
-    arrived, so kept W_D - L, of which three must come back as duplicate ACKs. With d = 1 and a
-    large buffer L = W_D/2, nothing is let out, and W_D/4 is left. A single loss costs one
-    reduction, none no reduction.
+    Three halvings give W_D/8: two fast retransmits and a timeout. They need at least three losses,
+    and a first recovery that releases enough new segments for the second. The window is inflated by
+    the W_D - L segments that arrived, so it releases kept W_D - L, of which three must return as
+    duplicate ACKs. With d = 1 and a large buffer L = W_D/2, nothing is released, and W_D/4 remains.
+    A single loss causes one reduction.
     """
     L, W_D, kept = (np.asarray(value, float) for value in (L, W_D, kept))
     again = (L >= DUPLICATES) & (kept * W_D - L >= DUPLICATES)

@@ -1,7 +1,7 @@
-"""The square-root law: what one flow gets when its window is cut at random and nothing else holds it back.
+"""The square-root law: the rate of a flow that only random losses limit.
 
 Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion avoidance
-algorithm", Computer Communication Review 27(3), 1997; with general increase and decrease as in
+algorithm", Computer Communication Review 27(3), 1997. General increase and decrease are as in
 Floyd, Handley and Padhye, "A comparison of equation-based and AIMD congestion control", 2000.
 """
 
@@ -15,21 +15,21 @@ from ackclock.models.domain import AT_LEAST_ONE, BELOW_ONE, POSITIVE, UP_TO_ONE,
 from ackclock.models.model import Array, Assumption, Input, Model, Output
 from ackclock.models.path import FlowPath, loss_and_rtt
 
-# C for evenly spaced losses, an ACK for each segment, growth by one, decrease by a half.
+# C for evenly spaced losses, one ACK per segment, increase by one, decrease by half.
 PERIODIC = math.sqrt(3 / 2)
 
 
 def constant(b: ArrayLike = 1.0, alpha: ArrayLike = 1.0, beta: ArrayLike = 0.5) -> Array:
-    """C of the law for deterministic, evenly spaced losses.
+    """Returns the constant C of the law for evenly spaced losses.
 
-    A saw-tooth between beta W and W, rising by alpha/b a round trip, carries (1 - beta^2) b W^2 /
-    (2 alpha) segments between losses, which is 1/p. Its mean window (1 + beta) W / 2 is therefore C
-    / sqrt(p).
+    A saw-tooth between beta W and W that rises by alpha/b per round trip carries (1 - beta^2) b W^2
+    / (2 alpha) segments between losses, which is 1/p. Its mean window (1 + beta) W / 2 is therefore
+    C / sqrt(p).
 
     Args:
         b: Segments acknowledged by one ACK: 1, or 2 with delayed ACKs. C is 1.2247 and 0.8660.
         alpha: Growth in segments per round trip if b = 1.
-        beta: What is left of the window after a loss.
+        beta: Share of the window kept after a loss.
     """
     b, alpha, beta = np.asarray(b, float), np.asarray(alpha, float), np.asarray(beta, float)
     check(b=(b, AT_LEAST_ONE), alpha=(alpha, POSITIVE), beta=(beta, BELOW_ONE))
@@ -37,12 +37,12 @@ def constant(b: ArrayLike = 1.0, alpha: ArrayLike = 1.0, beta: ArrayLike = 0.5) 
 
 
 def rate(p: ArrayLike, R: ArrayLike, C: ArrayLike = PERIODIC) -> Array:
-    """C / (R sqrt(p)).
+    """Returns the rate C / (R sqrt(p)).
 
     Args:
         p: Loss rate, in (0, 1].
         R: Round-trip time in s, positive.
-        C: See `constant`.
+        C: Constant of the law, as `constant` returns it.
 
     Returns:
         Segments per second; the arguments are broadcast.
@@ -64,7 +64,7 @@ def _evaluate(
 
 
 def inputs_of(path: FlowPath) -> dict[str, float]:
-    """The inputs of a model of any AIMD."""
+    """Returns the inputs of a model of any AIMD."""
     aimd = {
         "segments_per_ack": path.sender.segments_per_ack,
         "additive_increase": path.control.growth_segments,
@@ -74,24 +74,24 @@ def inputs_of(path: FlowPath) -> dict[str, float]:
 
 
 def _refusal(path: FlowPath) -> str:
-    """Why it has no answer: for TCP without AIMD, and for UDP without AIMD on the rate."""
+    """Returns the reason why it does not apply: no AIMD on the window, or on the rate for UDP."""
     of_a_rate = path.sender.transport != "tcp" and path.control.is_aimd
     return needs_loss_and_round_trip(path) if of_a_rate else needs_aimd(path)
 
 
-#: Segments per ACK, additive_increase, decrease: for all models of any AIMD.
+#: The inputs of all models of any AIMD besides loss rate and round-trip time.
 AIMD_INPUTS = (
     Input("segments_per_ack", "b", "segments", "segments acknowledged by one ACK", 1, AT_LEAST_ONE),
     Input(
-        "additive_increase", "alpha", "segments", "growth of the window in a round trip if b = 1", 1
+        "additive_increase", "alpha", "segments", "growth of the window per round trip if b = 1", 1
     ),
-    Input("decrease_factor", "beta", "", "what is left of the window after a loss", 0.5, BELOW_ONE),
+    Input("decrease_factor", "beta", "", "share of the window kept after a loss", 0.5, BELOW_ONE),
 )
 
 MODEL = Model(
     name="square_root",
     label="square root",
-    summary="C/(R sqrt p): congestion avoidance of any AIMD alone, with evenly spaced losses.",
+    summary="C/(R sqrt p): rate of any AIMD in congestion avoidance, with evenly spaced losses.",
     reference="Mathis, Semke, Mahdavi, Ott 1997; Floyd, Handley, Padhye 2000",
     formula="rate = W / R,  W = C / sqrt(p),  C = sqrt(alpha (1 + beta) / (2 b (1 - beta)))",
     inputs=(

@@ -1,7 +1,7 @@
-"""The throughput equation of TCP Friendly Rate Control.
+"""The throughput equation of TCP Friendly Rate Control (TFRC).
 
 RFC 5348 section 3.1: PFTK's short form without its window limit, with t_RTO = 4 R and b = 1
-recommended. Rates here are in segments per second; the RFC's X_Bps is that times the segment size s
+recommended. Rates here are in segments per second. The RFC's X_Bps is that times the segment size s
 in bytes.
 
 Letters: p loss event rate, R round-trip time (s), t_RTO retransmission timeout (s), b segments
@@ -25,7 +25,7 @@ from ackclock.models.path import FlowPath, loss_and_rtt
 
 
 def rate(p: ArrayLike, R: ArrayLike, t_RTO: ArrayLike | None = None, b: ArrayLike = 1) -> Array:
-    """X in segments per second; t_RTO is 4 R if not given. The arguments are broadcast."""
+    """Returns X in segments per second; t_RTO is 4 R by default. The arguments are broadcast."""
     p, R, b = np.asarray(p, float), np.asarray(R, float), np.asarray(b, float)
     t_RTO = 4 * R if t_RTO is None else np.asarray(t_RTO, float)
     check(p=(p, UP_TO_ONE), R=(R, POSITIVE), t_RTO=(t_RTO, POSITIVE), b=(b, AT_LEAST_ONE))
@@ -33,10 +33,10 @@ def rate(p: ArrayLike, R: ArrayLike, t_RTO: ArrayLike | None = None, b: ArrayLik
     return np.asarray(1 / (R * np.sqrt(2 * b * p / 3) + timeouts))
 
 
-#: The loss rate that TFRC's equation is given.
+#: The loss rate that TFRC's equation uses.
 TFRC = "loss_intervals"
 
-# The timeout counts as the RFC's 4 R if it is no further from it than this factor.
+# A timeout within this factor of the RFC's 4 R does not violate the assumption.
 _ABOUT = 1.5
 
 
@@ -44,12 +44,13 @@ def _other_timeout(path: FlowPath) -> str:
     ratio = path.sender.first_timeout_s / (4 * path.round_trip.base_s)
     return unless(
         1 / _ABOUT <= ratio <= _ABOUT,
-        f"the first timeout is {path.sender.first_timeout_s:.4g} s, 4 R is {4 * path.round_trip.base_s:.4g} s",
+        f"the first timeout is {path.sender.first_timeout_s:.4g} s, but 4 R is "
+        f"{4 * path.round_trip.base_s:.4g} s",
     )
 
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
-    """Of a TCP flow the recommended timeout and b; of a flow under TFRC its own."""
+    """Returns a TFRC flow's own timeout and b; for a TCP flow the recommended ones."""
     if path.sender.transport == "tcp":
         return loss_and_rtt(path)
     return loss_and_rtt(path) | {
@@ -66,7 +67,7 @@ def _refusal(path: FlowPath) -> str:
 MODEL = Model(
     name="tfrc",
     label="RFC 5348",
-    summary="The rate at which TCP Friendly Rate Control sends at a loss event rate.",
+    summary="Sending rate of TCP Friendly Rate Control (TFRC) at a loss event rate.",
     reference="RFC 5348 section 3.1",
     formula="X = 1 / (R sqrt(2 b p/3) + t_RTO 3 sqrt(3 b p/8) p (1 + 32 p^2))",
     inputs=(
@@ -82,7 +83,7 @@ MODEL = Model(
             "tcp_timeout",
             "t_RTO",
             "s",
-            "what is taken for TCP's timeout",
+            "estimate of TCP's retransmission timeout",
             Rule("4 R", lambda known: 4 * known["rtt"]),
         ),
         Input(
@@ -92,9 +93,7 @@ MODEL = Model(
     outputs=(Output("rate", "X", "segments/s", "allowed sending rate"),),
     goodput="rate",
     assumptions=(
-        Assumption(
-            "reno", "the TCP to be friendly to is Reno: increase by one, decrease by a half"
-        ),
+        Assumption("reno", "the competing TCP is Reno: increase by one, decrease by half"),
         Assumption(
             "timeout_of_four_round_trips",
             "the retransmission timeout is four round-trip times",
@@ -103,7 +102,7 @@ MODEL = Model(
         AN_ACK_EACH,
         Assumption(
             "losses_are_events",
-            "no two packets are lost in one round trip, which would be one event",
+            "at most one packet is lost per round trip, so that each loss is an event",
         ),
         LOST_ON_THE_WAY,
         *OF_RANDOM_LOSS,

@@ -1,10 +1,10 @@
-"""TFRCP: the rate that PFTK's formula allows at the share of packets lost, and what arrives of it.
+"""TFRCP: the sending rate that PFTK's formula allows at a loss rate, and the resulting goodput.
 
 Padhye, Kurose, Towsley and Koodli, "A model based TCP-friendly rate control protocol", NOSSDAV
-1999. Round after round the sender counts which share of its packets was lost, and sends at f(Wmax,
-R, p, B) in the next. Nothing is sent again.
+1999. In each round the sender counts the share of its packets that was lost, and sends at f(Wmax,
+R, p, B) in the next round. There are no retransmissions.
 
-Letters: as in `pftk`; p share of the packets lost in a round, B the sender's timeout (s).
+Letters: as in `pftk`; p share of packets lost in a round, B the sender's timeout (s).
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from ackclock.models.path import FlowPath
 def rate(
     p: ArrayLike, R: ArrayLike, B: ArrayLike, Wmax: ArrayLike = np.inf, b: ArrayLike = 1
 ) -> Array:
-    """Packets per second; the arguments are broadcast."""
+    """Returns packets per second; the arguments are broadcast."""
     return pftk.full(p, R, B, Wmax, b)
 
 
@@ -33,25 +33,27 @@ def _evaluate(
 
 def _inputs_of(path: FlowPath) -> dict[str, float]:
     return {
-        "loss": path.loss.rate, "rtt": path.round_trip.base_s, "timeout": path.sender.first_timeout_s,
-        "window": max(path.sender.receive_window_segments, 1.0), "segments_per_ack": path.sender.segments_per_ack,
+        "loss": path.loss.rate, "rtt": path.round_trip.base_s,
+        "timeout": path.sender.first_timeout_s,
+        "window": max(path.sender.receive_window_segments, 1.0),
+        "segments_per_ack": path.sender.segments_per_ack,
     }  # fmt: skip
 
 
 MODEL = Model(
     name="tfrcp",
     label="TFRCP",
-    summary="The rate at which TFRCP sends where a share of its packets is lost, and what the receiver gets.",
+    summary="Sending rate of TFRCP at a packet loss rate, and the receiver's goodput.",
     reference="Padhye, Kurose, Towsley, Koodli 1999",
     formula="f(Wmax, R, p, B) = the sending rate of PFTK with T0 = B;  goodput (1 - p) f",
     inputs=(
-        Input("loss", "p", "", "share of the packets that is lost", domain=PROPER_SHARE),
+        Input("loss", "p", "", "share of packets lost", domain=PROPER_SHARE),
         pftk.RTT,
         Input(
             "timeout",
             "B",
             "s",
-            "first retransmission timeout, not backed off",
+            "first retransmission timeout, without backoff",
             pftk.TIMEOUT.default,
             POSITIVE,
         ),
@@ -60,20 +62,18 @@ MODEL = Model(
             "segments_per_ack",
             "b",
             "segments",
-            "segments acknowledged by one ACK of the TCP to be friendly to",
+            "segments acknowledged by one ACK of the competing TCP",
             1,
             AT_LEAST_ONE,
         ),
     ),
     outputs=(
         Output("rate", "f", "segments/s", "allowed sending rate"),
-        Output("goodput", "", "segments/s", "what the receiver gets of it"),
+        Output("goodput", "", "segments/s", "goodput of the receiver"),
     ),
     goodput="goodput",
     assumptions=(
-        Assumption(
-            "long_rounds", "rounds have so many packets that each loses the share p of them"
-        ),
+        Assumption("long_rounds", "rounds are so long that each loses the share p of its packets"),
         *OF_RANDOM_LOSS,
     ),
     evaluate=_evaluate,

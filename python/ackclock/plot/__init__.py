@@ -1,4 +1,4 @@
-"""Figures. Each is a function of results; none starts a run. Append new ones to `FIGURES`."""
+"""Figures. Each is a function of results, and none starts a run. Append new ones to `FIGURES`."""
 
 from collections.abc import Callable
 from functools import partial
@@ -31,26 +31,26 @@ from ackclock.plot.variation import VARIATION, variation
 from ackclock.result import Result
 
 __all__ = [
-    "FIGURES", "FORMATS", "OPTIONS", "Curve", "FigureKind", "Mark", "Panel", "Subject", "View", "available", "bursts",
-    "catalogue", "curves", "cwnd", "figures", "inline", "loss_event_rate", "names", "outstanding", "over_time", "queue",
-    "rate_estimates", "render", "rtt", "save", "sequence", "sweep", "swept", "swept_axis", "throughput", "trade_off",
-    "variation", "why_not",
+    "FIGURES", "FORMATS", "OPTIONS", "Curve", "FigureKind", "Mark", "Panel", "Subject", "View",
+    "available", "bursts", "catalogue", "curves", "cwnd", "figures", "inline", "loss_event_rate",
+    "names", "outstanding", "over_time", "queue", "rate_estimates", "render", "rtt", "save",
+    "sequence", "sweep", "swept", "swept_axis", "throughput", "trade_off", "variation", "why_not",
 ]  # fmt: skip
 
 #: Every kind of figure, in the order of a report.
 FIGURES: tuple[FigureKind, ...] = (
-    SWEEP, OUTSTANDING, SEQUENCE, RATE_ESTIMATES, CWND, THROUGHPUT, QUEUE, RTT, LOSS_EVENT_RATE, VARIATION, BURSTS,
-    COMPARED_SWEEP, COMPARED_THROUGHPUT, COMPARED_CWND,
+    SWEEP, OUTSTANDING, SEQUENCE, RATE_ESTIMATES, CWND, THROUGHPUT, QUEUE, RTT, LOSS_EVENT_RATE,
+    VARIATION, BURSTS, COMPARED_SWEEP, COMPARED_THROUGHPUT, COMPARED_CWND,
 )  # fmt: skip
 
 
 def names() -> list[str]:
-    """The names of all figures; a result and a comparison may share one."""
+    """Returns the names of all figures; a result and a comparison may share a name."""
     return list(dict.fromkeys(kind.name for kind in FIGURES))
 
 
 def catalogue() -> dict[str, dict[str, Any]]:
-    """Every figure by name as plain data: `name`, `summary`, its `methods`, and the `options` that it takes."""
+    """Returns `name`, `summary`, `methods` and `options` of every figure, by name."""
     found: dict[str, dict[str, Any]] = {}
     for name in names():
         kinds = [kind for kind in FIGURES if kind.name == name]
@@ -66,22 +66,22 @@ def catalogue() -> dict[str, dict[str, Any]]:
 
 
 def available(subject: Subject, view: View) -> list[FigureKind]:
-    """The figures that a result or a comparison has, in the order of a report."""
+    """Returns the figures available for a result or a comparison, in the order of a report."""
     return [kind for kind in FIGURES if kind.why_not(subject, view) is None]
 
 
 def why_not(subject: Subject, name: str, view: View) -> str | None:
-    """The reason why a result has no figure of that name, and what to do; None if it has one."""
+    """Returns the reason why a result has no such figure, and the remedy; None if it has one."""
     kinds = [kind for kind in FIGURES if kind.name == name]
     fitting = [kind for kind in kinds if method_of(subject) in kind.methods] or kinds
     return fitting[0].why_not(subject, view)
 
 
 def figures(
-    subject: Subject, predicted: Result | None = None, *, metric: str = "goodput", point: int = 0, replicate: int = 0,
-    connection: int = 0, span: Span | None = None,
+    subject: Subject, predicted: Result | None = None, *, metric: str = "goodput", point: int = 0,
+    replicate: int = 0, connection: int = 0, span: Span | None = None,
 ) -> dict[str, Callable[[], Figure]]:  # fmt: skip
-    """Every figure that a result or a comparison has, by name; each is drawn when it is called.
+    """Returns every available figure by name; each is drawn when it is called.
 
     Args:
         subject: A result of `simulate`, `emulate` or `measure` or of a session, or a comparison.
@@ -89,7 +89,7 @@ def figures(
         metric: The metric of the figure against the swept parameter.
         point: Index of the point that figures over time show.
         replicate: Index of the replicate that they show.
-        connection: Index of the connection of a measurement that figures of one show; 0 has the
+        connection: Index of the captured connection that figures of one connection show; 0 has the
             most payload.
         span: Start and end of figures over time, in seconds; by default the whole run.
     """

@@ -13,13 +13,13 @@ from ackclock.result import Result
 
 __all__ = ["BURSTS", "bursts"]
 
-# Where the least and the most frequent are further apart than this, bars stand on a logarithmic
-# axis.
+# The vertical axis is logarithmic if the most frequent size is more than this times as frequent as
+# the rarest.
 _FAR = 30
 
 
 def bursts(result: Result) -> Figure:
-    """Draws how many packets left between two readings of the clock, and how often that many did.
+    """Draws the distribution of burst sizes: packets that left between two clock readings.
 
     Args:
         result: The result of `ackclock send`.
@@ -37,10 +37,10 @@ def bursts(result: Result) -> Figure:
     with looks():
         figure, [axes] = new()
         if counts.size:
-            # One session, one flow.
+            # A session has one flow.
             [name], [looked] = shown.flows, line_styles(result.run, controls)
             label = f"{name} ({control_label(result.run, controls[0])})"
-            # Its edge shows a bar where the axis is so long that it has no width.
+            # The edge keeps a bar visible if the axis is so long that the bar has no width.
             axes.bar(packets, counts, color=looked.color, edgecolor=looked.color, label=label)
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
             if counts.max() > _FAR * counts.min():
@@ -59,6 +59,6 @@ def bursts(result: Result) -> Figure:
 
 
 BURSTS = FigureKind(
-    "bursts", "How many packets a sender's session sent between two readings of the clock, and how often.",
+    "bursts", "Distribution of a sender's burst sizes: packets sent between two clock readings.",
     ("send",), bursts, (), ("bursts", "flows"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Figures and files: the same figure gives the same bytes."""
+"""Figures and files. The same figure always gives the same bytes."""
 
 import re
 import textwrap
@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 
 from ackclock.errors import InputError
 
-#: From when to when, in seconds.
+#: Start and end, in seconds.
 Span = tuple[float, float]
 
-#: What the legend calls a mean of flows that have not settled.
+#: Label in the legend for means of flows that have not settled.
 UNSETTLED = "not settled"
 
 FORMATS = ("svg", "png", "pdf")
 
-# What fits above axes of the least width, the legend beside them.
+# Longest line of a title above the narrowest axes, beside the legend.
 _TITLE_CHARACTERS = 90
 
 _LOOKS: dict[str, Any] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so that every machine draws the same
+    "font.family": "DejaVu Sans",  # part of matplotlib, so that all machines draw the same
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -48,7 +48,7 @@ _LOOKS: dict[str, Any] = {
     "path.simplify": True,
 }
 
-# No dates in files.
+# Without dates, so that files are reproducible.
 _METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": "ackclock"},
     "png": {"Software": "ackclock"},
@@ -58,7 +58,7 @@ _METADATA: dict[str, dict[str, Any]] = {
 
 @contextmanager
 def looks() -> Iterator[None]:
-    """Within it, figures have ackclock's looks whatever the user's settings are."""
+    """Draws figures in ackclock's style within its context, whatever the user's settings."""
     settings: Any = {
         **matplotlib.rcParamsDefault
     } | _LOOKS  # Any: matplotlib's type lists every name
@@ -67,17 +67,17 @@ def looks() -> Iterator[None]:
 
 
 def new(rows: int = 1, height: float = 3.4) -> tuple[Figure, list[Axes]]:
-    """A figure of `rows` axes above each other that share their time."""
+    """Makes a figure of `rows` axes, stacked, with a common time axis."""
     figure = Figure(figsize=(7.2, height), layout="constrained")
     axes = figure.subplots(rows, 1, sharex=True, squeeze=False)
     return figure, list(axes[:, 0])
 
 
 def between(span: Span | None, start_s: float, end_s: float) -> Span:
-    """Where an axis of time begins and ends: all that there is, or the part of it in the span.
+    """Returns the ends of a time axis: the whole run, or the part of it in the span.
 
     Raises:
-        ValueError: There is none.
+        ValueError: The span does not overlap the run.
     """
     low, high = span or (start_s, end_s)
     if span is not None and not max(low, start_s) < min(high, end_s):
@@ -91,32 +91,32 @@ def between(span: Span | None, start_s: float, end_s: float) -> Span:
 
 
 def inside(span: Span | None, time_s: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which moments are in the span."""
+    """Returns True for each time in the span."""
     low, high = span or (-np.inf, np.inf)
     return np.asarray((time_s >= low) & (time_s <= high))
 
 
 def entitle(axes: Axes, title: str) -> None:
-    """Gives a figure its title, on as many lines as it needs."""
+    """Sets the title of a figure, on as many lines as needed."""
     axes.set_title(textwrap.fill(title, _TITLE_CHARACTERS))
 
 
 def mark_unsettled(axes: Axes, x: NDArray[Any], y: NDArray[Any], color: str) -> None:
-    """Draws hollow marks over the means of flows that have not settled; the legend names the first."""
+    """Draws hollow markers at the means of flows that have not settled, with one legend entry."""
     if x.size:
         named = axes.get_legend_handles_labels()[1]
         label = "_again" if UNSETTLED in named else UNSETTLED
         axes.plot(
-            x, y, linestyle="none", marker="o", markersize=8, markerfacecolor="white", markeredgecolor=color,
-            zorder=3, label=label,
+            x, y, linestyle="none", marker="o", markersize=8, markerfacecolor="white",
+            markeredgecolor=color, zorder=3, label=label,
         )  # fmt: skip
 
 
 def save(figure: Figure, path: str | Path) -> Path:
-    """Writes a figure; the name's ending says how: .svg, .png or .pdf.
+    """Writes a figure in the format of the file's extension: .svg, .png or .pdf.
 
     Raises:
-        ValueError: It says something else.
+        ValueError: The extension is another one.
     """
     path = Path(path)
     kind = path.suffix.lstrip(".").lower()
@@ -131,7 +131,7 @@ def save(figure: Figure, path: str | Path) -> Path:
 
 
 def render(figure: Figure, kind: str) -> bytes:
-    """A figure as the bytes of a file."""
+    """Returns a figure as the bytes of a file."""
     data = BytesIO()
     with looks():
         figure.savefig(data, format=kind, metadata=_METADATA[kind])
@@ -139,10 +139,10 @@ def render(figure: Figure, kind: str) -> bytes:
 
 
 def inline(svg: bytes, prefix: str) -> str:
-    """A drawing to stand within a page: without the XML head, its ids made the page's only ones of their name."""
+    """Returns an SVG for embedding in a page, without XML header and with prefixed ids."""
     text = svg.decode()
     text = text[text.index("<svg") :]
     text = re.sub(r'(\bid="|(?:xlink:)?href="#|url\(#)', lambda match: match[1] + prefix, text)
-    # Its box says the proportions; how large it is, the page says.
+    # The viewBox gives the proportions; the page sets the size.
     head, rest = text.split(">", 1)
     return re.sub(r' (width|height)="[^"]*"', "", head) + ">" + rest

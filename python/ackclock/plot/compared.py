@@ -23,19 +23,21 @@ from ackclock.table import assigned
 
 __all__ = ["COMPARED_CWND", "COMPARED_SWEEP", "COMPARED_THROUGHPUT", "over_time", "swept"]
 
-# More panels than this make a figure that no page holds.
+# Largest number of panels that fits on a page.
 _MOST_PANELS = 6
 
-# The height of a panel, and what title and axis take besides, in inches.
+# Height of a panel, and of title and axis together, in inches.
 _PANEL, _FRAME = 1.9, 0.9
 
-# Throughput is averaged over at least this part of the run, however often a method has samples:
-# longer than in `plot.throughput`, as lines above each other have to be told apart.
+# Smallest number of intervals over which throughput is averaged. They are longer than in
+# `plot.throughput`, so that overlapping lines can be distinguished.
 _INTERVALS = 25
 
 
 def swept(comparison: Comparison, *, metric: str = "goodput") -> Figure:
-    """Draws a metric's means and 95 % intervals against the swept parameter: a panel per flow, a line per method.
+    """Draws a metric against the swept parameter: one panel per flow, one line per method.
+
+    It shows means and 95 % confidence intervals.
 
     Raises:
         InputError: Nothing numeric is swept, or no method knows the metric.
@@ -69,7 +71,7 @@ def swept(comparison: Comparison, *, metric: str = "goodput") -> Figure:
 
 
 def over_time(comparison: Comparison, what: str, *, point: int = 0, replicate: int = 0) -> Figure:
-    """Draws one replicate over time: a panel for the first instance of each flow, a line per method.
+    """Draws a replicate over time: a panel per flow (first instance), a line per method.
 
     Args:
         comparison: The comparison.
@@ -112,7 +114,10 @@ def over_time(comparison: Comparison, what: str, *, point: int = 0, replicate: i
 
 
 def _style(name: str) -> Style:
-    """The looks of a column: models grey, a measurement in the colour of the measured run with other dashes."""
+    """Returns a column's style.
+
+    Models are grey. A measurement has the colour of the measured run, with other dashes.
+    """
     order = list(COLUMNS)
     if name == "predict":
         return reference_style(0)
@@ -128,7 +133,7 @@ def _answering(comparison: Comparison) -> list[tuple[str, Column]]:
 
 
 def _over_time(comparison: Comparison, point: int) -> list[tuple[str, Column]]:
-    """The columns that know what a point's flows did over time."""
+    """Returns the columns with data over time for a point."""
     return [
         (name, column)
         for name, column in _answering(comparison)
@@ -139,7 +144,7 @@ def _over_time(comparison: Comparison, point: int) -> list[tuple[str, Column]]:
 
 
 def _panel(comparison: Comparison, row: Row, axis: Axis) -> str:
-    """The label of a panel: a flow or hop, its control, the other swept values."""
+    """Returns the label of a panel: flow or hop, control, and the other swept values."""
     assigned = comparison.points[row.point]["assignments"]
     others = [
         str(value)
@@ -185,7 +190,7 @@ def _draw_swept(
 def _draw_level(
     axes: Axes, comparison: Comparison, what: str, flow: dict[str, Any], point: int
 ) -> None:
-    """Draws a model's mean of one instance."""
+    """Draws a model's mean for one instance."""
     of = {"throughput": "goodput", "cwnd": "cwnd"}[what]
     for row in comparison.rows:
         told = row.cells.get("predict")
@@ -241,7 +246,7 @@ def _draw_series(
 
 
 def _legend(all_axes: Sequence[Axes]) -> None:
-    """Draws one legend for all panels, beside the first: each method once."""
+    """Draws one legend for all panels, next to the first, with each method once."""
     found: dict[str, Any] = {}
     for axes in all_axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
@@ -275,16 +280,18 @@ def _lacks_series(comparison: Comparison, view: View) -> str | None:
 
 
 COMPARED_SWEEP = FigureKind(
-    "sweep", "Of a comparison, a panel for each flow and a line for each method.", ("compare",), swept, ("metric",),
-    lacks=_lacks_sweep,
+    "sweep", "For a comparison, one panel per flow with one line per method.", ("compare",), swept,
+    ("metric",), lacks=_lacks_sweep,
 )  # fmt: skip
 
 COMPARED_THROUGHPUT = FigureKind(
-    "throughput", "Of a comparison, a panel for each flow's first instance and a line for each method.", ("compare",),
-    partial(over_time, what="throughput"), ("point", "replicate"), lacks=_lacks_series,
+    "throughput",
+    "For a comparison, one panel per flow (first instance) with one line per method.",
+    ("compare",), partial(over_time, what="throughput"), ("point", "replicate"),
+    lacks=_lacks_series,
 )  # fmt: skip
 
 COMPARED_CWND = FigureKind(
-    "cwnd", "Of a comparison, a panel for each flow's first instance and a line for each method.", ("compare",),
-    partial(over_time, what="cwnd"), ("point", "replicate"), lacks=_lacks_series,
+    "cwnd", "For a comparison, one panel per flow (first instance) with one line per method.",
+    ("compare",), partial(over_time, what="cwnd"), ("point", "replicate"), lacks=_lacks_series,
 )  # fmt: skip

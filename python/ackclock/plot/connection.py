@@ -1,4 +1,4 @@
-"""What figures of one captured connection share."""
+"""Code shared by the figures of one captured connection."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +19,8 @@ __all__ = ["TAKES", "Connection", "connection_of", "lacks_payload"]
 #: The fields of a view on which figures of one connection depend.
 TAKES = ("point", "replicate", "connection", "span")
 
-# A receiver's window this many times above the outstanding data is not drawn: it would press all
-# else to the ground.
+# A receive window this many times above the data in flight is not drawn, as it would flatten
+# everything else.
 _FAR = 4
 
 
@@ -37,12 +37,12 @@ class Connection:
     row: dict[str, Any]
 
     def rows(self, table: str, **wanted: Any) -> pa.Table:
-        """Its rows of a table, those in which these columns have these values."""
+        """Returns its rows of a table in which the columns have the `wanted` values."""
         return self.result.rows(table, **{name: self.row[name] for name in KEYS}, **wanted)
 
     @property
     def window_is_near(self) -> bool:
-        """Whether the receiver's window is known and not far above the outstanding data."""
+        """True if the receive window is known and not far above the data in flight."""
         window, most = self.row["receive_window_mean_bytes"], self.row["in_flight_max_bytes"]
         is_known = (
             bool(self.row["receive_window_scaled"]) and window is not None and most is not None
@@ -50,7 +50,7 @@ class Connection:
         return bool(is_known and window <= _FAR * most)
 
     def finish(self, top: Axes, bottom: Axes, what: str, span: Span | None) -> None:
-        """Gives a figure its title and the axis of time."""
+        """Sets the title and the time axis of a figure."""
         interrupted = " (interrupted)" if self.result.partial else ""
         entitle(top, f"{what}: {heading(self.result, self.row)}{interrupted}")
         bottom.set_xlabel("time (s)")
@@ -60,7 +60,7 @@ class Connection:
 
 
 def connection_of(result: Result, point: int, replicate: int, number: int) -> Connection:
-    """The connection of that number, 0 being the one with the most payload.
+    """Returns the connection of that number; 0 has the most payload.
 
     Raises:
         ValueError: There are fewer connections; one line.
@@ -76,7 +76,10 @@ def connection_of(result: Result, point: int, replicate: int, number: int) -> Co
 
 
 def lacks_payload(result: Result, view: View) -> str | None:
-    """Why a measurement has no figure of a connection; None if it has."""
+    """Returns the reason why a measurement has no figure of a connection; None if it has one."""
     if largest(result, 1, ("flow",), point=view.point, replicate=view.replicate):
         return None
-    return f"has no connection with payload at point {view.point}, replicate {view.replicate}; choose another"
+    return (
+        f"has no connection with payload at point {view.point}, replicate {view.replicate}; "
+        "choose another"
+    )

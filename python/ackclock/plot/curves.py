@@ -1,4 +1,4 @@
-"""Curves that no run made: what formulas say, measured points beside them."""
+"""Curves that no run produced: formulas, with measured points beside them."""
 
 from collections.abc import Sequence
 from itertools import count
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ackclock.plot.canvas import looks, new
 from ackclock.plot.style import reference_style, style
 
-#: Matplotlib's own labels of so much run into each other, or are two.
+#: Matplotlib's own labels overlap, or are too few, on axes that span less than this.
 FEW_DECADES = 100
 
 
@@ -20,13 +20,13 @@ class Curve(NamedTuple):
     """One line, or one set of points.
 
     Attributes:
-        label: In the legend.
-        x: To the right.
-        y: Upwards.
+        label: Name in the legend.
+        x: Horizontal values.
+        y: Vertical values.
         drawn: `line`; `points`, unconnected; or `reference`, a grey line for limits and thresholds.
-        of: Which line's looks points share, 0 being the first that is no reference; by default they
-            have their own.
-        half_widths: Of an interval around each y, if that is known.
+        of: Index of the line whose style points share, counted without references; None for a style
+            of their own.
+        half_widths: Half widths of intervals around each y; None if unknown.
     """
 
     label: str
@@ -48,17 +48,17 @@ def curves(
     categories: Sequence[str] = (),
     y_from: float = 0.0,
 ) -> Figure:
-    """Curves in one pair of axes, told apart without colour.
+    """Draws curves on one pair of axes, distinguishable without colour.
 
     Args:
-        drawn: In the order of the legend.
-        x_label: With its unit.
-        y_label: With its unit.
-        title: Of the figure.
-        log_x: Whether the axis to the right is logarithmic.
-        log_y: Whether the other one is.
-        categories: The names of x = 0, 1, ... where x is no quantity.
-        y_from: Where the axis upwards begins if it is linear and nothing is negative.
+        drawn: The curves, in the order of the legend.
+        x_label: Label of the horizontal axis, with its unit.
+        y_label: Label of the vertical axis, with its unit.
+        title: Title of the figure.
+        log_x: True for a logarithmic horizontal axis.
+        log_y: True for a logarithmic vertical axis.
+        categories: Names of x = 0, 1, ... if x is not a quantity.
+        y_from: Start of a linear vertical axis if no value is negative.
     """
     with looks():
         figure, [axes] = new(height=3.8)
@@ -76,8 +76,8 @@ def curves(
             axes.set_yscale("log")
             _label_few_decades(axes.yaxis)
         elif all(np.nanmin(np.asarray(curve.y, float)) >= 0 for curve in drawn):
-            # The margin is a share of what the data span; seen from zero it may be too thin for a
-            # marker.
+            # The margin is a share of the data's range. Measured from zero it may be too small for
+            # a marker.
             axes.set_ylim(bottom=y_from)
             axes.set_ylim(
                 top=max(axes.get_ylim()[1], 1.05 * max(np.nanmax(curve.y) for curve in drawn))
@@ -92,7 +92,7 @@ def curves(
 
 
 def _label_few_decades(axis: Any) -> None:
-    """Where powers of ten would be too few: plain numbers, 1, 2 and 5 of each decade."""
+    """Labels 1, 2 and 5 of each decade with plain numbers, if powers of ten would be too few."""
     least, most = axis.get_view_interval()
     if most / least < FEW_DECADES:
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))

@@ -25,8 +25,8 @@ def cwnd(result: Result, *, point: int = 0, replicate: int = 0, span: Span | Non
         if len(lines) <= MOST_ASIDES:
             threshold = line.rows["ssthresh_bytes"] / line.mss_bytes
             axes.plot(
-                time, threshold, color=line.looks.color, linewidth=0.9, linestyle=(0, (1, 2)), drawstyle="steps-post",
-                label=f"{line.label} ssthresh",
+                time, threshold, color=line.looks.color, linewidth=0.9, linestyle=(0, (1, 2)),
+                drawstyle="steps-post", label=f"{line.label} ssthresh",
             )  # fmt: skip
     _mark_timeouts(axes, run)
     axes.set_ylabel("window (segments)")
@@ -42,12 +42,13 @@ def _mark_timeouts(axes: Axes, run: Replicate) -> None:
     ]
     if times:
         axes.plot(
-            times, [0.02] * len(times), transform=axes.get_xaxis_transform(), linestyle="none", marker="|",
-            markersize=9, color=REFERENCE_COLOUR, label="timeout",
+            times, [0.02] * len(times), transform=axes.get_xaxis_transform(), linestyle="none",
+            marker="|", markersize=9, color=REFERENCE_COLOUR, label="timeout",
         )  # fmt: skip
 
 
 CWND = FigureKind(
-    "cwnd", "Congestion window and slow-start threshold over time, in segments; timeouts are marked.",
+    "cwnd",
+    "Congestion window and slow-start threshold over time, in segments; timeouts are marked.",
     ("simulate", "emulate"), cwnd, TAKES, ("samples", "events", "hops"),
 )  # fmt: skip

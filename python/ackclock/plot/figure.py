@@ -1,4 +1,4 @@
-"""The record of a kind of figure: what it shows, of which methods, and why a result may lack it."""
+"""The record of a kind of figure: its content, its methods, and why a result may lack it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from ackclock.result import Result
 
 __all__ = ["METHODS", "OPTIONS", "FigureKind", "Subject", "View", "method_of"]
 
-#: What figures are drawn of.
+#: Subjects of figures.
 Subject = Result | Comparison
 
-#: Every method that writes a folder, and what such a folder is.
+#: Every method that writes a folder, and the name of such a folder.
 METHODS = {
     "predict": "a prediction",
     "simulate": "a simulation",
@@ -61,14 +61,15 @@ class FigureKind:
     """A kind of figure.
 
     Attributes:
-        name: The name on the command line and of the file. A comparison may have a figure of the
-            same name.
-        summary: What it shows, in a sentence or two.
-        methods: The methods whose results have it, of `METHODS`.
+        name: Name on the command line and of the file. A comparison may have a figure of the same
+            name.
+        summary: Description, in a sentence or two.
+        methods: Names of the methods whose results have it, from `METHODS`.
         draw: Draws it; takes the result, and the fields of `takes` by name.
-        takes: The fields of a `View` that it depends on.
-        tables: The tables that it needs.
-        lacks: Says why a result with these tables cannot show it, and what to do; None if it can.
+        takes: Fields of a `View` that it depends on.
+        tables: Tables that it needs.
+        lacks: Returns the reason why a result with these tables cannot show it, and the remedy;
+            None if it can.
     """
 
     name: str
@@ -81,11 +82,11 @@ class FigureKind:
 
     @property
     def is_over_time(self) -> bool:
-        """Whether it can show a part of the time."""
+        """True if it can show a part of the time."""
         return "span" in self.takes
 
     def why_not(self, subject: Subject, view: View) -> str | None:
-        """The reason why a result has no such figure, and what to do; None if it has one."""
+        """Returns the reason why a result has no such figure, and the remedy; None if it has."""
         if method_of(subject) not in self.methods:
             return f"is {METHODS[method_of(subject)]}, which does not show it"
         if isinstance(subject, Result):
@@ -95,7 +96,7 @@ class FigureKind:
         return self.lacks(subject, view)
 
     def drawn(self, subject: Subject, view: View) -> Figure:
-        """Draws it.
+        """Draws it for a result and a view.
 
         Raises:
             ValueError: The view shows nothing; one line.
@@ -104,5 +105,5 @@ class FigureKind:
 
 
 def method_of(subject: Subject) -> str:
-    """The method that wrote a result, of `METHODS`."""
+    """Returns the method that wrote a result, from `METHODS`."""
     return "compare" if isinstance(subject, Comparison) else str(subject.run["method"])

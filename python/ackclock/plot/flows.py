@@ -1,4 +1,4 @@
-"""What is to be known of a point to draw or list its flows: from its scenario, or from a capture or a session."""
+"""Properties of a point's flows for figures and lists, for a scenario, a capture or a session."""
 
 from typing import Any, NamedTuple
 
@@ -12,12 +12,12 @@ __all__ = ["Described", "Flow", "described"]
 
 
 class Flow(NamedTuple):
-    """A flow group.
+    """A flow.
 
     Attributes:
-        instances: How many there are of it; None if they arrive, as many as are drawn.
-        control: Name of the congestion or rate control, `udp` for UDP without one; empty if not
-            known.
+        instances: Number of its instances; None if they arrive at random.
+        control: Name of the congestion or rate control, `udp` for UDP without one; empty if
+            unknown.
         mss_bytes: Payload of a full segment.
     """
 
@@ -30,11 +30,10 @@ class Described(NamedTuple):
     """A point of a result.
 
     Attributes:
-        name: Of the scenario or the capture; of a session also the other side.
-        start_s: When time begins: 0, or the end of a session's waiting.
-        end_s: When it ends.
-        flows: By name, in the order in which they are shown: the scenario's, of captures the most
-            payload first.
+        name: Name of the scenario or the capture; for a session, with the peer.
+        start_s: Start of the time axis: 0, or when a session begins.
+        end_s: End of the time axis.
+        flows: Flows by name in display order: the scenario's order, or by payload for captures.
     """
 
     name: str
@@ -44,7 +43,7 @@ class Described(NamedTuple):
 
 
 def described(result: Result, point: int) -> Described:
-    """What a point of a result is."""
+    """Describes a point of a result."""
     if result.is_session:
         return _session(result)
     scenario = result.points[point]["scenario"]
@@ -67,7 +66,7 @@ def described(result: Result, point: int) -> Described:
 
 
 def _session(result: Result) -> Described:
-    """The only flow of a session; of one that never began, none, and how long it was waited for."""
+    """Describes a session with its flow; if it never began, without flows and with its wait."""
     session = result.run["session"]
     names = result.tables["flows"]["flow"].to_pylist()
     flows = {name: Flow(1, session["control"], payload_bytes(result)) for name in names}

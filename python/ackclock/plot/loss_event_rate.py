@@ -14,7 +14,7 @@ __all__ = ["LOSS_EVENT_RATE", "loss_event_rate"]
 def loss_event_rate(
     result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None
 ) -> Figure:
-    """Draws the loss rate that a rate control works with, by its own definition: packets lost, or loss events."""
+    """Draws the loss rate estimated by a rate control, as packets lost or loss events."""
     run = Replicate(result, point, replicate, span)
     figure, [axes] = new()
     for line in run.lines("time_s", "loss_event_rate"):
@@ -26,11 +26,14 @@ def loss_event_rate(
 def _lacks(result: Result, view: View) -> str | None:
     if is_known(result, "loss_event_rate", view.point):
         return None
-    return "has no flow under a rate control, which would take a loss rate; choose for example --kind rtt"
+    return (
+        "has no flow under a rate control, which would take a loss rate; "
+        "choose for example --kind rtt"
+    )
 
 
 LOSS_EVENT_RATE = FigureKind(
     "loss_event_rate",
-    "The loss rate that a rate control works with, by its own definition: packets lost, or loss events.",
+    "Loss rate estimated by a rate control, by its own definition: packets lost or loss events.",
     ("simulate", "emulate", "send"), loss_event_rate, TAKES, ("samples", "flows"), _lacks,
 )  # fmt: skip

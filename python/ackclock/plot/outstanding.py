@@ -17,7 +17,7 @@ from ackclock.result import Result
 
 __all__ = ["OUTSTANDING", "outstanding"]
 
-# Told apart by shade and hatching.
+# Limits are distinguished by shade and hatching.
 _LIMIT_LOOKS: dict[str, tuple[str, str]] = {
     "application": ("#ffffff", ""),
     "receive_window": ("#0072B2", ""),
@@ -29,7 +29,7 @@ _LIMIT_LOOKS: dict[str, tuple[str, str]] = {
     "unknown": ("#ffffff", "--"),
 }
 
-# The strip of limits takes one part, the rest this many.
+# Height of the plot relative to the strip of limits.
 _PARTS = 7
 
 
@@ -41,17 +41,17 @@ def outstanding(
     connection: int = 0,
     span: Span | None = None,
 ) -> Figure:
-    """Draws the outstanding data of a connection, a receiver's window that is near, and below what limited it.
+    """Draws a connection's data in flight and a near receive window; below, the limiting factor.
 
     Args:
         result: The result of `measure`.
         point: Index of the point.
         replicate: Index of the replicate.
         connection: Index of the connection there; 0 is the one with the most payload.
-        span: Start and end of what is shown, in seconds; by default all its time.
+        span: Start and end of the time shown, in seconds; by default all of it.
 
     Raises:
-        ValueError: The number is too large, or the connection has nothing in the span; one line.
+        ValueError: The number is too large, or the connection has no data in the span; one line.
     """
     observed = connection_of(result, point, replicate, connection)
     with looks():
@@ -85,17 +85,17 @@ def outstanding(
 
 
 def _draw_window(axes: Axes, stretches: Any) -> None:
-    """Draws the window in steps from stretch to stretch."""
+    """Draws the receive window as steps from period to period."""
     time = np.stack([column(stretches, "start_s"), column(stretches, "end_s")], -1).ravel()
     window = column(stretches, "receive_window_mean_bytes").astype(float)
     axes.plot(
-        time, np.repeat(window, 2) * 1e-3, color=REFERENCE_COLOUR, linestyle=(0, (4, 2)), linewidth=1.0,
-        label="receiver's window",
+        time, np.repeat(window, 2) * 1e-3, color=REFERENCE_COLOUR, linestyle=(0, (4, 2)),
+        linewidth=1.0, label="receiver's window",
     )  # fmt: skip
 
 
 def _draw_limits(strip: Axes, stretches: Any) -> None:
-    """Draws a bar for each stretch, told apart by shade and hatching."""
+    """Draws a bar for each period, distinguished by shade and hatching."""
     start, end, limits = (
         column(stretches, "start_s"),
         column(stretches, "end_s"),
@@ -119,6 +119,7 @@ def _draw_limits(strip: Axes, stretches: Any) -> None:
 
 
 OUTSTANDING = FigureKind(
-    "outstanding", "Outstanding data of a connection over time, the receiver's window, and below what limited it.",
+    "outstanding",
+    "Data in flight of a connection over time, its receive window, and below the limiting factor.",
     ("measure",), outstanding, TAKES, ("connections", "samples", "limit_periods"), lacks_payload,
 )  # fmt: skip

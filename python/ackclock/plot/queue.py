@@ -14,7 +14,7 @@ from ackclock.result import Result
 
 __all__ = ["QUEUE", "queue"]
 
-# The columns of drops, each with its marker and name.
+# The columns of losses, each with its marker and name.
 _CAUSES = {
     "drops_queue": ("x", "queue full"),
     "drops_aqm": ("+", "AQM"),
@@ -27,7 +27,7 @@ _CAUSES = {
 def queue(
     result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None
 ) -> Figure:
-    """Draws the backlog of each hop that had any, its limit if that moves, and below the drops in each interval."""
+    """Draws the backlog of each hop that had any, an adaptive limit, and losses per interval."""
     run = Replicate(result, point, replicate, span)
     figure, [backlog, drops] = new(2, 4.6)
     hops = run.rows("hops")
@@ -56,8 +56,8 @@ def _draw_backlog(
     draw_line(axes, time, rows["backlog_packets"][in_span], Line(hop, looked, 1, rows), hop)
     if "limit_packets" in rows and not np.isnan(rows["limit_packets"][in_span]).all():
         axes.plot(
-            time, rows["limit_packets"][in_span], color=looked.color, linewidth=0.9, linestyle=(0, (1, 2)),
-            label=f"{hop}: limit",
+            time, rows["limit_packets"][in_span], color=looked.color, linewidth=0.9,
+            linestyle=(0, (1, 2)), label=f"{hop}: limit",
         )  # fmt: skip
 
 
@@ -69,12 +69,13 @@ def _draw_drops(
         when = in_span & (lost > 0)
         if when.any():
             axes.plot(
-                rows["time_s"][when], lost[when], linestyle="none", marker=marker, color=looked.color,
-                label=f"{hop}: {meaning}",
+                rows["time_s"][when], lost[when], linestyle="none", marker=marker,
+                color=looked.color, label=f"{hop}: {meaning}",
             )  # fmt: skip
 
 
 QUEUE = FigureKind(
-    "queue", "Backlog over time of each hop that had any, its limit if that moves, and below the drops by cause.",
+    "queue",
+    "Backlog over time of each hop that had any, its limit if adaptive, and below losses by cause.",
     ("simulate", "emulate"), queue, TAKES, ("hops",),
 )  # fmt: skip

@@ -16,7 +16,10 @@ from ackclock.result import Result
 
 __all__ = ["RATE_ESTIMATES", "rate_estimates"]
 
-_NOT_KEPT = "keeps no rate estimates; run ackclock measure again at the sender's capture with --estimators all"
+_NOT_KEPT = (
+    "keeps no rate estimates; run ackclock measure again at the sender's capture "
+    "with --estimators all"
+)
 
 
 def rate_estimates(
@@ -27,18 +30,18 @@ def rate_estimates(
     connection: int = 0,
     span: Span | None = None,
 ) -> Figure:
-    """Draws the estimates that rate estimators infer from a connection's ACKs, and the rate of acknowledgements.
+    """Draws the rates that estimators infer from a connection's ACKs, and the acknowledged rate.
 
     Args:
         result: The result of `measure` with estimators.
         point: Index of the point.
         replicate: Index of the replicate.
         connection: Index of the connection there; 0 is the one with the most payload.
-        span: Start and end of what is shown, in seconds; by default all its time.
+        span: Start and end of the time shown, in seconds; by default all of it.
 
     Raises:
-        ValueError: The result has no estimates, the number is too large, or the connection has
-            nothing in the span; one line.
+        ValueError: The result has no estimates, the number is too large, or the connection has no
+            data in the span; one line.
     """
     if "rate_estimates" not in result.tables:
         raise InputError("no-data", "", _NOT_KEPT)
@@ -71,7 +74,7 @@ def rate_estimates(
 
 
 def _draw_acknowledged(axes: Axes, samples: Any, span: Span | None) -> None:
-    """Draws the rate of acknowledgements between two samples."""
+    """Draws the acknowledged rate between two samples."""
     time, delivered = column(samples, "time_s"), column(samples, "delivered_bytes")
     ends, passed = time[1:], np.diff(time)
     shown = inside(span, ends) & (passed > 0)
@@ -94,7 +97,7 @@ def _lacks(result: Result, view: View) -> str | None:
 
 RATE_ESTIMATES = FigureKind(
     "rate_estimates",
-    "The rates that estimators infer from a connection's ACKs over time, beside the rate of acknowledgements. Needs "
-    "`measure --estimators`.",
+    "Rates that estimators infer from a connection's ACKs over time, with the acknowledged rate. "
+    "Needs `measure --estimators`.",
     ("measure",), rate_estimates, TAKES, ("connections", "samples"), _lacks,
 )  # fmt: skip

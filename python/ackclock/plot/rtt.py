@@ -13,7 +13,7 @@ __all__ = ["RTT", "rtt"]
 
 @with_looks
 def rtt(result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None) -> Figure:
-    """Draws each sample's latest measurement of the round-trip time, and the sender's smoothed estimate."""
+    """Draws the latest round-trip time at each sample, and the sender's smoothed estimate."""
     run = Replicate(result, point, replicate, span)
     figure, [axes] = new()
     lines = run.lines("time_s", "rtt_s", "smoothed_rtt_s")
@@ -21,8 +21,8 @@ def rtt(result: Result, *, point: int = 0, replicate: int = 0, span: Span | None
         time = line.rows["time_s"]
         if len(lines) <= MOST_ASIDES and not np.isnan(line.rows["rtt_s"]).all():
             axes.plot(
-                time, line.rows["rtt_s"] * 1e3, linestyle="none", marker=".", markersize=2, alpha=0.5,
-                color=line.looks.color, label=f"{line.label} measured",
+                time, line.rows["rtt_s"] * 1e3, linestyle="none", marker=".", markersize=2,
+                alpha=0.5, color=line.looks.color, label=f"{line.label} measured",
             )  # fmt: skip
         draw_line(axes, time, line.rows["smoothed_rtt_s"] * 1e3, line, f"{line.label} smoothed")
     axes.set_ylabel("round-trip time (ms)")
@@ -30,6 +30,6 @@ def rtt(result: Result, *, point: int = 0, replicate: int = 0, span: Span | None
 
 
 RTT = FigureKind(
-    "rtt", "Round-trip time over time: each sample's latest measurement, and the sender's smoothed estimate.",
+    "rtt", "Round-trip time: the latest measurement at each sample, and the smoothed estimate.",
     ("simulate", "emulate", "measure", "send"), rtt, TAKES, ("samples", "flows"),
 )  # fmt: skip

@@ -20,7 +20,7 @@ __all__ = ["SEQUENCE", "sequence"]
 
 _NOT_KEPT = "keeps no segments; run ackclock measure again with --segments"
 
-# Above this many marks a drawing would be larger than a picture of it.
+# With more marks a vector drawing would be larger than a bitmap.
 _MOST_DRAWN = 20_000
 
 _MARKS: dict[str, dict[str, Any]] = {
@@ -44,18 +44,18 @@ def sequence(
     connection: int = 0,
     span: Span | None = None,
 ) -> Figure:
-    """Draws bytes sent, sent again and acknowledged over time: Jacobson's and Shepard's time-sequence plot.
+    """Draws bytes sent, retransmitted and acknowledged over time (Jacobson's and Shepard's plot).
 
     Args:
         result: The result of `measure` with segments.
         point: Index of the point.
         replicate: Index of the replicate.
         connection: Index of the connection there; 0 is the one with the most payload.
-        span: Start and end of what is shown, in seconds; by default all its time.
+        span: Start and end of the time shown, in seconds; by default all of it.
 
     Raises:
         ValueError: The result has no table of segments, the number is too large, or the connection
-            has nothing in the span; one line.
+            has no data in the span; one line.
     """
     if "segments" not in result.tables:
         raise InputError("no-data", "", _NOT_KEPT)
@@ -76,8 +76,8 @@ def sequence(
         if again.any():
             middle = (marks["low_bytes"][again] + marks["high_bytes"][again]) / 2e6
             axes.plot(
-                marks["time_s"][again], middle, linestyle="none", marker="x", markersize=4, color="#D55E00",
-                label="sent again", rasterized=flat, zorder=3,
+                marks["time_s"][again], middle, linestyle="none", marker="x", markersize=4,
+                color="#D55E00", label="sent again", rasterized=flat, zorder=3,
             )  # fmt: skip
         axes.set_ylabel("sequence (MB)")
         axes.set_ylim(*_heights(marks["high_bytes"][kinds != "window"], span))
@@ -87,7 +87,7 @@ def sequence(
 
 
 def _heights(sequence: NDArray[Any], span: Span | None) -> tuple[float, float]:
-    """Where the axis begins and ends, in MB: from 0, or about what is in the span."""
+    """Returns the ends of the axis in MB: from 0, or around the data in the span."""
     top = max(int(sequence.max(initial=0)), 1)
     bottom = 0 if span is None else int(sequence.min(initial=top))
     room = 0.02 * max(top - bottom, 1)
@@ -95,7 +95,7 @@ def _heights(sequence: NDArray[Any], span: Span | None) -> tuple[float, float]:
 
 
 def _bars(axes: Axes, marks: Columns, kind: str, flat: bool) -> None:
-    """Draws a bar from first byte to last at each moment."""
+    """Draws a vertical bar from first byte to last at each time."""
     low, high = marks["low_bytes"] * 1e-6, marks["high_bytes"] * 1e-6
     ends = np.stack(
         [np.stack([marks["time_s"], low], -1), np.stack([marks["time_s"], high], -1)], 1
@@ -123,7 +123,7 @@ def _lacks(result: Result, view: View) -> str | None:
 
 SEQUENCE = FigureKind(
     "sequence",
-    "Bytes sent, sent again and acknowledged over time: Jacobson's and Shepard's time-sequence plot. Needs "
-    "`measure --segments`.",
+    "Bytes sent, retransmitted and acknowledged over time: Jacobson's and Shepard's time-sequence "
+    "plot. Needs `measure --segments`.",
     ("measure",), sequence, TAKES, ("connections",), _lacks,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What figures of one replicate over time share: the chosen flows, their looks, axes and legends."""
+"""Code shared by figures of one replicate over time: chosen flows, style, axes and legends."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -31,10 +31,10 @@ __all__ = [
     "with_looks",
 ]
 
-#: More lines than this hide each other.
+#: More lines hide each other.
 MOST_LINES = 8
 
-#: With more lines than this, what goes with each (ssthresh, single measurements) hides them and is
+#: With more lines, their additional curves (ssthresh, single measurements) would hide them and are
 #: left out.
 MOST_ASIDES = 2
 
@@ -43,7 +43,7 @@ TAKES = ("point", "replicate", "span")
 
 
 def with_looks(figure: Callable[..., Figure]) -> Callable[..., Figure]:
-    """Decorates a figure to be drawn with ackclock's looks."""
+    """Decorates a figure to be drawn in ackclock's style."""
 
     @wraps(figure)
     def drawn(*arguments: Any, **options: Any) -> Figure:
@@ -80,7 +80,7 @@ class Replicate:
         result: The result that holds it.
         point: Index of the point.
         replicate: Index of the replicate.
-        span: Start and end of what is shown, in seconds; None for all.
+        span: Start and end of the time shown, in seconds; None for all.
     """
 
     result: Result
@@ -93,7 +93,8 @@ class Replicate:
             raise InputError(
                 "out-of-range",
                 "",
-                f"there is no point {self.point}; this result has {len(self.result.points)}, from 0",
+                f"there is no point {self.point}; this result has {len(self.result.points)}, "
+                "from 0",
             )
 
     @property
@@ -102,7 +103,7 @@ class Replicate:
         return str(self.result.run["method"])
 
     def rows(self, table: str) -> pa.Table:
-        """Its rows of a table.
+        """Returns its rows of a table.
 
         Raises:
             ValueError: The result has no such table; one line.
@@ -116,24 +117,24 @@ class Replicate:
         return self.result.rows(table, point=self.point, replicate=self.replicate)
 
     def lines(self, *names: str) -> list[Line]:
-        """The first instance of each flow, then the second of each, and so on: at most `MOST_LINES`.
+        """Returns the first instance of each flow, then the second, up to `MOST_LINES` in all.
 
         Args:
-            names: Columns of `samples`. An instance without a value in any but `time_s` is left
-                out, as UDP of `cwnd`.
+            names: Columns of `samples`. An instance without a value in any column but `time_s` is
+                left out, such as UDP for `cwnd`.
         """
         return list(self._lines(names))
 
     def finish(
         self, figure: Figure, rows: list[Axes], what: str, *, of_flows: bool = True
     ) -> Figure:
-        """Gives a figure its title, the axis of time and legends.
+        """Sets the title, the time axis and the legends of a figure.
 
         Args:
             figure: The figure.
-            rows: Its axes from above.
-            what: The title's first words.
-            of_flows: Whether lines are flows, so that the legend says how many flows are not drawn.
+            rows: Its axes, from above.
+            what: First words of the title.
+            of_flows: True if lines are flows; the legend then says how many flows are not drawn.
         """
         result, shown = self.result, described(self.result, self.point)
         entitle(rows[0], self._title(what, shown.name))
@@ -149,8 +150,8 @@ class Replicate:
             handles, labels = axes.get_legend_handles_labels()
             if handles:
                 axes.legend(
-                    handles, labels, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, title=left_out,
-                    title_fontsize=8, alignment="left",
+                    handles, labels, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8,
+                    title=left_out, title_fontsize=8, alignment="left",
                 )  # fmt: skip
             else:
                 words = (
@@ -179,7 +180,7 @@ class Replicate:
         series.sort(key=lambda entry: (entry[0][1], order.index(entry[0][0])))
         chosen = sorted(series[:MOST_LINES], key=lambda entry: order.index(entry[0][0]))
         of_controls = control_styles(self.result.run)
-        alone = {"linestyle": "-"} if len(chosen) == 1 else {}  # nothing to tell it from
+        alone = {"linestyle": "-"} if len(chosen) == 1 else {}  # needs no dashes
         taken: set[Style] = set()
         for (name, instance), rows in chosen:
             flow = flows[name]
@@ -199,7 +200,7 @@ class Replicate:
             )
 
     def _samples(self) -> pa.Table:
-        """All samples; of a capture, which may have had very many connections, those of the largest."""
+        """Returns all samples; for a capture, only those of the largest connections."""
         if self.method != "measure":
             return self.rows("samples")
         where = {"point": self.point, "replicate": self.replicate}
@@ -209,21 +210,21 @@ class Replicate:
 
 
 def is_known(result: Result, name: str, point: int) -> bool:
-    """Whether any sample of a point has a value in a column."""
+    """Returns True if any sample of a point has a value in a column."""
     samples = result.rows("samples", point=point)
     return name in samples.column_names and samples[name].null_count < samples.num_rows
 
 
 def draw_line(axes: Axes, time: NDArray[Any], values: NDArray[Any], line: Line, label: str) -> None:
-    """Draws values over time in a line's looks, with some fifteen markers."""
+    """Draws values over time in a line's style, with about fifteen markers."""
     axes.plot(
-        time, values, color=line.looks.color, linestyle=line.looks.linestyle, marker=line.looks.marker,
-        markevery=(time.size // 40, max(1, time.size // 15)), label=label,
+        time, values, color=line.looks.color, linestyle=line.looks.linestyle,
+        marker=line.looks.marker, markevery=(time.size // 40, max(1, time.size // 15)), label=label,
     )  # fmt: skip
 
 
 def _left_out(shown: Described) -> str | None:
-    """How many flows are drawn; None if all are."""
+    """Returns a note on the number of flows drawn; None if all are."""
     instances = [flow.instances for flow in shown.flows.values()]
     known = [number for number in instances if number is not None]
     if len(known) < len(instances):

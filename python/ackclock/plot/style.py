@@ -1,12 +1,12 @@
-"""How lines look: told apart by dash and marker as well as by colour, for printers that have none."""
+"""Line styles, distinguished by dash and marker as well as by colour, for print without colour."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ackclock.result.flows import UNCONTROLLED
 
-# Okabe and Ito's colours (distinct to the colour-blind), darkest first; yellow left out, too pale
-# for a line.
+# Okabe and Ito's colours (distinct to the colour-blind), darkest first, without yellow, which is
+# too pale for a line.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 _DASHES: tuple[Any, ...] = (
     "-",
@@ -18,7 +18,7 @@ _DASHES: tuple[Any, ...] = (
 )
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
 
-# Of lines that are no control's: what models say, limits, thresholds.
+# Colour of lines that belong to no control: models, limits, thresholds.
 REFERENCE_COLOUR = "#444444"
 _REFERENCE_DASHES: tuple[Any, ...] = (
     (0, (4, 2)),
@@ -30,7 +30,7 @@ _REFERENCE_MARKERS = ("", "x", "+", "1", "|")
 
 
 class Style(NamedTuple):
-    """One line's looks, in matplotlib's terms."""
+    """A line's style, in matplotlib's terms."""
 
     color: str
     linestyle: Any
@@ -38,7 +38,7 @@ class Style(NamedTuple):
 
 
 def style(position: int) -> Style:
-    """The looks of the thing at that position of its list: 462 before two are alike (7 x 6 x 11)."""
+    """Returns the style at a position in a list; 462 (7 x 6 x 11) styles are distinct."""
     return Style(
         _COLOURS[position % len(_COLOURS)],
         _DASHES[position % len(_DASHES)],
@@ -47,18 +47,18 @@ def style(position: int) -> Style:
 
 
 def reference_style(position: int) -> Style:
-    """The looks of a model's or a limit's line: 20 before two are alike, the first four without markers."""
+    """Returns the style of a model or limit; 20 are distinct, the first four without markers."""
     marker = _REFERENCE_MARKERS[position // len(_REFERENCE_DASHES) % len(_REFERENCE_MARKERS)]
     return Style(REFERENCE_COLOUR, _REFERENCE_DASHES[position % len(_REFERENCE_DASHES)], marker)
 
 
 def control_styles(run: dict[str, Any]) -> dict[str, Style]:
-    """One palette record for each control, by its position in the registry of the version that made the run."""
+    """Returns a style for each control, by its position in the registry of the run's version."""
     return {entry["name"]: style(position) for position, entry in enumerate(run["controls"])}
 
 
 def line_styles(run: dict[str, Any], controls: Iterable[str]) -> list[Style]:
-    """The looks of lines whose controls these are: the control's, or others where a line before has them."""
+    """Returns a style for each line: that of its control, or a spare one if it is taken."""
     of_controls = control_styles(run)
     taken: list[Style] = []
     for position, control in enumerate(controls):
@@ -69,6 +69,6 @@ def line_styles(run: dict[str, Any], controls: Iterable[str]) -> list[Style]:
 
 
 def control_label(run: dict[str, Any], control: str) -> str:
-    """The control's name as in figures."""
+    """Returns the name of a control in figures."""
     labels = {entry["name"]: str(entry["label"]) for entry in run["controls"]}
     return labels.get(control, control.upper() if control == UNCONTROLLED else control)

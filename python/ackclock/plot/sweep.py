@@ -21,23 +21,23 @@ from ackclock.table import averaging
 
 __all__ = ["NOTHING_SWEPT", "SWEEP", "Axis", "set_scales", "sweep", "swept_axis"]
 
-#: Why a result without a sweep lacks the figure.
+#: Reason why a result without a sweep lacks the figure.
 NOTHING_SWEPT = "sweeps no quantity; choose a figure over time, for example --kind throughput"
 
-# Where a model applies to one of the swept values only, which gives no line.
+# Markers for a model that applies to only one swept value, which gives no line.
 _LONE_POINTS = "dhp*"
 
-# Swept values up to this many are the axis's ticks.
+# Up to this many swept values are the ticks of the axis.
 _MOST_TICKS = 10
 
 
 class Axis(NamedTuple):
-    """The swept parameter that a figure has to the right.
+    """The swept parameter on the horizontal axis.
 
     Attributes:
-        path: Where it is in the scenario.
-        unit: As written.
-        values: Of each point.
+        path: Path in the scenario.
+        unit: Unit as written.
+        values: Value of each point.
         settled: Paths of the swept parameters whose value follows from this one's: itself, those
             that vary together with it, those with one value.
     """
@@ -49,12 +49,12 @@ class Axis(NamedTuple):
 
     @property
     def label(self) -> str:
-        """For the axis."""
+        """Label of the axis."""
         return f"{self.path} ({self.unit})" if self.unit else self.path
 
 
 def swept_axis(points: list[dict[str, Any]]) -> Axis | None:
-    """The first swept parameter that is a quantity and takes more than one value; None if there is none."""
+    """Returns the first swept quantity with more than one value; None if there is none."""
     for path in points[0]["assignments"]:
         try:
             read = [units.parse(point["assignments"][path]) for point in points]
@@ -81,16 +81,16 @@ def _settled(points: list[dict[str, Any]], path: str) -> frozenset[str]:
 
 
 def sweep(result: Result, predicted: Result | None = None, *, metric: str = "goodput") -> Figure:
-    """Draws a metric's means over replicates and their 95 % confidence intervals against the swept parameter.
+    """Draws a metric's means and 95 % confidence intervals against the swept parameter.
 
     Args:
         result: The result of a scenario with a sweep.
-        predicted: The answers of models to the same scenario (`predict`), drawn beside the goodput.
-            Not drawn beside a measurement: models answer there for single connections.
+        predicted: The answers of models to the same scenario (`predict`), drawn with the goodput.
+            Not drawn with a measurement, for which models answer for single connections.
         metric: The metric's name.
 
     Raises:
-        ValueError: Nothing numeric is swept.
+        ValueError: The sweep has no quantity.
         KeyError: The metric is unknown.
     """
     axis, what = swept_axis(result.points), metrics.metric(metric)
@@ -132,14 +132,14 @@ class _Series(NamedTuple):
 
 
 def _others(point: dict[str, Any], axis: Axis) -> str:
-    """The swept values that do not follow from the one to the right, as words."""
+    """Returns the swept values that do not follow from the horizontal one, as words."""
     return ", ".join(
         str(value) for path, value in point["assignments"].items() if path not in axis.settled
     )
 
 
 def _series(result: Result, axis: Axis, what: Metric) -> list[_Series]:
-    """One for each subject and combination of the other swept values."""
+    """Returns one series per subject and combination of the other swept values."""
     found: dict[tuple[str, str], list[Summary]] = {}
     for summary in summarise(result, what):
         if not math.isnan(summary.interval.mean):
@@ -159,7 +159,7 @@ def _series(result: Result, axis: Axis, what: Metric) -> list[_Series]:
 
 
 def _label(result: Result, point: int, subject: str, axis: Axis, many: bool) -> str:
-    """What a line is of: the flow or hop if there are many, its control, the other swept values."""
+    """Returns a line's label: flow or hop if there are many, control, other swept values."""
     control = _control(result.points[point]["scenario"], subject)
     others = _others(result.points[point], axis)
     words = [subject] if many or not (control or others) else []
@@ -194,7 +194,7 @@ def _draw_series(
     if not np.isnan(half).all():
         half = np.nan_to_num(half)
         axes.fill_between(x, means - half, means + half, color=looked.color, alpha=0.2, linewidth=0)
-        # A band narrower than the line still shows its ends.
+        # Error bars show the ends of a band that is narrower than the line.
         axes.errorbar(x, means, half, fmt="none", ecolor=looked.color, elinewidth=0.8, capsize=2.5)
     marked = np.array([judged.marks(what.name, member.point, member.subject) for member in members])
     mark_unsettled(axes, np.array(x)[marked], means[marked], looked.color)
@@ -204,7 +204,10 @@ def _draw_series(
 def _draw_predictions(
     axes: Axes, axis: Axis, what: Metric, predicted: Result, whole: set[str]
 ) -> list[list[float]]:
-    """Each model once: flows for which it says the same share a line. `whole` are the labels of all that was run."""
+    """Draws each model's line once for all flows with the same prediction.
+
+    If these are all flows of the run, whose labels are `whole`, the legend does not list them.
+    """
     lines: dict[tuple[str, str], list[tuple[float, float]]] = {}
     many = (
         len({flow["name"] for point in predicted.points for flow in point["scenario"]["flows"]}) > 1
@@ -237,10 +240,10 @@ def _draw_predictions(
 
 
 def set_scales(axes: Axes, x: list[float], drawn: list[list[float]]) -> None:
-    """Logarithmic where the small values would lie on top of each other.
+    """Makes an axis logarithmic if its small values would overlap.
 
-    To the right: half of the values lie in the lowest quarter. Upwards: they span more than a
-    decade and a half.
+    The horizontal axis is logarithmic if half of the values lie in the lowest quarter. The vertical
+    axis is if its values span more than a decade and a half.
     """
     positive = sorted({value for value in x if value > 0})
     crowded = (
@@ -272,7 +275,7 @@ def set_scales(axes: Axes, x: list[float], drawn: list[list[float]]) -> None:
 
 
 def _plain(value: float, _position: float) -> str:
-    """0.1 rather than a power of ten."""
+    """Returns a plain number, such as 0.1, rather than a power of ten."""
     return f"{value:g}"
 
 
@@ -281,6 +284,8 @@ def _lacks(result: Result, _view: View) -> str | None:
 
 
 SWEEP = FigureKind(
-    "sweep", "A metric's means over replicates against the swept parameter, with 95 % intervals and usual models.",
+    "sweep",
+    "Means of a metric over replicates against the swept parameter, with 95 % intervals and the "
+    "usual models.",
     ("simulate", "emulate", "measure"), sweep, ("predicted", "metric"), ("flows",), _lacks,
 )  # fmt: skip

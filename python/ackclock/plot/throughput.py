@@ -11,16 +11,15 @@ from ackclock.result import Result
 
 __all__ = ["THROUGHPUT", "throughput"]
 
-# An allowed rate this many times above the highest throughput is not drawn: it would press all else
-# to the ground.
+# An allowed rate this many times above the highest throughput is not drawn, as it would flatten
+# everything else.
 _FAR = 4
 
-# Throughput is averaged over this share of the time shown: shorter intervals show how a repaired
-# loss releases what was held back behind it rather than how fast the flow is.
+# Number of averaging intervals. Shorter intervals would show bursts of in-order delivery after a
+# repaired loss rather than the flow's rate.
 _THROUGHPUT_INTERVALS = 200
 
-# The delivery that each method observes. A real receiver is not asked; its sender knows what was
-# acknowledged.
+# The delivery that each method observes. For other methods the sender knows what was acknowledged.
 _DELIVERED = {
     "simulate": "delivered in order",
     "send": "arrived, as reported",
@@ -32,10 +31,9 @@ _DELIVERED = {
 def throughput(
     result: Result, *, point: int = 0, replicate: int = 0, span: Span | None = None
 ) -> Figure:
-    """Draws payload delivered in order per second, or acknowledged, in means over a two-hundredth of the time shown.
+    """Draws the rate of payload delivered in order or acknowledged, in about 200 intervals.
 
-    A flow that is alone and under a rate control also has its allowed rate, unless that is far
-    above.
+    A single flow under a rate control also has its allowed rate, unless that is far above.
     """
     run = Replicate(result, point, replicate, span)
     figure, [axes] = new()
@@ -44,7 +42,7 @@ def throughput(
         every = max(1, line.rows["time_s"].size // _THROUGHPUT_INTERVALS)
         time, delivered = line.rows["time_s"][::every], line.rows["delivered_bytes"][::every]
         if time.size > 1:
-            # Drawn at the middle of the interval that it is the mean of.
+            # Drawn at the middle of the averaging interval.
             draw_line(
                 axes,
                 (time[1:] + time[:-1]) / 2,
@@ -67,14 +65,14 @@ def _draw_allowed(axes: Axes, line: Line, most: float) -> None:
     allowed = line.rows["allowed_rate_bit_per_s"] * 1e-6
     near = allowed <= most
     axes.plot(
-        line.rows["time_s"], np.where(near, allowed, np.nan), color=line.looks.color, linewidth=0.9,
-        linestyle=(0, (1, 2)) if near.any() else "none", drawstyle="steps-post",
+        line.rows["time_s"], np.where(near, allowed, np.nan), color=line.looks.color,
+        linewidth=0.9, linestyle=(0, (1, 2)) if near.any() else "none", drawstyle="steps-post",
         label=f"{line.label} allowed" + ("" if near.any() else ":\nfar above, not drawn"),
     )  # fmt: skip
 
 
 def _unsampled(run: Replicate) -> list[str]:
-    """Flows that were run and have no sample: the kernel reports TCP only."""
+    """Returns flows that were run but have no sample: the kernel reports only TCP."""
     if run.method != "emulate":
         return []
     of_flows, of_samples = (
@@ -85,7 +83,7 @@ def _unsampled(run: Replicate) -> list[str]:
 
 THROUGHPUT = FigureKind(
     "throughput",
-    "Payload delivered in order over time, or acknowledged, in Mbit/s; of a lone flow under a rate control also the "
-    "allowed rate.",
+    "Rate of payload delivered in order, or acknowledged, over time; for a single flow under a "
+    "rate control also the allowed rate.",
     ("simulate", "emulate", "measure", "send", "receive"), throughput, TAKES, ("samples", "flows"),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a buffer buys and costs: several measures against its size, targets as lines, the answer marked."""
+"""The figure of a buffer's trade-off: measures against its size, with targets and the answer."""
 
 import textwrap
 from collections.abc import Callable, Sequence
@@ -13,13 +13,13 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from ackclock.plot.canvas import looks, new
 from ackclock.plot.style import REFERENCE_COLOUR, style
 
-# Of one panel, and of title and axes around all.
+# Heights of a panel, and of title and axes together, in inches.
 _PANEL_HEIGHT, _AROUND_HEIGHT = 1.35, 1.3
 
-# What fits above the axes.
+# Longest line of a title above the axes.
 _TITLE_CHARACTERS = 95
 
-# What spans more than this is drawn on a logarithmic axis.
+# Ratio of largest to smallest value above which an axis is logarithmic.
 _DECADES_APART = 30
 
 _ALLOWED_COLOUR = "#009E73"
@@ -29,11 +29,11 @@ class Panel(NamedTuple):
     """One measure.
 
     Attributes:
-        label: With its unit.
-        means: At each size.
-        half_widths: Of their intervals; not a number where there is none.
-        target: What is asked of it; None for nothing.
-        at_least: Whether the target is the least.
+        label: Label, with its unit.
+        means: Mean at each size.
+        half_widths: Half widths of their intervals; NaN if there is no interval.
+        target: Target value; None for no target.
+        at_least: True if the target is a minimum.
     """
 
     label: str
@@ -44,11 +44,11 @@ class Panel(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A size with a name.
+    """A named buffer size.
 
     Attributes:
-        size: Where.
-        label: Written beside it.
+        size: The size.
+        label: Label beside it.
     """
 
     size: float
@@ -65,16 +65,16 @@ def trade_off(
     marks: Sequence[Mark] = (),
     ms_per_packet: float,
 ) -> Figure:
-    """Draws the panels above each other over the buffer's size, on a logarithmic axis.
+    """Draws stacked panels against the buffer size, on a logarithmic axis.
 
     Args:
-        sizes: In packets, ascending and positive.
-        panels: What is shown, from above.
-        title: Of the figure.
-        answer: The size that is advised.
-        allowed: From which size to which all targets are met.
-        marks: Other sizes, rules of thumb.
-        ms_per_packet: For the second axis, above.
+        sizes: Sizes in packets, ascending and positive.
+        panels: Panels, from above.
+        title: Title of the figure.
+        answer: The advised size.
+        allowed: Smallest and largest size that meet all targets.
+        marks: Other sizes, such as rules of thumb.
+        ms_per_packet: Scale of the second axis, above.
     """
     with looks():
         figure, every = new(rows=len(panels), height=_AROUND_HEIGHT + _PANEL_HEIGHT * len(panels))
@@ -117,8 +117,8 @@ def _draw(axes: Axes, sizes: Sequence[float], panel: Panel, position: int) -> No
         axes.axhline(panel.target, color="#000000", linewidth=1.0, linestyle=(0, (5, 2)))
         sign = "≥" if panel.at_least else "≤"
         axes.annotate(
-            f"{sign} {panel.target:.4g}", (1, panel.target), xycoords=("axes fraction", "data"), fontsize=8,
-            xytext=(3, 0), textcoords="offset points", verticalalignment="center",
+            f"{sign} {panel.target:.4g}", (1, panel.target), xycoords=("axes fraction", "data"),
+            fontsize=8, xytext=(3, 0), textcoords="offset points", verticalalignment="center",
         )  # fmt: skip
     axes.set_xscale("log")
     axes.set_ylabel(panel.label, fontsize=8)
@@ -131,7 +131,7 @@ def _draw(axes: Axes, sizes: Sequence[float], panel: Panel, position: int) -> No
 
 
 def _scaled(factor: float) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
-    """To the axis above and back."""
+    """Returns the conversions to the axis above and back."""
     return lambda x: x * factor, lambda x: x / factor
 
 
@@ -140,8 +140,9 @@ def _plain(value: float, _position: int | None) -> str:
 
 
 def _name(axes: Axes, mark: Mark, weight: str) -> None:
-    """Upright beside its line, from the foot of the uppermost panel."""
+    """Writes a mark's label upright beside its line, from the bottom of the top panel."""
     axes.annotate(
-        mark.label, (mark.size, 0.04), xycoords=("data", "axes fraction"), xytext=(-2, 0), textcoords="offset points",
-        rotation=90, horizontalalignment="right", verticalalignment="bottom", fontsize=7, fontweight=weight,
+        mark.label, (mark.size, 0.04), xycoords=("data", "axes fraction"), xytext=(-2, 0),
+        textcoords="offset points", rotation=90, horizontalalignment="right",
+        verticalalignment="bottom", fontsize=7, fontweight=weight,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The figure `variation`: how smooth rates are."""
+"""The figure `variation`: smoothness of rates."""
 
 import math
 from collections.abc import Sequence
@@ -19,12 +19,12 @@ from ackclock.table import assigned, averaging, named
 
 __all__ = ["VARIATION", "variation"]
 
-# More lines than this hide each other.
+# More lines hide each other.
 _MOST_LINES = 8
 
 _NO_TIME_SCALE = (
-    "has no time scale of 0.2 s to 10 s that its samples show and that fits five times into its measured time; run it "
-    "longer, or with a shorter sample_interval"
+    "has no time scale of 0.2 s to 10 s that its samples show and that fits five times into its "
+    "measured time; run it longer, or with a shorter sample_interval"
 )
 
 
@@ -35,22 +35,22 @@ def variation(
     time_scales_s: Sequence[float] | None = None,
     of: str | None = None,
 ) -> Figure:
-    """Draws the coefficient of variation of a flow instance's rate against the time over which rates are taken.
+    """Draws the coefficient of variation of a flow's rate against the averaging time scale.
 
-    Means over the instances and replicates of each flow, with 95 % confidence intervals over
-    replicates. The smoother a flow the lower its line; of independent increments it falls as one
-    over the square root of the time scale.
+    It shows means over the instances and replicates of each flow, with 95 % confidence intervals
+    over replicates. The smoother a flow, the lower its line. For independent increments it falls as
+    one over the square root of the time scale.
 
     Args:
         result: The result of `simulate` or `emulate`, or of a session.
         point: Index of the point.
-        time_scales_s: In seconds; by default those of `metrics.TIME_SCALES_S` that the samples
-            show.
-        of: The rate: `sent`, `delivered` or `allowed`. By default `sent`; of a receiver, which
+        time_scales_s: Time scales in seconds; by default those of `metrics.TIME_SCALES_S` that the
+            samples resolve.
+        of: Kind of rate: `sent`, `delivered` or `allowed`. By default `sent`; for a receiver, which
             knows only arrivals, `delivered`.
 
     Raises:
-        ValueError: The samples do not show a time scale, or none of the usual ones; one line.
+        ValueError: The samples are too coarse for a time scale, or for all usual ones; one line.
     """
     of = of or ("delivered" if result.run["method"] == "receive" else "sent")
     scales = list(time_scales_s or shown_time_scales(result, point))
@@ -108,7 +108,7 @@ def variation(
 
 
 def _only(result: Result, point: int) -> Result:
-    """A result with the rows of one point that rates are computed from: each time scale reads them."""
+    """Returns a result with only one point's rows of the tables that rates are computed from."""
     names = [name for name in ("flows", "samples", "fidelity") if name in result.tables]
     return replace(result, tables={name: result.rows(name, point=point) for name in names})
 
@@ -118,6 +118,7 @@ def _lacks(result: Result, view: View) -> str | None:
 
 
 VARIATION = FigureKind(
-    "variation", "Coefficient of variation of each flow's rate against the time scale, with 95 % intervals.",
+    "variation",
+    "Coefficient of variation of each flow's rate against the time scale, with 95 % intervals.",
     ("simulate", "emulate", "send", "receive"), variation, ("point",), ("flows", "samples"), _lacks,
 )  # fmt: skip

@@ -1,14 +1,12 @@
-"""The Markov chain of additive increase and multiplicative decrease: windows, round-trip times, throughput.
+"""The Markov chain of additive increase and multiplicative decrease: windows and throughput.
 
     chain = aimd_chain.solve(aimd_chain.Bernoulli(0.001), w_max=64)
     aimd_chain.renewal_rate(chain, aimd_chain.rtt.constant(0.1), rate=500)
 
-`loss` and `rtt` hold the laws that go in, `chain` the window, `throughput` what comes out.
-Extensions, one module
-each: other ways to grow and fall (`general_aimd` with delayed ACKs, `highspeed`; `cubic` with a
-    `solve` of its own),
-losses in bursts (`gilbert_elliott.solve`), timeouts (`timeouts.renewal_rate`), a buffer that the
-window fills itself (`drop_tail.solve`). See each for its source.
+`loss` and `rtt` hold the input laws, `chain` the window, `throughput` the results. Each extension
+is a module with its source. There are other growth and decrease (`general_aimd` with delayed ACKs,
+`highspeed`; `cubic` with its own `solve`), bursty losses (`gilbert_elliott.solve`), timeouts
+(`timeouts.renewal_rate`), and a buffer that the window itself fills (`drop_tail.solve`).
 """
 
 from ackclock.models.aimd_chain import cubic, drop_tail, gilbert_elliott, rtt, timeouts

@@ -1,12 +1,12 @@
-"""Windows between those of a path: a chain without a grid, to within a few thousandths of a percent.
+"""Windows between those of a path: a chain without a grid, to a few thousandths of a percent.
 
-A window that keeps 0.9 of itself visits any number of segments. On the path, a step per round
-apart, a fall is shared between two windows; that keeps its mean right and makes it a little more
-random, which moves means by up to 0.6 % where windows are a few steps. So short paths are solved on
-windows a quarter of a step apart. From `_LONG` steps on the path itself will do; over a stretch
-before it falls go over from the one to the other little by little, so that no answer jumps. Still
-longer paths make several rounds at once; what a loss leaves and what rounds carry is taken from the
-middle of them.
+A window that is multiplied by 0.9 may take any value. On the path, with windows a step per round
+apart, a fall is shared between two windows. That keeps its mean right but adds a little variance,
+which changes means by up to 0.6 % if windows are a few steps. So short paths are solved on windows
+a quarter of a step apart. From `_LONG` steps on the path itself is accurate enough. Between
+`_SHORT` and `_LONG` falls move gradually from one to the other, so that no result jumps. Even
+longer paths combine several rounds in one step. The window kept after a loss and the segments
+carried are then those of the middle round.
 """
 
 from dataclasses import dataclass, replace
@@ -21,16 +21,16 @@ from ackclock.models.aimd_chain.general_aimd import GeneralAimd
 from ackclock.models.aimd_chain.growth import SMALLEST, Array, Falls
 from ackclock.models.aimd_chain.loss import Bernoulli
 
-#: Windows of the finer path to a step of the other.
+#: Windows of the finer path per step of the path.
 _FINER = 4
-#: Up to so many steps windows are a quarter of a step apart, and from so many on a step.
+#: Up to the first number of steps windows are a quarter of a step apart, from the second a step.
 _SHORT, _LONG = 100, 200
-#: From so many on several rounds are made at once.
+#: Longer paths combine several rounds.
 _MOST_STEPS = 4_000
 
 
 def solve(p: float, limit: float, alpha: float, beta: float) -> WindowChain:
-    """The chain of AIMD(alpha, beta) with Bernoulli losses.
+    """Returns the chain of AIMD(alpha, beta) with Bernoulli losses.
 
     Args:
         p: Loss rate of a segment.
@@ -52,11 +52,11 @@ def solve(p: float, limit: float, alpha: float, beta: float) -> WindowChain:
 
 
 def rounded_down(p: float, limit: float, alpha: float, beta: float) -> WindowChain:
-    """The same where a fall ends on the window of the path below; the arguments are as for `solve`.
+    """Returns the same with falls rounded down to the path; arguments as for `solve`.
 
-    What several rounds at once move is where a fall ends, by about (1 + beta)/2 steps of the path,
-    and that weighs against the fall of (1 - beta) w: so the path's length goes with the ratio of
-    the two, up to beta = 0.95.
+    Combining several rounds moves the end of a fall by about (1 + beta)/2 steps of the path. The
+    error is relative to the fall of (1 - beta) w. So the path's length is proportional to the ratio
+    of the two, up to beta = 0.95.
     """
     loss, k = Bernoulli(p), max(1.0, (limit - SMALLEST) / alpha / _most_rounded(beta))
     if k == 1:
@@ -68,7 +68,7 @@ def rounded_down(p: float, limit: float, alpha: float, beta: float) -> WindowCha
 
 
 def on_path(shortest: float, longest: float, alpha: float, beta: float, *, rounded: bool) -> bool:
-    """Whether windows a step apart are what chains of these limits are solved on."""
+    """Returns True if chains of these limits are solved on windows a step apart."""
     least, most = (0.0, _most_rounded(beta)) if rounded else (float(_LONG), float(_MOST_STEPS))
     return (shortest - SMALLEST) / alpha >= least and (longest - SMALLEST) / alpha <= most
 
@@ -78,7 +78,7 @@ def _most_rounded(beta: float) -> float:
 
 
 def _finer(loss: Bernoulli, limit: float, aimd: GeneralAimd, share: float) -> WindowChain:
-    """On the finer path; the share of falls that end there, the others end on the path itself."""
+    """Solves on the finer path; `share` is that of the falls that end there, not on the path."""
     coarse, _ = aimd.path(limit)
     fine, near = replace(aimd, alpha=aimd.alpha / _FINER).path(limit)
     of_path = np.minimum(np.arange(coarse.size) * _FINER, fine.size - 1)
@@ -86,7 +86,7 @@ def _finer(loss: Bernoulli, limit: float, aimd: GeneralAimd, share: float) -> Wi
     far = Falls.between(coarse, kept)
     states = np.arange(fine.size)
     far_down, far_up = of_path[far.down], of_path[np.minimum(far.down + 1, coarse.size - 1)]
-    # From between two windows of the path a fall may not end above where it began.
+    # A fall from between two windows of the path may not end above its start.
     fits = far_up <= states
     far_down, far_up = (
         np.where(fits, far_down, near.down),
@@ -100,7 +100,10 @@ def _finer(loss: Bernoulli, limit: float, aimd: GeneralAimd, share: float) -> Wi
     )
     chances = np.stack(
         [
-            survive, lose * share * (1 - near.above), lose * share * near.above, lose * (1 - share) * (1 - far_above),
+            survive,
+            lose * share * (1 - near.above),
+            lose * share * near.above,
+            lose * (1 - share) * (1 - far_above),
             lose * (1 - share) * far_above,
         ],
         axis=1,
@@ -112,7 +115,7 @@ def _finer(loss: Bernoulli, limit: float, aimd: GeneralAimd, share: float) -> Wi
 
 @dataclass(frozen=True)
 class _Several:
-    """AIMD(alpha, beta) of which several rounds are one."""
+    """AIMD(alpha, beta) with several rounds combined in one."""
 
     alpha: float
     beta: float
@@ -120,14 +123,14 @@ class _Several:
 
     def path(self, w_max: float) -> tuple[Array, Falls]:
         windows, _ = GeneralAimd(self.alpha * self.rounds, self.beta).path(w_max)
-        # A loss meets the window of one of the rounds, the middle one on the mean; it keeps a share
-        # of that.
+        # A loss occurs in one of the rounds, on average in the middle one; a share of that round's
+        # window is kept.
         return windows, Falls.between(
             windows, np.minimum(self.beta * self.middle(windows), windows)
         )
 
     def middle(self, windows: Array) -> Array:
-        """The mean window of the rounds that begin with each."""
+        """Returns the mean window of the rounds that begin with each window."""
         return np.asarray(np.minimum(windows + self.alpha * (self.rounds - 1) / 2, windows[-1]))
 
 

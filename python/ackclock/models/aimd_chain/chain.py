@@ -1,14 +1,15 @@
-"""The window chain: the congestion window from round to round, and what it looks like from elsewhere.
+"""The window chain: the congestion window from round to round, and its laws from other viewpoints.
 
 Bogoiavlenskaia, Kojo, Mutka and Alanko, "Analytical Markovian model of TCP congestion avoidance
 algorithm performance", University of Helsinki, Report C-2002-13, 2002.
 
-Congestion avoidance alone: a round without loss adds a step, one with losses takes the window down
-once. No slow start, no timeouts.
+It models congestion avoidance only: a round without loss adds a step, one with losses reduces the
+window once. There is no slow start, and there are no timeouts.
 
-Letters: w window (segments), pi_w its law by rounds (`round`), s_w and f_w = 1 - s_w the chance
-that a round survives or not (`survive`, `lose`), M_w mean segments sent under w before the window
-changes (`segments`), L rate of the link (segments/s, `rate`), t0 = 1/L.
+Letters: w window (segments), pi_w its law by rounds (`round`). s_w and f_w = 1 - s_w are the
+probabilities that a round survives or not (`survive`, `lose`). M_w is the mean number of segments
+sent under w before the window changes (`segments`). L is the rate of the link (segments/s, `rate`),
+t0 = 1/L.
 """
 
 from collections.abc import Sequence
@@ -49,15 +50,14 @@ class WindowChain:
     lose: Array
 
     def law(self, mode: str, rtt: RoundTrip | None = None, rate: float = inf) -> Array:
-        """The law of the window, seen from somewhere.
+        """Returns the law of the window from a viewpoint.
 
         Args:
-            mode: `round`: a round picked at random. `segment`: a segment picked at random if a
-                round ends at its first loss, pi_w M_w (the paper's examples). `segment_full`: the
-                same with whole rounds, pi_w w. `time`: a moment picked at random, pi_w E max(RTT,
-                w/L) (Theorem 2). `time1`: a moment of the chain of segments, pi_w M_w E max(RTT,
-                w/L)/w (Theorem 1).
-            rtt: Round-trip time; the two laws of time need it.
+            mode: Viewpoint. A random round is `round`. A random segment is `segment` if a round
+                ends at its first loss, pi_w M_w (the paper's examples), and `segment_full` with
+                whole rounds, pi_w w. A random moment is `time`, pi_w E max(RTT, w/L) (Theorem 2). A
+                moment of the chain of segments is `time1`, pi_w M_w E max(RTT, w/L)/w (Theorem 1).
+            rtt: Round-trip time; required by the two laws of time.
             rate: L in segments/s.
 
         Returns:
@@ -72,11 +72,11 @@ class WindowChain:
         return np.asarray(weights / total)
 
     def mean(self, mode: str, rtt: RoundTrip | None = None, rate: float = inf) -> float:
-        """Mean window in segments; arguments as for `law`."""
+        """Returns the mean window in segments; arguments as for `law`."""
         return weighted_sum(self.law(mode, rtt, rate), self.windows)
 
     def sd(self, mode: str, rtt: RoundTrip | None = None, rate: float = inf) -> float:
-        """Standard deviation of the window in segments; arguments as for `law`."""
+        """Returns the standard deviation of the window in segments; arguments as for `law`."""
         law = self.law(mode, rtt, rate)
         return sqrt(weighted_sum(law, (self.windows - weighted_sum(law, self.windows)) ** 2))
 
@@ -93,7 +93,8 @@ class WindowChain:
             refuse(
                 "rtt",
                 rtt,
-                f"will not do for mode {mode}; give a round-trip time, for example rtt.constant(0.1)",
+                f"will not do for mode {mode}; give a round-trip time, for example "
+                "rtt.constant(0.1)",
             )
         lasts = round_lasts(self, rtt, rate)
         return (
@@ -104,25 +105,25 @@ class WindowChain:
 
 
 def weighted_sum(weights: Array, values: Array) -> float:
-    """Sum of weights times values.
+    """Returns the sum of weights times values.
 
-    Not `weights @ values`: from 10 000 windows on BLAS shares that out to threads, which takes
+    Not `weights @ values`: from 10 000 windows on BLAS distributes that to threads. This takes
     longer than the sum, on a busy machine a hundred times as long.
     """
     return float((weights * values).sum())
 
 
 def round_lasts(chain: WindowChain, rtt: RoundTrip, rate: float = inf) -> Array:
-    """Mean length of a round, E max(RTT, w/L) in s, for each window.
+    """Returns the mean length of a round, E max(RTT, w/L) in s, for each window.
 
-    The paper's (8.2) has its branches the other way round; its section 5 says what is meant.
+    The paper's (8.2) has its branches swapped; its section 5 says what is meant.
     """
     check_rate(rate)
     return rtt.mean_at_least(chain.windows / rate, chain.windows)
 
 
 def check_rate(rate: float) -> None:
-    """Refuses what is no link rate in segments/s."""
+    """Refuses an invalid link rate in segments/s."""
     if not rate > 0:
         refuse(
             "rate",
@@ -132,7 +133,7 @@ def check_rate(rate: float) -> None:
 
 
 def check_largest_window(w_max: float) -> None:
-    """Refuses what is no largest window in segments."""
+    """Refuses an invalid largest window in segments."""
     if not 2 <= w_max < inf:
         refuse("w_max", w_max, "must be at least 2 segments; write for example 64")
 
@@ -143,10 +144,10 @@ def solve(loss: Loss, w_max: float, response: Response = HALVING) -> WindowChain
     Args:
         loss: Loss law.
         w_max: Largest window in segments, at least 2.
-        response: How the window grows and falls; by one and to a half unless said otherwise.
+        response: Growth and fall of the window; by default by one and to a half.
 
     Returns:
-        The chain, every pi_w above about 1e-300 accurate to some 1e-13.
+        The chain. Every pi_w above about 1e-300 is accurate to about 1e-13.
     """
     return solve_many([loss], w_max, response)[0]
 

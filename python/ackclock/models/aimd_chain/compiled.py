@@ -1,4 +1,4 @@
-"""The way to the compiled kernels: arrays in, arrays out. Nothing else of the models touches compiled code."""
+"""Interface to the compiled kernels. Nothing else in the models calls compiled code."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,19 +10,19 @@ Indices = NDArray[np.int64]
 
 
 def stationary(survive: Array, lose: Array, down: Indices, above: Array) -> Array:
-    """The stationary laws of chains that climb one state per step.
+    """Returns the stationary laws of chains that climb one state per step.
 
     Args:
-        survive: Probability to climb from each state; shape (..., states). At the top it is the one
-            to stay.
+        survive: Probability to climb from each state; shape (..., states). In the top state it is
+            the probability to stay.
         lose: Probability to fall, same shape.
-        down: Index of the state each one falls to, never higher and non-decreasing; shape
+        down: Index of the state to which each one falls, never higher and non-decreasing; shape
             (states,).
-        above: Share of its falls that end one state higher; shape (states,), or empty if none do.
+        above: Share of its falls that end one state higher; shape (states,), or empty for zeros.
 
     Returns:
-        Shape of `survive`, each law sums to one. Every component above about 1e-300 is accurate to
-        some 1e-13.
+        Shape of `survive`; each law sums to one. Every component above about 1e-300 is accurate to
+        about 1e-13.
     """
     law = climbing_chains(
         _float(survive), _float(lose), np.ascontiguousarray(down, np.int64), _float(above)
@@ -31,12 +31,12 @@ def stationary(survive: Array, lose: Array, down: Indices, above: Array) -> Arra
 
 
 def stationary_with_channel(survive: Array, lose: Array, down: Indices) -> Array:
-    """The same beside a channel of two states.
+    """Returns the stationary law of such a chain combined with a channel of two states.
 
     Args:
         survive: Matrix over channel states per level, shape (levels, 2, 2).
-        lose: The same for a fall; the two add up to a stochastic matrix.
-        down: As above, shape (levels,).
+        lose: The same for a fall; both add up to a stochastic matrix.
+        down: As in `stationary`, shape (levels,).
 
     Returns:
         Mass of (level, channel state), shape (levels, 2).
@@ -48,9 +48,9 @@ def stationary_with_channel(survive: Array, lose: Array, down: Indices) -> Array
 
 
 def stationary_of_jumps(offsets: Indices, targets: Indices, probabilities: Array) -> Array:
-    """The stationary law of a chain that climbs by a few states at once; the arguments are as for epochs.
+    """Returns the stationary law of a chain that climbs up to a few states at once.
 
-    It takes time with the square of the number of states.
+    Arguments as for `stationary_of_epochs`. Time is quadratic in the number of states.
     """
     offsets, targets = (
         np.ascontiguousarray(offsets, np.int64),
@@ -60,7 +60,7 @@ def stationary_of_jumps(offsets: Indices, targets: Indices, probabilities: Array
 
 
 def stationary_of_epochs(offsets: Indices, targets: Indices, probabilities: Array) -> Array:
-    """The stationary law of a chain with sparse rows: row k is `offsets[k]` to `offsets[k + 1]`."""
+    """Returns the law of a chain with sparse rows; row k is `offsets[k]` to `offsets[k + 1]`."""
     offsets, targets = (
         np.ascontiguousarray(offsets, np.int64),
         np.ascontiguousarray(targets, np.int64),

@@ -1,13 +1,13 @@
 """A continuous law of the round-trip time: its means by quadrature of its distribution function.
 
-With F the distribution function, by parts,
+With the distribution function F, integration by parts gives
 
     E(R; R >= r)      = r (1 - F(r)) + integral from r of 1 - F
     E min(w/R, L)^m   = w^m integral from w/L of m r^(-m-1) F(r)
 
-Both integrands are bounded, whatever the density does. They are integrated by Gauss and Legendre's
-rule of 16 points on panels that end at every limit asked for, at quantiles, and where r has grown
-by half; relative error about 1e-12 for smooth F.
+Both integrands are bounded for any density. They are integrated by the Gauss-Legendre rule of 16
+points on panels. Panels end at every limit asked for, at quantiles, and where r has grown by half.
+The relative error is about 1e-12 for smooth F.
 """
 
 import warnings
@@ -24,21 +24,21 @@ from ackclock.models.refusal import refuse
 Array = NDArray[np.float64]
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
-#: Tail probabilities at which panels end; the middle is cut every percent.
+#: Tail probabilities at which panels end; between them panels end at every percent.
 _TAILS = np.array([1e-250, 1e-100, 1e-40, 1e-25, 1e-18, 1e-15, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3])
 _GROWTH = 1.5
-#: Beyond it a round-trip time is no time any more.
+#: Longer round-trip times are not physical and are ignored.
 _LONGEST = 1e60
 
 
 @dataclass(frozen=True)
 class Continuous:
-    """A law given by a frozen distribution of `scipy.stats`.
+    """A law from a frozen distribution of `scipy.stats`.
 
     Attributes:
-        distribution: It has `cdf`, `sf`, `ppf`, `isf`, `pdf` and `mean`, in s.
-        negative: What becomes of mass at or below zero: "cap" counts it as rounds that the link
-            alone limits, "truncate" leaves it out.
+        distribution: It must have `cdf`, `sf`, `ppf`, `isf`, `pdf` and `mean`, in s.
+        negative: Treatment of mass at or below zero: "cap" counts it as rounds that only the link
+            limits, "truncate" leaves it out.
     """
 
     distribution: Any
@@ -58,29 +58,27 @@ class Continuous:
             )
         if self.negative not in ("cap", "truncate"):
             refuse("negative", self.negative, "is unknown; write cap or truncate", "unknown-name")
-        if (
-            not self.distribution.sf(0.0) > 0
-        ):  # also for parameters out of the distribution's domain
+        if not self.distribution.sf(0.0) > 0:  # also for invalid parameters of the distribution
             refuse("law", repr(self.distribution), "has no mass above zero")
 
     def cdf(self, r: Array, windows: Array) -> Array:  # noqa: ARG002 (the same for all windows)
-        """P(R <= r)."""
+        """Returns P(R <= r)."""
         return self._cdf(r)
 
     def below(self, r: Array, windows: Array) -> Array:  # noqa: ARG002
-        """P(R < r)."""
+        """Returns P(R < r)."""
         return self._cdf(r)
 
     def upper_mean(self, r: Array, windows: Array) -> Array:  # noqa: ARG002
-        """E(R; R >= r)."""
+        """Returns E(R; R >= r)."""
         return r * self._sf(r) + self._sf_integral(r)
 
     def mean_at_least(self, a: Array, windows: Array) -> Array:  # noqa: ARG002
-        """E max(R, a)."""
+        """Returns E max(R, a)."""
         return a + self._sf_integral(a)
 
     def capped_rate(self, m: float, rate: float, windows: Array) -> Array:
-        """E min(w/R, L)^m."""
+        """Returns E min(w/R, L)^m."""
         if rate == np.inf:
             return windows**m * self._inverse_moment(m)
         a = windows / rate
@@ -99,18 +97,18 @@ class Continuous:
 
     @cached_property
     def _quantiles(self) -> Array:
-        """Positive quantiles in rising order, from the far left to the far right."""
+        """Positive quantiles in ascending order, including both far tails."""
         tails = (
             _TAILS if self._left_out == 0 else _TAILS[_TAILS >= 1e-12]
-        )  # F - F(0) has no more digits
+        )  # F - F(0) has only so many digits
         middle = np.arange(0.01, 1, 0.01)
         left = self._left_out + (1 - self._left_out) * np.concatenate([tails, middle])
         ends = np.array([float(end) for end in self.distribution.support()])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             right = self.distribution.isf((1 - self._left_out) * _TAILS)
-            # Some distributions of scipy are lost far out; what has nothing beyond it is no
-            # quantile.
+            # Some distributions of scipy are inaccurate in the far tail; points with no mass beyond
+            # them are dropped.
             right = right[self.distribution.sf(right) > 0]
             found = np.concatenate([ends, self.distribution.ppf(left), right])
         return np.unique(found[(found > 0) & (found < _LONGEST)])
@@ -125,7 +123,7 @@ class Continuous:
         return self._integral(self._sf, r)
 
     def _integral(self, integrand: Callable[[Array], Array], start: Array) -> Array:
-        """Integrals of one function from each start to the far right of the law."""
+        """Returns the integrals of one function from each start to the far right of the law."""
         start = np.asarray(start, float)
         if start.size == 0:
             return start
@@ -142,7 +140,7 @@ class Continuous:
         return np.asarray(sums[np.searchsorted(edges, distinct)][of].reshape(start.shape))
 
     def _inverse_moment(self, m: float) -> float:
-        """E R^-m; infinite if too much mass is near zero, F(r) ~ r^k with k <= m."""
+        """Returns E R^-m; infinite if too much mass is near zero, F(r) ~ r^k with k <= m."""
         if self._cdf(np.zeros(())) > 0:
             return np.inf
         r0 = np.asarray(self._quantiles[0])
@@ -156,7 +154,7 @@ class Continuous:
         return near_zero + float(self._inverse_from(m, r0))
 
     def _inverse_from(self, m: float, a: Array) -> Array:
-        """Integral of m r^(-m-1) F(r) from a; beyond the panels F is one."""
+        """Returns the integral of m r^(-m-1) F(r) from a; beyond the panels F is one."""
         return (
             self._integral(lambda r: m * r ** (-m - 1) * self._cdf(r), a)
             + np.maximum(a, self._end) ** -m

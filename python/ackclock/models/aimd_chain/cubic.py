@@ -1,14 +1,14 @@
-"""CUBIC: a chain from loss to loss, since the window depends on the time since the last one.
+"""CUBIC: a chain from loss to loss, since the window depends on the time since the last loss.
 
-RFC 9438. Letters: W window at a loss and W_max the window aimed at (segments), C in segments/s^3,
-beta share kept, K = cbrt((W_max - beta W)/C) the time (s) until W_max is reached again, R
-round-trip time (s), p loss rate.
+RFC 9438. Letters: W window at a loss and W_max the target window (segments), C in segments/s^3,
+beta share kept, R round-trip time (s), p loss rate. K = cbrt((W_max - beta W)/C) is the time (s)
+until W_max is reached again.
 
-Between losses the window of round j, at t = jR after the loss, is the larger of C (t - K)^3 + W_max
-and the Reno-friendly line beta W + alpha t/R, rounded to whole segments. Each round is survived as
-in the window chain; a loss starts the next epoch. What rounds carry and last is counted over
-epochs, so that all laws of the window follow. Bao, Wong and Leung, "A model for steady state
-throughput of TCP CUBIC", GLOBECOM 2010; Poojary and Sharma, arXiv 1510.08496.
+Between losses the window of round j, at t = jR after the loss, is C (t - K)^3 + W_max. Where the
+Reno-friendly line beta W + alpha t/R is larger, it is that. It is rounded to whole segments. Each
+round survives as in the window chain; a loss starts the next epoch. Segments and durations of
+rounds are summed over epochs, which gives all laws of the window. Bao, Wong and Leung, "A model for
+steady state throughput of TCP CUBIC", GLOBECOM 2010; Poojary and Sharma, arXiv 1510.08496.
 """
 
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ from ackclock.models.aimd_chain.growth import SMALLEST, Array, Indices
 from ackclock.models.aimd_chain.loss import Loss
 from ackclock.models.refusal import refuse
 
-#: Rounds of an epoch that are less likely than this are not looked at.
+#: Less likely rounds of an epoch are ignored.
 _UNLIKELY = 1e-17
-#: An epoch is walked round by round, for all windows at once.
+#: Limit on the rounds of an epoch, which is computed round by round for all windows at once.
 _MOST_ROUNDS = 100_000
 _LARGEST_WINDOW = 5_000
 
@@ -35,11 +35,11 @@ class Cubic:
     Attributes:
         C: Segments/s^3.
         beta: Share kept after a loss.
-        reno_friendly: Whether the window follows the Reno-friendly line where that is higher.
-        alpha_reaches_one: Whether that line rises by a whole segment per round once it is at the
-            window before the loss (RFC 9438, section 4.3); by 3 (1-beta)/(1+beta) throughout
-            otherwise.
-        fast_convergence: Whether a loss below the last W_max aims lower, at W (1+beta)/2.
+        reno_friendly: True if the window follows the Reno-friendly line where that is higher.
+        alpha_reaches_one: True if that line rises by a whole segment per round once it is at the
+            window before the loss (RFC 9438, section 4.3). Otherwise it always rises by 3
+            (1-beta)/(1+beta).
+        fast_convergence: True if a loss below the last W_max lowers the target to W (1+beta)/2.
     """
 
     C: float = 0.4
@@ -55,7 +55,7 @@ class Cubic:
             refuse("beta", self.beta, "must be between 0 and 1; write for example 0.7")
 
     def window(self, t: float, R: float, W: Array, aim: Array) -> Array:
-        """The window at t after a loss at W, aiming at W_max; segments, not rounded."""
+        """Returns the window in segments, not rounded, at t after a loss at W with target W_max."""
         kept = self.beta * W
         grown = self.C * (t - np.cbrt((aim - kept) / self.C)) ** 3 + aim
         if not self.reno_friendly:
@@ -67,23 +67,25 @@ class Cubic:
         return np.maximum(grown, line)
 
     def longest_climb(self, R: float, w_max: float) -> float:
-        """Rounds after which every window has reached `w_max`, at most."""
+        """Returns an upper bound of the rounds until every window has reached `w_max`."""
         along_cubic = (np.cbrt(w_max * (1 - self.beta) / self.C) + np.cbrt(w_max / self.C)) / R
         along_line = w_max * (1 + self.beta) / (3 * (1 - self.beta))
         return float(min(along_cubic, along_line) if self.reno_friendly else along_cubic)
 
 
 def solve(loss: Loss, w_max: int, R: float, cubic: Cubic | None = None) -> WindowChain:
-    """Solves the chain of losses. Time and memory grow with w_max squared: meant for up to a few thousand segments.
+    """Solves the chain of losses.
+
+    Time and memory are quadratic in w_max, so it is meant for up to a few thousand segments.
 
     Args:
         loss: Loss law.
         w_max: Largest window in segments, at least 2.
-        R: Round-trip time in s by which the window grows, the same in all rounds.
+        R: Round-trip time in s that sets the growth, the same in all rounds.
         cubic: Parameters.
 
     Returns:
-        The law of the window by rounds and all that goes with it, for windows 2 … w_max.
+        The law of the window by rounds and all derived laws, for windows 2 … w_max.
     """
     check_largest_window(w_max)
     if not 0 < R < np.inf:
@@ -97,13 +99,14 @@ def solve(loss: Loss, w_max: int, R: float, cubic: Cubic | None = None) -> Windo
         refuse(
             "R",
             R,
-            f"is so short that a window climbs for more than {_MOST_ROUNDS} rounds; take a longer one",
+            f"is so short that a window climbs for more than {_MOST_ROUNDS} rounds; "
+            "take a longer one",
         )
     windows = np.arange(SMALLEST, np.floor(w_max) + 1)
     survive, lose, segments = loss.survive(windows), loss.lose(windows), loss.segments(windows)
     if lose[-1] == 0:
         return WindowChain(windows, (windows == windows[-1]).astype(float), segments, survive, lose)
-    # States: W with W_max = W; and, with fast convergence, W with the lower aim.
+    # States: W with W_max = W; with fast convergence, also W with the lower target.
     W, aim = windows, windows
     if cubic.fast_convergence:
         W, aim = np.tile(windows, 2), np.concatenate([windows, windows * (1 + cubic.beta) / 2])
@@ -116,7 +119,7 @@ def solve(loss: Loss, w_max: int, R: float, cubic: Cubic | None = None) -> Windo
 def _visits(
     cubic: Cubic, R: float, W: Array, aim: Array, windows: Array, survive: Array, lose: Array
 ) -> Array:
-    """Mean number of rounds under each window (column) until the next loss, from each state (row)."""
+    """Returns mean rounds under each window (column) until the next loss, from each state (row)."""
     visits = np.zeros((W.size, windows.size))
     states, alive = np.arange(W.size), np.ones(W.size)
     top = windows.size - 1
@@ -136,7 +139,7 @@ def _visits(
 
 
 def _epochs(reached: Array, aim: Array, windows: Array, *, fast_convergence: bool) -> Array:
-    """The law of the states at losses; `reached` is the chance of each window (column) at the next loss."""
+    """Returns the law of the states at losses; `reached` are probabilities of the next window."""
     row, column = np.nonzero(reached)
     offsets: Indices = np.searchsorted(row, np.arange(aim.size + 1)).astype(np.int64)
     target = column

@@ -1,7 +1,7 @@
-"""A window that fills its own buffer: round-trip time and overflow follow from the window.
+"""A window that fills its own buffer: it determines round-trip time and overflow.
 
 Behind a link of rate L (segments/s) with a buffer of B segments and a base round-trip time r (s), a
-window above the pipe L r queues: RTT(w) = max(r, w/L). Above L r + B a segment is lost for certain,
+window above the pipe L r queues: RTT(w) = max(r, w/L). Above L r + B a segment is certainly lost,
 s_w = 0. Saw-tooth and random loss are then one chain. Lakshman and Madhow, "The performance of
 TCP/IP for networks with high bandwidth-delay products and random loss", IEEE/ACM Transactions on
 Networking 5(3), 1997.
@@ -23,21 +23,21 @@ from ackclock.models.refusal import refuse
 
 @dataclass(frozen=True)
 class Overflow:
-    """A loss law on top of which what exceeds `room` segments in a round is lost."""
+    """A loss law plus the loss of everything beyond `room` segments in a round."""
 
     random: Loss
     room: float
 
     def survive(self, windows: Array) -> Array:
-        """s_w."""
+        """Returns s_w."""
         return np.where(windows > self.room, 0, self.random.survive(windows))
 
     def lose(self, windows: Array) -> Array:
-        """f_w."""
+        """Returns f_w."""
         return np.where(windows > self.room, 1, self.random.lose(windows))
 
     def segments(self, windows: Array) -> Array:
-        """M_w: the first segment beyond the room is the last one sent without news of a loss."""
+        """Returns M_w; the first segment beyond the room is the last before news of a loss."""
         return self.random.segments(np.minimum(windows, floor(self.room) + 1))
 
 
@@ -71,18 +71,18 @@ class Bottleneck:
 
     @property
     def rtt(self) -> rtt.PerWindow:
-        """RTT(w)."""
+        """The law of RTT(w)."""
         return rtt.per_window(lambda w: rtt.constant(max(self.base_rtt, w / self.rate)))
 
     def queue(self, windows: Array) -> Array:
-        """Segments waiting under each window."""
+        """Returns the queue length in segments for each window."""
         return np.clip(windows - self.rate * self.base_rtt, 0, self.buffer)
 
 
 def solve(
     loss: Loss, bottleneck: Bottleneck, response: Response = HALVING, w_max: float = inf
 ) -> WindowChain:
-    """Solves the chain whose windows end where the buffer overflows, or at `w_max` if that is less."""
+    """Solves the chain whose windows end at the overflow, or at `w_max` if that is less."""
     check_largest_window(min(w_max, 2.0))
     reach = max(bottleneck.room, 2.0)
     while (windows := response.path(reach)[0])[-1] <= bottleneck.room:

@@ -1,13 +1,13 @@
-"""Losses that come in bursts: the window chain beside a channel of two states.
+"""Bursty losses: the window chain combined with a channel of two states.
 
-The channel takes a step with each segment sent: a segment is lost with the chance of the state it
-meets, then the channel moves. Gilbert, Bell System Technical Journal 39, 1960; Elliott, ibid. 42,
-1963; for AIMD: Altman, Avrachenkov and Barakat, "A stochastic model of TCP/IP with stationary
-random losses", SIGCOMM 2000.
+The channel takes a step with each segment sent. The segment is lost with the probability of the
+present state, then the channel moves. Gilbert, Bell System Technical Journal 39, 1960; Elliott,
+ibid. 42, 1963; for AIMD: Altman, Avrachenkov and Barakat, "A stochastic model of TCP/IP with
+stationary random losses", SIGCOMM 2000.
 
-Letters: D = diag(delivered) P one segment's step that it survives, P the channel's step. A round of
-w segments survives with the matrix D^w G, G = P^idle for the channel's steps between rounds; what
-it loses is summed up loss by loss, without subtraction: F_{w+1} = F_w P + D^w diag(lost) P.
+Letters: P is the channel's step, D = diag(delivered) P the step of one delivered segment. A round
+of w segments survives with the matrix D^w G, where G = P^idle for the channel's steps between
+rounds. Its losses are summed loss by loss, without subtraction: F_{w+1} = F_w P + D^w diag(lost) P.
 """
 
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ class GilbertElliott:
     """The channel.
 
     Attributes:
-        good_to_bad: Chance per segment to leave the good state.
-        bad_to_good: Chance per segment to leave the bad state.
+        good_to_bad: Probability per segment to leave the good state.
+        bad_to_good: Probability per segment to leave the bad state.
         loss_in_good: Loss rate in the good state.
         loss_in_bad: Loss rate in the bad state.
     """
@@ -58,12 +58,12 @@ class GilbertElliott:
     def of_bursts(
         cls, mean_loss: float, loss_in_bad: float, bad_sojourn: float
     ) -> "GilbertElliott":
-        """A channel without loss in its good state.
+        """Returns a channel without loss in its good state.
 
         Args:
-            mean_loss: Loss rate on the whole.
+            mean_loss: Overall loss rate.
             loss_in_bad: Loss rate in the bad state, above `mean_loss`.
-            bad_sojourn: Mean number of segments in a row that meet the bad state, at least 1.
+            bad_sojourn: Mean number of consecutive segments in the bad state, at least 1.
         """
         if not 0 < mean_loss < loss_in_bad <= 1:
             refuse(
@@ -79,13 +79,13 @@ class GilbertElliott:
 
     @property
     def mean_loss(self) -> float:
-        """Loss rate on the whole."""
+        """Overall loss rate."""
         bad = self.good_to_bad / (self.good_to_bad + self.bad_to_good)
         return (1 - bad) * self.loss_in_good + bad * self.loss_in_bad
 
     @property
     def step(self) -> Array:
-        """P: rows from good and bad, columns to them."""
+        """P, from rows to columns in the order good, bad."""
         leave, back = self.good_to_bad, self.bad_to_good
         return np.array([[1 - leave, leave], [back, 1 - back]])
 
@@ -95,18 +95,17 @@ def solve(
 ) -> WindowChain:
     """Solves the chain of (window, channel), and sums over the channel.
 
-    It takes O(w_max) steps where falls end on windows of the path, and as many squared where they
-    are shared.
+    It takes O(w_max) steps if falls end on windows of the path, and O(w_max^2) if they are shared.
 
     Args:
         channel: The channel.
         w_max: Largest window in segments, at least 2.
-        response: How the window grows and falls; a round sends the whole segments of its window.
-        idle: Steps of the channel between rounds; none means it stands still while nothing is sent.
+        response: Growth and fall of the window; a round sends the whole segments of its window.
+        idle: Steps of the channel between rounds; with 0 it stands still while nothing is sent.
 
     Returns:
-        The chain. `survive`, `lose` and `segments` are means over the channel's state at the start
-        of a round; where the window is never reached they are zero.
+        The chain. Its `survive`, `lose` and `segments` are means over the channel's state at the
+        start of a round; they are zero for windows that are never reached.
     """
     check_largest_window(w_max)
     if idle < 0 or idle != int(idle):
@@ -129,7 +128,7 @@ def solve(
 
 
 def _shared(survive: Array, lose: Array, falls: Falls) -> Array:
-    """The law of (level, channel state) if falls are shared between two windows; as many numbers as two per level."""
+    """Returns the law of (level, channel state) if falls are shared between two windows."""
     levels = falls.down.size
     level, _, there = np.meshgrid(np.arange(levels), (0, 1), (0, 1), indexing="ij")
     above = falls.above[:, None, None]
@@ -146,7 +145,7 @@ def _shared(survive: Array, lose: Array, falls: Falls) -> Array:
 
 
 def _rounds(channel: GilbertElliott, counts: Indices, idle: int) -> tuple[Array, Array, Array]:
-    """D^w G, F_w G and the mean number of segments until a loss or the round's end, from each channel state."""
+    """Returns D^w G, F_w G and mean segments until a loss or the round's end, by channel state."""
     P = channel.step
     lost = np.array([channel.loss_in_good, channel.loss_in_bad])[:, None] * P
     D = np.array([1 - channel.loss_in_good, 1 - channel.loss_in_bad])[:, None] * P

@@ -1,9 +1,9 @@
-"""Growth paths: the windows a chain visits on its way up, and where it falls from each.
+"""Growth paths: the windows a chain visits as it grows, and the fall from each.
 
-A window grows from two segments on along w_0, w_1, …, one of them per round. A loss takes it to
-what the control keeps. That seldom is a window of the path, so the fall is shared between the two
-next to it, such that its mean is right. The paper's windows are whole instead: there a fall ends on
-the window at or below what is kept (`Falls.onto`).
+A window grows from two segments along w_0, w_1, …, by one of them per round. After a loss the
+control keeps a window that is rarely on the path. The fall is therefore shared between the two
+windows next to it, so that its mean is right. The paper's windows are whole instead: there a fall
+ends on the window at or below the kept one (`Falls.onto`).
 """
 
 from dataclasses import dataclass
@@ -17,17 +17,17 @@ Indices = NDArray[np.int64]
 
 #: The smallest window of congestion avoidance, in segments.
 SMALLEST = 2.0
-#: What should be equal may have been rounded apart by this share.
+#: Equal values may differ by this share due to rounding.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class Falls:
-    """Where a loss takes each window of a path.
+    """The fall from each window of a path.
 
     Attributes:
         down: Index of the window to which it falls.
-        above: Share of the falls that end one window higher, below one; none are if it is empty.
+        above: Share of the falls that end one window higher, below one; empty for all zeros.
     """
 
     down: Indices
@@ -35,13 +35,16 @@ class Falls:
 
     @classmethod
     def onto(cls, windows: Array, kept: Array) -> "Falls":
-        """To the highest window at or below `kept`, the lowest one if there is none."""
+        """Returns falls to the highest window at or below `kept`, or to the lowest one."""
         below = np.searchsorted(windows, kept * (1 + _ROUNDING), side="right") - 1
         return cls(np.maximum(below, 0).astype(np.int64), np.empty(0))
 
     @classmethod
     def between(cls, windows: Array, kept: Array) -> "Falls":
-        """Shared between the windows next to `kept`, so that the mean is `kept`; the lowest one if that is above it."""
+        """Returns falls shared between the windows next to `kept`, with `kept` as their mean.
+
+        If `kept` is below the lowest window, they end there.
+        """
         down = cls.onto(windows, kept).down
         following = np.minimum(down + 1, windows.size - 1)
         step = np.where(following > down, windows[following] - windows[down], 1.0)
@@ -50,8 +53,8 @@ class Falls:
 
 
 class Response(Protocol):
-    """How a window grows in a round without loss and falls in one with."""
+    """Growth of a window in a round without loss, and its fall in one with a loss."""
 
     def path(self, w_max: float) -> tuple[Array, Falls]:
-        """The windows up to `w_max`, and where a loss takes each of them."""
+        """Returns the windows up to `w_max`, and the fall from each."""
         ...

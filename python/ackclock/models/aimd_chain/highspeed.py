@@ -1,9 +1,9 @@
 """HighSpeed TCP in the chain: growth and decrease depend on the window.
 
-RFC 3649, section 5. Letters: w window (segments), p(w) = 0.078/w^1.2 the loss rate at which it
-stands, b(w) the share given up at a loss, falling with log w from 0.5 at 38 to 0.1 at 83 000
-segments, a(w) = 2 w^2 p(w) b(w)/(2 - b(w)) the growth in segments per round, at least one. Up to 38
-segments it is Reno.
+RFC 3649, section 5. Letters: w window (segments), p(w) = 0.078/w^1.2 its loss rate, b(w) the share
+given up at a loss. It falls with log w from 0.5 at 38 to 0.1 at 83 000 segments. The growth per
+round, in segments, is a(w) = 2 w^2 p(w) b(w)/(2 - b(w)), at least one. Up to 38 segments it is
+Reno.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,10 @@ from ackclock.models.hstcp_response import LOW_WINDOW, decrease
 
 
 def increase(w: Array) -> Array:
-    """a(w) with p(w) as the RFC's appendix rounds it; `hstcp_response.increase` has the exact inverse of w(p)."""
+    """Returns a(w) with p(w) as rounded by the RFC's appendix.
+
+    In contrast, `hstcp_response.increase` has the exact inverse of w(p).
+    """
     b = decrease(w)
     grown = 2 * w**2 * (0.078 / w**1.2) * b / (2 - b)
     return np.where(w <= LOW_WINDOW, 1, np.maximum(grown, 1))
@@ -32,7 +35,7 @@ class HighSpeed:
     whole_steps: bool = False
 
     def path(self, w_max: float) -> tuple[Array, Falls]:
-        """The windows w_{j+1} = w_j + a(w_j) up to `w_max`, and where each falls."""
+        """Returns the windows w_{j+1} = w_j + a(w_j) up to `w_max`, and the fall from each."""
         visited = [SMALLEST]
         while (following := visited[-1] + float(increase(np.asarray(visited[-1])))) <= w_max:
             visited.append(following)

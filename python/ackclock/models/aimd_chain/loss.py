@@ -1,7 +1,7 @@
-"""Loss laws: how likely a round of w segments is delivered whole.
+"""Loss laws: the probability that a round of w segments is delivered completely.
 
-Memoryless in the sense of the paper: the chance that the next n segments are all delivered may
-depend on the window, not on how many have been delivered since the last loss.
+They are memoryless in the sense of the paper: the probability that the next n segments are all
+delivered may depend on the window, but not on the number delivered since the last loss.
 
 Letters: w window (segments), s_w = P(all w delivered), f_w = 1 - s_w, M_w = E(segments sent until
 the window changes) = sum over n < w of P(first n delivered). Arrays have the shape of `windows`.
@@ -21,44 +21,44 @@ Array = NDArray[np.float64]
 
 
 class Loss(Protocol):
-    """What the chain asks of a loss law."""
+    """The loss law of a chain."""
 
     def survive(self, windows: Array) -> Array:
-        """s_w."""
+        """Returns s_w."""
         ...
 
     def lose(self, windows: Array) -> Array:
-        """f_w, to full relative accuracy however small."""
+        """Returns f_w with full relative accuracy, however small."""
         ...
 
     def segments(self, windows: Array) -> Array:
-        """M_w."""
+        """Returns M_w."""
         ...
 
 
 def check_probability(letter: str, value: float) -> None:
-    """Refuses what is no probability."""
+    """Refuses a value that is not a probability."""
     if not 0 <= value <= 1:
         refuse(letter, value, "must be a probability; write for example 0.01")
 
 
 class _Independent(ABC):
-    """Every segment is lost independently of all others, at a rate p(w): s_w = (1-p(w))^w, M_w = f_w/p(w)."""
+    """Independent losses of segments at a rate p(w): s_w = (1-p(w))^w, M_w = f_w/p(w)."""
 
     @abstractmethod
     def rate(self, windows: Array) -> Array:
-        """p(w); a single number if it is the same for all windows."""
+        """Returns p(w); a single number if it is the same for all windows."""
 
     def survive(self, windows: Array) -> Array:
-        """s_w."""
+        """Returns s_w."""
         return np.asarray(np.exp(self._log_survive(windows)))
 
     def lose(self, windows: Array) -> Array:
-        """f_w."""
+        """Returns f_w."""
         return -np.expm1(self._log_survive(windows))
 
     def segments(self, windows: Array) -> Array:
-        """M_w; w itself without loss."""
+        """Returns M_w, which is w without loss."""
         rate = self.rate(windows)
         return np.where(rate > 0, self.lose(windows) / np.where(rate > 0, rate, 1), windows)
 
@@ -69,7 +69,7 @@ class _Independent(ABC):
 
 @dataclass(frozen=True)
 class Bernoulli(_Independent):
-    """Every segment is lost with the same probability p; a column of them is as many laws, whose chains are one."""
+    """Loss of every segment with the same probability p; a column of p makes as many laws."""
 
     p: float | Array
 
@@ -78,13 +78,13 @@ class Bernoulli(_Independent):
             check_probability("p", float(p))
 
     def rate(self, windows: Array) -> Array:  # noqa: ARG002 (the same for all)
-        """p(w)."""
+        """Returns p(w)."""
         return np.asarray(self.p, float)
 
 
 @dataclass(frozen=True)
 class WindowDependent(_Independent):
-    """A segment's loss rate grows or falls with the window it is sent under: p(w) = alpha^w q, at most one."""
+    """Loss of a segment at a rate that depends on the window: p(w) = alpha^w q, at most one."""
 
     q: float
     alpha: float
@@ -95,7 +95,7 @@ class WindowDependent(_Independent):
             refuse("alpha", self.alpha, "must be positive; write for example 1.05")
 
     def rate(self, windows: Array) -> Array:
-        """p(w)."""
+        """Returns p(w)."""
         with np.errstate(divide="ignore"):  # q = 0
             log_rate = np.asarray(windows, float) * np.log(self.alpha) + np.log(self.q)
         return np.asarray(np.exp(np.minimum(0, log_rate)))
@@ -103,30 +103,29 @@ class WindowDependent(_Independent):
 
 @dataclass(frozen=True)
 class Memoryless:
-    """Any law: G(w, n) is the probability that the first n segments under window w are all delivered.
+    """Any law: G(w, n) is the probability that the first n segments under window w are delivered.
 
     Attributes:
-        G: Takes a window and an array of counts 0 … w, gives as many probabilities, from one
-        downwards.
-        lost: 1 - G(w, w) for those who can say it without cancellation; f_w is otherwise accurate
-            to 1e-16 absolutely.
+        G: Maps a window and an array of counts 0 … w to as many probabilities, falling from one.
+        lost: Returns 1 - G(w, w) without cancellation, if possible; otherwise f_w has an absolute
+            accuracy of 1e-16.
     """
 
     G: Callable[[float, Array], Array]
     lost: Callable[[float], float] | None = None
 
     def survive(self, windows: Array) -> Array:
-        """s_w."""
+        """Returns s_w."""
         return np.array([self._delivered(w)[-1] for w in windows])
 
     def lose(self, windows: Array) -> Array:
-        """f_w."""
+        """Returns f_w."""
         if self.lost is None:
             return 1 - self.survive(windows)
         return np.array([self.lost(w) for w in windows], float)
 
     def segments(self, windows: Array) -> Array:
-        """M_w."""
+        """Returns M_w."""
         return np.array([self._delivered(w)[:-1].sum() for w in windows])
 
     def _delivered(self, window: float) -> Array:

@@ -1,22 +1,21 @@
 """The record of the chain: Bernoulli losses, a constant round-trip time, any AIMD.
 
-A round without loss adds alpha/b segments to the window, one with losses takes it to beta w; rounds
-last as long as the round-trip time, or as long as the link needs for the window. The law of the
-window by rounds, by segments and over time follows, and with it the law of the throughput.
+A round without loss adds alpha/b segments to the window, one with losses reduces it to beta w. A
+round lasts as long as the round-trip time, or as long as the link needs to send the window. This
+gives the law of the window by rounds, by segments and over time, and the law of the throughput.
 
 The paper halves whole windows and rounds down, which takes 2 to 3 % off the throughput, and up to a
 third with a smaller decrease (7 % at a loss rate of 1 % and beta = 0.9). A sender that counts bytes
 does not round, so by default a fall ends at beta w (see `between`). `rounded_down` is the paper's
 rule.
 
-Every input may be an array, and questions backwards go through many orders of magnitude, so two
-things are done that `solve` does not do. Without a limit on the window the chain ends where it
-hardly ever gets: surviving from beta w to w has a probability of about exp(-(1 - beta^2) p w^2/(2
-alpha)), e^-40 there. And long chains make several rounds at once; for Reno without a limit that
-begins below p = 5e-7. It moves means by less than 0.1 % for beta up to 0.95.
+Every input may be an array, and inverse questions cover many orders of magnitude. Therefore two
+things differ from `solve`. Without a limit on the window the chain ends where it hardly ever gets.
+Surviving from beta w to w has a probability of about exp(-(1 - beta^2) p w^2/(2 alpha)), which is
+e^-40 there. Long chains combine several rounds in one; for Reno without a limit that begins below p
+= 5e-7. It changes means by less than 0.1 % for beta up to 0.95.
 
-Asked about a capture, it takes the whole law of the measured round-trip times in place of their
-mean.
+For a capture, it uses the whole distribution of measured round-trip times instead of their mean.
 """
 
 from math import frexp, inf, sqrt
@@ -41,13 +40,14 @@ _NEVER = 40.0
 
 #: The paper halves whole windows and rounds down.
 ROUNDED = Input(
-    "rounded_down", "", "", "1 if a fall ends at the window of the path below beta w, 0 if at beta w",
+    "rounded_down", "", "",
+    "1 if a fall ends at the window of the path below beta w, 0 if at beta w",
     0.0, Domain(values=(0, 1)),
 )  # fmt: skip
 
 
 def _limit(p: float, w_max: float, alpha: float, beta: float) -> float:
-    """Where the chain ends."""
+    """Returns the window at which the chain ends."""
     return min(w_max, 2 + sqrt(2 * _NEVER * alpha / ((1 - beta**2) * p)))
 
 
@@ -61,7 +61,7 @@ def _solved(p: float, w_max: float, alpha: float, beta: float, rounded: float) -
 
 
 def _answer(chain: WindowChain, p: float, R: float, L: float, T0: float) -> list[Any]:
-    """The outputs in the record's order."""
+    """Returns the outputs in the record's order."""
     w, by_round = chain.windows, chain.round
     lasts = np.maximum(R, w / L)
     by_time = by_round * lasts
@@ -79,9 +79,8 @@ def _answer(chain: WindowChain, p: float, R: float, L: float, T0: float) -> list
 
 
 def _evaluate(
-    loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array, segments_per_ack: Array,
-    additive_increase: Array,
-    decrease_factor: Array, rounded_down: Array,
+    loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array,
+    segments_per_ack: Array, additive_increase: Array, decrease_factor: Array, rounded_down: Array,
 ) -> dict[str, Array]:  # fmt: skip
     p, R, w_max, L, T0, alpha, beta, rounded = np.broadcast_arrays(
         loss,
@@ -98,9 +97,7 @@ def _evaluate(
     for index in np.ndindex(p.shape):
         chain_of = tuple(float(one[index]) for one in (p, w_max, alpha, beta, rounded))
         if chain_of not in solved:
-            solved = {
-                chain_of: _solved(*chain_of)
-            }  # neighbours share a chain, the others need not be kept
+            solved = {chain_of: _solved(*chain_of)}  # neighbours share a chain; others are not kept
         given = _answer(
             solved[chain_of], chain_of[0], float(R[index]), float(L[index]), float(T0[index])
         )
@@ -109,11 +106,10 @@ def _evaluate(
 
 
 def _evaluate_goodput(
-    loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array, segments_per_ack: Array,  # noqa: ARG001
-    additive_increase: Array,
-    decrease_factor: Array, rounded_down: Array,
+    loss: Array, rtt: Array, window: Array, link_rate: Array, timeout: Array,  # noqa: ARG001
+    segments_per_ack: Array, additive_increase: Array, decrease_factor: Array, rounded_down: Array,
 ) -> Array:  # fmt: skip
-    """X alone: chains that end at about the same window are solved together, on the path of the longest of them."""
+    """Returns X alone; chains of similar length are solved together on the longest path."""
     given = np.broadcast_arrays(
         loss,
         rtt,
@@ -150,7 +146,7 @@ def _evaluate_goodput(
 
 
 def _throughput(chain: WindowChain, R: float | Array, L: float | Array) -> Array:
-    """X, for each of the chains that were solved together."""
+    """Returns X for each of the chains that were solved together."""
     lasts = np.maximum(R, chain.windows / L)
     return np.asarray(
         (chain.round * chain.windows).sum(axis=-1) / (chain.round * lasts).sum(axis=-1)
@@ -158,11 +154,10 @@ def _throughput(chain: WindowChain, R: float | Array, L: float | Array) -> Array
 
 
 def _evaluate_law(
-    law: RttLaw, loss: float, window: float, link_rate: float, timeout: float, segments_per_ack: float,
-    additive_increase: float,
-    decrease_factor: float, rounded_down: float,
+    law: RttLaw, loss: float, window: float, link_rate: float, timeout: float,
+    segments_per_ack: float, additive_increase: float, decrease_factor: float, rounded_down: float,
 ) -> dict[str, float]:  # fmt: skip
-    """The same as `_answer` with round-trip times that vary."""
+    """Returns the same as `_answer` for variable round-trip times."""
     chain = _solved(
         loss, window, additive_increase / segments_per_ack, decrease_factor, rounded_down
     )
@@ -206,15 +201,15 @@ def _refusal(path: FlowPath) -> str:
 
 
 OUTPUTS = (
-    Output("throughput", "X", "segments/s", "sending rate over a long time, without timeouts"),
+    Output("throughput", "X", "segments/s", "long-run sending rate, without timeouts"),
     Output(
         "with_timeouts",
         "",
         "segments/s",
-        "the same with timeouts and a round trip of recovery after other losses",
+        "the same with timeouts, and a round trip of recovery after other losses",
     ),
-    Output("low", "", "segments/s", "the rate that w/R falls below in 5 % of the time"),
-    Output("high", "", "segments/s", "the rate that w/R exceeds in 5 % of the time"),
+    Output("low", "", "segments/s", "5th percentile of w/R over time"),
+    Output("high", "", "segments/s", "95th percentile of w/R over time"),
     Output("mean_window", "", "segments", "mean window over time", "cwnd"),
     Output("window_sd", "", "segments", "standard deviation of the window over time"),
     Output("round_window", "", "segments", "mean window by rounds"),
@@ -230,19 +225,23 @@ OUTPUTS = (
 MODEL = Model(
     name="aimd_chain",
     label="Markov chain",
-    summary="The window of any AIMD from round to round as a Markov chain: its law, and the law of the throughput.",
+    summary="Window of any AIMD as a Markov chain over rounds: laws of window and throughput.",
     reference="Bogoiavlenskaia, Kojo, Mutka, Alanko 2002",
     formula="""\
 s_w = (1-p)^w,  f_w = 1 - s_w,  M_w = f_w/p,  t0 = 1/L
 w -> min(w + alpha/b, Wm) with s_w,  w -> max(2, beta w) with f_w
-pi_k s_k = sum of f_w pi_w over w > k with beta w <= k (rounded_down to a window, or shared between two)
+pi_k s_k = sum of f_w pi_w over w > k with beta w <= k
+    (beta w rounded down to a window, or shared between two)
 X = sum pi_w w / sum pi_w max(R, w t0)
 over time: pi_w max(R, w t0),  by segments: pi_w M_w,  each over its sum
-with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or else a round trip (Q and f of PFTK)""",
+with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or a round trip (Q and f of PFTK)""",
     inputs=(
         Input("loss", "p", "", "loss rate of a segment", domain=PROPER_SHARE),
         Input("rtt", "R", "s", "round-trip time without queueing"),
-        Input("window", "Wm", "segments", "largest window, unlimited for none", inf, Domain(2, inf, "[]")),
+        Input(
+            "window", "Wm", "segments", "largest window, unlimited for none", inf,
+            Domain(2, inf, "[]"),
+        ),
         Input(
             "link_rate", "L", "segments/s", "the link's rate for the flow, unlimited for none", inf,
             Domain(0, inf, "(]"), on_wire=True,
@@ -254,8 +253,10 @@ with_timeouts: a loss adds Q f(p) T0/(1-p) and slow start, or else a round trip 
     outputs=OUTPUTS,
     goodput="throughput",
     assumptions=(
-        Assumption("aimd", "additive increase, multiplicative decrease, once for all losses of a round"),
-        Assumption("no_slow_start", "congestion avoidance alone, with two segments at least"),
+        Assumption(
+            "aimd", "additive increase; one multiplicative decrease for all losses of a round"
+        ),
+        Assumption("no_slow_start", "congestion avoidance only, with at least two segments"),
         FEW_TIMEOUTS,
         *OF_RANDOM_LOSS,
     ),

@@ -1,12 +1,11 @@
-"""Laws of the round-trip time, and the few means of them that the throughput law needs.
+"""Laws of the round-trip time, and the means of them that the throughput law needs.
 
 Letters: R round-trip time (s), w window (segments), L rate of the link (segments/s), a = w/L. All
-methods take arrays that are broadcast, with the windows beside them, since the law may depend on
-the window.
+methods take arrays that are broadcast with the windows, since the law may depend on the window.
 
-A round-trip time is positive. Of a law with mass at or below zero (the paper's normal one) that
-mass is either taken as it stands ("cap": such a round is as fast as the link lets it be, the
-paper's formula (5.3) verbatim) or left out ("truncate").
+A round-trip time is positive. If a law has mass at or below zero (the paper's normal one), there
+are two treatments. With "cap" it is kept, and such a round is as fast as the link allows, as in the
+paper's formula (5.3). With "truncate" it is left out.
 """
 
 from collections.abc import Callable
@@ -24,26 +23,26 @@ Array = NDArray[np.float64]
 
 
 class RoundTrip(Protocol):
-    """What the models ask of a law."""
+    """A law of the round-trip time, as used by the models."""
 
     def cdf(self, r: Array, windows: Array) -> Array:
-        """P(R <= r), r positive."""
+        """Returns P(R <= r), r positive."""
         ...
 
     def below(self, r: Array, windows: Array) -> Array:
-        """P(R < r), r positive."""
+        """Returns P(R < r), r positive."""
         ...
 
     def upper_mean(self, r: Array, windows: Array) -> Array:
-        """E(R; R >= r) in s, r not negative: the mean times the share of time in rounds of at least r."""
+        """Returns E(R; R >= r) in s, r >= 0: the mean times the time share of rounds >= r."""
         ...
 
     def mean_at_least(self, a: Array, windows: Array) -> Array:
-        """E max(R, a) in s, a not negative."""
+        """Returns E max(R, a) in s, a not negative."""
         ...
 
     def capped_rate(self, m: float, rate: float, windows: Array) -> Array:
-        """E min(w/R, L)^m in (segments/s)^m, one per window; infinite where the mean does not exist."""
+        """Returns E min(w/R, L)^m in (segments/s)^m for each window; infinite if undefined."""
         ...
 
 
@@ -51,11 +50,11 @@ class RoundTrip(Protocol):
 class Empirical:
     """A weighted sample: each value has its share of the mass.
 
-    Sorted once; every mean is a look-up in running sums, which are formed without subtraction.
+    It is sorted once. Every mean is then a look-up in cumulative sums without subtraction.
 
     Attributes:
         samples: Round-trip times in s.
-        weights: As many, summing to anything positive; equal ones if not given.
+        weights: As many weights, with a positive sum; equal ones by default.
     """
 
     samples: ArrayLike
@@ -103,23 +102,23 @@ class Empirical:
         return _sum_from(self._shares * self._sorted)
 
     def cdf(self, r: Array, windows: Array) -> Array:  # noqa: ARG002 (the same for all windows)
-        """P(R <= r)."""
+        """Returns P(R <= r)."""
         return self._mass_below[np.searchsorted(self._sorted, r, side="right")]
 
     def below(self, r: Array, windows: Array) -> Array:  # noqa: ARG002
-        """P(R < r)."""
+        """Returns P(R < r)."""
         return self._mass_below[np.searchsorted(self._sorted, r, side="left")]
 
     def upper_mean(self, r: Array, windows: Array) -> Array:  # noqa: ARG002
-        """E(R; R >= r)."""
+        """Returns E(R; R >= r)."""
         return self._mean_from[np.searchsorted(self._sorted, r, side="left")]
 
     def mean_at_least(self, a: Array, windows: Array) -> Array:
-        """E max(R, a)."""
+        """Returns E max(R, a)."""
         return a * self.below(a, windows) + self.upper_mean(a, windows)
 
     def capped_rate(self, m: float, rate: float, windows: Array) -> Array:
-        """E min(w/R, L)^m."""
+        """Returns E min(w/R, L)^m."""
         first = np.searchsorted(self._sorted, windows / rate, side="right")
         capped = np.where(first > 0, self._mass_below[first] * rate**m if rate < np.inf else 0, 0)
         return capped + windows**m * _sum_from(self._shares * self._sorted**-m)[first]
@@ -130,7 +129,7 @@ class PerWindow:
     """A law for each window.
 
     Attributes:
-        function: Takes a window in segments, gives its law. Is asked once for each window.
+        function: Maps a window in segments to its law. It is called once for each window.
     """
 
     function: Callable[[float], RoundTrip]
@@ -140,23 +139,23 @@ class PerWindow:
         return cache(self.function)
 
     def cdf(self, r: Array, windows: Array) -> Array:
-        """P(R <= r)."""
+        """Returns P(R <= r)."""
         return self._each("cdf", r, windows)
 
     def below(self, r: Array, windows: Array) -> Array:
-        """P(R < r)."""
+        """Returns P(R < r)."""
         return self._each("below", r, windows)
 
     def upper_mean(self, r: Array, windows: Array) -> Array:
-        """E(R; R >= r)."""
+        """Returns E(R; R >= r)."""
         return self._each("upper_mean", r, windows)
 
     def mean_at_least(self, a: Array, windows: Array) -> Array:
-        """E max(R, a)."""
+        """Returns E max(R, a)."""
         return self._each("mean_at_least", a, windows)
 
     def capped_rate(self, m: float, rate: float, windows: Array) -> Array:
-        """E min(w/R, L)^m."""
+        """Returns E min(w/R, L)^m."""
         each = [self._law(float(w)).capped_rate(m, rate, np.array([w])) for w in windows]
         return np.concatenate(each)
 
@@ -172,63 +171,66 @@ class PerWindow:
 
 
 def constant(r: float) -> Empirical:
-    """Always r seconds."""
+    """Returns the law of a constant round-trip time of r seconds."""
     if not 0 < r < np.inf:
         refuse("rtt", r, "must be positive and finite, in s; write for example 0.1")
     return Empirical(r)
 
 
 def normal(mean: float, sd: float, negative: Literal["cap", "truncate"] = "cap") -> Continuous:
-    """Normal with that mean and standard deviation in s, before anything is done about its mass below zero."""
+    """Returns a normal law; mean and standard deviation in s are those before `negative`."""
     _positive("mean", mean, "s")
     _positive("sd", sd, "s")
     return Continuous(_stats().norm(mean, sd), negative)
 
 
 def lognormal(median: float, sigma: float, shift: float = 0.0) -> Continuous:
-    """A shift and a lognormal one: median without the shift in s, sigma of its logarithm."""
+    """Returns a shifted lognormal law: median without the shift in s, sigma of the logarithm."""
     _positive("median", median, "s")
     _positive("sigma", sigma, "")
     return Continuous(_stats().lognorm(sigma, _shift(shift), median))
 
 
 def gamma(shape: float, scale: float, shift: float = 0.0) -> Continuous:
-    """A shift and a gamma one of mean shape * scale, scale in s."""
+    """Returns a shifted gamma law of mean shape * scale without the shift, scale in s."""
     _positive("shape", shape, "")
     _positive("scale", scale, "s")
     return Continuous(_stats().gamma(shape, _shift(shift), scale))
 
 
 def weibull(shape: float, scale: float, shift: float = 0.0) -> Continuous:
-    """A shift and a Weibull one: P(R > shift + r) = exp(-(r/scale)^shape), scale in s."""
+    """Returns a shifted Weibull law: P(R > shift + r) = exp(-(r/scale)^shape), scale in s."""
     _positive("shape", shape, "")
     _positive("scale", scale, "s")
     return Continuous(_stats().weibull_min(shape, _shift(shift), scale))
 
 
 def frozen(law: Any, negative: Literal["cap", "truncate"] = "cap") -> Continuous:
-    """Any frozen continuous distribution of `scipy.stats`, in s; slow if scipy has no closed form of its `cdf`."""
+    """Returns the law of any frozen continuous distribution of `scipy.stats`, in s.
+
+    It is slow if scipy has no closed form of its `cdf`.
+    """
     return Continuous(law, negative)
 
 
 def empirical(samples: ArrayLike, weights: ArrayLike | None = None) -> Empirical:
-    """A sample of round-trip times in s, each with its weight; see `Empirical`."""
+    """Returns the law of a sample of round-trip times in s, each with its weight."""
     return Empirical(samples, weights)
 
 
 def per_window(function: Callable[[float], RoundTrip]) -> PerWindow:
-    """A law for each window: `function` takes segments and gives a law."""
+    """Returns a law for each window: `function` maps segments to a law."""
     return PerWindow(function)
 
 
 def _stats() -> Any:
-    from scipy import stats  # slow to import, and not every use of models needs it
+    from scipy import stats  # slow to import, and not all models need it
 
     return stats
 
 
 def _sum_from(values: Array) -> Array:
-    """Sums of all from each index on, and zero at the end."""
+    """Returns the sums from each index to the end, and a final zero."""
     return np.append(np.cumsum(values[::-1])[::-1], 0)
 
 

@@ -1,4 +1,4 @@
-"""The throughput law: windows over round-trip times, clipped at the rate of the link.
+"""The throughput law: windows over round-trip times, capped at the rate of the link.
 
 Letters: omega_w law of the window (see `WindowChain.law`), R round-trip time (s), L rate of the
 link (segments/s). T = min(w/R, L) is a mixture over windows, with an atom at L. All rates are in
@@ -24,20 +24,19 @@ from ackclock.models.refusal import refuse
 
 Array = NDArray[np.float64]
 
-#: The throughput's own law of time: a moment picked at random, which falls into a long round rather
-#: than a short one.
+#: The throughput's own law over time: a random moment, which falls more often into long rounds.
 TIME_WEIGHTED = "time_weighted"
-#: w/R and w/x may be rounded apart where they are equal.
+#: Tolerance: w/R and w/x may differ by rounding where they are equal.
 _ROUNDING = 4 * np.finfo(float).eps
 _BLOCK = 1 << 20
 
 
 def renewal_rate(chain: WindowChain, rtt: RoundTrip, rate: float = inf) -> float:
-    """The rate over a long time in segments/s: what a round carries over what it lasts, both on the mean.
+    """Returns the long-run rate in segments/s: mean segments over mean duration of a round.
 
-    X = sum pi_w w / sum pi_w E max(R, w/L). Unlike the mean of a throughput law by rounds or
-    segments it is not biased by picking long windows or short rounds too often. Zero if the mean
-    round-trip time is infinite.
+    X = sum pi_w w / sum pi_w E max(R, w/L). The mean of a throughput law by rounds or segments is
+    biased towards short rounds or long windows; this one is not. It is zero if the mean round-trip
+    time is infinite.
     """
     lasts = weighted_sum(chain.round, round_lasts(chain, rtt, rate))
     if not lasts > 0:
@@ -53,9 +52,8 @@ class Throughput:
         chain: The window.
         rtt: Law of the round-trip time.
         rate: L, infinite for no limit.
-        mode: How the window is picked: one of `WindowChain.law`'s; or "time_weighted", which picks
-            window and round-trip time together at a random moment, so that the mean is
-            `renewal_rate`.
+        mode: Viewpoint: one of `WindowChain.law`'s; or "time_weighted", a random moment for window
+            and round-trip time together, whose mean is `renewal_rate`.
     """
 
     chain: WindowChain
@@ -75,12 +73,12 @@ class Throughput:
 
     @property
     def renewal_rate(self) -> float:
-        """See the function of that name; the same in all modes."""
+        """The result of the function `renewal_rate`, the same in all modes."""
         return renewal_rate(self.chain, self.rtt, self.rate)
 
     @cached_property
     def _weights(self) -> Array:
-        """omega; by moments, rounds over the mean length of a round."""
+        """omega; for a random moment, the law of rounds over their mean duration."""
         if self.mode != TIME_WEIGHTED:
             return self.chain.law(self.mode, self.rtt, self.rate)
         return self.chain.round / weighted_sum(
@@ -88,11 +86,11 @@ class Throughput:
         )
 
     def cdf(self, x: ArrayLike) -> Array:
-        """P(T <= x); one from L on."""
+        """Returns P(T <= x); one from L on."""
         return self._shares(x, reaching=False)
 
     def exceeds(self, level: ArrayLike) -> Array:
-        """P(T > level); zero from L on."""
+        """Returns P(T > level); zero from L on."""
         return self._shares(level, reaching=True)
 
     @cached_property
@@ -108,7 +106,7 @@ class Throughput:
         )
 
     def moment(self, m: float) -> float:
-        """E T^m for m > 0, in (segments/s)^m; infinite if it does not exist."""
+        """Returns E T^m for m > 0, in (segments/s)^m; infinite if it does not exist."""
         if not 0 < m < inf:
             refuse("m", m, "must be positive; write for example 2")
         windows = self.chain.windows
@@ -123,18 +121,18 @@ class Throughput:
         return weighted_sum(self._weights[used], means[used])
 
     def mean(self) -> float:
-        """E T under the law of this mode. Which mean to trust: see `renewal_rate`."""
+        """Returns E T under the law of this mode; `renewal_rate` says which mean is unbiased."""
         return self.moment(1)
 
     def sd(self) -> float:
-        """Standard deviation of T."""
+        """Returns the standard deviation of T."""
         mean = self.mean()
         if mean == inf:
             return inf
         return float(np.sqrt(max(self.moment(2) - mean**2, 0.0)))
 
     def quantile(self, q: ArrayLike) -> Array:
-        """x_q, the smallest x with P(T <= x) >= q, for 0 < q <= 1, to 1e-14 relatively."""
+        """Returns x_q, the smallest x with P(T <= x) >= q, for 0 < q <= 1; relative error 1e-14."""
         q = np.asarray(q, float)
         if not ((q > 0) & (q <= 1)).all():
             refuse(
@@ -143,8 +141,8 @@ class Throughput:
                 "must be above 0 and at most 1; write for example 0.5",
             )
         low, high = self._bracket(q.ravel())
-        # Half way on a logarithmic scale while the ends are far apart: rates span many orders of
-        # magnitude.
+        # Bisection on a logarithmic scale while the ends are far apart, as rates span many orders
+        # of magnitude.
         for _ in range(200):
             middle = np.where(high > 2 * low, np.sqrt(low) * np.sqrt(high), low + (high - low) / 2)
             if ((high - low <= 1e-15 * high) | (middle <= low) | (middle >= high)).all():
@@ -154,14 +152,14 @@ class Throughput:
         return high.reshape(q.shape)
 
     def interval(self, c: float) -> tuple[float, float]:
-        """The middle c of the law: its quantiles at (1-c)/2 and (1+c)/2."""
+        """Returns the central range with share c: the quantiles at (1-c)/2 and (1+c)/2."""
         if not 0 < c < 1:
             refuse("c", c, "must be between 0 and 1; write for example 0.9")
         low, high = self.quantile([(1 - c) / 2, (1 + c) / 2])
         return float(low), float(high)
 
     def _bracket(self, q: Array) -> tuple[Array, Array]:
-        """Rates of too low and of high enough a share; infinite high where no rate is enough."""
+        """Returns rates below and above the quantiles; infinite if no rate is high enough."""
         typical = self.renewal_rate
         low = np.full(q.shape, typical)
         while ((enough := self.cdf(low) >= q) & (low > 1e-300)).any():
@@ -187,7 +185,7 @@ class Throughput:
         return result.reshape(x.shape)
 
     def _mixture(self, x: Array, *, reaching: bool) -> Array:
-        """Shares of T > x or of T <= x for 0 < x < L: rounds shorter than w/x, or the others."""
+        """Returns shares of T > x or T <= x for 0 < x < L: rounds shorter than w/x, or others."""
         windows = self.chain.windows[None, :]
         r = windows / x * (1 - _ROUNDING)
         if self.mode == TIME_WEIGHTED:

@@ -1,22 +1,22 @@
-"""Timeouts beside the chain: what a round carries and lasts if its loss leads to a timeout.
+"""Timeouts in addition to the chain: segments and duration of a round whose loss times out.
 
-The window's law by rounds stays as it is, since the window falls to a half either way: after a
-timeout slow start brings it there. What changes is the account, a semi-Markov reward:
+The window's law by rounds does not change, since the window falls to a half in any case: after a
+timeout slow start takes it there. Only the rewards of a semi-Markov reward process change.
 
-- A loss under w is a timeout with probability Q(p, w), and duplicate ACKs reveal it otherwise
-  (Padhye, Firoiu, Towsley and Kurose, 2000).
-- Revealed by duplicate ACKs, it costs `recovery_rounds` round trips that carry nothing new. One is
-  what recovery takes (RFC 6582); how much new data is sent meanwhile the formula does not say, here
-  it is none.
-- A timeout costs f(p) T0/(1-p) of silence, the backed-off series of PFTK, and then log2(w/2) rounds
-  of slow start that carry w/2 - 1 segments, the retransmitted one included.
+- A loss under w is a timeout with probability Q(p, w). Otherwise duplicate ACKs reveal it (Padhye,
+  Firoiu, Towsley and Kurose, 2000).
+- A loss revealed by duplicate ACKs costs `recovery_rounds` round trips without new data. Recovery
+  takes one (RFC 6582). The formula does not say how much new data is sent meanwhile. Here it is
+  none.
+- A timeout costs f(p) T0/(1-p) of silence, the backed-off series of PFTK. After it come log2(w/2)
+  rounds of slow start that carry w/2 - 1 segments, including the retransmitted one.
 
 For the three sets of measurements with windows up to 64 segments (the source's tables 8.6 to 8.8)
-the rates are within 1 % of an independent evaluation whose account of recovery and slow start is
-not known.
+the rates are within 1 % of an independent evaluation. Its treatment of recovery and slow start is
+unknown.
 
-Letters: p loss rate, T0 first timeout (s), R round-trip time (s), Q and f as in `pftk`, f_w chance
-that a round loses.
+Letters: p loss rate, T0 first timeout (s), R round-trip time (s), Q and f as in `pftk`, f_w
+probability of a loss in a round.
 """
 
 from math import inf
@@ -37,15 +37,15 @@ def renewal_rate(
     rate: float = inf,
     recovery_rounds: float = 1.0,
 ) -> float:
-    """The long-run rate of new segments per second, with timeouts.
+    """Returns the long-run rate of new segments per second, with timeouts.
 
     Args:
-        chain: A solved chain, of whatever loss law and response.
+        chain: A solved chain of any loss law and response.
         p: Loss rate of a segment, for Q and f; between 0 and 1, both excluded.
         rtt: Law of the round-trip time.
         T0: First retransmission timeout in s.
         rate: L in segments/s.
-        recovery_rounds: See the module.
+        recovery_rounds: Round trips without new data after a loss revealed by duplicate ACKs.
     """
     if not 0 < T0 < inf:
         refuse("T0", T0, "must be positive, in s; write for example 1")

@@ -1,4 +1,4 @@
-"""One class of EDCA: its access parameters, how many stations are of it, and how long its exchanges last."""
+"""One class of EDCA: its access parameters, number of stations, and durations of exchanges."""
 
 from dataclasses import dataclass
 from math import ceil, isfinite, log2
@@ -20,13 +20,13 @@ class AccessClass:
     """Stations of one class.
 
     Attributes:
-        stations: How many queues of it there are.
+        stations: Number of its queues.
         aifsn: AIFSN, slots after SIFS.
         cw_min: CWmin.
         cw_max: CWmax.
-        retries: After how many a frame is given up; infinite for never.
-        success: For how long an exchange of it takes the medium, as in `phy.exchange`, in s.
-        collision: The same of a collision in which it is the longest.
+        retries: Retries after which a frame is given up; infinite for never.
+        success: Time in s that an exchange of the class takes on the medium, as in `phy.exchange`.
+        collision: The same for a collision in which its frame is the longest.
     """
 
     stations: int
@@ -39,8 +39,9 @@ class AccessClass:
 
     def __post_init__(self) -> None:
         check(
-            stations=(self.stations, AT_LEAST_ONE), aifsn=(self.aifsn, AIFSN), cw_min=(self.cw_min, WINDOW),
-            cw_max=(self.cw_max, WINDOW), success=(self.success, POSITIVE), collision=(self.collision, POSITIVE),
+            stations=(self.stations, AT_LEAST_ONE), aifsn=(self.aifsn, AIFSN),
+            cw_min=(self.cw_min, WINDOW), cw_max=(self.cw_max, WINDOW),
+            success=(self.success, POSITIVE), collision=(self.collision, POSITIVE),
         )  # fmt: skip
         Backoff(self.cw_min, self.cw_max, self.retries)
         for name in ("stations", "aifsn", "cw_min", "cw_max", "retries"):
@@ -49,7 +50,7 @@ class AccessClass:
 
     @property
     def draws(self) -> Array:
-        """The law of a draw in each stage that is reached, up to the first with the largest window."""
+        """The law of a draw in each reachable stage, up to the first with the largest window."""
         growing = ceil(log2((self.cw_max + 1) / (self.cw_min + 1)))
         stages = 1 + int(min(growing, self.retries))
         windows = np.minimum((self.cw_min + 1) * 2.0 ** np.arange(stages), self.cw_max + 1)[

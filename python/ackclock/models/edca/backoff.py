@@ -1,15 +1,14 @@
-"""How often a station attempts that always has something to send: exponential backoff, and attempts that collide.
+"""Attempt rate of a saturated station: exponential backoff, coupled with collisions.
 
-A frame is sent at the end of a number of slots drawn from 0 to W_k - 1, W_k = min((CWmin + 1) 2^k,
-CWmax + 1) after k collisions, and given up after m retries. Each attempt collides with the same
-probability p, whatever the station has behind it (the decoupling of Bianchi 2000), so that in each
-slot, its own transmission counted as one, it attempts with
+A frame is sent after a number of slots drawn from 0 to W_k - 1, W_k = min((CWmin + 1) 2^k, CWmax +
+1) after k collisions. It is given up after m retries. Each attempt collides with the same
+probability p, whatever its history (the decoupling of Bianchi 2000). A station therefore attempts
+in each slot, with its own transmission counted as one, with the probability
 
     tau(p) = sum_{k<=m} p^k / sum_{k<=m} p^k ((W_k - 1)/2 + 1).
 
-With n stations p = 1 - (1 - tau)^(n-1). tau falls with p where windows grow, and p rises with tau:
-what one makes of the other meets at one place, found by bisection. With m infinite this is
-Bianchi's, whatever way it is written there.
+With n stations p = 1 - (1 - tau)^(n-1). As tau falls with p where windows grow, and p rises with
+tau, there is one solution, found by bisection. With infinite m it is Bianchi's formula.
 """
 
 from dataclasses import dataclass
@@ -24,17 +23,17 @@ from ackclock.models.refusal import refuse
 
 RETRIES = Domain(0, inf, "[]")
 
-# Halvings of an interval of one until it is as short as numbers near one are apart.
+# Halvings of the interval from 0 to 1 until it is as short as the spacing of doubles near 1.
 _HALVINGS = 60
 
 
 @dataclass(frozen=True)
 class Backoff:
-    """Contention windows, numbers or arrays of them; whole ones, if they are to be those of a station.
+    """Contention windows as numbers or arrays; those of a real station are whole.
 
     Attributes:
-        cw_min: CWmin, the largest draw at first.
-        cw_max: CWmax, the largest draw at all.
+        cw_min: CWmin, the largest first draw.
+        cw_max: CWmax, the largest draw.
         retries: m, infinite for frames that are never given up.
     """
 
@@ -59,20 +58,20 @@ class Backoff:
         return low, high, m
 
     def attempt_rate(self, p: ArrayLike) -> Array:
-        """tau(p), for a collision probability from zero to one, one itself left out if there is no limit."""
+        """Returns tau(p) for p from 0 to 1; p = 1 is excluded without a retry limit."""
         low, high, m = self._arrays()
         p = np.asarray(p, float)
         with np.errstate(divide="ignore", invalid="ignore"):
             attempts = np.where(p < 1, -np.expm1((m + 1) * np.log(p)) / (1 - p), m + 1)  # per frame
-        # Windows of stage k, less than the last one's by so much.
+        # Begin with the last stage's window, and subtract what each earlier stage has less.
         mean, window, reached, k = high + 1.0 + 0 * p, low + 1.0, np.ones_like(p), 0
         while (growing := window < high + 1).any():
             mean = mean - np.where(growing & (k <= m), reached / attempts * (high + 1 - window), 0)
             window, reached, k = 2 * window, reached * p, k + 1
-        return np.asarray(np.minimum(2 / (mean + 1), 1.0))  # but for rounding it is not above
+        return np.asarray(np.minimum(2 / (mean + 1), 1.0))  # rounding may exceed 1
 
     def coupled(self, stations: ArrayLike) -> tuple[Array, Array]:
-        """Tau and p of n alike stations.
+        """Returns tau and p of n identical stations.
 
         Raises:
             ValueError: Fewer than one station.
@@ -90,6 +89,6 @@ class Backoff:
 
 
 def collisions(tau: Array, n: Array) -> Array:
-    """P = 1 - (1 - tau)^(n-1); none of a station that is alone, even if it attempts in each slot."""
+    """Returns p = 1 - (1 - tau)^(n-1); 0 for a single station, even if it attempts in each slot."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(n > 1, -np.expm1((n - 1) * np.log1p(-tau)), 0.0)

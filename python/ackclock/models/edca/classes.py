@@ -1,36 +1,37 @@
-"""Several classes of EDCA that always have something to send: own windows, AIFSN, retries and number of stations each.
+"""Several saturated classes of EDCA, each with its windows, AIFSN, retries and stations.
 
-Time is cut at the ends of busy periods. After one, a station of a class that has drawn b sends
-AIFSN + b slots later, if nobody was earlier: slots before its AIFSN belong to the classes of
-smaller ones alone (contention zones: Robinson and Randhawa 2004; Bianchi, Tinnirello, Scalia 2005).
-In their analyses a class attempts with the same probability in each slot where it may. Then a class
-that is always ready within CWmin slots would still leave a chance to one that must wait longer. So
-the law g(b) of what a station has left to count is kept here, and the fixed point is one of these
-laws:
+Time is divided at the ends of busy periods. After one, a station of a class that has drawn b sends
+AIFSN + b slots later, unless another was earlier. Slots before its AIFSN belong only to the classes
+with a smaller AIFSN (contention zones: Robinson and Randhawa 2004; Bianchi, Tinnirello, Scalia
+2005). In their analyses a class attempts with the same probability in each slot where it may. A
+class that always sends within CWmin slots would then still leave a chance to one that must wait
+longer. So this analysis keeps the law g(b) of a station's remaining backoff. The fixed point is one
+of these laws.
 
-- From g of each class follows in which slot the others of a station are the first to send, f(m).
-- From f follows what becomes of a draw b: the station is first (success), with others (collision),
-  or counts on with what is left. So each stage k has a collision probability p_k of its own, a
-  frame comes to stage k with probability p_0 ... p_{k-1}, and visits to each b add up to g.
+From g of each class follows f(m): the others of a station are the first to send, in slot m. From f
+follows the fate of a draw b: the station is first (success), first with others (collision), or
+continues with the rest of its backoff. So each stage k has its own collision probability p_k. A
+frame reaches stage k with probability p_0 ... p_{k-1}. The visits to each b add up to g.
 
-What is approximated is one thing, that stations are independent at the end of a busy period. With
-`freezing` counters stand still while others send, as the standard has it: in the slot after a busy
-period nobody who has waited through it can send at the end of AIFS, only those who have drawn anew.
-Without it the busy slot counts like any other, as in Bianchi's chain, and from the largest AIFSN on
-attempts are alike in each slot, as there: classes that are alike are then exactly what `saturation`
-says of them. In both, a class whose windows end before another's AIFSN leaves that nothing.
+The only approximation is that stations are independent at the end of a busy period. With `freezing`
+counters stop while others send, as in the standard. A station that has waited through a busy period
+then cannot send at the end of its AIFS; only one with a new draw can. Without freezing the busy
+slot counts like any other, as in Bianchi's chain, and from the largest AIFSN on attempts are
+equally likely in each slot, as there. Identical classes then match `saturation` exactly. In both
+cases, a class whose windows end before another's AIFSN starves the other.
 
-How right it is beside a simulation by slots, with freezing: shares of busy periods within 0.003 for
-windows of 16 and more, whatever the AIFSN, and within 0.02 where a class is a handful of stations
-with windows of 4 and 8, as those have often just collided with each other. A class that is all but
-starved (less than 0.02 of busy periods) gets less than is counted, by 7 % to a third, and the last
-of four almost nothing. Without freezing: within 0.02, and 0.07.
+Accuracy against a slot simulation with freezing: shares of busy periods are within 0.003 for
+windows of 16 and more, whatever the AIFSN. They are within 0.02 if a class is a handful of stations
+with windows of 4 and 8, as those have often just collided with each other. For a nearly starved
+class (less than 0.02 of busy periods) the result is too high, by 7 % to a third. The last of four
+classes in fact gets almost nothing. Without freezing they are within 0.02, or 0.07 for small
+windows.
 
-Left out is that two queues of a station collide within it: each class's queues are stations. Steps
-come to the same laws from the smallest and the largest windows wherever we looked, but that there
-is one solution is not proved, and not always so: with CWmin 0 one of two alike stations may keep
-the medium for itself (Ramaiyan, Kumar, Altman 2008 say when there is one). All laws are moved at
-once: alike classes stay alike.
+Collisions between two queues of a station are ignored: each queue counts as a station. The
+iteration reached the same laws from the smallest and the largest windows in all cases tried, but
+uniqueness is not proved and not always true. With CWmin 0 one of two identical stations may capture
+the medium (Ramaiyan, Kumar, Altman 2008 give conditions for uniqueness). All laws are updated at
+once, so that identical classes stay identical.
 """
 
 from collections.abc import Sequence
@@ -50,15 +51,15 @@ _MOST_STEPS = 5000
 
 @dataclass(frozen=True)
 class Contention:
-    """What classes get; arrays have one number for each.
+    """Results of the contention; arrays have one entry per class.
 
     Attributes:
-        success: Of busy periods, the share that is a success of the class.
-        collision: Of busy periods, the share that is a collision.
-        idle_slots: Mean slots from SIFS after a busy period to the next.
+        success: Share of busy periods that are a success of the class.
+        collision: Share of busy periods that are a collision.
+        idle_slots: Mean number of slots from SIFS after a busy period to the next.
         cycle: Mean time from the end of a busy period to that of the next, in s.
-        rate: Frames per second of each station, that come through.
-        collision_probability: Of an attempt.
+        rate: Frames per second delivered by each station.
+        collision_probability: Collision probability of an attempt.
         retry_drop_rate: Share of frames that are given up.
         airtime: Shares of time: SIFS and idle slots, successes of each class, collisions. They add
             up to one.
@@ -82,17 +83,17 @@ def solve(
     freezing: bool = True,
     patient: bool = False,
 ) -> Contention:
-    """The fixed point.
+    """Returns the fixed point.
 
     Args:
-        classes: At least one.
-        slot: In s.
-        sifs: In s.
-        freezing: Whether counters stand still while others send, see above.
-        patient: Whether to begin with the largest windows; it ends the same.
+        classes: At least one class.
+        slot: Slot in s.
+        sifs: SIFS in s.
+        freezing: True if counters stop while others send, as described above.
+        patient: True to begin with the largest windows; the result is the same.
 
     Raises:
-        ValueError: An argument is out of its domain, or steps do not end.
+        ValueError: An argument is out of its domain, or the iteration does not converge.
     """
     check(slot=(slot, POSITIVE), sifs=(sifs, POSITIVE))
     if not classes:
@@ -119,7 +120,7 @@ def solve(
 
 
 def _nobody(laws: Sequence[Counters], but: int | None = None) -> Array:
-    """Probability that nobody has sent before slot m, or none of the others of a station of one class."""
+    """Returns the probability that nobody, or nobody but one of class `but`, sent before slot m."""
     each = [one.waiting ** (one.of.stations - (place == but)) for place, one in enumerate(laws)]
     return np.asarray(np.prod(each, axis=0))
 
@@ -128,7 +129,10 @@ def _contention(laws: Sequence[Counters], slot: float, sifs: float) -> Contentio
     nobody, weights = _weighted(laws)
     slots = len(weights)
     success = np.array([
-        one.of.stations * (weights * (one.waiting[:slots] - one.waiting[1 : slots + 1]) * others[1 : slots + 1]).sum()
+        one.of.stations
+        * (
+            weights * (one.waiting[:slots] - one.waiting[1 : slots + 1]) * others[1 : slots + 1]
+        ).sum()
         for one, others in ((one, _nobody(laws, but=place)) for place, one in enumerate(laws))
     ])  # fmt: skip
     idle_slots = float((weights * nobody[1 : slots + 1]).sum())
@@ -151,9 +155,9 @@ def _contention(laws: Sequence[Counters], slot: float, sifs: float) -> Contentio
 
 
 def _weighted(laws: Sequence[Counters]) -> tuple[Array, Array]:
-    """Probability that nobody has sent before slot m, and how often to count what happens in each slot.
+    """Returns the probability that nobody has sent before slot m, and a weight for each slot.
 
-    Once attempts are alike in each slot, the first of these stands for all that follow.
+    Once attempts are equally likely in each slot, the first such slot stands for all that follow.
     """
     nobody, common = _nobody(laws), laws[0].common
     if common is None:
@@ -165,12 +169,12 @@ def _weighted(laws: Sequence[Counters]) -> tuple[Array, Array]:
 
 
 def _longest(laws: Sequence[Counters], weights: Array) -> Array:
-    """Of busy periods, the share in which each class sends, and none whose collisions last longer."""
+    """Returns the share of busy periods in which each class has the longest frame."""
     order = np.argsort([one.of.collision for one in laws], kind="stable")
     slots = len(weights)
     silent = np.array([one.waiting**one.of.stations for one in laws])[order]
     here, after = silent[:, :slots], silent[:, 1 : slots + 1]
-    # Nobody of the longer ones in this slot; less the same of the next shorter.
+    # Nobody of the longer classes sends in this slot; minus the same for the next shorter class.
     up_to = [
         np.prod(np.concatenate([here[:count], after[count:]]), axis=0)
         for count in range(len(laws) + 1)

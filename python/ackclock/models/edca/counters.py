@@ -1,10 +1,10 @@
-"""What stations of one class have left to count when a busy period ends, given when the others send.
+"""Remaining backoff of stations of one class at the end of a busy period.
 
-f(i) is the probability that the others are first in slot i of those in which the class may send, b
-what a station has left. With freezing it goes on to b - i where the others were first in slot i <
-b, and stays where they were first at the end of its AIFS (i = 0). Without, the busy slot counts
-too, and it goes on to b - i - 1. Sums over what follows from where are convolutions with f, so both
-what becomes of a draw and how often each b is visited are recursive filters.
+The law f(i) is the probability that the others are first in slot i of those in which the class may
+send, and b a station's remaining backoff. With freezing it becomes b - i if the others were first
+in slot i < b, and stays if they were first at the end of its AIFS (i = 0). Without freezing the
+busy slot counts too, and it becomes b - i - 1. Sums over the next values are convolutions with f.
+Both the fate of a draw and the number of visits to each b are therefore recursive filters.
 """
 
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ import numpy as np
 from ackclock.models.edca.access_class import AccessClass
 from ackclock.models.model import Array
 
-# Half of each new law is kept of the one before: the laws of classes answer each other in turn.
+# Share of the previous law kept in each step, because the laws of classes depend on each other.
 _KEPT = 0.5
-# Slots to which it comes more rarely are not looked at.
+# Slots that are reached more rarely are ignored.
 _NEVER = 1e-18
 _LEAST = 1e-300
 
@@ -29,9 +29,9 @@ class Counters:
     Attributes:
         of: The class.
         left: g(b).
-        attempts: tau, of use from slot `common` on.
-        common: The slot from which attempts are alike in each; None with freezing, where counters
-            say it to the end.
+        attempts: tau, used from slot `common` on.
+        common: Slot from which attempts are equally likely in each slot; None with freezing, where
+            counters determine all of them.
         waiting: Probability that a station has not sent before slot m, for m from 0 on.
         collided: p_k by stage, the last for all later ones.
     """
@@ -45,13 +45,13 @@ class Counters:
 
     @staticmethod
     def begun(of: AccessClass, slots: int, common: int | None, patient: bool) -> "Counters":
-        """To begin with, all stations in their first stage, or in their last.
+        """Returns the initial law: all stations are in their first stage, or in their last.
 
         Args:
             of: The class.
-            slots: Slots to look at after SIFS.
+            slots: Number of slots after SIFS to consider.
             common: As in the attributes.
-            patient: Whether in their last.
+            patient: True for the last stage.
         """
         draws, tau = of.draws, 2 / (of.cw_min + 2)
         left = draws[-1 if patient else 0]
@@ -61,7 +61,7 @@ class Counters:
 
     @property
     def stages(self) -> Array:
-        """How often a frame comes to each stage, up to a factor; the last stands for all later ones."""
+        """Mean visits of a frame to each stage, up to a factor; the last is for all later ones."""
         p, more = self.collided, self.of.retries - len(self.collided) + 1
         visits = np.cumprod(np.concatenate([[1.0], p[:-1]]))
         if p[-1] < 1:
@@ -71,22 +71,22 @@ class Counters:
         else:
             visits = np.where(
                 np.arange(len(p)) < len(p) - 1, 0.0, 1.0
-            )  # it never gets through, and never gives up
+            )  # it never succeeds, and never gives up
         return visits
 
     @property
     def collision_probability(self) -> float:
-        """Of an attempt."""
+        """Collision probability of an attempt."""
         return float(self.stages @ self.collided / self.stages.sum())
 
     @property
     def retry_drop_rate(self) -> float:
-        """Probability that a frame is."""
+        """Probability that a frame is given up."""
         p, more = self.collided, self.of.retries - len(self.collided) + 1
         return float(np.prod(p[:-1]) * p[-1] ** (more + 1))
 
     def answering(self, others: Array) -> "Counters":
-        """The law that follows from when the others send; `others` is as `waiting`, that none of them has."""
+        """Returns the law that follows from `others`: for each slot, P(none of them has sent)."""
         freezing, draws = self.common is None, self.of.draws
         first = _first(others, self.of)
         after = replace(
@@ -106,7 +106,7 @@ class Counters:
 
 
 def _waiting(of: AccessClass, left: Array, tau: float, slots: int, common: int | None) -> Array:
-    """That a station of that law has not sent before slot m."""
+    """Returns the probability that a station with that law has not sent before slot m."""
     waiting = np.zeros(slots + 1)
     waiting[: of.aifsn + 1] = 1
     waiting[of.aifsn + 1 : of.aifsn + len(left)] = np.clip(1 - np.cumsum(left[:-1]), 0, 1)
@@ -116,16 +116,16 @@ def _waiting(of: AccessClass, left: Array, tau: float, slots: int, common: int |
 
 
 def _first(others: Array, of: AccessClass) -> Array:
-    """f, given that none of the others was earlier than the class may be."""
+    """Returns f, given that none of the others sent before the class may."""
     here = others[of.aifsn : of.aifsn + of.cw_max + 2]
     if here[0] <= 0:
-        return np.zeros(1)  # it never may: what it would meet then is of no consequence
+        return np.zeros(1)  # it never may send, so the value does not matter
     seen = np.flatnonzero(here[:-1] > _NEVER * here[0])[-1] + 1
     return np.asarray((here[:seen] - here[1 : seen + 1]) / here[0])
 
 
 def _collided(first: Array, size: int, freezing: bool) -> Array:
-    """For each b that was drawn, the probability that the attempt it leads to collides."""
+    """Returns, for each draw b, the probability that its attempt collides."""
     at = np.zeros(size)
     at[: len(first)] = first
     if freezing:
@@ -134,15 +134,15 @@ def _collided(first: Array, size: int, freezing: bool) -> Array:
 
 
 def _visits(drawn: Array, first: Array, freezing: bool) -> Array:
-    """How often each b is left at the end of a busy period, if the draws are these."""
-    if freezing:  # to zero there is no way but to draw it
+    """Returns the number of visits to each b at the end of a busy period, for these draws."""
+    if freezing:  # zero is reached only by drawing it
         return np.concatenate([drawn[:1], _filtered(drawn[:0:-1], first, freezing)[::-1]])
     return _filtered(drawn[::-1], first, freezing)[::-1]
 
 
 def _filtered(given: Array, first: Array, freezing: bool) -> Array:
-    """Y with y(b) = given(b) + what comes from the y before by the law f."""
-    from scipy.signal import lfilter  # slow to import, and not every use of models needs it
+    """Returns y with y(b) = given(b) + the contribution of earlier y by the law f."""
+    from scipy.signal import lfilter  # slow to import, and not all models need it
 
     if not given.size:
         return given
@@ -153,7 +153,7 @@ def _filtered(given: Array, first: Array, freezing: bool) -> Array:
 
 
 def _attempt_rate(law: Counters, left: Array, others: Array, common: int) -> float:
-    """Attempts per slot of those from `common` on that a station sees; what it was, if it sees none."""
+    """Returns attempts per slot from `common` on; the previous value if it sees no such slot."""
     slots = np.arange(law.of.aifsn, law.of.aifsn + len(left))
     still = np.concatenate([[1.0], 1 - np.cumsum(left[:-1])])
     seen = float((np.clip(still, 0, 1) * others[slots])[slots >= common].sum())

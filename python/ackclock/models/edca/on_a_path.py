@@ -1,8 +1,8 @@
-"""What a scenario's flow that contends in a cell means to the models, and what they take for granted of it.
+"""Inputs, refusals and assumptions of the 802.11 models for a flow of a scenario.
 
-Queues are of one class if they contend in the same way, and their exchanges and what ACKs add to
-them last the same. TCP's ACKs are no class: either they have absolute priority, and add to each
-success of the data they answer, or there is no answer.
+Queues are of one class if they contend in the same way, and their exchanges and the ACKs' addition
+to them take the same time. TCP's ACKs are not a class. Either they have absolute priority and
+lengthen each success of the data that they acknowledge, or the models do not apply.
 """
 
 from functools import lru_cache
@@ -19,12 +19,12 @@ from ackclock.models.edca.phy import Exchange, Phy, exchange
 from ackclock.models.model import Assumption
 from ackclock.models.path import FlowPath
 
-# A saw-tooth over a buffer of 0.8 BDP (1 - beta)/beta still takes 0.995 of a steady link (Reno,
-# fluid): of one whose queue contends alone.
+# A buffer of 0.8 BDP (1 - beta)/beta lets a saw-tooth still use 0.995 of a steady link (Reno,
+# fluid), such as that of a queue that contends alone.
 _ENOUGH_ALONE = 0.8
 
-# What a buffer must hold beyond that product where others contend, as waits are long and short: the
-# a of eBDP (Li, Leith 2008).
+# Extra buffer in packets needed when others contend, as waits then vary: the a of eBDP (Li, Leith
+# 2008).
 _FOR_UNEVEN_WAITS = 40
 
 # Times that differ by less are equal.
@@ -32,15 +32,15 @@ _SAME_TIME = 1e-9
 
 
 class _Kind(NamedTuple):
-    """What queues of one class have in common; times in s, without the AIFS that follows.
+    """The properties of queues of one class; times in s, without the AIFS that follows.
 
     Attributes:
         aifsn: AIFSN.
         cw_min: CWmin.
         cw_max: CWmax.
-        success: Of an exchange.
-        collision: Of a collision in which it is the longest.
-        priority: What ACKs add to a success, AIFS and backoff included.
+        success: Time of an exchange.
+        collision: Time of a collision in which it is the longest.
+        priority: Time that ACKs add to a success, with AIFS and backoff.
     """
 
     aifsn: int
@@ -52,7 +52,7 @@ class _Kind(NamedTuple):
 
 
 def dcf_inputs_of(path: FlowPath) -> dict[str, float]:
-    """The inputs of the model of alike stations; asked only where it does not refuse the path."""
+    """Returns the inputs of the model of identical stations; the path must not be refused."""
     cell = _known(path)
     ((kind, queues),) = _kinds(cell).items()
     times = saturation.with_aifs(_phy(cell), Exchange(kind.success, kind.collision), kind.aifsn)
@@ -63,7 +63,10 @@ def dcf_inputs_of(path: FlowPath) -> dict[str, float]:
 
 
 def edca_inputs_of(path: FlowPath) -> dict[str, float]:
-    """The inputs of the model of two classes, the flow's own first; of alike queues one is a class for itself."""
+    """Returns the inputs of the two-class model, the flow's own class first.
+
+    If all queues are identical, the flow's own queue is a class of its own.
+    """
     cell = _known(path)
     kinds, own = _kinds(cell), _kind(cell, cell.contenders[cell.own])
     if len(kinds) == 1:
@@ -87,27 +90,32 @@ def edca_inputs_of(path: FlowPath) -> dict[str, float]:
 
 
 def dcf_refusal(path: FlowPath) -> str:
-    """Why the model of alike stations has no answer."""
+    """Returns the reason why the model of identical stations does not apply."""
     if reason := _refusal(path):
         return reason
     count = len(_kinds(_known(path)))
-    return unless(count == 1, f"queues of {count} classes contend, it is about alike ones")
+    return unless(
+        count == 1,
+        f"queues of {count} classes contend, but the model is for identical ones",
+    )
 
 
 def edca_refusal(path: FlowPath) -> str:
-    """Why the model of two classes has no answer."""
+    """Returns the reason why the model of two classes does not apply."""
     if reason := _refusal(path):
         return reason
     kinds = _kinds(_known(path))
     if sum(kinds.values()) == 1:
-        return "one queue of data contends alone"
-    return unless(len(kinds) <= 2, f"queues of {len(kinds)} classes contend, it takes two")
+        return "only one queue of data contends"
+    return unless(
+        len(kinds) <= 2, f"queues of {len(kinds)} classes contend, but the model is for two"
+    )
 
 
 def _refusal(path: FlowPath) -> str:
     cell = path.cell
     if cell is None:
-        return "its data contend for no medium"
+        return "its data does not contend for a medium"
     if cell.unclear:
         return cell.unclear
     for one in cell.contenders:
@@ -116,12 +124,15 @@ def _refusal(path: FlowPath) -> str:
         for answers in _answers(one):
             if not _goes_first(answers.access, cell):
                 ack = answers.access
-                return f"TCP's ACKs contend with data: AIFSN {ack.aifsn}, CWmin {ack.cw_min} is no absolute priority"
+                return (
+                    f"TCP's ACKs contend with data: AIFSN {ack.aifsn}, CWmin {ack.cw_min} is not "
+                    "absolute priority"
+                )
     return ""
 
 
 def _goes_first(ack: Access, cell: Cell) -> bool:
-    """Whether what contends so is sent before any counter of data has moved."""
+    """Returns True if a queue with that access sends before any data counter has moved."""
     return ack.cw_min < min(one.access.aifsn for one in cell.contenders) - ack.aifsn
 
 
@@ -142,8 +153,8 @@ def _answers(one: Contender) -> tuple[Answers, ...]:
 def _phy(cell: Cell) -> Phy:
     timing = cell.timing
     return Phy(
-        "of a scenario", timing.slot, timing.sifs, timing.preamble, timing.control_preamble, timing.symbol,
-        timing.more_bits, timing.extension,
+        "of a scenario", timing.slot, timing.sifs, timing.preamble, timing.control_preamble,
+        timing.symbol, timing.more_bits, timing.extension,
     )  # fmt: skip
 
 
@@ -151,13 +162,16 @@ def _exchange(cell: Cell, packet_bytes: float, bit_per_s: float) -> Exchange:
     timing = cell.timing
     size = packet_bytes + timing.header_bytes
     return exchange(
-        _phy(cell), size, bit_per_s, timing.basic_bit_per_s, rts=size >= timing.rts_bytes, eifs=timing.eifs,
-        ack_size=timing.ack_bytes,
+        _phy(cell), size, bit_per_s, timing.basic_bit_per_s, rts=size >= timing.rts_bytes,
+        eifs=timing.eifs, ack_size=timing.ack_bytes,
     )  # fmt: skip
 
 
 def _kind(cell: Cell, one: Contender) -> _Kind:
-    """Flows behind a queue share it evenly, and so the mean of what their ACKs add is what a success has behind it."""
+    """Returns the class of a queue.
+
+    Its flows share it evenly, so a success is followed by the mean of what their ACKs add.
+    """
     times = _exchange(cell, one.senders[0].packet_bytes, one.access.bit_per_s)
     added = sum(
         sender.instances / one.flows * answers.per_packet * _after_success(cell, answers)
@@ -176,7 +190,7 @@ def _after_success(cell: Cell, answers: Answers) -> float:
 
 
 def _kinds(cell: Cell) -> dict[_Kind, int]:
-    """How many queues there are of each."""
+    """Returns the number of queues of each class."""
     found: dict[_Kind, int] = {}
     for one in cell.contenders:
         kind = _kind(cell, one)
@@ -186,7 +200,7 @@ def _kinds(cell: Cell) -> dict[_Kind, int]:
 
 @lru_cache
 def _rates(cell: Cell) -> dict[_Kind, float]:
-    """What a queue of each class gets, in packets per second, if it is one class or two."""
+    """Returns the packet rate of a queue of each class, for one class or two."""
     kinds, timing = _kinds(cell), cell.timing
     if len(kinds) == 1:
         ((kind, queues),) = kinds.items()
@@ -211,7 +225,7 @@ def _rates(cell: Cell) -> dict[_Kind, float]:
 
 
 def _not_saturated(path: FlowPath) -> str:
-    """The first queue of the cell that is empty at times."""
+    """Describes the first queue of the cell that is sometimes empty."""
     cell = path.cell
     if cell is None:
         return ""
@@ -227,14 +241,17 @@ def _empties(one: Contender, rate: float, *, alone: bool) -> str:
         if sender.is_busy is None:
             return f"it is not known whether {sender.flow} always has data to send"
         if not sender.is_busy:
-            return f"{sender.flow} has not always data to send"
+            return f"{sender.flow} does not always have data to send"
         if sender.most_per_s < share:
-            return f"{sender.flow} sends {sender.most_per_s:.4g} packets/s at the most, it could have {share:.4g}"
+            return (
+                f"{sender.flow} sends at most {sender.most_per_s:.4g} packets/s, but could send "
+                f"{share:.4g}"
+            )
     if one.places == inf:
         return ""
     if unclear := next((sender.unclear for sender in one.senders if sender.unclear), ""):
         return f"it is not known whether the queue of {one.hop} runs empty: {unclear}"
-    # How much a queue must hold to last through its flows' reductions, which come one by one.
+    # Packets a queue must hold to bridge its flows' reductions, which happen one at a time.
     dips = [
         sender.instances * sender.round_trip_s * (1 - sender.kept_share) / sender.kept_share
         for sender in one.senders
@@ -248,20 +265,20 @@ def _empties(one: Contender, rate: float, *, alone: bool) -> str:
         )
     return unless(
         one.places + 1 >= needed,
-        f"the queue of {one.hop} runs empty after losses: about {needed:.0f} packets would do, it holds "
-        f"{one.places + 1:.4g}",
+        f"the queue of {one.hop} runs empty after losses: it holds {one.places + 1:.4g} packets, "
+        f"but needs about {needed:.0f}",
     )
 
 
 def _within_stations(path: FlowPath) -> str:
-    """Two queues of data of one station."""
+    """Describes a station with two queues of data."""
     stations = [one.station for one in path.cell.contenders] if path.cell else []
     twice = next((name for name in stations if stations.count(name) > 1), None)
     return unless(twice is None, f"{twice} sends data through several queues")
 
 
 def _unlike(path: FlowPath) -> str:
-    """Why flows behind the queue need not share it evenly."""
+    """Returns the reason why flows behind the queue may not share it evenly."""
     if path.cell is None:
         return ""
     senders = path.cell.contenders[path.cell.own].senders
@@ -271,12 +288,12 @@ def _unlike(path: FlowPath) -> str:
     return unless(alike, "flows behind its queue differ in control, round-trip time or rate")
 
 
-SATURATED = Assumption("saturated", "every station always has something to send", _not_saturated)
+SATURATED = Assumption("saturated", "every station always has data to send", _not_saturated)
 NO_INTERNAL_COLLISIONS = Assumption(
     "no_internal_collisions", "a station has one queue of one class for data", _within_stations
 )
 EVEN_SHARES = Assumption("even_shares", "flows behind one queue share it evenly", _unlike)
 ACKS_DO_NOT_COLLIDE = Assumption(
     "acks_do_not_collide",
-    "TCP's ACKs of absolute priority collide with nothing, each other included",
+    "TCP's ACKs with absolute priority collide with nothing, not even each other",
 )

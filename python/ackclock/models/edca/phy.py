@@ -1,15 +1,14 @@
-"""How long frames last on the air, and the spaces between them: timing profiles of 802.11 as data.
+"""Durations of frames and of the spaces between them: timing profiles of 802.11 as data.
 
-A frame is a preamble, then its bits at its rate in whole symbols, then perhaps a silence (the
-signal extension of 802.11g, which makes its SIFS of 10 us look like the 16 us of 802.11a). Frames
-of control may have a preamble of their own. Between them are SIFS and AIFS = SIFS + AIFSN slots;
-DIFS is that for AIFSN 2.
+A frame is a preamble, then its bits at its rate in whole symbols, then possibly a silence. That
+silence is the signal extension of 802.11g, which makes its SIFS of 10 us behave like the 16 us of
+802.11a. Control frames may have a different preamble. Between frames are SIFS and AIFS = SIFS +
+AIFSN slots; DIFS is AIFS for AIFSN 2.
 
-Where numbers are from: clauses 15 to 19 of IEEE 802.11-2016 by way of public simulators, whose
-frames of 802.11a, b and g last as long to the microsecond (see the tests); those of `HT` from
-memory of clause 19. That is 802.11n with one stream and without what made it faster, aggregation
-and block ACKs. `ERP_OFDM_BITS` counts bits and no symbols, as ns-2 does. `FHSS` is the set of
-parameters of Bianchi 2000.
+The numbers are those of clauses 15 to 19 of IEEE 802.11-2016, taken from public simulators. Frame
+durations of 802.11a, b and g match those to the microsecond (see the tests). Those of `HT` are from
+memory of clause 19: 802.11n with one stream, without aggregation and block ACKs. `ERP_OFDM_BITS`
+counts bits instead of symbols, as ns-2 does. `FHSS` is the parameter set of Bianchi 2000.
 """
 
 from dataclasses import dataclass
@@ -17,14 +16,14 @@ from math import ceil
 
 from ackclock.models.domain import NOT_NEGATIVE, POSITIVE, check
 
-# 14 bytes of MAC acknowledgement, 20 of RTS, 14 of CTS; 24 of header and 4 of FCS; LLC and SNAP.
+# MAC acknowledgement 14 bytes, RTS 20, CTS 14, header 24 and FCS 4, LLC and SNAP 8.
 MAC_ACK_BYTES = 14
 RTS_BYTES = 20
 CTS_BYTES = 14
 MAC_HEADER_BYTES = 28
 LLC_BYTES = 8
 
-# A number of symbols is whole if it is so close to it.
+# Numbers of symbols this close to a whole number count as whole.
 _ROUNDING = 1e-9
 
 
@@ -33,16 +32,16 @@ class Phy:
     """The timing of one physical layer; times in s.
 
     Attributes:
-        name: For people.
-        slot: Of the backoff.
-        sifs: Between a frame and its answer.
-        preamble: With the header of the physical layer, of a frame of data.
-        control_preamble: The same of RTS, CTS and MAC acknowledgement.
-        symbol: What follows the preamble lasts a whole number of these; zero for any number of
-            bits.
+        name: Name for people.
+        slot: Slot of the backoff.
+        sifs: Space between a frame and its answer.
+        preamble: Preamble and physical-layer header of a data frame.
+        control_preamble: The same for RTS, CTS and MAC acknowledgement.
+        symbol: Symbol time; the part after the preamble is a whole number of symbols. Zero if bits
+            are sent one by one.
         more_bits: Bits before and after those of the frame (service and tail).
         extension: Silence after each frame.
-        delay: Propagation.
+        delay: Propagation delay.
     """
 
     name: str
@@ -56,15 +55,15 @@ class Phy:
     delay: float = 0.0
 
     def airtime(self, size: float, rate: float, *, control: bool = False) -> float:
-        """Of one frame.
+        """Returns the duration of one frame in s.
 
         Args:
             size: Bytes from MAC header to FCS.
-            rate: In bit/s.
-            control: Whether it is RTS, CTS or MAC acknowledgement.
+            rate: Rate in bit/s.
+            control: True for RTS, CTS and MAC acknowledgement.
 
         Raises:
-            ValueError: A size or rate out of its domain.
+            ValueError: A size or rate is out of its domain.
         """
         check(size=(size, NOT_NEGATIVE), rate=(rate, POSITIVE))
         lasts = (8 * size + self.more_bits) / rate
@@ -73,17 +72,17 @@ class Phy:
         return (self.control_preamble if control else self.preamble) + lasts + self.extension
 
     def aifs(self, aifsn: int) -> float:
-        """SIFS and so many slots."""
+        """Returns SIFS and `aifsn` slots."""
         return self.sifs + aifsn * self.slot
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """For how long a frame and what belongs to it take the medium, without the AIFS that follows; in s.
+    """Time in s for which an exchange takes the medium, without the AIFS that follows.
 
     Attributes:
-        success: Data, SIFS and MAC acknowledgement, or the four frames of RTS/CTS.
-        collision: What collides, and what stations wait after it beyond AIFS.
+        success: Time of data, SIFS and MAC acknowledgement, or of the four frames of RTS/CTS.
+        collision: Time of the colliding frame, and of any wait after it beyond AIFS.
     """
 
     success: float
@@ -94,20 +93,20 @@ def exchange(
     phy: Phy, size: float, rate: float, basic_rate: float, *, rts: bool = False, eifs: bool = True,
     ack_size: float = MAC_ACK_BYTES,
 ) -> Exchange:  # fmt: skip
-    """The times of one exchange.
+    """Returns the times of one exchange.
 
     Args:
         phy: Timing profile.
-        size: Bytes of the frame of data, from MAC header to FCS.
-        rate: Of data, in bit/s.
-        basic_rate: Of RTS, CTS and MAC acknowledgement, in bit/s.
-        rts: Whether RTS and CTS come first.
-        eifs: Whether stations wait EIFS after a collision: as long as if an acknowledgement had
-            come. Bianchi's analysis has none.
+        size: Bytes of the data frame, from MAC header to FCS.
+        rate: Rate of data, in bit/s.
+        basic_rate: Rate of RTS, CTS and MAC acknowledgement, in bit/s.
+        rts: True if RTS and CTS come first.
+        eifs: True if stations wait EIFS after a collision, as long as an acknowledgement would
+            take. Bianchi's analysis does not.
         ack_size: Bytes of the MAC acknowledgement.
 
     Raises:
-        ValueError: A size or rate out of its domain.
+        ValueError: A size or rate is out of its domain.
     """
     answer = phy.sifs + phy.airtime(ack_size, basic_rate, control=True) + phy.delay
     data = phy.airtime(size, rate) + phy.delay

@@ -1,15 +1,15 @@
-"""The records of 802.11 in saturation: alike stations, and stations of two classes.
+"""The records of saturated 802.11: identical stations, and stations of two classes.
 
-Both are about one cell whose stations all have something to send all the time. `dcf` is Bianchi's
-analysis with retries that end, in closed form but for one equation
-(`ackclock.models.edca.saturation`). `edca` follows what stations of two classes have left to count
-(`ackclock.models.edca.classes`, which says how right it is): other windows, other AIFSN, or both.
-With freezing it is the nearer to what 802.11 does; without, classes that are alike get just what
-`dcf` says.
+Both describe one cell whose stations always have data to send. The model `dcf` is Bianchi's
+analysis with a retry limit, in closed form but for one equation
+(`ackclock.models.edca.saturation`). The model `edca` follows the remaining backoff of stations of
+two classes, which differ in windows, AIFSN, or both (`ackclock.models.edca.classes`, with its
+accuracy). With freezing it is closer to real 802.11.
+Without, identical classes get exactly the result of `dcf`.
 
-Times are of exchanges, so that any physical layer, rate, RTS/CTS and EIFS can be put in; Python
-reckons them from profiles (`ackclock.models.edca.exchange`). The defaults are of 802.11g: 1500
-bytes of payload at 54 Mbit/s, MAC acknowledgements at 24 Mbit/s, EIFS after a collision.
+Inputs are times of exchanges, so any physical layer, rate, RTS/CTS and EIFS can be used. Python
+computes them from profiles (`ackclock.models.edca.exchange`). The defaults are those of 802.11g:
+1500 bytes of payload at 54 Mbit/s, MAC acknowledgements at 24 Mbit/s, EIFS after a collision.
 """
 
 from dataclasses import replace
@@ -30,15 +30,15 @@ from ackclock.models.model import Array, Assumption, Input, Model, Output, Rule
 _TIMES = exchange(ERP_OFDM, 1500 + MAC_HEADER_BYTES + LLC_BYTES, 54e6, 24e6)
 _WITH_DIFS = saturation.with_aifs(ERP_OFDM, _TIMES, 2)
 
-# The standard's dot11ShortRetryLimit of 7 counts transmissions, the first among them.
+# The standard's dot11ShortRetryLimit of 7 counts transmissions, including the first.
 _RETRIES = 6
 
 STATIONS = Input("stations", "n", "", "stations that contend", domain=AT_LEAST_ONE)
 RTT = Input(
-    "rtt", "T", "s", "round-trip time for which the bandwidth-delay product is told", domain=NOT_NEGATIVE
+    "rtt", "T", "s", "round-trip time for the bandwidth-delay product", domain=NOT_NEGATIVE
 )  # fmt: skip
 FLOWS = Input("flows", "F", "", "flows that share the queue of a station", 1, AT_LEAST_ONE)
-EACH_FLOW = Output("flow_goodput", "", "segments/s", "what each flow of such a station gets")
+EACH_FLOW = Output("flow_goodput", "", "segments/s", "goodput of each flow of such a station")
 SLOT = Input("slot", "sigma", "s", "slot of the backoff", ERP_OFDM.slot)
 AS_SUCCESS = Rule("success", lambda known: known["success"])
 RETRY_LIMIT = Input(
@@ -50,10 +50,12 @@ OF_A_CELL = (
     on_a_path.NO_INTERNAL_COLLISIONS,
     on_a_path.EVEN_SHARES,
     on_a_path.ACKS_DO_NOT_COLLIDE,
-    Assumption("ideal_channel", "everybody hears everybody, and nothing is lost but by collisions"),
-    Assumption("no_rate_adaptation", "an exchange of a station always lasts as long"),
     Assumption(
-        "one_frame_at_a_time", "there is neither aggregation nor a burst in one opportunity"
+        "ideal_channel", "all stations hear each other, and frames are lost only by collisions"
+    ),
+    Assumption("no_rate_adaptation", "exchanges of a station all take the same time"),
+    Assumption(
+        "one_frame_at_a_time", "there is no aggregation, and one frame per transmit opportunity"
     ),
 )
 
@@ -73,8 +75,8 @@ def _evaluate_dcf(**known: Array) -> dict[str, Array]:
     _not_below(known)
     n = known["stations"]
     found = saturation.solve(
-        n, Backoff(known["cw_min"], known["cw_max"], known["retries"]), slot=known["slot"], success=known["success"],
-        collision=known["collision"], priority=known["priority"],
+        n, Backoff(known["cw_min"], known["cw_max"], known["retries"]), slot=known["slot"],
+        success=known["success"], collision=known["collision"], priority=known["priority"],
     )  # fmt: skip
     idle, succeeding, colliding = found.airtime
     return {
@@ -95,7 +97,7 @@ def _evaluate_dcf(**known: Array) -> dict[str, Array]:
 DCF = Model(
     name="dcf",
     label="DCF",
-    summary="What each of n alike stations gets of 802.11 if all always have something to send.",
+    summary="Rate of each of n identical saturated stations of 802.11.",
     reference="Bianchi 2000; with finite retries Wu et al. 2002",
     formula="""\
 tau = sum_{k<=m} p^k / sum_{k<=m} p^k ((W_k - 1)/2 + 1),  W_k = min((CWmin + 1) 2^k, CWmax + 1)
@@ -111,43 +113,43 @@ goodput = P_s/(n E),  service_time = 1/goodput,  bdp = T goodput,  flow_goodput 
             "success",
             "T_s",
             "s",
-            "an exchange that succeeds and the AIFS after it",
+            "time of a successful exchange and the AIFS after it",
             _WITH_DIFS["success"],
         ),
-        Input("collision", "T_c", "s", "a collision and the AIFS after it", AS_SUCCESS),
+        Input("collision", "T_c", "s", "time of a collision and the AIFS after it", AS_SUCCESS),
         Input(
             "priority",
             "T_a",
             "s",
-            "what a class of absolute priority adds to each success",
+            "time that a class of absolute priority adds to each success",
             0,
             NOT_NEGATIVE,
         ),
-        Input("cw_min", "CWmin", "", "largest draw at first", 15, WINDOW),
-        Input("cw_max", "CWmax", "", "largest draw at all, not below CWmin", 1023, WINDOW),
+        Input("cw_min", "CWmin", "", "largest first draw", 15, WINDOW),
+        Input("cw_max", "CWmax", "", "largest draw, at least CWmin", 1023, WINDOW),
         RETRY_LIMIT,
         FLOWS,
     ),
     outputs=(
-        Output("goodput", "", "segments/s", "what each station gets"),
+        Output("goodput", "", "segments/s", "goodput of each station"),
         EACH_FLOW,
-        Output("total", "", "segments/s", "what all of them get"),
-        Output("service_time", "T_serv", "s", "from one frame of a station to its next"),
-        Output("bdp", "", "segments", "the bandwidth-delay product of a station"),
-        Output("collision_probability", "p", "", "that an attempt collides"),
-        Output("attempt_rate", "tau", "", "that a station attempts in a slot"),
+        Output("total", "", "segments/s", "goodput of all stations"),
+        Output("service_time", "T_serv", "s", "time from one frame of a station to its next"),
+        Output("bdp", "", "segments", "bandwidth-delay product of a station"),
+        Output("collision_probability", "p", "", "probability that an attempt collides"),
+        Output("attempt_rate", "tau", "", "probability that a station attempts in a slot"),
         Output("collided", "", "", "share of busy periods that are collisions"),
         Output("idle", "", "", "share of time in idle slots"),
-        Output("succeeding", "", "", "share of time in successes with what follows them"),
+        Output("succeeding", "", "", "share of time in successes and the ACKs after them"),
         Output("colliding", "", "", "share of time in collisions"),
     ),
     goodput="flow_goodput",
     assumptions=(
         Assumption("alike", "all stations have the same windows, AIFSN and times"),
         Assumption(
-            "decoupled", "an attempt collides with the same probability, whatever was before it"
+            "decoupled", "an attempt collides with the same probability, whatever its history"
         ),
-        Assumption("every_slot_alike", "the slot after a busy period is one like any other"),
+        Assumption("every_slot_alike", "the slot after a busy period is like any other"),
         *OF_A_CELL,
     ),
     evaluate=_evaluate_dcf,
@@ -157,7 +159,7 @@ goodput = P_s/(n E),  service_time = 1/goodput,  bdp = T goodput,  flow_goodput 
 )
 
 _CLASSES = ("", "other_")
-# So many an access point can tell apart (IEEE 802.11, association identifiers from 1 to 2007).
+# Number of stations that an access point can distinguish (IEEE 802.11, association IDs 1 to 2007).
 _ASSOCIATED = Domain(1, 2007, "[]")
 
 
@@ -177,7 +179,7 @@ def _evaluate_edca(rtt: Array, flows: Array, **known: Array) -> dict[str, Array]
 
 @lru_cache(maxsize=1024)
 def _contention(given: tuple[tuple[str, float], ...]) -> Contention:
-    """Kept, as flows and points of a scenario often ask the same, and each answer is work."""
+    """Returns a cached solution: flows and points often share one, and each takes long."""
     numbers = dict(given)
     for name in ("stations", "aifsn", "cw_min", "cw_max"):
         for of in _CLASSES:
@@ -196,8 +198,9 @@ def _contention(given: tuple[tuple[str, float], ...]) -> Contention:
     every = [
         AccessClass(
             stations=int(numbers[f"{of}stations"]), aifsn=int(numbers[f"{of}aifsn"]),
-            cw_min=int(numbers[f"{of}cw_min"]), cw_max=int(numbers[f"{of}cw_max"]), retries=numbers["retries"],
-            success=numbers[f"{of}exchange"], collision=numbers[f"{of}collided_exchange"],
+            cw_min=int(numbers[f"{of}cw_min"]), cw_max=int(numbers[f"{of}cw_max"]),
+            retries=numbers["retries"], success=numbers[f"{of}exchange"],
+            collision=numbers[f"{of}collided_exchange"],
         )
         for of in _CLASSES
     ]  # fmt: skip
@@ -224,22 +227,29 @@ def _told(found: Contention, rtt: float, flows: float) -> dict[str, float]:
 def _of_a_class(of: str, whose: str, success: float | Rule) -> tuple[Input, ...]:
     letter = "2" if of else "1"
     return (
-        Input(f"{of}stations", f"n{letter}", "", f"stations of {whose}", domain=_ASSOCIATED, backwards=False),
-        Input(f"{of}aifsn", f"AIFSN{letter}", "", f"slots of AIFS of {whose}", domain=AIFSN, backwards=False),
         Input(
-            f"{of}cw_min", f"CWmin{letter}", "", f"largest draw at first of {whose}", None if of else 15, WINDOW,
+            f"{of}stations", f"n{letter}", "", f"stations of {whose}", domain=_ASSOCIATED,
             backwards=False,
         ),
         Input(
-            f"{of}cw_max", f"CWmax{letter}", "", f"largest draw at all of {whose}", None if of else 1023, WINDOW,
+            f"{of}aifsn", f"AIFSN{letter}", "", f"AIFSN of {whose}", domain=AIFSN, backwards=False
+        ),
+        Input(
+            f"{of}cw_min", f"CWmin{letter}", "", f"largest first draw of {whose}",
+            None if of else 15, WINDOW, backwards=False,
+        ),
+        Input(
+            f"{of}cw_max", f"CWmax{letter}", "", f"largest draw of {whose}",
+            None if of else 1023, WINDOW, backwards=False,
+        ),
+        Input(
+            f"{of}exchange", f"t{letter}", "s",
+            f"time of a successful exchange of {whose}, without AIFS", success, POSITIVE,
             backwards=False,
         ),
         Input(
-            f"{of}exchange", f"t{letter}", "s", f"an exchange of {whose} that succeeds, without AIFS", success,
-            POSITIVE, backwards=False,
-        ),
-        Input(
-            f"{of}collided_exchange", f"c{letter}", "s", f"a collision in which {whose} is the longest, without AIFS",
+            f"{of}collided_exchange", f"c{letter}", "s",
+            f"time of a collision in which {whose} has the longest frame, without AIFS",
             Rule(f"{of}exchange", lambda known: known[f"{of}exchange"]), POSITIVE, backwards=False,
         ),
     )  # fmt: skip
@@ -247,14 +257,14 @@ def _of_a_class(of: str, whose: str, success: float | Rule) -> tuple[Input, ...]
 
 def _outputs_of_a_class(of: str, whose: str) -> tuple[Output, ...]:
     return (
-        Output(f"{of}goodput", "", "segments/s", f"what each station of {whose} gets"),
+        Output(f"{of}goodput", "", "segments/s", f"goodput of each station of {whose}"),
         Output(
             f"{of}bdp",
             "",
             "segments",
-            f"the bandwidth-delay product of such a station, T {of}goodput",
+            f"bandwidth-delay product of such a station, T {of}goodput",
         ),
-        Output(f"{of}collision_probability", "", "", "that its attempt collides"),
+        Output(f"{of}collision_probability", "", "", "probability that its attempt collides"),
         Output(f"{of}retry_drop_rate", "", "", "share of its frames that are given up"),
         Output(f"{of}succeeding", "", "", f"share of time in successes of {whose}"),
     )
@@ -263,30 +273,36 @@ def _outputs_of_a_class(of: str, whose: str) -> tuple[Output, ...]:
 EDCA = Model(
     name="edca",
     label="EDCA",
-    summary="What stations of two classes of 802.11e get if all always have something to send.",
-    reference="after Robinson, Randhawa 2004 and Bianchi, Tinnirello, Scalia 2005; the law of the counters is our own",
+    summary="Rates of saturated stations of two classes of 802.11e.",
+    reference=(
+        "after Robinson, Randhawa 2004 and Bianchi, Tinnirello, Scalia 2005; the law of the "
+        "counters is ackclock's own"
+    ),
     formula="""\
-a station of a class that has b left sends in slot AIFSN + b after a busy period, if nobody was earlier
-g(b): what stations have left at the ends of busy periods;  f(i): the others are first in slot AIFSN + i
-b -> b - i if f(i) with i < b,  collision with f(b),  else success;  p_k its mean over draws of 0 ... W_k - 1
-g ~ visits of b,  draws of stage k weighted with p_0 ... p_(k-1);  f from the g of all;  fixed point
+a station with remaining backoff b sends in slot AIFSN + b after a busy period, if it is the first
+g(b): remaining backoff at the ends of busy periods;  f(i): the others are first in slot AIFSN + i
+b -> b - i if f(i) with i < b,  collision with f(b),  else success
+p_k: mean probability of a collision over draws of 0 ... W_k - 1
+g ~ visits of b,  draws of stage k weighted with p_0 ... p_(k-1);  f from all g;  fixed point
 E = SIFS + sigma E(first slot) + t,  goodput = P(success)/(n E),  flow_goodput = goodput/F""",
     inputs=(
         *_of_a_class("", "the first class", _TIMES.success),
-        *_of_a_class("other_", "the second class", Rule("exchange", lambda known: known["exchange"])),
+        *_of_a_class(
+            "other_", "the second class", Rule("exchange", lambda known: known["exchange"])
+        ),
         RTT,
         replace(FLOWS, meaning="flows that share the queue of a station of the first class"),
         Input("slot", "sigma", "s", "slot of the backoff", ERP_OFDM.slot, backwards=False),
         Input("sifs", "SIFS", "s", "short interframe space", ERP_OFDM.sifs, backwards=False),
         Input("retries", "m", "", RETRY_LIMIT.meaning, _RETRIES, RETRIES, backwards=False),
         Input(
-            "freezing", "", "", "whether counters stand still while others send; 0 as in dcf", 1, Domain(values=(0, 1)),
-            backwards=False,
+            "freezing", "", "", "1 if counters stop while others send; 0 as in dcf", 1,
+            Domain(values=(0, 1)), backwards=False,
         ),
     ),
     outputs=(
         *_outputs_of_a_class("", "the first class"),
-        replace(EACH_FLOW, meaning="what each flow of a station of the first class gets"),
+        replace(EACH_FLOW, meaning="goodput of each flow of a station of the first class"),
         *_outputs_of_a_class("other_", "the second class"),
         Output("idle", "", "", "share of time in SIFS and idle slots"),
         Output("colliding", "", "", "share of time in collisions"),
@@ -294,7 +310,9 @@ E = SIFS + sigma E(first slot) + t,  goodput = P(success)/(n E),  flow_goodput =
     ),
     goodput="flow_goodput",
     assumptions=(
-        Assumption("independent_counters", "what stations have left to count after a busy period is independent"),
+        Assumption(
+            "independent_counters", "the stations' backoffs after a busy period are independent"
+        ),
         *OF_A_CELL,
     ),
     evaluate=_evaluate_edca,

@@ -1,19 +1,19 @@
-"""What alike stations get of 802.11 that always have something to send: DCF, or one class of EDCA.
+"""Identical saturated stations of 802.11: DCF, or one class of EDCA.
 
-In each slot nobody attempts (P_i), one does (P_s) or several (P_c). Slots in which nobody does last
-sigma, the others as long as an exchange and the AIFS after it:
+In each slot no station attempts (P_i), one does (P_s) or several do (P_c). Idle slots last sigma,
+the others as long as an exchange and the AIFS after it:
 
     E = P_i sigma + P_s (T_s + a T_a) + P_c T_c,   rate of a station P_s/(n E),   T_serv = n E/P_s.
 
-a T_a is what a class of absolute priority adds: TCP's ACKs in a class of their own, whose CWmin is
-less than what its AIFSN is smaller by, go before any data's counter can move. They do not contend
-with data, and take T_a for each of a ACKs per data packet. Left out is that ACKs may collide with
-each other. Times of exchanges are those of `phy`; where tau is from is said in `backoff`.
+A class of absolute priority adds a T_a to each success. An example is TCP's ACKs in a class whose
+CWmin is less than the AIFSN of data minus its own. They are sent before any data counter can move,
+do not contend with data, and take T_a for each of a ACKs per data packet. Collisions between ACKs
+are ignored. The times of exchanges are those of `phy`, and tau is derived in `backoff`.
 
-How right it is: this counts the slot after a busy period like any other. In 802.11 counters stand
-still while others send, so that in the slot after it only those may attempt who have just sent
-(Bianchi and Tinnirello 2005). Beside a count that knows this (`classes`, with freezing) a station
-gets up to 2 % too much with windows of 32 and more, and further off with small ones.
+Accuracy: this counts the slot after a busy period like any other. In 802.11 counters stop while
+others send, so that only the stations that have just sent may attempt in that slot (Bianchi and
+Tinnirello 2005). Compared with an analysis that includes this (`classes`, with freezing) the rate
+is up to 2 % too high for windows of 32 and more, and less accurate for small ones.
 """
 
 from dataclasses import dataclass
@@ -29,18 +29,18 @@ from ackclock.models.model import Array
 
 @dataclass(frozen=True)
 class Saturation:
-    """What n stations get, each an array.
+    """Results for n stations, each an array.
 
     Attributes:
         attempt_rate: tau.
-        collision_probability: p, of an attempt.
+        collision_probability: p, the collision probability of an attempt.
         idle: P_i, share of slots.
         success: P_s.
         collision: P_c.
         slot_mean: E in s.
-        rate: Frames per second of each station, that come through.
-        airtime: Shares of time: idle slots, successes with what follows them, collisions. They add
-            up to one.
+        rate: Frames per second delivered by each station.
+        airtime: Shares of time: idle slots, successes with the ACKs after them, collisions. They
+            add up to one.
     """
 
     attempt_rate: Array
@@ -54,24 +54,24 @@ class Saturation:
 
     @property
     def service_time(self) -> Array:
-        """T_serv in s: from one frame of a station to its next; infinite where none comes through."""
+        """T_serv in s, from one frame of a station to its next; infinite if none is delivered."""
         with np.errstate(divide="ignore"):
             return np.asarray(1 / self.rate)
 
 
 def solve(
-    stations: ArrayLike, backoff: Backoff, *, slot: ArrayLike, success: ArrayLike, collision: ArrayLike,
-    priority: ArrayLike = 0.0,
+    stations: ArrayLike, backoff: Backoff, *, slot: ArrayLike, success: ArrayLike,
+    collision: ArrayLike, priority: ArrayLike = 0.0,
 ) -> Saturation:  # fmt: skip
-    """Saturation of alike stations.
+    """Returns the saturation of identical stations.
 
     Args:
-        stations: n, from one.
+        stations: n, at least one.
         backoff: Their windows.
         slot: sigma in s.
-        success: T_s in s, the AIFS after it included.
-        collision: T_c in s, the same.
-        priority: a T_a in s, what follows each success from a class of absolute priority.
+        success: T_s in s, with the AIFS after it.
+        collision: T_c in s, with the AIFS after it.
+        priority: a T_a in s, which a class of absolute priority adds to each success.
 
     Raises:
         ValueError: An argument is out of its domain.
@@ -95,7 +95,7 @@ def solve(
 
 
 def with_aifs(phy: Phy, times: Exchange, aifsn: int) -> dict[str, float]:
-    """T_s, T_c and the slot, as `solve` takes them."""
+    """Returns T_s, T_c and the slot, as arguments of `solve`."""
     space = phy.aifs(aifsn)
     return {
         "slot": phy.slot,
@@ -105,14 +105,14 @@ def with_aifs(phy: Phy, times: Exchange, aifsn: int) -> dict[str, float]:
 
 
 def priority_time(phy: Phy, times: Exchange, aifsn: int, cw_min: int) -> float:
-    """T_a: an exchange, its AIFS, and half of CWmin slots."""
+    """Returns T_a: an exchange, its AIFS, and half of CWmin slots."""
     return times.success + phy.aifs(aifsn) + cw_min / 2 * phy.slot
 
 
 def most(exchange: Exchange, phy: Phy, aifsn: int) -> float:
-    """The most exchanges in a second that many stations can have, if their attempt rate is the best one.
+    """Returns the largest total rate of exchanges per second, at the optimal attempt rate.
 
-    Bianchi 2000, equations 28 and 29, for n to infinity: tau about 1/(n K) with K = sqrt(T_c/(2
+    Bianchi 2000, equations 28 and 29, for n to infinity: tau is about 1/(n K) with K = sqrt(T_c/(2
     sigma)).
     """
     times = with_aifs(phy, exchange, aifsn)

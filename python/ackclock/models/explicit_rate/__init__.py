@@ -1,13 +1,14 @@
-"""TCP over a link whose rate moves, with and without explicit-rate feedback: renewal analysis, effective capacity.
+"""TCP over a link of varying rate, with and without explicit-rate feedback.
 
-    loop = explicit_rate.Loop(round_trip=40, buffer=10, window=65) states =
-    explicit_rate.enumerate_states(loop, explicit_rate.InstantaneousCapacity())
-    explicit_rate.solve(states,
-    explicit_rate.TwoRateLink.of_sojourns(psi=20)).efficiency("optimistic")
+Example:
+    loop = explicit_rate.Loop(round_trip=40, buffer=10, window=65)
+    states = explicit_rate.enumerate_states(loop, explicit_rate.InstantaneousCapacity())
+    link = explicit_rate.TwoRateLink.of_sojourns(psi=20)
+    explicit_rate.solve(states, link).efficiency("optimistic")
 
-`loop` holds what goes round and what is assumed of TCP, `sources` who sends, `link` how the rate
-moves; `states` is enumerated once, and solved by `renewal` for each link. `effective_capacity`
-takes any finite Markov server.
+Modules: `loop` holds the closed loop and the assumptions about TCP, `sources` the senders, `link`
+the changes of rate. The `states` are enumerated once, and solved by `renewal` for each link. The
+model `effective_capacity` takes any finite Markov server.
 """
 
 from ackclock.models.explicit_rate import effective_capacity

@@ -1,10 +1,10 @@
-"""The best constant rate for TCP over a link of two rates, and the effective capacity that it amounts to.
+"""The best constant rate for TCP over a link of two rates, and its effective capacity.
 
-The publication (see `loop`) lets a source send at one rate, looks for the rate at which TCP gets
-most, and asks at which delta the link's effective capacity is that rate. It finds nearly the same
-delta, 60 to 70 in a unit that is not known, for many links. Per packet the delta is about 0.5 here
-(with B_max = 10) for psi from 1.5 to 20. Above, the best constant rate is the link's high one, with
-delta 0: no constant rate is any good.
+The publication (see `loop`) lets a source send at one rate, searches for the rate with TCP's
+highest goodput, and asks for the delta at which the link's effective capacity is that rate. It
+finds nearly the same delta, 60 to 70 in an unknown unit, for many links. Here the delta is about
+0.5 per packet (with B_max = 10) for psi from 1.5 to 20. For larger psi the best constant rate is
+the link's high one, with delta 0: no lower constant rate is better.
 """
 
 from collections.abc import Sequence
@@ -18,19 +18,19 @@ from ackclock.models.explicit_rate.sources import ConstantRate
 from ackclock.models.explicit_rate.states import enumerate_states
 from ackclock.models.refusal import refuse
 
-#: Where between the low rate and the high one is looked: closely above the low one, where a buffer
-#: still lasts long. Chosen here.
+#: Rates to try, as shares from the low rate to the high one. They are dense above the low rate,
+#: where a buffer still lasts long. Chosen here.
 LOOKED_AT = (
     0, 0.005, 0.01, 0.0175, 0.025, 0.0375, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1,
 )  # fmt: skip
 
 
 class BestRate(NamedTuple):
-    """What the search has found.
+    """The result of the search.
 
     Attributes:
         rate: Packets per round trip.
-        efficiency: What TCP gets at that rate, over the mean capacity.
+        efficiency: TCP's throughput at that rate, over the mean capacity.
         decay: The smallest delta, per packet, at which the link's effective capacity is the rate.
     """
 
@@ -45,13 +45,12 @@ def best_constant_rate(
     rates: Sequence[float] | None = None,
     reward: str = "conservative",
 ) -> BestRate:
-    """The rate at which a constant source serves TCP best.
+    """Returns the rate of a constant source with the highest efficiency.
 
     Args:
         loop: The loop.
-        link: How the link moves.
-        rates: Among which is looked, packets per round trip; by default `LOOKED_AT` between the
-            link's two.
+        link: Transitions of the link.
+        rates: Rates to try, packets per round trip; by default `LOOKED_AT` between the link's two.
         reward: One of `REWARDS`.
     """
     high, low = (float(one) for one in loop.capacities)

@@ -1,21 +1,19 @@
-"""Effective capacity: the largest constant rate that a varying server carries with a queue that seldom grows long.
+"""Effective capacity: the largest constant rate at which a varying server's queue is rarely long.
 
-The server carries C_1, C_2, ... packets in successive slots, gamma packets arrive in each. The
-queue X of an infinite buffer has log P(X > x) <= -delta x in the limit of large x if and only if
-gamma < gamma_eff(delta), so that a buffer B overflows with a probability of about e^(-delta B),
-where
+The server carries C_1, C_2, ... packets in successive slots, and gamma packets arrive in each. For
+large x the queue X of an infinite buffer has log P(X > x) <= -delta x if and only if gamma <
+gamma_eff(delta). A buffer B then overflows with a probability of about e^(-delta B). Here
 
     gamma_eff(delta) = lim -1/(n delta) log E exp(-delta (C_1 + ... + C_n))
-                     = -1/delta log rho(diag(e^(-delta c_i)) P),    rho the Perron root, for a
-                     Markov server
+                     = -1/delta log rho(diag(e^(-delta c_i)) P)   for a Markov server,
 
-It falls from the mean capacity at delta = 0 to the smallest mean that the server can keep to for
-ever.
+where rho is the Perron root. It falls from the mean capacity at delta = 0 to the smallest mean
+capacity that the server can sustain for ever.
 
-G. Kesidis, J. Walrand, C.-S. Chang, "Effective bandwidths for multiclass Markov fluids and other
-ATM sources", IEEE/ACM Transactions on Networking 1(4), 1993, for arrivals; S. Shakkottai, A. Kumar,
-A. Karnik, A. Anvekar, "TCP performance over end-to-end rate control and stochastic available
-capacity", ibid. 9(4), 2001, for servers.
+Sources: for arrivals, G. Kesidis, J. Walrand, C.-S. Chang, "Effective bandwidths for multiclass
+Markov fluids and other ATM sources", IEEE/ACM Transactions on Networking 1(4), 1993. For servers,
+S. Shakkottai, A. Kumar, A. Karnik, A. Anvekar, "TCP performance over end-to-end rate control and
+stochastic available capacity", ibid. 9(4), 2001.
 """
 
 from dataclasses import replace
@@ -39,14 +37,14 @@ _SUM = 1e-9
 def of_two_rates(
     high: ArrayLike, low: ArrayLike, fall: ArrayLike, rise: ArrayLike, decay: ArrayLike
 ) -> Array:
-    """Of a server of two rates, in closed form; the arguments are broadcast.
+    """Returns the effective capacity of a server of two rates, in closed form and broadcast.
 
     Args:
-        high: c0, packets in a slot.
-        low: c1, not more.
-        fall: p01, the chance that a low slot follows a high one.
-        rise: p10, the chance that a high slot follows a low one.
-        decay: delta, per packet.
+        high: Packets in a high slot, c0.
+        low: Packets in a low slot, c1, at most c0.
+        fall: Probability p01 that a low slot follows a high one.
+        rise: Probability p10 that a high slot follows a low one.
+        decay: The decay rate delta, per packet.
     """
     c0, c1, p01, p10, delta = (np.asarray(one, float) for one in (high, low, fall, rise, decay))
     check(
@@ -59,14 +57,14 @@ def of_two_rates(
     c0, c1, p01, p10, delta = np.broadcast_arrays(c0, c1, p01, p10, delta)
     above = delta * (c0 - c1)
     e = np.exp(-above)
-    # rho = 1 - x of the chain with c1 taken out; x solves x^2 - s x + t = 0. So nothing cancels for
-    # small delta.
+    # rho = 1 - x of the chain with c1 factored out, where x^2 - s x + t = 0. This avoids
+    # cancellation for small delta.
     t = -p10 * np.expm1(-above)
     s = -np.expm1(-above) + p01 * e + p10
     x = 2 * t / (s + np.sqrt(np.maximum(s * s - 4 * t, 0)))
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Where little is left of rho because the low state is left at once: rho in logarithms, so
-        # that e may underflow.
+        # If rho is small because the low state is left at once, it is computed in logarithms, as e
+        # may underflow.
         stays = np.log1p(-p10)
         root = (
             np.logaddexp(
@@ -81,12 +79,12 @@ def of_two_rates(
 
 
 def of_server(capacities: ArrayLike, transitions: ArrayLike, decay: float) -> float:
-    """Of any finite Markov server, by the Perron root.
+    """Returns the effective capacity of any finite Markov server, by the Perron root.
 
     Args:
-        capacities: c_i, what each state carries in a slot, packets.
-        transitions: P: rows of the probabilities of the next slot's state. Every state leads to
-            every other in the end.
+        capacities: c_i, packets that each state carries in a slot.
+        transitions: P, with rows of the probabilities of the next slot's state. Every state must
+            lead to every other in the end.
         decay: delta, per packet.
     """
     c, P = _checked(capacities, transitions)
@@ -94,8 +92,8 @@ def of_server(capacities: ArrayLike, transitions: ArrayLike, decay: float) -> fl
     mean, least = float((stationary(P) * c).sum()), least_mean(c, P)
     if decay == 0:
         return mean
-    # The smallest mean comes out before anything is exponentiated, and a similarity with the
-    # cheapest ways makes every exponent that counts positive: whatever delta, no entry overflows,
+    # The smallest mean is factored out before exponentiation. A similarity transform by the
+    # cheapest paths makes all relevant exponents non-negative. For any delta no entry overflows,
     # and a cycle of that mean does not underflow.
     cost = np.where(P > 0, (c - least)[:, None], inf)
     ways = _cheapest_ways(cost)
@@ -105,7 +103,7 @@ def of_server(capacities: ArrayLike, transitions: ArrayLike, decay: float) -> fl
 
 
 def decay_of(rate: float, capacities: ArrayLike, transitions: ArrayLike) -> float:
-    """The inverse: the smallest delta at which the effective capacity is a rate.
+    """Returns the inverse: the smallest delta at which the effective capacity is a rate.
 
     Args:
         rate: Packets in a slot.
@@ -113,7 +111,7 @@ def decay_of(rate: float, capacities: ArrayLike, transitions: ArrayLike) -> floa
         transitions: As for `of_server`.
 
     Returns:
-        Zero from the mean capacity on, and infinite up to the smallest mean.
+        Zero from the mean capacity on, and infinite up to the smallest sustainable mean.
     """
     c, P = _checked(capacities, transitions)
     check(rate=(rate, NOT_NEGATIVE))
@@ -122,7 +120,7 @@ def decay_of(rate: float, capacities: ArrayLike, transitions: ArrayLike) -> floa
     if rate <= least_mean(c, P):
         return inf
 
-    from scipy.optimize import brentq  # slow to import, and not every use of models needs it
+    from scipy.optimize import brentq  # slow to import, and not all models need it
 
     def miss(log_decay: float) -> float:
         return of_server(c, P, float(np.exp(log_decay))) - rate
@@ -136,7 +134,7 @@ def decay_of(rate: float, capacities: ArrayLike, transitions: ArrayLike) -> floa
 
 
 def least_mean(capacities: ArrayLike, transitions: ArrayLike) -> float:
-    """The smallest mean capacity that the server can keep to for ever: that of its worst cycle of states.
+    """Returns the smallest mean capacity that the server can sustain: that of its worst cycle.
 
     It is the smallest capacity, unless a server must leave that state. R. Karp, "A characterization
     of the minimum cycle mean in a digraph", Discrete Mathematics 23, 1978.
@@ -144,7 +142,7 @@ def least_mean(capacities: ArrayLike, transitions: ArrayLike) -> float:
     c, P = _checked(capacities, transitions)
     n = c.size
     cost = np.where(P > 0, c[:, None], inf)
-    costs = np.full((n + 1, n), inf)  # of the cheapest way of so many steps from the first state
+    costs = np.full((n + 1, n), inf)  # of the cheapest path of k steps from the first state
     costs[0, 0] = 0
     for k in range(n):
         costs[k + 1] = (costs[k][:, None] + cost).min(axis=0)
@@ -156,7 +154,7 @@ def least_mean(capacities: ArrayLike, transitions: ArrayLike) -> float:
 
 
 def stationary(transitions: ArrayLike) -> Array:
-    """Shares of time of the states."""
+    """Returns the shares of time of the states."""
     P = np.asarray(transitions, float)
     n = len(P)
     balance = np.vstack([P.T - np.eye(n), np.ones(n)])
@@ -164,7 +162,10 @@ def stationary(transitions: ArrayLike) -> Array:
 
 
 def _cheapest_ways(cost: Array) -> Array:
-    """To each state from the first: Bellman and Ford, as a cost may be negative, but no cycle's is."""
+    """Returns the cheapest cost to each state from the first (Bellman-Ford).
+
+    A cost may be negative, but that of a cycle is not.
+    """
     ways = np.full(len(cost), inf)
     ways[0] = 0
     for _ in range(len(cost)):
@@ -207,26 +208,27 @@ def _evaluate(
 MODEL = Model(
     name="effective_capacity",
     label="effective capacity",
-    summary="The constant rate that a link of two rates carries with an overflow probability of about e^(-delta B).",
+    summary="Constant rate of a two-rate link with an overflow probability of about e^(-delta B).",
     reference="Shakkottai, Kumar, Karnik, Anvekar 2001; Kesidis, Walrand, Chang 1993",
     formula="""\
-gamma = -1/delta log rho(diag(e^(-delta c_i)) P),  c packets per round trip,  p01 = 1/psi,  p10 = 1/psi1
+c packets per round trip,  p01 = 1/psi,  p10 = 1/psi1
+gamma = -1/delta log rho(diag(e^(-delta c_i)) P)
       = c1 - 1/delta log((u + v + sqrt((u - v)^2 + 4 p01 p10 e))/2)
 e = e^(-delta (c0 - c1)),  u = (1 - p01) e,  v = 1 - p10""",
     inputs=(
         *(replace(one, backwards=True) for one in (RATE, LOW_RATE, RTT)), PSI, LOW_PSI,
         Input(
-            "decay", "delta", "1/segments", "about ln(1/P)/B for an overflow probability P of a buffer B",
-            domain=NOT_NEGATIVE,
+            "decay", "delta", "1/segments",
+            "about ln(1/P)/B for an overflow probability P of a buffer B", domain=NOT_NEGATIVE,
         ),
     ),
     outputs=(
-        Output("effective_capacity", "gamma", "segments/s", "the largest rate"),
+        Output("effective_capacity", "gamma", "segments/s", "largest constant rate"),
         Output("mean_capacity", "", "segments/s", "the link's mean rate, the limit for delta = 0"),
-        Output("share", "", "", "the effective over the mean capacity"),
+        Output("share", "", "", "effective over mean capacity"),
     ),
     goodput="effective_capacity",
-    assumptions=(Assumption("epochs", "the link changes at multiples of the round trip alone"),),
+    assumptions=(Assumption("epochs", "the link changes only at multiples of the round trip"),),
     evaluate=_evaluate,
     inputs_of=on_a_path.inputs_of,
     refusal=on_a_path.refusal_of_effective_capacity,

@@ -1,7 +1,7 @@
-"""A link of two rates, and what a source a round trip away knows of it.
+"""A link of two rates, observed by a source a round trip away.
 
-Time goes in intervals of one round trip, at whose beginnings alone the link changes. The source's
-rate in an interval is the link's of the interval before: the pair of both, (link, source), is a
+Time is divided into intervals of one round trip, and the link changes only at their beginnings. The
+source's rate in an interval is the link's rate in the interval before. The pair (link, source) is a
 chain of four states.
 """
 
@@ -22,11 +22,11 @@ HIGH, LOW = 0, 1
 
 @dataclass(frozen=True)
 class TwoRateLink:
-    """How the link moves between its rates, from one round trip to the next.
+    """Transitions of a link between its rates, from one round trip to the next.
 
     Attributes:
-        fall: Chance that a high interval is followed by a low one.
-        rise: Chance that a low interval is followed by a high one.
+        fall: Probability that a low interval follows a high one.
+        rise: Probability that a high interval follows a low one.
     """
 
     fall: float
@@ -37,11 +37,11 @@ class TwoRateLink:
 
     @classmethod
     def of_sojourns(cls, psi: float, low_psi: float | None = None) -> "TwoRateLink":
-        """A link with mean sojourns of psi round trips, geometric and of one at least.
+        """Returns a link with geometric sojourns of mean psi round trips, each at least one.
 
         Args:
             psi: Mean time at the high rate, in round trips.
-            low_psi: At the low rate; as at the high one if not given.
+            low_psi: Mean time at the low rate; by default psi.
         """
         low_psi = psi if low_psi is None else low_psi
         check(psi=(psi, AT_LEAST_ONE), low_psi=(low_psi, AT_LEAST_ONE))
@@ -49,9 +49,9 @@ class TwoRateLink:
 
     @classmethod
     def sampled(cls, psi: float) -> "TwoRateLink":
-        """A link that changes at any time, with exponential sojourns of psi round trips, looked at once a round trip.
+        """Returns a link with exponential sojourns of psi round trips, sampled every round trip.
 
-        The other reading of a publication that does not print its transition probabilities.
+        This is the other reading of a publication without its transition probabilities.
         """
         check(psi=(psi, AT_LEAST_ONE))
         change = (1 - exp(-2 / psi)) / 2
@@ -59,7 +59,7 @@ class TwoRateLink:
 
     @property
     def step(self) -> Array:
-        """The link's transition matrix: rows from high and low, columns to them."""
+        """The link's transition matrix, from rows to columns in the order high, low."""
         return np.array([[1 - self.fall, self.fall], [self.rise, 1 - self.rise]])
 
     @property
@@ -69,7 +69,7 @@ class TwoRateLink:
 
     @cached_property
     def pair_step(self) -> Array:
-        """The transition matrix of (link, source): the source's next state is the link's present one."""
+        """Transition matrix of (link, source): the source's next state is the link's current."""
         matrix = np.zeros((4, 4))
         for link in (HIGH, LOW):
             for source in (HIGH, LOW):

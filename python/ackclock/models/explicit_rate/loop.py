@@ -1,13 +1,13 @@
-"""The closed loop of sender, source, bottleneck and propagation, and what is assumed of TCP around a loss.
+"""The closed loop of sender, source, bottleneck and propagation, with assumptions about a loss.
 
 S. Shakkottai, A. Kumar, A. Karnik, A. Anvekar, "TCP performance over end-to-end rate control and
 stochastic available capacity", IEEE/ACM Transactions on Networking 9(4), 2001. The model is
-reconstructed from the paper's prose: what the prose leaves open is a field here, and says how sure
-its default is.
+reconstructed from the paper's prose. Where the prose leaves a choice, there is a field here, with
+the confidence in its default.
 
-A sender's window is a + b + d packets: a wait in the host for the source's rate, b at the
-bottleneck, d are in propagation, packets or their ACKs. Time goes in round trips; the time unit is
-one packet at the link's high rate.
+A sender's window is a + b + d packets: a wait in the host for the source's rate, b are at the
+bottleneck, d are in propagation as packets or ACKs. Time advances in round trips. The unit of time
+is that of one packet at the link's high rate.
 """
 
 from collections.abc import Hashable
@@ -25,31 +25,29 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
-#: How the window grows by the packets that are accepted before the first loss: by chance, by one,
-#: or not at all.
+#: Window growth by the packets that are accepted before the first loss: random, by one, or none.
 GROWTHS = ("by_chance", "by_one", "none")
 
-# Products like n (1 - 1/r) are compared with whole numbers: what they are off by rounding counts as
-# equal.
+# Products like n (1 - 1/r) are compared with whole numbers; differences up to this are rounding.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Loop:
-    """Everything but the source and how often the link changes.
+    """Everything but the source and the link's transitions.
 
     Attributes:
-        round_trip: Delta, the propagation delay there and back in packets of the high rate.
+        round_trip: Delta, the round-trip propagation delay in packets of the high rate.
         buffer: B_max, packets that the bottleneck holds.
         slowdown: r, the high rate over the low one.
-        window: W_max, the largest window in packets. That growth stops there is 70 % sure;
-            immaterial where it is well above what the loop holds.
-        recovery: Intervals from the one with the loss to the beginning of slow start, the former
-            included. 85 % sure; 2 raises the efficiency by 0.005 to 0.03.
-        growth: How much the window grows by packets accepted in the interval of the loss, before
-            it; one of `GROWTHS`. Moves the efficiency by less than 0.004.
-        restart_in_flight: Whether all packets of the first window after recovery are in
-            propagation, even more than a link can have sent in a round trip. Not likely; moves the
+        window: W_max, the largest window in packets. It is 70 % sure that growth stops there; it
+            does not matter if it is well above the capacity of the loop.
+        recovery: Intervals from the one with the loss, included, to the beginning of slow start. 85
+            % sure; 2 raises the efficiency by 0.005 to 0.03.
+        growth: Growth of the window by packets accepted in the interval of the loss, before it; one
+            of `GROWTHS`. Changes the efficiency by less than 0.004.
+        restart_in_flight: True if all packets of the first window after recovery are in
+            propagation, even more than a link can have sent in a round trip. Unlikely; changes the
             efficiency by less than 0.005.
     """
 
@@ -87,7 +85,7 @@ class Loop:
 
     @property
     def high_capacity(self) -> int:
-        """Whole packets in a round trip at the high rate: no packet straddles two intervals (A4)."""
+        """Whole packets per round trip at the high rate: no packet straddles two intervals (A4)."""
         return floor(self.round_trip + ROUNDING)
 
     @property
@@ -102,12 +100,12 @@ class Loop:
 
     @property
     def burst_share(self) -> float:
-        """1 - 1/r: what stays at the bottleneck of packets that come at the high rate and leave at the low one."""
+        """1 - 1/r: share of packets arriving at the high rate that queue at the low rate."""
         return 1 - 1 / self.slowdown
 
     @property
     def loss_free_buffer(self) -> float:
-        """Delta (1 - 1/r): with so much buffer a source that follows the link a round trip later never loses."""
+        """Delta (1 - 1/r): buffer with which a source that follows the link never loses."""
         return self.round_trip * self.burst_share
 
 
@@ -115,9 +113,9 @@ class State(NamedTuple):
     """States at the beginning of intervals, as arrays.
 
     Attributes:
-        a: In the host.
-        b: At the bottleneck.
-        d: In propagation.
+        a: Packets in the host.
+        b: Packets at the bottleneck.
+        d: Packets in propagation.
         link: Index of the link's rate in the interval.
         source: Index of the link's rate in the interval before.
     """
@@ -135,15 +133,15 @@ class State(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """What happens in an interval, if nothing is lost and if something is.
+    """The outcome of an interval, with or without loss.
 
     Attributes:
-        a: In the host afterwards, without loss.
-        b: At the bottleneck afterwards.
-        d: In propagation afterwards: what the bottleneck sent.
-        lost: Whether a packet is.
-        accepted: q, packets that the bottleneck accepts before the first that is lost; of meaning
-            only with a loss.
+        a: Packets in the host afterwards, without loss.
+        b: Packets at the bottleneck afterwards.
+        d: Packets in propagation afterwards, as sent by the bottleneck.
+        lost: True if a packet is lost.
+        accepted: q, packets that the bottleneck accepts before the first loss; meaningful only with
+            a loss.
     """
 
     a: Indices
@@ -154,25 +152,25 @@ class Interval(NamedTuple):
 
 
 class Source(Hashable, Protocol):
-    """What decides how fast packets reach the bottleneck."""
+    """A source, which decides how fast packets reach the bottleneck."""
 
     def quotas(self, loop: Loop) -> tuple[tuple[float, float], ...]:
-        """How many packets it may send in an interval, at most: pairs of a probability and a number.
+        """Returns the largest numbers of packets sent in an interval, with their probabilities.
 
-        It is infinite where the state alone decides.
+        Each pair is a probability and a number, infinite if only the state limits it.
         """
         ...
 
     def interval(self, loop: Loop, state: State, growth: Indices, quota: float) -> Interval:
-        """One interval from a state in which the window grows by so many packets."""
+        """Returns the outcome of one interval from a state whose window grows by `growth`."""
         ...
 
     def restart(self, loop: Loop, window: Indices, link: Indices, source: Indices) -> State:
-        """Where packets are when slow start has reached a window."""
+        """Returns the location of packets when slow start has reached a window."""
         ...
 
 
 def slow_start(window: Indices) -> Indices:
-    """L(m) = ceil(log2 m), the intervals of slow start up to a window of m packets (A7)."""
-    # The binary digits of m - 1.
+    """Returns L(m) = ceil(log2 m), the intervals of slow start up to a window of m packets (A7)."""
+    # That is the number of binary digits of m - 1.
     return np.frexp(np.maximum(np.asarray(window) - 1, 0))[1].astype(np.int64)

@@ -1,4 +1,4 @@
-"""When the models of a loop with a link of two rates apply to a flow, and what its path means to them."""
+"""Inputs, refusals and assumptions of the two-rate models for a flow's path."""
 
 from math import inf
 
@@ -21,7 +21,7 @@ _SAME_TIME = 1e-6
 
 
 def inputs_of(path: FlowPath) -> dict[str, float]:
-    """What a path means to the models; asked only where they do not refuse it."""
+    """Returns the inputs of the models; the path must not be refused."""
     states = path.bottleneck.link_states
     assert states is not None, "refused without"
     high, low = (states.segments_per_s.index(one(states.segments_per_s)) for one in (max, min))
@@ -39,40 +39,40 @@ def inputs_of(path: FlowPath) -> dict[str, float]:
 
 
 def inputs_with_ample_window(path: FlowPath) -> dict[str, float]:
-    """The same for models whose window has an end; see `ample_window`."""
+    """Returns the same for models with a finite window, the input `ample_window`."""
     inputs = inputs_of(path)
     return inputs | ({"ample_window": inputs.pop("window")} if "window" in inputs else {})
 
 
 def refusal_alone(path: FlowPath) -> str:
-    """Why the model of TCP alone has no answer."""
+    """Returns the reason why the model of TCP alone does not apply."""
     told = unless(path.bottleneck.feedback is None, "the sender's host follows a fed-back rate")
     return needs_tcp(path) or told or _refusal(path)
 
 
 def refusal_with_feedback(path: FlowPath) -> str:
-    """Why the model of INSTCAP has no answer."""
+    """Returns the reason why the model of INSTCAP does not apply."""
     feedback = path.bottleneck.feedback
     if feedback is None:
-        return needs_tcp(path) or "nothing feeds the link's rate back to the sender's host"
+        return needs_tcp(path) or "there is no feedback of the link's rate to the sender's host"
     return unless(
         feedback.algorithm == "instcap", f"the feedback is {feedback.algorithm}, not INSTCAP"
     ) or _refusal(path)
 
 
 def refusal_of_constant_source(path: FlowPath) -> str:
-    """Why the model of a constant source has no answer."""
+    """Returns the reason why the model of a constant source does not apply."""
     return (
         needs_tcp(path)
-        or "no source of constant rate is before the link; ask it with plain numbers"
+        or "there is no source of constant rate before the link; ask it with plain numbers"
     )
 
 
 def refusal_of_effective_capacity(path: FlowPath) -> str:
-    """Why effective capacity is no answer."""
+    """Returns the reason why effective capacity does not apply."""
     return (
         needs_tcp(path)
-        or "it is a rate that a source may be told, no flow's goodput; ask it with plain numbers"
+        or "it is a rate for a source, not a flow's goodput; ask it with plain numbers"
     )
 
 
@@ -85,13 +85,13 @@ def _refusal(path: FlowPath) -> str:
     count = "one rate" if different == 1 else f"{len(rates)} rates"
     return (
         needs_tcp(path)
-        or unless(len(rates) == different == 2, f"the link has {count}, the analysis takes two")
+        or unless(len(rates) == different == 2, f"the link has {count}, the analysis is for two")
         or unless(min(rates) > 0, "the link sends nothing in its low state")
         or unless(path.round_trip.propagation_s > 0, "no propagation delay")
         or not_reno(path.control)
         or unless(path.bottleneck.flows == 1, "several flows share the link")
         or no_droptail(path.bottleneck)
-        or unless(path.loss.rate == 0, "random loss comes on top")
+        or unless(path.loss.rate == 0, "there is random loss too")
         or _psi_refusal(path, states)
     )
 
@@ -100,7 +100,7 @@ def _psi_refusal(path: FlowPath, states: LinkStates) -> str:
     psi = min(states.sojourns_s) / path.round_trip.propagation_s
     return unless(
         psi >= 1,
-        f"the link changes every {psi:.3g} round trips, the analysis needs 1 at least (psi ≥ 1)",
+        f"the link changes every {psi:.3g} round trips, but the analysis needs psi ≥ 1",
     )
 
 
@@ -121,33 +121,35 @@ def _other_lag(path: FlowPath) -> str:
     if feedback is None:
         return ""
     later, trip = feedback.lag_s, path.round_trip.propagation_s
-    said = f"it follows {later * 1e3:.4g} ms later, a round trip is {trip * 1e3:.4g} ms"
-    alone = unless(feedback.share == 1, f"the source gets {feedback.share:.4g} of the rate")
+    said = f"it follows {later * 1e3:.4g} ms later, but a round trip is {trip * 1e3:.4g} ms"
+    alone = unless(feedback.share == 1, f"the source may use {feedback.share:.4g} of the rate")
     return "; ".join(filter(None, (unless(abs(later - trip) < _SAME_TIME, said), alone)))
 
 
 FOLLOWS_A_ROUND_TRIP_LATER = Assumption(
     "follows_a_round_trip_later",
-    "the source has the link's rate of a round trip ago, at once and all of it",
+    "the source has the whole rate of the link one round trip ago, without further delay",
     _other_lag,
 )
 BACK_TO_BACK = Assumption(
     "back_to_back", "packets of a round trip leave the host back to back at its beginning"
 )
 SPREAD = Assumption(
-    "spread", "packets of a round trip reach the link evenly spread, as the ACKs before them"
+    "spread", "packets of a round trip arrive at the link evenly spread, like the ACKs before them"
 )
 OF_THE_LOOP = (
-    Assumption("timeouts_only", "every loss ends in a timeout, which falls in the third round trip", _other_recovery),
-    Assumption("epochs", "the link changes at multiples of the round trip alone", _other_epochs),
-    Assumption("no_loss_in_slow_start", "nothing is lost in slow start"),
+    Assumption(
+        "timeouts_only", "every loss causes a timeout in the third round trip", _other_recovery
+    ),
+    Assumption("epochs", "the link changes only at multiples of the round trip", _other_epochs),
+    Assumption("no_loss_in_slow_start", "there are no losses in slow start"),
     AN_ACK_EACH,
     GREEDY,
     LONG_RUN,
     NO_LOST_ACKS,
     Assumption(
         "steady_rtt",
-        "nothing but the queues varies the round-trip time",
+        "only the queues vary the round-trip time",
         jitter,
     ),
 )  # fmt: skip

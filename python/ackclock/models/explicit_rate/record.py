@@ -1,27 +1,27 @@
-"""The records of TCP over a link of two rates: with INSTCAP, alone, behind a source of constant rate.
+"""The records of TCP over a link of two rates: with INSTCAP, alone, behind a constant source.
 
-A sender without fast retransmit is a round trip away from a link that changes, at multiples of the
-round trip, between a high and a low rate. What it does in a round trip depends on where its packets
+A sender without fast retransmit is a round trip away from a link that changes between a high and a
+low rate at multiples of the round trip. The outcome of a round trip depends on where the packets
 are and on the link's rate, now and a round trip ago: a Markov chain. A round trip without loss
-leads to the next; one with a loss to a timeout (in the third round trip), slow start and the state
-in which that ends. Packets over time in the long run are the throughput.
+leads to the next. One with a loss leads to a timeout (in the third round trip), slow start and the
+state in which that ends. The throughput is the long-run mean of packets over time.
 
-Rates and times become packets and round trips: c_R = floor(R Delta) packets per round trip. What
-that takes from a link is put back by answering in shares of what whole packets carry.
+Rates and times become packets and round trips: c_R = floor(R Delta) packets per round trip. To make
+up for the rounding, results are shares of the capacity in whole packets.
 
-How sure it is: The publication was at hand without its equations. The recursion and where packets
-are lost fit its prose word for word, the rest was inferred: the window's growth is 90 % sure, three
+Confidence: the publication was available without its equations. The recursion and the place of
+losses fit its prose word for word, the rest is inferred. The window's growth is 90 % sure, three
 round trips of recovery 85 %, changes with probability 1/psi 80 %, evenly spread arrivals without
-feedback 70 %; what is credited to a round trip with a loss 85 % (optimistic) and 55 %
-(conservative). What can be otherwise is a parameter in Python (`ackclock.models.explicit_rate`). At
-small psi the time of recovery matters, at large psi nothing does.
+feedback 70 %. The credit of a round trip with a loss is 85 % sure for optimistic and 55 % for
+conservative. All alternatives are parameters in Python (`ackclock.models.explicit_rate`). At small
+psi the time of recovery matters, at large psi nothing does.
 
-How right it is: Beside an independent simulation of that loop (40 packets in a round trip, buffers
-of 10 and 12) the conservative efficiency with INSTCAP is within 0.013 for psi from 20 on. At psi =
-2 and 5 it is 37 and 25 % too low, the optimistic one 18 and 8 %: packets do not come back to back,
-and losses are overstated by half. Without feedback the conservative one is between 8 % too low and
-3 % too high, the optimistic one 6 to 19 % too high. The optimistic one is a bound and not cut at
-one.
+Accuracy against an independent simulation of that loop (40 packets in a round trip, buffers of 10
+and 12): with INSTCAP the conservative efficiency is within 0.013 for psi from 20 on. At psi = 2 and
+5 it is 37 and 25 % too low, the optimistic one 18 and 8 %. The reason is that packets do not arrive
+back to back, so losses are overestimated by half. Without feedback the conservative one is between
+8 % too low and 3 % too high, the optimistic one 6 to 19 % too high. The optimistic one is a bound
+and may exceed one.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,13 +41,13 @@ from ackclock.models.model import Array, Input, Model, Output, Rule
 
 REFERENCE = "Shakkottai, Kumar, Karnik, Anvekar 2001, reconstructed from its prose"
 
-# The publication's 65 packets over the 40 + 10 of its loop: enough to keep the link busy while the
-# queue is empty.
+# The publication's 65 packets over the 40 + 10 of its loop: enough to keep the link busy with an
+# empty queue.
 _AMPLE = 1.3
 
 
 def not_below(low: float, rate: float) -> InputError:
-    """What is wrong with a low rate."""
+    """Returns the error for a low rate that is not below the high rate."""
     return InputError(
         "contradiction",
         "low_rate",
@@ -58,7 +58,7 @@ def not_below(low: float, rate: float) -> InputError:
 def _evaluating(
     source_of: Callable[[Mapping[str, float]], Source],
 ) -> Callable[..., dict[str, Array]]:
-    """The formula, for a source that follows from the inputs."""
+    """Returns the formula for a source that follows from the inputs."""
 
     def evaluate(**inputs: Array) -> dict[str, Array]:
         given = dict(zip(inputs, np.broadcast_arrays(*inputs.values()), strict=True))
@@ -125,21 +125,21 @@ def _ample_window(known: Mapping[str, Array]) -> Array:
 
 RATE = Input("rate", "C", "segments/s", "the link's high rate", on_wire=True, backwards=False)
 LOW_RATE = Input(
-    "low_rate", "C/r", "segments/s", "the link's low rate", Rule("half the high one", lambda known: known["rate"] / 2),
-    on_wire=True, backwards=False,
+    "low_rate", "C/r", "segments/s", "the link's low rate",
+    Rule("half the high one", lambda known: known["rate"] / 2), on_wire=True, backwards=False,
 )  # fmt: skip
 RTT = Input(
     "rtt",
     "Delta",
     "s",
-    "propagation delay there and back, without any packet's service",
+    "round-trip propagation delay, without service times",
     backwards=False,
 )
 PSI = Input(
     "psi",
     "psi",
     "",
-    "mean time that the link stays at its high rate, in round trips",
+    "mean time of the link at its high rate, in round trips",
     domain=AT_LEAST_ONE,
 )
 LOW_PSI = Input(
@@ -154,7 +154,7 @@ BUFFER = Input(
     "buffer",
     "B",
     "segments",
-    "what may wait at the link",
+    "queue limit at the link",
     domain=NOT_NEGATIVE,
     on_wire=True,
     backwards=False,
@@ -182,22 +182,29 @@ CELL_SHARE = Input(
     "cell_share",
     "h",
     "",
-    "share of what is sent that is no cell header; 48/53 with ATM",
+    "share of sent bytes that are not cell headers; 48/53 with ATM",
     1,
     UP_TO_ONE,
 )
 
 OUTPUTS = (
-    Output("conservative", "", "segments/s", "goodput if all of a round trip with a loss is sent again"),
-    Output("optimistic", "", "segments/s", "goodput if little is sent again: a bound, perhaps above the link's rate"),
-    Output("efficiency", "", "", "the conservative goodput over the link's mean rate"),
-    Output("optimistic_efficiency", "", "", "the optimistic one over the same"),
+    Output(
+        "conservative", "", "segments/s",
+        "goodput if all data of a round trip with a loss is retransmitted",
+    ),
+    Output(
+        "optimistic", "", "segments/s",
+        "goodput if little data is retransmitted: a bound, possibly above the link's rate",
+    ),
+    Output("efficiency", "", "", "conservative goodput over the link's mean rate"),
+    Output("optimistic_efficiency", "", "", "optimistic goodput over the link's mean rate"),
     Output("losses", "", "", "losses, each with a timeout, per round trip"),
-    Output("window_at_loss", "w", "segments", "mean window reached at a loss; 0 if there is none"),
+    Output("window_at_loss", "w", "segments", "mean window reached at a loss; 0 without losses"),
 )  # fmt: skip
 
 _FORMULA = """\
-every Delta a state (a, b, d, R, S): packets in the host, at the link, in propagation; the rate now and a round trip ago
+every Delta a state (a, b, d, R, S): packets in the host, at the link, in propagation;
+    the rate now and a round trip ago
 N ~ Binomial(d, 1/W),  W = a + b + d < Wm,  {sent}
 a' = a + d + N - n,  s = min(b + n, c_R),  b' = b + n - s,  d' = s
 loss if {loss};  m = w/2,  cycle k + ceil(log2 m)
@@ -207,17 +214,29 @@ goodput = {share}C_mean E V/(c_mean E U)"""
 INSTCAP = Model(
     name="instcap",
     label="INSTCAP",
-    summary="TCP without fast retransmit on a link of two rates, from a host that follows it a round trip later.",
+    summary=(
+        "TCP without fast retransmit on a two-rate link, whose rate its host follows a round trip "
+        "later."
+    ),
     reference=REFERENCE,
-    formula=_FORMULA.format(share="h ", sent="n = min(a + d + N, c_S)", loss="S > R and b + n (1 - R/S) > B"),
+    formula=_FORMULA.format(
+        share="h ", sent="n = min(a + d + N, c_S)", loss="S > R and b + n (1 - R/S) > B"
+    ),
     inputs=(RATE, LOW_RATE, RTT, BUFFER, AMPLE_WINDOW, PSI, LOW_PSI, RECOVERY, CELL_SHARE),
     outputs=(
         *OUTPUTS,
-        Output("loss_after_fall", "", "", "probability of a loss in the round trip after the link has fallen"),
-        Output("loss_free_buffer", "Delta (1 - 1/r)", "segments", "with so much buffer nothing is lost"),
+        Output(
+            "loss_after_fall", "", "",
+            "probability of a loss in the round trip after a fall of the link's rate",
+        ),
+        Output(
+            "loss_free_buffer", "Delta (1 - 1/r)", "segments", "buffer with which nothing is lost"
+        ),
     ),
     goodput="conservative",
-    assumptions=(on_a_path.FOLLOWS_A_ROUND_TRIP_LATER, on_a_path.BACK_TO_BACK, *on_a_path.OF_THE_LOOP),
+    assumptions=(
+        on_a_path.FOLLOWS_A_ROUND_TRIP_LATER, on_a_path.BACK_TO_BACK, *on_a_path.OF_THE_LOOP,
+    ),
     evaluate=_evaluating(lambda _: InstantaneousCapacity()),
     points=41,
     inputs_of=on_a_path.inputs_with_ample_window,
@@ -228,7 +247,7 @@ INSTCAP = Model(
 TCP_ALONE = Model(
     name="tcp_alone",
     label="TCP alone",
-    summary="TCP without fast retransmit on a link of two rates, with nothing that tells it the rate.",
+    summary="TCP without fast retransmit on a two-rate link, without feedback of the rate.",
     reference=REFERENCE,
     formula=_FORMULA.format(share="", sent="n = d + N", loss="b + n - c_R > B"),
     inputs=(RATE, LOW_RATE, RTT, BUFFER, WINDOW, PSI, LOW_PSI, RECOVERY),
@@ -245,7 +264,7 @@ TCP_ALONE = Model(
 CONSTANT_SOURCE = Model(
     name="constant_source",
     label="constant source",
-    summary="TCP without fast retransmit on a link of two rates, from a host that sends at one rate.",
+    summary="TCP without fast retransmit on a two-rate link, from a host that sends at one rate.",
     reference=REFERENCE,
     formula=_FORMULA.format(
         share="", sent="n = min(a + d + N, g)", loss="g > c_R and b + n (1 - c_R/g) > B"

@@ -1,4 +1,6 @@
-"""Throughput as a Markov renewal process: a cycle is an interval without loss, or one with a loss and its recovery.
+"""Throughput as a Markov renewal process.
+
+A cycle is an interval without loss, or one with a loss and its recovery.
 
 Letters: pi stationary law of the state at the beginning of a cycle, P its transition matrix, U(x)
 and V(x) mean length of a cycle and packets credited to it. By the renewal-reward theorem the
@@ -15,18 +17,18 @@ from ackclock.models.explicit_rate.loop import Array, Indices, slow_start
 from ackclock.models.explicit_rate.states import REWARDS, States
 from ackclock.models.refusal import refuse
 
-# Slow to import, and not every use of models needs it.
+# Slow to import, and not all models need it.
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 
 @dataclass(frozen=True, eq=False)
 class Renewal:
-    """The process in the long run.
+    """The process in steady state.
 
     Attributes:
         states: Its states.
-        link: How the link moves.
+        link: Transitions of the link.
         law: pi.
     """
 
@@ -35,10 +37,11 @@ class Renewal:
     law: Array
 
     def throughput(self, reward: str = "conservative") -> float:
-        """Packets per round trip.
+        """Returns packets per round trip.
 
         Args:
-            reward: What is credited to an interval with a loss; one of `REWARDS`, see `States`.
+            reward: Rule for the credit of an interval with a loss; one of `REWARDS`, as in
+                `States`.
         """
         if reward not in REWARDS:
             refuse(
@@ -47,11 +50,11 @@ class Renewal:
         return self._mean(self.states.rewards[reward]) / self._mean(self.states.intervals)
 
     def efficiency(self, reward: str = "conservative") -> float:
-        """The throughput over the mean number of whole packets that the link can send in a round trip.
+        """Returns the throughput over the link's mean capacity in whole packets per round trip.
 
-        By the optimistic rule it may be above one: it is a bound, and is not cut. By the
-        conservative one it may be, by some per cent, where more waits at a loss than the link sends
-        before slow start: a buffer of many slow round trips.
+        With the optimistic rule it may exceed one: it is a bound, and is not capped. With the
+        conservative rule it may exceed one by a few percent. This happens if more waits at a loss
+        than the link sends before slow start, as with a buffer of many slow round trips.
         """
         return self.throughput(reward) / float(
             (self.link.shares * self.states.loop.capacities).sum()
@@ -64,7 +67,7 @@ class Renewal:
 
     @property
     def loss_after_fall(self) -> float:
-        """The probability of a loss in an interval in which the link has just fallen; zero if it never does."""
+        """Probability of a loss in an interval after a fall of the link; zero if it never falls."""
         fallen = self.states.pair == 2 * LOW + HIGH
         share = float(self.law[fallen].sum())
         return float((self.law * self.states.loss)[fallen].sum()) / share if share > 0 else 0.0
@@ -88,9 +91,9 @@ class Renewal:
 
 
 def solve(states: States, link: TwoRateLink) -> Renewal:
-    """The law of the states on a link, by one sparse direct solution of pi = pi P.
+    """Returns the law of the states on a link, by one sparse direct solution of pi = pi P.
 
-    Once enumerated, states may be solved on any number of links.
+    States that are enumerated once may be solved on any number of links.
     """
     P = transitions(states, link)
     recurrent = _recurrent(P)
@@ -101,7 +104,7 @@ def solve(states: States, link: TwoRateLink) -> Renewal:
 
 
 def transitions(states: States, link: TwoRateLink) -> "csr_matrix":
-    """P, from cycle to cycle."""
+    """Returns P, the transition matrix between cycles."""
     from scipy.sparse import csr_matrix
 
     begin, *ends = states.moves.T
@@ -119,7 +122,7 @@ def transitions(states: States, link: TwoRateLink) -> "csr_matrix":
 
 
 def _powers(link: TwoRateLink, recovery: int, slow_starts: int) -> Array:
-    """Q^(recovery + L) for each L: where link and source are when recovery ends."""
+    """Returns Q^(recovery + L) for each L: the law of link and source when recovery ends."""
     powers = [np.linalg.matrix_power(link.pair_step, recovery)]
     for _ in range(slow_starts):
         powers.append(powers[-1] @ link.pair_step)
@@ -127,7 +130,7 @@ def _powers(link: TwoRateLink, recovery: int, slow_starts: int) -> Array:
 
 
 def _recurrent(P: "csr_matrix") -> Indices:
-    """The states that the process comes back to: those of a class that it never leaves."""
+    """Returns the recurrent states: those of a class that the process never leaves."""
     from scipy.sparse.csgraph import connected_components
 
     count, of = connected_components(P, connection="strong")
@@ -138,7 +141,7 @@ def _recurrent(P: "csr_matrix") -> Indices:
 
 
 def _stationary(P: "csr_matrix") -> Array:
-    """The law of an irreducible chain: in proportion to one state's, then scaled."""
+    """Returns the law of an irreducible chain, relative to its first state and then normalised."""
     from scipy.sparse import csc_matrix, identity
     from scipy.sparse.linalg import splu
 

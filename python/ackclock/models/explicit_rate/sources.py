@@ -1,4 +1,4 @@
-"""Three sources: one that follows the link a round trip later, one that nothing holds back, one of constant rate."""
+"""Three sources: one follows the link a round trip later, one is unlimited, one is constant."""
 
 from dataclasses import dataclass
 from math import floor, inf
@@ -20,53 +20,64 @@ from ackclock.models.explicit_rate.loop import (
 
 @dataclass(frozen=True)
 class InstantaneousCapacity:
-    """INSTCAP: the source sends at the rate that the link had a round trip ago, S(t) = R(t - Delta).
+    """INSTCAP: the source sends at the link's rate of a round trip ago, S(t) = R(t - Delta).
 
-    Packets reach the bottleneck back to back at the source's rate (A4), so that it can overflow
+    Packets reach the bottleneck back to back at the source's rate (A4). It can therefore overflow
     only in an interval in which the link has just fallen.
     """
 
     def quotas(self, loop: Loop) -> tuple[tuple[float, float], ...]:  # noqa: ARG002
-        """One, which is the state's."""
+        """Returns no quota: only the state limits the source."""
         return ((1.0, inf),)
 
-    def interval(self, loop: Loop, state: State, growth: Indices, quota: float) -> Interval:  # noqa: ARG002
-        """See `Source`."""
+    def interval(
+        self,
+        loop: Loop,
+        state: State,
+        growth: Indices,
+        quota: float,  # noqa: ARG002
+    ) -> Interval:
+        """Returns the outcome of one interval, as described in `Source`."""
         sent = np.minimum(state.a + state.d + growth, loop.capacities[state.source])
         fallen = (state.source == HIGH) & (state.link == LOW)
         lost = fallen & _exceeds(state.b + sent * loop.burst_share, loop.buffer)
         return _served(loop, state, growth, sent, lost, (loop.buffer - state.b) / loop.burst_share)
 
     def restart(self, loop: Loop, window: Indices, link: Indices, source: Indices) -> State:
-        """In propagation is what the slower of link and source can have sent, the rest waits in the host."""
+        """Puts in propagation what the slower of link and source can have sent; the rest waits."""
         return _in_host(loop, window, loop.capacities[np.maximum(link, source)], link, source)
 
 
 @dataclass(frozen=True)
 class Unregulated:
-    """TCP alone: nothing stands between the sender and the bottleneck.
+    """TCP alone, with nothing between the sender and the bottleneck.
 
-    Each ACK releases its packets at once, so arrivals are spread over the interval as the ACKs of
-    the round trip before are (70 % sure: it makes the model optimistic, as the publication says of
-    it).
+    Each ACK releases its packets at once, so arrivals in an interval are spread like the ACKs of
+    the round trip before. This is 70 % sure. It makes the model optimistic, as the publication says
+    of its own.
 
     Attributes:
-        peak: Whether in an interval in which the link has just fallen packets come back to back, as
-            with feedback.
+        peak: True if packets come back to back after a fall of the link, as with feedback.
     """
 
     peak: bool = False
 
     def quotas(self, loop: Loop) -> tuple[tuple[float, float], ...]:  # noqa: ARG002
-        """No limit."""
+        """Returns no quota."""
         return ((1.0, inf),)
 
-    def interval(self, loop: Loop, state: State, growth: Indices, quota: float) -> Interval:  # noqa: ARG002
-        """See `Source`."""
+    def interval(
+        self,
+        loop: Loop,
+        state: State,
+        growth: Indices,
+        quota: float,  # noqa: ARG002
+    ) -> Interval:
+        """Returns the outcome of one interval, as described in `Source`."""
         sent = state.a + state.d + growth
         excess = sent - loop.capacities[state.link]
         lost = state.b + excess > loop.buffer
-        # Of evenly spread excess packets the (B_max - b + 1)-th is lost.
+        # Excess packets are evenly spread, and the (B_max - b + 1)-th of them is lost.
         accepted = sent * (loop.buffer - state.b + 1) / np.maximum(excess + 1, 1)
         if self.peak:
             fallen = (state.source == HIGH) & (state.link == LOW)
@@ -75,7 +86,7 @@ class Unregulated:
         return _served(loop, state, growth, sent, lost, accepted)
 
     def restart(self, loop: Loop, window: Indices, link: Indices, source: Indices) -> State:
-        """In propagation is what the link can have sent; of the rest, what fits is at the bottleneck."""
+        """Puts in propagation what the link can have sent, then at the bottleneck what fits."""
         flying = window if loop.restart_in_flight else np.minimum(window, loop.capacities[link])
         queued = np.minimum(window - flying, loop.buffer)
         return State(np.zeros_like(window), queued, flying, link, source)
@@ -86,7 +97,7 @@ class ConstantRate:
     """A source that sends at one rate, whatever the link does.
 
     Attributes:
-        rate: g, packets per round trip. Of a rate that is no whole number an interval has the whole
+        rate: g, packets per round trip. If it is not a whole number, each interval has the whole
             number below or above, at random.
     """
 
@@ -96,13 +107,13 @@ class ConstantRate:
         check(rate=(self.rate, POSITIVE))
 
     def quotas(self, loop: Loop) -> tuple[tuple[float, float], ...]:  # noqa: ARG002
-        """The whole numbers below and above."""
+        """Returns the whole numbers below and above the rate."""
         below = floor(self.rate + ROUNDING)
         above = self.rate - below
         return ((1.0, below),) if above < ROUNDING else ((1 - above, below), (above, below + 1))
 
     def interval(self, loop: Loop, state: State, growth: Indices, quota: float) -> Interval:
-        """See `Source`."""
+        """Returns the outcome of one interval, as described in `Source`."""
         sent = np.minimum(state.a + state.d + growth, int(quota))
         stays = np.maximum(1 - loop.capacities[state.link] / max(quota, 1), 0.0)
         lost = (stays > 0) & _exceeds(state.b + sent * stays, loop.buffer)
@@ -110,7 +121,7 @@ class ConstantRate:
         return _served(loop, state, growth, sent, lost, accepted)
 
     def restart(self, loop: Loop, window: Indices, link: Indices, source: Indices) -> State:
-        """In propagation is what the slower of link and source can have sent, the rest waits in the host."""
+        """Puts in propagation what the slower of link and source can have sent; the rest waits."""
         most = np.minimum(loop.capacities[link], max(floor(self.rate + ROUNDING), 1))
         return _in_host(loop, window, most, link, source)
 
@@ -118,7 +129,7 @@ class ConstantRate:
 def _served(
     loop: Loop, state: State, growth: Indices, sent: Indices, lost: np.ndarray, accepted: np.ndarray
 ) -> Interval:
-    """The bottleneck's part of an interval."""
+    """Returns the outcome of an interval at the bottleneck."""
     served = np.minimum(state.b + sent, loop.capacities[state.link])
     waiting = state.a + state.d + growth - sent
     return Interval(waiting, state.b + sent - served, served, lost, accepted)

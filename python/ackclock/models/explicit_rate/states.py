@@ -1,14 +1,14 @@
-"""The states that a loop can reach, enumerated once, with all that does not depend on how often the link changes.
+"""The states that a loop can reach, enumerated once, independently of the link's transitions.
 
 From each state an interval either leads without loss to another state, as the window grows by N, or
-loses a packet; then the window reached says how long recovery and slow start last and where they
-end (see `loop` for the source). Only where the link is by then depends on its chain, and that is
-left to `renewal`.
+loses a packet. In that case the window reached determines how long recovery and slow start last and
+where they end (`loop` has the source). Only the link's state at that time depends on its chain,
+which `renewal` adds.
 
 Letters: p(x) probability of a loss in the interval that begins in state x, N growth of the window
-in it, w window reached at the loss, m = floor(w/2) threshold of slow start after it, u_x(m)
-probability of a loss that leaves m, L(m) intervals of slow start, V(x) packets credited to the
-interval and the recovery it may begin, U(x) length of both.
+in it. At a loss, w is the window reached, m = floor(w/2) the threshold of slow start after it,
+u_x(m) the probability of a loss that leaves m. L(m) is the number of intervals of slow start. V(x)
+are the packets credited to the interval and the recovery it may begin, U(x) is the length of both.
 """
 
 from dataclasses import dataclass
@@ -29,34 +29,34 @@ from ackclock.models.explicit_rate.loop import (
     slow_start,
 )
 
-#: More are refused: they take minutes. Chosen here.
+#: More states are refused, as they take minutes. Chosen here.
 MOST_STATES = 20_000
 
-#: What is credited to an interval with a loss, see `_credits`.
+#: Rules for the credit of an interval with a loss, as in `_credits`.
 REWARDS = ("zero", "conservative", "sequence", "optimistic")
 
-# Probabilities below are left out: less than the rounding of a sum of probabilities, and most of a
-# wide law's outcomes.
+# Smaller probabilities are ignored: they are below the rounding of a sum of probabilities, and are
+# most of a wide law's outcomes.
 _NEGLIGIBLE = 1e-16
 
-# The binary digits of each of a, b and d in a state's key.
+# Binary digits of each of a, b and d in a state's key.
 _BITS = 20
 
 
 @dataclass(frozen=True, eq=False)
 class States:
-    """The states and where they lead.
+    """The states and their transitions.
 
     Attributes:
         loop: The loop.
         source: The source.
         state: All states.
-        moves: Rows: of lossless moves where they begin, and where they end if the link is high, or
-            low, then.
-        move_chance: Their probabilities, without the link's part.
-        losses: Rows: a state and a threshold after a loss in it.
+        moves: Lossless transitions, one row each: first state, and next state if the link is then
+            high, or low.
+        move_chance: Their probabilities, without the link's factor.
+        losses: Rows of a state and a threshold after a loss in it.
         loss_chance: u_x(m) of each.
-        restarts: By threshold and pair of rates (2 * link + source): where recovery ends.
+        restarts: State at the end of recovery, by threshold and pair of rates (2 * link + source).
         loss: p(x).
         window_at_loss: E(w; loss).
         rewards: V(x) by rule.
@@ -78,23 +78,24 @@ class States:
 
     @property
     def pair(self) -> Indices:
-        """Of each state, 2 * link + source."""
+        """Index 2 * link + source of each state."""
         return 2 * self.state.link + self.state.source
 
 
 class TooManyStatesError(ValueError):
-    """A loop has more states than can be enumerated; the message says how many can, and what to take less of."""
+    """A loop has too many states to enumerate; the message has the limit and the remedy."""
 
     def __init__(self) -> None:
         super().__init__(
-            f"there are more than {MOST_STATES} states; take fewer in a round trip, or a smaller buffer or window"
+            f"there are more than {MOST_STATES} states; take fewer in a round trip, or a smaller "
+            "buffer or window"
         )
 
 
-# A curve over psi, or a question backwards, asks for the same states again and again.
+# A curve over psi, or an inverse question, asks for the same states again and again.
 @lru_cache(maxsize=32)
 def enumerate_states(loop: Loop, source: Source) -> States:
-    """All states that can be reached, breadth first from a slow start that ends at one packet.
+    """Returns all reachable states, breadth first from a slow start that ends at one packet.
 
     Raises:
         TooManyStatesError: There are more than `MOST_STATES`.
@@ -139,7 +140,7 @@ def enumerate_states(loop: Loop, source: Source) -> States:
 
 
 class _Level(NamedTuple):
-    """What follows from the states of one level, as in `States`; rows count from its first."""
+    """The successors of the states of one level, as in `States`; rows count from its first."""
 
     row: Indices
     ends: State
@@ -192,7 +193,7 @@ def _level(loop: Loop, source: Source, state: State) -> _Level:
 
 
 def _outcomes(loop: Loop, source: Source, state: State) -> tuple[Indices, Indices, Array, Interval]:
-    """What may happen in an interval: indices of the states, N, probabilities, and what follows."""
+    """Returns the outcomes of an interval: state indices, N, probabilities, and intervals."""
     row, growth, chance = _growths(state, loop.window)
     each, quotas = _at(state, row), source.quotas(loop)
     intervals = [source.interval(loop, each, growth, quota) for _, quota in quotas]
@@ -205,16 +206,16 @@ def _outcomes(loop: Loop, source: Source, state: State) -> tuple[Indices, Indice
 
 
 def _credits(before: State, accepted: Array, m: Indices) -> dict[str, Array]:
-    """Packets credited to an interval with a loss and the recovery after it, by rule.
+    """Returns the packets credited to an interval with a loss and its recovery, by rule.
 
-    - `zero`: none, a lower bound;
-    - `conservative`: d + b, what was sent in earlier intervals; all of this one is sent again
-      later. The least certain reading of the publication (55 % sure), and the one that agrees best
-      with simulation;
-    - `sequence`: d + b + q, the unbroken sequence before the lost packet;
-    - `optimistic`: besides that W, at most so many were sent after the lost packet, and slow
-      start's 2^L - 1. It is a bound: an efficiency above one is possible where the window is far
-      above what the loop holds.
+    - `zero`: No packets, a lower bound.
+    - `conservative`: The d + b packets sent in earlier intervals. All packets of this interval are
+      sent again later. It is the least certain reading of the publication (55 % sure), and the one
+      that agrees best with simulation.
+    - `sequence`: The d + b + q packets of the unbroken sequence before the lost packet.
+    - `optimistic`: In addition W, the most that was sent after the lost packet, and slow start's
+      2^L - 1. It is a bound: the efficiency may exceed one if the window is far above the capacity
+      of the loop.
     """
     earlier = (before.d + before.b).astype(float)
     return {
@@ -228,10 +229,10 @@ def _credits(before: State, accepted: Array, m: Indices) -> dict[str, Array]:
 def _windows_at_loss(
     loop: Loop, before: State, growth: Indices, accepted: Array, chance: Array
 ) -> tuple[Indices, Indices, Array]:
-    """The window w reached at a loss: indices of the outcomes, w, probabilities.
+    """Returns the window w reached at a loss: indices of the outcomes, w, probabilities.
 
-    The ACKs of what is in propagation, and of what the bottleneck accepts before the loss, are an
-    unbroken sequence, so they all enlarge the window.
+    The ACKs of packets in propagation, and of those that the bottleneck accepts before the loss,
+    are an unbroken sequence. All of them therefore enlarge the window.
     """
     window = before.window + growth
     which = np.arange(window.size)
@@ -246,10 +247,10 @@ def _windows_at_loss(
 
 
 def _growths(state: State, largest: float) -> tuple[Indices, Indices, Array]:
-    """By how much the window grows: indices of the states, N, probabilities.
+    """Returns the growth of the window: indices of the states, N, probabilities.
 
-    Each of the d ACKs of an interval enlarges the window by one with probability 1/W, W as it is at
-    the beginning (A5, 90 % sure).
+    Each of the d ACKs of an interval enlarges the window by one with probability 1/W, where W is
+    the window at its beginning (A5, 90 % sure).
     """
     row, growth, chance = _binomials(state.d, 1 / state.window)
     return row, _limited(state.window[row] + growth, largest) - state.window[row], chance
@@ -260,12 +261,15 @@ def _limited(windows: Indices, largest: float) -> Indices:
 
 
 def _binomials(trials: Indices, share: Array) -> tuple[Indices, Indices, Array]:
-    """All outcomes of binomial laws: indices of the laws, outcomes, probabilities. Without what is negligible."""
+    """Returns all outcomes of binomial laws that are not negligible.
+
+    They are indices of the laws, outcomes and probabilities.
+    """
     from scipy.special import (
         gammaln,
         xlog1py,
         xlogy,
-    )  # slow to import, and not every use of models needs it
+    )  # slow to import, and not all models need it
 
     # Chernoff: P(K >= k) <= (e np/k)^k, below 1e-19 there.
     outcomes = np.minimum(trials, (8 * trials * share).astype(np.int64) + 40) + 1
@@ -284,13 +288,13 @@ def _at(state: State, rows: Indices) -> State:
 
 
 def _restart(loop: Loop, source: Source, m: int) -> State:
-    """Where recovery ends with a window of m packets, by pair of rates."""
+    """Returns the state at the end of recovery with a window of m packets, by pair of rates."""
     link, before = np.divmod(np.arange(4), 2)
     return source.restart(loop, np.full(4, m), link, before)
 
 
 class _Book:
-    """States in the order in which they were met, each with a number."""
+    """States in order of discovery, each with a number."""
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
@@ -298,7 +302,7 @@ class _Book:
         self._handed_out = 0
 
     def numbers(self, state: State) -> Indices:
-        """Of these states; those that are new get one."""
+        """Returns the numbers of these states; new states get one."""
         key = (
             ((state.a << _BITS | state.b) << _BITS | state.d) << 1 | state.link
         ) << 1 | state.source
@@ -313,16 +317,16 @@ class _Book:
 
     @property
     def has_new(self) -> bool:
-        """Whether there are states that have not been handed out."""
+        """True if there are states that `new` has not returned."""
         return self._handed_out < len(self._keys)
 
     def new(self) -> tuple[int, State]:
-        """Those, and the number of the first."""
+        """Returns the states not returned before, and the number of the first."""
         first, self._handed_out = self._handed_out, len(self._keys)
         return first, self._states(first)
 
     def all(self) -> State:
-        """All states, by number."""
+        """Returns all states, by number."""
         return self._states(0)
 
     def _states(self, first: int) -> State:

@@ -1,18 +1,18 @@
-"""Where windows, round-trip times and loss at a router agree.
+"""The fixed point of windows, round-trip times and loss at a router.
 
-N flows under HighSpeed TCP with round-trip times r_i without queueing share a router of C
-packets/s. What they offer,
+Flows under HighSpeed TCP with round-trip times r_i without queueing share a router of C packets/s.
+Their offered load,
 
     F(rho) = (1/C) sum_i w(p(rho))/R_i(rho),   R_i = r_i + N(rho)/C,
 
-is rho itself. w(p) is RFC 3649's response function, p and N are the router's (`occupancy`), and N
-counts customers of g packets where packets come in bursts.
+must equal rho. Here w(p) is RFC 3649's response function, and p and N are the router's
+(`occupancy`). If packets come in bursts, N counts customers of g packets.
 
-It has one solution, whatever K and the r_i are: p and N rise with rho and w falls with p, so that F
-falls, from infinity at rho = 0 (p falls to zero) to a bound at large rho (p rises to one). What the
-buffer decides is not whether there is one, but the slope F'(rho) there: plain substitution rho <-
-F(rho) converges only where it is above -1, and it is -46 with 62 places and -8000 with 12,500 (1
-Gbit/s, ten flows of 120 ms). Here ln rho - ln F(rho), which only rises, is bisected.
+There is one solution, whatever K and the r_i. As p and N rise with rho and w falls with p, F falls
+from infinity at rho = 0 (p falls to zero) to a bound at large rho (p rises to one). The buffer
+determines the slope F'(rho) there. Plain substitution rho <- F(rho) converges only where the slope
+is above -1. It is -46 with 62 places and -8000 with 12,500 (1 Gbit/s, ten flows of 120 ms). The
+solution is therefore found by bisection of ln rho - ln F(rho), which is increasing.
 """
 
 from dataclasses import dataclass
@@ -27,33 +27,33 @@ from ackclock.models.hstcp_response import log_slope, log_window
 from ackclock.models.hstcp_router.occupancy import Occupancy
 from ackclock.models.model import Array
 
-# Where the solution is looked for first. With a few packets in the pipe of many flows, or many in
-# that of a few, it is beyond; the ends are moved then.
+# First search interval. If many flows have few packets in the pipe, or few flows many, the solution
+# is outside; the ends are then moved.
 SEARCHED = (1e-6, 50.0)
 
-# How close ln rho is bisected: a few steps of numbers of the order of one.
+# Precision of ln rho: a few roundings of numbers of order one.
 _CLOSE = 4 * np.finfo(float).eps
 
 
 class Router(Protocol):
-    """The law of what a router holds."""
+    """The law of the router's queue."""
 
     def at(self, log_rho: Array) -> Occupancy:
-        """At an offered load."""
+        """Returns the occupancy at an offered load."""
         ...
 
 
 @dataclass(frozen=True)
 class FixedPoint:
-    """The solution. All are arrays of one shape but `rates`, which has one axis more, of the flows.
+    """The solution. All arrays have one shape, but `rates` has an additional axis for the flows.
 
     Attributes:
-        load: rho, what is offered over what can be sent.
+        load: rho, offered load over the link's rate.
         loss: p.
         utilisation: rho (1 - p).
-        queue: Mean packets at the router, the one being sent included.
+        queue: Mean packets at the router, with the one being sent.
         window: w(p) in packets, of every flow.
-        rates: What each flow gets, w/R_i (1 - p) packets/s.
+        rates: Goodput of each flow, w/R_i (1 - p) packets/s.
         slope: F'(rho), negative.
     """
 
@@ -67,20 +67,20 @@ class FixedPoint:
 
     @property
     def substitution_converges(self) -> NDArray[np.bool_]:
-        """Whether putting F(rho) for rho again and again, without damping, comes to the solution from nearby."""
+        """True if undamped substitution, rho <- F(rho), converges from nearby."""
         return np.asarray(np.abs(self.slope) < 1)
 
 
 def solve(
     router: Router, rate: ArrayLike, round_trips: ArrayLike, burst: ArrayLike = 1
 ) -> FixedPoint:
-    """The solution for one router and its flows, or for arrays of them.
+    """Returns the solution for one router and its flows, or for arrays of them.
 
     Args:
-        router: Its law, for the shape of `rate`; its places are customers.
+        router: Its law, for the shape of `rate`; it holds customers.
         rate: C in packets/s.
-        round_trips: r_i in s, without queueing; the last axis is the flows'.
-        burst: g, packets in a customer.
+        round_trips: r_i in s, without queueing; the last axis is that of the flows.
+        burst: g, packets per customer.
 
     Raises:
         ValueError: An argument is out of its domain.
@@ -105,7 +105,7 @@ class Offered:
     """F, in logarithms.
 
     Attributes:
-        router: As in `solve`, and the others.
+        router: The router's law.
         rate: C.
         round_trips: r_i.
         burst: g.
@@ -125,22 +125,22 @@ class Offered:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the solution."""
+        """The shape of the solution."""
         law = self.router.at(np.zeros(np.broadcast_shapes(self.rate.shape, self.burst.shape)))
         return np.broadcast_shapes(law.mean.shape, self.rate.shape, self.round_trips.shape[:-1])
 
     def excess(self, log_rho: Array) -> Array:
-        """What rises with rho and is zero at the solution, ln rho - ln F(rho)."""
+        """Returns ln rho - ln F(rho), which rises with rho and is zero at the solution."""
         law = self.router.at(log_rho)
         per_second = (1 / self._with_queue(law)).sum(-1)
         return np.asarray(log_rho - (log_window(law.log_loss) + np.log(per_second / self.rate)))
 
     def _with_queue(self, law: Occupancy) -> Array:
-        """R_i."""
+        """Returns R_i."""
         return np.asarray(self.round_trips + (self.burst * law.mean / self.rate)[..., np.newaxis])
 
     def solution(self, log_rho: Array) -> FixedPoint:
-        """What holds at the solution; the slope is rho d ln F/d rho, as F is rho there."""
+        """Returns the solution at its load; the slope is rho d ln F/d rho, as F is rho there."""
         law = self.router.at(log_rho)
         R = self._with_queue(law)
         kept, window = -np.expm1(law.log_loss), np.exp(log_window(law.log_loss))

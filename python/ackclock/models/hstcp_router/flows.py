@@ -1,4 +1,4 @@
-"""The inputs about a router's flows, which the records share."""
+"""Inputs about a router's flows, shared by the records."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from ackclock.errors import InputError
 from ackclock.models.domain import AT_LEAST_ONE
 from ackclock.models.model import Array, Bound, Input, Rule
 
-REFERENCE = "Barman, Smaragdakis, Matta 2004, re-derived from a later account of it"
+REFERENCE = "Barman, Smaragdakis, Matta 2004, re-derived from a later summary"
 
 RATE = Input("rate", "C", "segments/s", "the link's rate", on_wire=True)
 RTT = Input(
@@ -18,28 +18,28 @@ FLOWS = Input(
     "flows",
     "n",
     "",
-    "flows that share the link, this one included",
+    "flows that share the link, including this one",
     1,
     AT_LEAST_ONE,
     backwards=False,
 )
 SHORTEST = Input(
-    "shortest", "r1", "s", "the shortest round-trip time among them", Rule("r", lambda known: known["rtt"]),
-    backwards=False,
+    "shortest", "r1", "s", "the shortest round-trip time among them",
+    Rule("r", lambda known: known["rtt"]), backwards=False,
 )  # fmt: skip
 LONGEST = Input(
-    "longest", "rn", "s", "the longest; those between are evenly spread", Rule("r", lambda known: known["rtt"]),
-    backwards=False,
+    "longest", "rn", "s", "the longest; those between are evenly spaced",
+    Rule("r", lambda known: known["rtt"]), backwards=False,
 )  # fmt: skip
 PLACES = Input(
-    "places", "K", "segments", "what the router holds, the segment being sent included; whole ones count",
+    "places", "K", "segments", "capacity of the router, with the segment being sent; rounded down",
     domain=AT_LEAST_ONE, on_wire=True,
 )  # fmt: skip
 
 OF_THE_FLOWS = (RATE, RTT, FLOWS, SHORTEST, LONGEST)
 
 
-#: Each flow's round-trip time is a number of its own.
+#: Limit on the flows of a call, as each has a round-trip time of its own.
 MOST_FLOWS = Bound(
     "flows",
     "flows",
@@ -49,10 +49,10 @@ MOST_FLOWS = Bound(
 
 
 def check(numbers: Mapping[str, Array]) -> None:
-    """Refuses what is wrong with the flows beside each other.
+    """Refuses inputs about the flows that contradict each other.
 
     Raises:
-        InputError: One is.
+        InputError: An input is wrong, or contradicts another.
     """
     flows, rtt = numbers["flows"], numbers["rtt"]
     shortest, longest = numbers["shortest"], numbers["longest"]
@@ -83,5 +83,5 @@ def check(numbers: Mapping[str, Array]) -> None:
 
 
 def round_trips(shortest: Array, longest: Array, flows: int) -> Array:
-    """Evenly spread, along a last axis."""
+    """Returns evenly spaced round-trip times along a last axis."""
     return np.linspace(shortest, longest, flows, axis=-1)

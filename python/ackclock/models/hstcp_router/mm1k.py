@@ -1,20 +1,22 @@
-"""HighSpeed TCP at a drop-tail router taken for M/M/1/K: windows, round trips and loss that agree.
+"""HighSpeed TCP at a drop-tail router modelled as M/M/1/K: consistent windows, delays and loss.
 
-Packets come at random times at a steady rate (Poisson) and take exponential times to send; see
-`ackclock.models.hstcp_router.fixed_point` for why there is one solution and how it is found. Every
-letter is of that solution. All flows have the window w(p) of RFC 3649 (beyond p = 10^-7 its
-straight line goes on), so that rates go with 1/R.
+Packets arrive as a Poisson process and have exponential service times. The module
+`ackclock.models.hstcp_router.fixed_point` shows that there is one solution and how it is found.
+Every letter is of that solution. All flows have the window w(p) of RFC 3649, extended beyond p =
+10^-7 along its straight line, so that rates are proportional to 1/R.
 
-What it says of small buffers is far too good: at 1 Gbit/s and ten flows of about 120 ms a router of
-88 packets (0.7 % of 12,500) is said to carry 90 %. The publication's claim, more than 90 % with 10
-% of that buffer and about 98 % with 20 %, is the level of its simulated curve, to which the
-saw-tooth's 90.7 % and 95.0 % are nearer (`hstcp_sawtooth`). Poisson arrivals know neither bursts
-nor the saw-tooth. With bursts of g packets for one customer, K becomes floor(K/g), and nothing else
-changes but that N customers are g N packets. g = 8 (89 %, 95 %, 98 % and 99 % with 5, 10, 20 and 40
-%) is nearest to the published shape; it is fitted to that, and no value of the publication.
+For small buffers the result is far too optimistic. At 1 Gbit/s and ten flows of about 120 ms, a
+router of 88 packets (0.7 % of 12,500) is predicted to carry 90 %. The publication claims more than
+90 % with 10 % of that buffer and about 98 % with 20 %, the level of its simulated curve. The
+saw-tooth's 90.7 % and 95.0 % are closer to that (`hstcp_sawtooth`). Poisson arrivals have neither
+bursts nor a saw-tooth.
 
-The slope F'(rho) says what plain substitution, rho <- F(rho), would do: it goes astray where the
-slope is below -1, as it is for every router of more than a few places.
+If customers are bursts of g packets, K becomes floor(K/g), and N customers are g N packets. Nothing
+else changes. With g = 8 (89 %, 95 %, 98 % and 99 % with 5, 10, 20 and 40 %) the curve is closest to
+the published shape. This g is fitted to that curve and is not a value of the publication.
+
+The slope F'(rho) tells if plain substitution, rho <- F(rho), converges. It diverges where the slope
+is below -1, as for every router of more than a few places.
 """
 
 from collections.abc import Mapping
@@ -30,28 +32,28 @@ from ackclock.models.hstcp_router.flows import OF_THE_FLOWS, PLACES, REFERENCE
 from ackclock.models.hstcp_router.occupancy import DropTail
 from ackclock.models.model import Array, Input, Model, Output
 
-# Chosen by the shape of a published curve, see above.
+# Fitted to the shape of a published curve, as described above.
 _FITTED_BURST = 8
 
 OUTPUTS = (
-    Output("goodput", "w (1-p)/R", "segments/s", "what this flow gets"),
-    Output("utilisation", "rho (1-p)", "", "share of the link's rate used by all"),
-    Output("load", "rho", "", "what is offered over the link's rate"),
+    Output("goodput", "w (1-p)/R", "segments/s", "goodput of this flow"),
+    Output("utilisation", "rho (1-p)", "", "share of the link's rate used by all flows"),
+    Output("load", "rho", "", "offered load over the link's rate"),
     Output("loss_rate", "p", "", "share of segments dropped", "retransmissions"),
-    Output("queue", "N", "segments", "mean number at the router, the one being sent included"),
+    Output("queue", "N", "segments", "mean number at the router, with the one being sent"),
     Output("mean_rtt", "R", "s", "this flow's mean round-trip time", "rtt"),
     Output("window", "w", "segments", "mean window", "cwnd"),
     Output(
         "slope",
         "F'",
         "",
-        "of F at the solution; plain substitution converges only between -1 and 1",
+        "slope of F at the solution; plain substitution converges only between -1 and 1",
     ),
 )
 
 
 def outputs(found: FixedPoint, rate: Array, rtt: Array) -> dict[str, Array]:
-    """By name, of a flow of this round-trip time."""
+    """Returns the outputs by name for a flow of this round-trip time."""
     R = rtt + found.queue / rate
     return {
         "goodput": found.window * -np.expm1(np.log(found.loss)) / R,
@@ -93,7 +95,8 @@ def _solved(numbers: Mapping[str, Array], burst: Array, count: int) -> dict[str,
 FORMULA = """\
 R_i = r_i + {queue}/C,  rho = (1/C) sum_i w(p)/R_i =: F(rho),  w(p) of RFC 3649
 {law}
-utilisation = rho (1-p),  goodput = w (1-p)/R,  load = rho,  loss_rate = p,  queue = {queue},  mean_rtt = R"""
+utilisation = rho (1-p),  goodput = w (1-p)/R,  load = rho,  loss_rate = p
+queue = {queue},  mean_rtt = R"""
 
 _LAW = """\
 p = rho^{K} (1-rho)/(1-rho^({K}+1)),   1/({K}+1) at rho = 1
@@ -102,7 +105,7 @@ N = rho/(1-rho) - ({K}+1) rho^({K}+1)/(1-rho^({K}+1)),   {K}/2 at rho = 1"""
 MM1K = Model(
     name="mm1k",
     label="M/M/1/K",
-    summary="HighSpeed TCP at a drop-tail router with Poisson arrivals: far too good for small buffers.",
+    summary="HighSpeed TCP at a drop-tail router, Poisson arrivals; too high for small buffers.",
     reference=REFERENCE,
     formula=FORMULA.format(queue="N", law=_LAW.format(K="K")),
     inputs=(*OF_THE_FLOWS, PLACES),
@@ -119,14 +122,14 @@ MM1K = Model(
 MM1K_BURST = Model(
     name="mm1k_burst",
     label="M/M/1/K, bursts",
-    summary="The same where packets come in bursts of g, of which the router holds K/g.",
+    summary="The same with bursts of g packets, of which the router holds K/g.",
     reference=REFERENCE + "; bursts are an addition",
     formula=FORMULA.format(queue="g N", law="k = floor(K/g)\n" + _LAW.format(K="k")),
     inputs=(
         *OF_THE_FLOWS,
         PLACES,
         Input(
-            "burst", "g", "segments", "packets in a burst; 8 is fitted to a published curve",
+            "burst", "g", "segments", "packets per burst; 8 is fitted to a published curve",
             _FITTED_BURST, AT_LEAST_ONE, on_wire=True,
         ),
     ),

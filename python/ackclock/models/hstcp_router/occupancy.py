@@ -1,21 +1,21 @@
-"""How many packets a router holds that are offered rho times what it can send: drop-tail and RED.
+"""Queue length at a router with offered load rho: drop-tail and RED.
 
-Arrivals are Poisson and services exponential, so that the number n at the router (the packet being
-sent included) goes up and down by one, and an arrival finds what there is on average over time.
-Drop-tail with K places is M/M/1/K:
+Arrivals are Poisson and services exponential. The number n at the router, with the packet being
+sent, therefore changes by one, and an arrival sees the time average. Drop-tail with K places is
+M/M/1/K:
 
-    pi(n) = rho^n (1 - rho)/(1 - rho^(K+1)),   p = pi(K)
-    N = rho/(1 - rho) - (K + 1) rho^(K+1)/(1 - rho^(K+1))
+    pi(n) = rho^n (1 - rho)/(1 - rho^(K+1)),   p = pi(K);
+    N = rho/(1 - rho) - (K + 1) rho^(K+1)/(1 - rho^(K+1)).
 
-RED drops an arrival with probability d(n). What it drops does not enter, and the law is
+RED drops an arrival with probability d(n). A dropped packet does not enter, so the law is
 
     pi(n) ~ rho^n prod_{j<n} (1 - d(j)),   p = sum pi(n) d(n)
 
-Both are families of laws with weights exp(n ln rho), which gives the slopes: d N/d ln rho is the
+Both are families of laws with weights exp(n ln rho). This gives the slopes: d N/d ln rho is the
 variance of n, d p/d ln rho the covariance of n and d(n).
 
-Numbers are ln rho and ln p: K goes up to a million, where rho^K is no number. Where rho > 1 the law
-of drop-tail is that of the free places at 1/rho.
+The arguments are ln rho and ln p, because K may be a million and rho^K overflow. For rho > 1 the
+law of drop-tail is that of the free places at 1/rho.
 """
 
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ _LOG_LEAST = float(np.log(np.finfo(float).tiny))
 
 @dataclass(frozen=True)
 class Occupancy:
-    """What follows from rho, each as an array of its shape.
+    """The occupancy at rho; each array has its shape.
 
     Attributes:
         log_loss: ln p.
-        mean: N, packets at the router, the one being sent included.
-        variance: Of n; it is d N/d ln rho.
+        mean: N, packets at the router, with the one being sent.
+        variance: Variance of n, which is d N/d ln rho.
         log_loss_slope: d ln p/d ln rho.
     """
 
@@ -51,7 +51,7 @@ class DropTail:
     """M/M/1/K.
 
     Attributes:
-        places: K, whole numbers from one on.
+        places: K, whole numbers of at least one.
     """
 
     places: Array
@@ -62,15 +62,14 @@ class DropTail:
             refuse("places", float(np.ravel(self.places)[0]), "must be a whole number of packets")
 
     def at(self, log_rho: Array) -> Occupancy:
-        """At an offered load."""
+        """Returns the occupancy at an offered load."""
         K, y = np.asarray(self.places, float), np.abs(log_rho)
         m = (K + 1) * y
         fewer = np.asarray(log_rho) <= 0
         with np.errstate(
             divide="ignore", invalid="ignore", over="ignore"
-        ):  # of branches not taken, near rho = 1
-            # pi of the end that is the more likely: of an empty router below rho = 1, of a full one
-            # above.
+        ):  # in unused branches, near rho = 1
+            # pi of the more likely end: an empty router below rho = 1, a full one above.
             log_end = np.where(y > 0, np.log(-np.expm1(-y)) - np.log(-np.expm1(-m)), -np.log1p(K))
             apart = m >= 1
             mean = np.where(
@@ -82,17 +81,20 @@ class DropTail:
 
 
 def _odds(y: Array) -> Array:
-    """1/(e^y - 1)."""
+    """Returns 1/(e^y - 1)."""
     return np.asarray(np.exp(-y) / -np.expm1(-y))
 
 
 def _spread(y: Array) -> Array:
-    """e^y/(e^y - 1)^2."""
+    """Returns e^y/(e^y - 1)^2."""
     return np.asarray(np.exp(-y) / np.expm1(-y) ** 2)
 
 
 def _rest(y: Array) -> Array:
-    """1/(e^y - 1) - 1/y + 1/2 up to y = 1, by its series: what is left where the terms 1/y of two `_odds` cancel."""
+    """Returns 1/(e^y - 1) - 1/y + 1/2 for y up to 1, by its series.
+
+    In the difference of two `_odds` the terms 1/y cancel, and this remains.
+    """
     square = y * y
     return np.asarray(
         y
@@ -104,7 +106,10 @@ def _rest(y: Array) -> Array:
 
 
 def _near_even(y: Array, m: Array, K: Array) -> Array:
-    """The variance up to m = 1: `_spread` is 1/y^2 - 1/12 + y^2/240 - ..., less the terms 1/y^2, which cancel."""
+    """Returns the variance for m up to 1, without the terms 1/y^2 of two `_spread`, which cancel.
+
+    Its series is 1/y^2 - 1/12 + y^2/240 - ...
+    """
 
     def rest(x: Array) -> Array:
         square = x * x
@@ -120,17 +125,17 @@ def _near_even(y: Array, m: Array, K: Array) -> Array:
 class Red:
     """RED without averaging: an arrival that finds n packets is dropped with probability d(n).
 
-    d(n) is 0 up to `low`, rises linearly to `p_max` at `high` and is 1 above, and where the router
-    is full.
+    The probability d(n) is 0 up to `low`, rises linearly to `p_max` at `high`, and is 1 above or if
+    the router is full.
 
     Attributes:
-        places: K, a whole number from one on.
+        places: K, a whole number of at least one.
         low: min_th in packets.
         high: max_th in packets, above `low`.
-        p_max: Drop probability at `high`. Not given in the publication; Adaptive RED keeps it from
-            0.01 to 0.5.
-        shortcut: Whether n has the law of M/M/1/K, as in the publication, as if all that is dropped
-            had entered.
+        p_max: Drop probability at `high`. Not given in the publication; Adaptive RED keeps it
+            between 0.01 and 0.5.
+        shortcut: True if n has the law of M/M/1/K, as in the publication, as if dropped packets had
+            entered.
     """
 
     places: int
@@ -159,9 +164,9 @@ class Red:
         return np.where((n > self.high) | (n == self.places), 1.0, rising)
 
     def at(self, log_rho: Array) -> Occupancy:
-        """At an offered load."""
+        """Returns the occupancy at an offered load."""
         n, d = np.arange(self.places + 1.0), self.drops
-        with np.errstate(divide="ignore"):  # ln 0 of what never happens
+        with np.errstate(divide="ignore"):  # ln 0 of impossible events
             log_d, log_entering = np.log(d), np.log1p(-d[:-1])
         entered = (
             np.zeros_like(n) if self.shortcut else np.concatenate([[0.0], np.cumsum(log_entering)])
@@ -170,18 +175,21 @@ class Red:
         weights = weights - _log_sum(weights)[..., np.newaxis]
         log_loss = _log_sum(weights + log_d)
         pi = _shares(weights)
-        mean = (pi * n).sum(-1)  # not `@`, whose threads wait for each other on a busy machine
+        mean = (pi * n).sum(-1)  # not `@`: BLAS threads wait for each other on a busy machine
         variance = (pi * (n - mean[..., np.newaxis]) ** 2).sum(-1)
         of_dropped = (_shares(weights + log_d - log_loss[..., np.newaxis]) * n).sum(-1)
         return Occupancy(log_loss, mean, variance, of_dropped - mean)
 
 
 def _log_sum(logs: Array) -> Array:
-    """From logarithms the logarithm of the sum, along the last axis."""
+    """Returns the logarithm of the sum of exponentials, along the last axis."""
     largest = logs.max(-1, keepdims=True)
     return np.asarray(largest[..., 0] + np.log(_shares(logs - largest).sum(-1)))
 
 
 def _shares(logs: Array) -> Array:
-    """From logarithms, none above zero; those that are no normal number's, with which processors are slow, are zero."""
+    """Returns exponentials of non-positive logarithms, with subnormal results set to zero.
+
+    Processors are slow with subnormal numbers.
+    """
     return np.exp(np.where(logs < _LOG_LEAST, -np.inf, logs))

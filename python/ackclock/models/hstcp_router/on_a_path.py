@@ -1,4 +1,4 @@
-"""What a scenario's flow under HighSpeed TCP means to the models of a router, and what they take for granted of it."""
+"""Inputs, refusals and assumptions of the router models for a flow under HighSpeed TCP."""
 
 from math import floor, inf, isnan
 
@@ -19,37 +19,37 @@ from ackclock.models.hstcp_response import loss_rate
 from ackclock.models.model import Assumption
 from ackclock.models.path import Competitor, FlowPath
 
-# How far a round-trip time may be from evenly spread ones, over the mean, before it is said: the
-# difference that the serialisation of segments of other sizes makes is less.
+# Largest deviation of a round-trip time from even spacing, over the mean, that violates nothing.
+# The serialisation of segments of different sizes makes a smaller difference.
 _SAME_SPREAD = 0.01
 
 
 def round_trips(path: FlowPath) -> tuple[tuple[float, int], ...]:
-    """Of all instances at the bottleneck, ascending, each with how many have it."""
+    """Returns the round-trip times of all instances at the bottleneck, ascending, with counts."""
     return path.bottleneck.round_trips or ((path.round_trip.base_s, path.bottleneck.flows),)
 
 
 def flows_of(path: FlowPath) -> dict[str, float]:
-    """The inputs about link and flows."""
+    """Returns the inputs about link and flows."""
     every = round_trips(path)
     return {
-        "rate": path.bottleneck.segments_per_s, "rtt": path.round_trip.base_s, "flows": float(path.bottleneck.flows),
-        "shortest": every[0][0], "longest": every[-1][0],
+        "rate": path.bottleneck.segments_per_s, "rtt": path.round_trip.base_s,
+        "flows": float(path.bottleneck.flows), "shortest": every[0][0], "longest": every[-1][0],
     }  # fmt: skip
 
 
 def buffer_of(path: FlowPath) -> dict[str, float]:
-    """The same, and what may wait."""
+    """Returns the same with the queue limit."""
     return flows_of(path) | {"buffer": path.bottleneck.buffer_segments}
 
 
 def places_of(path: FlowPath) -> dict[str, float]:
-    """The same, and the places of the router, of which one is the segment's that is being sent."""
+    """Returns the same with the capacity of the router: the queue and the segment being sent."""
     return flows_of(path) | {"places": float(floor(path.bottleneck.buffer_segments)) + 1}
 
 
 def red_of(path: FlowPath) -> dict[str, float]:
-    """The same, and the thresholds, which count the segment being sent as well."""
+    """Returns the same with the thresholds, which also count the segment being sent."""
     red = path.bottleneck.thresholds
     if red is None:
         return places_of(path)
@@ -57,7 +57,7 @@ def red_of(path: FlowPath) -> dict[str, float]:
 
 
 def refusal_at_drop_tail(path: FlowPath) -> str:
-    """Why the models of a drop-tail queue have no answer."""
+    """Returns the reason why the models of a drop-tail queue do not apply."""
     bottleneck = path.bottleneck
     if bottleneck.queue and bottleneck.drops is None:
         return _refusal(path, no_droptail(bottleneck))
@@ -65,15 +65,15 @@ def refusal_at_drop_tail(path: FlowPath) -> str:
 
 
 def refusal_at_red(path: FlowPath) -> str:
-    """Why the model of RED has none."""
+    """Returns the reason why the model of RED does not apply."""
     has_thresholds = path.bottleneck.thresholds is not None
     return _refusal(
-        path, unless(has_thresholds, "the bottleneck's queue is no RED with fixed thresholds")
+        path, unless(has_thresholds, "the bottleneck's queue is not RED with fixed thresholds")
     )
 
 
 def _refusal(path: FlowPath, of_queue: str) -> str:
-    """Why a model has no answer; `of_queue` is why it has none for the queue."""
+    """Returns the reason why a model does not apply; `of_queue` is the reason about the queue."""
     bottleneck = path.bottleneck
     if reason := needs_tcp(path) or not_highspeed(path.control):
         return reason
@@ -93,15 +93,15 @@ def _refusal(path: FlowPath, of_queue: str) -> str:
         return reason
     share = max(path.share_segments, 1.0)
     if path.sender.receive_window_segments <= share + bottleneck.buffer_segments / bottleneck.flows:
-        return "the receiver's window keeps the queue from overflowing"
+        return "the receive window keeps the queue from overflowing"
     return unless(
         path.loss.rate < float(loss_rate(share)),
-        "random loss keeps windows below what the link takes",
+        "random loss keeps windows too small to fill the link",
     )
 
 
 def _others(path: FlowPath) -> list[Competitor]:
-    """Returns who else is at the bottleneck, not known to be HighSpeed TCP all the time, by name."""
+    """Returns the competitors not known to be HighSpeed TCP all the time, by name."""
     others = (
         one for one in path.bottleneck.competitors if not_highspeed(one.control) or one.arrive
     )
@@ -114,43 +114,44 @@ def _uneven(path: FlowPath) -> str:
     off = np.abs(times - np.linspace(times[0], times[-1], len(times))).max()
     return unless(
         off <= _SAME_SPREAD * times.mean(),
-        f"they are up to {off * 1e3:.4g} ms from even steps between the ends",
+        f"they are up to {off * 1e3:.4g} ms from even spacing",
     )
 
 
 OF_THE_FLOWS = (
     Assumption(
         "highspeed",
-        "all flows at the bottleneck are HighSpeed TCP with the RFC's parameters, by its formula and not its table",
+        "all flows at the bottleneck are HighSpeed TCP with the RFC's parameters, by its formula, "
+        "not its table",
     ),
     Assumption(
         "even_round_trips",
-        "the flows' round-trip times are evenly spread from the shortest to the longest",
+        "the flows' round-trip times are evenly spaced from the shortest to the longest",
         _uneven,
     ),
     Assumption(
         "no_random_loss",
         "segments are lost only at the router",
-        lambda path: unless(path.loss.rate == 0, "random loss comes on top"),
+        lambda path: unless(path.loss.rate == 0, "there is random loss too"),
     ),
     AN_ACK_EACH,
     GREEDY,
     LONG_RUN,
     Assumption(
         "steady_rtt",
-        "nothing but the router's queue adds to the round-trip time",
+        "only the router's queue adds to the round-trip time",
         jitter,
     ),
 )
 
 POISSON = Assumption(
     "poisson",
-    "packets come to the router one by one at random times, at a steady rate: neither bursts nor saw-tooth",
+    "packets arrive at the router as a Poisson process: there are no bursts and no saw-tooth",
 )
 
 POISSON_BURSTS = Assumption(
     "poisson_bursts",
-    "bursts of g packets come to the router at random times, at a steady rate: there is no saw-tooth, and g is known",
+    "bursts of g packets arrive at the router as a Poisson process; there is no saw-tooth",
 )
 
 NOT_GENTLE = Assumption(
@@ -158,11 +159,11 @@ NOT_GENTLE = Assumption(
     "RED drops everything above max_th",
     lambda path: unless(
         path.bottleneck.thresholds is None or not path.bottleneck.thresholds.gentle,
-        "above max_th the share dropped rises gently",
+        "above max_th the drop probability rises gently",
     ),
 )
 NO_AVERAGE = Assumption(
-    "no_average", "RED drops by the queue that an arrival finds, not by an average of it"
+    "no_average", "RED drops by the queue length at an arrival, not by its average"
 )
 
 
@@ -171,16 +172,17 @@ def _unlike(path: FlowPath) -> str:
     if every[0][0] == every[-1][0]:
         return unless(
             path.bottleneck.flows == 1,
-            f"{path.bottleneck.flows} flows need not lose at the same time",
+            f"{path.bottleneck.flows} flows may lose at different times",
         )
-    return "round-trip times differ: those with short ones get more than an even share"
+    return "round-trip times differ, and flows with short ones get more than an equal share"
 
 
 IN_STEP = Assumption("in_step", "all flows have the same window and lose at the same time", _unlike)
 ONE_LOSS_AT_AN_OVERFLOW = Assumption(
-    "one_loss_at_an_overflow", "an overflow costs a flow one reduction, and recovery takes no time"
+    "one_loss_at_an_overflow",
+    "each flow reduces its window once per overflow, and recovery takes no time",
 )
 FLUID = Assumption(
     "fluid",
-    "windows and queue move smoothly between overflows: there are no bursts and no timeouts",
+    "windows and queue change smoothly between overflows: there are no bursts and no timeouts",
 )

@@ -1,18 +1,19 @@
-"""HighSpeed TCP at a RED router with Poisson arrivals: windows, round trips and loss that agree.
+"""HighSpeed TCP at a RED router with Poisson arrivals: consistent windows, round trips and loss.
 
-As `mm1k`, but an arrival that finds j packets is dropped with probability d(j), with j itself in
-place of RED's average. What is dropped does not enter, so that the law of j is not that of M/M/1/K;
-the publication takes it for that, and `shortcut_utilisation` and `shortcut_loss_rate` are what
-comes out then (lower by up to 0.3 % of the link's rate at 1 Gbit/s and ten flows of 120 ms). The
+As `mm1k`, but an arrival that finds j packets is dropped with probability d(j), with j itself
+instead of RED's average. Dropped packets do not enter, so that the law of j is not that of M/M/1/K.
+The publication uses that law nevertheless; `shortcut_utilisation` and `shortcut_loss_rate` are the
+results. They are lower by up to 0.3 % of the link's rate at 1 Gbit/s and ten flows of 120 ms. The
 solution is unique for the same reason as there.
 
 The publication's thresholds are 0.4 and 1 times the smaller of the bandwidth-delay product, at the
-mean round-trip time, and the buffer. Its p_max is not known; Adaptive RED, which it used, keeps it
+mean round-trip time, and the buffer. Its p_max is unknown; Adaptive RED, which it used, keeps it
 between 0.01 and 0.5.
 
-It is for trends, not for levels: a simulation of windows with these thresholds, which averages the
-queue and lets windows overshoot, is said to give 78 % to 94 % for buffers of 1 to 40 % of 12,500
-packets, where this gives 88 % to 99.8 %, and to be below drop-tail, not close to it.
+Use it for trends, not for levels. A simulation of windows with these thresholds, which averages the
+queue and lets windows overshoot, is reported to give 78 % to 94 % for buffers of 1 to 40 % of
+12,500 packets. This model gives 88 % to 99.8 %. The simulation is below drop-tail, this model close
+to it.
 """
 
 from collections.abc import Mapping
@@ -29,7 +30,7 @@ from ackclock.models.hstcp_router.flows import OF_THE_FLOWS, PLACES, REFERENCE
 from ackclock.models.hstcp_router.occupancy import Red
 from ackclock.models.model import Array, Bound, Input, Model, Output, Rule
 
-# Of the publication, see above; p_max is a guess.
+# From the publication, as described above; p_max is a guess.
 _LOW, _P_MAX = 0.4, 0.1
 
 
@@ -65,7 +66,7 @@ def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
     return {name: float(value) for name, value in given.items()}
 
 
-# Each is weighed some two hundred times.
+# Limit on the places of a call, as each is evaluated about two hundred times.
 _MOST_PLACES = Bound(
     "places",
     "places",
@@ -81,29 +82,35 @@ shortcut: pi(j) ~ rho^j"""
 RED = Model(
     name="hstcp_red",
     label="RED, Poisson",
-    summary="HighSpeed TCP at a RED router with Poisson arrivals, exact and by the publication's shortcut.",
+    summary="HighSpeed TCP at a RED router with Poisson arrivals, exact and by a shortcut.",
     reference=REFERENCE,
     formula=mm1k.FORMULA.format(queue="N", law=_LAW),
     inputs=(
         *(replace(one, backwards=False) for one in (*OF_THE_FLOWS, PLACES)),
         Input(
-            "max_th", "max_th", "segments", "what is found above it is dropped",
-            Rule("the smaller of C (r1 + rn)/2 and K", _largest_threshold), on_wire=True, backwards=False,
+            "max_th", "max_th", "segments", "queue length above which everything is dropped",
+            Rule("the smaller of C (r1 + rn)/2 and K", _largest_threshold), on_wire=True,
+            backwards=False,
         ),
         Input(
-            "min_th", "min_th", "segments", "up to it nothing is dropped",
+            "min_th", "min_th", "segments", "queue length up to which nothing is dropped",
             Rule("0.4 max_th", lambda known: _LOW * known["max_th"]), NOT_NEGATIVE, on_wire=True,
             backwards=False,
         ),
-        Input("p_max", "p_max", "", "share dropped at max_th; 0.1 is a guess", _P_MAX, UP_TO_ONE, backwards=False),
+        Input(
+            "p_max", "p_max", "", "drop probability at max_th; 0.1 is a guess", _P_MAX, UP_TO_ONE,
+            backwards=False,
+        ),
     ),
     outputs=(
         *mm1k.OUTPUTS,
-        Output("shortcut_utilisation", "", "", "the utilisation by the shortcut"),
-        Output("shortcut_loss_rate", "", "", "the loss rate by the shortcut"),
+        Output("shortcut_utilisation", "", "", "utilisation by the shortcut"),
+        Output("shortcut_loss_rate", "", "", "loss rate by the shortcut"),
     ),
     goodput="goodput",
-    assumptions=(on_a_path.POISSON, on_a_path.NO_AVERAGE, on_a_path.NOT_GENTLE, *on_a_path.OF_THE_FLOWS),
+    assumptions=(
+        on_a_path.POISSON, on_a_path.NO_AVERAGE, on_a_path.NOT_GENTLE, *on_a_path.OF_THE_FLOWS,
+    ),
     evaluate=_evaluate,
     bounds=(flow_inputs.MOST_FLOWS, _MOST_PLACES),
     inputs_of=on_a_path.red_of,

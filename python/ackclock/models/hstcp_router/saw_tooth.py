@@ -1,10 +1,10 @@
-"""The saw-tooth of HighSpeed TCP: all flows in step, growing and falling as they do at their share of the pipe.
+"""The saw-tooth of HighSpeed TCP: synchronised flows, with increase and decrease at their share.
 
-As `sawtooth`, with the increase a(w) and the decrease b(w) of RFC 3649 held at w = C T/n segments,
-where T is the mean round-trip time: what a flow's window is when all together just fill the link.
-The window falls to beta = 1 - b(w) of what it was, so that utilisation is one from a buffer of C T
-b/(1 - b) on, 0.45 of the bandwidth-delay product at 1500 segments a flow. At 1 Gbit/s and ten flows
-of 120 ms it is 90.7 % with 1250 packets and 95.0 % with 2500.
+As `sawtooth`, with the increase a(w) and the decrease b(w) of RFC 3649 fixed at w = C T/n segments,
+where T is the mean round-trip time. This is a flow's window when all flows together just fill the
+link. The window falls to beta = 1 - b(w) of its size. Utilisation is therefore one for buffers of
+at least C T b/(1 - b), 0.45 of the bandwidth-delay product at 1500 segments per flow. At 1 Gbit/s
+and ten flows of 120 ms it is 90.7 % with 1250 packets and 95.0 % with 2500.
 """
 
 import numpy as np
@@ -38,7 +38,7 @@ _BUFFER = Input(
     "buffer",
     "B",
     "segments",
-    "what may wait, without the segment being sent",
+    "queue limit, without the segment being sent",
     domain=NOT_NEGATIVE,
     on_wire=True,
 )
@@ -46,7 +46,7 @@ _BUFFER = Input(
 MODEL = Model(
     name="hstcp_sawtooth",
     label="HSTCP saw-tooth",
-    summary="HighSpeed TCP's flows in step at a drop-tail queue, as regular as a saw.",
+    summary="HighSpeed TCP with synchronised flows at a drop-tail queue: a regular saw-tooth.",
     reference="Villamizar, Song 1994; RFC 3649 section 5",
     formula="""\
 T = (r1 + rn)/2,  w = max(C T/n, 1),  alpha = a(w),  beta = 1 - b(w)
@@ -55,7 +55,7 @@ mean_rtt = r + mean_queue/C,  largest_rtt = r + B/C""",
     inputs=(*OF_THE_FLOWS, _BUFFER),
     outputs=(
         *(one for one in sawtooth.MODEL.outputs),
-        Output("share", "w", "segments", "a flow's share of the pipe, at which it grows and falls"),
+        Output("share", "w", "segments", "a flow's share of the pipe, at which a and b are taken"),
         Output("decrease", "b(w)", "", "share of the window given up at an overflow"),
     ),
     goodput="goodput",

@@ -1,17 +1,17 @@
-"""Windows of HighSpeed TCP at one drop-tail queue, simulated: fluid while nothing is lost, chance where it is.
+"""Windows of HighSpeed TCP at one drop-tail queue, simulated: fluid growth, random losses.
 
-See `ackclock.models.hstcp_router.window_simulation` for what happens in a step. The answer is the
-mean of several runs with the seeds 1, 2 and so on; of flows that differ it is for the one whose
-round-trip time is nearest to this flow's.
+The step is described in `ackclock.models.hstcp_router.window_simulation`. The answer is the mean of
+several runs with the seeds 1, 2 and so on. If flows differ it is for the one whose round-trip time
+is closest to this flow's.
 
-It stands between the saw-tooth, with which it agrees where round-trip times are alike (91 to 92 %
-at 1 Gbit/s and ten flows of about 120 ms with a buffer of 1250 packets, 96 % with 2500), and a
-simulation of packets. Its loss rate is ten times that of `mm1k`, since an overflow drops many
-packets of a window at once; the rate of loss events is alike. Where round-trip times differ it is
-far from fair: one flow gets most of the link, where the rates of `mm1k` go with 1/R.
+It is between the saw-tooth and a packet simulation. With equal round-trip times it agrees with the
+saw-tooth: 91 to 92 % at 1 Gbit/s and ten flows of about 120 ms with a buffer of 1250 packets, 96 %
+with 2500. Its loss rate is ten times that of `mm1k`, because an overflow drops many packets of a
+window at once; the rates of loss events are similar. With different round-trip times it is far from
+fair: one flow gets most of the link, whereas the rates of `mm1k` are proportional to 1/R.
 
-What it costs is its steps, some tens of microseconds each, of which it makes up to 200,000. It is
-asked about a scenario's flows once for all that share the router.
+It makes up to 200,000 steps of some tens of microseconds each. A scenario's flows that share a
+router are simulated once.
 """
 
 from collections.abc import Mapping
@@ -28,20 +28,21 @@ from ackclock.models.hstcp_router.flows import OF_THE_FLOWS
 from ackclock.models.hstcp_router.window_simulation import Simulated, Timing, simulate
 from ackclock.models.model import Array, Bound, Input, Model, Output, Rule
 
-# Of the longest round trip. A saw-tooth takes about fifty at 1500 segments, and what is measured is
-# some twenty.
+# In longest round trips. A cycle of the saw-tooth takes about fifty at 1500 segments, so that about
+# twenty are measured.
 _WARMUP, _DURATION = 300, 1300
-# Of the shortest. With ten and with a hundred, utilisations are within 0.003 of each other.
+# Steps in the shortest round trip. With 10 and with 100, utilisations differ by at most 0.003.
 _STEPS = 10
-# Round-trip times may differ by a factor of fifteen unless a longer step is asked for.
+# Allows round-trip times to differ by a factor of fifteen at the default step.
 _MOST_STEPS = 200_000
 
 
-#: A step of one flow in one run; one of few flows takes as long as of sixty.
+#: Limit on steps of flows in runs. A step of few flows takes as long as one of sixty.
 _MOST_WORK = Bound(
     "flows", "steps of a flow", 2e7,
     lambda known: (
-        np.minimum(known["duration"] / known["step"], _MOST_STEPS) * (60 + known["flows"] * np.floor(known["runs"]))
+        np.minimum(known["duration"] / known["step"], _MOST_STEPS)
+        * (60 + known["flows"] * np.floor(known["runs"]))
     ),
 )  # fmt: skip
 
@@ -106,7 +107,7 @@ def _simulated(
     sync: bool,
     timing: Timing,
 ) -> Simulated:
-    """Kept, since all flows at a router ask for the same."""
+    """Returns a cached simulation, since all flows at a router ask for the same."""
     times = np.linspace(shortest, longest, flows)
     return simulate(rate, times, buffer, np.arange(1, runs + 1), sync=sync, timing=timing)
 
@@ -114,8 +115,8 @@ def _simulated(
 MODEL = Model(
     name="hstcp_window_sim",
     label="HSTCP windows",
-    summary="HighSpeed TCP's windows at a drop-tail queue step by step, with chance in who is hit by an overflow.",
-    reference="RFC 3649 section 5; the simulation is our own",
+    summary="HighSpeed TCP's windows at a drop-tail queue, step by step, with random losses.",
+    reference="RFC 3649 section 5; the simulation is ackclock's own",
     formula="""\
 R_i = r_i + q/C,  dw_i/dt = a(w_i)/R_i  (w_i/R_i in slow start),  dq/dt = sum w_i/R_i - C
 at q = B: x_i of what flow i sends is dropped, in proportion; with probability 1 - e^(-x_i)
@@ -123,35 +124,42 @@ w_i becomes (1 - b(w_i)) w_i after R_i, once per R_i""",
     inputs=(
         *(replace(one, backwards=False) for one in OF_THE_FLOWS),
         Input(
-            "buffer", "B", "segments", "what may wait, without the segment being sent", domain=NOT_NEGATIVE,
-            on_wire=True, backwards=False,
+            "buffer", "B", "segments", "queue limit, without the segment being sent",
+            domain=NOT_NEGATIVE, on_wire=True, backwards=False,
         ),
-        Input("sync", "sync", "", "whether an overflow hits every flow", 0, Domain(values=(0, 1)), backwards=False),
         Input(
-            "runs", "runs", "", "how many runs the answer is the mean of; whole ones count", 3, AT_LEAST_ONE,
+            "sync", "sync", "", "1 if an overflow hits every flow, 0 for random flows", 0,
+            Domain(values=(0, 1)), backwards=False,
+        ),
+        Input(
+            "runs", "runs", "", "number of runs to average; rounded down", 3, AT_LEAST_ONE,
             backwards=False,
         ),
         Input(
-            "warmup", "warmup", "s", "what is left out at the beginning",
-            Rule(f"{_WARMUP} of the longest round trip", lambda known: _WARMUP * known["longest"]), NOT_NEGATIVE,
+            "warmup", "warmup", "s", "warm-up, left out of the results",
+            Rule(f"{_WARMUP} of the longest round trip", lambda known: _WARMUP * known["longest"]),
+            NOT_NEGATIVE, backwards=False,
+        ),
+        Input(
+            "duration", "duration", "s", "simulated time, with the warm-up",
+            Rule(
+                f"{_DURATION} of the longest round trip",
+                lambda known: _DURATION * known["longest"],
+            ),
             backwards=False,
         ),
         Input(
-            "duration", "duration", "s", "what is simulated, the warm-up included",
-            Rule(f"{_DURATION} of the longest round trip", lambda known: _DURATION * known["longest"]),
-            backwards=False,
-        ),
-        Input(
-            "step", "dt", "s", "a step", Rule("a tenth of the shortest", lambda known: known["shortest"] / _STEPS),
+            "step", "dt", "s", "time step",
+            Rule("a tenth of the shortest", lambda known: known["shortest"] / _STEPS),
             backwards=False,
         ),
     ),
     outputs=(
-        Output("goodput", "", "segments/s", "what this flow gets"),
-        Output("utilisation", "", "", "share of the link's rate used by all"),
+        Output("goodput", "", "segments/s", "goodput of this flow"),
+        Output("utilisation", "", "", "share of the link's rate used by all flows"),
         Output("loss_rate", "", "", "share of segments dropped", "retransmissions"),
-        Output("event_rate", "", "", "reductions of windows per segment sent"),
-        Output("mean_queue", "", "segments", "mean number waiting, over time"),
+        Output("event_rate", "", "", "window reductions per segment sent"),
+        Output("mean_queue", "", "segments", "queue length, mean over time"),
         Output("mean_rtt", "", "s", "this flow's mean round-trip time", "rtt"),
         Output("window", "", "segments", "this flow's mean window", "cwnd"),
     ),

@@ -1,13 +1,13 @@
-"""Windows of HighSpeed TCP at one drop-tail queue, step by step: fluid while nothing is lost, chance where it is.
+"""Simulation of HighSpeed TCP's windows at one drop-tail queue: fluid growth, random losses.
 
 A flow's window w_i grows by a(w_i)/R_i per second, and by w_i/R_i in slow start; R_i = r_i + q/C.
-It sends w_i/R_i. What overflows the queue is split among the flows in proportion to what they send.
-A flow of which x packets are dropped in a step is hit with probability 1 - exp(-x) (so that steps
-of any length come to the same), falls to (1 - b(w_i)) w_i one round trip later, and is not hit
-again before it has.
+The flow sends w_i/R_i. The overflow of the queue is split among the flows in proportion to their
+rates. A flow that loses x packets in a step is hit with probability 1 - exp(-x), so that results do
+not depend on the step. One round trip later its window falls to (1 - b(w_i)) w_i. Until then it is
+not hit again.
 
-This stands between the saw-tooth, which has all flows in step, and a simulation of packets: it has
-neither bursts nor time-outs. Who is hit is its only chance.
+This is between the saw-tooth, whose flows are all synchronised, and a packet simulation: there are
+no bursts and no timeouts. Only the choice of the flows that are hit is random.
 """
 
 from dataclasses import dataclass
@@ -20,18 +20,18 @@ from ackclock.models.hstcp_response import decrease, increase
 from ackclock.models.model import Array
 from ackclock.models.refusal import refuse
 
-# What flows begin with. It is doubled so fast that nothing depends on it.
+# Initial window. It doubles so fast that its value does not matter.
 _FIRST_WINDOW = 2.0
 
 
 @dataclass(frozen=True)
 class Timing:
-    """What is simulated.
+    """The times of a simulation.
 
     Attributes:
-        duration_s: All of it.
-        warmup_s: What is left out of the results, at the beginning.
-        step_s: A step; a small part of the shortest round trip.
+        duration_s: Simulated time, with the warm-up.
+        warmup_s: Time at the beginning left out of the results.
+        step_s: Step; must be a small part of the shortest round trip.
     """
 
     duration_s: float = 160.0
@@ -50,16 +50,17 @@ class Timing:
 
 @dataclass(frozen=True)
 class Simulated:
-    """What came of it, over the time after the warm-up.
+    """Results over the time after the warm-up.
 
-    The first axis is of the runs; `rates` and `windows` have another one, of the flows.
+    The first axis is that of the runs. The arrays `rates` and `windows` have a second axis for the
+    flows.
 
     Attributes:
-        utilisation: Share of C that was sent.
-        queue: Mean packets waiting.
+        utilisation: Share of C that was used.
+        queue: Mean packets in the queue.
         loss: Packets dropped over packets sent. An overflow drops many at once.
-        events: Reductions of windows per packet sent.
-        rates: What each flow gets, packets/s.
+        events: Window reductions per packet sent.
+        rates: Goodput of each flow, packets/s.
         windows: Mean windows.
     """
 
@@ -72,18 +73,18 @@ class Simulated:
 
 
 def simulate(
-    rate: float, round_trips: ArrayLike, buffers: ArrayLike, seeds: ArrayLike = 1, *, sync: bool = False,
-    timing: Timing | None = None,
+    rate: float, round_trips: ArrayLike, buffers: ArrayLike, seeds: ArrayLike = 1, *,
+    sync: bool = False, timing: Timing | None = None,
 ) -> Simulated:  # fmt: skip
-    """Runs beside each other, each with its buffer and seed.
+    """Simulates independent runs side by side, each with its buffer and seed.
 
     Args:
         rate: C in packets/s.
-        round_trips: r_i in s without queueing, of every flow.
-        buffers: What may wait, in packets, of each run; one for all.
-        seeds: Of chance, of each run; a run is the same whatever others there are.
-        sync: Whether every flow is hit where the queue overflows.
-        timing: What is simulated.
+        round_trips: r_i of every flow in s, without queueing.
+        buffers: Queue limit of each run in packets, or one for all.
+        seeds: Random seed of each run. A run does not depend on the other runs.
+        sync: True if an overflow hits every flow.
+        timing: Duration, warm-up and step.
 
     Raises:
         ValueError: An argument is out of its domain.
@@ -110,7 +111,7 @@ def simulate(
     return runs.over(steps - warm)
 
 
-# Windows at which a(w) is looked up; between them it is a straight line, off by less than a
+# Windows at which a(w) is tabulated. Linear interpolation between them has an error below one
 # millionth.
 _WINDOWS = np.geomspace(1.0, 1e8, 20_000)
 _INCREASES = increase(_WINDOWS)
@@ -120,8 +121,8 @@ class _Runs:
     """The state of all runs: arrays of runs by flows, or of runs."""
 
     def __init__(
-        self, rate: float, round_trips: Array, buffers: Array, chances: list[np.random.Generator], sync: bool,
-        step_s: float,
+        self, rate: float, round_trips: Array, buffers: Array, chances: list[np.random.Generator],
+        sync: bool, step_s: float,
     ) -> None:  # fmt: skip
         self._rate, self._round_trips, self._buffers = rate, round_trips, buffers
         self._chances, self._sync, self._step_s = chances, sync, step_s
@@ -134,7 +135,7 @@ class _Runs:
         self.forget()
 
     def forget(self) -> None:
-        """Begins the sums anew, of packets sent and dropped, windows, falls; of queues and of packets not sent."""
+        """Resets the sums: packets sent and dropped, windows, falls, queues, unused capacity."""
         flows, runs = np.zeros_like(self._windows), np.zeros_like(self._queue)
         self._sent, self._dropped, self._window_sum, self._falls = (
             flows,
@@ -145,7 +146,7 @@ class _Runs:
         self._queue_sum, self._idle = runs, runs.copy()
 
     def step(self, now: float) -> None:
-        """One step from `now` on."""
+        """Advances by one step from `now`."""
         dt, w = self._step_s, self._windows
         rounds = dt / (self._round_trips + (self._queue / self._rate)[:, np.newaxis])
         sent = w * rounds
@@ -186,7 +187,7 @@ class _Runs:
         self._next_fall = self._falls_at.min()
 
     def over(self, steps: int) -> Simulated:
-        """What the sums of so many steps come to."""
+        """Returns the results from the sums of so many steps."""
         measured_s, sent = steps * self._step_s, self._sent.sum(1)
         return Simulated(
             utilisation=1 - self._idle / (self._rate * measured_s),

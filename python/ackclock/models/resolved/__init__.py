@@ -1,4 +1,4 @@
-"""Paths of a resolved scenario's flows: what its hops, elements and flows mean to a model."""
+"""Paths of a resolved scenario's flows, derived from its hops, elements and flows."""
 
 from dataclasses import replace
 from typing import Any

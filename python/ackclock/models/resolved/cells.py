@@ -19,7 +19,7 @@ Gathered = dict[tuple[str, str], tuple[int, list[tuple[int, CellSender]]]]
 
 
 def cells(scenario: Tree, paths: list[FlowPath]) -> list[Cell | None]:
-    """Returns for each flow the cell that its data contend in; None if they contend in none.
+    """Returns, for each flow, the cell in which its data contends; None if it does not contend.
 
     Args:
         scenario: Resolved and without a sweep.
@@ -35,7 +35,7 @@ def cells(scenario: Tree, paths: list[FlowPath]) -> list[Cell | None]:
 def _of_medium(
     scenario: Tree, paths: list[FlowPath], medium: str, timing: Tree | None
 ) -> Iterable[tuple[int, Cell]]:
-    """Yields the cell of a medium for the index of each flow whose data contend for it."""
+    """Yields the cell of a medium for the index of each flow whose data contends for it."""
     if timing is None:
         why = f"{medium} does not state its timing"
         for number, flow in enumerate(scenario["flows"]):
@@ -56,7 +56,7 @@ def _of_medium(
 def _gathered(
     scenario: Tree, paths: list[FlowPath], medium: str, timing: Tree
 ) -> tuple[str, Gathered]:
-    """Returns why a medium's queues do not describe the cell, and who sends through each."""
+    """Returns why a medium's queues do not describe the cell, and the senders behind each."""
     unclear = ""
     gathered: Gathered = {}
     for number, (flow, path) in enumerate(zip(scenario["flows"], paths, strict=True)):
@@ -80,7 +80,7 @@ def _contention(hop: Tree) -> Tree:
 
 
 def _contending(scenario: Tree, medium: str, names: Iterable[str]) -> list[Tree]:
-    """Returns the hops, of those named, that contend for a medium."""
+    """Returns those of the named hops that contend for a medium."""
     hops = {hop["name"]: hop for hop in scenario["hops"]}
     return [hops[name] for name in names if _contention(hops[name]).get("medium") == medium]
 
@@ -90,13 +90,13 @@ def _unclear(scenario: Tree, flow: Tree, path: FlowPath, data: list[Tree], acks:
     contends = sum(bool(_contention(hops[name])) for name in flow["route"])
     size = facts.traffic(flow)["packet_bytes"]
     reasons = {
-        "arrives again and again, so that how many contend changes": "arrivals" in flow,
-        "contends with nothing but its ACKs": not data,
-        "contends more than once on its way": contends > 1,
+        "arrives over time, so that the number of contenders changes": "arrivals" in flow,
+        "contends only with its ACKs": not data,
+        "contends more than once on its route": contends > 1,
         "has packets that are not full": size is not None and size != path.sender.mss_bytes,
-        "is answered over the medium, but not by TCP": bool(acks)
+        "is acknowledged over the medium, but not by TCP": bool(acks)
         and path.sender.transport != "tcp",
-        f"has a loss rate that is not known: {path.loss.unknown}": bool(path.loss.unknown),
+        f"has an unknown loss rate: {path.loss.unknown}": bool(path.loss.unknown),
     }
     return next((f"{flow['name']} {reason}" for reason, holds in reasons.items() if holds), "")
 
@@ -105,7 +105,7 @@ def _contender(
     timing: Tree, hop: Tree, whose: str, queues: int, senders: list[CellSender]
 ) -> Contender:
     station = _contention(hop)["station"]
-    # Of hops of scope `per_flow` those of one instance belong together, and none to the station of
+    # Hops of scope `per_flow` of one instance belong together. They do not belong to the station of
     # a shared hop.
     named = f"{whose}: {station or hop['name']}" if whose else station or hop["name"]
     places = waiting_places(facts.queue(hop)[1], inf, senders[0].packet_bytes)
@@ -139,7 +139,7 @@ def _sender(flow: Tree, path: FlowPath, instances: int, answers: list[Answers]) 
 
 
 def _kept(control: Control) -> tuple[float, str]:
-    """Returns the share of the window that a loss leaves at least, and why the window's fall is not known."""
+    """Returns the smallest share of the window kept after a loss, and why it may fall otherwise."""
     if not control.name:
         return 1.0, ""
     share = kept_share(control, 1.0)
@@ -187,7 +187,7 @@ def _timing(timing: Tree) -> Timing:
     )
 
 
-#: The timing of a medium that states none. No model is asked about it.
+#: The timing of a medium that states none. No model uses it.
 _UNKNOWN = Timing(
     slot=nan, sifs=nan, preamble=nan, control_preamble=nan, symbol=nan, more_bits=0, extension=nan,
     basic_bit_per_s=nan, header_bytes=nan, ack_bytes=nan, retries=0, eifs=False, rts_bytes=nan,

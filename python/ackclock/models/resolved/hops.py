@@ -50,11 +50,11 @@ def loss(route: Route, measured_s: tuple[float, float]) -> Loss:
 
 
 def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottleneck:
-    """Returns the hop with the smallest share, in segments of this flow, and who competes there.
+    """Returns the hop with the smallest share, in segments of this flow, and its competitors.
 
     Args:
-        crossing: Who crosses each hop.
-        flow: Whose bottleneck it is.
+        crossing: The competitors at each hop.
+        flow: The flow whose bottleneck is asked for.
         route: Its hops.
     """
 
@@ -96,9 +96,9 @@ def bottleneck(crossing: Crowds, flow: dict[str, Any], route: Route) -> Bottlene
 
 
 def _may_be_slower(link: facts.Facts) -> bool:
-    """Whether a link states no rate, or gets a share of a medium that depends on who else contends.
+    """Returns True if a link states no rate, or its share of a medium depends on the contenders.
 
-    A link that follows another one's rate is not slower than that.
+    A link that follows another one's rate is not slower than that one.
     """
     return link["highest_bit_per_s"] is None and link["measures"] is None
 
@@ -126,19 +126,19 @@ def _feedback(links: list[facts.Facts], slowest: Hop) -> Feedback | None:
 
 
 def _impairments(hops: list[Hop], packets: str) -> Impairments:
-    """Returns the impairments of `data` or of `acks`, and those that do not state which they concern."""
+    """Returns the impairments of `data` or `acks`, and those that do not state which."""
     every = (one for hop in hops for one in facts.impairments(hop))
     return [one for one in every if one[1]["applies_to"] in (packets, "all", None)]
 
 
 def _any(stated: Iterable[bool | None]) -> bool | None:
-    """Returns whether any of the facts holds; None if none holds for certain and one is not stated."""
+    """Returns True if a fact holds; None if none is known to hold and one is not stated."""
     known = list(stated)
     return None if None in known and True not in known else True in known
 
 
 def _unknown(impairments: Impairments) -> str:
-    """Returns why the loss rate is not known; empty if it is."""
+    """Returns the reason why the loss rate is unknown; empty if it is known."""
     for name, stated in impairments:
         if stated["mean_loss"] is None and stated["loss_steps"] is None:
             return f"{name} does not state how much it loses"

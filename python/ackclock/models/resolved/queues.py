@@ -10,7 +10,7 @@ __all__ = ["thresholds", "waiting_places"]
 
 
 def waiting_places(queue: Facts, segments_per_s: float, packet_bytes: float) -> float:
-    """Returns the full segments that may wait for the link, without the one being sent; not a number if not stated.
+    """Returns the queue limit in full segments, without the one being sent; NaN if not stated.
 
     Args:
         queue: Facts of the queue.

@@ -73,7 +73,7 @@ def transfer(flow: dict[str, Any], warmup_s: float) -> Transfer:
 
 
 def _over_udp(transport: Transport, mss: float, round_trip_s: float) -> Sender:
-    """Returns a sender over UDP; one without a throughput equation has neither timeout nor window."""
+    """Returns a sender over UDP; without a throughput equation it has no timeout and no window."""
     _, stated = facts.control(transport)
     known = Sender(transport["kind"], control_of(transport), mss)
     equation = stated["equation"]

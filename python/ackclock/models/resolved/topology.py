@@ -1,4 +1,4 @@
-"""The hops that a flow crosses, its round-trip time without queueing, and who else crosses a hop."""
+"""Hops that a flow crosses, its round-trip time without queueing, and its competitors."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -61,7 +61,7 @@ def route_of(scenario: dict[str, Any], flow: dict[str, Any]) -> Route:
 
 
 def crowds(scenario: dict[str, Any]) -> Crowds:
-    """Returns who crosses each hop, those that are alike together, by round-trip time and control."""
+    """Returns the competitors at each hop, grouped by round-trip time and control."""
     found: dict[str, Counter[tuple[str, Competitor]]] = {}
     for flow in scenario.get("flows", []):
         transport = flow["transport"]
