@@ -176,6 +176,12 @@ class TestSources:
     def test_code_is(self, other: str) -> None:
         assert sources.code(other) != sources.code("x = 1")
 
+    def test_prose_is_no_code_but_what_it_quotes_is(self) -> None:
+        written = sources.code('f(f"the share of packets that {x} lost")')
+        assert written == sources.code('f(f"packets lost, as a share of what {x} sent")')
+        assert written != sources.code('f(f"the share of packets that {y} lost")')
+        assert sources.code('x = "10 Mbit/s"') != sources.code('x = "11 Mbit/s"')
+
     def test_a_conclusion_depends_on_what_its_module_imports_and_on_metrics(self) -> None:
         by_name = {one.name: one for one in experiments()}
         paths = {

@@ -14,6 +14,8 @@ __all__ = ["code", "conclusion"]
 
 _METRICS = "ackclock.metrics"
 _WORDS = "ackclock.reproduction.words"
+#: A longer string is prose.
+_WORDS_OF_A_NAME = 4
 #: Fields that repeat what the rest of the tree says.
 _IGNORED = frozenset({"ctx", "kind", "type_comment"})
 
@@ -38,9 +40,10 @@ def conclusion(experiment: Experiment) -> str:
 
 @cache
 def code(text: str) -> str:
-    """Returns the syntax tree of a module as text, without docstrings and layout.
+    """Returns the syntax tree of a module as text, without docstrings, prose and layout.
 
-    `ast.dump` gives other texts in other versions of Python; this one does not.
+    Prose is any string of more than four words: a summary or a claim, from which nothing follows.
+    `ast.dump` gives other texts in other versions of Python; this function does not.
     """
     return _written(ast.parse(text))
 
@@ -54,11 +57,20 @@ def _written(part: object) -> str:
         return ",".join(_written(one) for one in part if not _is_docstring(one))
     if not isinstance(part, ast.AST):
         return repr(part)
+    if isinstance(part, ast.Constant | ast.JoinedStr) and _is_prose(part):
+        return _written([one for one in ast.walk(part) if isinstance(one, ast.FormattedValue)])
     fields = ((name, value) for name, value in ast.iter_fields(part) if name not in _IGNORED)
     named = (
         f"{name}={_written(value)}" for name, value in fields if value is not None and value != []
     )
     return f"{type(part).__name__}({','.join(named)})"
+
+
+def _is_prose(text: ast.Constant | ast.JoinedStr) -> bool:
+    parts = text.values if isinstance(text, ast.JoinedStr) else [text]
+    words = [part.value.split() for part in parts if isinstance(part, ast.Constant)
+             and isinstance(part.value, str)]  # fmt: skip
+    return sum(map(len, words)) > _WORDS_OF_A_NAME
 
 
 def _is_docstring(statement: object) -> bool:
