@@ -122,8 +122,8 @@ $(TOOLS): pyproject.toml
 
 $(SITE_TOOLS): $(TOOLS)
 	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
-	  print(*project["project"]["optional-dependencies"]["docs"], sep="\n")' > $(VENV)/requirements-docs.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)/requirements-docs.txt
+	  print(*project["project"]["optional-dependencies"]["docs"], sep="\n")' > $@.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $@.txt
 	touch $@
 
 # An editable install: changes to Python files need no build. Going from one profile to the other

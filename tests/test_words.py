@@ -165,7 +165,7 @@ def test_a_broken_rule_is_seen(name: str, text: str, rule: str) -> None:
     [
         ("a.py", '"""Returns the queue\'s length."""\n'),
         ("a.py", '"""There is no queue that is no longer than this."""\n'),
-        ("a.md", "| " + "a long cell " * 12 + "|\n"),
+        ("a.md", "| " + "a long cell " * 11 + "|\n"),
         ("a.md", "```text\n" + "word " * 19 + "\n```\n"),
     ],
 )
