@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 # the profile that the engine in place was built with. `quick` checks the physics as it runs, for
 # tests; `release` is fast, for users.
 TOOLS := $(VENV)/.tools
+SITE_TOOLS := $(VENV)/.site-tools
 QUICK := $(VENV)/.quick
 RELEASE := $(VENV)/.release
 # For what does not depend on the profile: the one in place.
@@ -29,7 +30,7 @@ DEMO_REAL_TIME := 36 s
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-fast test-rust test-python test-oracle reproduce-check bench wheel lint docs docs-write clean
+.PHONY: help build demo test test-fast test-rust test-python test-oracle reproduce-check bench wheel lint docs docs-write site clean
 .DELETE_ON_ERROR:
 
 help: ## list these
@@ -98,6 +99,12 @@ docs: $(EITHER) ## check that the generated pages are current, build the Rust do
 docs-write: $(EITHER) ## write the generated pages: docs/reference and schema
 	$(BIN)/python tools/reference.py --write
 
+# Reads the sources; the engine need not be built.
+site: $(SITE_TOOLS) ## build the documentation site into out/site
+	$(BIN)/python tools/documentation_site.py out/site-pages
+	rm -rf out/site
+	$(BIN)/zensical build --strict --clean
+
 clean: ## remove what was built, and the demo's results
 	rm -rf $(VENV) $(DEMO_OUT) python/ackclock/_native*.so
 	cargo clean
@@ -111,6 +118,12 @@ $(TOOLS): pyproject.toml
 	  print(*project["build-system"]["requires"], *project["project"]["dependencies"], \
 	  *project["project"]["optional-dependencies"]["dev"], sep="\n")' > $(VENV)/requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)/requirements.txt
+	touch $@
+
+$(SITE_TOOLS): $(TOOLS)
+	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
+	  print(*project["project"]["optional-dependencies"]["docs"], sep="\n")' > $@.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $@.txt
 	touch $@
 
 # An editable install: changes to Python files need no build. Going from one profile to the other

@@ -1,0 +1,43 @@
+"""The pages of the documentation site, without the tools that build it."""
+
+from pathlib import Path
+
+from documentation_site import PAGES, copy, missing
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def repository(folder: Path, text: str) -> Path:
+    """A repository whose pages are empty but for the README."""
+    for name in PAGES:
+        page = folder / name
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text if name == "README.md" else "", encoding="utf-8")
+    nav = "".join(f"  - {name}\n" for name in PAGES)
+    (folder / "mkdocs.yml").write_text(f"site_name: x\nnav:\n{nav}", encoding="utf-8")
+    return folder
+
+
+def test_links_lead_somewhere_and_every_page_is_in_the_navigation() -> None:
+    assert not missing(ROOT)
+
+
+def test_a_broken_link_and_a_page_beside_the_navigation_are_named(tmp_path: Path) -> None:
+    root = repository(tmp_path, "[a](docs/a.md) [b](docs/b.md#c) `[no](link)`\n")
+    (root / "docs").mkdir()
+    (root / "docs/a.md").write_text("", encoding="utf-8")
+    beside, broken = missing(root)
+    assert beside == "mkdocs.yml: nav lacks docs/a.md"
+    assert broken.startswith("README.md: ")
+    assert broken.endswith("docs/b.md")
+
+
+def test_a_copy_keeps_the_layout_and_takes_linked_files_along(tmp_path: Path) -> None:
+    text = "[licence](LICENSE)\n```toml mine.toml\n```\n```sh emulation\n```\n"
+    root = repository(tmp_path / "from", text)
+    (root / "LICENSE").write_text("free\n", encoding="utf-8")
+    copy(root, tmp_path / "to")
+    assert (tmp_path / "to/LICENSE").read_text("utf-8") == "free\n"
+    assert (tmp_path / "to/README.md").read_text("utf-8") == (
+        '[licence](LICENSE)\n```toml title="mine.toml"\n```\n```sh\n```\n'
+    )
