@@ -2,11 +2,14 @@
 
 Each document has its own folder. A block marked `text` is not run. A block marked `toml FILE`
 becomes that file in the folder of the document; one that starts with `schema` is a scenario and is
-checked. One marked `emulation` is run where an emulation is possible.
+checked. One marked `emulation` is run where an emulation is possible. One marked `reproduced` is
+not run, as the experiments that it names are checked by `make reproduce-check`; here they must
+exist.
 """
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from ackclock import Scenario
+from ackclock.reproduction.catalogue import chosen, experiments
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [
@@ -65,6 +69,15 @@ def as_parameter(path: Path) -> object:
     return pytest.param(path, marks=marks, id=path.relative_to(ROOT).as_posix())
 
 
+def check_experiments(block: Block) -> None:
+    """Checks that each line reproduces experiments or groups that exist."""
+    for line in block.text.replace("\\\n", " ").splitlines():
+        program, verb, *words = shlex.split(line, comments=True)
+        assert (program, verb) == ("ackclock", "reproduce")
+        names = [word for word in words if re.fullmatch(r"[a-z][\w.-]*", word)]
+        assert chosen(names, experiments())
+
+
 @pytest.mark.parametrize("document", [as_parameter(path) for path in DOCUMENTS])
 def test_a_documents_commands_and_snippets_run(
     document: Path, tmp_path: Path, no_emulation: str | None
@@ -85,6 +98,9 @@ def test_a_documents_commands_and_snippets_run(
             (tmp_path / block.mark).write_text(block.text, encoding="utf-8")
         if block.language == "toml" and block.text.startswith("schema"):
             Scenario.from_toml(block.text, tmp_path).check()
+        if block.mark == "reproduced":
+            check_experiments(block)
+            continue
         commands = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": [sys.executable, "-c"]}
         command = commands.get(block.language)
         if command is not None:
