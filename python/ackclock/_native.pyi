@@ -99,7 +99,7 @@ def replay(points: list[str], folder: str, output: str) -> str:
 def measure(
     captures: list[tuple[list[str], int, int]],
     runs: list[tuple[list[tuple[str, int]], float]],
-    way: str,
+    method: str,
     *,
     interval_s: float,
     segments: bool,
@@ -111,8 +111,8 @@ def measure(
 
     Each of `captures` is a list of files (`-` for standard input), a point and a replicate. Each of
     `runs` describes the run that wrote the capture: name and instance count of each flow, and the
-    warm-up in s. `way` is the method of those runs (`simulate`, `emulate`). For a capture from
-    elsewhere, `runs` and `way` are empty. Calls `progress` with a JSON object (`fraction`,
+    warm-up in s. `method` is that of those runs (`simulate`, `emulate`). For a capture from
+    elsewhere, `runs` and `method` are empty. Calls `progress` with a JSON object (`fraction`,
     `packets`) about ten times a second, and `take` with rows of tables as they come. Returns
     `{"complete": bool, "captures": JSON, "tables": {name: {column: array}}}`. `captures` has, for
     each capture, `files`, `point`, `replicate`, `packets`, `datagrams`, `skipped` (counts by

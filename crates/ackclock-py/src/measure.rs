@@ -47,13 +47,13 @@ type Written = (Vec<(String, i64)>, f64);
 /// Measures captures, one after the other. Ctrl-C ends the reading and returns the results so far,
 /// with `complete` false.
 #[pyfunction]
-#[pyo3(signature = (captures, runs, way, *, interval_s, segments, estimators, progress, take))]
+#[pyo3(signature = (captures, runs, method, *, interval_s, segments, estimators, progress, take))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn measure<'py>(
     py: Python<'py>,
     captures: Vec<Asked>,
     runs: Vec<Written>,
-    way: &str,
+    method: &str,
     interval_s: f64,
     segments: bool,
     estimators: Vec<(String, String)>,
@@ -85,7 +85,7 @@ pub fn measure<'py>(
             if !state.is_stopped() {
                 let written = runs.get(number);
                 let parameters = parameters_of(asked, written, interval_s, segments);
-                let naming = written.and_then(|(flows, _)| naming_of(flows, way));
+                let naming = written.and_then(|(flows, _)| naming_of(flows, method));
                 let measurement = match naming {
                     Some(naming) => Measurement::with_names(parameters, naming),
                     None => Measurement::new(parameters),
@@ -185,16 +185,16 @@ fn parameters_of(
     }
 }
 
-/// Returns the naming of data by its two addresses, in captures that the method `way` wrote of
+/// Returns the naming of data by its two addresses, in captures that a method wrote of
 /// these flows.
-fn naming_of(flows: &[(String, i64)], way: &str) -> Option<Naming> {
+fn naming_of(flows: &[(String, i64)], method: &str) -> Option<Naming> {
     let instances = |(name, count): &(String, i64)| {
         (0..*count)
             .map(|instance| (name.clone(), instance))
             .collect()
     };
     let names: Vec<(String, i64)> = flows.iter().flat_map::<Vec<_>, _>(instances).collect();
-    match way {
+    match method {
         "simulate" => {
             let pair = |number: u32| {
                 let FlowAddresses { sender, receiver } = FlowAddresses::of(FlowId(number));

@@ -277,8 +277,8 @@ def _binomials(trials: Indices, share: Array) -> tuple[Indices, Indices, Array]:
     starts = np.cumsum(outcomes) - outcomes
     k = np.arange(which.size) - starts[which]
     n, p = trials[which], share[which]
-    methods = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    chance = np.exp(methods + xlogy(k, p) + xlog1py(n - k, -p))
+    combinations = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    chance = np.exp(combinations + xlogy(k, p) + xlog1py(n - k, -p))
     some = chance > _NEGLIGIBLE
     return which[some], k[some], chance[some]
 

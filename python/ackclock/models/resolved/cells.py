@@ -61,7 +61,8 @@ def _gathered(
     gathered: Gathered = {}
     for number, (flow, path) in enumerate(zip(scenario["flows"], paths, strict=True)):
         data, acks = (
-            _contending(scenario, medium, flow.get(method, [])) for method in ("route", "return")
+            _contending(scenario, medium, flow.get(direction, []))
+            for direction in ("route", "return")
         )
         if data or acks:
             unclear = unclear or _unclear(scenario, flow, path, data, acks)
