@@ -36,8 +36,7 @@ impl Default for WestwoodPlus {
 impl Element<EstimatorKind> for WestwoodPlus {
     const NAME: &'static str = "westwood_plus";
     const LABEL: &'static str = "Westwood+";
-    const SUMMARY: &'static str =
-        "What a round trip delivers, per round-trip time, through a filter of constant gain.";
+    const SUMMARY: &'static str = "Data delivered per round trip over the round-trip time, through a filter of constant gain.";
     const REFERENCE: &'static str = "Mascolo, Grieco, Ferorelli, Camarda, Piscitelli (2004), Performance Evaluation of Westwood+ TCP Congestion Control";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
@@ -45,7 +44,7 @@ impl Element<EstimatorKind> for WestwoodPlus {
             return Err(Error::new(
                 "kept",
                 &self.kept.into(),
-                "is not between 0 and 1, 1 excluded; write for example 0.9",
+                "is not between 0 and 1 (excluded); for example 0.9",
             ));
         }
         self.observation.check()

@@ -6,7 +6,7 @@ use std::{fmt, io};
 /// How much of a file is looked at to say what it is.
 pub(super) const LOOKED_AT: usize = 512;
 
-const REMEDY: &str = "not a pcap or pcapng capture; write one with tcpdump -w FILE";
+const REMEDY: &str = "not a pcap or pcapng capture; capture with tcpdump -w FILE";
 
 /// Why a capture cannot be read, or cannot be read on.
 #[derive(Debug)]
@@ -101,7 +101,7 @@ impl Damage {
 
     /// Nothing can be read of the file.
     pub(super) fn before_any_packet(self) -> CaptureError {
-        CaptureError::Format(format!("is damaged {self}; take the capture again"))
+        CaptureError::Format(format!("is damaged {self}; capture again"))
     }
 }
 
