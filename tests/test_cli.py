@@ -170,7 +170,7 @@ def test_predict_names_what_does_not_apply(scenario_file: Path) -> None:
     outcome = ackclock("predict", scenario_file)
     assert outcome.exit_code == 0
     assert re.search("does not apply +no random loss", outcome.stdout)
-    assert re.search("does not apply +cubic is no AIMD", outcome.stdout)
+    assert re.search("does not apply +cubic is not AIMD", outcome.stdout)
     rows = json.loads(ackclock("predict", scenario_file, "--json").stdout)
     assert len(rows) == 6 * len(MODELS)
     assert {row["verdict"] for row in rows} == {

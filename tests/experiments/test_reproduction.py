@@ -148,7 +148,7 @@ def test_a_number_that_moved_is_an_exit_code(computed: dict[str, Counted]) -> No
     computed["toy-table-1"].ours = 7.3
     answer = ackclock("reproduce", "--all")
     assert answer.exit_code == 4
-    assert answer.stderr == "ackclock: numbers have changed: toy-table-1\n"
+    assert answer.stderr == "ackclock: the numbers have changed: toy-table-1\n"
     assert "FAILS" in answer.stdout
     assert (
         "verdict: expectation failed: Rates: 0.1: rate, segments/s is 7.3, not 7.21"
@@ -162,7 +162,7 @@ def test_an_interrupted_command_goes_on(computed: dict[str, Counted]) -> None:
     computed["toy-figure-2.1"].interrupt = True
     answer = ackclock("reproduce", "--all")
     assert answer.exit_code == 130
-    assert answer.stderr == "ackclock: interrupted; 1 done, 1 left: the same command goes on\n"
+    assert answer.stderr == "ackclock: interrupted; 1 done, 1 left: the same command continues\n"
     assert "toy-table-1" in Path("out/reproduce/index.html").read_text(encoding="utf-8")
     assert not Path("out/reproduce/toy-figure-2.1").exists()
     computed["toy-figure-2.1"].interrupt = False
@@ -225,11 +225,11 @@ def test_list_says_name_source_figure_and_cost(computed: dict[str, Counted]) -> 
         ((), "NAMES: is missing; write names or groups, or --all; see ackclock reproduce --list"),
         (
             ("toy-table-2",),
-            '"toy-table-2" is no experiment or group of them; did you mean toy-table-1?',
+            'unknown experiment or group "toy-table-2"; did you mean "toy-table-1"?',
         ),
         (
             ("--all", "wombat"),
-            '"wombat" is no experiment or group of them; see ackclock reproduce --list',
+            'unknown experiment or group "wombat"; see ackclock reproduce --list',
         ),
     ],
 )

@@ -172,11 +172,11 @@ def test_rts_and_the_size_of_the_macs_answer_count(cell) -> None:
     [
         (
             {f"hops.station-acks.link.{name}": value for name, value in (("aifsn", 6), ("cw_min", 31), ("cw_max", 63))},
-            "TCP's ACKs contend with data: AIFSN 6, CWmin 31 is no absolute priority",
+            "TCP's ACKs contend with data: AIFSN 6, CWmin 31 is not absolute priority",
         ),
         (
             {"hops.ap-acks.link.aifsn": 3},
-            "TCP's ACKs contend with data: AIFSN 3, CWmin 3 is no absolute priority",
+            "TCP's ACKs contend with data: AIFSN 3, CWmin 3 is not absolute priority",
         ),
         ({"flows.upload.route": ["station-data", "ap-data"]}, "upload contends more than once on its way"),
         ({"flows.upload.route": ["to-server"]}, "upload contends with nothing but its ACKs"),

@@ -81,7 +81,7 @@ def test_where_a_control_reacts_to_delay_losses_do_not_say_how_far_its_window_fa
     }
     table = answers(scenario.replace(vegas).resolve().tree, "dcf,edca,sawtooth")
     said = "saturated: it is not known whether the queue of ap-data runs empty: vegas reacts to delay as well"
-    assert set(table["note"]) == {said, "vegas is no AIMD"}
+    assert set(table["note"]) == {said, "vegas is not AIMD"}
 
 
 def test_the_saw_tooth_asks_what_a_loss_leaves(resolved) -> None:
@@ -97,7 +97,7 @@ def test_the_saw_tooth_asks_what_a_loss_leaves(resolved) -> None:
     flow["control"]["facts"] |= {"kept_after_loss": {"kind": "constant", "share": 0.5}}
     assert answers(tree, "sawtooth")["verdict"] == ["applies"]
     flow["control"]["facts"] |= {"kept_after_loss": {"kind": "by_estimate"}}
-    assert answers(tree, "sawtooth")["note"] == ["vegas_like is no AIMD"]
+    assert answers(tree, "sawtooth")["note"] == ["vegas_like is not AIMD"]
 
 
 def test_a_buffer_is_known_by_what_the_queue_states(resolved) -> None:

@@ -75,7 +75,7 @@ def test_a_scenarios_numbers(path: FlowPath) -> None:
             row["outputs"]["utilisation"] * 11e6 * 1000 / 1040, rel=0.03
         )
     assert (
-        said("hstcp_red", path)["note"] == "the bottleneck's queue is no RED with fixed thresholds"
+        said("hstcp_red", path)["note"] == "the bottleneck's queue is not RED with fixed thresholds"
     )
 
 

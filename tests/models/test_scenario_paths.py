@@ -94,7 +94,7 @@ def test_a_model_of_aimd_does_not_apply_to_cubic(leaky_pipe: Scenario) -> None:
     rows = predict(leaky_pipe).tables["predictions"].to_pylist()
     cubic = [row for row in rows if row["control"] == "cubic" and row["point"] != 3]
     assert {row["note"] for row in cubic if row["model"] in OF_RENO} == {
-        "cubic is no AIMD",
+        "cubic is not AIMD",
         "cubic is not AIMD(1, 1/2)",
     }
     assert [row["model"] for row in cubic if row["goodput_bit_per_s"]] == ["cubic_response"] * 2
@@ -285,7 +285,7 @@ def test_a_bulk_flow_has_no_transfer_time(resolved) -> None:
             {"hops.wireless.impairments": [], "flows.main.transport.receive_window": "20 packets"},
             "receiver's window",
         ),
-        ({"flows.main.transport.control": {"kind": "cubic"}}, "cubic is no AIMD"),
+        ({"flows.main.transport.control": {"kind": "cubic"}}, "cubic is not AIMD"),
         (
             {
                 "hops.wireless.link": {

@@ -330,7 +330,7 @@ def test_what_a_flow_violates_is_named(resolved, change: dict, violated: str) ->
     [
         ({"flows.main.traffic": {"kind": "bulk"}}, "no transfer of a given size"),
         ({"flows.main.transport.recovery": "timeout_only"}, "recovery from losses is timeout_only"),
-        ({"flows.main.transport.control": {"kind": "westwood_plus"}}, "westwood_plus is no AIMD, nor CUBIC"),
+        ({"flows.main.transport.control": {"kind": "westwood_plus"}}, "westwood_plus is neither AIMD nor CUBIC"),
         (
             {"hops.wireless.queue": {"kind": "droptail", "limit": "unlimited"}},
             "the bottleneck has no drop-tail queue with a limit",

@@ -136,11 +136,11 @@ def refuse(asked: Sequence[str]) -> None:
         )
     if set(asked) <= {"predict", "measure"} and "measure" in asked:
         raise InputError(
-            "missing", "", "measure needs captures; write for example simulate,measure"
+            "missing", "", "measure needs captures; add simulate or emulate, for example simulate,measure"
         )
     if not asked:
         raise InputError(
-            "missing", "", f"there is nothing to compare; write some of {','.join(METHODS)}"
+            "missing", "", f"no method is left; choose from {','.join(METHODS)}"
         )
 
 

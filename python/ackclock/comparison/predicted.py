@@ -44,7 +44,7 @@ def why_none(rows: Iterable[Row], what: Metric) -> str:
     """Why no model has a number for it."""
     asked = [row for row in rows if told_by(model(row["model"]), what)]
     if not asked:
-        return "no model that was asked tells it"
+        return "none of the chosen models gives it"
     return "; ".join(f"{row['label']}: {row['note']}" for row in asked)
 
 

@@ -120,7 +120,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "cwnd_drift", "drift of cwnd", "How much larger the mean congestion window is in the second half of the "
-        "measured time than in the first: nought once a flow has settled.",
+        "measured time than in the first: 0 in steady state.",
         "", "%", 100, flows.cwnd_drift,
     ),
     Metric(
@@ -262,7 +262,7 @@ def metric(name: str) -> Metric:
     raise InputError(
         "unknown-name",
         "",
-        f"{name!r} is no metric; write one of {', '.join(entry.name for entry in METRICS)}",
+        f"unknown metric \"{name}\"; choose from {', '.join(entry.name for entry in METRICS)}",
     )
 
 

@@ -71,7 +71,7 @@ def arrivals_per_interval(result: Result, hop: str, point: int = 0, replicate: i
         raise InputError(
             "no-data",
             "hop",
-            f"{hop!r} has no samples at point {point}, replicate {replicate}; name a shared hop",
+            f"{hop!r} has no samples at point {point}, replicate {replicate}; choose a shared hop",
         )
     scenario = result.points[point]["scenario"]
     times = rows["time_s"].to_numpy()
@@ -137,7 +137,7 @@ def _scales(most: int, smallest: int, largest: int | None) -> Array:
     """`smallest` times powers of two, up to `largest` and to what `most` intervals have enough of."""
     if smallest < 1:
         raise InputError(
-            "out-of-range", "smallest", f"{smallest} is no number of intervals; write 1 or more"
+            "out-of-range", "smallest", f"{smallest} is less than 1"
         )
     end = most // _FEWEST if largest is None else min(largest, most // _FEWEST)
     if end < 2 * smallest:

@@ -190,7 +190,7 @@ def _no_random_loss(path: FlowPath) -> str:
 
 def not_aimd(control: Control) -> str:
     """Why a control is not known to be AIMD; empty if it is."""
-    return _other_than(control, "linear", "constant", f"{control.name} is no AIMD")
+    return _other_than(control, "linear", "constant", f"{control.name} is not AIMD")
 
 
 def not_reno(control: Control) -> str:

@@ -219,7 +219,7 @@ class Model:
         raise InputError(
             "unknown-field",
             name,
-            f"is no input of {self.name}; use {', '.join(one.name for one in self.inputs)}",
+            f"unknown input of {self.name}; choose from {', '.join(one.name for one in self.inputs)}",
         )
 
     def output(self, name: str = "") -> Output:
@@ -234,7 +234,7 @@ class Model:
         raise InputError(
             "unknown-field",
             name,
-            f"is no output of {self.name}; use {', '.join(one.name for one in self.outputs)}",
+            f"unknown output of {self.name}; choose from {', '.join(one.name for one in self.outputs)}",
         )
 
     def completed(self, **inputs: ArrayLike) -> dict[str, Array]:
@@ -259,7 +259,7 @@ class Model:
                 raise InputError(
                     "out-of-range",
                     one.name,
-                    f"{bad:g} is beyond reckoning; give {least_or_most}",
+                    f"{bad:g} is too extreme to compute; give {least_or_most}",
                     bad,
                 )
             known[one.name] = numbers
@@ -347,7 +347,7 @@ class Model:
         return InputError(
             "out-of-range",
             name,
-            f"{value:g} leaves {output} no number beside the other inputs; give {side}",
+            f"{value:g} makes {output} undefined with the other inputs; give {side}",
             value,
         )
 

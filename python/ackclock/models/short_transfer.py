@@ -337,7 +337,7 @@ def _refusal(path: FlowPath) -> str:
             path.sender.recovery in _RECOVERIES, f"recovery from losses is {path.sender.recovery}"
         )
         or control.unstated
-        or unless(known, f"{control.name} is no AIMD, nor CUBIC")
+        or unless(known, f"{control.name} is neither AIMD nor CUBIC")
         or no_droptail(path.bottleneck)
         or unless(path.bottleneck.segments_per_s > 0, "the bottleneck sends nothing")
     )
@@ -424,7 +424,7 @@ _OUTPUTS = (
 _ASSUMPTIONS = (
     Assumption(
         "alone",
-        "nobody else uses the link",
+        "no other flow uses the link",
         lambda path: unless(
             path.bottleneck.flows == 1, f"{path.bottleneck.flows} flows share the link"
         ),

@@ -94,7 +94,7 @@ def _more(comparison: Comparison) -> list[Table]:
     tables = []
     predicted, emulated = _result(comparison, "predict"), _result(comparison, "emulate")
     if predicted is not None:
-        note = "Every model that was asked; goodput is the smaller of the model's and of what the path allows."
+        note = "Every chosen model; goodput is capped at what the path allows."
         tables.append(run_tables.prediction_table(run_tables.prediction_rows(predicted), note=note))
     return tables + (run_tables.emulation_tables(emulated) if emulated is not None else [])
 

@@ -62,7 +62,7 @@ TOO_FEW_REPLICATES = Cause(
 )
 UNRELIABLE_RUNS = Cause(
     "unreliable_runs",
-    "Runs that are unreliable are in the mean, as was asked for (--unreliable).",
+    "The mean includes unreliable runs (--unreliable).",
     _unreliable,
 )
 LATE_PACKETS = Cause(

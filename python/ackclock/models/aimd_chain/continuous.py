@@ -54,10 +54,10 @@ class Continuous:
             refuse(
                 "law",
                 repr(self.distribution),
-                "is no frozen continuous distribution of scipy.stats",
+                "is not a frozen continuous distribution of scipy.stats",
             )
         if self.negative not in ("cap", "truncate"):
-            refuse("negative", self.negative, "is unknown; write cap or truncate", "unknown-name")
+            refuse("negative", self.negative, "is unknown; choose cap or truncate", "unknown-name")
         if (
             not self.distribution.sf(0.0) > 0
         ):  # also for parameters out of the distribution's domain

@@ -116,7 +116,7 @@ def _refusal(path: FlowPath) -> str:
         for answers in _answers(one):
             if not _goes_first(answers.access, cell):
                 ack = answers.access
-                return f"TCP's ACKs contend with data: AIFSN {ack.aifsn}, CWmin {ack.cw_min} is no absolute priority"
+                return f"TCP's ACKs contend with data: AIFSN {ack.aifsn}, CWmin {ack.cw_min} is not absolute priority"
     return ""
 
 

@@ -182,7 +182,7 @@ CELL_SHARE = Input(
     "cell_share",
     "h",
     "",
-    "share of what is sent that is no cell header; 48/53 with ATM",
+    "share of the bytes sent that is not cell header; 48/53 with ATM",
     1,
     UP_TO_ONE,
 )

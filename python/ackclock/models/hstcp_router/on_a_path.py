@@ -68,7 +68,7 @@ def refusal_at_red(path: FlowPath) -> str:
     """Why the model of RED has none."""
     has_thresholds = path.bottleneck.thresholds is not None
     return _refusal(
-        path, unless(has_thresholds, "the bottleneck's queue is no RED with fixed thresholds")
+        path, unless(has_thresholds, "the bottleneck's queue is not RED with fixed thresholds")
     )
 
 
@@ -150,7 +150,7 @@ POISSON = Assumption(
 
 POISSON_BURSTS = Assumption(
     "poisson_bursts",
-    "bursts of g packets come to the router at random times, at a steady rate: there is no saw-tooth, and g is known",
+    "bursts of g packets come to the router at random times, at a steady rate: without a saw-tooth, and g is known",
 )
 
 NOT_GENTLE = Assumption(
@@ -182,5 +182,5 @@ ONE_LOSS_AT_AN_OVERFLOW = Assumption(
 )
 FLUID = Assumption(
     "fluid",
-    "windows and queue move smoothly between overflows: there are no bursts and no timeouts",
+    "windows and queue move smoothly between overflows: without bursts or timeouts",
 )

@@ -63,7 +63,7 @@ def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
         raise InputError(
             "out-of-range",
             "step",
-            f"{numbers['step']:g} s makes {steps:.3g} steps; allow for at most {_MOST_STEPS:,}",
+            f"{numbers['step']:g} s makes {steps:.3g} steps; the most is {_MOST_STEPS:,}",
         )
     if numbers["step"] > numbers["shortest"] / 2:
         raise InputError(
@@ -75,7 +75,7 @@ def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
         raise InputError(
             "contradiction",
             "warmup",
-            f"{numbers['warmup']:g} s leaves nothing of {numbers['duration']:g} s; give less",
+            f"{numbers['warmup']:g} s leaves no time to measure within {numbers['duration']:g} s; give less",
         )
     ends = numbers["shortest"], numbers["longest"]
     timing = Timing(numbers["duration"], numbers["warmup"], numbers["step"])
