@@ -26,5 +26,5 @@ def check_models(results: "list[Result]", models: str) -> None:
     """Refuses models if no result is there that they could be asked about."""
     if models != "usual" and all(result.is_session for result in results):
         raise InputError(
-            "contradiction", "--models", "is of no use, as no model is asked about a session"
+            "contradiction", "--models", "remove it; models do not apply to a session"
         )

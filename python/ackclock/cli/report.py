@@ -17,7 +17,7 @@ from ackclock.errors import InputError
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="The page; by default report.html in the first run's folder.",
+    help="File of the page.  [default: report.html in the first folder]",
 )
 @models_option("usual")
 @unreliable_option
@@ -25,9 +25,10 @@ from ackclock.errors import InputError
 def report(
     runs: tuple[Path, ...], output: Path | None, models: str, unreliable: bool, as_json: bool
 ) -> None:
-    """Write one self-contained HTML page: scenario, capture or session, tables, figures, versions and seeds.
+    """Write one HTML page about results, or about a comparison.
 
-    RUNS are results, or one comparison.
+    The page is self-contained: scenario, tables, figures, versions and seeds. RUNS are folders of
+    results, or of one comparison.
 
     \b
     Example:
@@ -38,14 +39,14 @@ def report(
     path = output or runs[0] / "report.html"
     if path.is_dir():
         raise InputError(
-            "contradiction", "-o", f"{path} is a folder; write for example -o {path}/report.html"
+            "contradiction", "-o", f"{path} is a folder; name a file, for example -o {path}/report.html"
         )
     compared = [run for run in runs if is_comparison(run)]
     if compared and len(runs) > 1:
         raise InputError(
             "contradiction",
             f"{compared[0]}",
-            "is a comparison, which has a page of its own; give it alone",
+            "is a comparison, which has a page of its own; report it alone",
         )
     if compared:
         comparison = read(compared[0], unreliable=unreliable)

@@ -111,11 +111,10 @@ def experiment(record: "Experiment") -> dict[str, Any]:
 @click.argument("name", required=False)
 @json_option
 def show(kind: str, name: str | None, as_json: bool) -> None:
-    """List what there is; with a name, what it can be told.
+    """List available components, or the parameters of one.
 
     \b
     Example:
-      ackclock show controls
       ackclock show queues droptail
     """
     if kind == _SCHEMA:
@@ -127,7 +126,7 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
             raise InputError(
                 "unknown-name",
                 "NAME",
-                f'"{name}" is none of the {kind}; {suggestion(name, listed)}',
+                f'unknown name "{name}" among {kind}; {suggestion(name, listed)}',
             )
         listed = {name: listed[name]}
     if as_json:
