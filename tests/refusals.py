@@ -27,11 +27,12 @@ def check(error: InputError | LackingError, code: str, field: str, *quoted: obje
 
 
 def error_of(outcome: Outcome) -> InputError | LackingError:
-    """Why a command has failed; it has printed one line, and nothing on standard output unless told --json."""
+    """Why a command has failed; it has printed a line for each mistake, and nothing on standard output unless told --json."""
     assert outcome.exception is not None
     error = outcome.exception.__cause__
     assert isinstance(error, InputError | LackingError), outcome.exception
-    assert outcome.stderr.splitlines()[-1] == f"ackclock: {' '.join(str(error).split())}"
+    printed = [line.removeprefix("ackclock: ") for line in outcome.stderr.splitlines()]
+    assert " ".join(str(error).split()) in printed
     return error
 
 

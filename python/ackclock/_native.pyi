@@ -16,10 +16,10 @@ def parse_toml(text: str) -> str:
     """The JSON tree of a scenario's text."""
 
 def places(text: str, fields: list[tuple[str, str]]) -> list[str]:
-    """Line and column ("12:9") of fields in a scenario's text, each with the code of its error; empty where unknown."""
+    """Line and column ("12:9") of fields, each with the code of its error; empty if unknown."""
 
 def unit_remedy(number: str, unit: str, dimensions: list[str]) -> str | None:
-    """A remedy for a unit that is unknown (`did you mean "10 Mbit/s"?`); dimensions as base units of `units`."""
+    """A remedy for an unknown unit; dimensions are the base units of `units`."""
 
 def parse_assignment(text: str) -> tuple[str, str]:
     """`path=value` as path and JSON value."""

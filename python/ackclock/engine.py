@@ -45,9 +45,9 @@ def parse_toml(text: str) -> Tree:
 
 
 def places(text: str, fields: list[tuple[str, str]]) -> list[str]:
-    """Returns line and column (`12:9`) of fields in a scenario's text; of each the code of its error and its path.
+    """Returns line and column (`12:9`) of fields in a scenario's text; empty if unknown.
 
-    Empty where the place is unknown.
+    A field is the code of its error and its path.
     """
     return _native.places(text, fields)
 

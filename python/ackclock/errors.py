@@ -95,14 +95,16 @@ class ScenarioError(InputError):
         first, *others = (
             (one.code, one.field, one.message, one.value, place(one)) for one in self.errors
         )
-        return ScenarioError(*first, others)
+        return ScenarioError(*first, others=others)
 
     @classmethod
     def of(cls, errors: Iterable["ScenarioError"]) -> "ScenarioError":
         """One error of several: their mistakes in order, each of them once."""
         all_ = [one for error in errors for one in error.errors]
-        first, *others = {(one.place, one.field, one.message): one.args[:5] for one in all_}.values()
-        return cls(*first, others)
+        first, *others = {
+            (one.place, one.field, one.message): one.args[:5] for one in all_
+        }.values()
+        return cls(*first, others=others)
 
     def __str__(self) -> str:
         return f"{self.place}: {super().__str__()}" if self.place else super().__str__()

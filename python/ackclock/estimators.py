@@ -107,9 +107,7 @@ def rate_estimates(
 
     wanted = asked(estimators)
     if mss != int(mss) or not 0 < mss < _ACK_NUMBERS:
-        raise InputError(
-            "out-of-range", "mss", f"{mss} is less than 1; for example 1448"
-        )
+        raise InputError("out-of-range", "mss", f"{mss} is less than 1; for example 1448")
     columns = _columns(trace)
     found = engine.rate_estimates(wanted, int(mss), columns)
     rates = {f"{name}_bit_per_s": np.frombuffer(data, "<f8") for name, (_, data) in found.items()}
@@ -179,7 +177,9 @@ def _check_times(times: "NDArray[np.float64]") -> None:
 
     for row, time in _first(~((times >= 0) & (times <= _LATEST_S)), times):
         raise InputError(
-            "wrong-type", "trace.time_s", f"{time} in row {row} is not a time; give seconds from 0 on"
+            "wrong-type",
+            "trace.time_s",
+            f"{time} in row {row} is not a time; give seconds from 0 on",
         )
     for row, time in _first(np.diff(times, prepend=times[:1]) < 0, times):
         raise InputError(

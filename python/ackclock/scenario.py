@@ -32,17 +32,13 @@ def load(path: str | Path) -> "Scenario":
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ScenarioError(
-            "file", f"{path}", "no such file; a scenario is a .toml file"
-        ) from None
+        raise ScenarioError("file", f"{path}", "no such file; a scenario is a .toml file") from None
     except UnicodeDecodeError:
         raise ScenarioError(
             "file", f"{path}", "is not UTF-8 text; a scenario is a .toml file"
         ) from None
     except IsADirectoryError:
-        raise ScenarioError(
-            "file", f"{path}", "is a folder; a scenario is a .toml file"
-        ) from None
+        raise ScenarioError("file", f"{path}", "is a folder; a scenario is a .toml file") from None
     except OSError as error:
         raise ScenarioError(
             "file", f"{path}", f"{error.strerror}; a scenario is a .toml file"
@@ -131,7 +127,9 @@ class Scenario:
         Raises:
             ScenarioError: A path leads nowhere, or into a table that the sweep sets as a whole.
         """
-        return self.changed({path: ("", value) for path, value in {**(changes or {}), **more}.items()})
+        return self.changed(
+            {path: ("", value) for path, value in {**(changes or {}), **more}.items()}
+        )
 
     def changed(self, changes: Mapping[str, tuple[str, Any]]) -> "Scenario":
         """A copy with other values, each with the option of a command that it comes from.

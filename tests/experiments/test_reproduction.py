@@ -222,7 +222,7 @@ def test_list_says_name_source_figure_and_cost(computed: dict[str, Counted]) -> 
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ((), "NAMES: is missing; write names or groups, or --all; see ackclock reproduce --list"),
+        ((), "NAMES: is missing; give names or groups, or --all; see ackclock reproduce --list"),
         (
             ("toy-table-2",),
             'unknown experiment or group "toy-table-2"; did you mean "toy-table-1"?',
@@ -243,12 +243,12 @@ def test_a_folder_of_somebody_elses_is_left_alone() -> None:
     Path("page").mkdir()
     Path("page/index.html").write_text("mine", encoding="utf-8")
     line = refused(ackclock("reproduce", "toy", "-o", "page"))
-    assert line == "page: is not empty and no gallery of ackclock's; choose another folder"
+    assert line == "page: is not empty and does not hold a gallery of ackclock; choose another folder"
     assert [path.name for path in Path("page").iterdir()] == ["index.html"]
     assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 0
     Path("gallery/toy-table-1/notes.txt").write_text("mine", encoding="utf-8")
     line = refused(ackclock("reproduce", "toy", "-o", "gallery"))
-    assert line.startswith("gallery: holds toy-table-1/notes.txt, which is not ackclock's")
+    assert line.startswith("gallery: holds toy-table-1/notes.txt, which ackclock did not write")
     Path("file").touch()
     assert refused(ackclock("reproduce", "toy", "-o", "file")).startswith("file: is a file")
 

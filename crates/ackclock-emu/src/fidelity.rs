@@ -473,7 +473,8 @@ mod tests {
         assert_eq!(
             verdict.to_string(),
             "unreliable: A host waited up to 31 ms for a processor (limit: 20 ms). \
-             The hosts paused longer than buffers bridge for this share of the run: 12.3 % (limit: 1.0 %)."
+             The hosts paused longer than buffers bridge for this share of the run: \
+             12.3 % (limit: 1.0 %)."
         );
     }
 

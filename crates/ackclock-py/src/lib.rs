@@ -44,8 +44,8 @@ fn refuse(error: error::Error) -> PyErr {
     ScenarioError::new_err(Refusal(error))
 }
 
-/// The arguments of Python's error: code, field, sentence, value, place ("12:9"), and those of every
-/// error found with it.
+/// The arguments of Python's error: code, field, sentence, value, place ("12:9"), and those of
+/// every error found with it.
 struct Refusal(error::Error);
 
 impl PyErrArguments for Refusal {

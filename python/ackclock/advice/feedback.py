@@ -143,9 +143,7 @@ def advise_feedback(
     psi = scale.sojourn_s.over(path.rtt_s)
     regions = across(psi.low, psi.high)
     if found.blocks == 0:
-        warnings.append(
-            "the trace is too short for confidence intervals; record a longer one"
-        )
+        warnings.append("the trace is too short for confidence intervals; record a longer one")
     packet = packet_bytes(result)
     return FeedbackAdvice(
         path, scale, psi, scale.high_s.over(path.rtt_s), scale.low_s.over(path.rtt_s), regions, found, chosen,
@@ -187,9 +185,7 @@ def _asked(
         )
     mean = read.mean_bit_per_s
     if mean == 0:
-        raise ScenarioError(
-            "no-data", f"{trace}", "the link never sends; choose another trace"
-        )
+        raise ScenarioError("no-data", f"{trace}", "the link never sends; choose another trace")
     measured = time_scale.enough(read.format, mean, rtt_s / trials.MEASUREMENTS_PER_ROUND_TRIP)
     least, most = _measurable(read)
     if measured > most:
@@ -227,7 +223,9 @@ def _fitting(name: str, written: str, example: str, trace: traces.CapacityTrace)
     if not least <= asked <= most:
         between = f"{units.shown(least, 's')} and {units.shown(most, 's')}"
         raise InputError(
-            "contradiction", name, f'"{written}" does not fit {trace.path}; choose between {between}'
+            "contradiction",
+            name,
+            f'"{written}" does not fit {trace.path}; choose between {between}',
         )
     return asked
 

@@ -176,9 +176,13 @@ def _cells(row: dict[str, Any]) -> list[Cell]:
 def brief_table(rows: Rows, title: str) -> Table:
     """The table of `connection_rows` for a terminal: numbered, a few columns."""
     columns = (
-        Column("#", numeric=True), Column("from > to"), Column("goodput", "Mbit/s"), Column("lost", "%", 1),
-        Column("RTT mean (min)", "ms", 2, numeric=True), Column("limited by"),
-    )  # fmt: skip
+        Column("#", numeric=True),
+        Column("from > to"),
+        Column("goodput", "Mbit/s"),
+        Column("lost", "%", 1),
+        Column("RTT mean (min)", "ms", 2, numeric=True),
+        Column("limited by"),
+    )
     cells = []
     for place, row in enumerate(rows, start=1):
         losses, sent = row["losses_estimate"], row["data_packets"]
@@ -215,7 +219,7 @@ LIMIT_WORDS = {
 
 
 def prediction_words(rows: Rows, predicted: Rows) -> str:
-    """What models predict for the largest connection, in a sentence; empty if none applies."""
+    """A sentence with the models' predictions for the largest connection; empty if none applies."""
     if not rows:
         return ""
     of_first = [

@@ -14,8 +14,8 @@ import click
 from ackclock import __version__, engine
 from ackclock.cli.errors import Commands
 
-#: Every verb by task, in the order of `ackclock --help`. A verb's file is imported when it is called:
-#: what is heavy (pyarrow, matplotlib, scipy, jinja2, rich) costs only the command that needs it.
+#: Every verb by task, in the order of `ackclock --help`. A verb's file is imported when it is
+#: called: what is heavy (pyarrow, matplotlib, scipy, rich) costs only the command that needs it.
 TASKS = {
     "Describe": ("check", "show"),
     "Run": ("simulate", "emulate", "predict", "replay", "send", "receive"),

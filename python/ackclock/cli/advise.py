@@ -111,7 +111,7 @@ def feedback(
 
     \b
     Example:
-      ackclock advise feedback lte.down --rtt 60ms --buffer '200 packets' -o out/lte
+      ackclock advise feedback traces/moving-link.csv --rtt 100ms -o out/lte
     """
     from ackclock.cli.progress import progress
 
@@ -174,18 +174,16 @@ def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_
 @advise.command()
 @scenario_options
 @click.option(
-    "--hop", metavar="NAME", help="Hop whose buffer to size.  [default: the shared hop with the highest utilisation]"
+    "--hop",
+    metavar="NAME",
+    help="Hop whose buffer to size.  [default: the shared hop with the highest utilisation]",
 )
 @click.option(
     "--utilisation", metavar="SHARE",
     help="Least utilisation of its link.  [default: 98 % if a long flow crosses it]",
 )  # fmt: skip
-@click.option(
-    "--p99-delay", metavar="TIME", help="Largest queueing delay, for 99 % of the time."
-)
-@click.option(
-    "--loss", metavar="SHARE", help="Largest share of packets dropped by its queue."
-)
+@click.option("--p99-delay", metavar="TIME", help="Largest queueing delay, for 99 % of the time.")
+@click.option("--loss", metavar="SHARE", help="Largest share of packets dropped by its queue.")
 @click.option(
     "--completion-p95",
     metavar="TIME",

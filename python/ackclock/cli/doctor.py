@@ -17,7 +17,7 @@ def doctor(as_json: bool) -> int:
 
     \b
     Example:
-      ackclock doctor
+      ackclock doctor --json
     """
     from ackclock.run import doctor
 

@@ -89,8 +89,8 @@ class Commands(click.Group):
             code = 0
         except BaseException as error:
             cause, code = _read(error)
-            for one in cause.errors if isinstance(cause, ScenarioError) else (cause,):
-                complain(str(one), code)
+            for line in _lines(cause):
+                say(line, err=True)
             if "--json" in (options.get("args") or next(iter(arguments), None) or sys.argv[1:]):
                 _print_as_json(cause)
         raise SystemExit(endings.code(code)) from cause
@@ -118,6 +118,26 @@ def _read(error: BaseException) -> tuple[InputError | LackingError, int]:
     if type(error).__name__ == "PanicException":
         return InputError("internal", "", f"internal error, please report: {error}"), UNRELIABLE
     raise error
+
+
+def _lines(error: InputError | LackingError) -> list[str]:
+    """One line for each mistake, those in a file in its order and as compilers write them."""
+    every = error.errors if isinstance(error, ScenarioError) else (error,)
+    placed = sorted(
+        (int(found[1]), int(found[2]), str(one))
+        for one in every
+        if isinstance(one, ScenarioError) and (found := _POSITION.search(one.place))
+    )
+    others = [
+        f"ackclock: {one}"
+        for one in every
+        if not (isinstance(one, ScenarioError) and _POSITION.search(one.place))
+    ]
+    return [" ".join(line.split()) for line in (*others, *(line for *_, line in placed))]
+
+
+# The end of a place in a file.
+_POSITION = re.compile(r":(\d+):(\d+)$")
 
 
 def _of_click(error: click.ClickException) -> InputError:

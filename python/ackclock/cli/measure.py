@@ -79,7 +79,7 @@ def measure(
     return INTERRUPTED if result.partial else 0
 
 
-# So many answers are enough for a terminal.
+# The number of answers to print.
 _ANSWERED = 3
 
 _VANTAGES = {
@@ -110,9 +110,12 @@ def _print(
         print_rows(connections.brief_table(rows, _title(rows, left)), note)
     else:
         say("no connection carried payload")
+    answers: dict[str, list[str]] = {}
     for number, row in enumerate(rows[:_ANSWERED], start=1):
+        answers.setdefault(row["answer"], []).append(str(number))
+    for answer, numbers in answers.items():
         say()
-        say_wrapped(f"{number}  {row['heading']}: {row['answer']}.")
+        say_wrapped(f"{', '.join(numbers)}: {answer}.")
     said = connections.prediction_words(rows, predicted)
     if said:
         say()
@@ -125,7 +128,7 @@ def _print(
 
 
 def _title(rows: list[dict[str, Any]], left: int) -> str:
-    """How many connections there are, how long the capture is, and where it was taken."""
+    """The number of connections, the length of the capture, and where it was taken."""
     count = len(rows) + left
     lasts = max(row["end_s"] for row in rows) - min(row["start_s"] for row in rows)
     vantages = {row["vantage"] for row in rows}

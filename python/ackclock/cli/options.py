@@ -99,9 +99,7 @@ side_by_side_option = click.option(
     help="Number of emulated runs at the same time, each between its own hosts.",
 )  # fmt: skip
 
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON."
-)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def read_scenario(

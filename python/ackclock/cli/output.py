@@ -50,7 +50,7 @@ def print_json(value: Any) -> None:
 
 
 def width() -> int | None:
-    """The columns that there are: `COLUMNS`, or those of the terminal; None off a terminal, where lines may be long."""
+    """The width to fill: `COLUMNS`, or that of the terminal; None off a terminal."""
     asked = os.environ.get("COLUMNS", "")
     if asked.isdecimal() and int(asked) > 0:
         return int(asked)
@@ -63,7 +63,7 @@ def say_wrapped(text: str) -> None:
 
 
 def print_rows(table: "Table", note: str = "") -> None:
-    """Prints a table in lines of two spaces between columns, units below names, rules above and below its rows.
+    """Prints a table with units below names and rules above and below its rows.
 
     Spare columns that do not fit are left out; `note` stands below.
     """
@@ -152,7 +152,7 @@ def _stacked(name: str) -> str:
 
 
 def _fitting(table: "Table", width: int, *, under: bool = False) -> "Table":
-    """The table without as many of its spare columns as do not fit; `under`: with units below names."""
+    """The table without the spare columns that do not fit; `under`: units stand below names."""
     wide = _widths(table)
     if under:
         wide = [

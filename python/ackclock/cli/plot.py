@@ -160,7 +160,9 @@ def _check_output(kind: str, output: Path | None) -> None:
             f"{output} is one file, but there are several figures; choose a folder, or one figure with --kind",
         )
     raise InputError(
-        "unsupported", "-o", f"{output} has an unknown picture format; choose from {', '.join(formats)}"
+        "unsupported",
+        "-o",
+        f"{output} has an unknown picture format; choose from {', '.join(formats)}",
     )
 
 

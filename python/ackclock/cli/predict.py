@@ -98,7 +98,9 @@ def _command(model: "Model") -> click.Command:
     ]
     options += [
         click.Option(
-            [_option(one.name)], metavar=_metavar(one.unit), help=f"{one.meaning[0].upper()}{one.meaning[1:]}, with --solve."
+            [_option(one.name)],
+            metavar=_metavar(one.unit),
+            help=f"{one.meaning[0].upper()}{one.meaning[1:]}, with --solve.",
         )
         for one in model.outputs
     ]
@@ -124,11 +126,7 @@ def _command(model: "Model") -> click.Command:
                 help="Headers of a segment on the link.",
             )
         )
-    options.append(
-        click.Option(
-            ["--json", "as_json"], is_flag=True, help="Print JSON."
-        )
-    )
+    options.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))
 
     def run(
         solve: str | None, as_json: bool, mss: str, header: str = "0 bytes", **written: str | None
@@ -353,12 +351,14 @@ def _solve(
 
     if len(targets) != 1:
         names = ", ".join(_option(one.name) for one in model.outputs)
-        raise InputError("missing", "--solve", f"needs a value for exactly one output; choose from {names}")
+        raise InputError(
+            "missing", "--solve", f"needs a value for exactly one output; choose from {names}"
+        )
     if unknown not in [one.name for one in model.inputs]:
         raise InputError(
             "unknown-name",
             "--solve",
-            f"unknown input \"{unknown}\"; choose from {', '.join(_names(model.inputs))}",
+            f'unknown input "{unknown}"; choose from {", ".join(_names(model.inputs))}',
         )
     [target] = targets.values()
     asked = model.input(unknown)

@@ -25,6 +25,4 @@ def predicted(result: "Result", models: str) -> "Result | None":
 def check_models(results: "list[Result]", models: str) -> None:
     """Refuses models if no result is there that they could be asked about."""
     if models != "usual" and all(result.is_session for result in results):
-        raise InputError(
-            "contradiction", "--models", "remove it; models do not apply to a session"
-        )
+        raise InputError("contradiction", "--models", "remove it; models do not apply to a session")

@@ -52,9 +52,7 @@ def receive(
     from ackclock.cli.progress import progress
 
     if data == session.STANDARD and as_json:
-        raise InputError(
-            "contradiction", "--json", "remove it; the data goes to standard output"
-        )
+        raise InputError("contradiction", "--json", "remove it; the data goes to standard output")
     folder = claim(output, Path("out/received"), force=force, goes_on=never_began)
     security = read_security(key_file, insecure, insecure_anywhere, insecure_key_file)
     with progress(f"receive from {sender}") as tell:

@@ -39,7 +39,9 @@ def report(
     path = output or runs[0] / "report.html"
     if path.is_dir():
         raise InputError(
-            "contradiction", "-o", f"{path} is a folder; name a file, for example -o {path}/report.html"
+            "contradiction",
+            "-o",
+            f"{path} is a folder; name a file, for example -o {path}/report.html",
         )
     compared = [run for run in runs if is_comparison(run)]
     if compared and len(runs) > 1:

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 @click.option(
     "--quick",
     is_flag=True,
-    help="Take a first look, with fewer and shorter runs; kept in quick/ within the folder, without verdicts that "
-    "count.",
+    help="Take a first look, with fewer and shorter runs and no final verdict; kept in quick/ "
+    "within the folder.",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), default=Path("out/reproduce"), show_default=True,
@@ -42,8 +42,8 @@ def reproduce(
 ) -> int:
     """Reproduce published tables and figures.
 
-    NAMES are experiments or groups of them. Prints published numbers beside ours with a verdict, and
-    writes a gallery. The exit code is 4 if a number that we claim has changed, or an emulation is
+    NAMES are experiments or groups of them. Prints published numbers beside ours with a verdict,
+    and writes a gallery. The exit code is 4 if a number that we claim has changed, or an emulation is
     unreliable.
 
     \b
@@ -74,7 +74,8 @@ def reproduce(
     left = len(wanted) - len(records)
     if left:
         return complain(
-            f"interrupted; {len(records)} done, {left} left: the same command continues", INTERRUPTED
+            f"interrupted; {len(records)} done, {left} left: the same command continues",
+            INTERRUPTED,
         )
     failed = [record["name"] for record in records if record["verdict"]["kind"] == Kind.CHANGED]
     if failed:

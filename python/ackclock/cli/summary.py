@@ -1,4 +1,4 @@
-"""What is printed after a run: a table, what it says in a sentence or two, where the result is."""
+"""The summary of a run: a table, a sentence or two about it, the place of the result."""
 
 import math
 import shlex
@@ -60,8 +60,7 @@ def print_run(
     warmups = {point["scenario"]["warmup"] for point in result.points}
     if len(warmups) == 1 and warmups != {"0 s"}:
         words += f", from {warmups.pop()} on"
-    if "±" in words:
-        words += "; no ± where it is less than the digits show"
+    words = words.replace("± 95 % confidence", "± 95 % confidence where it shows")
     print_rows(_brief(run_tables.flow_table(rows, _title(result))), words)
     if judged.marked:
         say_wrapped(stationarity.NOTE)
@@ -86,7 +85,7 @@ def _virtual(result: "Result") -> float:
 
 
 def _title(result: "Result") -> str:
-    """What was run, in a line: `first: one CUBIC flow, 10 Mbit/s, 40 ms, 50 packets; 5 runs of 30 s`."""
+    """A line such as `first: one CUBIC flow, 10 Mbit/s, 40 ms; 5 runs of 30 s`."""
     scenario, count = result.points[0]["scenario"], result.run["replicates"]
     parts = [_flows(scenario, swept=len(result.points) > 1), *_path(scenario)]
     if len(result.points) > 1:
@@ -117,7 +116,7 @@ def _label(control: str) -> str:
 
 
 def _path(scenario: dict[str, Any]) -> list[str]:
-    """Rate, round trip and buffer of the slowest link on the way of the first flow, as far as they are fixed."""
+    """Rate, round trip and buffer of the slowest link of the first flow, as far as fixed."""
     from ackclock import units
 
     flow = scenario["flows"][0]
@@ -130,15 +129,19 @@ def _path(scenario: dict[str, Any]) -> list[str]:
     if not isinstance(flow["access_delay"], list):
         delays = [flow["access_delay"], *(hops[name]["delay"] for name in flow["route"])]
         delays += [hops[name]["delay"] for name in flow["return"]]
-        words.append(units.shown(sum(map(units.seconds, delays)), "s"))
+        words.append(units.shown(sum(map(units.seconds, delays)), "s").replace(".0 ", " "))
     limit = slowest["queue"].get("limit")
     return [*words, f"{limit} of buffer"] if isinstance(limit, str) else words
 
 
 def _brief(table: "Table") -> "Table":
-    """The table with models' columns last, which are left out first, and intervals where they show."""
+    """The table with the columns of models last, to be left out first, and brief intervals."""
     kept = {"flow", "control", "goodput"} | _METRIC_NAMES
-    own = [at for at, column in enumerate(table.columns) if not _is_model(column.unit, column.name, kept)]
+    own = [
+        at
+        for at, column in enumerate(table.columns)
+        if not _is_model(column.unit, column.name, kept)
+    ]
     models = [at for at in range(len(table.columns)) if at not in own]
     ordered = table.select([*own, *models])
     columns = tuple(
@@ -150,7 +153,8 @@ def _brief(table: "Table") -> "Table":
 
 
 _METRIC_NAMES = {
-    "utilisation", "RTT", "retransmitted", "dropped", "timeouts", "Jain's index", "active_flows", "completion",
+    "utilisation", "RTT", "retransmitted", "dropped", "timeouts", "Jain's index", "active_flows",
+    "completion",
 }  # fmt: skip
 
 
@@ -174,7 +178,7 @@ def _shown(cell: "Cell") -> "Cell":
 
 
 def _sentences(result: "Result", rows: Rows, hops: Rows) -> list[str]:
-    """What the table says."""
+    """The sentences about the table."""
     if not rows:
         return []
     return _of_sweep(rows) if len(result.points) > 1 else _of_point(result, rows, hops)
@@ -183,7 +187,9 @@ def _sentences(result: "Result", rows: Rows, hops: Rows) -> list[str]:
 def _of_point(result: "Result", rows: Rows, hops: Rows) -> list[str]:
     scenario = result.points[0]["scenario"]
     crossed = {name for flow in scenario["flows"] for name in flow["route"]}
-    busy = [hop for hop in hops if hop["hop"] in crossed and not math.isnan(hop["utilisation"].mean)]
+    busy = [
+        hop for hop in hops if hop["hop"] in crossed and not math.isnan(hop["utilisation"].mean)
+    ]
     said = []
     if busy:
         most = max(busy, key=lambda hop: float(hop["utilisation"].mean))
@@ -198,7 +204,7 @@ def _of_point(result: "Result", rows: Rows, hops: Rows) -> list[str]:
         if mean > _LONGER * least:
             said.append(f"Queues lengthen the round trip from {least:.3g} to {mean:.3g} ms.")
         else:
-            said.append(f"The round trip stays near its {least:.3g} ms without queues.")
+            said.append(f"Queues are short: the round trip stays near {least:.3g} ms.")
     fairness: Interval | None = rows[0]["fairness"]
     if fairness is not None and not math.isnan(fairness.mean):
         said.append(f"Jain's fairness index of the flows is {fairness.mean:.3g}.")

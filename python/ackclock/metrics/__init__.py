@@ -262,7 +262,7 @@ def metric(name: str) -> Metric:
     raise InputError(
         "unknown-name",
         "",
-        f"unknown metric \"{name}\"; choose from {', '.join(entry.name for entry in METRICS)}",
+        f'unknown metric "{name}"; choose from {", ".join(entry.name for entry in METRICS)}',
     )
 
 

@@ -136,9 +136,7 @@ def hurst_wavelet(counts: ArrayLike, smallest: int = 1, largest: int | None = No
 def _scales(most: int, smallest: int, largest: int | None) -> Array:
     """`smallest` times powers of two, up to `largest` and to what `most` intervals have enough of."""
     if smallest < 1:
-        raise InputError(
-            "out-of-range", "smallest", f"{smallest} is less than 1"
-        )
+        raise InputError("out-of-range", "smallest", f"{smallest} is less than 1")
     end = most // _FEWEST if largest is None else min(largest, most // _FEWEST)
     if end < 2 * smallest:
         raise InputError(

@@ -83,7 +83,7 @@ def solve(
         raise InputError(
             "unsupported",
             unknown,
-            f"cannot be solved for, because each value takes long; give values, or solve for {others}",
+            f"is too slow to solve for; give values, or solve for {others}",
         )
     if not isfinite(target):
         raise InputError(

@@ -219,7 +219,7 @@ class Model:
         raise InputError(
             "unknown-field",
             name,
-            f"unknown input of {self.name}; choose from {', '.join(one.name for one in self.inputs)}",
+            f"unknown input; choose from {', '.join(one.name for one in self.inputs)}",
         )
 
     def output(self, name: str = "") -> Output:
@@ -234,7 +234,7 @@ class Model:
         raise InputError(
             "unknown-field",
             name,
-            f"unknown output of {self.name}; choose from {', '.join(one.name for one in self.outputs)}",
+            f"unknown output; choose from {', '.join(one.name for one in self.outputs)}",
         )
 
     def completed(self, **inputs: ArrayLike) -> dict[str, Array]:

@@ -127,13 +127,13 @@ def _reservations(result: Result) -> list[str]:
             for row in runs
             if row["point"] == point
         ):
-            warnings.append(
-                f"point {point}: no run is reliable, so there is nothing to average"
-            )
+            warnings.append(f"point {point}: no run is reliable, so there is nothing to average")
     rows = result.tables["settings"].select(["name", "refusal"]).to_pylist()
     refused = list(dict.fromkeys(row["name"] for row in rows if row["refusal"]))
     if refused:
         few = ", ".join(refused[:_FEW]) + (", …" if len(refused) > _FEW else "")
         said = "1 setting is" if len(refused) == 1 else f"{len(refused)} settings are"
-        warnings.append(f"{said} differently from the scenario ({few}); the table settings says why")
+        warnings.append(
+            f"{said} not as in the scenario ({few}); the table settings says why"
+        )
     return warnings

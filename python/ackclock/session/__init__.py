@@ -216,9 +216,7 @@ def _run(
 ) -> Result:  # fmt: skip
     """A session, and its result in the folder. `finite`: whether an end before its time leaves something unsent."""
     if not engine.has_sockets():
-        raise LackingError(
-            "lacking", "", "sessions on real sockets need Linux"
-        )
+        raise LackingError("lacking", "", "sessions on real sockets need Linux")
 
     with scratch(folder) if pcap else contextlib.nullcontext() as aside:
         captures = None if aside is None else Path(aside) / "pcap"
@@ -244,9 +242,7 @@ def _warnings(session: dict[str, Any]) -> list[str]:
     """What is to be known of a session, one line each."""
     warnings = []
     if session["ending"] == "unconfirmed":
-        warnings.append(
-            "the receiver did not confirm the end; the last packets may be lost"
-        )
+        warnings.append("the receiver did not confirm the end; the last packets may be lost")
     if session["unsent"]:
         warnings.append(
             f"this host refused to send {session['unsent']:,} datagrams: {session['why_unsent']}"

@@ -36,7 +36,8 @@ impl Default for WestwoodPlus {
 impl Element<EstimatorKind> for WestwoodPlus {
     const NAME: &'static str = "westwood_plus";
     const LABEL: &'static str = "Westwood+";
-    const SUMMARY: &'static str = "Data delivered per round trip over the round-trip time, through a filter of constant gain.";
+    const SUMMARY: &'static str =
+        "Data delivered per round trip over the round-trip time, filtered with constant gain.";
     const REFERENCE: &'static str = "Mascolo, Grieco, Ferorelli, Camarda, Piscitelli (2004), Performance Evaluation of Westwood+ TCP Congestion Control";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

@@ -70,7 +70,8 @@ pub(super) const fn typical_packet() -> Bytes {
 impl Element<QueueKind> for Red {
     const NAME: &'static str = "red";
     const LABEL: &'static str = "RED";
-    const SUMMARY: &'static str = "First in, first out; drops or marks at random, with a probability that rises with the average queue.";
+    const SUMMARY: &'static str =
+        "First in, first out; drops or marks at random, more often as the average queue grows.";
     const REFERENCE: &'static str = "Floyd and Jacobson (1993), Random Early Detection Gateways for Congestion Avoidance; RFC 7141 section 2 (packets count alike, whatever their size)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

@@ -249,7 +249,7 @@ impl Error {
     pub fn value(&self) -> Option<&Value> {
         self.value.as_deref()
     }
-    /// Where it is in the text, if that is known.
+    /// The place in the text, if that is known.
     pub fn position(&self) -> Option<Position> {
         self.position
     }

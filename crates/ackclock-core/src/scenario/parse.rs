@@ -140,7 +140,7 @@ fn explain(tree: &Value, steps: &[String], message: &str, schema: &Value) -> Err
     Error::message(&field, message).valued(value) // a quantity's: has the value in it already
 }
 
-/// What a field holds, by its name, of the whole by its type's: "after timeout", "preset".
+/// The noun for a field, from its name, or from its type's for the whole: "after timeout".
 fn noun(steps: &[String], schema: &Value) -> String {
     let named = |step: &&String| step.parse::<usize>().is_err();
     let title = schema.get("title").and_then(Value::as_str);

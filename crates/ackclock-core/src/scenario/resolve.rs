@@ -26,8 +26,8 @@ impl Scenario {
     ///
     /// # Errors
     /// Everything that is wrong: unknown or missing fields, values that do not fit, and what
-    /// [`Scenario::check`] refuses; what concerns several parts once each can be read. Hops and
-    /// flows are addressed by name.
+    /// [`Scenario::check`] refuses. What concerns several parts is checked once each can be read.
+    /// Hops and flows are addressed by name.
     pub fn from_tree(tree: &Value, files: &dyn Files) -> Result<Scenario> {
         let (document, mistakes) = Document::read(tree)?;
         if document.sweep.is_some() {

@@ -413,16 +413,18 @@ mod tests {
 
     #[test]
     fn what_is_no_toml_is_answered_with_line_and_column() {
-        for (text, key) in [
-            ("a = 1\nbc = = 2", "syntax line 2:6"),
-            ("a = 45 Mbit/s", "syntax line 1:5"),
-            ("a = 1\na = 2", "syntax line 2:1"),
-            ("µ = ", "syntax line 1:1"),
-            ("[a]\nb = [{ c = nan }]", "out-of-range a.b.0.c"),
-            ("a = 1979-05-27", "wrong-type a"),
+        for (text, key, place) in [
+            ("a = 1\nbc = = 2", "syntax ", (2, 6)),
+            ("a = 45 Mbit/s", "syntax ", (1, 5)),
+            ("a = 1\na = 2", "syntax ", (2, 1)),
+            ("µ = ", "syntax ", (1, 1)),
+            ("[a]\nb = [{ c = nan }]", "out-of-range a.b.0.c", (2, 12)),
+            ("a = 1979-05-27", "wrong-type a", (1, 5)),
         ] {
             let error = from_toml(text).unwrap_err();
             assert_eq!(error.key(), key, "{error}");
+            let found = error.position().map(|found| (found.line, found.column));
+            assert_eq!(found, Some(place), "{text}");
         }
     }
 

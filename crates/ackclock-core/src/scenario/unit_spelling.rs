@@ -3,7 +3,7 @@
 //! Nothing here is accepted; an error suggests it. Bits and bytes are never taken for each other:
 //! where the spelling leaves open which is meant, both are suggested, and told apart.
 
-/// What a quantity measures.
+/// A kind of quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
     /// `35 ms`
@@ -93,7 +93,7 @@ const SHARES: Spellings = &[(
     "%",
 )];
 
-/// What ends a rate, the longest first.
+/// Endings of a rate, the longest first.
 const PER_SECOND: [&str; 7] = [
     "persecond",
     "persec",
@@ -115,7 +115,7 @@ const PREFIXES: [(&str, &str); 8] = [
     ("t", "T"),
 ];
 
-/// What a spelling says about bits and bytes.
+/// Bits or bytes, as far as a spelling tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Amount {
     Bits,
@@ -234,6 +234,7 @@ fn taken_apart(unit: &str) -> Option<Data> {
         "" => Amount::Unsaid,
         "bit" | "bits" => Amount::Bits,
         "byte" | "bytes" | "octet" | "octets" => Amount::Bytes,
+        "b" if binary => Amount::Bytes,
         "b" => {
             let shouted = unit.chars().all(|c| !c.is_lowercase());
             match unit.chars().nth(body.len() - 1) {

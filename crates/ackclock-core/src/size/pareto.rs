@@ -54,7 +54,8 @@ impl Element<SizeKind> for Pareto {
         check_positive("shape", self.shape, "1.2")?;
         match self.maximum {
             None if self.shape <= 1.0 => {
-                let remedy = "gives an infinite mean; choose a shape above 1, for example 1.2, or set a maximum";
+                let remedy =
+                    "has an infinite mean; choose more than 1, for example 1.2, or set a maximum";
                 return Err(Error::new("shape", &json!(self.shape), remedy));
             }
             Some(maximum) if maximum <= self.mean => {

@@ -340,7 +340,7 @@ def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> No
         raise ScenarioError(
             "missing",
             "targets",
-            f"no long flow crosses {hop.name}, so there is no default target; set one of {options}",
+            f"no long flow crosses {hop.name}, so none is the default; set one of {options}",
         )
     bounds = {target.measure.name: target.bound for target in targets}
     scenario = present.points[0]["scenario"]

@@ -143,7 +143,7 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
         raise ScenarioError(
             "no-data",
             "hops",
-            "no hop on a data route has a shared queue; set scope = \"shared\" on one",
+            'no hop on a data route has a shared queue; set scope = "shared" on one',
         )
     if name is not None and name not in crossed:
         raise ScenarioError(

@@ -75,7 +75,7 @@ def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
         raise InputError(
             "contradiction",
             "warmup",
-            f"{numbers['warmup']:g} s leaves no time to measure within {numbers['duration']:g} s; give less",
+            f"{numbers['warmup']:g} s leaves nothing of {numbers['duration']:g} s; give less",
         )
     ends = numbers["shortest"], numbers["longest"]
     timing = Timing(numbers["duration"], numbers["warmup"], numbers["step"])

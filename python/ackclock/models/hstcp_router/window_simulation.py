@@ -45,7 +45,11 @@ class Timing:
             duration=(self.duration_s, POSITIVE),
         )
         if self.duration_s - self.warmup_s < self.step_s:
-            refuse("warmup", self.warmup_s, f"leaves no time to measure within {self.duration_s:g} s; give less")
+            refuse(
+                "warmup",
+                self.warmup_s,
+                f"leaves no time to measure within {self.duration_s:g} s; give less",
+            )
 
 
 @dataclass(frozen=True)
