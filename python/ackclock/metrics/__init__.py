@@ -80,21 +80,21 @@ __all__ = [
 
 METRICS: tuple[Metric, ...] = (
     Metric(
-        "goodput", "goodput", "Payload handed to the application in order, each byte once; sum over instances, of "
-        "arrivals each for the part of the measured time for which it was there.",
+        "goodput", "goodput", "Payload delivered in order to the application, each byte once; "
+                              "summed over instances.",
         "bit/s", "Mbit/s", 1e-6, flows.total_rate("goodput_bit_per_s"),
     ),
     Metric(
-        "throughput", "throughput", "All that arrived at the receiver, headers and duplicates too; sum over instances, "
-        "of arrivals as with the goodput.",
+        "throughput", "throughput", "Everything that arrived at the receiver, headers and "
+                                    "duplicates included; summed over instances.",
         "bit/s", "Mbit/s", 1e-6, flows.total_rate("throughput_bit_per_s"),
     ),
     Metric(
         "rtt", "mean RTT", "Round-trip time as the sender measures it.", "s", "ms", 1e3, flows.mean("rtt_mean_s")
     ),
     Metric(
-        "rtt_p99", "tail RTT", "What 99 % of the round-trip times at the sampling times do not exceed; unknown of an "
-        "emulation, as the kernel tells smoothed ones only.",
+        "rtt_p99", "tail RTT", "99th percentile of the round-trip time at the sampling times; "
+                               "unknown in emulation, where the kernel reports only smoothed RTT.",
         "s", "ms", 1e3, flows.tail_rtt,
     ),
     Metric(
@@ -102,64 +102,71 @@ METRICS: tuple[Metric, ...] = (
         "s", "ms", 1e3, flows.smoothed_rtt,
     ),
     Metric(
-        "cwnd", "mean cwnd", "Congestion window at the sampling times.",
+        "cwnd", "mean cwnd", "Congestion window and slow-start threshold over time, with timeouts"
+                             " marked. For comparisons, a panel per flow and a line per method.",
         "bytes", "kB", 1e-3, flows.mean("cwnd_mean_bytes"),
     ),
     Metric(
-        "retransmissions", "retransmitted", "Data packets sent again, of those sent, in the whole run.",
+        "retransmissions", "retransmitted", "Share of the data packets sent that were "
+                                            "retransmissions, over the whole run.",
         "", "%", 100, flows.share("retransmitted_packets", "sent_packets"),
     ),
     Metric(
-        "loss_rate", "dropped", "Packets dropped anywhere on the way to the receiver, over data packets sent, in the "
-        "whole run; ACKs that come back are not among them.",
+        "loss_rate", "dropped", "Packets dropped anywhere on the way to the receiver, over data "
+                                "packets sent, in the whole run; ACKs are not counted.",
         "", "%", 100, flows.dropped,
     ),
     Metric(
-        "timeouts", "timeouts", "Expirations of the retransmission timer in the whole run; sum over instances.",
+        "timeouts", "timeouts", "Expirations of the retransmission timer in the whole run; summed"
+                                " over instances.",
         "", "", 1, flows.total("timeouts"),
     ),
     Metric(
-        "cwnd_drift", "drift of cwnd", "How much larger the mean congestion window is in the second half of the "
-        "measured time than in the first: 0 in steady state.",
+        "cwnd_drift", "drift of cwnd", "Relative change of the mean congestion window from the "
+                                       "first to the second half of the measured time: 0 in "
+                                       "steady state.",
         "", "%", 100, flows.cwnd_drift,
     ),
     Metric(
-        "early_retransmissions", "retransmitted early", "Share of the data packets sent again that were so in the "
-        "first half of the whole run: a half once a flow has settled.",
+        "early_retransmissions", "retransmitted early", "Share of retransmissions sent in the "
+                                                        "first half of the whole run: one half in"
+                                                        " steady state.",
         "", "%", 100, flows.early,
     ),
     Metric(
-        "completion_time", "completion time", "From the start to the last byte's arrival, of transfers that have "
-        "ended; of arrivals, those after the warm-up.",
+        "completion_time", "completion time", "Time from the start to the last byte's arrival of "
+                                              "completed transfers; of arrivals, those after the "
+                                              "warm-up.",
         "s", "s", 1, arrivals.completion_time,
     ),
     Metric(
-        "incomplete_share", "not ended", "Share of the transfers that had not ended when the run did, of arrivals of "
-        "those "
-        "after the warm-up. They are not in the completion time, which is so much too small.",
+        "incomplete_share", "not ended", "Share of transfers not completed at the end of the run."
+                                         " Completion time excludes them and so is biased low.",
         "", "%", 100, arrivals.incomplete_share,
     ),
     Metric(
-        "active_flows", "active", "How many of the flow's instances are active at a time, mean over time.",
+        "active_flows", "active", "Number of active instances of the flow, averaged over time.",
         "", "", 1, arrivals.active_flows,
     ),
     Metric(
-        "fairness", "Jain's index", "How evenly all instances under a control, TCP's or a rate control's, share, "
-        "arrivals aside: 1 if equally, 1/n if one of n has everything.",
+        "fairness", "Jain's index", "Jain's fairness index over all instances under a control, "
+                                    "arrivals excluded: 1 for equal shares, 1/n if one has "
+                                    "everything.",
         "", "", 1, fairness,
     ),
     Metric("utilisation", "utilisation", "Share of time the link is busy.", "", "%", 100, hops.utilisation),
     Metric(
-        "capacity", "mean capacity", "What the link could have sent, of a link whose rate moves in this very run.",
+        "capacity", "mean capacity", "Mean rate that the link could have sent at; for links whose"
+                                     " rate varies.",
         "bit/s", "Mbit/s", 1e-6, hops.capacity,
     ),
     Metric(
-        "hop_drops", "dropped at hop", "Packets that the hop dropped, of those that arrived at it.",
+        "hop_drops", "dropped at hop", "Share of the packets arriving at the hop that it dropped.",
         "", "%", 100, hops.drop_rate,
     ),
     Metric(
-        "tail_drop_rate", "dropped at full queue", "Packets that the hop dropped as its queue was full, of those that "
-        "arrived at it.",
+        "tail_drop_rate", "dropped at full queue", "Share of the packets arriving at the hop that"
+                                                   " it dropped because its queue was full.",
         "", "%", 100, hops.overflow_rate,
     ),
     Metric(
@@ -171,55 +178,58 @@ METRICS: tuple[Metric, ...] = (
         "s", "ms", 1e3, hops.queueing_delay,
     ),
     Metric(
-        "friendliness", "friendliness", "Goodput of the flow's instances over that of all instances under a control, "
-        "arrivals aside, means: 1 if they get an equal share.",
+        "friendliness", "friendliness", "Mean goodput of the flow's instances over that of all "
+                                        "instances under a control, arrivals excluded: 1 for "
+                                        "equal shares.",
         "", "", 1, sharing.friendliness,
     ),
     Metric(
-        "equivalence", "equivalence", "Rate of the flow under a control that has least over that of the one that has "
-        f"most, per instance and over {smoothness.USUAL_TIME_SCALE_S:g} s at a time: 1 if they are as fast at every "
-        "moment.",
+        "equivalence", "equivalence", "Ratio of the smallest to the largest per-instance rate among "
+        f"controlled flows, over {smoothness.USUAL_TIME_SCALE_S:g}-s bins: 1 if always equal.",
         "", "", 1, sharing.equivalence,
     ),
     Metric(
-        "max_min_ratio", "most over least", "Goodput of the flow's instance that has most over that of the "
-        "one that has least (FC): 1 if they get the same, infinite if one gets nothing.",
+        "max_min_ratio", "most over least", "Ratio of the largest to the smallest goodput among "
+                                            "the flow's instances (FC): 1 if equal, infinite if "
+                                            "one gets nothing.",
         "", "", 1, sharing.max_min_ratio,
     ),
     Metric(
-        "rate_cov", "CoV of the rate", "Standard deviation of an instance's sending rate over "
-        f"{smoothness.USUAL_TIME_SCALE_S:g} s at a time, over its mean: 0 if it is always the same; unknown where "
-        "samples are further apart. Mean over instances.",
+        "rate_cov", "CoV of the rate", "Coefficient of variation of an instance's sending rate over "
+        f"{smoothness.USUAL_TIME_SCALE_S:g}-s bins, averaged over instances: 0 if constant; unknown "
+        "for longer sample intervals.",
         "", "", 1, smoothness.usual_variation,
     ),
     Metric(
-        "convergence_time", "convergence time", "From an instance's start until it got "
-        f"{sharing.CONVERGED_SHARE * 100:g} % of an equal share of what all instances under a control get over "
-        f"{sharing.CONVERGENCE_INTERVAL_S:g} s; one that never does counts with the time it was there.",
+        "convergence_time", "convergence time", "Time from an instance's start until it gets "
+        f"{sharing.CONVERGED_SHARE * 100:g} % of an equal share over "
+        f"{sharing.CONVERGENCE_INTERVAL_S:g} s; its whole lifetime if it never does.",
         "s", "s", 1, sharing.convergence_time,
     ),
     Metric(
-        "allowed_rate", "allowed rate", "Payload that a rate control allows an instance, at the sampling times.",
+        "allowed_rate", "allowed rate", "Payload rate that the rate control allows an instance, "
+                                        "at the sampling times.",
         "bit/s", "Mbit/s", 1e-6, flows.allowed_rate,
     ),
     Metric(
-        "loss_event_rate", "loss event rate", "What a rate control takes the loss rate to be, by its own definition, "
-        "at the sampling times.",
+        "loss_event_rate", "loss event rate", "Loss rate that the rate control works with, by its"
+                                              " own definition, at the sampling times.",
         "", "%", 100, flows.loss_event_rate,
     ),
     Metric(
-        "rate_estimate", "rate estimate", "What the control takes the path's rate to be, at the sampling times; of "
-        "controls that estimate it.",
+        "rate_estimate", "rate estimate", "The control's estimate of the path's rate at the "
+                                          "sampling times; only for controls that estimate it.",
         "bit/s", "Mbit/s", 1e-6, estimates.rate_estimate,
     ),
     Metric(
-        "estimate_bias", "bias of the estimate", "How much larger the mean rate estimate is than the goodput of an "
-        "instance.",
+        "estimate_bias", "bias of the estimate", "Relative difference between the mean rate "
+                                                 "estimate and the goodput of an instance.",
         "", "%", 100, estimates.estimate_bias,
     ),
     Metric(
-        "estimate_settling_time", "settling time of the estimate", "From the first sample until the rate estimate is "
-        f"within {estimates.SETTLED_WITHIN * 100:g} % of its mean and stays so for {estimates.SETTLED_FOR_S:g} s.",
+        "estimate_settling_time", "settling time of the estimate", "Time from the first sample until the "
+        f"rate estimate stays within {estimates.SETTLED_WITHIN * 100:g} % of its mean for "
+        f"{estimates.SETTLED_FOR_S:g} s.",
         "s", "s", 1, estimates.estimate_settling_time,
     ),
 )  # fmt: skip

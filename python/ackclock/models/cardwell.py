@@ -157,7 +157,10 @@ def _filled(path: FlowPath) -> str:
 MODEL = Model(
     name="cardwell",
     label="Cardwell–Savage–Anderson",
-    summary="How long a transfer takes: handshake, slow start, recovery from the first loss, the rest at PFTK's rate.",
+    summary=(
+        "Completion time of a transfer: handshake, slow start, first loss recovery, then PFTK's"
+        " rate."
+    ),
     reference="Cardwell, Savage, Anderson 2000",
     formula="""\
 gamma = 1 + 1/b

@@ -28,7 +28,7 @@ def bound(p: ArrayLike, R: ArrayLike) -> Array:
 MODEL = Model(
     name="floyd_fall",
     label="Floyd–Fall bound",
-    summary="The most that a TCP may send at a loss rate and still count as friendly.",
+    summary="The highest rate at a given loss rate that still counts as TCP-friendly.",
     reference="Floyd, Fall 1999",
     formula="T <= 1.5 sqrt(2/3) / (R sqrt(p))",
     inputs=(

@@ -113,7 +113,9 @@ def _refusal(path: FlowPath) -> str:
 MODEL = Model(
     name="hstcp_response",
     label="HSTCP response",
-    summary="HighSpeed TCP's mean window, which falls with the loss rate more steeply than Reno's.",
+    summary=(
+        "Mean window of HighSpeed TCP, which falls less steeply with the loss rate than Reno's."
+    ),
     reference="RFC 3649 sections 4 and 5",
     formula="""\
 w(p) = 38 (p/10^-3)^S,  S = ln(83000/38)/ln(10^-7/10^-3)   if p <= 10^-3

@@ -180,7 +180,7 @@ SEGMENTS_PER_ACK = Input(
 MODEL = Model(
     name="pftk",
     label="PFTK",
-    summary="TCP Reno with timeouts and a window limit: what it sends and what the receiver gets.",
+    summary="TCP Reno with timeouts and a window limit: sending rate and goodput.",
     reference="Padhye, Firoiu, Towsley, Kurose 1998, 2000",
     formula="""\
 k = (2 + b)/(3 b),  W(p) = k + sqrt(8 (1-p)/(3 b p) + k^2)

@@ -30,7 +30,7 @@ def window(p: ArrayLike) -> Array:
 MODEL = Model(
     name="reno_response",
     label="Reno response",
-    summary="Standard TCP's mean window as the RFCs on fast networks tabulate it.",
+    summary="Mean window of standard TCP, as tabulated by the RFCs on fast networks.",
     reference="RFC 3649 section 2",
     formula="w = 1.2 / sqrt(p)",
     inputs=(LOSS, RTT),

@@ -129,7 +129,9 @@ def _out_of_step(path: FlowPath) -> str:
 MODEL = Model(
     name="sawtooth",
     label="saw-tooth",
-    summary="AIMD with a drop-tail queue: what it uses of the link, how long the queue is and how often it overflows.",
+    summary=(
+        "AIMD at a drop-tail queue: utilisation, queue length and how often the queue overflows."
+    ),
     reference="Villamizar, Song 1994; Lakshman, Madhow 1997",
     formula="""\
 a = N alpha/b,  P = mu T,  Wm = P + B,  W0 = beta Wm,  L = max(W0, P)

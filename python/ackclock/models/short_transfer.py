@@ -469,7 +469,10 @@ _ASSUMPTIONS = (
 MODEL = Model(
     name="short_transfer",
     label="slow-start overflow",
-    summary="How long a transfer takes alone on a link whose drop-tail queue its slow start may overflow.",
+    summary=(
+        "Completion time of a transfer alone on a link, whose slow start may overflow the drop-"
+        "tail queue."
+    ),
     reference="Barakat, Altman 2000 (W_B and the threshold); the times are a model of our own of the same network",
     formula="""\
 alpha = (d+1)/d,  n_B = min {n >= 0: w1 alpha^n >= B (d+1)}

@@ -91,7 +91,7 @@ AIMD_INPUTS = (
 MODEL = Model(
     name="square_root",
     label="square root",
-    summary="C/(R sqrt p): congestion avoidance of any AIMD alone, with evenly spaced losses.",
+    summary="C/(R sqrt p): congestion avoidance of any AIMD, with evenly spaced losses.",
     reference="Mathis, Semke, Mahdavi, Ott 1997; Floyd, Handley, Padhye 2000",
     formula="rate = W / R,  W = C / sqrt(p),  C = sqrt(alpha (1 + beta) / (2 b (1 - beta)))",
     inputs=(

@@ -66,7 +66,7 @@ def _refusal(path: FlowPath) -> str:
 MODEL = Model(
     name="tfrc",
     label="RFC 5348",
-    summary="The rate at which TCP Friendly Rate Control sends at a loss event rate.",
+    summary="The rate of TCP Friendly Rate Control at a loss event rate.",
     reference="RFC 5348 section 3.1",
     formula="X = 1 / (R sqrt(2 b p/3) + t_RTO 3 sqrt(3 b p/8) p (1 + 32 p^2))",
     inputs=(

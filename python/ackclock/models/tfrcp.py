@@ -41,7 +41,7 @@ def _inputs_of(path: FlowPath) -> dict[str, float]:
 MODEL = Model(
     name="tfrcp",
     label="TFRCP",
-    summary="The rate at which TFRCP sends where a share of its packets is lost, and what the receiver gets.",
+    summary="The rate of TFRCP at a loss rate, and its goodput.",
     reference="Padhye, Kurose, Towsley, Koodli 1999",
     formula="f(Wmax, R, p, B) = the sending rate of PFTK with T0 = B;  goodput (1 - p) f",
     inputs=(

@@ -59,6 +59,6 @@ def bursts(result: Result) -> Figure:
 
 
 BURSTS = FigureKind(
-    "bursts", "How many packets a sender's session sent between two readings of the clock, and how often.",
+    "bursts", "Histogram of the number of packets that a sender's session sent together.",
     ("send",), bursts, (), ("bursts", "flows"),
 )  # fmt: skip

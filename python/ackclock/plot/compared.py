@@ -275,16 +275,16 @@ def _lacks_series(comparison: Comparison, view: View) -> str | None:
 
 
 COMPARED_SWEEP = FigureKind(
-    "sweep", "Of a comparison, a panel for each flow and a line for each method.", ("compare",), swept, ("metric",),
+    "sweep", "For comparisons, a panel per flow and a line per method.", ("compare",), swept, ("metric",),
     lacks=_lacks_sweep,
 )  # fmt: skip
 
 COMPARED_THROUGHPUT = FigureKind(
-    "throughput", "Of a comparison, a panel for each flow's first instance and a line for each method.", ("compare",),
+    "throughput", "For comparisons, a panel per flow (first instance) and a line per method.", ("compare",),
     partial(over_time, what="throughput"), ("point", "replicate"), lacks=_lacks_series,
 )  # fmt: skip
 
 COMPARED_CWND = FigureKind(
-    "cwnd", "Of a comparison, a panel for each flow's first instance and a line for each method.", ("compare",),
+    "cwnd", "For comparisons, a panel per flow (first instance) and a line per method.", ("compare",),
     partial(over_time, what="cwnd"), ("point", "replicate"), lacks=_lacks_series,
 )  # fmt: skip

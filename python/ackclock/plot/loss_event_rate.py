@@ -31,6 +31,7 @@ def _lacks(result: Result, view: View) -> str | None:
 
 LOSS_EVENT_RATE = FigureKind(
     "loss_event_rate",
-    "The loss rate that a rate control works with, by its own definition: packets lost, or loss events.",
+    "Loss rate that a rate control works with, by its own definition: lost packets or loss "
+    "events.",
     ("simulate", "emulate", "send"), loss_event_rate, TAKES, ("samples", "flows"), _lacks,
 )  # fmt: skip

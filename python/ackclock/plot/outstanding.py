@@ -119,6 +119,7 @@ def _draw_limits(strip: Axes, stretches: Any) -> None:
 
 
 OUTSTANDING = FigureKind(
-    "outstanding", "Outstanding data of a connection over time, the receiver's window, and below what limited it.",
+    "outstanding", "Outstanding data of a connection over time, the receiver's window, and what "
+                   "limited it.",
     ("measure",), outstanding, TAKES, ("connections", "samples", "limit_periods"), lacks_payload,
 )  # fmt: skip

@@ -133,7 +133,5 @@ def _reservations(result: Result) -> list[str]:
     if refused:
         few = ", ".join(refused[:_FEW]) + (", …" if len(refused) > _FEW else "")
         said = "1 setting is" if len(refused) == 1 else f"{len(refused)} settings are"
-        warnings.append(
-            f"{said} not as in the scenario ({few}); the table settings says why"
-        )
+        warnings.append(f"{said} not as in the scenario ({few}); the table settings says why")
     return warnings

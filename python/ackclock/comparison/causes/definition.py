@@ -52,17 +52,18 @@ def _last_ack(evidence: Evidence) -> str:
 
 SMOOTHED_ROUND_TRIPS = Cause(
     "smoothed_round_trips",
-    "The kernel tells its smoothed round-trip time, averaged over time, as models average it; the engine averages all "
-    "measurements, of which there are the more the more ACKs come.",
+    "The kernel reports smoothed RTT averaged over time; the engine averages all samples, of "
+    "which more come when ACKs are dense.",
     _smoothed,
 )
 ONE_END = Cause(
     "measured_at_one_end",
-    "A capture is taken at one place and knows what passes there, not what hosts do.",
+    "A capture sees what passes one place, not what the hosts do.",
     _one_end,
 )
 LAST_ACK = Cause(
     "last_ack",
-    "The model's transfer ends with its last ACK, a simulated one with the last byte's arrival.",
+    "The model's transfer ends with its last ACK, a simulated one with the arrival of its "
+    "last byte.",
     _last_ack,
 )

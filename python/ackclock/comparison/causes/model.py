@@ -89,27 +89,28 @@ def _sending_rate(evidence: Evidence) -> str:
 
 VIOLATED_ASSUMPTION = Cause(
     "violated_assumption",
-    "The flow violates what the model assumes; the scenario tells so beforehand.",
+    "The flow violates an assumption of the model, as the scenario already shows.",
     _violated,
 )
-TIMEOUTS_SEEN = Cause(
-    "timeouts_seen", "The model leaves timeouts out, and there were some.", _timeouts
-)
+TIMEOUTS_SEEN = Cause("timeouts_seen", "The model omits timeouts, and some occurred.", _timeouts)
 NOT_SETTLED = Cause(
     "not_settled",
-    "The model is about a long run past its slow start; a short one still shows how it began.",
+    "The model describes a long run past slow start; a short run still shows its beginning.",
     _not_settled,
 )
 OTHER_ROUND_TRIPS = Cause(
     "other_round_trips",
-    "The model is given the round-trip time without queues and waiting.",
+    "The model uses the round-trip time without queueing.",
     _round_trips,
 )
 OTHER_LOSS = Cause(
     "other_loss",
-    "The model is given the random loss alone; queues overflow besides, and a run is hit by chance more or less often.",
+    "The model uses the random loss alone; queues overflow as well, and random losses vary "
+    "from run to run.",
     _loss,
 )
 SENDING_RATE = Cause(
-    "sending_rate", "The model tells what is sent, goodput is what arrives once.", _sending_rate
+    "sending_rate",
+    "The model gives the sending rate; goodput counts what arrives once.",
+    _sending_rate,
 )

@@ -172,29 +172,31 @@ def _recovery(evidence: Evidence) -> str:
 
 KERNEL_SETTINGS = Cause(
     "kernel_settings",
-    "The kernel has parameters of the scenario's TCP in its own way (table settings).",
+    "The kernel implements some TCP parameters of the scenario differently (table settings).",
     _settings,
 )
 FRIENDLY_GROWTH = Cause(
     "friendly_growth",
-    "Linux's CUBIC keeps the slow Reno-friendly growth of RFC 8312; RFC 9438 grows by a segment a round above the last "
-    "maximum.",
+    "Linux's CUBIC has the slow Reno-friendly growth of RFC 8312; RFC 9438 grows by a segment"
+    " per round above the last maximum.",
     _friendly_growth,
 )
 HYSTART = Cause(
     "hystart",
-    "Linux's CUBIC ends its slow start by HyStart, when the spacing of ACKs tells of a queue; the engine's goes on "
-    "until a loss, or with HyStart++ until round trips are longer.",
+    "Linux's CUBIC leaves slow start by HyStart, on ACK spacing; the engine's leaves on a "
+    "loss, or with HyStart++ on longer round trips.",
     _hystart,
 )
 BURSTS = Cause(
     "bursts",
-    "Linux hands down trains of segments (segmentation offload), which overflow a queue that segments apart would fit.",
+    "Linux sends trains of segments (segmentation offload), which overflow a queue that "
+    "spaced segments would fit.",
     _bursts,
 )
 WHOLE_SEGMENTS = Cause(
     "whole_segments",
-    "Linux's window and threshold are whole segments, cut off: the smaller the windows, the more it costs.",
+    "Linux keeps window and threshold in whole segments, rounded down, which matters more for"
+    " small windows.",
     _whole_segments,
 )
 DELAYED_ACKS = Cause(
@@ -204,6 +206,6 @@ DELAYED_ACKS = Cause(
 )
 RECOVERY = Cause(
     "recovery",
-    "Linux detects and repairs losses in another way than RFC 6675, and so has other timeouts.",
+    "Linux detects and repairs losses differently from RFC 6675, and so has other timeouts.",
     _recovery,
 )

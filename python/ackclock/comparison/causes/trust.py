@@ -57,7 +57,7 @@ def _late(evidence: Evidence) -> str:
 
 TOO_FEW_REPLICATES = Cause(
     "too_few_replicates",
-    "Replicates differ by chance; the fewer there are, the less can be told of what is beyond it.",
+    "Replicates differ by chance; with few of them, small differences cannot be resolved.",
     _too_few,
 )
 UNRELIABLE_RUNS = Cause(
@@ -67,6 +67,6 @@ UNRELIABLE_RUNS = Cause(
 )
 LATE_PACKETS = Cause(
     "late_packets",
-    "An emulator wakes up late, and hosts take time, which lengthens every round trip.",
+    "The emulator wakes up late and hosts take time, which lengthens every round trip.",
     _late,
 )

@@ -234,7 +234,10 @@ OUTPUTS = (
 MODEL = Model(
     name="aimd_chain",
     label="Markov chain",
-    summary="The window of any AIMD from round to round as a Markov chain: its law, and the law of the throughput.",
+    summary=(
+        "The window of any AIMD from round to round as a Markov chain: distributions of window "
+        "and throughput."
+    ),
     reference="Bogoiavlenskaia, Kojo, Mutka, Alanko 2002",
     formula="""\
 s_w = (1-p)^w,  f_w = 1 - s_w,  M_w = f_w/p,  t0 = 1/L

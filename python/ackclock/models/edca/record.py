@@ -95,7 +95,7 @@ def _evaluate_dcf(**known: Array) -> dict[str, Array]:
 DCF = Model(
     name="dcf",
     label="DCF",
-    summary="What each of n alike stations gets of 802.11 if all always have something to send.",
+    summary="The share of each of n equal saturated stations of 802.11.",
     reference="Bianchi 2000; with finite retries Wu et al. 2002",
     formula="""\
 tau = sum_{k<=m} p^k / sum_{k<=m} p^k ((W_k - 1)/2 + 1),  W_k = min((CWmin + 1) 2^k, CWmax + 1)
@@ -263,7 +263,7 @@ def _outputs_of_a_class(of: str, whose: str) -> tuple[Output, ...]:
 EDCA = Model(
     name="edca",
     label="EDCA",
-    summary="What stations of two classes of 802.11e get if all always have something to send.",
+    summary="The shares of saturated stations of two classes of 802.11e.",
     reference="after Robinson, Randhawa 2004 and Bianchi, Tinnirello, Scalia 2005; the law of the counters is our own",
     formula="""\
 a station of a class that has b left sends in slot AIFSN + b after a busy period, if nobody was earlier

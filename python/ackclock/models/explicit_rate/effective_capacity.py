@@ -207,7 +207,10 @@ def _evaluate(
 MODEL = Model(
     name="effective_capacity",
     label="effective capacity",
-    summary="The constant rate that a link of two rates carries with an overflow probability of about e^(-delta B).",
+    summary=(
+        "The constant rate that a two-rate link carries with an overflow probability of about "
+        "e^(-delta B)."
+    ),
     reference="Shakkottai, Kumar, Karnik, Anvekar 2001; Kesidis, Walrand, Chang 1993",
     formula="""\
 gamma = -1/delta log rho(diag(e^(-delta c_i)) P),  c packets per round trip,  p01 = 1/psi,  p10 = 1/psi1

@@ -207,7 +207,10 @@ goodput = {share}C_mean E V/(c_mean E U)"""
 INSTCAP = Model(
     name="instcap",
     label="INSTCAP",
-    summary="TCP without fast retransmit on a link of two rates, from a host that follows it a round trip later.",
+    summary=(
+        "TCP without fast retransmit on a two-rate link, with a host that follows the rate one "
+        "round trip later."
+    ),
     reference=REFERENCE,
     formula=_FORMULA.format(share="h ", sent="n = min(a + d + N, c_S)", loss="S > R and b + n (1 - R/S) > B"),
     inputs=(RATE, LOW_RATE, RTT, BUFFER, AMPLE_WINDOW, PSI, LOW_PSI, RECOVERY, CELL_SHARE),
@@ -228,7 +231,7 @@ INSTCAP = Model(
 TCP_ALONE = Model(
     name="tcp_alone",
     label="TCP alone",
-    summary="TCP without fast retransmit on a link of two rates, with nothing that tells it the rate.",
+    summary="TCP without fast retransmit on a two-rate link, without rate feedback.",
     reference=REFERENCE,
     formula=_FORMULA.format(share="", sent="n = d + N", loss="b + n - c_R > B"),
     inputs=(RATE, LOW_RATE, RTT, BUFFER, WINDOW, PSI, LOW_PSI, RECOVERY),
@@ -245,7 +248,9 @@ TCP_ALONE = Model(
 CONSTANT_SOURCE = Model(
     name="constant_source",
     label="constant source",
-    summary="TCP without fast retransmit on a link of two rates, from a host that sends at one rate.",
+    summary=(
+        "TCP without fast retransmit on a two-rate link, with a host that sends at a constant rate."
+    ),
     reference=REFERENCE,
     formula=_FORMULA.format(
         share="", sent="n = min(a + d + N, g)", loss="g > c_R and b + n (1 - c_R/g) > B"

@@ -102,7 +102,10 @@ N = rho/(1-rho) - ({K}+1) rho^({K}+1)/(1-rho^({K}+1)),   {K}/2 at rho = 1"""
 MM1K = Model(
     name="mm1k",
     label="M/M/1/K",
-    summary="HighSpeed TCP at a drop-tail router with Poisson arrivals: far too good for small buffers.",
+    summary=(
+        "HighSpeed TCP at a drop-tail router with Poisson arrivals: far too optimistic for "
+        "small buffers."
+    ),
     reference=REFERENCE,
     formula=FORMULA.format(queue="N", law=_LAW.format(K="K")),
     inputs=(*OF_THE_FLOWS, PLACES),
@@ -119,7 +122,7 @@ MM1K = Model(
 MM1K_BURST = Model(
     name="mm1k_burst",
     label="M/M/1/K, bursts",
-    summary="The same where packets come in bursts of g, of which the router holds K/g.",
+    summary="HighSpeed TCP at a drop-tail router with Poisson arrivals of bursts of g packets.",
     reference=REFERENCE + "; bursts are an addition",
     formula=FORMULA.format(queue="g N", law="k = floor(K/g)\n" + _LAW.format(K="k")),
     inputs=(

@@ -46,7 +46,7 @@ _BUFFER = Input(
 MODEL = Model(
     name="hstcp_sawtooth",
     label="HSTCP saw-tooth",
-    summary="HighSpeed TCP's flows in step at a drop-tail queue, as regular as a saw.",
+    summary="HighSpeed TCP flows in step at a drop-tail queue, as a regular saw-tooth.",
     reference="Villamizar, Song 1994; RFC 3649 section 5",
     formula="""\
 T = (r1 + rn)/2,  w = max(C T/n, 1),  alpha = a(w),  beta = 1 - b(w)

@@ -114,7 +114,10 @@ def _simulated(
 MODEL = Model(
     name="hstcp_window_sim",
     label="HSTCP windows",
-    summary="HighSpeed TCP's windows at a drop-tail queue step by step, with chance in who is hit by an overflow.",
+    summary=(
+        "HighSpeed TCP windows at a drop-tail queue, step by step, with random victims of each "
+        "overflow."
+    ),
     reference="RFC 3649 section 5; the simulation is our own",
     formula="""\
 R_i = r_i + q/C,  dw_i/dt = a(w_i)/R_i  (w_i/R_i in slow start),  dq/dt = sum w_i/R_i - C
