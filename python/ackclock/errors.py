@@ -101,10 +101,9 @@ class ScenarioError(InputError):
     def of(cls, errors: Iterable["ScenarioError"]) -> "ScenarioError":
         """One error of several: their mistakes in order, each of them once."""
         all_ = [one for error in errors for one in error.errors]
-        first, *others = {
-            (one.place, one.field, one.message): one.args[:5] for one in all_
-        }.values()
-        return cls(*first, others=others)
+        unique = {(one.place, one.field, one.message): one.args[:5] for one in all_}
+        (code, field, message, value, place), *others = unique.values()
+        return cls(code, field, message, value, place, others)
 
     def __str__(self) -> str:
         return f"{self.place}: {super().__str__()}" if self.place else super().__str__()

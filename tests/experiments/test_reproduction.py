@@ -243,7 +243,9 @@ def test_a_folder_of_somebody_elses_is_left_alone() -> None:
     Path("page").mkdir()
     Path("page/index.html").write_text("mine", encoding="utf-8")
     line = refused(ackclock("reproduce", "toy", "-o", "page"))
-    assert line == "page: is not empty and does not hold a gallery of ackclock; choose another folder"
+    assert (
+        line == "page: is not empty and does not hold a gallery of ackclock; choose another folder"
+    )
     assert [path.name for path in Path("page").iterdir()] == ["index.html"]
     assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 0
     Path("gallery/toy-table-1/notes.txt").write_text("mine", encoding="utf-8")

@@ -270,10 +270,10 @@ pub enum Preset {
     /// time: every loss ends in a timeout.
     #[serde(rename = "jacobson1988")]
     Jacobson1988,
-    /// What the RFCs say today.
+    /// TCP as the RFCs describe it today.
     #[serde(rename = "rfc")]
     Rfc,
-    /// As near to today's Linux as these switches come.
+    /// TCP as close to today's Linux as these parameters allow.
     #[default]
     #[serde(rename = "linux")]
     Linux,
