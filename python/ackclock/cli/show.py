@@ -140,12 +140,13 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
 
 def overview(kind: str, listed: Records) -> "Table":
     """The table of all records of a kind."""
-    from ackclock.table import table
+    from ackclock.table import Column, table
 
     told = ("name", "label", "unit", "methods", "options", "summary", "reference")
-    columns = [name for name in told if any(name in one for one in listed.values())]
+    names = [name for name in told if any(name in one for one in listed.values())]
+    columns = [Column(name, spare=0 if name == "reference" else None) for name in names]
     return table(
-        kind, columns, ([_text(one.get(name, "")) for name in columns] for one in listed.values())
+        kind, columns, ([_text(one.get(name, "")) for name in names] for one in listed.values())
     )
 
 

@@ -213,7 +213,8 @@ impl Expected {
         let measures_time = self.dimensions.contains(&Dimension::Time);
         if unit.eq_ignore_ascii_case("bdp") && self.dimensions.len() > 1 && measures_time {
             let sentence = format!(
-                "{value} has an unknown unit; for 1 BDP give the round-trip time, for example \"40 ms\""
+                "{value} has an unknown unit; for 1 BDP give the round-trip time, \
+                 for example \"40 ms\""
             );
             return Problem::new(Code::WrongUnit, sentence);
         }

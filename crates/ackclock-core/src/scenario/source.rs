@@ -13,8 +13,8 @@ pub struct Source<'a> {
     table: DeTable<'a>,
 }
 
-/// Words of the parser about a list, table or text that does not end: the lines that follow are read
-/// as part of it.
+/// Words of the parser about a list, table or text that does not end: the lines that follow are
+/// read as part of it.
 const ENDLESS: [&str; 3] = ["missing", "unclosed", "multi-line"];
 
 /// The end of a step of a path: the span of its key, if it has one, and the value.

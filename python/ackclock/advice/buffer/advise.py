@@ -218,7 +218,7 @@ def advise_buffer(
         raise ScenarioError(
             "unsupported",
             "sweep",
-            f"has {len(points)} points, but a buffer is sized for one; remove the sweep or set its values with --set",
+            f"has {len(points)} points, but a buffer is sized for one; remove the sweep",
         )
     scenario = points[0].scenario
     tree = scenario.resolve().tree
