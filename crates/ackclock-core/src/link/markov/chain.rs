@@ -168,15 +168,11 @@ fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
         let field = format!("transition_matrix.{i}");
         if (sum - 1.0).abs() > ROW_TOLERANCE {
             let remedy = "is the sum of the row; its probabilities must add up to 1";
-            return Err(Error::new(&field, &json!(sum), &format!("{remedy}")));
+            return Err(Error::new(&field, &json!(sum), remedy));
         }
         if parameters.mean_sojourn.is_some() && row[i] != Probability::ZERO {
             let remedy = "is on the diagonal; with mean_sojourn the diagonal must be 0";
-            return Err(Error::new(
-                &field,
-                &json!(row[i].get()),
-                &format!("{remedy}"),
-            ));
+            return Err(Error::new(&field, &json!(row[i].get()), remedy));
         }
         rows.extend(row.iter().map(|p| p.get() / sum));
     }
