@@ -55,9 +55,14 @@ def test_check_as_json_has_the_defaults(scenario_file: Path) -> None:
 def test_simulate_prints_the_table_and_writes_the_folder(scenario_file: Path) -> None:
     outcome = ackclock("simulate", scenario_file, *QUICK)
     assert outcome.exit_code == 0, outcome.stderr
-    assert "goodput Mbit/s" in outcome.stdout
-    assert "PFTK Mbit/s" in outcome.stdout
-    assert outcome.stdout.rstrip().endswith(f"result: {Path('out') / 'leaky'}")
+    title, _, names, units, rule, *_ = outcome.stdout.splitlines()
+    assert title.startswith("leaky pipe: one flow, 6 points; ")
+    assert "goodput" in names
+    assert "Mbit/s" in units
+    assert set(rule) == {"-"}
+    assert "PFTK" in names
+    assert f"  result  {Path('out') / 'leaky'}\n" in outcome.stdout
+    assert "  next    ackclock plot " in outcome.stdout
     [warning] = outcome.stderr.splitlines()
     assert warning.startswith(
         "warning: main (control.kind reno, probability 0 %): 1 congestion epoch in 2 s"
@@ -245,7 +250,7 @@ BAD = {
         "file",
         "hops.wired.link.file",
     ),
-    "no TOML": ("schema = 1", "schema = = 1", "syntax", "leaky.toml, line 1:10"),
+    "no TOML": ("schema = 1", "schema = = 1", "syntax", ""),
 }
 
 
@@ -615,7 +620,7 @@ def test_names_cannot_move_the_cursor_of_a_terminal() -> None:
     )
     outcome = ackclock("simulate", "leaky.toml", *QUICK, "-o", f"out/{name}")
     assert outcome.exit_code == 0, outcome.output
-    assert outcome.stdout.count(r"a\x1b[2Jb\u202ec") == 2, "title and folder"
+    assert outcome.stdout.count(r"a\x1b[2Jb\u202ec") == 3, "title, folder and next command"
     refused = ackclock("simulate", f"{name}.toml")
     shown = [outcome.stdout, outcome.stderr, refused.stdout, refused.stderr]
     assert not any(one in text for one in "\x1b\u202e" for text in shown)

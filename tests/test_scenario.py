@@ -31,13 +31,13 @@ def test_parts_are_reached_by_name_with_units_as_written(leaky_pipe: Scenario) -
 
 
 def test_what_is_not_there_is_answered_with_what_is(leaky_pipe: Scenario) -> None:
-    with pytest.raises(AttributeError, match=r"no 'dealy' here; did you mean delay\?"):
+    with pytest.raises(AttributeError, match=r"no 'dealy' here; did you mean .delay.\?"):
         _ = leaky_pipe.hops["wired"].dealy
     with pytest.raises(AttributeError, match="no 'zzz' here; there is name, link, queue, delay"):
         _ = leaky_pipe.hops["wired"].zzz
-    with pytest.raises(AttributeError, match=r"no 'hopps' here; did you mean hops\?"):
+    with pytest.raises(AttributeError, match=r"no 'hopps' here; did you mean .hops.\?"):
         _ = leaky_pipe.hopps
-    with pytest.raises(AttributeError, match=r"no 'replcae' here; did you mean replace"):
+    with pytest.raises(AttributeError, match=r"no 'replcae' here; did you mean .replace"):
         _ = leaky_pipe.replcae
     assert not hasattr(leaky_pipe, "_repr_html_")
     assert {"hops", "duration", "replace"} <= set(dir(leaky_pipe))

@@ -15,6 +15,12 @@ def is_checking() -> bool:
 def parse_toml(text: str) -> str:
     """Returns the JSON tree of a scenario's text."""
 
+def places(text: str, fields: list[tuple[str, str]]) -> list[str]:
+    """Line and column ("12:9") of fields, each with the code of its error; empty if unknown."""
+
+def unit_remedy(number: str, unit: str, dimensions: list[str]) -> str | None:
+    """A remedy for an unknown unit; dimensions are the base units of `units`."""
+
 def parse_assignment(text: str) -> tuple[str, str]:
     """Splits `path=value` into the path and the value as JSON."""
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "check_estimators", "climbing_chain_with_channel", "climbing_chains", "doctor", "emulate",
-    "epoch_chain", "expand", "has_sockets", "is_checking", "jumping_chain", "measure",
-    "parse_assignment", "parse_toml", "prepare_emulation", "rate_estimates", "receive", "registry",
+    "check_estimators", "climbing_chain_with_channel",
+    "climbing_chains", "doctor", "emulate", "epoch_chain", "expand", "has_sockets", "is_checking", "jumping_chain",
+    "measure", "parse_assignment", "parse_toml", "places", "prepare_emulation", "rate_estimates", "receive", "registry",
     "replace", "replay", "resolve", "schema", "send", "serve_host", "simulate", "trace_rates",
-    "version",
+    "unit_remedy", "version",
 ]  # fmt: skip
 
 Tree = dict[str, Any]
@@ -45,6 +45,26 @@ def is_checking() -> bool:
 def parse_toml(text: str) -> Tree:
     """Parses the text of a scenario file into a tree."""
     return _loaded(_native.parse_toml(text))
+
+
+def places(text: str, fields: list[tuple[str, str]]) -> list[str]:
+    """Returns line and column (`12:9`) of fields in a scenario's text; empty if unknown.
+
+    A field is the code of its error and its path.
+    """
+    return _native.places(text, fields)
+
+
+def unit_remedy(number: str, unit: str, dimensions: list[str]) -> str | None:
+    """Returns a remedy for an unknown unit, `did you mean "10 Mbit/s"?`; None if no unit is near.
+
+    Args:
+        number: The digits as written.
+        unit: The unit as written.
+        dimensions: Base units of the quantities that fit: `s`, `bit/s`, `bytes`, `packets`,
+            `packets/s`, or empty for a share.
+    """
+    return _native.unit_remedy(number, unit, dimensions)
 
 
 def parse_assignment(text: str) -> tuple[str, Any]:

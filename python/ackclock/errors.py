@@ -4,6 +4,7 @@ The text of an error is one line, `field: what is wrong; what to do`. Codes are 
 may change.
 """
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Self
 
 #: Every code and its meaning. The engine also raises the first eleven (`scenario/error.rs`).
@@ -24,7 +25,7 @@ CODES: Final = {
     "lacking": "This machine lacks a permission, a kernel feature or a package.",
     "failed": "A run or a session began and failed.",
     "interrupted": "A person interrupted it.",
-    "internal": "ackclock contradicts itself: a bug.",
+    "internal": "A bug in ackclock; please report it.",
 }
 
 
@@ -61,7 +62,51 @@ class InputError(_CodedError, ValueError):
 
 
 class ScenarioError(InputError):
-    """A scenario, or the options of a session, cannot be used."""
+    """A scenario, or the options of a session, cannot be used.
+
+    Code, field, message and value are those of the first mistake.
+
+    Attributes:
+        place: File, line and column (`lab.toml:12:9`), or the option that the value comes from;
+            empty if unknown.
+        errors: Every mistake that was found, this one first.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        field: str,
+        message: str,
+        value: Any = None,
+        place: str = "",
+        others: Sequence[tuple[Any, ...]] = (),
+    ) -> None:
+        super().__init__(code, field, message, value)
+        self.args = (code, field, message, value, place, tuple(others))
+        self.place = place
+
+    @property
+    def errors(self) -> tuple["ScenarioError", ...]:
+        """Every mistake that was found, this one first."""
+        return (self, *(ScenarioError(*one) for one in self.args[5]))
+
+    def placed(self, place: Callable[["ScenarioError"], str]) -> "ScenarioError":
+        """The same mistakes, each with the place that the function gives it."""
+        first, *others = (
+            (one.code, one.field, one.message, one.value, place(one)) for one in self.errors
+        )
+        return ScenarioError(*first, others=others)
+
+    @classmethod
+    def of(cls, errors: Iterable["ScenarioError"]) -> "ScenarioError":
+        """One error of several: their mistakes in order, each of them once."""
+        all_ = [one for error in errors for one in error.errors]
+        unique = {(one.place, one.field, one.message): one.args[:5] for one in all_}
+        (code, field, message, value, place), *others = unique.values()
+        return cls(code, field, message, value, place, others)
+
+    def __str__(self) -> str:
+        return f"{self.place}: {super().__str__()}" if self.place else super().__str__()
 
 
 class CaptureError(InputError):

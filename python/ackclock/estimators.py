@@ -55,7 +55,7 @@ def asked(estimators: Estimators) -> list[tuple[str, str]]:
             raise InputError(
                 "contradiction",
                 "estimators",
-                f'"{twice}" is there twice; give them names, as {{"first": …, "second": …}}',
+                f'"{twice}" appears twice; give each a name, as {{"first": …, "second": …}}',
             )
         estimators = dict(zip(names, listed, strict=True))
     trees = [
@@ -108,9 +108,7 @@ def rate_estimates(
 
     wanted = asked(estimators)
     if mss != int(mss) or not 0 < mss < _ACK_NUMBERS:
-        raise InputError(
-            "out-of-range", "mss", f"{mss} is no size of a segment; write for example 1448"
-        )
+        raise InputError("out-of-range", "mss", f"{mss} is less than 1; for example 1448")
     columns = _columns(trace)
     found = engine.rate_estimates(wanted, int(mss), columns)
     rates = {f"{name}_bit_per_s": np.frombuffer(data, "<f8") for name, (_, data) in found.items()}
@@ -164,7 +162,7 @@ def _numbers(name: str, values: Any) -> "NDArray[Any]":
         numbers = np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError):
         raise InputError(
-            "wrong-type", f"trace.{name}", "is no list of numbers; give one number for each ACK"
+            "wrong-type", f"trace.{name}", "is not a list of numbers; give one number for each ACK"
         ) from None
     if numbers.ndim != 1:
         raise InputError(
@@ -180,7 +178,9 @@ def _check_times(times: "NDArray[np.float64]") -> None:
 
     for row, time in _first(~((times >= 0) & (times <= _LATEST_S)), times):
         raise InputError(
-            "wrong-type", "trace.time_s", f"{time} in row {row} is no time; give seconds from 0 on"
+            "wrong-type",
+            "trace.time_s",
+            f"{time} in row {row} is not a time; give seconds from 0 on",
         )
     for row, time in _first(np.diff(times, prepend=times[:1]) < 0, times):
         raise InputError(
@@ -198,7 +198,7 @@ def _check_sizes(name: str, values: "NDArray[np.float64]") -> None:
         raise InputError(
             "out-of-range",
             f"trace.{name}",
-            f"{value} in row {row} cannot be; give a number from 0 on, or null",
+            f"{value} in row {row} is not valid; give a number from 0 on, or null",
         )
 
 
@@ -213,7 +213,7 @@ def _wrapped(numbers: "NDArray[Any]") -> "NDArray[np.uint32]":
         raise InputError(
             "out-of-range",
             "trace.ack",
-            f"{number} in row {row} is no acknowledgement number; give whole bytes from 0 on",
+            f"{number} in row {row} is not an acknowledgement number; give whole bytes from 0 on",
         )
     return (numbers.astype(np.int64) % _ACK_NUMBERS).astype(np.uint32)
 

@@ -73,14 +73,14 @@ def refuse_foreign_folder(folder: str | Path, may_hold: Contents = RESULT) -> No
         raise InputError(
             "file",
             f"{folder}",
-            f"is not empty and no {may_hold.noun} of ackclock's; choose another folder",
+            f"is not empty and does not hold a {may_hold.noun} of ackclock; choose another folder",
         )
     foreign = next((name for name in contents if not may_hold.names.fullmatch(name)), None)
     if foreign is not None:
         raise InputError(
             "file",
             f"{folder}",
-            f"holds {foreign}, which is not ackclock's; move it away or choose another folder",
+            f"holds {foreign}, which ackclock did not write; move it away or choose another folder",
         )
 
 

@@ -4,6 +4,7 @@ Quantities stay as written, with their units. A scenario is checked when it is u
 `resolve`, `simulate`, `predict`), so that `replace` may complete an unfinished one.
 """
 
+import contextlib
 import copy
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,24 +32,63 @@ def load(path: str | Path) -> "Scenario":
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise ScenarioError(
-            "file", f"{path}", "no such file; give the path of a scenario, a .toml file"
-        ) from None
+        raise ScenarioError("file", f"{path}", "no such file; a scenario is a .toml file") from None
     except UnicodeDecodeError:
         raise ScenarioError(
-            "file", f"{path}", "is no text; give the path of a scenario, a .toml file in UTF-8"
+            "file", f"{path}", "is not UTF-8 text; a scenario is a .toml file"
         ) from None
+    except IsADirectoryError:
+        raise ScenarioError("file", f"{path}", "is a folder; a scenario is a .toml file") from None
     except OSError as error:
         raise ScenarioError(
-            "file", f"{path}", f"{error.strerror}; give the path of a scenario, a .toml file"
+            "file", f"{path}", f"{error.strerror}; a scenario is a .toml file"
         ) from None
     try:
         tree = engine.parse_toml(text)
     except ScenarioError as error:
-        if error.code != "syntax":
-            raise  # about a field, as any other error of the scenario
-        raise error.at(f"{path}, {error.field}" if error.field else f"{path}") from None
-    return Scenario(tree, path.parent)
+        raise error.placed(lambda one: f"{path}:{one.place}" if one.place else f"{path}") from None
+    return Scenario(tree, path.parent, Source(str(path), text))
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file that a scenario was read from, to say where a mistake is.
+
+    Attributes:
+        name: The file's path.
+        text: What it said.
+        changed: By path of a field, what gave it another value than the file: an option of a
+            command, or nothing to name.
+    """
+
+    name: str
+    text: str
+    changed: Mapping[str, str] = field(default_factory=dict)
+
+    def place(self, tree: dict[str, Any], error: ScenarioError) -> str:
+        """File, line and column of a mistake, or the option it comes from."""
+        at = _by_position(tree, error.field)
+        for path, option in self.changed.items():
+            changed = _by_position(tree, path)
+            if at[: len(changed)] == changed:
+                return option
+        (position,) = engine.places(self.text, [(error.code, error.field)])
+        return f"{self.name}:{position}" if position else self.name
+
+
+def _by_position(tree: Any, path: str) -> list[str]:
+    """The steps of a path, with positions in place of names of list members."""
+    steps = []
+    for step in path.split("."):
+        if isinstance(tree, list):
+            names = [one.get("name") if isinstance(one, dict) else None for one in tree]
+            at = names.index(step) if step in names else int(step) if step.isdecimal() else None
+            steps.append(step if at is None else str(at))
+            tree = tree[at] if at is not None and at < len(tree) else None
+        else:
+            steps.append(step)
+            tree = tree.get(step) if isinstance(tree, dict) else None
+    return steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,10 +100,12 @@ class Scenario:
     Attributes:
         tree: The contents of the file, as dicts and lists. Do not change it; use `replace`.
         folder: Folder in which files that the scenario names are looked up.
+        source: The file that the scenario was read from, if any.
     """
 
     tree: dict[str, Any]
     folder: Path = field(default_factory=Path)
+    source: Source | None = None
 
     @classmethod
     def from_toml(cls, text: str, folder: str | Path = ".") -> "Scenario":
@@ -85,7 +127,21 @@ class Scenario:
         Raises:
             ScenarioError: A path does not exist, or is in a table that the sweep sets as a whole.
         """
-        return Scenario(engine.replace(self.tree, {**(changes or {}), **more}), self.folder)
+        return self.changed(
+            {path: ("", value) for path, value in {**(changes or {}), **more}.items()}
+        )
+
+    def changed(self, changes: Mapping[str, tuple[str, Any]]) -> "Scenario":
+        """A copy with other values, each with the option of a command that it comes from.
+
+        Errors in them name the option, not a line of the file.
+        """
+        tree = engine.replace(self.tree, {path: value for path, (_, value) in changes.items()})
+        source = self.source
+        if source is not None:
+            options = {path: option for path, (option, _) in changes.items()}
+            source = Source(source.name, source.text, {**source.changed, **options})
+        return Scenario(tree, self.folder, source)
 
     def expand(self) -> list["Point"]:
         """Returns the points of the sweep; one point if there is no sweep.
@@ -95,9 +151,11 @@ class Scenario:
         Raises:
             ScenarioError: The sweep names a path that does not exist.
         """
+        with self.places():
+            points = engine.expand(self.tree)
         return [
-            Point(assignments, Scenario(tree, self.folder))
-            for assignments, tree in engine.expand(self.tree)
+            Point(assignments, Scenario(tree, self.folder, self.source))
+            for assignments, tree in points
         ]
 
     def resolve(self) -> "Scenario":
@@ -108,12 +166,30 @@ class Scenario:
         Raises:
             ScenarioError: A field is unknown, missing or impossible, or a file it names is.
         """
-        return Scenario(engine.resolve(self.tree, self.folder), self.folder)
+        with self.places():
+            return Scenario(engine.resolve(self.tree, self.folder), self.folder, self.source)
 
     def check(self) -> None:
-        """Raises `ScenarioError` unless every point can be run."""
+        """Raises `ScenarioError` unless every point can be run, with the mistakes of all points."""
+        found = []
         for point in self.expand():
-            point.scenario.resolve()
+            try:
+                point.scenario.resolve()
+            except ScenarioError as error:
+                found.append(error)
+        if found:
+            raise ScenarioError.of(found)
+
+    @contextlib.contextmanager
+    def places(self) -> Iterator[None]:
+        """Adds to a `ScenarioError` from within where in the scenario's file it is."""
+        try:
+            yield
+        except ScenarioError as error:
+            source = self.source
+            if source is None or error.place:
+                raise
+            raise error.placed(lambda one: source.place(self.tree, one)) from None
 
     def to_json(self) -> str:
         """Returns the tree as JSON."""

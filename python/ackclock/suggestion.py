@@ -12,5 +12,6 @@ def suggestion(name: str, known: Iterable[str], otherwise: str = "") -> str:
     known = list(known)
     near = get_close_matches(name, known, n=3)
     if near:
-        return f"did you mean {' or '.join(near)}?"
-    return otherwise or f"write one of {', '.join(known)}"
+        quoted = [f'"{one}"' for one in near]
+        return f"did you mean {' or '.join(quoted)}?"
+    return otherwise or f"choose from {', '.join(known)}"

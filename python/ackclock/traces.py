@@ -81,7 +81,7 @@ def read(path: str | Path, form: str | None = None) -> CapacityTrace:
         raise ScenarioError(
             "file",
             f"{path}",
-            "is no file; give a capacity trace, for example a Mahimahi .down or a .csv file",
+            "no such file; a capacity trace is for example a Mahimahi .down or a .csv file",
         )
     form = form or next(
         (name for name, endings in FORMATS.items() if path.suffix.lower() in endings), None
@@ -89,7 +89,7 @@ def read(path: str | Path, form: str | None = None) -> CapacityTrace:
     if form not in FORMATS:
         known = ", ".join(FORMATS)
         asked = f"format {form} is unknown" if form else "its name does not say its format"
-        raise ScenarioError("unsupported", f"{path}", f"{asked}; say which of {known} it is")
+        raise ScenarioError("unsupported", f"{path}", f"{asked}; choose from {known}")
     tree = {"kind": "trace", "file": path.name, "format": form}
     try:
         return _read(path, tree | {"repeat": False})

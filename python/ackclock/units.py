@@ -2,8 +2,10 @@
 
 import math
 import re
+from collections.abc import Collection
 from typing import NamedTuple
 
+from ackclock import engine
 from ackclock.errors import InputError
 
 TIME = {
@@ -35,7 +37,15 @@ _BASES = {
     "packets/s": COUNT_RATE,
     "": SHARE,
 }
-_WRITTEN = re.compile(r"\s*([-+]?[\d._]+(?:[eE][-+]?\d+)?)\s*(\S*)\s*")
+_WRITTEN = re.compile(r"\s*([-+]?(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][-+]?\d+)?)\s*(.*?)\s*")
+_NOUNS = {
+    "s": "a time",
+    "bit/s": "a rate",
+    "bytes": "an amount of data",
+    "packets": "a number of packets",
+    "packets/s": "a rate in packets per second",
+    "": "a number",
+}
 
 
 class Quantity(NamedTuple):
@@ -62,19 +72,50 @@ def parse(written: str | float) -> Quantity:
         ValueError: It is not a quantity.
     """
     if isinstance(written, bool) or not isinstance(written, str | int | float):
-        raise InputError("wrong-type", "", f"{written!r} is no quantity")
+        raise InputError("wrong-type", "", f"{written!r} is not a quantity")
     if not isinstance(written, str):
         return Quantity(float(written), "", float(written), "")
     match = _WRITTEN.fullmatch(written)
     if match is None:
-        raise InputError("wrong-type", "", f"{written!r} is no quantity")
+        raise InputError("wrong-type", "", f'"{written}" is not a quantity')
     number, unit = float(match[1].replace("_", "")), match[2]
     if not unit:
         return Quantity(number, "", number, "")
     for base, units in _BASES.items():
         if unit in units:
             return Quantity(number * units[unit], base, number, unit)
-    raise InputError("wrong-unit", "", f"{written!r} has an unknown unit")
+    raise refusal("", written, _BASES)
+
+
+def refusal(
+    field: str, written: str, bases: Collection[str], *, example: str = "", noun: str = ""
+) -> InputError:
+    """The error of a text that is not a quantity of these dimensions, with what may be meant.
+
+    Args:
+        field: The field or option.
+        written: The text.
+        bases: The base units of the dimensions that fit.
+        example: A quantity that fits.
+        noun: What is expected: "a time".
+    """
+    noun = noun or (_NOUNS[next(iter(bases))] if len(bases) == 1 else "a quantity")
+    remedy = f'; for example "{example}"' if example else ""
+    match = _WRITTEN.fullmatch(written)
+    if match is None:
+        return InputError("wrong-type", field, f'"{written}" is not {noun}{remedy}')
+    number, unit = match[1], match[2]
+    if not unit:
+        if example:
+            written_out = _WRITTEN.fullmatch(example)
+            remedy = f'; for example "{number} {written_out[2]}"' if written_out else remedy
+        return InputError("no-unit", field, f'"{written}" has no unit{remedy}')
+    meant = engine.unit_remedy(number, unit, list(bases))
+    if meant is None and any(unit in units for units in _BASES.values()):
+        return InputError("wrong-unit", field, f'"{written}" is not {noun}{remedy}')
+    return InputError(
+        "wrong-unit", field, f'"{written}" has an unknown unit{f"; {meant}" if meant else remedy}'
+    )
 
 
 def seconds(written: str) -> float:
@@ -117,7 +158,7 @@ def window_packets(written: str, mss_bytes: float) -> float:
 def _amount(written: str | float, base: str) -> float:
     quantity = parse(written)
     if quantity.base != base:
-        raise InputError("wrong-unit", "", f"{written!r} is not in {base or '%'}")
+        raise refusal("", str(written), (base,))
     return quantity.amount
 
 

@@ -112,7 +112,7 @@ def test_a_short_trace_has_no_intervals_and_says_so(tmp_path: Path) -> None:
     advice = advice_at(tmp_path, 100, 200.0, effcap=[(7, 49)])
     assert advice.outcomes.blocks == 0
     assert np.isnan(advice.chosen.efficiency.low)
-    assert any("too short a trace to say how sure" in line for line in advice.warnings)
+    assert any("too short for confidence intervals" in line for line in advice.warnings)
     assert json.loads(json.dumps(words.plain(advice), default=str))["blocks"] == 0
 
 
@@ -181,7 +181,7 @@ def test_schemes_meet_the_same_link_and_start_together(moving: Path) -> None:
     ("arguments", "code", "field"),
     [
         (("--rtt", "0ms"), "out-of-range", "--rtt"),
-        (("--rtt", "5"), "wrong-type", "--rtt"),
+        (("--rtt", "5"), "no-unit", "--rtt"),
         ((), "missing", "--rtt"),
         (("--rtt", "10s"), "out-of-range", "{trace}"),
         (("--rtt", "1ns"), "contradiction", "--rtt"),
@@ -189,7 +189,7 @@ def test_schemes_meet_the_same_link_and_start_together(moving: Path) -> None:
         (("--rtt", "200ms", "--effcap", "7,0"), "syntax", "--effcap"),
         (("--rtt", "200ms", "--buffer", "0 packets"), "wrong-type", "--buffer"),
         (("--rtt", "200ms", "--buffer", "0.5 packets"), "wrong-type", "--buffer"),
-        (("--rtt", "200ms", "--mss", "1"), "wrong-type", "--mss"),
+        (("--rtt", "200ms", "--mss", "1"), "no-unit", "--mss"),
         (("--rtt", "200ms", "--interval", "40s"), "contradiction", "--interval"),
         (("--rtt", "200ms", "--period", "1s"), "contradiction", "--period"),
         (("--rtt", "200ms", "--period", "1ns"), "contradiction", "--period"),

@@ -27,9 +27,10 @@ def ackclock(*arguments: object) -> Outcome:
 def test_a_summary_and_a_folder(scenario_file: Path, pretended: Pretended) -> None:
     outcome = ackclock("emulate", scenario_file, *QUICK)
     assert (outcome.exit_code, outcome.stderr) == (0, "")
-    assert outcome.stdout.startswith("leaky pipe: means of 2 replicates ± 95 % confidence")
-    assert "PFTK Mbit/s" in outcome.stdout
-    assert outcome.stdout.endswith(f"result: {Path('out') / 'leaky'}\n")
+    assert outcome.stdout.startswith("leaky pipe: one Reno flow, 11 Mbit/s, 70 ms, ")
+    assert "means of 2 replicates ± 95 % confidence where it shows" in outcome.stdout
+    assert "PFTK" in outcome.stdout
+    assert f"  result  {Path('out') / 'leaky'}\n" in outcome.stdout
     assert Result.load("out/leaky").run["method"] == "emulate"
     assert pretended.asked["emulate"]["device"] == "automatic"
 
@@ -68,12 +69,12 @@ def test_an_unreliable_run_is_one_line_and_exit_code_4(
     assert outcome.exit_code == 4
     assert outcome.stderr.splitlines() == [
         f"warning: point 0, replicate 1: {LATE}",
-        "ackclock: unreliable: 1 of 2 runs; averages leave them out unless told --unreliable",
+        "ackclock: unreliable: 1 of 2 runs; averages leave them out; --unreliable includes them",
     ]
-    assert "1 unreliable run left out" in outcome.stdout
+    assert "1 unreliable run left out" in " ".join(outcome.stdout.split())
     taken_in = ackclock("emulate", scenario_file, *QUICK, "--unreliable")
     assert taken_in.exit_code == 4
-    assert "1 unreliable run taken in" in taken_in.stdout
+    assert "1 unreliable run taken in" in " ".join(taken_in.stdout.split())
 
 
 @pytest.mark.parametrize("command", ["plot", "report"])
@@ -104,8 +105,7 @@ def test_settings_that_are_not_as_asked(scenario_file: Path, pretended: Pretende
     assert outcome.stderr.splitlines() == [
         "warning: real-time priority refused; delays may be late",
         "warning: flow main/0 failed: reset",
-        "warning: 7 settings are not as asked (setting_0, setting_1, setting_2, …); the table "
-        "settings says why",
+        "warning: 7 settings are not as in the scenario (setting_0, setting_1, setting_2, …); the table settings says why",
     ]
 
 
@@ -140,7 +140,7 @@ def test_an_interrupted_run_is_partial(scenario_file: Path, pretended: Pretended
     outcome = ackclock("emulate", scenario_file, *QUICK)
     assert outcome.exit_code == 130
     assert outcome.stderr == "warning: interrupted: replicates or points are missing\n"
-    assert outcome.stdout.startswith("leaky pipe: interrupted, of what was run: ")
+    assert "interrupted, of what was run: " in outcome.stdout
 
 
 @pytest.mark.usefixtures("pretended")
@@ -164,7 +164,7 @@ def test_a_failed_run_is_exit_code_4(scenario_file: Path, pretended: Pretended) 
     assert outcome.exit_code == 4
     assert outcome.stderr.splitlines() == [
         "warning: a run failed, replicates or points are missing: the receivers' host ended",
-        "ackclock: a run failed; the result holds the others",
+        "ackclock: a run failed; the result has the others",
     ]
 
 

@@ -66,7 +66,7 @@ def test_where_all_are_unreliable_nothing_is_known(emulated: Result) -> None:
         math.isnan(row["utilisation"].mean) for row in hop_rows(emulated) if row["point"] == 2
     )
     warned = [line for line in emulated.run["warnings"] if "reliable" in line]
-    assert warned == ["point 2: none of its runs is reliable, so that there is nothing to average"]
+    assert warned == ["point 2: no run is reliable, so there is nothing to average"]
 
 
 def test_titles_say_so(emulated: Result) -> None:
@@ -102,7 +102,7 @@ def test_the_report_shows_machine_verdicts_and_settings(emulated: Result, result
     assert text.count(f"<td>{LATE}</td>") == len(DOUBTFUL)
     assert text.count("<td>reliable</td>") == 9 - len(DOUBTFUL)
     assert text.count("<td>tcp_recovery</td>") == 1  # once, not for every run
-    assert "1 setting is not as asked (tcp_recovery)" in text
+    assert "1 setting is not as in the scenario (tcp_recovery)" in text
     assert "<h3>Fidelity</h3>" not in page([(result, None)])
 
 

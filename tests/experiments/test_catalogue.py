@@ -602,7 +602,9 @@ def test_names_and_groups_choose_in_the_catalogues_order() -> None:
     ],
 )
 def test_a_wrong_name_gets_the_nearest(name: str, near: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(f'"{name}" is no experiment')) as refused:
+    with pytest.raises(
+        ValueError, match=re.escape(f'unknown experiment or group "{name}"')
+    ) as refused:
         chosen([name], experiments())
     assert near in str(refused.value)
     assert "\n" not in str(refused.value)

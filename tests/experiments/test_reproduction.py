@@ -149,7 +149,7 @@ def test_a_number_that_moved_is_an_exit_code(computed: dict[str, Counted]) -> No
     computed["toy-table-1"].ours = 7.3
     answer = ackclock("reproduce", "--all")
     assert answer.exit_code == 4
-    assert answer.stderr == "ackclock: numbers have changed: toy-table-1\n"
+    assert answer.stderr == "ackclock: the numbers have changed: toy-table-1\n"
     assert "FAILS" in answer.stdout
     assert (
         "verdict: expectation failed: Rates: 0.1: rate, segments/s is 7.3, not 7.21"
@@ -163,7 +163,7 @@ def test_an_interrupted_command_goes_on(computed: dict[str, Counted]) -> None:
     computed["toy-figure-2.1"].interrupt = True
     answer = ackclock("reproduce", "--all")
     assert answer.exit_code == 130
-    assert answer.stderr == "ackclock: interrupted; 1 done, 1 left: the same command goes on\n"
+    assert answer.stderr == "ackclock: interrupted; 1 done, 1 left: the same command continues\n"
     assert "toy-table-1" in Path("out/reproduce/index.html").read_text(encoding="utf-8")
     assert not Path("out/reproduce/toy-figure-2.1").exists()
     computed["toy-figure-2.1"].interrupt = False
@@ -223,14 +223,14 @@ def test_list_says_name_source_figure_and_cost(computed: dict[str, Counted]) -> 
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        ((), "NAMES: is missing; write names or groups, or --all; see ackclock reproduce --list"),
+        ((), "NAMES: is missing; give names or groups, or --all; see ackclock reproduce --list"),
         (
             ("toy-table-2",),
-            '"toy-table-2" is no experiment or group of them; did you mean toy-table-1?',
+            'unknown experiment or group "toy-table-2"; did you mean "toy-table-1"?',
         ),
         (
             ("--all", "wombat"),
-            '"wombat" is no experiment or group of them; see ackclock reproduce --list',
+            'unknown experiment or group "wombat"; see ackclock reproduce --list',
         ),
     ],
 )
@@ -244,12 +244,14 @@ def test_a_folder_of_somebody_elses_is_left_alone() -> None:
     Path("page").mkdir()
     Path("page/index.html").write_text("mine", encoding="utf-8")
     line = refused(ackclock("reproduce", "toy", "-o", "page"))
-    assert line == "page: is not empty and no gallery of ackclock's; choose another folder"
+    assert (
+        line == "page: is not empty and does not hold a gallery of ackclock; choose another folder"
+    )
     assert [path.name for path in Path("page").iterdir()] == ["index.html"]
     assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 0
     Path("gallery/toy-table-1/notes.txt").write_text("mine", encoding="utf-8")
     line = refused(ackclock("reproduce", "toy", "-o", "gallery"))
-    assert line.startswith("gallery: holds toy-table-1/notes.txt, which is not ackclock's")
+    assert line.startswith("gallery: holds toy-table-1/notes.txt, which ackclock did not write")
     Path("file").touch()
     assert refused(ackclock("reproduce", "toy", "-o", "file")).startswith("file: is a file")
 

@@ -63,4 +63,4 @@ def test_a_kernel_without_it_is_named(tmp_path: Path) -> None:
     }
     record = reproduce(dataclasses.replace(on_linux.EXPERIMENT, runs=lambda: runs), tmp_path)
     assert record["verdict"]["kind"] == str(Kind.NOT_RUN)
-    assert "congestion control 'westwood'" in record["verdict"]["reason"]
+    assert 'congestion control "westwood"' in record["verdict"]["reason"]

@@ -99,7 +99,7 @@ file            hops.wired.link.digest              hops.wired.link={kind = "tra
 
 # Command lines, in a folder with leaky.toml and its results.
 COMMANDS = """
-syntax          broken.toml, line 1:8  check broken.toml
+syntax          -               check broken.toml
 wrong-type      duration        check dated.toml
 file            missing.toml    check missing.toml
 file            .               check .
@@ -167,7 +167,7 @@ unknown-name    --device        emulate leaky.toml --device tap
 out-of-range    --side-by-side  emulate leaky.toml --side-by-side 0
 missing         NAMES           reproduce
 unknown-name    -               reproduce zzz
-wrong-type      --rtt           advise feedback good.down --rtt 5
+no-unit         --rtt           advise feedback good.down --rtt 5
 missing         --rtt           advise feedback good.down
 file            missing.down    advise feedback missing.down --rtt 100ms
 unsupported     leaky.toml      advise feedback leaky.toml --rtt 100ms

@@ -37,7 +37,7 @@ impl Arrivals {
     /// Returns an error if the mean interval is zero, which would give infinitely many arrivals.
     pub(crate) fn check(&self) -> Result<()> {
         if self.mean_interval == Span::ZERO {
-            let remedy = "is no time; write for example \"200 ms\"";
+            let remedy = "is too short; for example \"200 ms\"";
             return Err(Error::new(
                 "mean_interval",
                 &json!(self.mean_interval),

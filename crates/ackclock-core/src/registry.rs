@@ -151,8 +151,7 @@ impl<K: Kind> Entry<K> {
             reference: P::REFERENCE,
             schema: || schemars::schema_for!(P).to_value(),
             parse: |tree, files| {
-                let mut parameters: P = parse::from_tree(tree)?;
-                parameters.check(files)?;
+                let parameters: P = checked(tree, files)?;
                 let facts = parameters.facts();
                 Ok(Selection {
                     name: P::NAME,
@@ -162,6 +161,33 @@ impl<K: Kind> Entry<K> {
                 })
             },
         }
+    }
+}
+
+/// Reads parameters and checks them: every field that is out of range, not the first alone. To find
+/// the next, one that was found gets the example of its schema.
+fn checked<K: Kind, P: Element<K>>(mut tree: Value, files: &dyn Files) -> Result<P> {
+    let mut found: Option<Error> = None;
+    loop {
+        let mut parameters: P = parse::from_tree(tree.clone())?;
+        let error = match (parameters.check(files), found) {
+            (Ok(()), None) => return Ok(parameters),
+            (Ok(()), Some(found)) => return Err(found),
+            (Err(error), None) => error,
+            (Err(error), Some(found)) => {
+                let again = found.all().any(|known| known.field() == error.field());
+                if again || error.code() != Code::OutOfRange {
+                    return Err(found); // the example may be what does not fit
+                }
+                found.and(error)
+            }
+        };
+        let last = error.all().last().unwrap_or(&error);
+        let is_single = last.code() == Code::OutOfRange;
+        if !is_single || !parse::put_example::<P>(&mut tree, last.field()) {
+            return Err(error);
+        }
+        found = Some(error);
     }
 }
 
@@ -191,8 +217,7 @@ pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Selection<K>> 
             "",
             tree,
             &format!(
-                "is no {}; write a table, for example {{ kind = \"{}\" }}",
-                K::NAME,
+                "is not a table; for example {{ kind = \"{}\" }}",
                 names().next().unwrap_or("…")
             ),
         )
@@ -203,11 +228,7 @@ pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Selection<K>> 
     let kind = map.remove("kind").ok_or_else(|| {
         Error::missing(
             "kind",
-            &format!(
-                "say which {}: one of {}",
-                K::NAME,
-                names().collect::<Vec<_>>().join(", ")
-            ),
+            &format!("choose from {}", names().collect::<Vec<_>>().join(", ")),
         )
     })?;
     let entry = kind
@@ -216,7 +237,10 @@ pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Selection<K>> 
         .ok_or_else(|| Error::unknown_name("kind", &kind, K::NAME, names()))?;
     let chosen = entry.read(Value::Object(map), files)?;
     if stated.is_some() && stated.as_ref() != chosen.resolved.get(FACTS) {
-        return Err(Error::message(FACTS, "are computed; remove them"));
+        return Err(Error::message(
+            FACTS,
+            "is computed from the parameters; remove it",
+        ));
     }
     Ok(chosen)
 }

@@ -462,35 +462,32 @@ rows! {
 pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     (
         "flows",
-        "One flow of one replicate. Averages are over the measured interval, counts over the whole \
-         run.",
+        "One flow of one replicate; averages over the measured interval, counts over the whole run.",
         FlowRow::COLUMNS,
     ),
     (
         "samples",
-        "One flow at one sampling time. Counts are since the start.",
+        "One flow at one sampling time; counts since the start.",
         SampleRow::COLUMNS,
     ),
     (
         "bursts",
-        "How often so many packets left together; of `ackclock send`.",
+        "Histogram of the number of packets that left together; `ackclock send` only.",
         BurstRow::COLUMNS,
     ),
     (
         "hops",
-        "One shared hop at one sampling time. Counts are since the start.",
+        "One shared hop at one sampling time; counts since the start.",
         HopRow::COLUMNS,
     ),
     (
         "media",
-        "One shared medium at one sampling time; of a simulation with media. Counts are since the \
-         start. The three times make up all of `time_s`, to the nanosecond.",
+        "One shared medium at one sampling time; counts since the start; the three times add up to `time_s`. Simulations with media only.",
         MediumRow::COLUMNS,
     ),
     (
         "contenders",
-        "One contender for a medium, of one replicate; of a simulation with media. Service times \
-         are those of packets sent after warm-up, counts over the whole run.",
+        "One contender for a medium, of one replicate; service times after warm-up, counts over the whole run. Simulations with media only.",
         ContenderRow::COLUMNS,
     ),
     (
@@ -500,54 +497,52 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     ),
     (
         "packets",
-        "One step of one packet; on request.",
+        "One event of one packet; with --packets.",
         PacketRow::COLUMNS,
     ),
     (
         "tcp_info",
-        "One connection at one reading of the kernel's `tcp_info`, every 10 ms; of an emulation.",
+        "One connection at one reading of the kernel's `tcp_info`, every 10 ms. Emulations only.",
         TcpInfoRow::COLUMNS,
     ),
     (
         "fidelity",
-        "How faithful one run was; of an emulation.",
+        "The fidelity of one run. Emulations only.",
         FidelityRow::COLUMNS,
     ),
     (
         "lateness",
-        "One bucket of the histogram of lateness of one run; of an emulation.",
+        "One bucket of the histogram of packet lateness of one run. Emulations only.",
         LatenessRow::COLUMNS,
     ),
     (
         "settings",
-        "One thing that the kernel was asked for, or that it does in its own way; of an emulation.",
+        "One kernel setting: what the scenario asks for and what the kernel does. Emulations only.",
         SettingRow::COLUMNS,
     ),
     (
         "connections",
-        "One direction of one connection; of a capture.",
+        "One direction of one connection. Captures only.",
         ConnectionRow::COLUMNS,
     ),
     (
         "limit_periods",
-        "A stretch of time in which one thing limited one direction of a connection; of a capture.",
+        "One period in which a single factor limited one direction of a connection. Captures only.",
         LimitPeriodRow::COLUMNS,
     ),
     (
         "rtt_histogram",
-        "One bucket of the law of the round-trip time of one direction of a connection; of a \
-         capture.",
+        "One bucket of the distribution of round-trip times of one direction of a connection. Captures only.",
         RttHistogramRow::COLUMNS,
     ),
     (
         "rate_estimates",
-        "What one rate estimator says of one direction of a connection at one sampling time; of a \
-         capture taken near the sender, on request.",
+        "One rate estimate of one direction of a connection at one sampling time; with --estimators, captures near the sender only.",
         RateEstimateRow::COLUMNS,
     ),
     (
         "segments",
-        "One mark of a time-sequence plot; of a capture, on request.",
+        "One mark of a time-sequence plot; with --segments, captures only.",
         SegmentRow::COLUMNS,
     ),
 ];

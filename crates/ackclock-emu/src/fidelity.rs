@@ -130,7 +130,7 @@ fn of_outside_drops(drops: u64) -> Bound {
         drops as f64,
         0.0,
         drops == 0,
-        format!("{drops} packets were lost outside the model (none may be)."),
+        format!("{drops} packets were lost outside the emulated path (limit: 0)."),
     )
 }
 
@@ -141,7 +141,7 @@ fn of_lateness(p99: Span, most: Span) -> Bound {
         most.as_seconds(),
         p99 <= most,
         format!(
-            "1 packet in 100 was written {} late or more (at most {}).",
+            "1 packet in 100 left {} late or more (limit: {}).",
             milliseconds(p99),
             milliseconds(most)
         ),
@@ -155,7 +155,7 @@ fn of_gap(longest: Span, most: Span) -> Bound {
         most.as_seconds(),
         longest < most,
         format!(
-            "The emulator was away for {} at the longest (less than {}).",
+            "The emulator paused for up to {} (limit: {}).",
             milliseconds(longest),
             milliseconds(most)
         ),
@@ -170,11 +170,11 @@ fn of_host_wait(longest: Option<Span>, most: Span) -> Bound {
         longest.is_some_and(|longest| longest < most),
         match longest {
             Some(longest) => format!(
-                "A host waited {} for a processor at the longest (less than {}).",
+                "A host waited up to {} for a processor (limit: {}).",
                 milliseconds(longest),
                 milliseconds(most)
             ),
-            None => "This kernel does not say how long the hosts waited for a processor.".into(),
+            None => "The kernel does not report how long the hosts waited for a processor.".into(),
         },
     )
 }
@@ -188,17 +188,17 @@ fn of_share(name: &'static str, what: &str, share: f64, most: f64) -> Bound {
         share,
         most,
         share <= most,
-        format!("{what} {has} (at most {may})."),
+        format!("{what} {has} (limit: {may})."),
     )
 }
 
 fn of_hosts(waits: &HostWaits, base_rtt: Span) -> Vec<Bound> {
     let softirqs = waits.softirq_share.map(|share| {
-        let what = "Of the run the kernel's softirq threads waited";
+        let what = "The kernel's softirq threads waited for this share of the run:";
         of_share("softirq_wait_share", what, share, MOST_STALLED)
     });
-    let stalled = "Of the run the hosts stood still longer than buffers bridge:";
-    let missed = "Of the readings of flows there were left out";
+    let stalled = "The hosts paused longer than buffers bridge for this share of the run:";
+    let missed = "Readings of tcp_info skipped:";
     let always = [
         of_host_wait(waits.longest, longest_wait(base_rtt)),
         of_share(
@@ -223,7 +223,7 @@ fn of_packets(largest: u64, mtu: u64) -> Bound {
         largest as f64,
         mtu as f64,
         largest <= mtu,
-        format!("The largest packet had {largest} bytes (at most {mtu})."),
+        format!("The largest packet had {largest} bytes (limit: {mtu})."),
     )
 }
 
@@ -235,7 +235,7 @@ fn of_cpu(share: f64) -> Bound {
         MOST_CPU,
         share < MOST_CPU,
         format!(
-            "The emulator used {} of a processor (less than {}).",
+            "The emulator used {} of a processor (limit: {}).",
             percent(share),
             percent(MOST_CPU)
         ),
@@ -249,7 +249,7 @@ fn of_probes(extra_p50: Span, most: Span) -> Bound {
         most.as_seconds(),
         extra_p50 <= most,
         format!(
-            "Half of the probes took {} longer than the scenario says (at most {}).",
+            "Half of the probes took {} longer than in the scenario (limit: {}).",
             milliseconds(extra_p50),
             milliseconds(most)
         ),
@@ -475,8 +475,9 @@ mod tests {
         });
         assert_eq!(
             verdict.to_string(),
-            "unreliable: A host waited 31 ms for a processor at the longest (less than 20 ms). \
-             Of the run the hosts stood still longer than buffers bridge: 12.3 % (at most 1.0 %)."
+            "unreliable: A host waited up to 31 ms for a processor (limit: 20 ms). \
+             The hosts paused longer than buffers bridge for this share of the run: \
+             12.3 % (limit: 1.0 %)."
         );
     }
 
@@ -492,7 +493,7 @@ mod tests {
         assert!(!verdict.is_reliable());
         assert_eq!(
             verdict.bounds[1].sentence,
-            "1 packet in 100 was written 5 ms late or more (at most 4.95 ms)."
+            "1 packet in 100 left 5 ms late or more (limit: 4.95 ms)."
         );
     }
 }

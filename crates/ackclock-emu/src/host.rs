@@ -263,10 +263,10 @@ fn program_refused(program: &HostProgram, error: &io::Error) -> HostError {
     HostError::Refused(Refusal {
         step: Step::Program,
         reason: format!(
-            "the host's program {} does not start ({what})",
+            "the host's program {} did not start ({what})",
             program.program.display()
         ),
         error: error.raw_os_error(),
-        remedy: "see above what it says, if anything; install ackclock again".into(),
+        remedy: "see its output above, if any; reinstall ackclock".into(),
     })
 }

@@ -138,8 +138,7 @@ impl Inside {
         choice: DeviceChoice,
         entered: Entered,
     ) -> Result<(Inside, OwnedFd, HostFacts), Refusal> {
-        let settings_refused =
-            |error| refused(Step::Settings, "IPv6 cannot be switched off", &error);
+        let settings_refused = |error| refused(Step::Settings, "cannot switch off IPv6", &error);
         settings::forbid_ipv6().map_err(settings_refused)?;
         let tun = match choice {
             DeviceChoice::PacketSocket => None,
@@ -152,7 +151,7 @@ impl Inside {
                 let pair = packet_socket::create(NAME).map_err(|error| {
                     refused(
                         Step::Device,
-                        "a veth pair with a packet socket cannot be made",
+                        "cannot create a veth pair with a packet socket",
                         &error,
                     )
                 })?;
@@ -172,7 +171,7 @@ impl Inside {
             Ok((namespace, device.index))
         };
         let (namespace, device) = set_up()
-            .map_err(|error| refused(Step::Device, "the interfaces cannot be set up", &error))?;
+            .map_err(|error| refused(Step::Device, "cannot set up the interfaces", &error))?;
         let mut inside = Inside {
             namespace,
             other_namespace,
@@ -312,7 +311,7 @@ impl Inside {
                 (Some(reason), _) => KernelAnswer::Refused { reason },
                 (None, Some(value)) => accepted(value),
                 (None, None) => KernelAnswer::Refused {
-                    reason: "the kernel took it and has it not".into(),
+                    reason: "the kernel accepted it but does not have it".into(),
                 },
             };
             self.note(format!("{name} {metric}"), asked, outcome);
@@ -371,7 +370,7 @@ fn refused(step: Step, what: &str, error: &io::Error) -> Refusal {
             "use a kernel with CONFIG_VETH and CONFIG_PACKET, \
              or load the modules veth and af_packet"
         }
-        _ => "try again; if it stays so, please report it",
+        _ => "try again; if it fails again, please report it",
     };
     Refusal {
         step,
@@ -384,11 +383,11 @@ fn refused(step: Step, what: &str, error: &io::Error) -> Refusal {
 fn tun_refusal(error: &io::Error) -> Refusal {
     let remedy = match error.raw_os_error() {
         Some(libc::EACCES) => format!(
-            "let everybody open it, as most systems do: chmod 0666 {}",
+            "make it readable and writable for all users, as most systems do: chmod 0666 {}",
             tun::NODE
         ),
         Some(libc::ENOENT | libc::ENODEV | libc::ENXIO) => "load the module: modprobe tun".into(),
-        _ => "give the container the device, or use the packet socket".into(),
+        _ => "give the container the device, or use --device packet_socket".into(),
     };
     Refusal {
         step: Step::Device,

@@ -68,7 +68,7 @@ fn namespaces_refused(error: Errno) -> Refusal {
     Refusal {
         step: Step::Namespaces,
         reason: format!(
-            "network and PID namespaces cannot be made (unshare: {})",
+            "cannot create network and PID namespaces (unshare: {})",
             io::Error::from(error)
         ),
         error: Some(error.raw_os_error()),
@@ -84,7 +84,7 @@ fn namespaces_refused(error: Errno) -> Refusal {
 fn user_namespace_refused(error: io::Error) -> Refusal {
     Refusal {
         step: Step::UserNamespace,
-        reason: format!("user namespaces are not to be had without root ({error})"),
+        reason: format!("user namespaces need root here ({error})"),
         error: error.raw_os_error(),
         remedy: user_namespace_remedy(|name| fs::read_to_string(format!("/proc/sys/{name}")).ok()),
     }
@@ -148,7 +148,7 @@ pub(crate) fn run_first_process(
 pub(crate) fn process_refused(error: io::Error) -> Refusal {
     Refusal {
         step: Step::Process,
-        reason: format!("the host's process cannot be set up ({error})"),
+        reason: format!("cannot set up the host's process ({error})"),
         error: error.raw_os_error(),
         remedy: "start the host as a program of its own, with one thread".into(),
     }

@@ -80,13 +80,13 @@ impl fmt::Display for Difference {
             Difference::UnknownFlow { packet, flow } => {
                 write!(
                     f,
-                    "packet {packet} is of flow {flow}, which the scenario has not"
+                    "packet {packet} belongs to flow {flow}, which the scenario lacks"
                 )
             }
             Difference::OutOfOrder { packet, at } => {
                 write!(
                     f,
-                    "packet {packet} is recorded for {} ns, before what came earlier",
+                    "packet {packet} is recorded at {} ns, before an earlier record",
                     at.as_nanos()
                 )
             }
@@ -105,7 +105,7 @@ impl fmt::Display for Difference {
             Difference::Arrivals { until } => {
                 write!(
                     f,
-                    "the arrivals up to {} ns are not those that came",
+                    "the arrivals up to {} ns differ from the recorded ones",
                     until.as_nanos()
                 )
             }

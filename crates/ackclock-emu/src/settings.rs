@@ -32,7 +32,7 @@ impl KernelAnswer {
         match self {
             KernelAnswer::Accepted { value } => value,
             KernelAnswer::Refused { reason } => reason,
-            KernelAnswer::NotInThisKernel => "there is no such thing",
+            KernelAnswer::NotInThisKernel => "it does not exist",
         }
     }
 }
@@ -146,7 +146,7 @@ fn file_of(name: &str) -> Option<PathBuf> {
 pub(crate) fn apply((name, value): &Setting) -> KernelAnswer {
     let Some(file) = file_of(name) else {
         return KernelAnswer::Refused {
-            reason: "is no setting of a network namespace".into(),
+            reason: "is not a setting of a network namespace".into(),
         };
     };
     match std::fs::write(&file, value).and_then(|()| std::fs::read_to_string(&file)) {

@@ -674,10 +674,7 @@ fn a_program_that_is_no_host_is_refused() {
         };
         let error = Host::start(&program, DeviceChoice::Automatic).unwrap_err();
         assert!(
-            matches!(
-                &error,
-                HostError::Refused(refusal) if refusal.reason.contains("does not start")
-            ),
+            matches!(&error, HostError::Refused(refusal) if refusal.reason.contains("did not start")),
             "{error}"
         );
     }

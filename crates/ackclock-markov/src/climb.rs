@@ -32,7 +32,7 @@ impl fmt::Display for Refused {
             Refused::Length { expected, found } => {
                 write!(f, "{found} values where {expected} are needed")
             }
-            Refused::Probability(value) => write!(f, "{value} is no probability"),
+            Refused::Probability(value) => write!(f, "{value} is not a probability"),
             Refused::Reducible => write!(f, "there is more than one stationary law"),
             Refused::Row(state) => write!(
                 f,

@@ -15,6 +15,8 @@ mod transport;
 mod watch;
 
 use ackclock_core::scenario::files::Files;
+use ackclock_core::scenario::source::Source;
+use ackclock_core::scenario::unit_spelling::{self, Dimension};
 use ackclock_core::scenario::{Scenario, error, schema, tree};
 use pyo3::PyErrArguments;
 use pyo3::import_exception;
@@ -32,7 +34,7 @@ struct Folder(PathBuf);
 impl Files for Folder {
     fn read(&self, name: &str) -> Result<String, String> {
         std::fs::read_to_string(self.0.join(name)).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => "there is no such file".into(),
+            std::io::ErrorKind::NotFound => "no such file".into(),
             _ => error.to_string(),
         })
     }
@@ -42,18 +44,34 @@ fn refuse(error: error::Error) -> PyErr {
     ScenarioError::new_err(Refusal(error))
 }
 
-/// The arguments of Python's error: code, field, sentence, value.
+/// The arguments of Python's error: code, field, sentence, value, place ("12:9"), and those of
+/// every error found with it.
 struct Refusal(error::Error);
 
 impl PyErrArguments for Refusal {
     fn arguments(self, py: Python<'_>) -> Py<PyAny> {
+        let one = |error: &error::Error| {
+            let value = error.value().and_then(|value| as_python(py, value).ok());
+            (
+                error.code().name(),
+                error.field().to_owned(),
+                error.sentence().to_owned(),
+                value,
+                error.position().map(written).unwrap_or_default(),
+            )
+        };
         let Refusal(error) = self;
-        let value = error.value().and_then(|value| as_python(py, value).ok());
-        let arguments = (error.code().name(), error.field(), error.sentence(), value);
-        arguments
+        let (code, field, sentence, value, place) = one(&error);
+        let others: Vec<_> = error.all().skip(1).map(one).collect();
+        (code, field, sentence, value, place, others)
             .into_pyobject(py)
             .map_or_else(|_| py.None(), |tuple| tuple.into_any().unbind())
     }
+}
+
+/// `12:9`, as compilers write a place.
+fn written(position: error::Position) -> String {
+    format!("{}:{}", position.line, position.column)
 }
 
 /// Converts a tree to Python data.
@@ -64,7 +82,10 @@ fn as_python(py: Python<'_>, value: &Value) -> PyResult<Py<PyAny>> {
 
 fn tree_of(text: &str) -> PyResult<Value> {
     serde_json::from_str(text).map_err(|error| {
-        refuse(error::Error::message("", format!("not JSON: {error}")).coded(error::Code::Syntax))
+        refuse(
+            error::Error::message("", format!("cannot read the JSON: {error}"))
+                .coded(error::Code::Syntax),
+        )
     })
 }
 
@@ -87,6 +108,35 @@ fn parse_toml(text: &str) -> PyResult<String> {
     tree::from_toml(text)
         .map(|tree| tree.to_string())
         .map_err(refuse)
+}
+
+#[pyfunction]
+fn places(text: &str, fields: Vec<(String, String)>) -> Vec<String> {
+    let Ok(source) = Source::read(text) else {
+        return vec![String::new(); fields.len()];
+    };
+    let place = |(code, field): &(String, String)| {
+        let code = error::Code::named(code).unwrap_or(error::Code::OutOfRange);
+        source.place(field, code).map(written).unwrap_or_default()
+    };
+    fields.iter().map(place).collect()
+}
+
+#[pyfunction]
+fn unit_remedy(number: &str, unit: &str, dimensions: Vec<String>) -> Option<String> {
+    let dimensions: Vec<Dimension> = dimensions
+        .iter()
+        .filter_map(|base| match base.as_str() {
+            "s" => Some(Dimension::Time),
+            "bit/s" => Some(Dimension::Rate),
+            "bytes" => Some(Dimension::Data),
+            "packets" => Some(Dimension::Count),
+            "packets/s" => Some(Dimension::PacketRate),
+            "" => Some(Dimension::Share),
+            _ => None,
+        })
+        .collect();
+    unit_spelling::remedy(number, unit, &dimensions)
 }
 
 #[pyfunction]
@@ -141,6 +191,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(is_checking, module)?)?;
     module.add_function(wrap_pyfunction!(parse_toml, module)?)?;
+    module.add_function(wrap_pyfunction!(places, module)?)?;
+    module.add_function(wrap_pyfunction!(unit_remedy, module)?)?;
     module.add_function(wrap_pyfunction!(parse_assignment, module)?)?;
     module.add_function(wrap_pyfunction!(set, module)?)?;
     module.add_function(wrap_pyfunction!(expand, module)?)?;

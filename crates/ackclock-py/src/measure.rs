@@ -159,10 +159,8 @@ impl Unreadable {
 
 fn cannot_open(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => {
-            "there is no such file; give a capture, or - for standard input".into()
-        }
-        _ => format!("cannot be read ({error}); give a capture that can, or - for standard input"),
+        io::ErrorKind::NotFound => "no such file; choose a capture, or - for standard input".into(),
+        _ => format!("cannot be read ({error}); choose another capture, or - for standard input"),
     }
 }
 

@@ -131,8 +131,7 @@ fn fit(need: &Need, memory: f64) -> PyResult<()> {
         ("flows", "fewer flows or fewer threads")
     };
     let sentence = format!(
-        "{} flows and the rows of all samples need at least {} of memory, and {} are free; write \
-         {remedy}",
+        "{} flows and all their samples need at least {} of memory, but {} are free; choose {remedy}",
         need.flows.round(),
         gigabytes(need.bytes()),
         gigabytes(memory),

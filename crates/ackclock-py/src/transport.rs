@@ -119,25 +119,21 @@ fn live(duration_s: Option<f64>) -> PyResult<Live> {
 fn random() -> PyResult<[u8; 32]> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| {
-        LackingError::new_err((
-            "lacking",
-            "",
-            format!("this machine gives no random bytes: {error}"),
-        ))
+        LackingError::new_err(("lacking", "", format!("cannot get random bytes: {error}")))
     })?;
     Ok(bytes)
 }
 
 fn bound(address: &str, pcap: Option<String>) -> PyResult<Port> {
     let address: SocketAddr = address.parse().map_err(|_| {
-        let remedy = "is no address; write for example 127.0.0.1:7400 or [::]:7400";
+        let remedy = "is not an address; for example 127.0.0.1:7400 or [::]:7400";
         refuse(Error::new("--listen", &address.into(), remedy).coded(Code::Syntax))
     })?;
     let capture = pcap
         .map(|name| File::create(&name).map_err(|error| named(&error, &name)))
         .transpose()?;
     Port::bind(address, capture).map_err(|error| {
-        let sentence = format!("cannot be listened on ({error}); choose another");
+        let sentence = format!("cannot listen here ({error}); choose another address");
         LackingError::new_err(("lacking", address.to_string(), sentence))
     })
 }

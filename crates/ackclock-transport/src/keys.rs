@@ -47,14 +47,14 @@ impl SharedKey {
             .iter()
             .rposition(|byte| !matches!(byte, b'\n' | b'\r'));
         let bytes = &bytes[..end.map_or(0, |last| last + 1)];
-        let remedy = "write for example: (umask 077; head -c 32 /dev/urandom | base64 > FILE)";
+        let remedy = "make one with: (umask 077; head -c 32 /dev/urandom | base64 > FILE)";
         match bytes.len() {
             SHORTEST_KEY..=LONGEST_KEY => Ok(Self::of(bytes)),
             length if length < SHORTEST_KEY => Err(format!(
                 "holds a key of {length} bytes, fewer than {SHORTEST_KEY}; {remedy}"
             )),
             _ => Err(format!(
-                "holds more than {LONGEST_KEY} bytes, which is no key; {remedy}"
+                "holds more than {LONGEST_KEY} bytes, too many for a key; {remedy}"
             )),
         }
     }

@@ -150,7 +150,7 @@ impl ReceiveOptions {
     /// It is not an address.
     pub fn sender(&self) -> Result<SocketAddr> {
         let wrong = |_| {
-            let remedy = "is no address; write for example 127.0.0.1:7400 or [::1]:7400";
+            let remedy = "is not an address with a port; for example 127.0.0.1:7400 or [::1]:7400";
             Error::new("SENDER", &json!(self.sender), remedy).coded(Code::Syntax)
         };
         self.sender.parse().map_err(wrong)
@@ -188,7 +188,7 @@ fn check_payload(payload: Bytes) -> Result<()> {
     if (1..=LONGEST_PAYLOAD as u64).contains(&payload.0) {
         return Ok(());
     }
-    let remedy = format!("does not fit into a datagram; write 1 to {LONGEST_PAYLOAD} bytes");
+    let remedy = format!("does not fit into a datagram; choose 1 to {LONGEST_PAYLOAD} bytes");
     Err(Error::new("--payload", &json!(payload), &remedy))
 }
 
@@ -200,7 +200,7 @@ fn check_most(most: Option<BitRate>, payload: Bytes) -> Result<()> {
         return Ok(());
     }
     let remedy = format!(
-        "is so slow that the other side gives up between two packets; write at least {:.0} bit/s",
+        "is so slow that the other side gives up between two packets; choose at least {:.0} bit/s",
         (8.0 * least).ceil()
     );
     Err(Error::new("--max-rate", &json!(most), &remedy))

@@ -144,10 +144,7 @@ def advise_feedback(
     psi = scale.sojourn_s.over(path.rtt_s)
     regions = across(psi.low, psi.high)
     if found.blocks == 0:
-        warnings.append(
-            "too short a trace to say how sure: no intervals, and the least difference "
-            "counts; record more"
-        )
+        warnings.append("the trace is too short for confidence intervals; record a longer one")
     packet = packet_bytes(result)
     return FeedbackAdvice(
         path, scale, psi, scale.high_s.over(path.rtt_s), scale.low_s.over(path.rtt_s), regions,
@@ -167,10 +164,10 @@ def _asked(
         raise InputError(
             "unknown-name",
             "sender",
-            f'"{sender}" is unknown; write one of {", ".join(trials.SENDERS)}',
+            f'unknown sender "{sender}"; choose from {", ".join(trials.SENDERS)}',
         )
     if replicates < 1:
-        raise InputError("out-of-range", "replicates", f"{replicates} are none; give 1 or more")
+        raise InputError("out-of-range", "replicates", f"{replicates} is less than 1")
     rtt_s = _positive("rtt", rtt, "100 ms", units.seconds)
     mss_bytes = round(_positive("mss", mss, "1448 bytes", units.data_bytes))
     read = traces.read(trace, form)
@@ -181,19 +178,17 @@ def _asked(
         raise ScenarioError(
             "out-of-range",
             f"{trace}",
-            f"{problem}; give a trace of {_SHORTEST_ROUND_TRIPS} at least",
+            f"{problem}; use a trace of at least {_SHORTEST_ROUND_TRIPS}",
         )
     if read.length_s == 0:
         raise ScenarioError(
             "no-data",
             f"{trace}",
-            "its rate never changes, it has a single row; there is nothing to follow",
+            "it has a single row, so its rate never changes",
         )
     mean = read.mean_bit_per_s
     if mean == 0:
-        raise ScenarioError(
-            "no-data", f"{trace}", "carries nothing; give the trace of a link that does"
-        )
+        raise ScenarioError("no-data", f"{trace}", "the link never sends; choose another trace")
     measured = time_scale.enough(read.format, mean, rtt_s / trials.MEASUREMENTS_PER_ROUND_TRIP)
     least, most = _measurable(read)
     if measured > most:
@@ -204,7 +199,7 @@ def _asked(
         raise ScenarioError(
             "out-of-range",
             f"{trace}",
-            f"{takes}; give a trace of {_FEWEST_INTERVALS} times that at least",
+            f"{takes}; use a trace of at least {_FEWEST_INTERVALS} times that",
         )
     if period is not None:
         period_s = _fitting("period", period, "15 ms", read)
@@ -240,7 +235,9 @@ def _fitting(name: str, written: str, example: str, trace: traces.CapacityTrace)
     if not least <= asked <= most:
         between = f"{units.shown(least, 's')} and {units.shown(most, 's')}"
         raise InputError(
-            "contradiction", name, f'"{written}" does not fit {trace.path}; give between {between}'
+            "contradiction",
+            name,
+            f'"{written}" does not fit {trace.path}; choose between {between}',
         )
     return asked
 
@@ -255,7 +252,7 @@ def _buffer(written: str) -> units.Quantity:
         raise InputError(
             "wrong-type",
             "buffer",
-            f'"{written}" is no queue; write for example "100 packets", "150 kB" or "100 ms"',
+            f'"{written}" is not a queue limit; for example "100 packets", "150 kB" or "100 ms"',
         )
     return read
 
@@ -264,10 +261,11 @@ def _positive(name: str, written: str, example: str, read: Callable[[str], float
     try:
         amount = read(written)
     except ValueError:
-        amount = 0.0
+        base = units.parse(example).base
+        raise units.refusal(name, str(written), (base,), example=example) from None
     if amount <= 0:
         raise InputError(
-            "wrong-type", name, f'"{written}" will not do; write for example "{example}"'
+            "out-of-range", name, f'"{written}" is not positive; for example "{example}"'
         )
     return amount
 
@@ -286,19 +284,18 @@ def _scale(path: Path, interval: str | None) -> tuple[TimeScale, list[str]]:
         raise ScenarioError(
             "no-data",
             f"{trace.path}",
-            f"its rate never changes, {rate} all the time; there is nothing to follow",
+            f"its rate is always {rate}, so there is nothing to follow",
         )
     warnings = []
     if scale.changes < _FEW_CHANGES:
         warnings.append(
-            f"few changes of the rate ({scale.changes}): how often it changes is hardly "
-            "known; record more"
+            f"the rate changes only {scale.changes} times, so its time scale is uncertain; record a longer trace"
         )
     if coarser is not None and coarser.sojourn_s.value > _SAME_SCALE * scale.sojourn_s.value:
         psi = coarser.sojourn_s.value / path.rtt_s
         warnings.append(
-            f"no single time scale: measured over {units.shown(coarser.interval_s, 's')} psi is "
-            f"{psi:.3g}; trust what was run more than the region"
+            f"no single time scale: measured over {units.shown(coarser.interval_s, 's')} psi is {psi:.3g}; "
+            "trust the runs more than the region"
         )
     return scale, warnings
 

@@ -180,6 +180,70 @@ def _cells(row: dict[str, Any]) -> list[Cell]:
     ]
 
 
+def brief_table(rows: Rows, title: str) -> Table:
+    """The table of `connection_rows` for a terminal: numbered, a few columns."""
+    columns = (
+        Column("#", numeric=True),
+        Column("from > to"),
+        Column("goodput", "Mbit/s"),
+        Column("lost", "%", 1),
+        Column("RTT mean (min)", "ms", 2, numeric=True),
+        Column("limited by"),
+    )
+    cells = []
+    for place, row in enumerate(rows, start=1):
+        losses, sent = row["losses_estimate"], row["data_packets"]
+        rtt, least = (scaled(row[name], 1e3) for name in ("rtt_mean_s", "rtt_min_s"))
+        limit = LIMIT_WORDS.get(row["limit"], row["limit"]) if row["limit"] else None
+        both = None if rtt is None else Written(rtt, f"{rtt:.3g} ({number(least)})")
+        if rtt is not None and least is not None:
+            both = Written(rtt, f"{rtt:.3g} ({least:.3g})")
+        lost = None if losses is None or not sent else 100 * losses / sent
+        goodput = scaled(row["goodput_bit_per_s"], 1e-6)
+        cells.append(
+            [
+                place,
+                row["heading"],
+                None if goodput is None else Written(goodput, f"{goodput:.3g}"),
+                None if lost is None else Written(lost, f"{lost:.2g}"),
+                both,
+                limit,
+            ]
+        )
+    return table(title, columns, cells)
+
+
+LIMIT_WORDS = {
+    "application": "application",
+    "receive_window": "receive window",
+    "sender_buffer": "send buffer",
+    "congestion_window": "window",
+    "bottleneck_rate": "link",
+    "slow_start": "slow start",
+    "recovery": "recovery",
+    "unknown": "unknown",
+}
+
+
+def prediction_words(rows: Rows, predicted: Rows) -> str:
+    """A sentence with the models' predictions for the largest connection; empty if none applies."""
+    if not rows:
+        return ""
+    of_first = [
+        one
+        for one in predicted
+        if one["goodput_bit_per_s"] is not None and all(one[key] == rows[0][key] for key in KEYS)
+    ]
+    if not of_first:
+        return ""
+    said = ", ".join(f"{one['label']} {one['goodput_bit_per_s'] * 1e-6:.3g}" for one in of_first)
+    inputs = of_first[0]["inputs"] or {}
+    given = [f"{100 * inputs['loss']:.2g} % loss"] if "loss" in inputs else []
+    given += [f"{1e3 * inputs['rtt']:.3g} ms"] if "rtt" in inputs else []
+    at = f" at {' and '.join(given)}" if given else ""
+    return f"Models predict for connection 1{at}, in Mbit/s: {said}."
+
+
 def _losses(row: dict[str, Any]) -> Cell:
     """Formats the estimated number of losses with its bounds."""
     low, estimate, high = (row[f"losses_{name}"] for name in ("lower", "estimate", "upper"))

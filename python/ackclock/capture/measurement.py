@@ -120,7 +120,7 @@ def _refuse_own_place(found: Source, folder: Path) -> None:
     files = [Path(file) for one in found.captures for file in one.files if file != STANDARD_INPUT]
     if any(folder.resolve() in file.resolve().parents for file in files):
         raise InputError(
-            "file", f"{folder}", "holds the capture that is to be measured; choose another folder"
+            "file", f"{folder}", "holds the capture to be measured; choose another folder"
         )
 
 

@@ -84,8 +84,8 @@ def _of_a_run(folder: Path) -> Source:
         raise InputError(
             "file",
             f"{folder}",
-            f"is of ackclock {run['method']}, which keeps no captures; give a result of simulate "
-            "--pcap or of emulate, or a capture's file",
+            f"is of ackclock {run['method']}, which keeps no captures; choose a result of simulate --pcap or of "
+            "emulate, or the file of a capture",
         )
     found: dict[tuple[int, int], dict[str, str]] = {}
     for file in (folder / "pcap").glob("*.pcap"):
@@ -102,7 +102,7 @@ def _of_a_run(folder: Path) -> Source:
         raise InputError(
             "file",
             f"{folder}",
-            f"holds no captures of the senders' side; run ackclock {again} again",
+            f"holds no captures from the sender side; run ackclock {again}",
         )
     return Source(run["name"], folder.resolve().name, captures, run)
 
@@ -120,8 +120,8 @@ def _flows(folder: Path, run: dict[str, Any], key: tuple[int, int]) -> tuple[tup
         raise InputError(
             "file",
             f"{folder}",
-            "was interrupted, so that nobody knows how many of its flows arrived; measure the "
-            "files in pcap/ one by one, or run it again",
+            "was interrupted, so the number of its flows is unknown; measure the files in pcap/ one by one, "
+            "or run it again",
         )
     rows = pq.read_table(file, columns=["point", "replicate", "flow"])
     own = rows.filter((pc.field("point") == key[0]) & (pc.field("replicate") == key[1]))[

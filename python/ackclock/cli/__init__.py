@@ -14,13 +14,17 @@ import click
 from ackclock import __version__, engine
 from ackclock.cli.errors import Commands
 
-#: Every verb, in the order of `ackclock --help`. A verb's file is imported when it is called, so
-#: only the command that needs a slow import (pyarrow, matplotlib, scipy, jinja2, rich) pays for it.
-VERBS = (
-    "check", "show", "doctor",
-    "predict", "simulate", "emulate", "replay", "send", "receive",
-    "measure", "compare", "plot", "report", "advise", "reproduce",
-)  # fmt: skip
+#: Every verb by task, in the order of `ackclock --help`. A verb's file is imported when it is
+#: called: what is heavy (pyarrow, matplotlib, scipy, rich) costs only the command that needs it.
+TASKS = {
+    "Describe": ("check", "show"),
+    "Run": ("simulate", "emulate", "predict", "replay", "send", "receive"),
+    "Measure, compare, reproduce": ("measure", "compare", "reproduce"),
+    "Advise": ("advise",),
+    "Look": ("plot", "report"),
+    "Machine": ("doctor",),
+}
+VERBS = tuple(verb for verbs in TASKS.values() for verb in verbs)
 
 #: Added to `--version` after `make test`, whose engine must not be used for measurements.
 _CHECKING = " (engine built with debug assertions: slower; `make build` installs the fast one)"
@@ -41,18 +45,30 @@ class Verbs(Commands):
         command: click.Command = getattr(import_module(f"ackclock.cli.{cmd_name}"), cmd_name)
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Writes the verbs by task, with whole summaries."""
+        width = max(map(len, VERBS))
+        for task, verbs in TASKS.items():
+            rows = []
+            for verb in verbs:
+                command = self.get_command(ctx, verb)
+                summary = "" if command is None else command.get_short_help_str(limit=100)
+                rows.append((verb.ljust(width), summary))
+            with formatter.section(task):
+                formatter.write_dl(rows)
+
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="ackclock", message=_VERSION)
 def cli() -> None:
-    """A congestion-control laboratory.
+    """Study congestion control with models, simulation, Linux TCP and captures.
 
-    One description of a network path and its traffic is answered by models, by a packet-level
-    engine, and by the real Linux TCP stack; captures of real packets are asked the same.
+    A scenario describes a network path and its traffic in one file. Every method answers it, and
+    `compare` lays the answers side by side.
 
     \b
     Example:
-      ackclock simulate examples/leaky-pipe.toml -o out/leaky-pipe
+      ackclock simulate examples/leaky-pipe.toml
     """
 
 

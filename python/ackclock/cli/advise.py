@@ -24,12 +24,11 @@ __all__ = ["advise"]
 
 @click.group(cls=Commands)
 def advise() -> None:
-    """Say what to do about a path of one's own.
+    """Recommend settings for a path.
 
     \b
     Example:
-      ackclock advise feedback traces/moving-link.csv --rtt 100ms
-      ackclock advise buffer examples/buffer-on-a-backbone.toml --utilisation 98% --p99-delay 20ms
+      ackclock advise buffer examples/buffer-on-a-backbone.toml --utilisation 98%
     """
 
 
@@ -43,7 +42,7 @@ def _pairs(
             raise InputError(
                 "syntax",
                 "--effcap",
-                f'"{one}" is no pair of M and N, whole numbers from 1; write for example 7,49',
+                f'"{one}" is not a pair M,N of whole numbers from 1; for example 7,49',
             )
         pairs.append((int(numbers[0]), int(numbers[1])))
     return pairs
@@ -53,49 +52,49 @@ def _pairs(
 @click.argument("trace", type=click.Path(path_type=Path))
 @click.option(
     "--rtt", required=True, metavar="TIME", callback=checked_time("100 ms"),
-    help="The round trip without queues, all the way from sender to receiver and back.",
+    help="Round-trip time from sender to receiver and back, without queues.",
 )  # fmt: skip
 @click.option(
     "--buffer", metavar="SIZE",
-    help="What may wait at the link: 100 packets, 150 kB or 100 ms. "
-    "[default: what it carries in a round trip on the mean, 10 packets at least]",
+    help="Buffer of the link: 100 packets, 150 kB or 100 ms.  [default: the mean rate times the round trip, at "
+    "least 10 packets]",
 )  # fmt: skip
 @click.option("--mss", default="1448 bytes", show_default=True, help="Payload of a full segment.")
 @click.option(
     "--sender", type=click.Choice(["cubic", "reno", "jacobson1988"]), default="cubic", show_default=True,
-    help="Who sends: Linux with CUBIC or Reno, or the sender of 1988 without fast retransmit.",
+    help="Sender: Linux with CUBIC or Reno, or the sender of 1988 without fast retransmit.",
 )  # fmt: skip
 @click.option(
     "--effcap", multiple=True, metavar="M,N", callback=_pairs,
-    help="Try EFFCAP with these instead of the usual memories of 1, 2, 4, 8 and 12 round trips; may be repeated.",
+    help="EFFCAP to try, with M measurements in each of N means; may be repeated.  [default: memories of 1, 2, 4, 8 and 12 round trips]",
 )  # fmt: skip
 @click.option(
     "--period", metavar="TIME", callback=checked_time("15 ms"),
-    help="How long the capacity is measured at a time, and how often it is fed back. [default: a seventh of the round "
-    "trip; of a Mahimahi trace at least ten opportunities]",
+    help="Time between two measurements of the capacity, which are fed back.  [default: a seventh of the round "
+    "trip; for a Mahimahi trace at least ten opportunities]",
 )  # fmt: skip
 @click.option(
     "--interval", metavar="TIME", callback=checked_time("10 ms"),
-    help="At which the trace is looked at to see how often its rate changes. [default: as fine as it tells]",
+    help="Interval at which changes of the rate are counted.  [default: that of the trace]",
 )  # fmt: skip
 @click.option(
     "--format", "form", type=click.Choice(["mahimahi", "csv"]),
-    help="The trace's format. [default: by its name: .up, .down, .mahimahi, .csv]",
+    help="Format of the trace.  [default: by its name: .up, .down, .mahimahi, .csv]",
 )  # fmt: skip
 @click.option(
     "--replicates",
     type=click.IntRange(1),
     default=3,
     show_default=True,
-    help="Run each scheme that many times.",
+    help="Number of runs of each scheme.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True,
-    help="Of the moments at which transfers start.",
+    help="Seed of the times at which transfers start.",
 )  # fmt: skip
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
-    help="A folder for what was run, a result, and advice.json. [default: nothing is written]",
+    help="Folder for the runs and advice.json.  [default: none]",
 )  # fmt: skip
 @force_option
 @json_option
@@ -104,17 +103,15 @@ def feedback(
     period: str | None, interval: str | None, form: str | None, replicates: int, seed: int,
     output: Path | None, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Say whether a sender should be told the rate of a link, and what it should be told.
+    """Recommend whether and how to feed a link's rate back to a sender.
 
-    TRACE is the link's capacity: Mahimahi's packet-delivery format, or rows of time and rate. How
-    often its rate changes, in round trips, says what can be hoped for; then a transfer is simulated
-    on this very trace without feedback, with the rate measured last (INSTCAP), and with the
-    smallest of many means (EFFCAP).
+    TRACE is the link's capacity: a Mahimahi trace, or rows of time and rate. A transfer is simulated
+    on it without feedback, with the latest rate (INSTCAP), and with the smallest of many means
+    (EFFCAP).
 
     \b
     Example:
-      ackclock advise feedback traces/moving-link.csv --rtt 100ms
-      ackclock advise feedback lte.down --rtt 60ms --buffer '200 packets' -o out/lte
+      ackclock advise feedback traces/moving-link.csv --rtt 100ms -o out/lte
     """
     from ackclock.cli.progress import progress
 
@@ -181,36 +178,34 @@ def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_
 @advise.command()
 @scenario_options
 @click.option(
-    "--hop", metavar="NAME", help="Whose buffer. [default: the shared hop whose link is used most]"
+    "--hop",
+    metavar="NAME",
+    help="Hop whose buffer to size.  [default: the shared hop with the highest utilisation]",
 )
 @click.option(
     "--utilisation", metavar="SHARE",
-    help="The least share of time for which its link is to be busy. [default: 98 % if a long flow crosses it]",
+    help="Least utilisation of its link.  [default: 98 % if a long flow crosses it]",
 )  # fmt: skip
-@click.option(
-    "--p99-delay", metavar="TIME", help="The most that waiting there may take for 99 % of the time."
-)
-@click.option(
-    "--loss", metavar="SHARE", help="The largest share of packets that its queue may drop."
-)
+@click.option("--p99-delay", metavar="TIME", help="Largest queueing delay, for 99 % of the time.")
+@click.option("--loss", metavar="SHARE", help="Largest share of packets dropped by its queue.")
 @click.option(
     "--completion-p95",
     metavar="TIME",
-    help="The most that 95 % of the finite transfers through it may take.",
+    help="Longest completion time of 95 % of the finite transfers.",
 )
 @click.option(
     "--emulate", "emulated", is_flag=True,
-    help="Have the advised buffer, and the smallest that does, run by the kernel's own TCP, in real time.",
+    help="Confirm the recommended and the smallest buffer with the Linux TCP stack, in real time.",
 )  # fmt: skip
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
-    help="A folder for advice.json, the figure, and every run, from which the same command goes on. "
-    "[default: nothing is written]",
+    help="Folder for advice.json, the figure and all runs, from which the same command continues.  [default: "
+    "none]",
 )  # fmt: skip
 @click.option(
     "--force",
     is_flag=True,
-    help="Replace other advice in the folder; runs that are kept there are used again.",
+    help="Replace other advice in the folder; its runs are used again.",
 )
 @json_option
 def buffer(
@@ -218,19 +213,16 @@ def buffer(
     hop: str | None, utilisation: str | None, p99_delay: str | None, loss: str | None,
     completion_p95: str | None, emulated: bool, output: Path | None, force: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Say how small the buffer before a link may be, and which to configure.
+    """Recommend the size of a buffer.
 
-    SCENARIO has link, flows and round trips; the queue of its bottleneck is replaced by drop-tail
-    queues of all sizes, each simulated with the same seeds. The answer is the smallest that meets
-    every target, with the interval in which it is known to lie, what binds, and what rules of thumb
-    would give. Advised is one within those that meet them, with its delay and loss: their geometric
-    middle, and no more than twice the smallest. If there is none, it is said what there is instead,
-    active queue management included.
+    The bottleneck queue of SCENARIO is replaced by drop-tail queues of all sizes, simulated with the
+    same seeds. The answer is the smallest size that meets every target, with its interval, and a
+    size to configure: the geometric middle of those that do, at most twice the smallest. If no size
+    does, other queues are tried.
 
     \b
     Example:
       ackclock advise buffer examples/buffer-on-a-backbone.toml --utilisation 98% --p99-delay 20ms
-      -o out/buffer
     """
     from ackclock.cli.progress import progress
 

@@ -18,7 +18,9 @@ def check(
     replicates: int | None,
     as_json: bool,
 ) -> None:
-    """Say whether a scenario can be run; with --json, print it with all defaults filled in.
+    """Check that a scenario can be run.
+
+    Prints how many runs it describes; with --json, every point with all defaults filled in.
 
     \b
     Example:

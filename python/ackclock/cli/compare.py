@@ -54,7 +54,7 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
         raise InputError(
             "unknown-name",
             "--metrics",
-            f'"{unknown}" is not compared; write some of {",".join(COMPARED)}, or all',
+            f'unknown metric "{unknown}"; choose from {",".join(COMPARED)}, or all',
         )
     return chosen
 
@@ -63,25 +63,25 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
 @scenario_options
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
-    help="The comparison's folder; by default out/ and the scenario's name with -compared.",
+    help="Folder of the comparison.  [default: out/SCENARIO-compared]",
 )  # fmt: skip
 @force_option
 @click.option(
     "--methods", "asked", default="predict,simulate,emulate,measure", show_default=True, metavar="NAMES",
     callback=_methods,
-    help="Which ways, with commas between them.",
+    help="Methods to compare, separated by commas.",
 )  # fmt: skip
 @click.option(
     "--real-time", metavar="TIME", callback=checked_time("40 s"),
-    help="Emulate no longer than that: fewer replicates of every point; if not even one of each fits, fewer points.",
+    help="Time limit for emulation, met by fewer replicates, then by fewer points.  [default: none]",
 )  # fmt: skip
 @click.option(
     "--metrics", default=_PRINTED, show_default=True, metavar="NAMES", callback=_metrics,
-    help="Whose tables are printed; all for every one. The folder has all.",
+    help="Metrics to print: all, or names separated by commas. The folder has all.",
 )  # fmt: skip
 @click.option(
     "--device", type=click.Choice(DEVICES), default="automatic", show_default=True,
-    help="What carries an emulation's packets.",
+    help="Device that carries the packets of an emulation; automatic prefers TUN.",
 )  # fmt: skip
 @side_by_side_option
 @models_option("usual")
@@ -93,17 +93,15 @@ def compare(
     device: str, side_by_side: int, models: str,
     unreliable: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    """Answer a scenario every way and lay the answers side by side.
+    """Compare models, simulation, Linux and captures on one scenario.
 
-    Predicted, simulated, emulated, and measured from the captures of both: each number with its 95
-    % interval, how far it is from the reference, and what explains that. A way that this machine
-    cannot go is left empty, with the reason. Given again, the command goes on where it was
-    interrupted, and repeats nothing that is made of the same.
+    Each number has its 95 % interval, its distance from the reference and an explanation. A method
+    that cannot run here becomes an empty column stating why. The same command continues after an
+    interruption and repeats nothing that is unchanged.
 
     \b
     Example:
       ackclock compare examples/leaky-pipes.toml -o out/compared --real-time '40 s'
-      ackclock report out/compared
     """
     from ackclock import units
     from ackclock.cli.progress import progress
@@ -158,7 +156,7 @@ def _print_warnings(comparison: "Comparison") -> None:
     )
     if silent and comparison.columns["predict"].result is not None:
         say(
-            "predict: no model that was asked has an answer; ackclock predict says why of each",
+            "predict: no chosen model has an answer; see ackclock predict",
             err=True,
         )
 
@@ -186,7 +184,7 @@ def _print_tables(comparison: "Comparison", metrics: list[str], folder: Path) ->
 
     listed = explanations(comparison)
     say(
-        f"{comparison.run['name']}: 95 % intervals over replicates; residuals relative, [n] explained below"
+        f"{comparison.run['name']}: 95 % intervals over replicates; relative differences; [n] is explained below"
     )
     printed = [name for name in comparison.metrics if name in metrics]
     for name in printed:
@@ -205,7 +203,7 @@ def _print_tables(comparison: "Comparison", metrics: list[str], folder: Path) ->
         cases = [case for case in one.cases if case.row.metric in printed]
         if cases:
             _print_explanation(comparison, one, len(cases), [case.words for case in cases])
-    say(f"comparison: {folder}; the page with all tables and figures: ackclock report {folder}")
+    say(f"comparison: {folder}; for a page with all tables and figures: ackclock report {folder}")
 
 
 def _print_explanation(
@@ -217,7 +215,7 @@ def _print_explanation(
     for line in different[:_CASES]:
         say(f"      {line}")
     if len(different) > _CASES:
-        say(f"      … and {len(different) - _CASES} more of {count} residuals; the page has all")
+        say(f"      … and {len(different) - _CASES} more of {count} differences; the page has all")
 
 
 def _ending(comparison: "Comparison") -> int:
@@ -225,16 +223,16 @@ def _ending(comparison: "Comparison") -> int:
     emulated = comparison.columns.get("emulate")
     result = emulated.result if emulated is not None else None
     if result is not None and result.run.get("failed"):
-        return complain("a run failed; the comparison holds the others", UNRELIABLE)
+        return complain("a run failed; the comparison has the others", UNRELIABLE)
     if comparison.partial:
-        return complain("interrupted: the same command goes on", INTERRUPTED)
+        return complain("interrupted; the same command continues", INTERRUPTED)
     if result is None or not result.unreliable:
         return 0
     runs = result.tables["fidelity"].num_rows
     how = (
-        "averages take them in"
+        "averages include them"
         if result.averages_unreliable
-        else "averages leave them out unless told --unreliable"
+        else "averages leave them out; --unreliable includes them"
     )
     return complain(
         f"unreliable: {len(result.unreliable)} of {runs} emulated runs; {how}", UNRELIABLE

@@ -10,9 +10,9 @@ from ackclock.cli.output import print_json, print_table
 @click.command()
 @json_option
 def doctor(as_json: bool) -> int:
-    """Say what this machine can do of an emulation, and what would help.
+    """Check what this machine needs for emulation.
 
-    Tries everything for a moment, in namespaces of its own. Exits with 3 if no emulation is
+    Tries everything briefly, in namespaces of its own. The exit code is 3 if emulation is not
     possible.
 
     \b

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 @force_option
 @click.option(
     "--device", type=click.Choice(DEVICES), default="automatic", show_default=True,
-    help="What carries the packets; automatic takes a TUN device where there is one.",
+    help="Device that carries the packets; automatic prefers TUN.",
 )  # fmt: skip
 @side_by_side_option
 @click.option(
     "--no-pcap",
     is_flag=True,
-    help="Keep no captures: they take about 112 bytes for each packet and place.",
+    help="Keep no captures (about 112 bytes per packet and place).",
 )
 @models_option("usual")
 @unreliable_option
@@ -46,15 +46,15 @@ def emulate(
     output: Path | None, force: bool, device: str, side_by_side: int, no_pcap: bool, models: str,
     unreliable: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    """Run a scenario with the real Linux TCP stack in real time, print a summary and keep the result in a folder.
+    """Run a scenario with the Linux TCP stack, in real time.
 
-    Hosts are namespaces that vanish with the command; `ackclock doctor` says what this machine can
-    do. Runs that are unreliable are kept, marked and left out of averages; then it exits with 4.
-    Ctrl-C keeps what there is, marked as partial.
+    Hosts are network namespaces that vanish with the command; `ackclock doctor` says whether this
+    machine can make them. Unreliable runs are kept, marked, and left out of averages; the exit code
+    is then 4. Ctrl-C keeps what has been recorded, marked as partial.
 
     \b
     Example:
-      ackclock emulate examples/first.toml -o out/emulated --set 'duration=10 s' --replicates 3
+      ackclock emulate examples/first.toml --set 'duration=10 s' --replicates 3
     """
     from dataclasses import replace
 
@@ -92,14 +92,14 @@ def _trust(result: "Result") -> int:
             err=True,
         )
     if result.run["failed"]:
-        return complain("a run failed; the result holds the others", UNRELIABLE)
+        return complain("a run failed; the result has the others", UNRELIABLE)
     if result.partial:
         return INTERRUPTED
     if not doubtful:
         return 0
     how = (
-        "averages take them in"
+        "averages include them"
         if result.averages_unreliable
-        else "averages leave them out unless told --unreliable"
+        else "averages leave them out; --unreliable includes them"
     )
     return complain(f"unreliable: {len(doubtful)} of {len(runs)} runs; {how}", UNRELIABLE)

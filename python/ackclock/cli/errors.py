@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import json
+import re
 import signal
 import sys
 import threading
@@ -12,7 +13,8 @@ from typing import Any, NoReturn
 import click
 
 from ackclock.cli.output import say
-from ackclock.errors import InputError, LackingError
+from ackclock.errors import InputError, LackingError, ScenarioError
+from ackclock.suggestion import suggestion
 
 BAD_INPUT, LACKING, UNRELIABLE, INTERRUPTED = 2, 3, 4, 130
 
@@ -93,7 +95,8 @@ class Commands(click.Group):
             code = 0
         except BaseException as error:
             cause, code = _read(error)
-            complain(str(cause), code)
+            for line in _lines(cause):
+                say(line, err=True)
             if "--json" in (options.get("args") or next(iter(arguments), None) or sys.argv[1:]):
                 _print_as_json(cause)
         raise SystemExit(endings.code(code)) from cause
@@ -126,6 +129,26 @@ def _read(error: BaseException) -> tuple[InputError | LackingError, int]:
     raise error
 
 
+def _lines(error: InputError | LackingError) -> list[str]:
+    """One line for each mistake, those in a file in its order and as compilers write them."""
+    every = error.errors if isinstance(error, ScenarioError) else (error,)
+    placed = sorted(
+        (int(found[1]), int(found[2]), str(one))
+        for one in every
+        if isinstance(one, ScenarioError) and (found := _POSITION.search(one.place))
+    )
+    others = [
+        f"ackclock: {one}"
+        for one in every
+        if not (isinstance(one, ScenarioError) and _POSITION.search(one.place))
+    ]
+    return [" ".join(line.split()) for line in (*others, *(line for *_, line in placed))]
+
+
+# The end of a place in a file.
+_POSITION = re.compile(r":(\d+):(\d+)$")
+
+
 def _of_click(error: click.ClickException) -> InputError:
     """Returns an error of click in our form."""
     command = (
@@ -137,14 +160,60 @@ def _of_click(error: click.ClickException) -> InputError:
         case click.NoSuchOption():
             near = " or ".join(sorted(error.possibilities or ()))
             remedy = f"did you mean {near}?" if near else f"see {command} --help"
-            return InputError("unknown-field", error.option_name, f"no such option; {remedy}")
+            return InputError("unknown-field", error.option_name, f"unknown option; {remedy}")
         case click.exceptions.NoSuchCommand():
-            return InputError("unknown-name", "", error.format_message())
+            known_commands = (
+                error.ctx.command.list_commands(error.ctx)
+                if error.ctx is not None and isinstance(error.ctx.command, click.Group)
+                else []
+            )
+            remedy = suggestion(error.command_name, known_commands, f"see {command} --help")
+            return InputError(
+                "unknown-name", "", f'unknown command "{error.command_name}"; {remedy}'
+            )
         case click.BadParameter(param=click.Parameter() as known):
             return InputError(
-                _CODES.get(type(known.type), "wrong-type"), _name(known), error.message
+                _CODES.get(type(known.type), "wrong-type"), _name(known), _wrong(known, error)
             )
-    return InputError("syntax", "", error.format_message())
+    return InputError("syntax", "", _plain(error.format_message()))
+
+
+def _wrong(known: click.Parameter, error: click.BadParameter) -> str:
+    """Click's sentence about a value in our form."""
+    quoted = _QUOTED.match(error.message)
+    written = quoted[1] if quoted else ""
+    match known.type:
+        case click.Choice() as choice if quoted:
+            names = [str(one) for one in choice.choices]
+            return f'unknown {_noun(known)} "{written}"; {suggestion(written, names)}'
+        case click.types.IntRange() | click.types.FloatRange() as span:
+            whole = "a whole number" if isinstance(span, click.types.IntRange) else "a number"
+            written = written or error.message.split(" ", 1)[0]
+            if span.max is None:
+                return f'"{written}" is not {whole} of {span.min} or more'
+            return f'"{written}" is not {whole} from {span.min} to {span.max}'
+        case click.types.IntParamType() | click.types.FloatParamType() if quoted:
+            return f'"{written}" is not a number'
+        case click.Path() if quoted is None and (place := _PATH.match(error.message)):
+            what, path, why = place.groups()
+            if why == "does not exist":
+                return f'no such {what.lower()} "{path}"'
+            return f'"{path}" {why}'
+    return _plain(error.message)
+
+
+# The value in click's "'x' is not one of 'a', 'b'." and the path in "File 'x' does not exist."
+_QUOTED = re.compile(r"'(.*?)' is ")
+_PATH = re.compile(r"(\w+) '(.*)' (.*?)\.?")
+
+
+def _noun(known: click.Parameter) -> str:
+    return (known.human_readable_name or "value").lower().replace("_", " ").replace("-", " ")
+
+
+def _plain(sentence: str) -> str:
+    """Click's sentence without capital and full stop, as ours are."""
+    return (sentence[:1].lower() + sentence[1:]).removesuffix(".")
 
 
 # Codes of errors by the type of the option that click rejects.
@@ -166,6 +235,9 @@ def _of_system(error: OSError) -> tuple[InputError | LackingError, int]:
     plainer = {
         errno.EEXIST: "is a file",
         errno.ENOTDIR: "leads through a file",
+        errno.ENOENT: "no such file or folder",
+        errno.EACCES: "permission denied",
+        errno.EISDIR: "is a folder",
     }  # A folder was expected.
     place, reason = str(error.filename or "this machine"), plainer.get(error.errno, error.strerror)
     if error.filename and error.errno in _BAD_PATH:
@@ -174,8 +246,17 @@ def _of_system(error: OSError) -> tuple[InputError | LackingError, int]:
 
 
 def _print_as_json(error: InputError | LackingError) -> None:
+    printed: dict[str, Any] = {"error": _parts(error)}
+    if isinstance(error, ScenarioError) and len(error.errors) > 1:
+        printed["errors"] = [_parts(one) for one in error.errors]
+    click.echo(json.dumps(printed, ensure_ascii=False))
+
+
+def _parts(error: InputError | LackingError) -> dict[str, str]:
     parts = {"code": error.code, "field": error.field, "message": error.message}
-    click.echo(json.dumps({"error": parts}, ensure_ascii=False))
+    if isinstance(error, ScenarioError) and error.place:
+        parts["place"] = error.place
+    return parts
 
 
 def complain(message: str, code: int) -> int:

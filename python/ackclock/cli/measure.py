@@ -1,5 +1,7 @@
 """The command `measure`: the connections in packet captures."""
 
+import shlex
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +10,7 @@ import click
 from ackclock.capture.measurement import MODELS_OF_CAPTURES
 from ackclock.cli.errors import INTERRUPTED
 from ackclock.cli.options import checked_time, json_option, models_option
-from ackclock.cli.output import print_json, print_table, say
+from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.place import claim, force_option
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ __all__ = ["measure"]
 @click.argument("source", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
-    help="The result's folder; by default out/ and the file's name with -measured.",
+    help="Folder of the result.  [default: out/FILE-measured]",
 )  # fmt: skip
 @force_option
 @click.option(
@@ -30,15 +32,15 @@ __all__ = ["measure"]
 )  # fmt: skip
 @click.option(
     "--estimators", default="", metavar="NAMES",
-    help="Rate estimators to run along with the ACKs of what was captured near its sender: names with commas between "
-    "them, or all; see ackclock show estimators.",
+    help="Rate estimators to run on captures taken near the sender: all, or names separated by commas. See "
+    "ackclock show estimators.",
 )  # fmt: skip
 @click.option(
-    "--segments", is_flag=True, help="Keep the table of segments, for a time-sequence plot."
+    "--segments", is_flag=True, help="Keep the table of segments, for time-sequence plots."
 )
 @click.option(
     "--top", type=click.IntRange(1), default=10, show_default=True,
-    help="How many connections are shown, and models asked about: those with the most payload.",
+    help="Number of connections to show, those with the most payload first.",
 )  # fmt: skip
 @models_option(MODELS_OF_CAPTURES)
 @json_option
@@ -47,16 +49,15 @@ def measure(
     top: int, models: str,
     as_json: bool,
 ) -> int:  # fmt: skip
-    """Say why the connections in a packet capture were not faster, and keep what was measured in a folder.
+    """Explain what limits the connections in a packet capture.
 
-    FILE is a capture (pcap, pcapng, packed with gzip or not), - for standard input, or the folder
-    of a result of simulate --pcap or of emulate. Ctrl-C keeps what has been read by then, marked as
+    FILE is a capture (pcap or pcapng, also gzipped), - for standard input, or the folder of a result
+    with captures. The result is kept in a folder. Ctrl-C keeps what has been read, marked as
     partial.
 
     \b
     Example:
-      ackclock measure capture.pcap -o out/measured
-      ackclock measure capture.pcap --estimators be,abse
+      ackclock measure capture.pcap
       tcpdump -i eth0 -s 128 -w - tcp | ackclock measure -
     """
     from ackclock.capture import measurement, sources
@@ -66,6 +67,7 @@ def measure(
     folder = claim(
         output, Path("out") / f"{found.stem}-measured", force=force, goes_on=measurement.is_partial
     )
+    started = time.monotonic()
     with progress(f"measure {source}") as tell:
         result = measurement.measure(
             source, folder, interval=interval, segments=segments, estimators=estimators,
@@ -74,11 +76,22 @@ def measure(
         )  # fmt: skip
     for warning in result.run["warnings"]:
         say(f"warning: {warning}", err=True)
-    _print(result, folder, top, as_json)
+    _print(result, folder, top, as_json, time.monotonic() - started)
     return INTERRUPTED if result.partial else 0
 
 
-def _print(result: "Result", folder: Path, top: int, as_json: bool) -> None:
+# The number of answers to print.
+_ANSWERED = 3
+
+_VANTAGES = {
+    "sender": ", captured near the sender",
+    "receiver": ", captured near the receiver",
+}
+
+
+def _print(
+    result: "Result", folder: Path, top: int, as_json: bool, lasted_s: float | None = None
+) -> None:
     """Prints the limiting factors, the table of connections, and the predictions of models."""
     from ackclock.capture import connections
     from ackclock.report import run_tables
@@ -92,17 +105,34 @@ def _print(result: "Result", folder: Path, top: int, as_json: bool) -> None:
             | {"estimates": result.tables["estimates"].to_pylist(), "predictions": predicted}
         )
         return
-    for row in rows:
-        say(f"{row['heading']}: {row['answer']}")
-    if not rows:
-        say("no connection carried payload")
     left = connections.others(result, len(rows))
-    if left:
-        say(f"and {left} more with less payload; --top {len(rows) + left} shows all")
-    say()
-    print_table(connections.connection_table(rows))
-    applying = [row for row in predicted if row["goodput_bit_per_s"] is not None]
-    if applying:
+    if rows:
+        note = f"{left} more with less payload: --top {len(rows) + left}" if left else ""
+        print_rows(connections.brief_table(rows, _title(rows, left)), note)
+    else:
+        say("no connection carried payload")
+    answers: dict[str, list[str]] = {}
+    for number, row in enumerate(rows[:_ANSWERED], start=1):
+        answers.setdefault(row["answer"], []).append(str(number))
+    for answer, numbers in answers.items():
         say()
-        print_table(connections.prediction_table(result, applying, "What models say of them"))
-    say(f"result: {folder}")
+        say_wrapped(f"{', '.join(numbers)}: {answer}.")
+    said = connections.prediction_words(rows, predicted)
+    if said:
+        say()
+        say_wrapped(said)
+    say()
+    say(f"  result  {folder}")
+    say(f"  next    ackclock report {shlex.quote(str(folder))}")
+    if lasted_s is not None:
+        say(f"  time    {lasted_s:.1f} s")
+
+
+def _title(rows: list[dict[str, Any]], left: int) -> str:
+    """The number of connections, the length of the capture, and where it was taken."""
+    count = len(rows) + left
+    lasts = max(row["end_s"] for row in rows) - min(row["start_s"] for row in rows)
+    vantages = {row["vantage"] for row in rows}
+    place = _VANTAGES.get(vantages.pop(), "") if len(vantages) == 1 else ""
+    which = f"; the {len(rows)} with most payload" if left else ""
+    return f"{count} connection{'' if count == 1 else 's'}, {lasts:.3g} s{place}{which}"

@@ -1,12 +1,13 @@
 """Options of several commands: scenarios and changes to them, result folders, models, JSON."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ackclock.errors import InputError
+from ackclock.errors import InputError, ScenarioError
 from ackclock.scenario import Scenario, load
 
 if TYPE_CHECKING:
@@ -23,12 +24,12 @@ _Command = Callable[..., Any]
 def scenario_options(command: _Command) -> _Command:
     """Adds a scenario and options that change it."""
     for option in (
-        click.option("--replicates", type=click.IntRange(1), help="Run each point that many times."),
-        click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="The root of all randomness."),
+        click.option("--replicates", type=click.IntRange(1), help="Number of runs of each point."),
+        click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all randomness."),
         click.option(
             "--set", "assignments", multiple=True, metavar="PATH=VALUE",
-            help="Change a value of the scenario; may be repeated: --set 'hops.wired.link.rate=10 Mbit/s'. "
-            "What is set is no longer swept.",
+            help="Another value for a field of the scenario, such as 'hops.wired.link.rate=10 Mbit/s'; may be repeated. "
+            "A field that is set is no longer swept.",
         ),
         click.argument("scenario", type=click.Path(path_type=Path)),
     ):  # fmt: skip
@@ -49,15 +50,11 @@ def checked_time(example: str, *, from_zero: bool = False) -> Callable[..., str 
         try:
             seconds = units.seconds(written)
         except ValueError:
-            raise InputError(
-                "wrong-type",
-                option.opts[0],
-                f'"{written}" is no time; write for example "{example}"',
-            ) from None
+            raise units.refusal(option.opts[0], written, ("s",), example=example) from None
         if seconds < 0 or (seconds == 0 and not from_zero):
-            must = "must not be negative" if from_zero else "must be positive"
+            must = "is negative" if from_zero else "is not positive"
             raise InputError(
-                "out-of-range", option.opts[0], f'"{written}" {must}; write for example "{example}"'
+                "out-of-range", option.opts[0], f'"{written}" {must}; for example "{example}"'
             )
         return written
 
@@ -82,8 +79,7 @@ def models_option(default: str) -> _Command:
 
     return click.option(
         "--models", default=default, show_default=True, metavar="NAMES", callback=known,
-        help="Which models: all, usual (a few that say different things), or names with commas between them; "
-        "see: ackclock show models.",
+        help="Models to ask: all, usual (a few that differ), or names separated by commas. See ackclock show models.",
     )  # fmt: skip
 
 
@@ -91,11 +87,11 @@ output_option = click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="The result's folder; by default out/ and the scenario's name.",
+    help="Folder of the result.  [default: out/SCENARIO]",
 )
 
 unreliable_option = click.option(
-    "--unreliable", is_flag=True, help="Take emulated runs that are unreliable into averages too."
+    "--unreliable", is_flag=True, help="Include unreliable emulated runs in averages."
 )
 
 # Any machine can start this many hosts; the verdict tells if it keeps up with them.
@@ -103,12 +99,10 @@ _MOST_SIDE_BY_SIDE = 1000
 
 side_by_side_option = click.option(
     "--side-by-side", type=click.IntRange(1, _MOST_SIDE_BY_SIDE), default=1, show_default=True,
-    help="How many emulated runs at once, each between hosts of its own; the verdict says if that was too much.",
+    help="Number of emulated runs at the same time, each between its own hosts.",
 )  # fmt: skip
 
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON on standard output, for machines."
-)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
 def read_scenario(
@@ -118,12 +112,26 @@ def read_scenario(
     from ackclock import engine
 
     scenario = load(path)
-    changes = dict(engine.parse_assignment(text) for text in assignments)
-    changes |= {} if seed is None else {"seed": str(seed)}
-    changes |= {} if replicates is None else {"replicates": replicates}
-    scenario = scenario.replace(changes)
+    changes = {}
+    for text in assignments:
+        with _of_option("--set"):
+            field, value = engine.parse_assignment(text)
+        changes[field] = ("--set", value)
+    changes |= {} if seed is None else {"seed": ("--seed", str(seed))}
+    changes |= {} if replicates is None else {"replicates": ("--replicates", replicates)}
+    with _of_option("--set"):
+        scenario = scenario.changed(changes)
     scenario.check()
     return scenario
+
+
+@contextmanager
+def _of_option(name: str) -> Iterator[None]:
+    """Adds to a `ScenarioError` from within the option it comes from."""
+    try:
+        yield
+    except ScenarioError as error:
+        raise error.placed(lambda _: name) from None
 
 
 def read_result(folder: Path, *, unreliable: bool) -> "Result":

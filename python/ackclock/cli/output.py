@@ -1,6 +1,10 @@
 """Standard output of commands: tables for people, JSON for programs."""
 
+import os
+import shutil
 import sys
+import textwrap
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
@@ -45,19 +49,67 @@ def print_json(value: Any) -> None:
     click.echo(json_text(value), nl=False)
 
 
+def width() -> int | None:
+    """The width to fill: `COLUMNS`, or that of the terminal; None off a terminal."""
+    asked = os.environ.get("COLUMNS", "")
+    if asked.isdecimal() and int(asked) > 0:
+        return int(asked)
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def say_wrapped(text: str) -> None:
+    """Prints prose in lines that fit, of 80 columns at most."""
+    say(textwrap.fill(visible(text), min(width() or 80, 80), break_on_hyphens=False))
+
+
+def print_rows(table: "Table", note: str = "") -> None:
+    """Prints a table with units below names and rules above and below its rows.
+
+    Spare columns that do not fit are left out; `note` stands below.
+    """
+    columns = width()
+    shown = table if columns is None else _fitting(table, columns, under=True)
+    names = [[visible(column.name), visible(column.unit)] for column in shown.columns]
+    rows = [[visible(cell) for cell in row] for row in shown.texts]
+    wide = [
+        max(len(text) for text in [*name, *(row[at] for row in rows)])
+        for at, name in enumerate(names)
+    ]
+    right = shown.numeric
+
+    def line(cells: Iterable[str]) -> str:
+        padded = (
+            cell.rjust(size) if is_right else cell.ljust(size)
+            for cell, size, is_right in zip(cells, wide, right, strict=True)
+        )
+        return "  ".join(padded).rstrip()
+
+    rule = ("─" if sys.stdout.isatty() else "-") * (sum(wide) + 2 * (len(wide) - 1))
+    click.echo(click.style(visible(table.title), bold=True))
+    click.echo()
+    for heads in zip(*names, strict=True):
+        click.echo(line(heads))
+    for text in (rule, *map(line, rows), rule):
+        click.echo(text)
+    if note:
+        say_wrapped(note)
+    left_out = [column.name for column in table.columns if column not in shown.columns]
+    if left_out:
+        say_wrapped(f"left out at {columns} columns: {', '.join(left_out)}; --json has all")
+
+
 def print_table(table: "Table") -> None:
     """Prints a table.
 
-    If the terminal is too narrow, spare columns are left out. A table with keys continues below,
-    with its keys repeated.
+    If the output is too narrow, spare columns are left out. A table with keys continues below, with
+    its keys repeated.
     """
     from rich.console import Console
 
-    terminal = sys.stdout.isatty()
+    columns = width()
+    terminal = columns is not None
     # Without a terminal, a row is one line whatever its length.
-    console = Console(
-        width=None if terminal else 10_000, highlight=False, emoji=False, markup=False
-    )
+    console = Console(width=columns or 10_000, highlight=False, emoji=False, markup=False)
     shown = _fitting(table, console.width) if terminal else table
     # Printed apart from the table, which would break it at its own width.
     console.print(visible(table.title), style="bold", soft_wrap=True)
@@ -68,7 +120,11 @@ def print_table(table: "Table") -> None:
         console.print(_drawn(shown, stack=terminal))
     left_out = [column.head for column in table.columns if column not in shown.columns]
     if left_out:
-        say(f"left out, the terminal being narrow: {', '.join(left_out)}; --json has all")
+        say(f"left out at {columns} columns: {', '.join(left_out)}; --json has all")
+
+
+# Rich's `SIMPLE_HEAD` in plain text.
+_HYPHENS = "    \n    \n -- \n    \n    \n    \n    \n    \n"
 
 
 def _drawn(table: "Table", *, stack: bool) -> "RichTable":
@@ -76,7 +132,7 @@ def _drawn(table: "Table", *, stack: bool) -> "RichTable":
     from rich.table import Table as RichTable
 
     drawn = RichTable(
-        box=box.SIMPLE_HEAD,
+        box=box.SIMPLE_HEAD if sys.stdout.isatty() else box.Box(_HYPHENS, ascii=True),
         padding=(0, 1, 0, 0),
         pad_edge=False,
         show_edge=False,
@@ -95,9 +151,14 @@ def _stacked(name: str) -> str:
     return name.replace(" ", "\n")
 
 
-def _fitting(table: "Table", width: int) -> "Table":
-    """Returns the table without the spare columns that do not fit."""
+def _fitting(table: "Table", width: int, *, under: bool = False) -> "Table":
+    """The table without the spare columns that do not fit; `under`: units stand below names."""
     wide = _widths(table)
+    if under:
+        wide = [
+            max(len(column.name), len(column.unit), *(len(row[at]) for row in table.texts), 0)
+            for at, column in enumerate(table.columns)
+        ]
     kept = list(range(len(table.columns)))
     spare = {
         at: column.spare for at, column in enumerate(table.columns) if column.spare is not None

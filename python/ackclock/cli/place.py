@@ -46,7 +46,7 @@ def claim(
         raise InputError(
             "file",
             f"{folder}",
-            f"holds another {may_hold.noun}; choose another folder, or replace it: --force",
+            f"holds another {may_hold.noun}; choose another folder, or replace it with --force",
         )
     say(f"replaces the {may_hold.noun} in {folder}", err=True)
     return folder

@@ -57,44 +57,44 @@ def _metric(_context: click.Context, _option: click.Parameter, name: str) -> str
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--kind", default=_ALL, show_default=True, metavar="NAME", callback=_kind,
-    help="Which figure; see: ackclock show figures.",
+    help="Figure to draw. See ackclock show figures.",
 )  # fmt: skip
 @click.option(
     "--metric", default="goodput", show_default=True, metavar="NAME", callback=_metric,
-    help="What the figure 'sweep' shows; see: ackclock show metrics.",
+    help="Metric of the figure sweep. See ackclock show metrics.",
 )  # fmt: skip
 @click.option(
     "--point",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Which point the other figures show, 0 being the first that `simulate` lists.",
+    help="Point of a sweep to draw, from 0.",
 )
 @click.option(
     "--replicate",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Which replicate figures over time show.",
+    help="Replicate to draw, from 0.",
 )
 @click.option(
     "--connection", type=click.IntRange(0), default=0, show_default=True,
-    help="Of a measurement, which connection figures of one show, 0 being the one with the most payload.",
+    help="Connection of a measurement to draw, from 0, the one with the most payload.",
 )  # fmt: skip
 @click.option(
     "--from", "begin", metavar="TIME", callback=checked_time("10 s", from_zero=True),
-    help="When figures over time begin; by default when the run does.",
+    help="Start of figures over time.  [default: start of the run]",
 )  # fmt: skip
 @click.option(
     "--to",
     "end",
     metavar="TIME",
     callback=checked_time("12 s"),
-    help="When they end; by default when the run does.",
+    help="End of figures over time.  [default: end of the run]",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
-    help="A file (.svg, .png, .pdf), or a folder for all; by default RUN/figures.",
+    help="File (.svg, .png, .pdf), or folder for several figures.  [default: RUN/figures]",
 )  # fmt: skip
 @models_option("usual")
 @unreliable_option
@@ -105,12 +105,11 @@ def plot(
     connection: int, begin: str | None, end: str | None, output: Path | None, models: str,
     unreliable: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Draw figures of a result, or of a comparison.
+    """Draw figures of a result or comparison.
 
     \b
     Example:
       ackclock plot out/leaky-pipe --kind sweep --metric goodput -o goodput.svg
-      ackclock plot out/measured --kind sequence --from 10s --to 12s
     """
     from ackclock.plot import View
     from ackclock.result import Result
@@ -146,7 +145,7 @@ def _span(begin: str | None, end: str | None) -> tuple[float, float] | None:
         raise InputError(
             "contradiction",
             "--to",
-            f"{end} is not after --from {begin}; write for example --from 10s --to 12s",
+            f"{end} must be later than --from {begin}",
         )
     return span
 
@@ -159,10 +158,12 @@ def _check_output(kind: str, output: Path | None) -> None:
         raise InputError(
             "contradiction",
             "-o",
-            f"{output} is one file, which cannot hold all figures; name a folder, or one with --kind",
+            f"{output} is one file, but there are several figures; choose a folder, or one figure with --kind",
         )
     raise InputError(
-        "unsupported", "-o", f"{output} ends in no picture format; write {', '.join(formats)}"
+        "unsupported",
+        "-o",
+        f"{output} has an unknown picture format; choose from {', '.join(formats)}",
     )
 
 
@@ -224,7 +225,7 @@ def _check_view(subject: "Subject", view: "View") -> None:
             raise InputError(
                 "out-of-range",
                 f"--{name}",
-                f"there is no {name} {asked}; {name}s go from 0 to {count - 1}",
+                f"{asked} does not exist; {name}s are numbered from 0 to {count - 1}",
             )
 
 

@@ -47,7 +47,7 @@ class PredictCommand(click.Command):
             raise InputError(
                 "unknown-name",
                 "",
-                f"{error.message}{stop} A scenario's file must exist or end in .toml",
+                f"{error.message}{stop} A scenario file must exist or end in .toml",
             ) from None
         rest = list(args)
         rest.remove(word)
@@ -66,15 +66,12 @@ def predict(
     models: str,
     as_json: bool,
 ) -> None:
-    """Ask models about every flow of a scenario, or one model about plain numbers.
+    """Predict with models, for a scenario or for plain numbers.
 
-    The first word says which: a file that exists, or ends in .toml, is a scenario; anything else is
-    a model's name.
-
-    Of a scenario each model says what each flow gets, whether it applies, and which of its
-    assumptions the flow violates. A model by name takes its own options, see for example: ackclock
-    predict pftk --help. With several values of one of them it prints a table; with --solve it looks
-    for the input that gives an output.
+    The first word is a scenario (an existing file, or a name that ends in .toml) or a model. For a
+    scenario, each model predicts each flow and says which of its assumptions the flow violates. A
+    model has its own options (ackclock predict pftk --help): several values of one give a table,
+    and --solve finds the input for a given output.
 
     \b
     Example:
@@ -101,7 +98,9 @@ def _command(model: "Model") -> click.Command:
     ]
     options += [
         click.Option(
-            [_option(one.name)], metavar=_metavar(one.unit), help=f"With --solve: {one.meaning}."
+            [_option(one.name)],
+            metavar=_metavar(one.unit),
+            help=f"{one.meaning[0].upper()}{one.meaning[1:]}, with --solve.",
         )
         for one in model.outputs
     ]
@@ -109,13 +108,13 @@ def _command(model: "Model") -> click.Command:
         click.Option(
             ["--solve"],
             metavar="INPUT",
-            help="Look for the value of this input that gives an output the value said of it.",
+            help="Input to solve for, given the value of one output.",
         ),
         click.Option(
             ["--mss"],
             default=_MSS,
             show_default=True,
-            help="Payload of a segment, between segments and bits or bytes.",
+            help="Payload of a segment, to convert segments to bits or bytes.",
         ),
     ]
     if any(one.on_wire for one in model.inputs):
@@ -124,14 +123,10 @@ def _command(model: "Model") -> click.Command:
                 ["--header"],
                 default=_HEADER,
                 show_default=True,
-                help="What a link carries besides.",
+                help="Headers of a segment on the link.",
             )
         )
-    options.append(
-        click.Option(
-            ["--json", "as_json"], is_flag=True, help="Print JSON on standard output, for machines."
-        )
-    )
+    options.append(click.Option(["--json", "as_json"], is_flag=True, help="Print JSON."))
 
     def run(
         solve: str | None, as_json: bool, mss: str, header: str = "0 bytes", **written: str | None
@@ -178,7 +173,7 @@ class _Units:
             raise InputError(
                 "out-of-range",
                 "--mss",
-                f"{mss} with --header {header} is no segment; write for example {_MSS}",
+                f"{mss} with --header {header} leaves no room for data; for example {_MSS}",
             )
 
     @staticmethod
@@ -186,9 +181,7 @@ class _Units:
         try:
             return units.data_bytes(written)
         except ValueError:
-            raise InputError(
-                "wrong-type", option, f'"{written}" is no amount of data; write for example {_MSS}'
-            ) from None
+            raise units.refusal(option, written, ("bytes",), example=_MSS) from None
 
     def read(self, one: "Input | Output", written: str) -> list[float]:
         """Reads a comma-separated list of numbers."""
@@ -210,32 +203,23 @@ class _Units:
             example = " or ".join(f"{value:g}" for value in domain.values)
         if written == "unlimited" and one.unit == "segments":
             return inf
-        try:
-            read = units.parse(written)
-        except ValueError:
-            raise InputError(
-                "wrong-type",
-                _option(one.name),
-                f'"{written}" is no quantity; write for example {example}',
-            ) from None
         size = self.mss_bytes + (self.header_bytes if getattr(one, "on_wire", False) else 0.0)
         scales = {
             "s": {"s": 1.0},
             "segments": {"packets": 1.0, "": 1.0, "bytes": 1 / size},
             "segments/s": {"packets/s": 1.0, "bit/s": 1 / (8 * size)},
         }.get(one.unit, {"": 1.0})
+        try:
+            read = units.parse(written)
+        except ValueError:
+            raise units.refusal(_option(one.name), written, scales, example=example) from None
         if read.unit == "%" and one.unit != "":
-            scales = {}
+            scales = {key: scale for key, scale in scales.items() if key}
         if read.base in scales:
             scale = scales[read.base] * (units.parse(f"1 {read.unit}").amount if read.unit else 1.0)
             self._written.setdefault(one.name, (scale, read.unit))
             return read.amount * scales[read.base]
-        code, wrong = (
-            ("wrong-unit", "is in another unit") if read.unit else ("no-unit", "has no unit")
-        )
-        raise InputError(
-            code, _option(one.name), f'"{written}" {wrong}; write for example {example}'
-        )
+        raise units.refusal(_option(one.name), written, scales, example=example)
 
     def words(self, one: "Input | Output", value: float) -> str:
         """Formats a value for people."""
@@ -266,7 +250,7 @@ def _run(
             raise InputError(
                 "missing",
                 _option(next(iter(targets))),
-                "is an output; say with --solve what to look for",
+                "is an output; choose the input to solve for with --solve",
             )
         else:
             _answer(model, values, units, as_json)
@@ -297,7 +281,7 @@ def _combinations(values: dict[str, list[float]]) -> list[dict[str, float]]:
         raise InputError(
             "out-of-range",
             _option(most),
-            f"{rows:,} answers are asked for; give fewer values, for {_MOST_ROWS:,} at most",
+            f"{rows:,} combinations are too many; the most is {_MOST_ROWS:,}",
         )
     return [
         dict(zip(values, combination, strict=True)) for combination in product(*values.values())
@@ -367,12 +351,14 @@ def _solve(
 
     if len(targets) != 1:
         names = ", ".join(_option(one.name) for one in model.outputs)
-        raise InputError("missing", "--solve", f"needs the value of one output, one of {names}")
+        raise InputError(
+            "missing", "--solve", f"needs a value for exactly one output; choose from {names}"
+        )
     if unknown not in [one.name for one in model.inputs]:
         raise InputError(
             "unknown-name",
             "--solve",
-            f"{unknown} is no input; write one of {', '.join(_names(model.inputs))}",
+            f'unknown input "{unknown}"; choose from {", ".join(_names(model.inputs))}',
         )
     [target] = targets.values()
     asked = model.input(unknown)

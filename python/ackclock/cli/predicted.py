@@ -26,6 +26,4 @@ def predicted(result: "Result", models: str) -> "Result | None":
 def check_models(results: "list[Result]", models: str) -> None:
     """Refuses models if there is no result that they could be asked about."""
     if models != "usual" and all(result.is_session for result in results):
-        raise InputError(
-            "contradiction", "--models", "is of no use, as no model is asked about a session"
-        )
+        raise InputError("contradiction", "--models", "remove it; models do not apply to a session")

@@ -22,11 +22,11 @@ from ackclock.errors import InputError
 @click.argument("data", required=False)
 @click.option(
     "--control", default="tfrc", show_default=True, metavar="CONTROL",
-    help="The rate control to ask for, by name or as a table with parameters; see: ackclock show rate_controls.",
+    help="Rate control to ask for: a name, or a table with parameters. See ackclock show rate_controls.",
 )  # fmt: skip
 @click.option(
     "--wait", default="10 s", show_default=True, metavar="TIME", callback=checked_time("10 s"),
-    help="How long to try.",
+    help="Time to wait for the sender.",
 )  # fmt: skip
 @session_output("out/received")
 @force_option
@@ -38,14 +38,11 @@ def receive(
     insecure_key_file: bool, max_rate: str | None, payload: str, duration: str | None, pcap: bool,
     as_json: bool,
 ) -> int:  # fmt: skip
-    """Ask a sender for its data and take it, over UDP, unencrypted.
+    """Receive data from `ackclock send`.
 
-    Everybody on the path can read the data: a key keeps strangers from taking part, and encrypts
-    nothing.
-
-    SENDER is where it waits, host:port. DATA is a file, or - for standard output; without it, what
-    arrives is counted and thrown away. What is lost on the way stays lost, and data goes out in the
-    order of its arrival. Ctrl-C ends the session in good order.
+    SENDER is its address, host:port. DATA is a file, or - for standard output; without it, data is
+    counted and discarded. The data is not encrypted: a key only keeps strangers out. Lost data
+    stays lost, and data is written in order of arrival. Ctrl-C ends the session properly.
 
     \b
     Example:
@@ -56,9 +53,7 @@ def receive(
     from ackclock.cli.progress import progress
 
     if data == session.STANDARD and as_json:
-        raise InputError(
-            "contradiction", "--json", "is of no use, as the data goes to standard output"
-        )
+        raise InputError("contradiction", "--json", "remove it; the data goes to standard output")
     folder = claim(output, Path("out/received"), force=force, goes_on=never_began)
     security = read_security(key_file, insecure, insecure_anywhere, insecure_key_file)
     with progress(f"receive from {sender}") as tell:

@@ -15,10 +15,11 @@ from ackclock.cli.output import print_json, print_table
 @click.argument("run", type=click.Path(path_type=Path))
 @json_option
 def replay(run: Path, as_json: bool) -> int:
-    """Push the recorded packets of an emulation through the hops again, and demand the same decisions.
+    """Replay the packets of an emulation and verify every decision.
 
-    Every departure to the nanosecond, every drop and mark. Of a run that was killed it takes what
-    was recorded, and says how far that goes. Exits with 4 if something differs.
+    Recorded packets pass through the hops again; every departure, drop and mark must be the same,
+    to the nanosecond. The record of an interrupted run is replayed as far as it goes. The exit code
+    is 4 if anything differs.
 
     \b
     Example:

@@ -18,7 +18,7 @@ from ackclock.folder import refuse_unwritable_folder, write_whole
     "-o",
     "--output",
     type=click.Path(path_type=Path),
-    help="The page; by default report.html in the first run's folder.",
+    help="File of the page.  [default: report.html in the first folder]",
 )
 @models_option("usual")
 @unreliable_option
@@ -26,9 +26,10 @@ from ackclock.folder import refuse_unwritable_folder, write_whole
 def report(
     runs: tuple[Path, ...], output: Path | None, models: str, unreliable: bool, as_json: bool
 ) -> None:
-    """Write one self-contained HTML page: scenario, capture or session, tables, figures, versions and seeds.
+    """Write one HTML page about results, or about a comparison.
 
-    RUNS are results, or one comparison.
+    The page is self-contained: scenario, tables, figures, versions and seeds. RUNS are folders of
+    results, or of one comparison.
 
     \b
     Example:
@@ -39,7 +40,9 @@ def report(
     path = output or runs[0] / "report.html"
     if path.is_dir():
         raise InputError(
-            "contradiction", "-o", f"{path} is a folder; write for example -o {path}/report.html"
+            "contradiction",
+            "-o",
+            f"{path} is a folder; name a file, for example -o {path}/report.html",
         )
     refuse_unwritable_folder(path)
     compared = [run for run in runs if is_comparison(run)]
@@ -47,7 +50,7 @@ def report(
         raise InputError(
             "contradiction",
             f"{compared[0]}",
-            "is a comparison, which has a page of its own; give it alone",
+            "is a comparison, which has a page of its own; report it alone",
         )
     if compared:
         comparison = read(compared[0], unreliable=unreliable)

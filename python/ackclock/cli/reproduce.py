@@ -22,41 +22,40 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("names", nargs=-1)
-@click.option("--all", "everything", is_flag=True, help="Reproduce all there is.")
+@click.option("--all", "everything", is_flag=True, help="Reproduce everything.")
 @click.option(
-    "--list", "listed", is_flag=True, help="List what there is, and about how long it takes."
+    "--list", "listed", is_flag=True, help="List the experiments and about how long each takes."
 )
 @click.option(
     "--quick",
     is_flag=True,
-    help="Take a first look: fewer replicates, shorter and little emulated where that is honest. Kept in quick/ "
-    "within the folder; no documented verdict comes of it.",
+    help="Take a first look, with fewer and shorter runs and no final verdict; kept in quick/ "
+    "within the folder.",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), default=Path("out/reproduce"), show_default=True,
-    help="The gallery's folder. What is in it and made of the same is not computed again.",
+    help="Folder of the gallery. Unchanged results in it are not computed again.",
 )  # fmt: skip
 @json_option
 def reproduce(
     names: tuple[str, ...], everything: bool, listed: bool, quick: bool, output: Path, as_json: bool
 ) -> int:
-    """Compute published tables and figures again: their numbers beside ours, a verdict, a gallery.
+    """Reproduce published tables and figures.
 
-    NAMES are experiments, or groups of them. What is emulated takes as long as its scenario lasts;
-    where that is not possible the verdict says so. Exits with 4 if something that we claim is not
-    so any more, or an emulation is not to be trusted.
+    NAMES are experiments or groups of them. Prints published numbers beside ours with a verdict,
+    and writes a gallery. The exit code is 4 if a number that we claim has changed, or an emulation is
+    unreliable.
 
     \b
     Example:
       ackclock reproduce --list
       ackclock reproduce markov-table-7.2 rfc9438
-      ackclock reproduce westwood --quick
     """
     if not (names or everything or listed):
         raise InputError(
             "missing",
             "NAMES",
-            "is missing; write names or groups, or --all; see ackclock reproduce --list",
+            "is missing; give names or groups, or --all; see ackclock reproduce --list",
         )
     wanted = chosen(names, experiments())
     if everything or not names:
@@ -75,11 +74,12 @@ def reproduce(
     left = len(wanted) - len(records)
     if left:
         return complain(
-            f"interrupted; {len(records)} done, {left} left: the same command goes on", INTERRUPTED
+            f"interrupted; {len(records)} done, {left} left: the same command continues",
+            INTERRUPTED,
         )
     failed = [record["name"] for record in records if record["verdict"]["kind"] == Kind.CHANGED]
     if failed:
-        return complain(f"numbers have changed: {', '.join(failed)}", UNRELIABLE)
+        return complain(f"the numbers have changed: {', '.join(failed)}", UNRELIABLE)
     doubtful = [
         record["name"] for record in records if record["verdict"]["kind"] == Kind.UNRELIABLE
     ]

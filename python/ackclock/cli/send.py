@@ -22,36 +22,36 @@ from ackclock.errors import InputError
 @click.argument("data", required=False)
 @click.option(
     "--listen", default="127.0.0.1:7400", show_default=True, metavar="ADDRESS",
-    help="Where to wait for a receiver: host:port, IPv6 in brackets.",
+    help="Address to wait at: host:port, IPv6 in brackets.",
 )  # fmt: skip
 @click.option(
     "--control", "controls", multiple=True, metavar="CONTROL",
-    help="A rate control to offer, by name or as a table with parameters; may be repeated. By default all; see: "
-    "ackclock show rate_controls.",
+    help="Rate control to offer: a name, or a table with parameters; may be repeated. See ackclock show "
+    "rate_controls.  [default: all]",
 )  # fmt: skip
 @click.option(
-    "--bytes", "amount", metavar="SIZE", help="How much data to make up; by default without end."
+    "--bytes", "amount", metavar="SIZE", help="Amount of data to make up.  [default: no end]"
 )
 @click.option(
     "--tick",
     default="1 ms",
     show_default=True,
     metavar="TIME",
-    help="Packets leave at whole ticks.",
+    help="Time between two chances to send.",
 )
 @click.option(
     "--burst", default="2 packets", show_default=True, metavar="COUNT",
-    help="Packets that may leave together even if a tick owes fewer.",
+    help="Number of packets that may always leave together.",
 )  # fmt: skip
 @click.option(
     "--jitter",
     default="0 s",
     show_default=True,
     metavar="TIME",
-    help="Most that a packet is late by chance.",
+    help="Largest random delay of a packet.",
 )
 @click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), help="Of chance; by default a random one."
+    "--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of all randomness.  [default: random]"
 )
 @session_output("out/sent")
 @force_option
@@ -62,13 +62,10 @@ def send(
     key_file: Path | None, insecure: bool, insecure_anywhere: bool, insecure_key_file: bool,
     max_rate: str | None, payload: str, duration: str | None, pcap: bool, as_json: bool,
 ) -> int:  # fmt: skip
-    """Wait for a receiver and send it data over UDP, unencrypted, as fast as a rate control allows.
+    """Send data over UDP at the pace of a rate control.
 
-    Everybody on the path can read the data: a key keeps strangers from taking part, and encrypts
-    nothing.
-
-    DATA is a file, or - for standard input; without it, data is made up. Nothing is sent again:
-    what is lost on the way does not arrive. Ctrl-C ends the session in good order.
+    DATA is a file, or - for standard input; without it, data is made up. The data is not encrypted:
+    a key only keeps strangers out. Lost data is not sent again. Ctrl-C ends the session properly.
 
     \b
     Example:
@@ -79,7 +76,7 @@ def send(
     from ackclock.cli.progress import progress
 
     if data is not None and amount is not None:
-        raise InputError("contradiction", "--bytes", "is of no use, as DATA is given")
+        raise InputError("contradiction", "--bytes", "remove it; DATA says what to send")
     folder = claim(output, Path("out/sent"), force=force, goes_on=never_began)
     security = read_security(key_file, insecure, insecure_anywhere, insecure_key_file)
     said: list[str] = []

@@ -32,30 +32,30 @@ def session_options(command: _Command) -> _Command:
     """Adds the options of both sides."""
     for option in (
         json_option,
-        click.option("--pcap", is_flag=True, help="Keep a capture of all datagrams, for Wireshark."),
+        click.option("--pcap", is_flag=True, help="Keep a packet capture."),
         click.option(
-            "--duration", metavar="TIME", callback=checked_time("10 s"), help="End the session after so long."
+            "--duration", metavar="TIME", callback=checked_time("10 s"), help="Length of the session."
         ),
         click.option(
             "--payload", default="1000 bytes", show_default=True, metavar="SIZE",
-            help="Data in a packet; the same on both sides.",
+            help="Payload of a packet; the same on both sides.",
         ),
         click.option(
             "--max-rate", metavar="RATE",
-            help="Never faster, all headers counted; by default 1 Mbit/s between hosts, unlimited on one.",
+            help="Highest rate, headers included.  [default: 1 Mbit/s between hosts, unlimited on one]",
         ),
         click.option(
-            "--insecure-anywhere", is_flag=True, help="Go without a key, even over networks that anybody can use."
+            "--insecure-anywhere", is_flag=True, help="Use no key, even over public networks."
         ),
         click.option(
-            "--insecure", is_flag=True, help="Go without a key on this host and among private addresses."
+            "--insecure", is_flag=True, help="Use no key, on this host and between private addresses only."
         ),
         click.option(
-            "--insecure-key-file", is_flag=True, help="Take a key file that other users of this machine can read."
+            "--insecure-key-file", is_flag=True, help="Accept a key file that other users can read."
         ),
         click.option(
             "--key-file", type=click.Path(path_type=Path, dir_okay=False),
-            help="The key that both sides have, 16 bytes or more.",
+            help="File of the shared key, 16 bytes or more.",
         ),
     ):  # fmt: skip
         command = option(command)
@@ -68,7 +68,7 @@ def session_output(default: str) -> _Command:
         "-o",
         "--output",
         type=click.Path(path_type=Path),
-        help=f"The result's folder; by default {default}.",
+        help=f"Folder of the result.  [default: {default}]",
     )
 
 
@@ -92,7 +92,7 @@ def read_security(
 
     if key_file is not None and (insecure or anywhere):
         option = "--insecure" if insecure else "--insecure-anywhere"
-        raise InputError("contradiction", option, "is of no use, as there is a --key-file")
+        raise InputError("contradiction", option, "remove it; --key-file is set")
     if key_file is not None and not shared_key:
         _refuse_shared(key_file)
     return Security(None if key_file is None else key_file.read_bytes(), insecure, anywhere)
@@ -107,14 +107,14 @@ def _refuse_shared(key_file: Path) -> None:
     if os.name == "posix" and mode & 0o077:
         raise InputError(
             "file", "--key-file", f"{key_file} can be read or changed by others (mode {mode:03o}); "
-            f"run chmod 600 {key_file}, or say --insecure-key-file",
+            f"run chmod 600 {key_file}, or add --insecure-key-file",
         )  # fmt: skip
 
 
 def moment(now: dict[str, Any] | None) -> str:
     """Describes the state of a session, in a few words."""
     if now is None:
-        return "nobody yet"
+        return "waiting for the other side"
     words = (
         [f"{now['rate_bit_per_s'] * 1e-6:.4g} Mbit/s"] if now["rate_bit_per_s"] is not None else []
     )

@@ -111,11 +111,10 @@ def experiment(record: "Experiment") -> dict[str, Any]:
 @click.argument("name", required=False)
 @json_option
 def show(kind: str, name: str | None, as_json: bool) -> None:
-    """List what there is; with a name, what it can be told.
+    """List available components, or the parameters of one.
 
     \b
     Example:
-      ackclock show controls
       ackclock show queues droptail
     """
     if kind == _SCHEMA:
@@ -127,7 +126,7 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
             raise InputError(
                 "unknown-name",
                 "NAME",
-                f'"{name}" is none of the {kind}; {suggestion(name, listed)}',
+                f'unknown name "{name}" among {kind}; {suggestion(name, listed)}',
             )
         listed = {name: listed[name]}
     if as_json:
@@ -141,12 +140,13 @@ def show(kind: str, name: str | None, as_json: bool) -> None:
 
 def overview(kind: str, listed: Records) -> "Table":
     """Returns the table of all records of a kind."""
-    from ackclock.table import table
+    from ackclock.table import Column, table
 
     told = ("name", "label", "unit", "methods", "options", "summary", "reference")
-    columns = [name for name in told if any(name in one for one in listed.values())]
+    names = [name for name in told if any(name in one for one in listed.values())]
+    columns = [Column(name, spare=0 if name == "reference" else None) for name in names]
     return table(
-        kind, columns, ([_text(one.get(name, "")) for name in columns] for one in listed.values())
+        kind, columns, ([_text(one.get(name, "")) for name in names] for one in listed.values())
     )
 
 

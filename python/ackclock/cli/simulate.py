@@ -1,5 +1,6 @@
 """The command `simulate`."""
 
+import time
 from pathlib import Path
 
 import click
@@ -23,14 +24,14 @@ from ackclock.cli.summary import print_run, print_warnings
 @click.option(
     "--threads",
     type=click.IntRange(1),
-    help="How many to use; by default one for each core. The result does not depend on it.",
+    help="Number of threads. The result does not depend on it.  [default: one per core]",
 )
 @click.option(
     "--packets",
     is_flag=True,
-    help="Keep the table of packets, one row for each event of each packet.",
+    help="Keep the table of packets: one row per event of a packet.",
 )
-@click.option("--pcap", is_flag=True, help="Keep a capture of each run, for Wireshark.")
+@click.option("--pcap", is_flag=True, help="Keep a packet capture of each run.")
 @models_option("usual")
 @json_option
 def simulate(
@@ -38,14 +39,14 @@ def simulate(
     output: Path | None, force: bool, threads: int | None, packets: bool, pcap: bool, models: str,
     as_json: bool,
 ) -> int:  # fmt: skip
-    """Run a scenario packet by packet, print a summary and keep the result in a folder.
+    """Simulate a scenario packet by packet.
 
-    Ctrl-C keeps what there is, marked as partial. Given again, the command goes on after the runs
-    that were finished, whatever ended it.
+    Prints a summary and keeps the result in a folder. Ctrl-C keeps the finished runs, marked as
+    partial; the same command continues after them.
 
     \b
     Example:
-      ackclock simulate examples/leaky-pipe.toml -o out/leaky-pipe --set 'duration=20 s'
+      ackclock simulate examples/leaky-pipe.toml --set 'duration=20 s'
     """
     from ackclock.cli.progress import progress
     from ackclock.run import cache
@@ -53,10 +54,12 @@ def simulate(
     read = read_scenario(scenario, assignments, seed, replicates)
     asked = cache.Simulation(read, captures=pcap, packets=packets)
     folder = claim(output, Path("out") / scenario.stem, force=force, goes_on=asked.is_begun)
-    result = asked.known(folder)
+    result, lasted_s = asked.known(folder), None
     if result is None:
+        started = time.monotonic()
         with progress(f"simulate {scenario.name}") as tell:
             result = asked.run(folder, tell, threads)
+        lasted_s = time.monotonic() - started
     print_warnings(result)
-    print_run(result, folder, models, as_json)
+    print_run(result, folder, models, as_json, lasted_s)
     return INTERRUPTED if result.partial else 0

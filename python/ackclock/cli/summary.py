@@ -1,12 +1,25 @@
 """The summary that is printed after a run."""
 
+import math
+import shlex
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ackclock.cli.output import print_json, print_table, say
+from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 
 if TYPE_CHECKING:
+    from ackclock.metrics import Interval
     from ackclock.result import Result
+    from ackclock.table import Cell, Table
+
+Rows = list[dict[str, Any]]
+
+# A link that is busy for this share of the time is always busy, as far as digits show it.
+_ALWAYS = 0.995
+
+# A round trip that is longer than without queues by this factor is worth a sentence.
+_LONGER = 1.1
 
 
 def print_warnings(result: "Result") -> None:
@@ -15,8 +28,18 @@ def print_warnings(result: "Result") -> None:
         say(f"warning: {warning}", err=True)
 
 
-def print_run(result: "Result", folder: Path, models: str, as_json: bool) -> None:
-    """Prints the summary of a run, and a warning if its means have not settled."""
+def print_run(
+    result: "Result", folder: Path, models: str, as_json: bool, lasted_s: float | None = None
+) -> None:
+    """Prints the summary of what was run, and on standard error whether its means have settled.
+
+    Args:
+        result: Of `simulate` or `emulate`.
+        folder: Where it is.
+        models: Those whose predictions stand beside it, as far as there is room.
+        as_json: Whether to print JSON instead.
+        lasted_s: How long the command took; None if it did not run anything.
+    """
     from ackclock import stationarity
     from ackclock.report import run_tables
     from ackclock.run import prediction
@@ -26,14 +49,187 @@ def print_run(result: "Result", folder: Path, models: str, as_json: bool) -> Non
     if judged.warning:
         say(f"warning: {judged.warning}", err=True)
     rows = run_tables.flow_rows(result, prediction.predict(result, models), judged)
+    hops = run_tables.hop_rows(result, judged)
     if as_json:
-        hops = run_tables.hop_rows(result, judged)
         answer = {"folder": str(folder), "partial": result.partial, "flows": rows, "hops": hops}
         if result.run["method"] == "emulate":
             answer["fidelity"] = run_tables.fidelity_rows(result)
         print_json(answer)
         return
-    print_table(run_tables.flow_table(rows, f"{result.run['name']}: {averaging(result)}"))
+    words = averaging(result)
+    warmups = {point["scenario"]["warmup"] for point in result.points}
+    if len(warmups) == 1 and warmups != {"0 s"}:
+        words += f", from {warmups.pop()} on"
+    words = words.replace("± 95 % confidence", "± 95 % confidence where it shows")
+    print_rows(_brief(run_tables.flow_table(rows, _title(result))), words)
     if judged.marked:
-        say(stationarity.NOTE)
-    say(f"result: {folder}")
+        say_wrapped(stationarity.NOTE)
+    sentences = _sentences(result, rows, hops)
+    if sentences:
+        say()
+        say_wrapped(" ".join(sentences))
+    say()
+    kind = "cwnd" if len(result.points) == 1 else "sweep"
+    say(f"  result  {folder}")
+    say(f"  next    ackclock plot {shlex.quote(str(folder))} --kind {kind}")
+    if lasted_s is not None and result.run["method"] == "simulate":
+        say(f"  time    {lasted_s:.1f} s for {_virtual(result):g} s of virtual time")
+
+
+def _virtual(result: "Result") -> float:
+    """The seconds that were simulated, of all runs."""
+    from ackclock import units
+
+    lasted = (units.seconds(point["scenario"]["duration"]) for point in result.points)
+    return sum(lasted) * int(result.run["replicates"])
+
+
+def _title(result: "Result") -> str:
+    """A line such as `first: one CUBIC flow, 10 Mbit/s, 40 ms; 5 runs of 30 s`."""
+    scenario, count = result.points[0]["scenario"], result.run["replicates"]
+    parts = [_flows(scenario, swept=len(result.points) > 1), *_path(scenario)]
+    if len(result.points) > 1:
+        parts = [parts[0], f"{len(result.points)} points"]
+    runs = "1 run" if count == 1 else f"{count} runs"
+    each = " at each" if len(result.points) > 1 else ""
+    durations = {point["scenario"]["duration"] for point in result.points}
+    of = f" of {durations.pop()}" if len(durations) == 1 else ""
+    return f"{result.run['name']}: {', '.join(parts)}; {runs}{of}{each}"
+
+
+def _flows(scenario: dict[str, Any], *, swept: bool) -> str:
+    from ackclock.result.flows import control_of
+
+    if any("count" not in flow for flow in scenario["flows"]):
+        return "arriving flows"
+    count = sum(flow["count"] for flow in scenario["flows"])
+    controls = {control_of(flow) for flow in scenario["flows"]}
+    label = f"{_label(controls.pop())} " if len(controls) == 1 and not swept else ""
+    return f"one {label}flow" if count == 1 else f"{count} {label}flows"
+
+
+def _label(control: str) -> str:
+    from ackclock.registry import registry
+
+    named = (*registry()["controls"], *registry()["rate_controls"])
+    return next((one["label"] for one in named if one["name"] == control), control)
+
+
+def _path(scenario: dict[str, Any]) -> list[str]:
+    """Rate, round trip and buffer of the slowest link of the first flow, as far as fixed."""
+    from ackclock import units
+
+    flow = scenario["flows"][0]
+    hops = {hop["name"]: hop for hop in scenario["hops"]}
+    way = [hops[name] for name in flow["route"]]
+    if not all(hop["link"]["kind"] == "constant" for hop in way):
+        return []
+    slowest = min(way, key=lambda hop: units.bit_per_s(hop["link"]["rate"]))
+    words = [slowest["link"]["rate"]]
+    if not isinstance(flow["access_delay"], list):
+        delays = [flow["access_delay"], *(hops[name]["delay"] for name in flow["route"])]
+        delays += [hops[name]["delay"] for name in flow["return"]]
+        words.append(units.shown(sum(map(units.seconds, delays)), "s").replace(".0 ", " "))
+    limit = slowest["queue"].get("limit")
+    return [*words, f"{limit} of buffer"] if isinstance(limit, str) else words
+
+
+def _brief(table: "Table") -> "Table":
+    """The table with the columns of models last, to be left out first, and brief intervals."""
+    kept = {"flow", "control", "goodput"} | _METRIC_NAMES
+    own = [
+        at
+        for at, column in enumerate(table.columns)
+        if not _is_model(column.unit, column.name, kept)
+    ]
+    models = [at for at in range(len(table.columns)) if at not in own]
+    ordered = table.select([*own, *models])
+    columns = tuple(
+        replace(column, spare=-1 - at) if at >= len(own) else column
+        for at, column in enumerate(ordered.columns)
+    )
+    rows = tuple(tuple(map(_shown, row)) for row in ordered.rows)
+    return replace(ordered, columns=columns, rows=rows)
+
+
+_METRIC_NAMES = {
+    "utilisation", "RTT", "retransmitted", "dropped", "timeouts", "Jain's index", "active_flows",
+    "completion",
+}  # fmt: skip
+
+
+def _is_model(unit: str, name: str, kept: set[str]) -> bool:
+    return unit == "Mbit/s" and name not in kept
+
+
+def _shown(cell: "Cell") -> "Cell":
+    """An interval without its half width where four digits of the mean do not show it."""
+    from ackclock.metrics import Interval
+    from ackclock.table import Written, number
+
+    value = cell.value if isinstance(cell, Written) else cell
+    if not isinstance(value, Interval) or math.isnan(value.half_width):
+        return cell
+    decimals = len(number(value.mean).partition(".")[2])
+    if value.half_width >= 0.5 * 10.0**-decimals:
+        return cell
+    star = "*" if isinstance(cell, Written) and cell.text.endswith("*") else ""
+    return Written(value, f"{number(value.mean)}{star}")
+
+
+def _sentences(result: "Result", rows: Rows, hops: Rows) -> list[str]:
+    """The sentences about the table."""
+    if not rows:
+        return []
+    return _of_sweep(rows) if len(result.points) > 1 else _of_point(result, rows, hops)
+
+
+def _of_point(result: "Result", rows: Rows, hops: Rows) -> list[str]:
+    scenario = result.points[0]["scenario"]
+    crossed = {name for flow in scenario["flows"] for name in flow["route"]}
+    busy = [
+        hop for hop in hops if hop["hop"] in crossed and not math.isnan(hop["utilisation"].mean)
+    ]
+    said = []
+    if busy:
+        most = max(busy, key=lambda hop: float(hop["utilisation"].mean))
+        link = "The link" if len(crossed) == 1 else f"The link of {most['hop']}"
+        share = most["utilisation"].mean
+        often = "always busy" if share >= _ALWAYS else f"busy {100 * share:.3g} % of the time"
+        said.append(f"{link} is {often}.")
+    known = [row["rtt"].mean for row in rows if not math.isnan(row["rtt"].mean)]
+    least = _least_rtt(result)
+    if known and least is not None:
+        mean = 1e3 * sum(known) / len(known)
+        if mean > _LONGER * least:
+            said.append(f"Queues lengthen the round trip from {least:.3g} to {mean:.3g} ms.")
+        else:
+            said.append(f"Queues are short: the round trip stays near {least:.3g} ms.")
+    fairness: Interval | None = rows[0]["fairness"]
+    if fairness is not None and not math.isnan(fairness.mean):
+        said.append(f"Jain's fairness index of the flows is {fairness.mean:.3g}.")
+    return said
+
+
+def _least_rtt(result: "Result") -> float | None:
+    """The shortest round trip of any flow, in ms."""
+    values = result.tables["flows"].to_pydict().get("rtt_min_s", [])
+    known = [value for value in values if value is not None and not math.isnan(value)]
+    return 1e3 * min(known) if known else None
+
+
+def _of_sweep(rows: Rows) -> list[str]:
+    from ackclock.table import assigned, number
+
+    known = [row for row in rows if not math.isnan(row["goodput"].mean)]
+    if len(known) < 2:
+        return []
+    ends = [end(known, key=lambda row: float(row["goodput"].mean)) for end in (min, max)]
+    several = len({row["flow"] for row in rows}) > 1
+
+    def where(row: dict[str, Any]) -> str:
+        flow = [row["flow"]] if several else []
+        return ", ".join([*flow, *assigned(row["assignments"])])
+
+    least, most = (f"{number(row['goodput'].mean, 1e-6)} Mbit/s ({where(row)})" for row in ends)
+    return [f"Goodput goes from {least} to {most}."]

@@ -138,12 +138,12 @@ def refuse(asked: Sequence[str]) -> None:
         )
     if set(asked) <= {"predict", "measure"} and "measure" in asked:
         raise InputError(
-            "missing", "", "measure needs captures; write for example simulate,measure"
+            "missing",
+            "",
+            "measure needs captures; add simulate or emulate, for example simulate,measure",
         )
     if not asked:
-        raise InputError(
-            "missing", "", f"there is nothing to compare; write some of {','.join(METHODS)}"
-        )
+        raise InputError("missing", "", f"no method is left; choose from {','.join(METHODS)}")
 
 
 def prepare(folder: Path) -> None:

@@ -278,7 +278,7 @@ def metric(name: str) -> Metric:
     raise InputError(
         "unknown-name",
         "",
-        f"{name!r} is no metric; write one of {', '.join(entry.name for entry in METRICS)}",
+        f'unknown metric "{name}"; choose from {", ".join(entry.name for entry in METRICS)}',
     )
 
 

@@ -102,12 +102,12 @@ def series(result: Result, of: str = "sent") -> Iterator[Series]:
     """
     if of not in SOURCES:
         raise InputError(
-            "unknown-name", "of", f'"{of}" is no rate; write one of {", ".join(SOURCES)}'
+            "unknown-name", "of", f'unknown rate "{of}"; choose from {", ".join(SOURCES)}'
         )
     name = SOURCES[of]
     if name not in result.tables["samples"].column_names:
         raise InputError(
-            "no-data", "of", f"{of} is not known, as no sample has {name}; write sent or delivered"
+            "no-data", "of", f"{of} is unknown: no sample has {name}; choose sent or delivered"
         )
     keys = ("point", "replicate", "flow", "instance")
     active = dict(grouped(result.tables["flows"], keys, ("start_s", "end_s")))
@@ -161,7 +161,7 @@ def refuse_unknown(result: Result, *flows: str) -> None:
             raise InputError(
                 "unknown-name",
                 "flow",
-                f'"{name}" is none of this result; write one of {", ".join(known)}',
+                f'unknown flow "{name}"; choose from {", ".join(known)}',
             )
 
 
@@ -194,7 +194,7 @@ def refuse_finer(result: Result, time_scale_s: float) -> None:
         raise InputError(
             "out-of-range",
             "time scale",
-            f"{time_scale_s:g} s is no length of time; write for example 0.2",
+            f"{time_scale_s:g} s is too short; for example 0.2",
         )
     for point in range(len(result.points)):
         apart = sample_interval(result, point)

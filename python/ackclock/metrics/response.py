@@ -91,7 +91,7 @@ def response(
         raise InputError(
             "no-data",
             "step",
-            f"at {step_s:g} s there is no whole interval before or after it in the measured time",
+            f"{step_s:g} s has no whole interval before or after it in the measured time",
         )
     before = float(rate[earlier].mean())
     ends, following = edges[1:][later], rate[later]
@@ -136,8 +136,8 @@ def outage(
         raise InputError(
             "no-data",
             "outage",
-            f"from {from_s:g} s to {until_s:g} s there is no whole interval before, within or "
-            "after it in the measured time",
+            f"{from_s:g} s to {until_s:g} s has no whole interval before, within or after it in the "
+            "measured time",
         )
     before = float(rate[earlier].mean())
     worst, last = (

@@ -70,7 +70,7 @@ def arrivals_per_interval(result: Result, hop: str, point: int = 0, replicate: i
         raise InputError(
             "no-data",
             "hop",
-            f"{hop!r} has no samples at point {point}, replicate {replicate}; name a shared hop",
+            f"{hop!r} has no samples at point {point}, replicate {replicate}; choose a shared hop",
         )
     scenario = result.points[point]["scenario"]
     times = rows["time_s"].to_numpy()
@@ -134,9 +134,7 @@ def hurst_wavelet(counts: ArrayLike, smallest: int = 1, largest: int | None = No
 def _scales(most: int, smallest: int, largest: int | None) -> Array:
     """Returns `smallest` times powers of two, up to `largest` and to `_FEWEST` sums of each."""
     if smallest < 1:
-        raise InputError(
-            "out-of-range", "smallest", f"{smallest} is no number of intervals; write 1 or more"
-        )
+        raise InputError("out-of-range", "smallest", f"{smallest} is less than 1")
     end = most // _FEWEST if largest is None else min(largest, most // _FEWEST)
     if end < 2 * smallest:
         raise InputError(

@@ -77,7 +77,7 @@ def model(name: str) -> Model:
     raise InputError(
         "unknown-name",
         "",
-        f'"{name}" is no model; {suggestion(name, (one.name for one in MODELS))}',
+        f'unknown model "{name}"; {suggestion(name, (one.name for one in MODELS))}',
     )
 
 

@@ -76,7 +76,7 @@ def solve(
     """
     wanted, asked = model.output(output), model.input(unknown)
     if unknown in known:
-        raise InputError("contradiction", unknown, "is what is asked for; leave it out")
+        raise InputError("contradiction", unknown, "remove it; it is solved for")
     if not asked.backwards:
         others = ", ".join(
             one.name for one in model.inputs if one.backwards and one.name not in known
@@ -84,11 +84,11 @@ def solve(
         raise InputError(
             "unsupported",
             unknown,
-            f"is not asked for, as each value takes long; give some, or ask for {others}",
+            f"is too slow to solve for; give values, or solve for {others}",
         )
     if not isfinite(target):
         raise InputError(
-            "out-of-range", wanted.name, f"{target:g} is no target; give a finite number", target
+            "out-of-range", wanted.name, f"{target:g} is not finite; give a finite number", target
         )
     say = say or (lambda one, value: _in(value, one.unit))
     if asked.domain.values:

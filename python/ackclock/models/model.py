@@ -222,7 +222,7 @@ class Model:
         raise InputError(
             "unknown-field",
             name,
-            f"is no input of {self.name}; use {', '.join(one.name for one in self.inputs)}",
+            f"unknown input; choose from {', '.join(one.name for one in self.inputs)}",
         )
 
     def output(self, name: str = "") -> Output:
@@ -237,7 +237,7 @@ class Model:
         raise InputError(
             "unknown-field",
             name,
-            f"is no output of {self.name}; use {', '.join(one.name for one in self.outputs)}",
+            f"unknown output; choose from {', '.join(one.name for one in self.outputs)}",
         )
 
     def completed(self, **inputs: ArrayLike) -> dict[str, Array]:
@@ -262,7 +262,7 @@ class Model:
                 raise InputError(
                     "out-of-range",
                     one.name,
-                    f"{bad:g} is beyond reckoning; give {least_or_most}",
+                    f"{bad:g} is too extreme to compute; give {least_or_most}",
                     bad,
                 )
             known[one.name] = numbers
@@ -350,7 +350,7 @@ class Model:
         return InputError(
             "out-of-range",
             name,
-            f"{value:g} leaves {output} no number beside the other inputs; give {side}",
+            f"{value:g} makes {output} undefined with the other inputs; give {side}",
             value,
         )
 

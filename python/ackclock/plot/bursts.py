@@ -29,7 +29,7 @@ def bursts(result: Result) -> Figure:
     """
     if "bursts" not in result.tables:
         raise InputError(
-            "no-data", "", 'this result has no table "bursts"; a session of ackclock send has'
+            "no-data", "", 'this result has no table "bursts"; ackclock send writes it'
         )
     rows, shown = result.tables["bursts"], described(result, 0)
     packets, counts = column(rows, "packets"), column(rows, "bursts")

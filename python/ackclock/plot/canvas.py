@@ -122,7 +122,7 @@ def save(figure: Figure, path: str | Path) -> Path:
     kind = path.suffix.lstrip(".").lower()
     if kind not in FORMATS:
         raise InputError(
-            "unsupported", f"{path}", "ends in no picture format; write .svg, .png or .pdf"
+            "unsupported", f"{path}", "has an unknown picture format; choose from .svg, .png, .pdf"
         )
     data = render(figure, kind)
     path.parent.mkdir(parents=True, exist_ok=True)

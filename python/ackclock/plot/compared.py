@@ -86,7 +86,7 @@ def over_time(comparison: Comparison, what: str, *, point: int = 0, replicate: i
         raise InputError(
             "out-of-range",
             "",
-            f"there is no point {point}; this comparison has {len(comparison.points)}, from 0",
+            f"point {point} does not exist; there are {len(comparison.points)}, numbered from 0",
         )
     scenario = comparison.points[point]["scenario"]
     flows = scenario["flows"][:_MOST_PANELS]

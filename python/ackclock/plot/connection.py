@@ -70,7 +70,7 @@ def connection_of(result: Result, point: int, replicate: int, number: int) -> Co
         raise InputError(
             "out-of-range",
             "",
-            f"there is no connection {number} with payload; there are {len(rows)}, from 0",
+            f"connection {number} does not exist; {len(rows)} carry payload, numbered from 0",
         )
     return Connection(result, rows[number])
 

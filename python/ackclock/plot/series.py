@@ -93,8 +93,7 @@ class Replicate:
             raise InputError(
                 "out-of-range",
                 "",
-                f"there is no point {self.point}; this result has {len(self.result.points)}, "
-                "from 0",
+                f"point {self.point} does not exist; this result has {len(self.result.points)}, numbered from 0",
             )
 
     @property
@@ -112,7 +111,7 @@ class Replicate:
             raise InputError(
                 "no-data",
                 "",
-                f'this result has no table "{table}"; a run of ackclock simulate or emulate has',
+                f'this result has no table "{table}"; ackclock simulate and emulate write it',
             )
         return self.result.rows(table, point=self.point, replicate=self.replicate)
 

@@ -38,7 +38,7 @@ def experiments() -> tuple[Experiment, ...]:
         raise InputError(
             "contradiction",
             "",
-            f'experiment "{twice}" is announced twice; uninstall one of the packages that have it',
+            f'experiment "{twice}" is defined twice; uninstall one of the packages that define it',
         )
     return tuple(found)
 
@@ -54,5 +54,5 @@ def chosen(names: Iterable[str], among: Iterable[Experiment]) -> list[Experiment
     known = {experiment.name for experiment in among} | {experiment.group for experiment in among}
     for name in sorted(wanted - known):
         hint = suggestion(name, sorted(known), "see ackclock reproduce --list")
-        raise InputError("unknown-name", "", f'"{name}" is no experiment or group of them; {hint}')
+        raise InputError("unknown-name", "", f'unknown experiment or group "{name}"; {hint}')
     return [experiment for experiment in among if {experiment.name, experiment.group} & wanted]

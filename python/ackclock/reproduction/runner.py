@@ -115,7 +115,7 @@ def reproduce(
     if known is not None and known["address"] == made_of:
         return known
     if quick and any(run.method == "emulate" and run.quick is None for run in full.values()):
-        real_time = Outcome.not_run(Kind.NOT_RUN, "it takes real time; leave out --quick")
+        real_time = Outcome.not_run(Kind.NOT_RUN, "it takes real time; run without --quick")
         return _write_record(experiment, real_time, None, folder)
     try:
         results = results_of(runs, folder / "runs", progress or (lambda _share: None))

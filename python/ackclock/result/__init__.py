@@ -220,7 +220,7 @@ def read_run(folder: Path) -> dict[str, Any]:
         raise InputError(
             "file",
             f"{folder}",
-            "holds no run.json; give a folder that ackclock simulate, emulate or measure wrote",
+            "holds no run.json; choose a folder written by ackclock simulate, emulate or measure",
         ) from None
     except ValueError:
         raise InputError("file", f"{folder}/run.json", f"is damaged; {_again({})}") from None
@@ -228,7 +228,7 @@ def read_run(folder: Path) -> dict[str, Any]:
         raise InputError(
             "file",
             f"{folder}/run.json",
-            f"is not of schema {SCHEMA}; run it again with this version of ackclock",
+            f"has another format than {SCHEMA}; run again with this version of ackclock",
         )
     lacking = sorted((_RUN | _MORE.get(str(run.get("method")), frozenset())) - run.keys())
     if lacking or not run["points"]:

@@ -55,7 +55,8 @@ def emulate(
     points = scenario.expand()
     resolved = [point.scenario.resolve().tree for point in points]
     files = scenario.folder.resolve()
-    machine = engine.prepare_emulation(resolved, files, HOST_COMMAND, device=device)
+    with scenario.places():
+        machine = engine.prepare_emulation(resolved, files, HOST_COMMAND, device=device)
     folder = Path(folder)
     run = describe("emulate", scenario, points, resolved)
     run["warnings"] += machine.pop("warnings")
@@ -111,7 +112,7 @@ def replay(folder: str | Path) -> list[dict[str, Any]]:
         raise InputError(
             "file",
             f"{folder}",
-            f"is of ackclock {run['method']}, which keeps no record; give a result of emulate",
+            f"is of ackclock {run['method']}, which keeps no record; choose a result of emulate",
         )
     runs = engine.replay([point["scenario"] for point in run["points"]], run["folder"], folder)
     if not runs:
@@ -129,13 +130,11 @@ def _reservations(result: Result) -> list[str]:
             for row in runs
             if row["point"] == point
         ):
-            warnings.append(
-                f"point {point}: none of its runs is reliable, so that there is nothing to average"
-            )
+            warnings.append(f"point {point}: no run is reliable, so there is nothing to average")
     rows = result.tables["settings"].select(["name", "refusal"]).to_pylist()
     refused = list(dict.fromkeys(row["name"] for row in rows if row["refusal"]))
     if refused:
         few = ", ".join(refused[:_FEW]) + (", …" if len(refused) > _FEW else "")
         said = "1 setting is" if len(refused) == 1 else f"{len(refused)} settings are"
-        warnings.append(f"{said} not as asked ({few}); the table settings says why")
+        warnings.append(f"{said} not as in the scenario ({few}); the table settings says why")
     return warnings

@@ -74,7 +74,7 @@ def hold_active(
             raise InputError(
                 "out-of-range",
                 name,
-                f"{value} is not above nought; write for example {_EXAMPLES[name]}",
+                f"{value} is not positive; for example {_EXAMPLES[name]}",
             )
     path = f"flows.{flow}.arrivals.mean_interval"
     interval_s = _first_guess(scenario, flow)
@@ -102,7 +102,7 @@ _EXAMPLES = {"number": "10", "within": "0.05", "runs": "16"}
 def _first_guess(scenario: Scenario, flow: str) -> float:
     if "sweep" in scenario.tree:
         raise ScenarioError(
-            "unsupported", "sweep", "describes several runs; expand it and calibrate each point"
+            "unsupported", "sweep", "describes several points; expand it and calibrate each point"
         )
     resolved = scenario.resolve().tree
     for one in resolved["flows"]:
@@ -111,7 +111,7 @@ def _first_guess(scenario: Scenario, flow: str) -> float:
     raise ScenarioError(
         "missing",
         f"flows.{flow}.arrivals",
-        'is missing; write for example { kind = "poisson", mean_interval = "200 ms" }',
+        'is missing; for example { kind = "poisson", mean_interval = "200 ms" }',
     )
 
 

@@ -54,14 +54,14 @@ class Security:
         if self.key is not None or self.anywhere:
             return
         remedy = (
-            "give both sides the same --key-file; (umask 077; head -c 32 /dev/urandom | base64 > "
-            "key) makes one"
+            "give both sides the same --key-file, made with (umask 077; head -c 32 /dev/urandom | "
+            "base64 > key)"
         )
         if not self.insecure:
             raise InputError(
                 "missing",
                 "--key-file",
-                f"is missing; {remedy}, or say --insecure among private addresses",
+                f"is missing; {remedy}, or use --insecure between private addresses",
             )
         ip = ipaddress.ip_address(_host_and_port(address)[0].partition("%")[0])
         # A side that waits on all addresses serves those that are near.
@@ -69,7 +69,7 @@ class Security:
             raise InputError(
                 "contradiction",
                 option,
-                f"{address} is no private address, where --insecure is not enough; {remedy}",
+                f"{address} is not a private address, so --insecure does not suffice; {remedy}",
             )
 
 
@@ -229,9 +229,7 @@ def _run(
     `finite` is true if an early end leaves something unsent.
     """
     if not engine.has_sockets():
-        raise LackingError(
-            "lacking", "", "sessions on real sockets need Linux; use a machine that runs it"
-        )
+        raise LackingError("lacking", "", "sessions on real sockets need Linux")
 
     with scratch(folder) if pcap else contextlib.nullcontext() as aside:
         captures = None if aside is None else Path(aside) / "pcap"
@@ -258,14 +256,10 @@ def _warnings(session: dict[str, Any]) -> list[str]:
     """Returns the warnings about a session, one line each."""
     warnings = []
     if session["ending"] == "unconfirmed":
-        warnings.append(
-            "the receiver has not said that it knows of the end; the last packets may not "
-            "have arrived"
-        )
+        warnings.append("the receiver did not confirm the end; the last packets may be lost")
     if session["unsent"]:
         warnings.append(
-            f"this host did not take {session['unsent']:,} datagrams for sending: "
-            f"{session['why_unsent']}"
+            f"this host refused to send {session['unsent']:,} datagrams: {session['why_unsent']}"
         )
     return warnings
 
@@ -319,13 +313,13 @@ def _literal(address: str, option: str) -> str:
     ):
         example = f"127.0.0.1:{PORT} or [::1]:{PORT}"
         raise InputError(
-            "syntax", option, f'"{address}" is no address with a port; write for example {example}'
+            "syntax", option, f'"{address}" is not an address with a port; for example {example}'
         )
     try:
         found = socket.getaddrinfo(host, int(port), type=socket.SOCK_DGRAM)
     except OSError as error:
         raise InputError(
-            "unknown-name", option, f'"{host}" is no host that is known here ({error.strerror})'
+            "unknown-name", option, f'unknown host "{host}" ({error.strerror})'
         ) from None
     family, *_, place = found[0]
     literal = str(place[0])

@@ -9,7 +9,7 @@ __all__ = ["broken_off", "ended", "flow_table"]
 
 # Reasons for each irregular ending, as seen from the side that reports it.
 _BROKEN_OFF = {
-    "no_answer": "no answer from {peer} within the time: nobody waits there, or with another key",
+    "no_answer": "no answer from {peer} in time: nothing waits there, or it has another key",
     "silence": "nothing was heard from {peer} for {silence_s:.3g} s; the session was given up",
     "dishonest": "{peer} claims packets that it cannot have; the session was given up",
     "refused_version": "{peer} speaks another version of the format",

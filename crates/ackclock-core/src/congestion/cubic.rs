@@ -48,8 +48,7 @@ impl Default for Cubic {
 impl Element<ControlKind> for Cubic {
     const NAME: &'static str = "cubic";
     const LABEL: &'static str = "CUBIC";
-    const SUMMARY: &'static str = "The window is a cubic function of the time since the last \
-        loss, and never below what Reno would have.";
+    const SUMMARY: &'static str = "Grows the window as a cubic function of the time since the last loss, at least as fast as Reno.";
     const REFERENCE: &'static str = "RFC 9438";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

@@ -67,17 +67,19 @@ impl Default for Vegas {
 impl Element<ControlKind> for Vegas {
     const NAME: &'static str = "vegas";
     const LABEL: &'static str = "Vegas";
-    const SUMMARY: &'static str = "Keeps between α and β segments queued, by the growth of the \
-        round-trip time; a loss halves the window.";
-    const REFERENCE: &'static str = "Brakmo and Peterson (1995), TCP Vegas: End to End Congestion \
-        Avoidance on a Global Internet";
+    const SUMMARY: &'static str =
+        "Keeps α to β segments queued, judged by the round-trip time; a loss halves the window.";
+    const REFERENCE: &'static str = "Brakmo and Peterson (1995), TCP Vegas: End to End Congestion Avoidance on a Global Internet";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_positive("alpha", self.alpha, "2")?;
         check_positive("beta", self.beta, "4")?;
         check_positive("gamma", self.gamma, "1")?;
         if self.beta < self.alpha {
-            let remedy = format!("is below alpha, {}; write at least as much", self.alpha);
+            let remedy = format!(
+                "is less than alpha, {}; raise beta or lower alpha",
+                self.alpha
+            );
             return Err(Error::contradiction("beta", &self.beta.into(), &remedy));
         }
         Ok(())

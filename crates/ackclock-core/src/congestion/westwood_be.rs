@@ -10,5 +10,5 @@ impl Named for Be {
     const NAME: &'static str = "westwood_be";
     const LABEL: &'static str = "Westwood BE";
     const SUMMARY: &'static str =
-        "NewReno, but a loss leaves the window that the bandwidth estimate BE says the path holds.";
+        "NewReno that sets the window after a loss from the bandwidth estimate BE.";
 }

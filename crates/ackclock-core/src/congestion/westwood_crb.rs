@@ -9,6 +9,5 @@ pub type WestwoodCrb = Westwood<Crb>;
 impl Named for Crb {
     const NAME: &'static str = "westwood_crb";
     const LABEL: &'static str = "Westwood CRB";
-    const SUMMARY: &'static str = "NewReno, but a loss leaves the window of RE if it looks like \
-        congestion, of BE if it looks like an error.";
+    const SUMMARY: &'static str = "NewReno that sets the window after a loss from RE if it looks like congestion, else from BE.";
 }

@@ -116,8 +116,7 @@ impl Default for Abse {
 impl Element<EstimatorKind> for Abse {
     const NAME: &'static str = "abse";
     const LABEL: &'static str = "ABSE";
-    const SUMMARY: &'static str = "Adaptive bandwidth share estimation: sampling interval and time \
-        constant follow queue and variation; in the reading that shares fairly.";
+    const SUMMARY: &'static str = "Adaptive bandwidth share estimation: sampling interval and filter adapt to queueing and variation; the variant that shares fairly.";
     const REFERENCE: &'static str = REFERENCE;
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
@@ -125,28 +124,28 @@ impl Element<EstimatorKind> for Abse {
             return Err(Error::new(
                 "horizon",
                 &0.into(),
-                "holds no ACK; write for example 10",
+                "is less than 1; for example 10",
             ));
         }
         if self.tau == Some(Span::ZERO) {
             return Err(Error::new(
                 "tau",
                 &"0 s".into(),
-                "smooths nothing; write for example \"0.5 s\", or leave it out",
+                "is too short; for example \"0.5 s\"; or remove it",
             ));
         }
         if !(0.0..1.0).contains(&self.beta) {
             return Err(Error::new(
                 "beta",
                 &self.beta.into(),
-                "is not between 0 and 1, 1 excluded; write for example 0.6",
+                "is not between 0 and 1 (excluded); for example 0.6",
             ));
         }
         if !(self.stretch >= 0.0 && self.stretch.is_finite()) {
             return Err(Error::new(
                 "stretch",
                 &self.stretch.into(),
-                "is negative; write for example 10",
+                "is negative; for example 10",
             ));
         }
         self.observation.check()
@@ -171,8 +170,7 @@ pub struct AbseLiteral {
 impl Element<EstimatorKind> for AbseLiteral {
     const NAME: &'static str = "abse_literal";
     const LABEL: &'static str = "ABSE, as printed";
-    const SUMMARY: &'static str = "ABSE by its printed equations to the letter, which are bistable \
-        where packets travel in trains: ten flows then share unfairly.";
+    const SUMMARY: &'static str = "ABSE exactly as printed: bistable when packets travel in trains, so that ten flows share unfairly.";
     const REFERENCE: &'static str = REFERENCE;
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

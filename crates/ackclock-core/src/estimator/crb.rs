@@ -55,17 +55,15 @@ impl Default for Crb {
 impl Element<EstimatorKind> for Crb {
     const NAME: &'static str = "crb";
     const LABEL: &'static str = "CRB";
-    const SUMMARY: &'static str = "Combined rate and bandwidth: RE while the window is far larger \
-        than the path seems to hold, BE otherwise.";
-    const REFERENCE: &'static str = "Wang, Valla, Sanadidi, Ng, Gerla (2002), \
-        Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
+    const SUMMARY: &'static str = "Combined rate and bandwidth estimate: RE while the window far exceeds what the path seems to hold, else BE.";
+    const REFERENCE: &'static str = "Wang, Valla, Sanadidi, Ng, Gerla (2002), Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         if !(self.theta >= 1.0 && self.theta.is_finite()) {
             return Err(Error::new(
                 "theta",
                 &self.theta.into(),
-                "is less than 1; write for example 1.4",
+                "is less than 1; for example 1.4",
             ));
         }
         self.be.check(files).map_err(|error| error.within("be"))?;

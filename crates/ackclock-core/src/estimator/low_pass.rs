@@ -68,21 +68,21 @@ impl LowPass {
             return Err(Error::new(
                 "low_pass.tau",
                 &"0 s".into(),
-                "smooths nothing; write for example \"0.5 s\"",
+                "is too short; for example \"0.5 s\"",
             ));
         }
         if self.virtual_samples < 2 {
             return Err(Error::new(
                 "low_pass.virtual_samples",
                 &self.virtual_samples.into(),
-                "is less than 2; write 2 or more",
+                "is less than 2",
             ));
         }
         if self.shortest_step == Span::ZERO {
             return Err(Error::new(
                 "low_pass.shortest_step",
                 &"0 s".into(),
-                "lets a sample be of no time at all; write for example \"10 ms\"",
+                "is too short; for example \"10 ms\"",
             ));
         }
         Ok(())

@@ -39,14 +39,14 @@ impl Observation {
             return Err(Error::new(
                 "observation.at_most",
                 &0.into(),
-                "counts nothing; write 1 or more, or leave it out",
+                "is too small; choose at least 1 byte, or remove it",
             ));
         }
         if self.tick == Some(Span::ZERO) {
             return Err(Error::new(
                 "observation.tick",
                 &"0 s".into(),
-                "is no clock; write for example \"10 ms\", or leave it out",
+                "is too short; for example \"10 ms\"; or remove it",
             ));
         }
         Ok(())

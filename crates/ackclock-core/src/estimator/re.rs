@@ -28,16 +28,15 @@ impl Element<EstimatorKind> for Re {
     const NAME: &'static str = "re";
     const LABEL: &'static str = "RE";
     const SUMMARY: &'static str =
-        "Rate estimate: at each ACK what was delivered over the last T, through a low-pass filter.";
-    const REFERENCE: &'static str = "Wang, Valla, Sanadidi, Ng, Gerla (2002), \
-        Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
+        "Rate estimate: at each ACK the data delivered over the last T, low-pass filtered.";
+    const REFERENCE: &'static str = "Wang, Valla, Sanadidi, Ng, Gerla (2002), Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if self.interval == Some(Span::ZERO) {
             return Err(Error::new(
                 "interval",
                 &"0 s".into(),
-                "holds no ACK; write for example \"70 ms\", or leave it out",
+                "is too short; for example \"70 ms\"; or remove it",
             ));
         }
         self.low_pass.check()?;

@@ -27,8 +27,7 @@ impl Default for WestwoodLinux {
 impl Element<EstimatorKind> for WestwoodLinux {
     const NAME: &'static str = "westwood_linux";
     const LABEL: &'static str = "Westwood+ of Linux";
-    const SUMMARY: &'static str = "Westwood+ in the integer arithmetic of Linux: two filters of \
-        gain 1/8 in a row, bytes per jiffy.";
+    const SUMMARY: &'static str = "Westwood+ in Linux's integer arithmetic: two filters of gain 1/8 in series, in bytes per jiffy.";
     const REFERENCE: &'static str = "Linux, net/ipv4/tcp_westwood.c";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
@@ -36,7 +35,7 @@ impl Element<EstimatorKind> for WestwoodLinux {
             return Err(Error::new(
                 "hz",
                 &self.hz.into(),
-                "is not between 1 and 1000000; write for example 250 or 1000",
+                "is not between 1 and 1000000; for example 250 or 1000",
             ));
         }
         Ok(())

@@ -37,16 +37,15 @@ impl Element<EstimatorKind> for WestwoodPlus {
     const NAME: &'static str = "westwood_plus";
     const LABEL: &'static str = "Westwood+";
     const SUMMARY: &'static str =
-        "What a round trip delivers, per round-trip time, through a filter of constant gain.";
-    const REFERENCE: &'static str = "Mascolo, Grieco, Ferorelli, Camarda, Piscitelli (2004), \
-        Performance Evaluation of Westwood+ TCP Congestion Control";
+        "Data delivered per round trip over the round-trip time, filtered with constant gain.";
+    const REFERENCE: &'static str = "Mascolo, Grieco, Ferorelli, Camarda, Piscitelli (2004), Performance Evaluation of Westwood+ TCP Congestion Control";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if !(0.0..1.0).contains(&self.kept) {
             return Err(Error::new(
                 "kept",
                 &self.kept.into(),
-                "is not between 0 and 1, 1 excluded; write for example 0.9",
+                "is not between 0 and 1 (excluded); for example 0.9",
             ));
         }
         self.observation.check()

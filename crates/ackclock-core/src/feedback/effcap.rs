@@ -37,7 +37,8 @@ pub struct Effcap {
 impl Element<FeedbackKind> for Effcap {
     const NAME: &'static str = "effcap";
     const LABEL: &'static str = "EFFCAP";
-    const SUMMARY: &'static str = "Feeds back the smallest of the last N means of M measurements.";
+    const SUMMARY: &'static str =
+        "Feeds back the smallest of the last N means of M measurements each.";
     const REFERENCE: &'static str = "Shakkottai, Kumar, Karnik, Anvekar (2001), IEEE/ACM ToN 9(4)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

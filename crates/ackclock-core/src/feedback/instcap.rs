@@ -14,7 +14,7 @@ pub struct Instcap {}
 impl Element<FeedbackKind> for Instcap {
     const NAME: &'static str = "instcap";
     const LABEL: &'static str = "INSTCAP";
-    const SUMMARY: &'static str = "Feeds back the capacity measured last.";
+    const SUMMARY: &'static str = "Feeds back the latest measured capacity.";
     const REFERENCE: &'static str = "Shakkottai, Kumar, Karnik, Anvekar (2001), IEEE/ACM ToN 9(4)";
 }
 

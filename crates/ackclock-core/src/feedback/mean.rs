@@ -23,9 +23,9 @@ pub struct Mean {
 impl Element<FeedbackKind> for Mean {
     const NAME: &'static str = "mean";
     const LABEL: &'static str = "mean capacity";
-    const SUMMARY: &'static str = "Feeds back the mean of the last measurements.";
+    const SUMMARY: &'static str = "Feeds back the mean of the latest measurements.";
     const REFERENCE: &'static str =
-        "EFFCAP with N = 1; right where capacity changes much faster than a round trip";
+        "EFFCAP with N = 1; suits capacities that change much faster than a round trip";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_number("m", self.m)

@@ -55,7 +55,7 @@ const MOST_KEPT: u32 = 1_000_000;
 /// Returns an error if the number of measurements is zero, or more than memory should hold.
 fn check_number(field: &str, number: u32) -> Result<()> {
     if number == 0 || number > MOST_KEPT {
-        let remedy = format!("is no number of measurements; write one from 1 to {MOST_KEPT}");
+        let remedy = format!("is not between 1 and {MOST_KEPT}");
         return Err(Error::new(field, &number.into(), &remedy));
     }
     Ok(())

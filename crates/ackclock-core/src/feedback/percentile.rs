@@ -39,9 +39,9 @@ fn one() -> u32 {
 impl Element<FeedbackKind> for Percentile {
     const NAME: &'static str = "percentile";
     const LABEL: &'static str = "percentile";
-    const SUMMARY: &'static str = "Feeds back a percentile of the last means of measurements.";
-    const REFERENCE: &'static str = "after the cautious forecast of Winstein, Sivaraman, \
-        Balakrishnan (2013), NSDI, of which it is no reproduction";
+    const SUMMARY: &'static str = "Feeds back a percentile of the latest means of measurements.";
+    const REFERENCE: &'static str =
+        "inspired by the cautious forecast of Winstein, Sivaraman, Balakrishnan (2013), NSDI";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_number("m", self.m)?;

@@ -41,7 +41,7 @@ impl Element<ImpairmentKind> for GilbertElliott {
     const NAME: &'static str = "gilbert_elliott";
     const LABEL: &'static str = "Gilbert-Elliott loss";
     const SUMMARY: &'static str =
-        "Loses packets in bursts: a two-state channel that moves with each packet.";
+        "Loses packets in bursts: a two-state channel that may change state at each packet.";
     const REFERENCE: &'static str =
         "Gilbert 1960; Elliott 1963, Bell System Technical Journal 39 and 42";
 

@@ -26,8 +26,7 @@ pub struct IidLoss {
 impl Element<ImpairmentKind> for IidLoss {
     const NAME: &'static str = "iid_loss";
     const LABEL: &'static str = "independent loss";
-    const SUMMARY: &'static str =
-        "Loses each packet with the same probability, independently of all others.";
+    const SUMMARY: &'static str = "Loses each packet independently, with a fixed probability.";
     const REFERENCE: &'static str =
         "Bernoulli trials, one draw per packet: runs at different probabilities share them";
 

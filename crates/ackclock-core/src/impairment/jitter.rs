@@ -64,9 +64,9 @@ pub enum Distribution {
 impl Element<ImpairmentKind> for Jitter {
     const NAME: &'static str = "jitter";
     const LABEL: &'static str = "jitter";
-    const SUMMARY: &'static str = "Delays each packet by a random time, in order or not.";
-    const REFERENCE: &'static str = "independent draws by inversion, one per packet; normal \
-        quantiles: Wichura 1988, Applied Statistics 37 (AS 241)";
+    const SUMMARY: &'static str =
+        "Delays each packet by a random time, with or without reordering.";
+    const REFERENCE: &'static str = "independent draws by inversion, one per packet; normal quantiles: Wichura 1988, Applied Statistics 37 (AS 241)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if let Distribution::Normal {
@@ -74,7 +74,7 @@ impl Element<ImpairmentKind> for Jitter {
             ..
         } = self.distribution
         {
-            let remedy = "is no spread; write a longer time, or add the mean to the hop's delay";
+            let remedy = "is too short; a constant delay belongs in the hop's delay";
             return Err(Error::new(
                 "distribution.standard_deviation",
                 &json!(Span::ZERO),

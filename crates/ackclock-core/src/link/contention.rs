@@ -104,17 +104,17 @@ impl Contention {
         let aifsn = self.aifsn;
         let [cw_min, cw_max] = [self.cw_min, self.cw_max].map(|window| window.slots(cw));
         if !(1..=LARGEST_AIFSN).contains(&aifsn) {
-            let remedy = format!("is no number of slots to wait; write 1 to {LARGEST_AIFSN}");
+            let remedy = format!("is not between 1 and {LARGEST_AIFSN}");
             return Err(Error::new("aifsn", &json!(aifsn), &remedy));
         }
         for (field, window) in [("cw_min", cw_min), ("cw_max", cw_max)] {
             if window > LARGEST_WINDOW {
-                let remedy = format!("is no contention window; write {LARGEST_WINDOW} at most");
+                let remedy = format!("is more than {LARGEST_WINDOW}");
                 return Err(Error::new(field, &json!(window), &remedy));
             }
         }
         if cw_max < cw_min {
-            let remedy = format!("is less than cw_min; write {cw_min} or more");
+            let remedy = format!("is less than cw_min; choose {cw_min} or more");
             return Err(Error::contradiction("cw_max", &json!(cw_max), &remedy));
         }
         Ok(AccessParameters {

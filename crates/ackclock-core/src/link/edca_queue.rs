@@ -112,7 +112,7 @@ impl Element<LinkKind> for EdcaQueue {
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if self.rate == BitRate::ZERO {
-            let remedy = "never sends; write for example \"54 Mbit/s\"";
+            let remedy = "is too low; for example \"54 Mbit/s\"";
             return Err(Error::new("rate", &json!(self.rate), remedy));
         }
         Ok(())

@@ -106,24 +106,19 @@ impl Element<LinkKind> for Feedback {
     const NAME: &'static str = "feedback";
     const LABEL: &'static str = "explicit-rate feedback";
     const SUMMARY: &'static str =
-        "Sends at the rate that is fed back from another hop: a host under explicit rate control.";
-    const REFERENCE: &'static str = "Shakkottai, Kumar, Karnik, Anvekar (2001), IEEE/ACM ToN 9(4): \
-        the segmentation buffer's server";
+        "Sends at the rate fed back from another hop: a host under explicit rate control.";
+    const REFERENCE: &'static str = "Shakkottai, Kumar, Karnik, Anvekar (2001), IEEE/ACM ToN 9(4): the segmentation buffer's server";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         if self.period < SHORTEST_PERIOD {
-            let remedy = "is too short to measure in; write for example \"30 ms\"";
+            let remedy = "is too short; for example \"30 ms\"";
             return Err(Error::new("period", &json!(self.period), remedy));
         }
         if self.sessions == 0 {
-            return Err(Error::new(
-                "sessions",
-                &json!(0),
-                "is nobody; write 1 or more",
-            ));
+            return Err(Error::new("sessions", &json!(0), "is less than 1"));
         }
         if self.target_utilisation == Probability::ZERO {
-            let remedy = "asks for nothing; write for example \"98 %\"";
+            let remedy = "is too low; for example \"98 %\"";
             return Err(Error::new(
                 "target_utilisation",
                 &json!(self.target_utilisation),
@@ -135,7 +130,7 @@ impl Element<LinkKind> for Feedback {
             ("initial_rate", self.initial_rate),
         ] {
             if rate == Some(BitRate::ZERO) {
-                let remedy = "never sends; write for example \"64 kbit/s\"";
+                let remedy = "is too low; for example \"64 kbit/s\"";
                 return Err(Error::new(field, &json!(rate), remedy));
             }
         }

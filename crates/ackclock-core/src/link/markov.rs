@@ -124,7 +124,7 @@ impl<'de> Deserialize<'de> for Initial {
         let index = value.as_u64().and_then(|index| usize::try_from(index).ok());
         index.map(Initial::State).ok_or_else(|| {
             D::Error::custom(format!(
-                "{value} is no state; write \"stationary\" or its number, the first being 0"
+                "{value} is not a state; choose \"stationary\" or the number of a state, from 0"
             ))
         })
     }
@@ -134,7 +134,7 @@ impl Element<LinkKind> for Markov {
     const NAME: &'static str = "markov";
     const LABEL: &'static str = "Markov rate";
     const SUMMARY: &'static str =
-        "Sends at a rate that a Markov chain chooses, in continuous time or in steps.";
+        "Sends at a rate set by a Markov chain, in continuous time or in steps.";
     const REFERENCE: &'static str =
         "sojourns without memory; skips idle time by coupling from the past (Propp, Wilson 1996)";
 
@@ -144,7 +144,7 @@ impl Element<LinkKind> for Markov {
             && index >= self.rates.len()
         {
             let remedy = format!(
-                "is no state; the last of {} is {}",
+                "is not a state; the {} states are numbered from 0 to {}",
                 self.rates.len(),
                 self.rates.len() - 1
             );

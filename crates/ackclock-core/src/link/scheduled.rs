@@ -54,7 +54,7 @@ impl Element<LinkKind> for Scheduled {
         let moments: Vec<Span> = self.steps.iter().map(|step| step.from).collect();
         steps::check(&moments, "[{ from = \"0 s\", rate = \"10 Mbit/s\" }]")?;
         if moments[0] != Span::ZERO {
-            let remedy = "is not 0 s, where a run begins; say what the rate is from then on";
+            let remedy = "is not \"0 s\"; the first step sets the rate at the start of the run";
             return Err(Error::new("steps.0.from", &json!(moments[0]), remedy));
         }
         Ok(())

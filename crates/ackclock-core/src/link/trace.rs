@@ -108,11 +108,11 @@ impl Element<LinkKind> for Trace {
     const NAME: &'static str = "trace";
     const LABEL: &'static str = "trace";
     const SUMMARY: &'static str =
-        "Delivers as recorded in a file: Mahimahi delivery opportunities or rows of time and rate.";
+        "Sends as recorded in a file: Mahimahi delivery opportunities, or rows of time and rate.";
     const REFERENCE: &'static str = "Mahimahi, mm-link(1): Netravali et al., USENIX ATC 2015";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
-        let remedy = format!("name a file of format \"{}\"", self.format.name());
+        let remedy = format!("choose a file of format \"{}\"", self.format.name());
         let text = read_checked(files, &self.file, &mut self.digest, &remedy)?;
         self.schedule = match self.format {
             Format::Mahimahi => Schedule::Deliveries(self.read_deliveries(&text)?),
@@ -154,7 +154,7 @@ const LATEST_MS: u64 = u64::MAX / 2 / NANOS_PER_MS;
 impl Trace {
     /// Returns the error for a line, counted from 1.
     fn line(&self, line: usize, problem: &str) -> Error {
-        Error::message("file", format!("{} line {line}: {problem}", self.file)).coded(Code::File)
+        Error::message("file", format!("{}:{line}: {problem}", self.file)).coded(Code::File)
     }
 
     /// Returns the length of the recording: until the last opportunity, or until the trace begins
@@ -191,7 +191,8 @@ impl Trace {
 
     fn read_deliveries(&self, text: &str) -> Result<Deliveries> {
         if self.period.is_some() {
-            let remedy = "does not fit here; a Mahimahi trace repeats after its last line";
+            let remedy =
+                "does not apply to a Mahimahi trace, which repeats after its last line; remove it";
             return Err(Error::contradiction("period", &json!(self.period), remedy));
         }
         let mut at = Vec::new();
@@ -203,8 +204,7 @@ impl Trace {
                 .filter(|&ms: &u64| ms <= LATEST_MS)
                 .ok_or_else(|| {
                     let problem = format!(
-                        "{} is no whole number of milliseconds; write one on each line, for \
-                         example 12",
+                        "{} is not a whole number of milliseconds; each line holds one, for example 12",
                         json!(number)
                     );
                     self.line(line, &problem)
@@ -224,10 +224,10 @@ impl Trace {
         match at.last() {
             None => Err(self.line(
                 1,
-                "the trace is empty; write at least one number of milliseconds",
+                "the trace is empty; it needs at least one line with a number of milliseconds",
             )),
             Some(0) => {
-                let problem = "0 is the last time; a trace must last, so end it with at least 1";
+                let problem = "the last time is 0; it is less than 1";
                 Err(self.line(at.len(), problem))
             }
             Some(_) => Ok(Deliveries {
@@ -245,7 +245,7 @@ impl Trace {
             "time_s,rate_bit_per_s" => Some((" s", " bit/s")),
             other => {
                 let problem = format!(
-                    "{} is no known header; write time,rate or time_s,rate_bit_per_s",
+                    "unknown header {}; choose from time,rate and time_s,rate_bit_per_s",
                     json!(other)
                 );
                 return Err(self.line(1, &problem));
@@ -255,12 +255,15 @@ impl Trace {
         let mut rows: Vec<(u64, Option<BitRate>)> = Vec::new();
         for (line, row) in lines {
             let Some((time, rate)) = row.split_once(',') else {
-                let problem = format!("{} has no comma; write a time and a rate", json!(row));
+                let problem = format!(
+                    "{} has no comma; each row holds a time and a rate",
+                    json!(row)
+                );
                 return Err(self.line(line, &problem));
             };
             if let Some((before, None)) = rows.last() {
                 let problem = format!(
-                    "has no rate at {}; only the last row may leave it out",
+                    "the row at {} has no rate; only the last row may omit it",
                     json!(Span::from_nanos(*before))
                 );
                 return Err(self.line(line - 1, &problem));
@@ -269,7 +272,7 @@ impl Trace {
             let wrong = match rows.last() {
                 None if at != Span::ZERO => Some("is not 0, where a trace begins; shift all times"),
                 Some((before, _)) if at.as_nanos() <= *before => Some(
-                    "is not after the time on the line above; sort the rows and leave out doubles",
+                    "is not after the time on the line above; sort the rows and remove duplicates",
                 ),
                 _ => None,
             };
@@ -293,10 +296,7 @@ impl Trace {
     /// Parses a value of a row, in the unit of its column or in its own.
     fn cell<T: DeserializeOwned>(&self, line: usize, text: &str, unit: &str) -> Result<T> {
         if !unit.is_empty() && text.parse::<f64>().is_err() {
-            let problem = format!(
-                "{} is no number; the unit stands in the header alone",
-                json!(text)
-            );
+            let problem = format!("{} is not a number; the unit is in the header", json!(text));
             return Err(self.line(line, &problem));
         }
         serde_json::from_value(Value::String(format!("{text}{unit}")))
@@ -307,18 +307,17 @@ impl Trace {
     fn close(&self, mut rows: Vec<(u64, Option<BitRate>)>) -> Result<Rows> {
         let last_line = rows.len() + 1;
         let (Some(&(_, Some(first))), Some(&(end, last))) = (rows.first(), rows.last()) else {
-            let problem = "there is no first row with a rate; write for example 0 s,12 Mbit/s \
-                under the header time,rate";
+            let problem = "the first row with a rate is missing; for example 0 s,12 Mbit/s under the header time,rate";
             return Err(self.line(2, problem));
         };
         let period = match self.period {
             Some(_) if !self.repeat => {
-                let remedy = "does not fit repeat = false; leave one of the two out";
+                let remedy = "does not go with repeat = false; remove one of the two";
                 return Err(Error::contradiction("period", &json!(self.period), remedy));
             }
             Some(period) if period.as_nanos() <= end => {
                 let remedy = format!(
-                    "is not after the last row, {}; lengthen it",
+                    "is not after the last row, at {}",
                     json!(Span::from_nanos(end))
                 );
                 return Err(Error::new("period", &json!(period), &remedy));
@@ -331,8 +330,7 @@ impl Trace {
             }
             None => {
                 let problem = format!(
-                    "{} is not the first row's rate, though the trace begins again here; give the \
-                     parameter period, or repeat = false, or leave the last rate empty",
+                    "the last rate, {}, differs from the first, though the trace begins again here; set period or repeat = false, or leave the last rate empty",
                     json!(last)
                 );
                 return Err(self.line(last_line, &problem));
@@ -341,7 +339,7 @@ impl Trace {
         if last.is_none() {
             return Err(self.line(
                 last_line,
-                "has no rate; write one, or leave out period and repeat = false",
+                "the last row has no rate; add one, or remove period and repeat = false",
             ));
         }
         Ok(Rows::new(rows, period))

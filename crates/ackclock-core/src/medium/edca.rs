@@ -146,17 +146,16 @@ impl Edca {
 impl Element<MediumKind> for Edca {
     const NAME: &'static str = "edca";
     const LABEL: &'static str = "802.11e cell";
-    const SUMMARY: &'static str = "A cell of IEEE 802.11e: stations contend by EDCA, everybody \
-        hears everybody, and only collisions lose frames.";
+    const SUMMARY: &'static str = "A cell of IEEE 802.11e: stations contend by EDCA, all hear each other, and only collisions lose frames.";
     const REFERENCE: &'static str = "IEEE 802.11-2016 section 10.22.2 (EDCA)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if self.slot == Some(Span::ZERO) {
-            let remedy = "is no time to count in; write for example \"9 us\"";
+            let remedy = "is too short; for example \"9 us\"";
             return Err(Error::new("slot", &json!(self.slot), remedy));
         }
         if self.basic_rate == Some(BitRate::ZERO) {
-            let remedy = "never acknowledges; write for example \"6 Mbit/s\"";
+            let remedy = "is too low; for example \"6 Mbit/s\"";
             return Err(Error::new("basic_rate", &json!(self.basic_rate), remedy));
         }
         self.write_out();

@@ -200,11 +200,11 @@ impl IdleTimeLimit {
 
 pub(super) fn check_service_time(target_delay: Span, weight: f64, maximum: Segments) -> Result<()> {
     if target_delay == Span::ZERO {
-        let remedy = "is no delay; write for example \"200 ms\"";
+        let remedy = "is too short; for example \"200 ms\"";
         return Err(Error::new("target_delay", &json!(target_delay), remedy));
     }
     if !(weight > 0.0 && weight <= 1.0) {
-        let remedy = "is not above 0 and at most 1; write for example 0.001";
+        let remedy = "is not between 0 (excluded) and 1; for example 0.001";
         return Err(Error::new("weight", &json!(weight), remedy));
     }
     check_room("maximum", maximum)
@@ -218,19 +218,19 @@ pub(super) fn check_idle_time(
     (named, maximum): (&str, Segments),
 ) -> Result<()> {
     if interval == Span::ZERO {
-        let remedy = "is no time; write for example \"1 s\"";
+        let remedy = "is too short; for example \"1 s\"";
         return Err(Error::new("interval", &json!(interval), remedy));
     }
     for (field, rate, cannot) in [
         (
             "increase",
             increase,
-            "is a limit that cannot rise; write for example \"10 packets/s\"",
+            "is too low; for example \"10 packets/s\"",
         ),
         (
             "decrease",
             decrease,
-            "is a limit that cannot fall; write for example \"1 packet/s\"",
+            "is too low; for example \"1 packet/s\"",
         ),
     ] {
         if rate.0 == 0.0 {
@@ -240,14 +240,14 @@ pub(super) fn check_idle_time(
     check_room("minimum", minimum)?;
     if minimum > maximum {
         let remedy = format!(
-            "is above {named}, {}; write at most as much",
+            "is more than {named}, {}; lower it or raise {named}",
             json!(maximum)
         );
         return Err(Error::contradiction("minimum", &json!(minimum), &remedy));
     }
     if !(minimum..=maximum).contains(&initial) {
         let remedy = format!(
-            "is not from minimum, {}, to {named}, {}; write a number between",
+            "is not between minimum, {}, and {named}, {}",
             json!(minimum),
             json!(maximum)
         );
@@ -259,7 +259,7 @@ pub(super) fn check_idle_time(
 /// Refuses a limit of zero.
 fn check_room(field: &str, limit: Segments) -> Result<()> {
     if limit.0 == 0 {
-        let remedy = "leaves no room for a packet; write for example \"100 packets\"";
+        let remedy = "is too small; for example \"100 packets\"";
         return Err(Error::new(field, &json!(limit), remedy));
     }
     Ok(())

@@ -81,31 +81,26 @@ const STEPS: u64 = 100;
 impl Element<QueueKind> for AdaptiveRed {
     const NAME: &'static str = "adaptive_red";
     const LABEL: &'static str = "Adaptive RED";
-    const SUMMARY: &'static str = "RED that adapts its share of drops every 0.5 s until the \
-        average queue is half way between the thresholds.";
-    const REFERENCE: &'static str = "Floyd, Gummadi and Shenker (2001), Adaptive RED: An Algorithm \
-        for Increasing the Robustness of RED's Active Queue Management";
+    const SUMMARY: &'static str = "RED that adapts its drop probability every 0.5 s to hold the average queue midway between the thresholds.";
+    const REFERENCE: &'static str = "Floyd, Gummadi and Shenker (2001), Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue Management";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_room("limit", self.limit)?;
-        if matches!(
-            self.limit,
-            QueueLimit::Packets(limit) if (limit as f64) < HIGH_OVER_LOW * LEAST_LOW
-        ) {
-            let remedy = "is less than the upper threshold, which is at least 15 packets; write \
-                for example \"100 packets\"";
+        if matches!(self.limit, QueueLimit::Packets(limit) if (limit as f64) < HIGH_OVER_LOW * LEAST_LOW)
+        {
+            let remedy = "is less than the upper threshold, which is at least 15 packets; for example \"100 packets\"";
             return Err(Error::new("limit", &json!(self.limit), remedy));
         }
         if self.target_delay == Span::ZERO {
             return Err(Error::new(
                 "target_delay",
                 &json!(self.target_delay),
-                "is no delay; write for example \"5 ms\"",
+                "is too short; for example \"5 ms\"",
             ));
         }
         check_probability("initial_probability", self.initial_probability)?;
         if !(SMALLEST..=LARGEST).contains(&self.initial_probability.get()) {
-            let remedy = "is not from 1 % to 50 %; write for example \"10 %\"";
+            let remedy = "is not between 1 % and 50 %; for example \"10 %\"";
             return Err(Error::new(
                 "initial_probability",
                 &json!(self.initial_probability),

@@ -63,8 +63,8 @@ impl Buffer {
 /// With the name of the field.
 pub(super) fn check_limit(field: &str, limit: QueueLimit) -> Result<()> {
     if matches!(limit, QueueLimit::Time(_)) {
-        let remedy = "is a time, and how long a packet will wait is not known on arrival; write \
-            packets or bytes";
+        let remedy =
+            "is a time, but the wait of a packet is unknown on arrival; give packets or bytes";
         return Err(Error::new(field, &json!(limit), remedy));
     }
     check_room(field, limit)

@@ -59,19 +59,18 @@ impl Default for Codel {
 impl Element<QueueKind> for Codel {
     const NAME: &'static str = "codel";
     const LABEL: &'static str = "CoDel";
-    const SUMMARY: &'static str = "First in, first out; drops or marks at the head, ever more \
-        often, while packets wait longer than a target.";
+    const SUMMARY: &'static str = "First in, first out; drops or marks at the head, increasingly often, while packets wait longer than a target.";
     const REFERENCE: &'static str =
         "RFC 8289; Nichols and Jacobson (2012), Controlling Queue Delay";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if self.target == Span::ZERO {
-            let remedy = "drops all that waits; write for example \"5 ms\"";
+            let remedy = "is too short; for example \"5 ms\"";
             return Err(Error::new("target", &json!(self.target), remedy));
         }
         if self.interval <= self.target {
             let remedy = format!(
-                "is not above the target, {}; write for example twenty times as much",
+                "is not longer than the target, {}; for example twenty times as long",
                 json!(self.target)
             );
             return Err(Error::new("interval", &json!(self.interval), &remedy));
@@ -509,7 +508,7 @@ mod tests {
             let error = choose::<QueueKind>(&tree, &NoFiles).unwrap_err();
             let named = if value == "100 ms" { "interval" } else { field };
             assert_eq!(error.field(), named);
-            assert!(error.to_string().contains("write"), "{error}");
+            assert!(error.to_string().contains("; "), "{error}");
         }
     }
 }

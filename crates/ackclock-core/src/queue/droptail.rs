@@ -26,7 +26,7 @@ pub struct DropTail {
 impl Element<QueueKind> for DropTail {
     const NAME: &'static str = "droptail";
     const LABEL: &'static str = "drop-tail";
-    const SUMMARY: &'static str = "First in, first out; drops what does not fit.";
+    const SUMMARY: &'static str = "First in, first out; drops packets that do not fit.";
     const REFERENCE: &'static str = "RFC 7567 section 2 (tail drop)";
 
     fn facts(&self) -> QueueFacts {

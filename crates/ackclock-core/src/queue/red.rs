@@ -89,9 +89,8 @@ impl Element<QueueKind> for Red {
     const NAME: &'static str = "red";
     const LABEL: &'static str = "RED";
     const SUMMARY: &'static str =
-        "First in, first out; drops or marks at random, the more the longer the average queue.";
-    const REFERENCE: &'static str = "Floyd and Jacobson (1993), Random Early Detection Gateways \
-        for Congestion Avoidance; RFC 7141 section 2 (packets count alike, whatever their size)";
+        "First in, first out; drops or marks at random, more often as the average queue grows.";
+    const REFERENCE: &'static str = "Floyd and Jacobson (1993), Random Early Detection Gateways for Congestion Avoidance; RFC 7141 section 2 (packets count alike, whatever their size)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_room("limit", self.limit)?;
@@ -107,12 +106,12 @@ impl Element<QueueKind> for Red {
             return Err(Error::new(
                 field,
                 &json!(threshold),
-                "is no threshold; write for example \"15 packets\"",
+                "is not a limit; for example \"15 packets\"",
             ));
         };
         if low.measure != high.measure {
             let remedy = format!(
-                "has another unit than minimum_threshold, {}; write both in one",
+                "has another unit than minimum_threshold, {}; use the same unit",
                 json!(self.minimum_threshold)
             );
             return Err(Error::contradiction(
@@ -123,7 +122,7 @@ impl Element<QueueKind> for Red {
         }
         if low.value >= high.value {
             let remedy = format!(
-                "is not above minimum_threshold, {}; write for example three times as much",
+                "is not more than minimum_threshold, {}; for example three times as much",
                 json!(self.minimum_threshold)
             );
             return Err(Error::contradiction(
@@ -136,7 +135,7 @@ impl Element<QueueKind> for Red {
             .is_some_and(|limit| limit.measure == high.measure && limit.value < high.value)
         {
             let remedy = format!(
-                "is above the limit, {}; write at most as much",
+                "is more than the limit, {}; lower it or raise the limit",
                 json!(self.limit)
             );
             return Err(Error::contradiction(
@@ -150,7 +149,7 @@ impl Element<QueueKind> for Red {
             return Err(Error::new(
                 "weight",
                 &json!(self.weight),
-                "is not above 0 and at most 1; write for example 0.002",
+                "is not between 0 (excluded) and 1; for example 0.002",
             ));
         }
         check_early_from(self.early_from)?;
@@ -174,7 +173,7 @@ pub(super) fn check_room(field: &str, limit: QueueLimit) -> Result<()> {
         return Err(Error::new(
             field,
             &json!(limit),
-            "leaves no room for a queue; write for example \"100 packets\"",
+            "is too small; for example \"100 packets\"",
         ));
     }
     Ok(())
@@ -186,7 +185,7 @@ pub(super) fn check_probability(field: &str, probability: Probability) -> Result
         return Err(Error::new(
             field,
             &json!(probability),
-            "drops nothing; write for example \"10 %\"",
+            "is too low; for example \"10 %\"",
         ));
     }
     Ok(())
@@ -210,14 +209,14 @@ pub(super) fn check_typical(packet: Bytes, rate: Option<BitRate>) -> Result<()> 
         return Err(Error::new(
             "typical_packet",
             &json!(packet),
-            "is no packet; write for example \"1500 bytes\"",
+            "is too small; for example \"1500 bytes\"",
         ));
     }
     if rate == Some(BitRate::ZERO) {
         return Err(Error::new(
             "rate",
             &json!(rate),
-            "never sends; write for example \"10 Mbit/s\"",
+            "is too low; for example \"10 Mbit/s\"",
         ));
     }
     Ok(())

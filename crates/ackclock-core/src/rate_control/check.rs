@@ -18,7 +18,7 @@ pub(super) fn time(field: &str, time: Span, example: &str) -> Result<()> {
         return Ok(());
     }
     let remedy = format!(
-        "is shorter than clocks can tell; write for example {}",
+        "is shorter than the clock's resolution; for example {}",
         json!(example)
     );
     refuse(field, time, &remedy)
@@ -29,11 +29,7 @@ pub(super) fn vector(bits: u8) -> Result<()> {
     if (1..=MOST).contains(&bits) {
         return Ok(());
     }
-    refuse(
-        "vector",
-        bits,
-        "is no number of bits; write one from 1 to 64",
-    )
+    refuse("vector", bits, "is not between 1 and 64")
 }
 
 /// Checks the number of later packets that mean a loss: at most as many as a vector can report.
@@ -41,6 +37,6 @@ pub(super) fn duplicate_threshold(packets: u8) -> Result<()> {
     if (1..MOST).contains(&packets) {
         return Ok(());
     }
-    let remedy = "is no number of packets; write one from 1 to 63, for example 3";
+    let remedy = "is not between 1 and 63; for example 3";
     refuse("duplicate_threshold", packets, remedy)
 }

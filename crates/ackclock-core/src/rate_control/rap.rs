@@ -55,23 +55,18 @@ impl Default for Rap {
 impl Element<RateControlKind> for Rap {
     const NAME: &'static str = "rap";
     const LABEL: &'static str = "AIMD rate";
-    const SUMMARY: &'static str = "Additive increase and multiplicative decrease of the rate, once \
-        per round-trip time (RAP without its fine-grain adaptation).";
+    const SUMMARY: &'static str = "Additive increase and multiplicative decrease of the rate, once per round trip (RAP without fine-grain adaptation).";
     const REFERENCE: &'static str = "Rejaie, Handley, Estrin 1999, INFOCOM; Yang, Lam 2000, ICNP";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if !(self.increase > 0.0 && self.increase.is_finite()) {
-            return check::refuse(
-                "increase",
-                self.increase,
-                "is no growth; write for example 1",
-            );
+            return check::refuse("increase", self.increase, "is not positive; for example 1");
         }
         if !(self.decrease > 0.0 && self.decrease < 1.0) {
             return check::refuse(
                 "decrease",
                 self.decrease,
-                "is no share; write for example 0.5",
+                "is not between 0 and 1 (both excluded); for example 0.5",
             );
         }
         check::duplicate_threshold(self.duplicate_threshold)?;

@@ -123,30 +123,28 @@ impl Tfrc {
 impl Element<RateControlKind> for Tfrc {
     const NAME: &'static str = "tfrc";
     const LABEL: &'static str = "TFRC";
-    const SUMMARY: &'static str = "Follows TCP's throughput equation with the round-trip time and \
-        the loss event rate, which is the mean of the last loss intervals: smoother than TCP, and \
-        slower.";
+    const SUMMARY: &'static str = "Follows TCP's throughput equation with the average of the last loss intervals: smoother and slower than TCP.";
     const REFERENCE: &'static str = "RFC 5348";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if !(self.b >= 1.0 && self.b <= 1000.0) {
-            return check::refuse("b", self.b, "is no number of packets; write for example 1");
+            return check::refuse("b", self.b, "is not between 1 and 1000; for example 1");
         }
         check::duplicate_threshold(self.duplicate_threshold)?;
         if !(1..=64).contains(&self.intervals) {
-            let remedy = "is no number of intervals; write one from 1 to 64, for example 8";
+            let remedy = "is not between 1 and 64; for example 8";
             return check::refuse("intervals", self.intervals, remedy);
         }
         if !(self.discount_floor > 0.0 && self.discount_floor <= 1.0) {
-            let remedy = "is no weight; write one up to 1, for example 0.25";
+            let remedy = "is not between 0 (excluded) and 1; for example 0.25";
             return check::refuse("discount_floor", self.discount_floor, remedy);
         }
         if !(self.rtt_filter >= 0.0 && self.rtt_filter < 1.0) {
-            let remedy = "is no share below 1; write for example 0.9";
+            let remedy = "is not between 0 and 1 (excluded); for example 0.9";
             return check::refuse("rtt_filter", self.rtt_filter, remedy);
         }
         if self.initial_window.is_some_and(|window| window.0 == 0) {
-            let remedy = "lets nothing leave; write for example \"4380 bytes\"";
+            let remedy = "is too small; for example \"4380 bytes\"";
             return check::refuse("initial_window", self.initial_window, remedy);
         }
         Ok(())

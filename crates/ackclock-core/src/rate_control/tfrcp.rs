@@ -126,22 +126,21 @@ impl Default for Tfrcp {
 impl Element<RateControlKind> for Tfrcp {
     const NAME: &'static str = "tfrcp";
     const LABEL: &'static str = "TFRCP";
-    const SUMMARY: &'static str = "Rounds of a few seconds, each at the rate that PFTK gives for \
-        the share of packets lost in the one before, or at twice its rate if none was.";
+    const SUMMARY: &'static str = "Sends in rounds of seconds, at the rate PFTK gives for the previous round's loss, or at twice the rate without loss.";
     const REFERENCE: &'static str = "Padhye, Kurose, Towsley, Koodli 1999, NOSSDAV";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         self.check_rounds()?;
         if self.initial_rate.0 == 0.0 {
-            let remedy = "sends nothing; write for example \"40 packets/s\"";
+            let remedy = "is too low; for example \"40 packets/s\"";
             return check::refuse("initial_rate", self.initial_rate, remedy);
         }
         if !(self.packets_per_ack >= 1.0 && self.packets_per_ack.is_finite()) {
-            let remedy = "is no number of packets; write 1, or 2 for delayed ACKs";
+            let remedy = "is out of range; choose 1, or 2 for delayed ACKs";
             return check::refuse("packets_per_ack", self.packets_per_ack, remedy);
         }
         if self.receive_window.bytes(Bytes(1)) == Some(Bytes::ZERO) {
-            let remedy = "lets nothing through; write for example \"20 packets\" or \"unlimited\"";
+            let remedy = "is too small; for example \"20 packets\" or \"unlimited\"";
             return check::refuse("receive_window", self.receive_window, remedy);
         }
         check::time("rto_initial", self.rto_initial, "3 s")?;
@@ -174,7 +173,7 @@ impl Tfrcp {
         for (field, strategy, value) in given {
             if strategy != self.strategy && !value.is_null() {
                 let remedy = format!(
-                    "means nothing to this strategy; leave it out, or write strategy = {}",
+                    "does not apply to this strategy; remove it, or set strategy = {}",
                     json!(strategy)
                 );
                 return Err(Error::contradiction(field, &value, &remedy));
@@ -184,25 +183,21 @@ impl Tfrcp {
             Strategy::Constant => {
                 let round = *self.round.get_or_insert(Span::from_millis(2000));
                 if round < SHORTEST {
-                    let remedy = "is too short for a round; write for example \"2 s\"";
+                    let remedy = "is too short for a round; for example \"2 s\"";
                     return check::refuse("round", round, remedy);
                 }
             }
             Strategy::RoundTrips => {
                 let number = *self.round_trips.get_or_insert(10.0);
                 if !(number > 0.0 && number.is_finite()) {
-                    return check::refuse(
-                        "round_trips",
-                        number,
-                        "is no length; write for example 10",
-                    );
+                    return check::refuse("round_trips", number, "is not positive; for example 10");
                 }
             }
             Strategy::Random => {
                 let minimum = *self.round_minimum.get_or_insert(Span::from_millis(1500));
                 self.round_spread.get_or_insert(Span::from_millis(3000));
                 if minimum < SHORTEST {
-                    let remedy = "is too short for a round; write for example \"1.5 s\"";
+                    let remedy = "is too short for a round; for example \"1.5 s\"";
                     return check::refuse("round_minimum", minimum, remedy);
                 }
             }

@@ -1,11 +1,13 @@
 //! Checks of several fields together: values that contradict one another, or for which a run would
 //! take too much memory or time.
 
-use super::error::{Code, Error, Result, nearest};
+use super::error::{Code, Error, Result, all, both};
 use super::parse::to_tree;
 use super::quantity::QueueLimit;
-use super::resolve::no_hop;
-use super::{FlowDescription, Instances, Scenario, Scope, Transport};
+use super::resolve::unknown_hop;
+use super::{
+    FlowDescription, HopDescription, Instances, MediumDescription, Scenario, Scope, Transport,
+};
 use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
 use crate::endpoint::parameters::{AfterTimeout, LossRecovery};
@@ -48,50 +50,39 @@ impl Scenario {
     /// # Errors
     /// The first field whose value contradicts the others.
     pub fn check(&self) -> Result<()> {
-        if self.name.trim().is_empty() {
-            return refuse(
-                "name",
-                &self.name,
-                "is empty; write for example \"leaky pipe\"",
-            );
-        }
-        if self.duration == Span::ZERO {
-            return refuse(
-                "duration",
-                &self.duration,
-                "is no time; write for example \"100 s\"",
-            );
-        }
-        if self.warmup >= self.duration {
-            return contradict(
-                "warmup",
-                &self.warmup,
-                "leaves nothing to average; write less than the duration",
-            );
-        }
-        if self.replicates == 0 || self.replicates > MOST_REPLICATES {
-            let remedy = format!("is no number of runs; write one from 1 to {MOST_REPLICATES}");
-            return refuse("replicates", &self.replicates, &remedy);
-        }
-        self.check_samples()?;
-        self.check_measured()?;
-        self.check_contenders()?;
+        let run = check_run(&self.name, self.duration, self.warmup, self.replicates);
+        let flows = self.flows.iter().map(|flow| {
+            flow.check()
+                .map_err(|error| error.within(&format!("flows.{}", flow.name)))
+        });
+        let parts = [
+            run,
+            self.check_samples(),
+            self.check_measured(),
+            self.check_contenders(),
+        ];
+        all(parts
+            .into_iter()
+            .chain(flows)
+            .chain([self.check_instances()]))
+        .map(drop)
+    }
+
+    /// A run holds only so many flows.
+    fn check_instances(&self) -> Result<()> {
         let mut instances = 0.0;
         for flow in &self.flows {
-            let within = |error: Error| error.within(&format!("flows.{}", flow.name));
-            flow.check().map_err(within)?;
             instances += flow.expected_instances(self.duration);
             if let Instances::Arriving(arrivals) = flow.instances
                 && instances > MOST_FLOWS as f64
             {
-                let remedy = format!("lets more than {MOST_FLOWS} flows arrive; lengthen it");
+                let remedy = format!("makes more than {MOST_FLOWS} flows arrive; lengthen it");
                 return refuse("arrivals.mean_interval", &arrivals.mean_interval, &remedy)
-                    .map_err(within);
+                    .map_err(|error| error.within(&format!("flows.{}", flow.name)));
             }
         }
         if instances > MOST_FLOWS as f64 {
-            let message =
-                format!("are {instances:.0} with their counts; write {MOST_FLOWS} at most");
+            let message = format!("{instances:.0} flow instances in all; the most is {MOST_FLOWS}");
             return Err(Error::message("flows", message));
         }
         Ok(())
@@ -100,72 +91,60 @@ impl Scenario {
     /// Checks the hops whose links others measure. Such a hop must exist, be shared, and have a
     /// link that does not itself measure another, so that there are no cycles.
     fn check_measured(&self) -> Result<()> {
-        for hop in &self.hops {
-            let Some(name) = &hop.link.facts.measures else {
-                continue;
-            };
-            let other = self.hops.iter().find(|other| other.name == *name);
-            let known = other.is_some();
-            let remedy = match other {
-                Some(other) if other.link.facts.measures.is_some() => {
-                    "is a hop whose rate is fed back itself; name one whose rate is its own".into()
-                }
-                Some(other) if other.link.facts.contends.is_some() => {
-                    "is a hop that contends for a medium, which nobody can measure; name one whose \
-                     rate is its own"
-                        .into()
-                }
-                Some(other) if other.scope == Scope::PerFlow => {
-                    "is a hop that each flow has its own of; name a shared one".into()
-                }
-                Some(_) => continue,
-                None => {
-                    let known: Vec<&str> = self.hops.iter().map(|hop| hop.name.as_str()).collect();
-                    no_hop(name, &known)
-                }
-            };
-            let code = if known {
-                Code::Contradiction
-            } else {
-                Code::UnknownName
-            };
-            let field = format!("hops.{}.link.from", hop.name);
-            return Err(Error::new(&field, &name.as_str().into(), &remedy).coded(code));
-        }
-        Ok(())
+        all(self.hops.iter().map(|hop| self.check_source(hop))).map(drop)
+    }
+
+    fn check_source(&self, hop: &HopDescription) -> Result<()> {
+        let Some(name) = &hop.link.facts.measures else {
+            return Ok(());
+        };
+        let field = format!("hops.{}.link.from", hop.name);
+        let Some(other) = self.hops.iter().find(|other| other.name == *name) else {
+            let known: Vec<String> = self.hops.iter().map(|hop| hop.name.clone()).collect();
+            return Err(unknown_hop(&field, name, &known));
+        };
+        let remedy = if other.link.facts.measures.is_some() {
+            "follows another hop's rate itself; choose a hop with a rate of its own"
+        } else if other.link.facts.contends.is_some() {
+            "contends for a medium, so its rate cannot be measured; choose a hop with a rate of its own"
+        } else if other.scope == Scope::PerFlow {
+            "has scope \"per_flow\"; choose a shared hop"
+        } else {
+            return Ok(());
+        };
+        contradict(&field, name, remedy)
     }
 
     /// Checks the contenders. Each needs a medium that accepts it, and a queue that need not know
     /// the wait of a packet.
     fn check_contenders(&self) -> Result<()> {
+        let check = |hop: &HopDescription| {
+            self.check_contender(hop)
+                .map_err(|error| error.within(&format!("hops.{}", hop.name)))
+        };
+        all(self.hops.iter().map(check)).map(drop)
+    }
+
+    fn check_contender(&self, hop: &HopDescription) -> Result<()> {
+        let Some(contention) = &hop.link.facts.contends else {
+            return Ok(());
+        };
         let streams = Streams::new(0, 0);
         let place = StreamScope {
             streams: &streams,
             name: "check",
         };
-        for hop in &self.hops {
-            let Some(contention) = &hop.link.facts.contends else {
-                continue;
-            };
-            let within = |error: Error| error.within(&format!("hops.{}", hop.name));
-            let Some(medium) = self
-                .media
-                .iter()
-                .find(|medium| medium.name == contention.medium)
-            else {
-                let known = self.media.iter().map(|medium| medium.name.as_str());
-                let remedy = no_medium(&contention.medium, known);
-                let error = Error::new("link.medium", &contention.medium.as_str().into(), &remedy);
-                return Err(within(error.coded(Code::UnknownName)));
-            };
-            let added = medium
-                .medium
-                .build(place)
-                .add(0, contention, place.stream());
-            added.map_err(|error| within(error.within("link")))?;
-            check_untimed(&hop.queue).map_err(within)?;
-        }
-        Ok(())
+        let of_that_name = |medium: &&MediumDescription| medium.name == contention.medium;
+        let Some(medium) = self.media.iter().find(of_that_name) else {
+            let known = self.media.iter().map(|medium| medium.name.as_str());
+            return Err(unknown_medium("link.medium", &contention.medium, known));
+        };
+        let added = medium
+            .medium
+            .build(place)
+            .add(0, contention, place.stream())
+            .map_err(|error| error.within("link"));
+        both(added, check_untimed(&hop.queue)).map(drop)
     }
 
     fn check_samples(&self) -> Result<()> {
@@ -173,14 +152,13 @@ impl Scenario {
             return refuse(
                 "sample_interval",
                 &self.sample_interval,
-                "is no time; write for example \"100 ms\"",
+                "is too short; for example \"100 ms\"",
             );
         }
         let samples = self.duration.as_nanos() / self.sample_interval.as_nanos();
         if samples > MOST_SAMPLES {
             let remedy = format!(
-                "makes {samples} samples of each series; write a ten-millionth of the duration at \
-                 least"
+                "makes {samples} samples of each series; choose at least a ten-millionth of the duration"
             );
             return refuse("sample_interval", &self.sample_interval, &remedy);
         }
@@ -189,51 +167,63 @@ impl Scenario {
 }
 
 impl FlowDescription {
-    fn check(&self) -> Result<()> {
-        match self.instances {
-            Instances::Count(count) if count == 0 || u64::from(count) > MOST_FLOWS => {
-                let remedy = format!("is no number of flows; write one from 1 to {MOST_FLOWS}");
-                return refuse("count", &count, &remedy);
-            }
-            Instances::Count(_) => {}
+    /// Refuses what concerns this flow alone.
+    pub(super) fn check(&self) -> Result<()> {
+        let instances = match self.instances {
+            Instances::Count(count) if count == 0 || u64::from(count) > MOST_FLOWS => refuse(
+                "count",
+                &count,
+                &format!("is not between 1 and {MOST_FLOWS}"),
+            ),
+            Instances::Count(_) => Ok(()),
             Instances::Arriving(arrivals) => {
-                arrivals.check().map_err(|error| error.within("arrivals"))?
+                arrivals.check().map_err(|error| error.within("arrivals"))
             }
-        }
-        for (field, route) in [("route", &self.route), ("return", &self.return_route)] {
-            if route.len() > LONGEST_ROUTE {
-                let message = format!("has {} hops; write {LONGEST_ROUTE} at most", route.len());
-                return Err(Error::message(field, message));
-            }
-        }
-        if self.route.is_empty() {
-            return refuse(
-                "route",
-                &self.route,
-                "has no hop; write for example [\"bottleneck\"]",
-            );
-        }
-        if self.stop <= Time::ZERO + self.start.high {
-            return contradict(
-                "stop",
-                &self.stop.since(Time::ZERO),
-                "is not after the start; write a later time",
-            );
-        }
-        if !matches!(self.transport, Transport::Udp { .. }) && self.return_route.is_empty() {
-            return contradict(
-                "return",
-                &self.return_route,
-                "has no hop for the ACKs; write for example [\"return\"]",
-            );
-        }
-        match &self.transport {
+        };
+        let transport = match &self.transport {
             Transport::Tcp { parameters, .. } => check_tcp(parameters),
             Transport::Udp { mss, header } => check_sizes(*mss, *header),
             Transport::Controlled { parameters, .. } => check_datagrams(parameters),
         }
-        .map_err(|error| error.within("transport"))?;
+        .map_err(|error| error.within("transport"));
+        let stop = if self.stop <= Time::ZERO + self.start.high {
+            let stop = self.stop.since(Time::ZERO);
+            contradict("stop", &stop, "is not after the start; choose a later time")
+        } else {
+            Ok(())
+        };
+        let [route, return_route] = self.check_routes();
+        let parts = [instances, route, stop, return_route, transport];
+        all(parts)?;
         self.check_traffic()
+    }
+
+    /// The two routes, each by itself.
+    fn check_routes(&self) -> [Result<()>; 2] {
+        let length = |field: &str, route: &[usize]| match route.len() {
+            0..=LONGEST_ROUTE => Ok(()),
+            hops => {
+                let message = format!("{hops} hops are too many; the most is {LONGEST_ROUTE}");
+                Err(Error::message(field, message))
+            }
+        };
+        let route = if self.route.is_empty() {
+            refuse(
+                "route",
+                &self.route,
+                "is empty; for example [\"bottleneck\"]",
+            )
+        } else {
+            length("route", &self.route)
+        };
+        let acknowledges = !matches!(self.transport, Transport::Udp { .. });
+        let return_route = if acknowledges && self.return_route.is_empty() {
+            let remedy = "is empty, but ACKs need a route; for example [\"return\"]";
+            contradict("return", &self.return_route, remedy)
+        } else {
+            length("return", &self.return_route)
+        };
+        [route, return_route]
     }
 
     /// Refuses, over UDP without control, a source that only the transport limits: UDP would send
@@ -249,24 +239,47 @@ impl FlowDescription {
         };
         let source = self.traffic.build(TrafficContext { place, mss });
         if source.transports() == Transports::Controlled {
-            let remedy = "cannot go over UDP without control; write one with a rate, give the \
-                transport a control, or write transport kind \"tcp\"";
+            let remedy = "does not work over UDP without a rate control; choose traffic with a rate, add a control, or use transport kind \"tcp\"";
             return contradict("traffic.kind", &self.traffic.name, remedy);
         }
         Ok(())
     }
 }
 
-/// Returns the remedy for a name that no medium has.
-fn no_medium<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+/// Refuses what no scenario can be, whatever its path.
+pub(super) fn check_run(name: &str, duration: Span, warmup: Span, replicates: u32) -> Result<()> {
+    let named = match name.trim() {
+        "" => refuse("name", &name, "is empty; for example \"leaky pipe\""),
+        _ => Ok(()),
+    };
+    let lasting = if duration == Span::ZERO {
+        let remedy = "is too short; for example \"100 s\"";
+        refuse("duration", &duration, remedy)
+    } else if warmup >= duration {
+        let remedy = "leaves no time to average over; it must be shorter than the duration";
+        contradict("warmup", &warmup, remedy)
+    } else {
+        Ok(())
+    };
+    let repeated = if (1..=MOST_REPLICATES).contains(&replicates) {
+        Ok(())
+    } else {
+        let remedy = format!("is not between 1 and {MOST_REPLICATES}");
+        refuse("replicates", &replicates, &remedy)
+    };
+    all([named, lasting, repeated]).map(drop)
+}
+
+/// There is no medium of that name.
+fn unknown_medium<'a>(field: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Error {
     let known: Vec<&str> = known.collect();
-    match (nearest(name, &known), &known[..]) {
-        (Some(name), _) => format!("names no medium; did you mean \"{name}\"?"),
-        (None, []) => {
-            "names no medium, and there are none; describe it under [[shared_media]]".into()
-        }
-        (None, known) => format!("names no medium; write one of {}", known.join(", ")),
+    if known.is_empty() {
+        let message = format!("unknown medium \"{name}\"; describe it under [[shared_media]]");
+        return Error::message(field, message)
+            .valued(&name.into())
+            .coded(Code::UnknownName);
     }
+    Error::unknown_name(field, &name.into(), "medium", known.into_iter())
 }
 
 /// Refuses limits and thresholds in time: the wait of a packet in front of a medium is not known at
@@ -283,23 +296,18 @@ fn check_untimed(queue: &Selection<QueueKind>) -> Result<()> {
     let field = fields.and_then(|fields| fields.iter().find(|(_, other)| **other == value));
     let field = field.map_or("queue".into(), |(name, _)| format!("queue.{name}"));
     let remedy =
-        "is a time, and nobody knows how long a contender will wait; write packets or bytes";
+        "is a time, but the wait for a shared medium is unknown on arrival; give packets or bytes";
     contradict(&field, &value, remedy)
 }
 
 fn check_sizes(mss: Bytes, header: Bytes) -> Result<()> {
     if mss == Bytes::ZERO {
-        return refuse(
-            "mss",
-            &mss,
-            "carries nothing; write for example \"1000 bytes\"",
-        );
+        return refuse("mss", &mss, "is too small; for example \"1000 bytes\"");
     }
     let packet = mss.0.saturating_add(header.0);
     if packet > LARGEST_PACKET {
         let remedy = format!(
-            "makes packets of {packet} bytes with the header; write {LARGEST_PACKET} bytes at most \
-             for both"
+            "makes packets of {packet} bytes with the header; both together may be at most {LARGEST_PACKET} bytes"
         );
         return refuse("mss", &mss, &remedy);
     }
@@ -311,14 +319,14 @@ fn check_datagrams(parameters: &DatagramParameters) -> Result<()> {
     let size = parameters.feedback_size;
     if size == Bytes::ZERO || size.0 > LARGEST_PACKET {
         let remedy =
-            format!("is no packet; write 1 to {LARGEST_PACKET} bytes, for example \"40 bytes\"");
+            format!("is not between 1 and {LARGEST_PACKET} bytes; for example \"40 bytes\"");
         return refuse("feedback_size", &size, &remedy);
     }
     if parameters.burst.0 == 0 {
         return refuse(
             "burst",
             &parameters.burst,
-            "lets nothing leave; write \"1 packets\" or more",
+            "is too small; choose at least \"1 packet\"",
         );
     }
     Ok(())
@@ -327,56 +335,64 @@ fn check_datagrams(parameters: &DatagramParameters) -> Result<()> {
 /// Refuses parameters with which the endpoints cannot work: a scoreboard without SACK, windows in
 /// which nothing fits, timers that expire at once.
 fn check_tcp(tcp: &TcpParameters) -> Result<()> {
-    check_sizes(tcp.mss, tcp.header)?;
-    if tcp.after_timeout == AfterTimeout::Scoreboard && tcp.recovery != LossRecovery::Sack {
-        return contradict(
-            "after_timeout",
-            &tcp.after_timeout,
-            "needs recovery = \"sack\"; write \"go_back_n\"",
-        );
-    }
-    for (field, count) in [
+    let counts = [
         ("initial_window", tcp.initial_window),
         ("duplicate_threshold", tcp.duplicate_threshold),
         ("delayed_ack.every", tcp.delayed_ack.every),
-    ] {
-        if count.0 == 0 {
-            return refuse(field, &count, "is too few; write \"1 packets\" or more");
-        }
-    }
-    if tcp.initial_window.0 > LARGEST_INITIAL_WINDOW {
-        let remedy = format!(
-            "is more than a run can hold; write \"{LARGEST_INITIAL_WINDOW} packets\" at most"
-        );
-        return refuse("initial_window", &tcp.initial_window, &remedy);
-    }
-    if tcp
-        .receive_window
-        .bytes(tcp.mss)
-        .is_some_and(|window| window < tcp.mss)
-    {
-        let remedy = "holds no full segment; write \"1 packets\" or more";
-        return contradict("receive_window", &tcp.receive_window, remedy);
-    }
-    for (field, span) in [
+    ]
+    .map(|(field, count)| match count.0 {
+        0 => refuse(field, &count, "is too small; choose at least \"1 packet\""),
+        _ => Ok(()),
+    });
+    let window = if tcp.initial_window.0 > LARGEST_INITIAL_WINDOW {
+        let remedy = format!("is too large; the most is \"{LARGEST_INITIAL_WINDOW} packets\"");
+        refuse("initial_window", &tcp.initial_window, &remedy)
+    } else {
+        Ok(())
+    };
+    let timeouts = [
         ("rto_minimum", tcp.rto_minimum),
         ("rto_initial", tcp.rto_initial),
         ("rto_maximum", tcp.rto_maximum),
-    ] {
+    ]
+    .map(|(field, span)| {
         if span < SHORTEST_TIMEOUT {
-            return refuse(
-                field,
-                &span,
-                "goes off before anything can happen; write \"1 us\" or more",
-            );
+            return refuse(field, &span, "is too short; choose at least \"1 us\"");
         }
-    }
-    if tcp.rto_minimum > tcp.rto_maximum {
-        return contradict(
-            "rto_minimum",
-            &tcp.rto_minimum,
-            "is more than rto_maximum; write less",
-        );
+        Ok(())
+    });
+    let values = [check_sizes(tcp.mss, tcp.header)]
+        .into_iter()
+        .chain(counts)
+        .chain([window])
+        .chain(timeouts);
+    all(values.chain([check_recovery(tcp)]))?;
+    check_pairs(tcp)
+}
+
+/// A scoreboard needs SACK.
+fn check_recovery(tcp: &TcpParameters) -> Result<()> {
+    if tcp.after_timeout == AfterTimeout::Scoreboard && tcp.recovery != LossRecovery::Sack {
+        let remedy = "needs recovery = \"sack\"; choose \"go_back_n\" or set recovery = \"sack\"";
+        return contradict("after_timeout", &tcp.after_timeout, remedy);
     }
     Ok(())
+}
+
+/// Values that are good in themselves and do not go together.
+fn check_pairs(tcp: &TcpParameters) -> Result<()> {
+    let window = tcp.receive_window;
+    let window = if window.bytes(tcp.mss).is_some_and(|bytes| bytes < tcp.mss) {
+        let remedy = "is less than one full segment; choose at least \"1 packet\"";
+        contradict("receive_window", &window, remedy)
+    } else {
+        Ok(())
+    };
+    let timeouts = if tcp.rto_minimum > tcp.rto_maximum {
+        let remedy = "is more than rto_maximum; lower it or raise rto_maximum";
+        contradict("rto_minimum", &tcp.rto_minimum, remedy)
+    } else {
+        Ok(())
+    };
+    both(window, timeouts).map(drop)
 }

@@ -191,18 +191,20 @@ fn sweep(_: &mut SchemaGenerator) -> Schema {
 }
 
 impl Document {
-    /// Reads the outermost level; hops and flows are still trees.
-    pub(super) fn read(tree: &Value) -> Result<Self> {
-        let document: Document = parse::from_tree(tree.clone())?;
+    /// Reads the outermost level, with the mistakes in it; hops and flows are still trees.
+    pub(super) fn read(tree: &Value) -> Result<(Self, Option<Error>)> {
+        let (document, mistakes): (Document, _) = parse::leniently(tree.clone())?;
         if document.schema != VERSION {
             return Err(Error::new(
                 "schema",
                 &document.schema.into(),
-                &format!("is a version this program does not know; write {VERSION}"),
+                &format!(
+                    "is an unknown version of the format; this program reads version {VERSION}"
+                ),
             )
             .coded(Code::Unsupported));
         }
-        Ok(document)
+        Ok((document, mistakes))
     }
 }
 
@@ -237,7 +239,7 @@ impl<'de> Deserialize<'de> for Seed {
         };
         number.map(Seed).ok_or_else(|| {
             D::Error::custom(format!(
-                "{value} is no seed; write a whole number from 0 to 2^64 - 1"
+                "{value} is not a seed; choose a whole number from 0 to 2^64 - 1"
             ))
         })
     }

@@ -57,7 +57,7 @@ impl Code {
     }
 
     /// Returns the code with a name.
-    fn named(name: &str) -> Option<Self> {
+    pub fn named(name: &str) -> Option<Self> {
         CODES
             .iter()
             .find(|(_, known)| *known == name)
@@ -74,17 +74,55 @@ impl fmt::Display for Code {
 /// Separates a sentence from its code, because serde keeps only the text of an error.
 const CODE_FOLLOWS: char = '\u{1f}';
 
-/// Bad input in a scenario.
+/// A place in the text of a scenario: line and column, both from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// The line.
+    pub line: usize,
+    /// The column, in characters.
+    pub column: usize,
+}
+
+/// Bad input in a scenario: the first mistake, and all others that were found with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     code: Code,
     field: String,
     value: Option<Box<Value>>,
     message: String,
+    position: Option<Position>,
+    others: Vec<Error>,
 }
 
 /// Result of reading a part of a scenario.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// Both results, or the errors of both.
+///
+/// # Errors
+/// Those of one, or of the first followed by those of the second.
+pub fn both<A, B>(first: Result<A>, second: Result<B>) -> Result<(A, B)> {
+    match (first, second) {
+        (Ok(first), Ok(second)) => Ok((first, second)),
+        (Err(first), Err(second)) => Err(first.and(second)),
+        (Err(error), _) | (_, Err(error)) => Err(error),
+    }
+}
+
+/// All results, or the errors of all.
+///
+/// # Errors
+/// Those of the results that are errors, in order.
+pub fn all<T>(results: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
+    let mut list = Ok(Vec::new());
+    for result in results {
+        list = both(list, result).map(|(mut list, item)| {
+            list.push(item);
+            list
+        });
+    }
+    list
+}
 
 /// Longest value in a message; a longer one is cut.
 const LONGEST_VALUE: usize = 80;
@@ -117,7 +155,31 @@ impl Error {
             field: on_one_line(field),
             value: None,
             message: on_one_line(text),
+            position: None,
+            others: Vec::new(),
         }
+    }
+    /// This error, and another found with it.
+    #[must_use]
+    pub fn and(mut self, mut other: Error) -> Self {
+        let further = std::mem::take(&mut other.others);
+        self.others.push(other);
+        self.others.extend(further);
+        self
+    }
+    /// This mistake without those found with it.
+    #[must_use]
+    pub fn alone(&self) -> Self {
+        Error {
+            others: Vec::new(),
+            ..self.clone()
+        }
+    }
+    /// The same error at a place of the text.
+    #[must_use]
+    pub fn at(mut self, position: Option<Position>) -> Self {
+        self.position = position;
+        self
     }
     /// Sets the code.
     #[must_use]
@@ -137,9 +199,9 @@ impl Error {
         let remedy = match (nearest(last, known), known) {
             (Some(name), _) => format!("did you mean \"{name}\"?"),
             (None, []) => "there are none here".into(),
-            (None, known) => format!("write one of {}", known.join(", ")),
+            (None, known) => format!("choose from {}", known.join(", ")),
         };
-        Error::message(field, format!("no such field; {remedy}")).coded(Code::UnknownField)
+        Error::message(field, format!("unknown field; {remedy}")).coded(Code::UnknownField)
     }
     /// Returns the error that `value` names no known `what`, and suggests the nearest known name.
     pub fn unknown_name<'a>(
@@ -149,19 +211,25 @@ impl Error {
         known: impl Iterator<Item = &'a str>,
     ) -> Self {
         let known: Vec<&str> = known.collect();
-        let remedy = match (
-            value.as_str().and_then(|name| nearest(name, &known)),
-            &known[..],
-        ) {
-            (Some(name), _) => format!("is no {what}; did you mean \"{name}\"?"),
-            (None, []) => format!("is no {what}; there is none"),
-            (None, known) => format!("is no {what}; write one of {}", known.join(", ")),
+        let near = value.as_str().and_then(|name| nearest(name, &known));
+        let remedy = match (near, &known[..]) {
+            (Some(name), _) => format!("did you mean \"{name}\"?"),
+            (None, []) => "there are none here".into(),
+            (None, known) => format!("choose from {}", known.join(", ")),
         };
-        Error::new(field, value, &remedy).coded(Code::UnknownName)
+        Error::message(
+            field,
+            format!("unknown {what} {}; {remedy}", shortened(value)),
+        )
+        .valued(value)
+        .coded(Code::UnknownName)
     }
     /// Adds the name of the surrounding field: `prefix.field`.
     #[must_use]
     pub fn within(mut self, prefix: &str) -> Self {
+        for other in std::mem::take(&mut self.others) {
+            self.others.push(other.within(prefix));
+        }
         self.field = match (prefix.is_empty(), self.field.is_empty()) {
             (true, _) => self.field,
             (_, true) => on_one_line(prefix),
@@ -180,6 +248,14 @@ impl Error {
     /// Returns the value that is refused, if it is a single one.
     pub fn value(&self) -> Option<&Value> {
         self.value.as_deref()
+    }
+    /// The place in the text, if that is known.
+    pub fn position(&self) -> Option<Position> {
+        self.position
+    }
+    /// All mistakes, this one first.
+    pub fn all(&self) -> impl Iterator<Item = &Error> {
+        std::iter::once(self).chain(&self.others)
     }
     /// Returns code and field, which tests compare: `unknown-name hops.wired.queue.kind`.
     pub fn key(&self) -> String {
@@ -288,6 +364,20 @@ mod tests {
         assert!(error.sentence().ends_with("droptail, red"), "{error}");
         let error = Error::unknown_name("kind", &json!(3), "traffic", std::iter::empty());
         assert_eq!(error.value(), Some(&json!(3)));
+    }
+
+    #[test]
+    fn errors_are_gathered_in_order() {
+        let error = |field: &str| Error::message(field, "is odd");
+        let fields = |error: &Error| -> Vec<String> {
+            error.all().map(|error| error.field().to_owned()).collect()
+        };
+        let first = both::<(), ()>(Err(error("a")), Err(error("b"))).unwrap_err();
+        let both = first.and(error("c").and(error("d"))).within("x");
+        assert_eq!(fields(&both), ["x.a", "x.b", "x.c", "x.d"]);
+        let list = all([Ok(1), Err(error("a")), Ok(2), Err(error("b"))]).unwrap_err();
+        assert_eq!(fields(&list), ["a", "b"]);
+        assert_eq!(all([Ok(1), Ok(2)]), Ok(vec![1, 2]));
     }
 
     #[test]

@@ -53,8 +53,7 @@ pub fn read_checked(
         && *expected != found
     {
         let remedy = format!(
-            "is not the digest of {file}, which is \"{found}\"; leave it out to accept the file as \
-             it is now"
+            "differs from the digest of {file}, \"{found}\": the file has changed; remove the digest to accept the file as it is now"
         );
         return Err(Error::new("digest", &json!(expected), &remedy).coded(Code::File));
     }

@@ -32,9 +32,11 @@ pub mod parse;
 pub mod quantity;
 mod resolve;
 pub mod schema;
+pub mod source;
 pub(crate) mod steps;
 mod transport;
 pub mod tree;
+pub mod unit_spelling;
 
 /// The description of one point; its sweep has been expanded.
 #[derive(Clone, Debug)]

@@ -6,14 +6,81 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use serde_path_to_error::{Path, Segment};
 
+/// A struct with more mistakes than this is another struct.
+const MOST_MISTAKES: usize = 20;
+
 /// Reads a struct from a tree. Errors name the field relative to `tree`; their examples come from
 /// the struct's JSON schema.
 pub fn from_tree<T: DeserializeOwned + JsonSchema>(tree: Value) -> Result<T> {
-    serde_path_to_error::deserialize(&tree).map_err(|error| {
-        let steps = steps(error.path());
-        let message = error.inner().to_string();
-        explain(&tree, &steps, &message, || schema_for!(T).to_value())
-    })
+    match leniently(tree)? {
+        (read, None) => Ok(read),
+        (_, Some(mistakes)) => Err(mistakes),
+    }
+}
+
+/// Reads a struct from a tree, with every mistake in it: what is wrong is replaced by an example of
+/// the schema, or removed, and the rest is read again. The struct is for finding further mistakes.
+///
+/// # Errors
+/// The mistakes, if one of them leaves nothing to read.
+pub(super) fn leniently<T: DeserializeOwned + JsonSchema>(
+    mut tree: Value,
+) -> Result<(T, Option<Error>)> {
+    let mut mistakes: Vec<Error> = Vec::new();
+    let gathered = |mistakes: Vec<Error>| mistakes.into_iter().reduce(Error::and);
+    loop {
+        let (path, message) = match serde_path_to_error::deserialize::<_, T>(&tree) {
+            Ok(read) => return Ok((read, gathered(mistakes))),
+            Err(error) => (steps(error.path()), error.inner().to_string()),
+        };
+        let schema = schema_for!(T).to_value();
+        let found = explain(&tree, &path, &message, &schema);
+        let way: Vec<String> = match found.code() {
+            Code::Missing => found.field().split('.').map(String::from).collect(),
+            _ => path,
+        };
+        let is_new = mistakes.iter().all(|known| known.field() != found.field());
+        let is_unknown = found.code() == Code::UnknownField;
+        mistakes.push(found);
+        let replacement = example(&schema, &way).filter(|_| !is_unknown);
+        if !is_new || mistakes.len() == MOST_MISTAKES || !mend(&mut tree, &way, replacement) {
+            // There is one at least: the one that was just pushed.
+            return Err(gathered(mistakes).unwrap_or_else(|| Error::message("", message)));
+        }
+    }
+}
+
+/// Puts the example that the schema has for a field in its place; whether there is one.
+pub(crate) fn put_example<T: JsonSchema>(tree: &mut Value, field: &str) -> bool {
+    let way: Vec<String> = field.split('.').map(String::from).collect();
+    let example = example(&schema_for!(T).to_value(), &way);
+    example.is_some_and(|example| mend(tree, &way, Some(example)))
+}
+
+/// Puts `value` at the end of the way, or removes what is there if there is none; whether it could.
+fn mend(tree: &mut Value, way: &[String], value: Option<Value>) -> bool {
+    let Some((last, way)) = way.split_last() else {
+        return false;
+    };
+    let parent = way.iter().try_fold(tree, |tree, step| match tree {
+        Value::Object(map) => map.get_mut(step),
+        Value::Array(list) => list.get_mut(step.parse::<usize>().ok()?),
+        _ => None,
+    });
+    match (parent, value) {
+        (Some(Value::Object(map)), Some(value)) => {
+            map.insert(last.clone(), value);
+            true
+        }
+        (Some(Value::Object(map)), None) => map.shift_remove(last).is_some(),
+        (Some(Value::Array(list)), Some(value)) => last
+            .parse::<usize>()
+            .ok()
+            .and_then(|at| list.get_mut(at))
+            .map(|item| *item = value)
+            .is_some(),
+        _ => false,
+    }
 }
 
 /// Writes a struct as a tree. Nothing is lost, because everything in a scenario is valid JSON.
@@ -33,7 +100,7 @@ fn steps(path: &Path) -> Vec<String> {
 }
 
 /// Converts a message of serde (`serde::de::Error` documents them) to an [`Error`].
-fn explain(tree: &Value, steps: &[String], message: &str, schema: impl Fn() -> Value) -> Error {
+fn explain(tree: &Value, steps: &[String], message: &str, schema: &Value) -> Error {
     let field = steps.join(".");
     let value = at(tree, steps);
     if message.starts_with("unknown field `") {
@@ -42,9 +109,9 @@ fn explain(tree: &Value, steps: &[String], message: &str, schema: impl Fn() -> V
     if let Some(name) = quoted(message.strip_prefix("missing field ").unwrap_or_default()).first() {
         let mut way = steps.to_vec();
         way.push((*name).into());
-        let remedy = match example(&schema(), &way) {
-            Some(example) => format!("write for example {name} = {}", toml(&example)),
-            None => format!("write {name} = …"),
+        let remedy = match example(schema, &way) {
+            Some(example) => format!("for example {name} = {}", toml(&example)),
+            None => format!("add {name} = …"),
         };
         return Error::missing(&way.join("."), &remedy);
     }
@@ -52,23 +119,33 @@ fn explain(tree: &Value, steps: &[String], message: &str, schema: impl Fn() -> V
         return Error::message(&field, message); // impossible: serde has read the value
     };
     if message.starts_with("unknown variant `") {
-        return Error::unknown_name(&field, value, "choice", expected_names(message).into_iter());
+        let known = expected_names(message);
+        return Error::unknown_name(&field, value, &noun(steps, schema), known.into_iter());
     }
     if message.starts_with("invalid ")
         && let Some((_, expected)) = message.rsplit_once(", expected ")
     {
-        let remedy = match example(&schema(), steps) {
-            Some(example) => format!(", for example {}", toml(&example)),
+        let remedy = match example(schema, steps) {
+            Some(example) => format!("; for example {}", toml(&example)),
             None => String::new(),
         };
         return Error::new(
             &field,
             value,
-            &format!("does not fit; write {}{remedy}", in_words(expected)),
+            &format!("is not {}{remedy}", in_words(expected)),
         )
         .coded(Code::WrongType);
     }
     Error::message(&field, message).valued(value) // of a quantity: the message contains the value
+}
+
+/// The noun for a field, from its name, or from its type's for the whole: "after timeout".
+fn noun(steps: &[String], schema: &Value) -> String {
+    let named = |step: &&String| step.parse::<usize>().is_err();
+    let title = schema.get("title").and_then(Value::as_str);
+    let last = steps.iter().rev().find(named).map(String::as_str);
+    last.or(title)
+        .map_or("value".into(), |name| name.replace('_', " ").to_lowercase())
 }
 
 /// Returns the value at the end of the path, if there is one.
@@ -97,16 +174,19 @@ fn expected_names(message: &str) -> Vec<&str> {
 /// Describes a type as the reader would, given serde's name for it.
 fn in_words(expected: &str) -> String {
     match expected {
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, not negative".into(),
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number from 0".into(),
         "i8" | "i16" | "i32" | "i64" => "a whole number".into(),
         "f32" | "f64" => "a number".into(),
         "a boolean" => "true or false".into(),
-        "a string" => "a text in quotes".into(),
+        "a string" => "text in quotes".into(),
         "a sequence" => "a list [...]".into(),
         "a map" => "a table {...}".into(),
         other if other.starts_with("struct ") => "a table {...}".into(),
-        other if other.contains("enum ") => "one of the choices' names".into(),
-        other => other.into(),
+        other if other.contains("enum ") => "a name in quotes".into(),
+        other => match other.strip_prefix("a tuple of size ") {
+            Some(size) => format!("a list of {size} values"),
+            None => other.into(),
+        },
     }
 }
 

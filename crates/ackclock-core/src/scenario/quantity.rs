@@ -3,6 +3,7 @@
 
 use super::Range;
 use super::error::{Code, with_code};
+use super::unit_spelling::{Dimension, remedy};
 use crate::units::{BitRate, Bytes, Probability, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -149,44 +150,127 @@ fn split(text: &str) -> Option<(f64, &str)> {
     Some((digits.parse().ok()?, unit))
 }
 
-/// Reads a quantity in one of several units and returns a multiple of the base unit.
-fn read(value: &Value, units: &[Units], example: &str) -> Read<f64> {
-    let problem = |code, what: &str| {
-        Err(Problem::new(
-            code,
-            format!("{value} {what}; write for example \"{example}\""),
-        ))
-    };
-    let Value::String(text) = value else {
-        return match value {
-            Value::Number(_) => problem(Code::NoUnit, "has no unit"),
-            _ => problem(Code::WrongType, "is no quantity"),
+/// A kind of quantity, for its errors: what it is, what it measures, an example.
+struct Expected {
+    noun: &'static str,
+    dimensions: &'static [Dimension],
+    example: &'static str,
+}
+
+const A_TIME: Expected = Expected {
+    noun: "a time",
+    dimensions: &[Dimension::Time],
+    example: "35 ms",
+};
+const A_RATE: Expected = Expected {
+    noun: "a rate",
+    dimensions: &[Dimension::Rate],
+    example: "45 Mbit/s",
+};
+const AN_AMOUNT: Expected = Expected {
+    noun: "an amount of data",
+    dimensions: &[Dimension::Data],
+    example: "1000 bytes",
+};
+const A_NUMBER: Expected = Expected {
+    noun: "a number of packets",
+    dimensions: &[Dimension::Count],
+    example: "10 packets",
+};
+const A_PACKET_RATE: Expected = Expected {
+    noun: "a rate in packets per second",
+    dimensions: &[Dimension::PacketRate],
+    example: "40 packets/s",
+};
+const A_WINDOW: Expected = Expected {
+    noun: "a window in packets or bytes",
+    dimensions: &[Dimension::Count, Dimension::Data],
+    example: "20 packets",
+};
+const A_LIMIT: Expected = Expected {
+    noun: "a queue limit in packets, bytes or time",
+    dimensions: &[Dimension::Count, Dimension::Data, Dimension::Time],
+    example: "93 packets",
+};
+
+impl Expected {
+    /// The example with the number that was written: 45 has no unit, for example "45 packets".
+    fn with_number(&self, number: &str) -> String {
+        let unit = cut(self.example).1;
+        format!("for example \"{number} {unit}\"")
+    }
+
+    fn problem(&self, code: Code, what: &str) -> Problem {
+        let example = self.example;
+        Problem::new(code, format!("{what}; for example \"{example}\""))
+    }
+
+    /// `value` has a unit that does not fit: a misspelled one, one of another dimension, none.
+    fn wrong_unit(&self, value: &Value, digits: &str, unit: &str) -> Problem {
+        if let Some(remedy) = remedy(digits, unit, self.dimensions) {
+            let sentence = format!("{value} has an unknown unit; {remedy}");
+            return Problem::new(Code::WrongUnit, sentence);
+        }
+        let measures_time = self.dimensions.contains(&Dimension::Time);
+        if unit.eq_ignore_ascii_case("bdp") && self.dimensions.len() > 1 && measures_time {
+            let sentence = format!(
+                "{value} has an unknown unit; for 1 BDP give the round-trip time, \
+                 for example \"40 ms\""
+            );
+            return Problem::new(Code::WrongUnit, sentence);
+        }
+        let mut all = [TIME, RATE, DATA, COUNT, PACKET_RATE].into_iter().flatten();
+        let what = if all.any(|(name, _)| *name == unit) {
+            format!("{value} is not {}", self.noun)
+        } else {
+            format!("{value} has an unknown unit")
         };
+        self.problem(Code::WrongUnit, &what)
+    }
+}
+
+/// Reads a quantity in one of several units and returns a multiple of the base unit.
+fn read(value: &Value, units: &[Units], expected: &Expected) -> Read<f64> {
+    let not_one = || {
+        let what = format!("{value} is not {}", expected.noun);
+        expected.problem(Code::WrongType, &what)
     };
-    let Some((number, unit)) = split(text) else {
-        return problem(Code::WrongType, "is no quantity");
+    let no_unit = |number: &str| {
+        let example = expected.with_number(number);
+        Problem::new(Code::NoUnit, format!("{value} has no unit; {example}"))
+    };
+    let text = match value {
+        Value::String(text) => text,
+        Value::Number(number) => return Err(no_unit(&number.to_string())),
+        _ => return Err(not_one()),
+    };
+    let (digits, unit) = cut(text);
+    let Ok(number) = digits.parse::<f64>() else {
+        return Err(not_one());
     };
     if unit.is_empty() {
-        return problem(Code::NoUnit, "has no unit");
+        return Err(no_unit(&digits));
     }
     let mut known = units.iter().flat_map(|list| list.iter());
     let Some((_, size)) = known.find(|(name, _)| *name == unit) else {
-        return problem(
-            Code::WrongUnit,
-            &format!("has the unit \"{unit}\", which does not fit here"),
-        );
+        return Err(expected.wrong_unit(value, &digits, unit));
     };
     let amount = number * size;
     if !(0.0..=LARGEST).contains(&amount) {
-        return problem(Code::OutOfRange, "is out of range");
+        let what = if number < 0.0 {
+            format!("{value} is negative")
+        } else {
+            format!("{value} is out of range")
+        };
+        return Err(expected.problem(Code::OutOfRange, &what));
     }
     Ok(amount)
 }
 
 /// Reads a quantity that is stored as a whole number of base units, rounded. A quantity written as
 /// a whole number is exact to the last digit, beyond the 53 bits of floating point.
-fn read_whole(value: &Value, units: Units, example: &str) -> Read<u64> {
-    let amount = read(value, &[units], example)?;
+fn read_whole(value: &Value, units: Units, expected: &Expected) -> Read<u64> {
+    let amount = read(value, &[units], expected)?;
     let exact = value.as_str().map(cut).and_then(|(digits, unit)| {
         let (_, size) = units.iter().find(|(name, _)| *name == unit)?;
         digits.parse::<u64>().ok()?.checked_mul(*size as u64)
@@ -243,35 +327,34 @@ fn write_bytes(bytes: Bytes) -> String {
 const RATES: std::ops::RangeInclusive<u64> = 1_000..=10_000_000_000_000;
 
 fn read_span(value: &Value) -> Read<Span> {
-    read_whole(value, TIME, "35 ms").map(Span::from_nanos)
+    read_whole(value, TIME, &A_TIME).map(Span::from_nanos)
 }
 fn read_rate(value: &Value) -> Read<BitRate> {
-    let rate = read_whole(value, RATE, "45 Mbit/s")?;
+    let rate = read_whole(value, RATE, &A_RATE)?;
     if rate != 0 && !RATES.contains(&rate) {
         return Err(out_of_range(format!(
-            "{value} is out of range; rates go from 1 kbit/s to 10 Tbit/s (or 0 bit/s for a link \
-             that is down)"
+            "{value} is out of range; choose 1 kbit/s to 10 Tbit/s, or 0 bit/s for a link that is down"
         )));
     }
     Ok(BitRate::from_bit_per_s(rate))
 }
 fn read_bytes(value: &Value) -> Read<Bytes> {
-    read_whole(value, DATA, "1000 bytes").map(Bytes)
+    read_whole(value, DATA, &AN_AMOUNT).map(Bytes)
 }
 fn read_segments(value: &Value) -> Read<Segments> {
-    let count = read(value, &[COUNT], "10 packets")?;
+    let count = read(value, &[COUNT], &A_NUMBER)?;
     if libm::trunc(count) != count || count > f64::from(u32::MAX) {
         return Err(out_of_range(format!(
-            "{value} is no whole number; write for example \"10 packets\""
+            "{value} is not a whole number; for example \"10 packets\""
         )));
     }
     Ok(Segments(count as u32))
 }
 fn read_packet_rate(value: &Value) -> Read<PacketRate> {
-    read(value, &[PACKET_RATE], "40 packets/s").map(PacketRate)
+    read(value, &[PACKET_RATE], &A_PACKET_RATE).map(PacketRate)
 }
 fn read_probability(value: &Value) -> Read<Probability> {
-    let remedy = "write for example \"0.5 %\" or 0.005";
+    let example = "for example \"0.5 %\" or 0.005";
     let number = match value {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => match split(text) {
@@ -282,13 +365,18 @@ fn read_probability(value: &Value) -> Read<Probability> {
         _ => None,
     };
     let number = number.ok_or_else(|| {
+        let meant = value.as_str().map(cut).and_then(|(digits, unit)| {
+            digits.parse::<f64>().ok()?;
+            remedy(&digits, unit, &[Dimension::Share])
+        });
+        let remedy = meant.unwrap_or_else(|| example.into());
         Problem::new(
             Code::WrongType,
-            format!("{value} is no probability; {remedy}"),
+            format!("{value} is not a probability; {remedy}"),
         )
     })?;
     Probability::new(number)
-        .ok_or_else(|| out_of_range(format!("{value} is not between 0 % and 100 %; {remedy}")))
+        .ok_or_else(|| out_of_range(format!("{value} is not between 0 % and 100 %; {example}")))
 }
 fn read_window(value: &Value) -> Read<OptionalWindow> {
     match value.as_str().and_then(split) {
@@ -296,7 +384,7 @@ fn read_window(value: &Value) -> Read<OptionalWindow> {
         Some((_, unit)) if COUNT.iter().any(|(name, _)| *name == unit) => {
             read_segments(value).map(|n| OptionalWindow::Segments(n.0.into()))
         }
-        _ => read_whole(value, DATA, "20 packets").map(|bytes| OptionalWindow::Bytes(Bytes(bytes))),
+        _ => read_whole(value, DATA, &A_WINDOW).map(|bytes| OptionalWindow::Bytes(Bytes(bytes))),
     }
 }
 fn read_limit(value: &Value) -> Read<QueueLimit> {
@@ -315,13 +403,13 @@ fn read_limit(value: &Value) -> Read<QueueLimit> {
     if unit_in(DATA) {
         return read_bytes(value).map(QueueLimit::Bytes);
     }
-    let packets = read(value, &[COUNT], "93 packets")?;
+    let packets = read(value, &[COUNT], &A_LIMIT)?;
     if libm::trunc(packets) != packets {
         return Err(out_of_range(format!(
-            "{value} is no whole number; write for example \"93 packets\""
+            "{value} is not a whole number; for example \"93 packets\""
         )));
     }
-    Ok(QueueLimit::Packets(read_whole(value, COUNT, "93 packets")?))
+    Ok(QueueLimit::Packets(read_whole(value, COUNT, &A_LIMIT)?))
 }
 fn read_range(value: &Value) -> Read<Range> {
     let Value::Array(ends) = value else {
@@ -333,13 +421,13 @@ fn read_range(value: &Value) -> Read<Range> {
     let [low, high] = &ends[..] else {
         return Err(Problem::new(
             Code::WrongType,
-            format!("{value} has not two ends; write for example [\"0 s\", \"1 s\"]"),
+            format!("{value} does not have two ends; for example [\"0 s\", \"1 s\"]"),
         ));
     };
     let (low, high) = (read_span(low)?, read_span(high)?);
     if low > high {
         return Err(out_of_range(format!(
-            "{value} runs backwards; write the smaller time first"
+            "{value} has the larger time first; swap the two"
         )));
     }
     Ok(Range { low, high })

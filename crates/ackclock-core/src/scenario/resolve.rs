@@ -1,8 +1,9 @@
 //! Converts the document to the scenario: reads every element with its registry, turns names into
 //! indices, and fills in defaults.
 
+use super::check::check_run;
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
-use super::error::{Code, Error, Result, nearest};
+use super::error::{Code, Error, Result, all, both};
 use super::files::Files;
 use super::{
     FlowDescription, HopDescription, Instances, MediumDescription, Scenario, parse, transport,
@@ -28,27 +29,52 @@ impl Scenario {
     /// The first error: unknown or missing fields, invalid values, and everything that
     /// [`Scenario::check`] refuses. Hops and flows are addressed by name.
     pub fn from_tree(tree: &Value, files: &dyn Files) -> Result<Scenario> {
-        let document = Document::read(tree)?;
+        let (document, mistakes) = Document::read(tree)?;
         if document.sweep.is_some() {
             return Err(Error::message(
                 "sweep",
-                "describes several runs; expand it and read each point",
+                "describes several points; expand it and use one of them",
             )
             .coded(Code::Unsupported));
         }
+        let names = |list: &[Value]| -> Vec<String> {
+            let name = |item: &Value| Some(item.get("name")?.as_str()?.to_owned());
+            list.iter()
+                .map(|item| name(item).unwrap_or_default())
+                .collect()
+        };
         let media = each(&document.shared_media, "shared_media", |tree, _| {
             medium(tree, files)
-        })?;
-        unique(
-            media.iter().map(|medium| medium.name.as_str()),
-            "shared_media",
-        )?;
-        let hops = each(&document.hops, "hops", |tree, _| hop(tree, files))?;
-        unique(hops.iter().map(|hop| hop.name.as_str()), "hops")?;
-        let read = each(&document.flows, "flows", |tree, position| {
-            flow(tree, position, &hops, files)
-        })?;
-        unique(read.iter().map(|(flow, _)| flow.name.as_str()), "flows")?;
+        });
+        let media = both(
+            media,
+            unique(&names(&document.shared_media), "shared_media"),
+        );
+        let hop_names = names(&document.hops);
+        let hops = each(&document.hops, "hops", |tree, _| hop(tree, files));
+        let hops = both(hops, unique(&hop_names, "hops"));
+        let flows = each(&document.flows, "flows", |tree, position| {
+            flow(tree, position, &hop_names, files)
+        });
+        let flow_names: Vec<String> = (0..)
+            .zip(names(&document.flows))
+            .map(|(position, name)| match name.is_empty() {
+                true => default_name(position),
+                false => name,
+            })
+            .collect();
+        let flows = both(flows, unique(&flow_names, "flows"));
+        let run = match mistakes {
+            None => check_run(
+                &document.name,
+                document.duration,
+                document.warmup,
+                document.replicates,
+            ),
+            Some(mistakes) => Err(mistakes),
+        };
+        let (_, ((media, ()), ((hops, ()), (read, ())))) =
+            both(run, both(media, both(hops, flows)))?;
         let (flows, transports): (Vec<_>, Vec<_>) = read.into_iter().unzip();
         let sample_interval = document
             .sample_interval
@@ -139,42 +165,42 @@ fn each<T>(
         Some(name) if check_name(name).is_ok() => format!("{field}.{name}"),
         _ => format!("{field}.{position}"),
     };
-    list.iter()
-        .enumerate()
-        .map(|(position, tree)| {
-            read(tree, position).map_err(|error| error.within(&address(tree, position)))
-        })
-        .collect()
+    all(list.iter().enumerate().map(|(position, tree)| {
+        read(tree, position).map_err(|error| error.within(&address(tree, position)))
+    }))
 }
 
 /// Checks a name. Names are steps of paths (`hops.NAME.delay`), parts of streams' names
 /// (`flow/NAME/0`) and items of lists in a sweep's key.
 fn check_name(name: &str) -> Result<()> {
     let problem = if name.trim() != name || name.is_empty() {
-        "is no name; write for example \"bottleneck\""
+        "is not a name; for example \"bottleneck\""
     } else if name.contains(['.', '/', ',', '=']) || name.contains(char::is_control) {
-        "is no name; leave out \".\", \"/\", \",\" and \"=\""
+        "contains \".\", \"/\", \",\", \"=\" or a control character; remove it"
     } else if name.bytes().all(|byte| byte.is_ascii_digit()) {
-        "is no name but a number; begin it with a letter"
+        "is a number; a name needs a character other than a digit"
     } else {
         return Ok(());
     };
     Err(Error::new("name", &name.into(), problem))
 }
 
-/// Refuses the second of two equal names.
-fn unique<'a>(names: impl Iterator<Item = &'a str>, field: &str) -> Result<()> {
+/// Refuses the second of two equal names. An empty one is a mistake by itself.
+fn unique(names: &[String], field: &str) -> Result<()> {
     let mut seen = std::collections::BTreeMap::new();
-    for (position, name) in names.enumerate() {
-        if let Some(first) = seen.insert(name, position) {
-            return Err(Error::contradiction(
-                &format!("{field}.{position}.name"),
-                &name.into(),
-                &format!("is the name of {field}.{first} too; write another"),
-            ));
-        }
-    }
-    Ok(())
+    let mut check = |position: usize, name: &String| match seen.insert(name.clone(), position) {
+        Some(first) if !name.is_empty() => Err(Error::contradiction(
+            &format!("{field}.{position}.name"),
+            &name.as_str().into(),
+            &format!("is also the name of {field}.{first}; choose another"),
+        )),
+        _ => Ok(()),
+    };
+    all(names
+        .iter()
+        .enumerate()
+        .map(|(position, name)| check(position, name)))
+    .map(|_| ())
 }
 
 /// Reads a medium, which is written in one table with its name.
@@ -187,14 +213,13 @@ fn medium(tree: &Value, files: &dyn Files) -> Result<MediumDescription> {
         Some(Value::String(name)) => name,
         Some(other) => {
             return Err(
-                Error::new("name", &other, "is no name; write for example \"cell\"")
+                Error::new("name", &other, "is not a name; for example \"cell\"")
                     .coded(Code::WrongType),
             );
         }
-        None => return Err(Error::missing("name", "write for example name = \"cell\"")),
+        None => return Err(Error::missing("name", "for example name = \"cell\"")),
     };
-    check_name(&name)?;
-    let medium = choose(&tree, files)?;
+    let (_, medium) = both(check_name(&name), choose(&tree, files))?;
     Ok(MediumDescription { name, medium })
 }
 
@@ -211,17 +236,18 @@ impl MediumDescription {
 }
 
 fn hop(tree: &Value, files: &dyn Files) -> Result<HopDescription> {
-    let document: HopDocument = parse::from_tree(tree.clone())?;
-    check_name(&document.name)?;
+    let (document, mistakes): (HopDocument, _) = parse::leniently(tree.clone())?;
+    let link = choose_within("link", &document.link, files);
+    let queue = choose_within("queue", &document.queue, files);
+    let impairment =
+        |(position, tree)| choose_within(&format!("impairments.{position}"), tree, files);
+    let impairments = all(document.impairments.iter().enumerate().map(impairment));
+    let name = both(mistakes.map_or(Ok(()), Err), check_name(&document.name));
+    let (_, ((link, queue), impairments)) = both(name, both(both(link, queue), impairments))?;
     Ok(HopDescription {
-        link: choose_within("link", &document.link, files)?,
-        queue: choose_within("queue", &document.queue, files)?,
-        impairments: document
-            .impairments
-            .iter()
-            .enumerate()
-            .map(|(position, tree)| choose_within(&format!("impairments.{position}"), tree, files))
-            .collect::<Result<_>>()?,
+        link,
+        queue,
+        impairments,
         name: document.name,
         scope: document.scope,
         delay: document.delay,
@@ -232,25 +258,35 @@ fn hop(tree: &Value, files: &dyn Files) -> Result<HopDescription> {
 fn flow(
     tree: &Value,
     position: usize,
-    hops: &[HopDescription],
+    hops: &[String],
     files: &dyn Files,
 ) -> Result<(FlowDescription, Value)> {
-    let document: FlowDocument = parse::from_tree(tree.clone())?;
+    let (document, mistakes): (FlowDocument, _) = parse::leniently(tree.clone())?;
     let name = document.name.unwrap_or_else(|| default_name(position));
-    check_name(&name)?;
-    let (transport, written) =
-        transport::read(&document.transport, files).map_err(|error| error.within("transport"))?;
+    let transport =
+        transport::read(&document.transport, files).map_err(|error| error.within("transport"));
+    let instances = instances(document.count, document.arrivals);
+    let routes = both(
+        route(&document.route, "route", hops),
+        route(&document.return_route, "return", hops),
+    );
+    let traffic = choose_within("traffic", &document.traffic, files);
+    let start = both(mistakes.map_or(Ok(()), Err), check_name(&name));
+    let parts = both(both(transport, instances), both(routes, traffic));
+    let (_, (((transport, written), instances), ((route, return_route), traffic))) =
+        both(start, parts)?;
     let flow = FlowDescription {
         name,
-        instances: instances(document.count, document.arrivals)?,
-        route: route(&document.route, "route", hops)?,
-        return_route: route(&document.return_route, "return", hops)?,
+        instances,
+        route,
+        return_route,
         transport,
-        traffic: choose_within("traffic", &document.traffic, files)?,
+        traffic,
         start: document.start,
         stop: document.stop.0,
         access_delay: document.access_delay,
     };
+    flow.check()?;
     Ok((flow, written))
 }
 
@@ -260,8 +296,7 @@ fn instances(count: Option<u32>, arrivals: Option<Arrivals>) -> Result<Instances
         (count, None) => Ok(Instances::Count(count.unwrap_or(1))),
         (None, Some(arrivals)) => Ok(Instances::Arriving(arrivals)),
         (Some(count), Some(_)) => {
-            let remedy = "says how many there are, though how many arrive is drawn; leave out \
-                count or arrivals";
+            let remedy = "does not go with arrivals, which draw the number of instances; remove count or arrivals";
             Err(Error::contradiction("count", &count.into(), remedy))
         }
     }
@@ -272,31 +307,23 @@ pub(super) fn default_name(position: usize) -> String {
     format!("flow-{}", position + 1)
 }
 
-/// Returns the remedy for a name that no hop has.
-pub(super) fn no_hop(name: &str, known: &[&str]) -> String {
-    match (nearest(name, known), known) {
-        (Some(name), _) => format!("names no hop; did you mean \"{name}\"?"),
-        (None, []) => "names no hop, and there are none; describe it under [[hops]]".into(),
-        (None, known) => format!("names no hop; write one of {}", known.join(", ")),
-    }
+/// There is no hop of that name.
+pub(super) fn unknown_hop(field: &str, name: &str, known: &[String]) -> Error {
+    let known = known
+        .iter()
+        .map(String::as_str)
+        .filter(|name| !name.is_empty());
+    Error::unknown_name(field, &name.into(), "hop", known)
 }
 
 /// Converts names of hops to their positions.
-fn route(names: &[String], field: &str, hops: &[HopDescription]) -> Result<Vec<usize>> {
+fn route(names: &[String], field: &str, hops: &[String]) -> Result<Vec<usize>> {
     let place = |(step, name): (usize, &String)| {
         hops.iter()
-            .position(|hop| &hop.name == name)
-            .ok_or_else(|| {
-                let known: Vec<&str> = hops.iter().map(|hop| hop.name.as_str()).collect();
-                Error::new(
-                    &format!("{field}.{step}"),
-                    &name.as_str().into(),
-                    &no_hop(name, &known),
-                )
-                .coded(Code::UnknownName)
-            })
+            .position(|hop| hop == name)
+            .ok_or_else(|| unknown_hop(&format!("{field}.{step}"), name, hops))
     };
-    names.iter().enumerate().map(place).collect()
+    all(names.iter().enumerate().map(place))
 }
 
 /// Returns the default spacing of the time series.

@@ -236,7 +236,7 @@ fn schema_of<T: JsonSchema>() -> Value {
 fn one_of<K: Kind>(generator: &mut SchemaGenerator) -> Schema {
     let facts = has_fields::<K::Facts>().then(|| {
         let facts = generator.subschema_for::<K::Facts>();
-        let mut facts = described(facts, "Computed from the parameters; leave it out.");
+        let mut facts = described(facts, "Computed from the parameters; do not write it.");
         facts["readOnly"] = true.into();
         facts
     });

@@ -11,7 +11,7 @@ use serde_json::json;
 /// The list, or the first time that is not after the one before.
 pub fn check(moments: &[Span], example: &str) -> Result<()> {
     if moments.is_empty() {
-        let remedy = format!("has no step; write for example {example}");
+        let remedy = format!("is empty; for example {example}");
         return Err(Error::new("steps", &json!([]), &remedy));
     }
     match moments.windows(2).position(|pair| pair[1] <= pair[0]) {
@@ -19,7 +19,7 @@ pub fn check(moments: &[Span], example: &str) -> Result<()> {
         Some(before) => Err(Error::new(
             &format!("steps.{}.from", before + 1),
             &json!(moments[before + 1]),
-            "is not after the step before; sort the steps and leave out doubles",
+            "is not after the previous step; sort the steps and remove duplicates",
         )),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Transport;
 use super::document::UdpDocument;
-use super::error::{Code, Error, Result};
+use super::error::{Code, Error, Result, all, both};
 use super::files::Files;
 use super::parse::{self, to_tree};
 use crate::datagram::DatagramParameters;
@@ -28,15 +28,14 @@ pub(super) fn read(tree: &Value, files: &dyn Files) -> Result<(Transport, Value)
         return Err(Error::new(
             "",
             tree,
-            "is no transport; write a table, for example { kind = \"tcp\", control = { kind = \
-             \"cubic\" } }",
+            "is not a table; for example { kind = \"tcp\", control = { kind = \"cubic\" } }",
         )
         .coded(Code::WrongType));
     };
     let mut rest = map.clone();
     let kind = rest
         .shift_remove("kind")
-        .ok_or_else(|| Error::missing("kind", "write for example kind = \"tcp\""))?;
+        .ok_or_else(|| Error::missing("kind", "for example kind = \"tcp\""))?;
     match kind.as_str() {
         Some("tcp") => tcp(rest, files),
         Some("udp") if rest.contains_key("control") => controlled(rest, files),
@@ -54,8 +53,7 @@ fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
     let under_control = to_tree(&DatagramParameters::default());
     let of_control = |name: &str| !OF_UDP.contains(&name) && under_control.get(name).is_some();
     if let Some((name, value)) = rest.iter().find(|(name, _)| of_control(name)) {
-        let remedy = "is for UDP under rate control; add for example control = { kind = \"tfrc\" \
-            }, or leave it out";
+        let remedy = "needs UDP with a rate control; add for example control = { kind = \"tfrc\" }, or remove it";
         return Err(Error::contradiction(name, value, remedy));
     }
     let udp: UdpDocument = parse::from_tree(Value::Object(rest))?;
@@ -71,8 +69,9 @@ fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
 
 fn controlled(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Value)> {
     let control = rest.shift_remove("control").unwrap_or_default();
-    let control = choose_within("control", &control, files)?;
-    let parameters: DatagramParameters = parse::from_tree(Value::Object(rest))?;
+    let control = choose_within("control", &control, files);
+    let parameters = parse::from_tree::<DatagramParameters>(Value::Object(rest));
+    let (control, parameters) = both(control, parameters)?;
     let mut written = Map::new();
     written.insert("control".into(), control.resolved.clone());
     if let Value::Object(parameters) = to_tree(&parameters) {
@@ -88,18 +87,19 @@ fn controlled(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transp
 }
 
 fn tcp(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Value)> {
-    let control = rest.shift_remove("control").ok_or_else(|| {
-        Error::missing(
+    let control = match rest.shift_remove("control") {
+        Some(control) => choose_within("control", &control, files),
+        None => Err(Error::missing(
             "control",
-            "write for example control = { kind = \"cubic\" }",
-        )
-    })?;
-    let control = choose_within("control", &control, files)?;
-    let preset: Preset = match rest.shift_remove("preset") {
-        Some(name) => parse::from_tree(name).map_err(|error| error.within("preset"))?,
-        None => Preset::default(),
+            "for example control = { kind = \"cubic\" }",
+        )),
     };
-    let parameters = overlay(preset, rest)?;
+    let preset = match rest.shift_remove("preset") {
+        Some(name) => parse::from_tree(name).map_err(|error| error.within("preset")),
+        None => Ok(Preset::default()),
+    };
+    let parameters = overlay(preset.clone().unwrap_or_default(), rest);
+    let ((control, preset), parameters) = both(both(control, preset), parameters)?;
     let mut written = Map::new();
     written.insert("control".into(), control.resolved.clone());
     written.insert("preset".into(), to_tree(&preset));
@@ -124,12 +124,16 @@ fn overlay(preset: Preset, given: Map<String, Value>) -> Result<TcpParameters> {
         .flat_map(|map| map.keys())
         .map(String::as_str)
         .collect();
-    if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
-        return Err(Error::unknown_field(name, &[&known[..], &OF_TCP].concat()));
-    }
+    let fields = [&known[..], &OF_TCP].concat();
+    let (given, unknown): (Map<_, _>, Map<_, _>) = given
+        .into_iter()
+        .partition(|(name, _)| known.contains(&name.as_str()));
+    let unknown = all(unknown
+        .keys()
+        .map(|name| Err::<(), _>(Error::unknown_field(name, &fields))));
     let says_after_timeout = given.contains_key("after_timeout");
     merge(&mut tree, Value::Object(given));
-    let mut parameters: TcpParameters = parse::from_tree(tree)?;
+    let (_, mut parameters) = both(unknown, parse::from_tree::<TcpParameters>(tree))?;
     // A scoreboard needs SACK. A file that changes only `recovery` means both.
     if parameters.recovery != LossRecovery::Sack && !says_after_timeout {
         parameters.after_timeout = AfterTimeout::GoBackN;

@@ -1,8 +1,9 @@
 //! Functions on the scenario's tree, before it is typed: reading text, setting a value by its path,
 //! expanding a sweep.
 
-use super::error::{Code, Error, Result, nearest};
+use super::error::{Code, Error, Result, all, nearest};
 use super::resolve::default_name;
+use super::source::Source;
 use crate::registry::FACTS;
 use serde_json::{Map, Number, Value};
 
@@ -27,27 +28,10 @@ const TABLES_WITH_DEFAULTS: [&str; 2] = ["traffic", "delayed_ack"];
 /// # Errors
 /// Invalid TOML, with line and column ("3:14"); a date; and a number that is not finite.
 pub fn from_toml(text: &str) -> Result<Value> {
-    let table: toml::Table = toml::from_str(text).map_err(|error| {
-        let place = error
-            .span()
-            .map_or(String::new(), |span| position(text, span.start));
-        Error::message(&place, error.message()).coded(Code::Syntax)
-    })?;
-    plain(toml::Value::Table(table))
-}
-
-/// Returns line and column, from 1, of a byte of the text.
-fn position(text: &str, byte: usize) -> String {
-    let before = text.get(..byte).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let column = before
-        .rsplit('\n')
-        .next()
-        .unwrap_or_default()
-        .chars()
-        .count()
-        + 1;
-    format!("line {line}:{column}")
+    let source = Source::read(text)?;
+    let table: toml::Table = toml::from_str(text)
+        .map_err(|error| Error::message("", error.message()).coded(Code::Syntax))?;
+    plain(toml::Value::Table(table)).map_err(|error| source.place_in(error))
 }
 
 /// Converts a TOML value to JSON, which has no dates.
@@ -60,29 +44,29 @@ fn plain(value: toml::Value) -> Result<Value> {
             Number::from_f64(number).map(Value::Number).ok_or_else(|| {
                 Error::message(
                     "",
-                    format!("{number} is no number to calculate with; write a finite one"),
+                    format!("{number} is not finite; choose a finite number"),
                 )
                 .coded(Code::OutOfRange)
             })?
         }
         toml::Value::Datetime(date) => {
-            let message =
-                format!("{date} is a date; write a time of the run, for example \"10 s\"");
+            let message = format!(
+                "{date} is a date; give a time since the start of the run, for example \"10 s\""
+            );
             return Err(Error::message("", message).coded(Code::WrongType));
         }
-        toml::Value::Array(list) => list
+        toml::Value::Array(list) => all(list
             .into_iter()
             .enumerate()
-            .map(|(at, item)| plain(item).map_err(|error| error.within(&at.to_string())))
-            .collect::<Result<_>>()?,
-        toml::Value::Table(table) => table
-            .into_iter()
-            .map(|(key, item)| match plain(item) {
+            .map(|(at, item)| plain(item).map_err(|error| error.within(&at.to_string()))))?
+        .into(),
+        toml::Value::Table(table) => {
+            let items = all(table.into_iter().map(|(key, item)| match plain(item) {
                 Ok(item) => Ok((key, item)),
                 Err(error) => Err(error.within(&key)),
-            })
-            .collect::<Result<Map<_, _>>>()?
-            .into(),
+            }))?;
+            Value::Object(items.into_iter().collect())
+        }
     })
 }
 
@@ -111,7 +95,7 @@ pub fn set(tree: &mut Value, path: &str, value: Value) -> Result<()> {
                 &mut list[at]
             }
             other => {
-                let remedy = format!("has no fields; leave out \".{step}\"");
+                let remedy = format!("has no fields; remove \".{step}\"");
                 return Err(
                     Error::new(&steps[..depth].join("."), other, &remedy).coded(Code::UnknownField)
                 );
@@ -154,8 +138,7 @@ fn unsweep(changed: &mut Value, before: &Value, path: &str) -> Result<()> {
         let place = places(before, swept);
         if given.len() > place.len() && given.starts_with(&place) {
             let remedy = format!(
-                "is within {swept}, which the sweep sets; set {swept} itself, or leave out its \
-                 sweep"
+                "belongs to {swept}, which the sweep sets; set {swept} itself, or remove it from the sweep"
             );
             return Err(Error::message(path, remedy).coded(Code::Contradiction));
         }
@@ -275,10 +258,10 @@ fn unknown_item(field: &str, step: &str, list: &[Value]) -> Error {
     let remedy = match (nearest(step, &names), &names[..], list.len()) {
         (Some(name), ..) => format!("did you mean \"{name}\"?"),
         (None, _, 0) => "the list is empty".into(),
-        (None, [], length) => format!("write a number from 0 to {}", length - 1),
-        (None, names, _) => format!("write one of {}", names.join(", ")),
+        (None, [], length) => format!("choose a number from 0 to {}", length - 1),
+        (None, names, _) => format!("choose from {}", names.join(", ")),
     };
-    Error::message(field, format!("no such item; {remedy}")).coded(Code::UnknownField)
+    Error::message(field, format!("unknown item \"{step}\"; {remedy}")).coded(Code::UnknownField)
 }
 
 /// Reads `path=value` as on a command line. The value is read as TOML if it is a TOML value, else
@@ -291,7 +274,7 @@ pub fn parse_assignment(text: &str) -> Result<(String, Value)> {
         .split_once('=')
         .filter(|(path, _)| !path.trim().is_empty())
     else {
-        let remedy = "is no assignment; write path=value, for example duration=\"10 s\"";
+        let remedy = "is not an assignment; expected PATH=VALUE, for example duration=\"10 s\"";
         return Err(Error::new("", &text.into(), remedy).coded(Code::Syntax));
     };
     let value = value.trim();
@@ -326,9 +309,7 @@ pub fn expand(tree: &Value) -> Result<Vec<Point>> {
         .try_fold(1_usize, |points, axis| points.checked_mul(axis.len()))
         .filter(|&points| points <= MOST_POINTS)
         .ok_or_else(|| {
-            let remedy = format!(
-                "has too many points; write fewer values, for {MOST_POINTS} points at most"
-            );
+            let remedy = format!("has too many points; the most is {MOST_POINTS}");
             Error::message("sweep", remedy)
         })?;
     (0..points)
@@ -359,7 +340,7 @@ fn point(base: &Value, axes: &[Vec<Step>], mut number: usize) -> Result<Point> {
 
 /// Collects the axes of a sweep's table and of its nested tables.
 fn flatten(path: &str, sweep: &Value, axes: &mut Vec<Vec<Step>>) -> Result<()> {
-    let remedy = "is no list of values; write for example [\"1 %\", \"2 %\"]";
+    let remedy = "is not a list of values; for example [\"1 %\", \"2 %\"]";
     match sweep {
         Value::Object(map) => {
             for (key, value) in map {
@@ -374,7 +355,7 @@ fn flatten(path: &str, sweep: &Value, axes: &mut Vec<Vec<Step>>) -> Result<()> {
         }
         Value::Array(values) if !path.is_empty() => {
             if values.is_empty() {
-                return Err(Error::new(path, sweep, "has no value; write one at least"));
+                return Err(Error::new(path, sweep, "is empty; list at least one value"));
             }
             let paths: Vec<&str> = path.split(',').map(str::trim).collect();
             axes.push(
@@ -398,7 +379,7 @@ fn step(key: &str, paths: &[&str], value: &Value) -> Result<Step> {
         }
         _ => {
             let remedy = format!(
-                "has not a value for each path; write a list of {}",
+                "does not have one value for each path; give a list of {} values",
                 paths.len()
             );
             Err(Error::new(key, value, &remedy).coded(Code::WrongType))
@@ -438,16 +419,18 @@ mod tests {
 
     #[test]
     fn what_is_no_toml_is_answered_with_line_and_column() {
-        for (text, key) in [
-            ("a = 1\nbc = = 2", "syntax line 2:6"),
-            ("a = 45 Mbit/s", "syntax line 1:5"),
-            ("a = 1\na = 2", "syntax line 2:1"),
-            ("µ = ", "syntax line 1:1"),
-            ("[a]\nb = [{ c = nan }]", "out-of-range a.b.0.c"),
-            ("a = 1979-05-27", "wrong-type a"),
+        for (text, key, place) in [
+            ("a = 1\nbc = = 2", "syntax ", (2, 6)),
+            ("a = 45 Mbit/s", "syntax ", (1, 5)),
+            ("a = 1\na = 2", "syntax ", (2, 1)),
+            ("µ = ", "syntax ", (1, 1)),
+            ("[a]\nb = [{ c = nan }]", "out-of-range a.b.0.c", (2, 12)),
+            ("a = 1979-05-27", "wrong-type a", (1, 5)),
         ] {
             let error = from_toml(text).unwrap_err();
             assert_eq!(error.key(), key, "{error}");
+            let found = error.position().map(|found| (found.line, found.column));
+            assert_eq!(found, Some(place), "{text}");
         }
     }
 

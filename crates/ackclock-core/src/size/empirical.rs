@@ -40,7 +40,7 @@ pub struct Empirical {
 impl Element<SizeKind> for Empirical {
     const NAME: &'static str = "empirical";
     const LABEL: &'static str = "empirical";
-    const SUMMARY: &'static str = "Sizes of a list or a file, as often as their weights say.";
+    const SUMMARY: &'static str = "Sizes from a list or a file, drawn by weight.";
     const REFERENCE: &'static str =
         "Danzig, Jamin (1991), tcplib: traffic by the tables of what was measured";
 
@@ -54,22 +54,21 @@ impl Element<SizeKind> for Empirical {
                 values.clone()
             }
             (None, Some(file)) => {
-                let text = read_checked(files, file, &mut self.digest, "name a file of sizes")?;
+                let text = read_checked(files, file, &mut self.digest, "choose a file of sizes")?;
                 read(&text).map_err(|(line, problem)| {
-                    Error::message("file", format!("{file} line {line}: {problem}"))
-                        .coded(Code::File)
+                    Error::message("file", format!("{file}:{line}: {problem}")).coded(Code::File)
                 })?
             }
             (None, None) => {
-                let remedy = "write for example values = [[\"10 kB\", 3], [\"1 MB\", 1]], or the \
-                    name of a file";
+                let remedy =
+                    "for example values = [[\"10 kB\", 3], [\"1 MB\", 1]], or file = \"sizes.csv\"";
                 return Err(Error::missing("values", remedy));
             }
             (Some(_), Some(file)) => {
                 return Err(Error::contradiction(
                     "file",
                     &json!(file),
-                    "is one list too many; leave out values or file",
+                    "does not go with values; remove one of the two",
                 ));
             }
         };
@@ -87,8 +86,7 @@ impl Element<SizeKind> for Empirical {
         } else {
             "values"
         };
-        let problem =
-            "there is no size with a weight above 0; write one for example as [\"10 kB\", 1]";
+        let problem = "at least one size needs a weight above 0; for example [\"10 kB\", 1]";
         Err(Error::message(field, problem))
     }
 }
@@ -99,7 +97,7 @@ fn check(size: Bytes, weight: f64) -> Result<()> {
     if weight >= 0.0 && weight.is_finite() {
         return Ok(());
     }
-    let remedy = "is no weight; write 0 or more, for example 1";
+    let remedy = "is not a weight; choose 0 or more, for example 1";
     Err(Error::new("", &json!(weight), remedy))
 }
 
@@ -116,8 +114,7 @@ fn read(text: &str) -> std::result::Result<Vec<(Bytes, f64)>, (usize, String)> {
         other => {
             let other = json!(other);
             let problem = format!(
-                "{other} is no known header; write size, size,weight, size_bytes or \
-                 size_bytes,weight"
+                "unknown header {other}; choose from size, size,weight, size_bytes and size_bytes,weight"
             );
             return Err((1, problem));
         }
@@ -129,7 +126,10 @@ fn read(text: &str) -> std::result::Result<Vec<(Bytes, f64)>, (usize, String)> {
             _ => {
                 return Err((
                     line,
-                    format!("{} has not the columns of the header, {header}", json!(row)),
+                    format!(
+                        "{} does not match the columns of the header, {header}",
+                        json!(row)
+                    ),
                 ));
             }
         };
@@ -142,7 +142,7 @@ fn read(text: &str) -> std::result::Result<Vec<(Bytes, f64)>, (usize, String)> {
         let weight = number.ok_or_else(|| {
             (
                 line,
-                format!("{} is no weight; write for example 1", json!(weight)),
+                format!("{} is not a weight; for example 1", json!(weight)),
             )
         })?;
         check(size, weight).map_err(|error| (line, error.to_string()))?;

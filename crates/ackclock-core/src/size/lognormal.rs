@@ -27,7 +27,7 @@ pub struct Lognormal {
 impl Element<SizeKind> for Lognormal {
     const NAME: &'static str = "lognormal";
     const LABEL: &'static str = "lognormal";
-    const SUMMARY: &'static str = "The logarithm of the size is normal.";
+    const SUMMARY: &'static str = "Log-normal sizes: their logarithm is normally distributed.";
     const REFERENCE: &'static str =
         "Barford, Crovella (1998), SIGMETRICS: the body of the sizes of web files";
 

@@ -45,7 +45,7 @@ fn whole(bytes: f64) -> Bytes {
 /// Refuses a size of zero.
 pub(crate) fn check_size(field: &str, size: Bytes) -> Result<()> {
     if size == Bytes::ZERO {
-        let remedy = "is nothing to transfer; write at least \"1 byte\"";
+        let remedy = "is too small; choose at least \"1 byte\"";
         return Err(Error::new(field, &json!(size), remedy));
     }
     Ok(())
@@ -56,7 +56,7 @@ fn check_positive(field: &str, value: f64, example: &str) -> Result<()> {
     if value > 0.0 && value.is_finite() {
         return Ok(());
     }
-    let remedy = format!("is no positive number; write for example {example}");
+    let remedy = format!("is not a positive number; for example {example}");
     Err(Error::new(field, &json!(value), &remedy))
 }
 

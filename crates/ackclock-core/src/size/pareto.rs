@@ -46,9 +46,8 @@ impl Element<SizeKind> for Pareto {
     const NAME: &'static str = "pareto";
     const LABEL: &'static str = "Pareto";
     const SUMMARY: &'static str =
-        "Most sizes are small, and few make up most of the data; bounded on request.";
-    const REFERENCE: &'static str = "Crovella, Bestavros (1997), IEEE/ACM ToN 5(6); bounded: \
-        Harchol-Balter, Crovella, Murta (1999), JPDC 59(2)";
+        "Pareto sizes: most are small, few carry most of the data; optionally bounded.";
+    const REFERENCE: &'static str = "Crovella, Bestavros (1997), IEEE/ACM ToN 5(6); bounded: Harchol-Balter, Crovella, Murta (1999), JPDC 59(2)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_size("mean", self.mean)?;
@@ -56,11 +55,11 @@ impl Element<SizeKind> for Pareto {
         match self.maximum {
             None if self.shape <= 1.0 => {
                 let remedy =
-                    "has no mean; write a shape above 1, for example 1.2, or give a maximum";
+                    "has an infinite mean; choose more than 1, for example 1.2, or set a maximum";
                 return Err(Error::new("shape", &json!(self.shape), remedy));
             }
             Some(maximum) if maximum <= self.mean => {
-                let remedy = "is not above the mean; write a larger size";
+                let remedy = "is not more than the mean";
                 return Err(Error::contradiction("maximum", &json!(maximum), remedy));
             }
             _ => {}

@@ -26,14 +26,14 @@ pub struct Uniform {
 impl Element<SizeKind> for Uniform {
     const NAME: &'static str = "uniform";
     const LABEL: &'static str = "uniform";
-    const SUMMARY: &'static str = "Every size between two bounds is as likely.";
+    const SUMMARY: &'static str = "Uniform sizes between two bounds.";
     const REFERENCE: &'static str =
         "the medium-sized transfers of Padhye, Kurose, Towsley, Koodli (1999), NOSSDAV";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_size("low", self.low)?;
         if self.high < self.low {
-            let remedy = "is less than low; write the larger size here";
+            let remedy = "is less than low; swap the two";
             return Err(Error::contradiction("high", &json!(self.high), remedy));
         }
         Ok(())

@@ -15,9 +15,8 @@ pub struct Bulk {}
 impl Element<TrafficKind> for Bulk {
     const NAME: &'static str = "bulk";
     const LABEL: &'static str = "bulk";
-    const SUMMARY: &'static str =
-        "Always has more to send, as much as the transport takes. Not over UDP without control.";
-    const REFERENCE: &'static str = "the greedy or persistent source of the literature; ns-2's FTP";
+    const SUMMARY: &'static str = "Always has data to send; not over UDP without a rate control.";
+    const REFERENCE: &'static str = "the greedy, or persistent, source; ns-2's FTP";
 
     fn facts(&self) -> TrafficFacts {
         TrafficFacts {

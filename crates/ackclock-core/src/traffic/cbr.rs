@@ -24,9 +24,8 @@ pub struct Cbr {
 impl Element<TrafficKind> for Cbr {
     const NAME: &'static str = "cbr";
     const LABEL: &'static str = "constant bit rate";
-    const SUMMARY: &'static str = "Sends packets of one size at even spacing, the first at once.";
-    const REFERENCE: &'static str = "exact: packet k leaves at k · size / rate, rounded down to \
-        the nanosecond, and does not drift";
+    const SUMMARY: &'static str = "Sends packets of one size at even spacing, starting at once.";
+    const REFERENCE: &'static str = "exact: packet k leaves at k · size / rate, rounded down to the nanosecond, and does not drift";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_packet_size(self.packet_size)
@@ -48,7 +47,7 @@ impl Element<TrafficKind> for Cbr {
 pub(super) fn check_packet_size(size: Option<Bytes>) -> Result<()> {
     match size {
         Some(Bytes::ZERO) => {
-            let remedy = "is no payload; write for example \"1000 bytes\"";
+            let remedy = "is too small; for example \"1000 bytes\"";
             Err(Error::new("packet_size", &json!(size), remedy))
         }
         _ => Ok(()),

@@ -78,8 +78,8 @@ const LARGEST_PACKET: Bytes = Bytes(65_535);
 impl Element<TrafficKind> for OnOff {
     const NAME: &'static str = "on_off";
     const LABEL: &'static str = "on-off";
-    const SUMMARY: &'static str = "Sends at a constant bit rate in on periods, nothing in off \
-        periods, both of random length.";
+    const SUMMARY: &'static str =
+        "Sends at a constant rate in on periods and nothing in off periods, both of random length.";
     const REFERENCE: &'static str =
         "Willinger, Taqqu, Sherman, Wilson 1997, IEEE/ACM Transactions on Networking 5(1)";
 
@@ -87,7 +87,7 @@ impl Element<TrafficKind> for OnOff {
         check_packet_size(self.packet_size)?;
         let pareto = [self.on_distribution, self.off_distribution].contains(&Lengths::Pareto);
         if pareto && !(self.shape > 1.0 && self.shape.is_finite()) {
-            let remedy = "has no mean; write a shape above 1, for example 1.5";
+            let remedy = "gives an infinite mean; choose a shape above 1, for example 1.5";
             return Err(Error::new("shape", &json!(self.shape), remedy));
         }
         let spacing = self
@@ -95,7 +95,7 @@ impl Element<TrafficKind> for OnOff {
             .serialization(self.packet_size.unwrap_or(LARGEST_PACKET));
         if self.rate != BitRate::ZERO && self.usual_on() * MOST_PERIODS < spacing {
             let remedy = format!(
-                "is too short: at this rate a packet may take {} of on time; lengthen it",
+                "is too short: at this rate a packet may take {} of the on time; lengthen it",
                 json!(spacing)
             );
             return Err(Error::new("mean_on", &json!(self.mean_on), &remedy));

@@ -104,7 +104,7 @@ fn as_refusal(error: HostError) -> Refusal {
             step: Step::Program,
             reason: other.to_string(),
             error: None,
-            remedy: "try again; if it stays so, please report it".into(),
+            remedy: "try again; if it fails again, please report it".into(),
         },
     }
 }

@@ -73,23 +73,18 @@ fn namespaces(facts: &Facts) -> Finding {
         [Some(refusal), _] | [_, Some(refusal)] if refusal.step < Step::Settings => {
             finding(name, label, State::No, refusal.reason.clone()).with_remedy(&refusal.remedy)
         }
-        _ => finding(name, label, State::Yes, "they can be made".into()),
+        _ => finding(name, label, State::Yes, "available".into()),
     }
 }
 
 fn device(name: &'static str, label: &'static str, host: &Result<HostFacts, Refusal>) -> Finding {
     match host {
-        Ok(_) => finding(
-            name,
-            label,
-            State::Yes,
-            "a host with one was started".into(),
-        ),
+        Ok(_) => finding(name, label, State::Yes, "a host with one started".into()),
         Err(refusal) if refusal.step < Step::Settings => finding(
             name,
             label,
             State::No,
-            "not tried without network namespaces".into(),
+            "not tried: it needs network namespaces".into(),
         ),
         Err(refusal) => {
             finding(name, label, State::No, refusal.reason.clone()).with_remedy(&refusal.remedy)
@@ -108,7 +103,7 @@ fn packet_socket(facts: &Facts) -> Finding {
         return device(name, label, &facts.packet_socket);
     };
     let found = format!(
-        "a host with one was started; its receive buffer holds {} kB",
+        "a host with one started; its receive buffer holds {} kB",
         bytes / 1000
     );
     if bytes >= ENOUGH_BUFFER_BYTES {
@@ -129,8 +124,7 @@ fn real_time(facts: &Facts) -> Finding {
     match (&facts.real_time, facts.real_time_share) {
         (Err(reason), _) => {
             let found = format!(
-                "SCHED_FIFO is refused ({reason}): \
-                 delays may be late by milliseconds when the machine is busy"
+                "SCHED_FIFO is refused ({reason}); packets may leave milliseconds late when the machine is busy"
             );
             finding(name, label, State::No, found).with_remedy(
                 "run as root, or give the user a limit rtprio of 1 in /etc/security/limits.conf",
@@ -167,8 +161,7 @@ fn wakefulness(facts: &Facts) -> Finding {
         ),
         Err(reason) => {
             let found = format!(
-                "/dev/cpu_dma_latency: {reason}; \
-                 waking a processor makes some packets late, by milliseconds in a virtual machine"
+                "/dev/cpu_dma_latency: {reason}; waking a processor delays some packets, by milliseconds in a virtual machine"
             );
             finding(name, label, State::No, found).with_remedy("run as root")
         }
@@ -184,9 +177,14 @@ fn controls(facts: &Facts) -> Finding {
         .map(|(name, _)| name.as_str())
         .collect();
     if usable.is_empty() {
-        return finding(name, label, State::No, "not tried without a host".into());
+        return finding(
+            name,
+            label,
+            State::No,
+            "not tried: no host could be started".into(),
+        );
     }
-    let mut found = format!("a socket in a host may use {}", usable.join(", "));
+    let mut found = format!("hosts may use {}", usable.join(", "));
     if !facts.loadable_controls.is_empty() {
         found += &format!("; not loaded: {}", facts.loadable_controls.join(", "));
     }
@@ -239,10 +237,15 @@ fn processors(facts: &Facts) -> Finding {
             name,
             label,
             State::Partly,
-            "one, which emulator and hosts share".into(),
+            "one, shared by the emulator and the hosts".into(),
         )
-        .with_remedy("give this machine a second one, or stay below 100 Mbit/s"),
-        many => finding(name, label, State::Yes, format!("{many} for this process")),
+        .with_remedy("use two processors, or stay below 100 Mbit/s"),
+        many => finding(
+            name,
+            label,
+            State::Yes,
+            format!("{many} available to this process"),
+        ),
     }
 }
 
@@ -282,11 +285,11 @@ fn virtual_machine(facts: &Facts) -> Finding {
             label,
             State::No,
             format!(
-                "no qemu-system-{} in the search path",
+                "qemu-system-{} was not found in PATH",
                 std::env::consts::ARCH
             ),
         )
-        .with_remedy("install QEMU, on Debian and Ubuntu for example: apt install qemu-system-x86"),
+        .with_remedy("install QEMU; on Debian and Ubuntu: apt install qemu-system-x86"),
     }
 }
 
@@ -441,7 +444,7 @@ mod tests {
         for name in ["tun", "packet_socket", "congestion_controls"] {
             let finding = of(&examination, name);
             assert!(
-                finding.found.starts_with("not tried without") && finding.remedy.is_none(),
+                finding.found.starts_with("not tried:") && finding.remedy.is_none(),
                 "{finding:?}"
             );
         }

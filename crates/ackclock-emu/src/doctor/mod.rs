@@ -62,11 +62,11 @@ pub fn examine(_program: &HostProgram) -> Examination {
         label: "system",
         state: State::No,
         found: format!(
-            "{}, and an emulation is made of Linux's network namespaces",
+            "{}, but emulation needs Linux network namespaces",
             std::env::consts::OS
         ),
         remedy: Some(
-            "use Linux, in a virtual machine for example; simulate and predict work here".into(),
+            "use Linux, for example in a virtual machine; simulate and predict work here".into(),
         ),
     };
     Examination {

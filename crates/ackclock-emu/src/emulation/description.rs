@@ -60,13 +60,12 @@ impl Description {
     pub fn of(scenario: &Scenario, instances: &[Instance]) -> Result<Self, Error> {
         if instances.len() > MOST_FLOWS as usize {
             let remedy = format!(
-                "instances are too many for an emulation; have at most {MOST_FLOWS} in all"
+                "flow instances are too many for an emulation; the most is {MOST_FLOWS} in all"
             );
             return Err(Error::new("flows", &json!(instances.len()), &remedy));
         }
         if let Some(medium) = scenario.media.first() {
-            let remedy = "is a medium, which only a simulation has; \
-                 run ackclock simulate, or emulate measured rates with a link of kind \"trace\"";
+            let remedy = "is a shared medium, which cannot be emulated; run ackclock simulate, or emulate measured rates with a link of kind \"trace\"";
             let name = format!("shared_media.{}", medium.name);
             return Err(
                 Error::new(&name, &medium.medium.resolved["kind"], remedy).coded(Code::Unsupported)
@@ -124,10 +123,8 @@ fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
             return Ok(LONGEST as u64 + UDP_HEADER_BYTES);
         }
         Transport::Controlled { parameters, .. } => {
-            let remedy = format!(
-                "is more than a packet of this transport takes; \
-                 write at most \"{LONGEST_PAYLOAD} bytes\""
-            );
+            let remedy =
+                format!("is too large for this transport; the most is \"{LONGEST_PAYLOAD} bytes\"");
             return Err(wrong_mss(flow, parameters.mss, &remedy));
         }
     };
@@ -135,8 +132,7 @@ fn largest_packet(flow: &FlowDescription) -> Result<u64, Error> {
         return Ok(bytes);
     }
     let remedy = format!(
-        "and its header are more than an IPv4 packet of {MOST_MTU} bytes; \
-         write for example \"1448 bytes\""
+        "and its header exceed an IPv4 packet of {MOST_MTU} bytes; for example \"1448 bytes\""
     );
     Err(wrong_mss(flow, payload, &remedy))
 }
@@ -268,7 +264,7 @@ fn different(scenario: &Scenario) -> Vec<Different> {
                 != tcp_settings(others, is_like_linux(scenario, first))
         {
             let reason = format!(
-                "SACK, timestamps, ECN and RACK are set for a whole host, as flow {} wants them",
+                "SACK, timestamps, ECN and RACK are set for the whole host, as in flow {}",
                 name.name
             );
             found.insert(note(
@@ -306,7 +302,7 @@ fn of_session(flow: &str, parameters: &DatagramParameters) -> Vec<Different> {
     }
     if !answers.contains(&parameters.feedback_size.0) {
         let [plain, report] = answers;
-        let reason = format!("the transport's answers have {plain} bytes, {report} with a report");
+        let reason = format!("the transport's feedback has {plain} bytes, {report} with a report");
         found.push(note("feedback_size", parameters.feedback_size, reason));
     }
     found
@@ -322,7 +318,7 @@ fn of_parameters(
     let mut found = Vec::new();
     for (name, value) in given.as_object().into_iter().flatten() {
         if !TAKEN.contains(&name.as_str()) && *value != kernel[name] {
-            found.push(note(name, value, "the kernel does it in its own way"));
+            found.push(note(name, value, "the kernel has its own way"));
         }
     }
     let mut judge = |name: &str, differs: bool, reason: String| {
@@ -392,7 +388,7 @@ fn of_control(
             note(
                 &format!("control.{name}"),
                 &control.resolved[name],
-                "the kernel's control has its own",
+                "the kernel's control has its own parameters",
             )
         })
         .collect()

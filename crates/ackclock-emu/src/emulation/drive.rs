@@ -192,7 +192,7 @@ impl Work<'_> {
                 (sending, receiving) => (self.senders.1, self.receivers.1) = (sending, receiving),
             }
             if monotonic_ns() > until {
-                return Err(Failure::Broken("a host does not end its work".into()));
+                return Err(Failure::Broken("a host does not finish".into()));
             }
             wait([never.as_fd()], ENDING_WATCH)?;
         }

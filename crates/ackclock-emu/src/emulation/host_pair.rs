@@ -151,9 +151,8 @@ impl Pair {
             }) = missing
             {
                 let reason = outcome.reason();
-                let text = format!(
-                    "the kernel does not take {name} = {asked} ({reason}); use another kernel"
-                );
+                let text =
+                    format!("the kernel refuses {name} = {asked} ({reason}); use another kernel");
                 return Err(Failure::Lacking(text));
             }
         }

@@ -140,7 +140,7 @@ impl Started {
         let mut warnings = complaints(&names, &driven.sending.flows, &driven.receiving.flows);
         if driven.sending.missed_samples > 0 {
             warnings.push(format!(
-                "{} readings of the flows were left out: there was no time",
+                "{} readings of tcp_info were skipped for lack of time",
                 driven.sending.missed_samples
             ));
         }
@@ -192,7 +192,7 @@ fn outputs(job: &Job<'_>, options: &Options) -> Result<Outputs, Failure> {
     };
     create().map_err(|error| {
         Failure::Broken(format!(
-            "{}: cannot be written to ({error})",
+            "{}: cannot be written ({error})",
             options.folder.display()
         ))
     })

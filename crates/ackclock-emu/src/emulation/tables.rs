@@ -283,7 +283,7 @@ fn sent_packets(sent: &SentFlow) -> i64 {
     datagrams.or(segments.map(i64::from)).unwrap_or(0)
 }
 
-const OTHERWISE: &str = "the kernel has made something else of it";
+const OTHERWISE: &str = "the kernel uses another value";
 
 fn of_entry(entry: &ReportEntry) -> (&str, &str) {
     match &entry.outcome {
@@ -331,7 +331,7 @@ pub(super) fn complaints(
             refusal.map(|reason| {
                 (
                     flow,
-                    format!("has datagrams that the kernel did not take: {reason}"),
+                    format!("sent datagrams that the kernel refused: {reason}"),
                 )
             })
         });

@@ -142,13 +142,13 @@ impl From<session::Ending> for Ending {
         let reason = match ending {
             Of::Finished { .. } => return Ending::Finished,
             Of::Stopped | Of::PeerStopped => return Ending::Stopped,
-            Of::NoAnswer => "nobody answered when the session was to be opened".into(),
+            Of::NoAnswer => "the other side did not answer".into(),
             Of::Silence(span) => format!(
-                "nothing was heard for {} s, which ends a session",
+                "the other side was silent for {} s, which ends a session",
                 span.as_seconds()
             ),
-            Of::Dishonest => "the receiver claimed what it cannot have".into(),
-            Of::Refused(ErrorCode::Silence) => "the sender had heard nothing for too long".into(),
+            Of::Dishonest => "the receiver acknowledged data that was never sent".into(),
+            Of::Refused(ErrorCode::Silence) => "the sender heard nothing for too long".into(),
             Of::Refused(code) => format!("the other side refused ({code:?})"),
         };
         Ending::Failed(reason)

@@ -95,8 +95,8 @@ impl WorkloadService {
     /// # Errors
     /// An invalid request, a request out of turn, or a failed run: one sentence.
     pub fn answer(&mut self, request: Value) -> Result<Value, String> {
-        let request =
-            serde_json::from_value(request).map_err(|error| format!("is no request: {error}"))?;
+        let request = serde_json::from_value(request)
+            .map_err(|error| format!("is not a request: {error}"))?;
         let answer = match request {
             WorkloadRequest::Prepare(role, plan) => self.prepare(role, plan)?,
             WorkloadRequest::Begin(begin_ns) => self.begin(begin_ns)?,
@@ -129,7 +129,7 @@ impl WorkloadService {
 
     fn begin(&mut self, begin_ns: u64) -> Result<WorkloadAnswer, String> {
         let prepared = self.prepared.take().ok_or("nothing is prepared")?;
-        let failed = |error: io::Error| format!("the workload cannot begin: {error}");
+        let failed = |error: io::Error| format!("the workload cannot start: {error}");
         let (until, told) = io::pipe().map_err(failed)?;
         let samples = Samples::default();
         let taken = Arc::clone(&samples);

@@ -201,21 +201,20 @@ fn control_refused(name: &str, flow: u32, error: &io::Error) -> Refused {
     let available = available_controls();
     let (reason, remedy) = match error.raw_os_error() {
         Some(libc::ENOENT) => (
-            format!("congestion control '{name}' is not in this kernel (has: {available})"),
+            format!("congestion control \"{name}\" is not in this kernel, which has {available}"),
             format!("load the module tcp_{name} as root, or simulate"),
         ),
         Some(libc::EPERM) => (
             format!(
-                "congestion control '{name}' is not allowed here \
-                 (EPERM; the kernel has: {available})"
+                "congestion control \"{name}\" is not allowed here (EPERM; the kernel has {available})"
             ),
             "run in a network namespace of your own, or as root".into(),
         ),
         _ => (
             format!(
-                "congestion control '{name}' cannot be set ({error}; the kernel has: {available})"
+                "congestion control \"{name}\" cannot be set ({error}; the kernel has {available})"
             ),
-            "choose one of these, or simulate".into(),
+            "choose another, or simulate".into(),
         ),
     };
     Refused {
@@ -249,7 +248,7 @@ pub(super) fn socket_refused(flow: u32, what: &str, error: &io::Error) -> Refuse
         Some(libc::EADDRNOTAVAIL) => "give the host this address first",
         Some(libc::EADDRINUSE) => "give each flow an address and port of its own",
         Some(libc::EMFILE | libc::ENFILE) => "raise the limit of open files (ulimit -n)",
-        _ => "see what the kernel says",
+        _ => "see the kernel's log",
     };
     Refused {
         flow: Some(flow),

@@ -6,7 +6,7 @@ use std::{fmt, io};
 /// Bytes of a file that are examined to say what it is.
 pub(super) const LOOKED_AT: usize = 512;
 
-const REMEDY: &str = "not a pcap or pcapng capture; write one with tcpdump -w FILE";
+const REMEDY: &str = "not a pcap or pcapng capture; capture with tcpdump -w FILE";
 
 /// The reason why a capture cannot be read, or cannot be read further.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl Damage {
 
     /// Converts damage before the first packet into an error: nothing of the file can be read.
     pub(super) fn before_any_packet(self) -> CaptureError {
-        CaptureError::Format(format!("is damaged {self}; take the capture again"))
+        CaptureError::Format(format!("is damaged {self}; capture again"))
     }
 }
 

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 fn lacking() -> PyErr {
-    let sentence = "an emulation is made of Linux's network namespaces; use Linux, or simulate";
+    let sentence = "emulation needs Linux network namespaces; use Linux, or simulate";
     LackingError::new_err(("lacking", "", sentence))
 }
 

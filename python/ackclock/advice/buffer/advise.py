@@ -218,7 +218,7 @@ def advise_buffer(
         raise ScenarioError(
             "unsupported",
             "sweep",
-            f"has {len(points)} points, and a buffer is sized for one; give a scenario without",
+            f"has {len(points)} points, but a buffer is sized for one; remove the sweep",
         )
     scenario = points[0].scenario
     tree = scenario.resolve().tree
@@ -315,26 +315,25 @@ def _target(name: str, written: str | float) -> Target:
     try:
         bound = read(written)
     except ValueError:
-        raise InputError(
-            "wrong-type", option, f'"{written}" will not do; write for example "{example}"'
-        ) from None
+        base = units.parse(example).base
+        raise units.refusal(option, str(written), (base,), example=example) from None
     if name == "utilisation" and bound > 1:
         raise InputError(
             "out-of-range",
             option,
-            f'"{written}" is more than a link can be used; write 100 % at most',
+            f'"{written}" is more than 100 %',
         )
     if name == "loss" and not 0 <= bound < 1:
         raise InputError(
             "out-of-range",
             option,
-            f'"{written}" is no share to be lost; write for example "{example}"',
+            f'"{written}" is not between 0 % and 100 %; for example "{example}"',
         )
     if name != "loss" and bound <= 0:
         raise InputError(
             "out-of-range",
             option,
-            f'"{written}" must be more than nothing; write for example "{example}"',
+            f'"{written}" is not positive; for example "{example}"',
         )
     return Target(measure, bound)
 
@@ -346,7 +345,7 @@ def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> No
         raise ScenarioError(
             "missing",
             "targets",
-            f"there is none, as no long flow crosses {hop.name}; give one of {options}",
+            f"no long flow crosses {hop.name}, so none is the default; set one of {options}",
         )
     bounds = {target.measure.name: target.bound for target in targets}
     scenario = present.points[0]["scenario"]
@@ -355,7 +354,7 @@ def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> No
         raise InputError(
             "contradiction",
             "p99-delay",
-            f"is less than the {takes} that one packet takes at {hop.name}; allow more",
+            f"is less than the {takes} that one packet takes at {hop.name}; choose more",
         )
     measured = units.seconds(scenario["duration"]) - units.seconds(scenario["warmup"])
     samples = measured / units.seconds(scenario["sample_interval"])
@@ -371,7 +370,7 @@ def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> No
             raise InputError(
                 "contradiction",
                 "completion-p95",
-                f"no finite transfer crosses {hop.name}; leave it out, or add one",
+                f"no finite transfer crosses {hop.name}; remove this target or add a transfer",
             )
         least = min(
             (path.round_trip.propagation_s / 2 for path in hop.paths if path.flow in names),
@@ -382,7 +381,7 @@ def _refuse(targets: tuple[Target, ...], hop: Bottleneck, present: Result) -> No
             raise InputError(
                 "contradiction",
                 "completion-p95",
-                f"is no more than the {half} of the way to the receiver; allow more",
+                f"must be more than the {half} of the way to the receiver",
             )
 
 
@@ -464,11 +463,11 @@ def _warnings(
     warnings = []
     if present.replicates == 1:
         warnings.append(
-            "one replicate: means decide, without an interval; set replicates = 5 or more"
+            "one replicate: the means decide, without intervals; set replicates = 5 or more"
         )
     elif all(len(set(by_replicate.values())) == 1 for by_replicate in present.values.values()):
         warnings.append(
-            "all replicates are alike: nothing is drawn; give flows a range, for example "
+            "all replicates are equal: nothing is random; give flows a range, for example "
             'start = ["0 s", "1 s"]'
         )
     limit = shown.setting.size / max(hop.long_flows, 1)

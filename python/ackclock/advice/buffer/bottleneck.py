@@ -148,13 +148,13 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
         raise ScenarioError(
             "no-data",
             "hops",
-            "no queue is shared by what crosses it; give a hop on a way of data scope = shared",
+            'no hop on a data route has a shared queue; set scope = "shared" on one',
         )
     if name is not None and name not in crossed:
         raise ScenarioError(
             "unknown-name",
             "--hop",
-            f'"{name}" is no shared hop on a way of data; write one of {", ".join(crossed)}',
+            f'"{name}" is not a shared hop on a data route; choose from {", ".join(crossed)}',
         )
     contending = [
         one["name"] for one in scenario["hops"] if facts.link(one)[1]["contends"] is not None
@@ -163,7 +163,7 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
         raise ScenarioError(
             "no-data",
             f"hops.{unknown}.link",
-            "contends, and how much it is used is not known; name a hop by --hop",
+            "contends for a medium, so its utilisation is unknown; choose a hop with --hop",
         )
     used = {
         hop: float(np.mean(list(values(present, hop)["utilisation"].values()))) for hop in crossed
@@ -174,7 +174,7 @@ def bottleneck(present: Result, name: str | None) -> Bottleneck:
         raise ScenarioError(
             "no-data",
             f"hops.{chosen}.link",
-            "has no mean rate to size a buffer by; name another hop with --hop",
+            "has no mean rate to size a buffer by; choose another hop with --hop",
         )
     crossing = [flow for flow in scenario["flows"] if chosen in flow["route"]]
     hop = next(one for one in scenario["hops"] if one["name"] == chosen)

@@ -53,7 +53,7 @@ def confirm(
         KeyboardInterrupt: Interrupted; runs that had finished are kept.
     """
     if advice.answer is None:
-        return Confirmation((), 0, "there is no buffer to confirm")
+        return Confirmation((), 0, "no buffer was recommended, so there is nothing to confirm")
     both = (
         advice.recommended,
         advice.answer if advice.answer is not advice.recommended else advice.below,

@@ -67,7 +67,7 @@ class WindowChain:
         total = weights.sum()
         if not 0 < total < inf:
             refuse(
-                "rtt", total, "on the mean, in s: it must be positive and finite for a law of time"
+                "rtt", total, "is the mean in s; it must be positive and finite for a law of time"
             )
         return np.asarray(weights / total)
 
@@ -88,13 +88,12 @@ class WindowChain:
         if mode == "segment_full":
             return self.round * self.windows
         if mode not in MODES:
-            refuse("mode", mode, f"is unknown; write one of {', '.join(MODES)}", "unknown-name")
+            refuse("mode", mode, f"is unknown; choose from {', '.join(MODES)}", "unknown-name")
         if rtt is None:
             refuse(
                 "rtt",
                 rtt,
-                f"will not do for mode {mode}; give a round-trip time, for example "
-                "rtt.constant(0.1)",
+                f"does not work with mode {mode}; give a round-trip time, for example rtt.constant(0.1)",
             )
         lasts = round_lasts(self, rtt, rate)
         return (
@@ -128,14 +127,14 @@ def check_rate(rate: float) -> None:
         refuse(
             "rate",
             rate,
-            "must be positive, in segments/s; write for example 1000, or inf for no limit",
+            "must be positive, in segments/s; for example 1000, or inf for no limit",
         )
 
 
 def check_largest_window(w_max: float) -> None:
     """Refuses an invalid largest window in segments."""
     if not 2 <= w_max < inf:
-        refuse("w_max", w_max, "must be at least 2 segments; write for example 64")
+        refuse("w_max", w_max, "must be at least 2 segments; for example 64")
 
 
 def solve(loss: Loss, w_max: float, response: Response = HALVING) -> WindowChain:

@@ -54,7 +54,7 @@ class Continuous:
             refuse(
                 "law",
                 repr(self.distribution),
-                "is no frozen continuous distribution of scipy.stats",
+                "is not a frozen continuous distribution of scipy.stats",
             )
         if self.negative not in ("cap", "truncate"):
             refuse("negative", self.negative, "is unknown; write cap or truncate", "unknown-name")

@@ -50,9 +50,9 @@ class Cubic:
 
     def __post_init__(self) -> None:
         if not 0 < self.C < np.inf:
-            refuse("C", self.C, "must be positive, in segments/s^3; write for example 0.4")
+            refuse("C", self.C, "must be positive, in segments/s^3; for example 0.4")
         if not 0 < self.beta < 1:
-            refuse("beta", self.beta, "must be between 0 and 1; write for example 0.7")
+            refuse("beta", self.beta, "must be between 0 and 1; for example 0.7")
 
     def window(self, t: float, R: float, W: Array, aim: Array) -> Array:
         """Returns the window in segments, not rounded, at t after a loss at W with target W_max."""
@@ -89,7 +89,7 @@ def solve(loss: Loss, w_max: int, R: float, cubic: Cubic | None = None) -> Windo
     """
     check_largest_window(w_max)
     if not 0 < R < np.inf:
-        refuse("R", R, "must be positive, in s; write for example 0.1")
+        refuse("R", R, "must be positive, in s; for example 0.1")
     if w_max > _LARGEST_WINDOW:
         refuse(
             "w_max", w_max, f"is too large for a chain of losses; take at most {_LARGEST_WINDOW}"

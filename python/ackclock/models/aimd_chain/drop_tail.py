@@ -60,9 +60,9 @@ class Bottleneck:
         if self.rate == inf:
             refuse("rate", self.rate, "must be finite: without a limit nothing queues")
         if not 0 < self.base_rtt < inf:
-            refuse("base_rtt", self.base_rtt, "must be positive, in s; write for example 0.1")
+            refuse("base_rtt", self.base_rtt, "must be positive, in s; for example 0.1")
         if not 0 <= self.buffer < inf:
-            refuse("buffer", self.buffer, "must not be negative, in segments; write for example 20")
+            refuse("buffer", self.buffer, "must not be negative, in segments; for example 20")
 
     @property
     def room(self) -> float:

@@ -32,9 +32,9 @@ class GeneralAimd:
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < np.inf:
-            refuse("alpha", self.alpha, "must be positive, in segments; write for example 1")
+            refuse("alpha", self.alpha, "must be positive, in segments; for example 1")
         if not 0 <= self.beta < 1:
-            refuse("beta", self.beta, "must be at least 0 and below 1; write for example 0.5")
+            refuse("beta", self.beta, "must be at least 0 and below 1; for example 0.5")
 
     def path(self, w_max: float) -> tuple[Array, Falls]:
         """Returns the windows 2 + alpha j, and the fall from each."""
@@ -54,5 +54,5 @@ HALVING = GeneralAimd(whole_steps=True)
 def delayed_acks(b: float, beta: float = 0.5) -> GeneralAimd:
     """Returns Reno for a receiver that acknowledges every b-th segment, on the paper's path."""
     if not 1 <= b < np.inf:
-        refuse("b", b, "must be at least 1, in segments; write for example 2")
+        refuse("b", b, "must be at least 1, in segments; for example 2")
     return GeneralAimd(1 / b, beta, whole_steps=True)

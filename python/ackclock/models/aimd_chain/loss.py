@@ -39,7 +39,7 @@ class Loss(Protocol):
 def check_probability(letter: str, value: float) -> None:
     """Refuses a value that is not a probability."""
     if not 0 <= value <= 1:
-        refuse(letter, value, "must be a probability; write for example 0.01")
+        refuse(letter, value, "must be a probability; for example 0.01")
 
 
 class _Independent(ABC):
@@ -92,7 +92,7 @@ class WindowDependent(_Independent):
     def __post_init__(self) -> None:
         check_probability("q", self.q)
         if not 0 < self.alpha < np.inf:
-            refuse("alpha", self.alpha, "must be positive; write for example 1.05")
+            refuse("alpha", self.alpha, "must be positive; for example 1.05")
 
     def rate(self, windows: Array) -> Array:
         """Returns p(w)."""

@@ -88,7 +88,7 @@ class Empirical:
             "must not be negative, and finite",
         )
         if not weights.sum() > 0:
-            refuse("weights", 0.0, "on the whole; at least one must be positive")
+            refuse("weights", 0.0, "is the sum; at least one must be positive")
         order = np.argsort(samples, kind="stable")
         object.__setattr__(self, "_sorted", samples[order])
         object.__setattr__(self, "_shares", weights[order] / weights.sum())
@@ -173,7 +173,7 @@ class PerWindow:
 def constant(r: float) -> Empirical:
     """Returns the law of a constant round-trip time of r seconds."""
     if not 0 < r < np.inf:
-        refuse("rtt", r, "must be positive and finite, in s; write for example 0.1")
+        refuse("rtt", r, "must be positive and finite, in s; for example 0.1")
     return Empirical(r)
 
 

@@ -40,7 +40,7 @@ def renewal_rate(chain: WindowChain, rtt: RoundTrip, rate: float = inf) -> float
     """
     lasts = weighted_sum(chain.round, round_lasts(chain, rtt, rate))
     if not lasts > 0:
-        refuse("rtt", lasts, "on the mean; it must be positive, in s")
+        refuse("rtt", lasts, "is the mean in s; it must be positive")
     return weighted_sum(chain.round, chain.windows) / lasts
 
 
@@ -67,7 +67,7 @@ class Throughput:
             refuse(
                 "mode",
                 self.mode,
-                f"is unknown; write one of {', '.join((*MODES, TIME_WEIGHTED))}",
+                f"is unknown; choose from {', '.join((*MODES, TIME_WEIGHTED))}",
                 "unknown-name",
             )
 
@@ -108,7 +108,7 @@ class Throughput:
     def moment(self, m: float) -> float:
         """Returns E T^m for m > 0, in (segments/s)^m; infinite if it does not exist."""
         if not 0 < m < inf:
-            refuse("m", m, "must be positive; write for example 2")
+            refuse("m", m, "must be positive; for example 2")
         windows = self.chain.windows
         if self.mode == TIME_WEIGHTED:
             # E(U T^m) = w E T^(m-1) with U = max(R, w/L) = w/T.
@@ -138,7 +138,7 @@ class Throughput:
             refuse(
                 "q",
                 float(q[~((q > 0) & (q <= 1))][0]),
-                "must be above 0 and at most 1; write for example 0.5",
+                "must be above 0 and at most 1; for example 0.5",
             )
         low, high = self._bracket(q.ravel())
         # Bisection on a logarithmic scale while the ends are far apart, as rates span many orders
@@ -154,7 +154,7 @@ class Throughput:
     def interval(self, c: float) -> tuple[float, float]:
         """Returns the central range with share c: the quantiles at (1-c)/2 and (1+c)/2."""
         if not 0 < c < 1:
-            refuse("c", c, "must be between 0 and 1; write for example 0.9")
+            refuse("c", c, "must be between 0 and 1; for example 0.9")
         low, high = self.quantile([(1 - c) / 2, (1 + c) / 2])
         return float(low), float(high)
 
@@ -175,7 +175,7 @@ class Throughput:
     def _shares(self, x: ArrayLike, *, reaching: bool) -> Array:
         x = np.asarray(x, float)
         if np.isnan(x).any():
-            refuse("x", float("nan"), "is no rate in segments/s")
+            refuse("x", float("nan"), "is not a rate in segments/s")
         flat = x.ravel()
         result = np.where(flat >= self.rate, 0.0 if reaching else 1.0, 1.0 if reaching else 0.0)
         inner = np.flatnonzero((flat > 0) & (flat < self.rate) & (flat < inf))

@@ -48,9 +48,9 @@ def renewal_rate(
         recovery_rounds: Round trips without new data after a loss revealed by duplicate ACKs.
     """
     if not 0 < T0 < inf:
-        refuse("T0", T0, "must be positive, in s; write for example 1")
+        refuse("T0", T0, "must be positive, in s; for example 1")
     if not 0 <= recovery_rounds < inf:
-        refuse("recovery_rounds", recovery_rounds, "must not be negative; write for example 1")
+        refuse("recovery_rounds", recovery_rounds, "must not be negative; for example 1")
     w = chain.windows
     Q = pftk.timeout_probability(p, w)
     lasts = round_lasts(chain, rtt, rate)

@@ -114,7 +114,7 @@ def solve(
         refuse(
             "classes",
             f"of {len(classes)}",
-            f"come to no solution in {_MOST_STEPS} steps; give other windows",
+            f"have no solution within {_MOST_STEPS} steps; give other windows",
         )
     return _contention(laws, slot, sifs)
 

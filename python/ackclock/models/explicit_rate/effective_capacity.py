@@ -190,7 +190,7 @@ def _checked(capacities: ArrayLike, transitions: ArrayLike) -> tuple[Array, Arra
     if (P < 0).any() or not np.allclose(P.sum(axis=1), 1, rtol=0, atol=_SUM):
         refuse("transitions", P.tolist(), "must have rows of probabilities that add up to 1")
     if connected_components(P > 0, connection="strong")[0] > 1:
-        refuse("transitions", P.tolist(), "must lead from every state to every other in the end")
+        refuse("transitions", P.tolist(), "must connect every state with every other")
     return c, P
 
 

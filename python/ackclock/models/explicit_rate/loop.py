@@ -73,7 +73,7 @@ class Loop:
             refuse(
                 "growth",
                 self.growth,
-                f"is unknown; write one of {', '.join(GROWTHS)}",
+                f"is unknown; choose from {', '.join(GROWTHS)}",
                 "unknown-name",
             )
         if self.low_capacity < 1:

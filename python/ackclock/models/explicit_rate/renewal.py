@@ -45,7 +45,7 @@ class Renewal:
         """
         if reward not in REWARDS:
             refuse(
-                "reward", reward, f"is unknown; write one of {', '.join(REWARDS)}", "unknown-name"
+                "reward", reward, f"is unknown; choose from {', '.join(REWARDS)}", "unknown-name"
             )
         return self._mean(self.states.rewards[reward]) / self._mean(self.states.intervals)
 

@@ -57,7 +57,7 @@ def check(numbers: Mapping[str, Array]) -> None:
     flows, rtt = numbers["flows"], numbers["rtt"]
     shortest, longest = numbers["shortest"], numbers["longest"]
     for name, code, wrong, problem in (
-        ("flows", "out-of-range", flows % 1 != 0, "is no whole number of flows"),
+        ("flows", "out-of-range", flows % 1 != 0, "is not a whole number of flows"),
         (
             "shortest",
             "contradiction",
@@ -74,7 +74,7 @@ def check(numbers: Mapping[str, Array]) -> None:
             "flows",
             "contradiction",
             (flows == 1) & (shortest < longest),
-            "flow has one round-trip time; leave out shortest and longest",
+            "flow has one round-trip time; remove shortest and longest",
         ),
     ):
         if np.any(wrong):

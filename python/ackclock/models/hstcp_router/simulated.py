@@ -64,7 +64,7 @@ def _answer(numbers: Mapping[str, float]) -> dict[str, float]:
         raise InputError(
             "out-of-range",
             "step",
-            f"{numbers['step']:g} s makes {steps:.3g} steps; allow for at most {_MOST_STEPS:,}",
+            f"{numbers['step']:g} s makes {steps:.3g} steps; the most is {_MOST_STEPS:,}",
         )
     if numbers["step"] > numbers["shortest"] / 2:
         raise InputError(

@@ -45,7 +45,11 @@ class Timing:
             duration=(self.duration_s, POSITIVE),
         )
         if self.duration_s - self.warmup_s < self.step_s:
-            refuse("warmup", self.warmup_s, f"leaves nothing of {self.duration_s:g} s; give less")
+            refuse(
+                "warmup",
+                self.warmup_s,
+                f"leaves no time to measure within {self.duration_s:g} s; give less",
+            )
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ def simulate(
         refuse(
             "step",
             timing.step_s,
-            f"s is no small part of the shortest round trip; give less than {r.min():g}",
+            f"s is too long beside the shortest round trip; give less than {r.min():g}",
         )
     runs = _Runs(
         rate, r, B, [np.random.default_rng(int(seed)) for seed in chances], sync, timing.step_s

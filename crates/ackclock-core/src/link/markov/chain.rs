@@ -114,7 +114,7 @@ impl Chain {
 fn states(parameters: &Markov) -> Result<usize> {
     let n = parameters.rates.len();
     if n == 0 || n > MOST_STATES {
-        let remedy = format!("has {n} states; give 1 to {MOST_STATES} rates");
+        let remedy = format!("{n} rates listed; list 1 to {MOST_STATES}");
         return Err(Error::message("rates", remedy));
     }
     Ok(n)
@@ -126,7 +126,7 @@ fn step(parameters: &Markov) -> Result<u64> {
         Some(step) if step.as_nanos() < SHORTEST => Err(Error::new(
             "step",
             &json!(step),
-            "is too short; write at least \"1 us\"",
+            "is too short; choose at least \"1 us\"",
         )),
         step => Ok(step.map_or(0, Span::as_nanos)),
     }
@@ -153,14 +153,12 @@ fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
         return Ok(vec![each; n * n]);
     };
     if parameters.mean_sojourn.is_none() && parameters.step.is_none() {
-        let remedy =
-            "with a transition_matrix alone, say how long a step is, for example step = \"30 ms\"";
+        let remedy = "a transition_matrix needs the length of a step; for example step = \"30 ms\"";
         return Err(Error::missing("step", remedy));
     }
     if matrix.len() != n || matrix.iter().any(|row| row.len() != n) {
         let remedy = format!(
-            "is not square with a row and a column for each of the {n} rates; write {n} lists of \
-             {n} probabilities"
+            "does not have a row and a column for each of the {n} rates: {n} lists of {n} probabilities"
         );
         return Err(Error::message("transition_matrix", remedy));
     }
@@ -169,21 +167,12 @@ fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
         let sum: f64 = row.iter().map(|p| p.get()).sum();
         let field = format!("transition_matrix.{i}");
         if (sum - 1.0).abs() > ROW_TOLERANCE {
-            let remedy = "as the sum of a row; the probabilities of a row add up to 1";
-            return Err(Error::new(
-                &field,
-                &json!(sum),
-                &format!("is wrong {remedy}"),
-            ));
+            let remedy = "is the sum of the row; its probabilities must add up to 1";
+            return Err(Error::new(&field, &json!(sum), remedy));
         }
         if parameters.mean_sojourn.is_some() && row[i] != Probability::ZERO {
-            let remedy = "on the diagonal; with mean_sojourn the matrix says where a state is left \
-                for, so write 0";
-            return Err(Error::new(
-                &field,
-                &json!(row[i].get()),
-                &format!("stands {remedy}"),
-            ));
+            let remedy = "is on the diagonal; with mean_sojourn the diagonal must be 0";
+            return Err(Error::new(&field, &json!(row[i].get()), remedy));
         }
         rows.extend(row.iter().map(|p| p.get() / sum));
     }
@@ -196,7 +185,7 @@ fn means(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
     let shortest = parameters.step.unwrap_or(Span::from_nanos(SHORTEST));
     let checked = |field: &str, mean: Span| {
         if mean < shortest {
-            let remedy = format!("is too short; write at least {}", json!(shortest));
+            let remedy = format!("is too short; choose at least {}", json!(shortest));
             return Err(Error::new(field, &json!(mean), &remedy));
         }
         Ok(mean.as_nanos() as f64)
@@ -210,7 +199,7 @@ fn means(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
             .collect(),
         (Some(Sojourns::PerState(means)), _) => {
             let remedy = format!(
-                "has {} times for {n} rates; write one for each, or one for all",
+                "{} times for {n} rates; give one for each, or a single one for all",
                 means.len()
             );
             Err(Error::message("mean_sojourn", remedy))
@@ -220,7 +209,7 @@ fn means(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
         }
         _ if n == 1 => Ok(vec![SHORTEST as f64]),
         _ => {
-            let remedy = "say how long the states last, for example mean_sojourn = \"2 s\"";
+            let remedy = "for example mean_sojourn = \"2 s\"";
             Err(Error::missing("mean_sojourn", remedy))
         }
     }
@@ -264,8 +253,7 @@ fn recurrent(flow: &[f64], n: usize) -> Result<Vec<bool>> {
             return Ok(to);
         };
         let problem = format!(
-            "leads from state {apart} never to state {candidate}, and back neither; make one \
-             reachable from the other, or use two links"
+            "states {apart} and {candidate} never reach each other; connect them, or use two links"
         );
         return Err(Error::message("transition_matrix", problem));
     }
@@ -361,8 +349,7 @@ fn check_changes(parameters: &Markov, stationary: &[f64], changes_per_nano: f64)
     let per_packet = changes_per_nano * 1e9 * 12_000.0 / mean;
     if per_packet > MOST_CHANGES_PER_PACKET {
         let problem = format!(
-            "has a mean of {mean:.3e} bit/s, so that {per_packet:.0e} changes of state fall on a \
-             packet of 1500 bytes; raise a rate or lengthen the sojourns"
+            "the mean rate of {mean:.3e} bit/s means {per_packet:.0e} changes of state per packet of 1500 bytes; raise a rate or lengthen the sojourns"
         );
         return Err(Error::message("rates", problem));
     }

@@ -199,31 +199,31 @@ fn a_malformed_trace_is_refused_with_file_and_line() {
     let csv = |rows: &str| choose(&format!("time,rate\n{rows}"), json!({})).unwrap_err();
     let deliveries = |text: &str| choose(text, json!({ "format": "mahimahi" })).unwrap_err();
     for (error, line) in [
-        (deliveries(""), "line 1:"),
-        (deliveries("1\n\n2\n"), "line 2:"),
-        (deliveries("1\n2.5\n"), "line 2:"),
-        (deliveries("1\n-2\n"), "line 2:"),
-        (deliveries("99999999999999999999\n"), "line 1:"),
-        (deliveries("7\n5\n"), "line 2:"),
-        (deliveries("0\n0\n"), "line 2:"),
-        (choose("", json!({})).unwrap_err(), "line 1:"),
-        (choose("t,r\n", json!({})).unwrap_err(), "line 1:"),
-        (csv(""), "line 2:"),
-        (csv("0 s,\n"), "line 2:"),
-        (csv("0 s\n"), "line 2:"),
-        (csv("1 s,1 Mbit/s\n"), "line 2:"),
-        (csv("0 s,1 Mbit/s\n0 s,2 Mbit/s\n"), "line 3:"),
-        (csv("0 s,1 Mbit/s\n1 s,\n2 s,1 Mbit/s\n"), "line 3:"),
-        (csv("0 s,1 Mbit/s\n1 s,2\n"), "line 3:"),
-        (csv("0 s,1 Mbit/s\n1 s,2 Mbit/s\n"), "line 3:"),
+        (deliveries(""), "1:"),
+        (deliveries("1\n\n2\n"), "2:"),
+        (deliveries("1\n2.5\n"), "2:"),
+        (deliveries("1\n-2\n"), "2:"),
+        (deliveries("99999999999999999999\n"), "1:"),
+        (deliveries("7\n5\n"), "2:"),
+        (deliveries("0\n0\n"), "2:"),
+        (choose("", json!({})).unwrap_err(), "1:"),
+        (choose("t,r\n", json!({})).unwrap_err(), "1:"),
+        (csv(""), "2:"),
+        (csv("0 s,\n"), "2:"),
+        (csv("0 s\n"), "2:"),
+        (csv("1 s,1 Mbit/s\n"), "2:"),
+        (csv("0 s,1 Mbit/s\n0 s,2 Mbit/s\n"), "3:"),
+        (csv("0 s,1 Mbit/s\n1 s,\n2 s,1 Mbit/s\n"), "3:"),
+        (csv("0 s,1 Mbit/s\n1 s,2\n"), "3:"),
+        (csv("0 s,1 Mbit/s\n1 s,2 Mbit/s\n"), "3:"),
         (
             choose("time_s,rate_bit_per_s\n0,1 Mbit/s\n", json!({})).unwrap_err(),
-            "line 2:",
+            "2:",
         ),
     ] {
         assert_eq!(error.key(), "file file", "{error}");
         assert!(
-            error.sentence().starts_with(&format!("a.trace {line}")),
+            error.sentence().starts_with(&format!("a.trace:{line}")),
             "{error}"
         );
     }

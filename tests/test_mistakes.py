@@ -1,0 +1,119 @@
+"""Mistakes in a scenario: all are told at once, each with its place in the file."""
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from click.testing import Result as Outcome
+
+from ackclock import Scenario, ScenarioError, load
+from ackclock.cli import cli
+
+TEXT = """schema = 1
+nme = "typo"
+duration = "100 secs"
+
+[[hops]]
+name = "wired"
+link = { kind = "konstant", rate = "45 Mbps" }
+queue = { kind = "codel", limit = "100 pkts" }
+
+[[hops]]
+name = "back"
+link = { kind = "constant", rate = "10 Mbit/s" }
+queue = { kind = "a_star", weight = 2, target_delay = "0 s" }
+
+[[flows]]
+name = "download"
+route = ["wird"]
+return = ["back"]
+transport = { kind = "tcp", control = { kind = "reno", beta = 3 }, mss = "1460" }
+
+[sweep]
+"hops.back.delay" = ["1 ms", "2 lightyears"]
+"""
+
+KEYS = {
+    "2:1": "unknown-field nme",
+    "3:12": "wrong-unit duration",
+    "7:17": "unknown-name hops.wired.link.kind",
+    "8:35": "wrong-unit hops.wired.queue.limit",
+    "13:37": "out-of-range hops.back.queue.weight",
+    "13:55": "out-of-range hops.back.queue.target_delay",
+    "17:10": "unknown-name flows.download.route.0",
+    "19:63": "out-of-range flows.download.transport.control.beta",
+    "19:74": "no-unit flows.download.transport.mss",
+    "22:21": "wrong-unit hops.back.delay",
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("lab.toml").write_text(TEXT)
+    return Path("lab.toml")
+
+
+def ackclock(*arguments: object) -> Outcome:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+def test_all_are_found_at_their_places(file: Path) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        load(file).check()
+    error = caught.value
+    found = {one.place.removeprefix("lab.toml:"): f"{one.code} {one.field}" for one in error.errors}
+    assert found == KEYS
+    assert (error.code, error.field) == (error.errors[0].code, error.errors[0].field)
+    again = pickle.loads(pickle.dumps(error))
+    assert [str(one) for one in again.errors] == [str(one) for one in error.errors]
+
+
+def test_they_are_printed_in_the_order_of_the_file(file: Path) -> None:
+    outcome = ackclock("check", file)
+    lines = outcome.stderr.splitlines()
+    assert outcome.exit_code == 2
+    assert [":".join(line.split(":")[1:3]) for line in lines] == list(KEYS)
+    assert all(line.startswith("lab.toml:") for line in lines)
+    told = json.loads(ackclock("check", file, "--json").stdout)
+    assert {one["place"] for one in told["errors"]} == {f"lab.toml:{place}" for place in KEYS}
+
+
+def test_a_value_of_an_option_names_the_option(file: Path) -> None:
+    outcome = ackclock("check", file, "--set", "hops.0.link.rate=fast", "--set", "duration=5 secs")
+    assert "ackclock: --set: duration: " in outcome.stderr
+    assert "lab.toml:3:" not in outcome.stderr
+
+
+def test_every_line_that_is_not_toml_is_told(file: Path) -> None:
+    file.write_text("schema = = 1\nduration = forever\n")
+    lines = ackclock("check", file).stderr.splitlines()
+    assert [line[:11] for line in lines] == ["lab.toml:1:", "lab.toml:2:"]
+
+
+def test_text_without_a_file_has_no_place() -> None:
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.from_toml(TEXT).check()
+    assert {one.place for one in caught.value.errors} == {""}
+    assert len(caught.value.errors) == len(KEYS)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("10 Mbps", "10 Mbit/s"),
+        ("10Mb/s", "10 Mbit/s"),
+        ("10 mbps", "10 Mbit/s"),
+        ("10 MBps", "10 MB/s"),
+        ("10 pps", None),
+    ],
+)
+def test_units_as_people_write_them_are_suggested(written: str, meant: str | None) -> None:
+    outcome = ackclock("predict", "sawtooth", "--rate", written, "--rtt", "5 msec", "--buffer", "9")
+    assert outcome.exit_code == 2
+    told = ackclock("predict", "sawtooth", "--rtt", "5 secs", "--rate", "9Mbit/s", "--buffer", "9")
+    assert told.stderr == 'ackclock: --rtt: "5 secs" has an unknown unit; did you mean "5 s"?\n'
+    if meant is not None:
+        assert f'"{written}" has an unknown unit; did you mean "{meant}"?' in outcome.stderr
