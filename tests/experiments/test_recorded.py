@@ -181,6 +181,7 @@ class TestSources:
         assert written == sources.code('f(f"packets lost, as a share of what {x} sent")')
         assert written != sources.code('f(f"the share of packets that {y} lost")')
         assert sources.code('x = "10 Mbit/s"') != sources.code('x = "11 Mbit/s"')
+        assert sources.code('raise E("no x")') == sources.code('raise E(f"unknown {x}")')
 
     def test_a_conclusion_depends_on_what_its_module_imports_and_on_metrics(self) -> None:
         by_name = {one.name: one for one in experiments()}
