@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "check_estimators", "climbing_chain_with_channel",
-    "climbing_chains", "doctor", "emulate", "epoch_chain", "expand", "has_sockets", "is_checking", "jumping_chain",
-    "measure", "parse_assignment", "parse_toml", "places", "prepare_emulation", "rate_estimates", "receive", "registry",
+    "climbing_chains", "doctor", "emulate", "epoch_chain", "expand", "has_sockets", "is_checking",
+    "jumping_chain",
+    "measure", "parse_assignment", "parse_toml", "places", "prepare_emulation", "rate_estimates",
+    "receive", "registry",
     "replace", "replay", "resolve", "schema", "send", "serve_host", "simulate", "trace_rates",
     "unit_remedy", "version",
 ]  # fmt: skip

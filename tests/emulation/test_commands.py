@@ -105,7 +105,8 @@ def test_settings_that_are_not_as_asked(scenario_file: Path, pretended: Pretende
     assert outcome.stderr.splitlines() == [
         "warning: real-time priority refused; delays may be late",
         "warning: flow main/0 failed: reset",
-        "warning: 7 settings are not as in the scenario (setting_0, setting_1, setting_2, …); the table settings says why",
+        "warning: 7 settings are not as in the scenario (setting_0, setting_1, setting_2, …); "
+        "the table settings says why",
     ]
 
 

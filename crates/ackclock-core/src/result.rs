@@ -462,7 +462,8 @@ rows! {
 pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     (
         "flows",
-        "One flow of one replicate; averages over the measured interval, counts over the whole run.",
+        "One flow of one replicate; averages over the measured interval, counts over the whole \
+        run.",
         FlowRow::COLUMNS,
     ),
     (
@@ -482,12 +483,14 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     ),
     (
         "media",
-        "One shared medium at one sampling time; counts since the start; the three times add up to `time_s`. Simulations with media only.",
+        "One shared medium at one sampling time; counts since the start; the three times add up to \
+        `time_s`. Simulations with media only.",
         MediumRow::COLUMNS,
     ),
     (
         "contenders",
-        "One contender for a medium, of one replicate; service times after warm-up, counts over the whole run. Simulations with media only.",
+        "One contender for a medium, of one replicate; service times after warm-up, counts over \
+        the whole run. Simulations with media only.",
         ContenderRow::COLUMNS,
     ),
     (
@@ -532,12 +535,14 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     ),
     (
         "rtt_histogram",
-        "One bucket of the distribution of round-trip times of one direction of a connection. Captures only.",
+        "One bucket of the distribution of round-trip times of one direction of a connection. \
+        Captures only.",
         RttHistogramRow::COLUMNS,
     ),
     (
         "rate_estimates",
-        "One rate estimate of one direction of a connection at one sampling time; with --estimators, captures near the sender only.",
+        "One rate estimate of one direction of a connection at one sampling time; with \
+        --estimators, captures near the sender only.",
         RateEstimateRow::COLUMNS,
     ),
     (

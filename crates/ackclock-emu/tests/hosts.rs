@@ -673,10 +673,10 @@ fn a_program_that_is_no_host_is_refused() {
             arguments: vec![argument.into()],
         };
         let error = Host::start(&program, DeviceChoice::Automatic).unwrap_err();
-        assert!(
-            matches!(&error, HostError::Refused(refusal) if refusal.reason.contains("did not start")),
-            "{error}"
-        );
+        let HostError::Refused(refusal) = &error else {
+            panic!("{error}");
+        };
+        assert!(refusal.reason.contains("did not start"), "{error}");
     }
 }
 

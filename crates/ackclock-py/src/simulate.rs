@@ -131,7 +131,8 @@ fn fit(need: &Need, memory: f64) -> PyResult<()> {
         ("flows", "fewer flows or fewer threads")
     };
     let sentence = format!(
-        "{} flows and all their samples need at least {} of memory, but {} are free; choose {remedy}",
+        "{} flows and all their samples need at least {} of memory, but {} are free; choose \
+        {remedy}",
         need.flows.round(),
         gigabytes(need.bytes()),
         gigabytes(memory),

@@ -289,12 +289,14 @@ def _scale(path: Path, interval: str | None) -> tuple[TimeScale, list[str]]:
     warnings = []
     if scale.changes < _FEW_CHANGES:
         warnings.append(
-            f"the rate changes only {scale.changes} times, so its time scale is uncertain; record a longer trace"
+            f"the rate changes only {scale.changes} times, so its time scale is uncertain; "
+            f"record a longer trace"
         )
     if coarser is not None and coarser.sojourn_s.value > _SAME_SCALE * scale.sojourn_s.value:
         psi = coarser.sojourn_s.value / path.rtt_s
         warnings.append(
-            f"no single time scale: measured over {units.shown(coarser.interval_s, 's')} psi is {psi:.3g}; "
+            f"no single time scale: measured over {units.shown(coarser.interval_s, 's')} psi is "
+            f"{psi:.3g}; "
             "trust the runs more than the region"
         )
     return scale, warnings

@@ -84,7 +84,8 @@ def _of_a_run(folder: Path) -> Source:
         raise InputError(
             "file",
             f"{folder}",
-            f"is of ackclock {run['method']}, which keeps no captures; choose a result of simulate --pcap or of "
+            f"is of ackclock {run['method']}, which keeps no captures; choose a result of "
+            f"simulate --pcap or of "
             "emulate, or the file of a capture",
         )
     found: dict[tuple[int, int], dict[str, str]] = {}
@@ -120,7 +121,8 @@ def _flows(folder: Path, run: dict[str, Any], key: tuple[int, int]) -> tuple[tup
         raise InputError(
             "file",
             f"{folder}",
-            "was interrupted, so the number of its flows is unknown; measure the files in pcap/ one by one, "
+            "was interrupted, so the number of its flows is unknown; measure the files in pcap/ "
+            "one by one, "
             "or run it again",
         )
     rows = pq.read_table(file, columns=["point", "replicate", "flow"])

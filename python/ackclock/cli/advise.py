@@ -56,21 +56,25 @@ def _pairs(
 )  # fmt: skip
 @click.option(
     "--buffer", metavar="SIZE",
-    help="Buffer of the link: 100 packets, 150 kB or 100 ms.  [default: the mean rate times the round trip, at "
+    help="Buffer of the link: 100 packets, 150 kB or 100 ms.  [default: the mean rate times the "
+    "round trip, at "
     "least 10 packets]",
 )  # fmt: skip
 @click.option("--mss", default="1448 bytes", show_default=True, help="Payload of a full segment.")
 @click.option(
-    "--sender", type=click.Choice(["cubic", "reno", "jacobson1988"]), default="cubic", show_default=True,
+    "--sender", type=click.Choice(["cubic", "reno", "jacobson1988"]), default="cubic",
+    show_default=True,
     help="Sender: Linux with CUBIC or Reno, or the sender of 1988 without fast retransmit.",
 )  # fmt: skip
 @click.option(
     "--effcap", multiple=True, metavar="M,N", callback=_pairs,
-    help="EFFCAP to try, with M measurements in each of N means; may be repeated.  [default: memories of 1, 2, 4, 8 and 12 round trips]",
+    help="EFFCAP to try, with M measurements in each of N means; may be repeated.  [default: "
+    "memories of 1, 2, 4, 8 and 12 round trips]",
 )  # fmt: skip
 @click.option(
     "--period", metavar="TIME", callback=checked_time("15 ms"),
-    help="Time between two measurements of the capacity, which are fed back.  [default: a seventh of the round "
+    help="Time between two measurements of the capacity, which are fed back.  [default: a "
+    "seventh of the round "
     "trip; for a Mahimahi trace at least ten opportunities]",
 )  # fmt: skip
 @click.option(
@@ -105,9 +109,9 @@ def feedback(
 ) -> None:  # fmt: skip
     """Recommend whether and how to feed a link's rate back to a sender.
 
-    TRACE is the link's capacity: a Mahimahi trace, or rows of time and rate. A transfer is simulated
-    on it without feedback, with the latest rate (INSTCAP), and with the smallest of many means
-    (EFFCAP).
+    TRACE is the link's capacity: a Mahimahi trace, or rows of time and rate. A transfer is
+    simulated on it without feedback, with the latest rate (INSTCAP), and with the smallest of many
+    means (EFFCAP).
 
     \b
     Example:
@@ -199,7 +203,8 @@ def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_
 )  # fmt: skip
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path),
-    help="Folder for advice.json, the figure and all runs, from which the same command continues.  [default: "
+    help="Folder for advice.json, the figure and all runs, from which the same command "
+    "continues.  [default: "
     "none]",
 )  # fmt: skip
 @click.option(
@@ -215,10 +220,10 @@ def buffer(
 ) -> None:  # fmt: skip
     """Recommend the size of a buffer.
 
-    The bottleneck queue of SCENARIO is replaced by drop-tail queues of all sizes, simulated with the
-    same seeds. The answer is the smallest size that meets every target, with its interval, and a
-    size to configure: the geometric middle of those that do, at most twice the smallest. If no size
-    does, other queues are tried.
+    The bottleneck queue of SCENARIO is replaced by drop-tail queues of all sizes, simulated with
+    the same seeds. The answer is the smallest size that meets every target, with its interval, and
+    a size to configure: the geometric middle of those that do, at most twice the smallest. If no
+    size does, other queues are tried.
 
     \b
     Example:
@@ -297,6 +302,7 @@ def _print_buffer(
         figure = output / "trade-off.png"
         written = sum(path.stat().st_size for path in (output / RUNS).rglob("*") if path.is_file())
         say(
-            f"\nfigure: {figure}; advice: {output / 'advice.json'}; of each run: ackclock report {output}/runs/… "
+            f"\nfigure: {figure}; advice: {output / 'advice.json'}; of each run: ackclock report "
+            f"{output}/runs/… "
             f"({shown(written, 'bytes')})"
         )

@@ -67,13 +67,15 @@ def _metrics(_context: click.Context, _option: click.Parameter, names: str) -> l
 )  # fmt: skip
 @force_option
 @click.option(
-    "--methods", "asked", default="predict,simulate,emulate,measure", show_default=True, metavar="NAMES",
+    "--methods", "asked", default="predict,simulate,emulate,measure", show_default=True,
+    metavar="NAMES",
     callback=_methods,
     help="Methods to compare, separated by commas.",
 )  # fmt: skip
 @click.option(
     "--real-time", metavar="TIME", callback=checked_time("40 s"),
-    help="Time limit for emulation, met by fewer replicates, then by fewer points.  [default: none]",
+    help="Time limit for emulation, met by fewer replicates, then by fewer points.  [default: "
+    "none]",
 )  # fmt: skip
 @click.option(
     "--metrics", default=_PRINTED, show_default=True, metavar="NAMES", callback=_metrics,
@@ -184,7 +186,8 @@ def _print_tables(comparison: "Comparison", metrics: list[str], folder: Path) ->
 
     listed = explanations(comparison)
     say(
-        f"{comparison.run['name']}: 95 % intervals over replicates; relative differences; [n] is explained below"
+        f"{comparison.run['name']}: 95 % intervals over replicates; relative differences; [n] is "
+        f"explained below"
     )
     printed = [name for name in comparison.metrics if name in metrics]
     for name in printed:

@@ -27,12 +27,14 @@ __all__ = ["measure"]
 )  # fmt: skip
 @force_option
 @click.option(
-    "--interval", default="100ms", show_default=True, metavar="TIME", callback=checked_time("100 ms"),
+    "--interval", default="100ms", show_default=True, metavar="TIME",
+    callback=checked_time("100 ms"),
     help="Time between two samples of a connection.",
 )  # fmt: skip
 @click.option(
     "--estimators", default="", metavar="NAMES",
-    help="Rate estimators to run on captures taken near the sender: all, or names separated by commas. See "
+    help="Rate estimators to run on captures taken near the sender: all, or names separated by "
+    "commas. See "
     "ackclock show estimators.",
 )  # fmt: skip
 @click.option(
@@ -51,8 +53,8 @@ def measure(
 ) -> int:  # fmt: skip
     """Explain what limits the connections in a packet capture.
 
-    FILE is a capture (pcap or pcapng, also gzipped), - for standard input, or the folder of a result
-    with captures. The result is kept in a folder. Ctrl-C keeps what has been read, marked as
+    FILE is a capture (pcap or pcapng, also gzipped), - for standard input, or the folder of a
+    result with captures. The result is kept in a folder. Ctrl-C keeps what has been read, marked as
     partial.
 
     \b

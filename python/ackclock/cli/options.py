@@ -28,7 +28,8 @@ def scenario_options(command: _Command) -> _Command:
         click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all randomness."),
         click.option(
             "--set", "assignments", multiple=True, metavar="PATH=VALUE",
-            help="Another value for a field of the scenario, such as 'hops.wired.link.rate=10 Mbit/s'; may be repeated. "
+            help="Another value for a field of the scenario, such as 'hops.wired.link.rate=10 "
+            "Mbit/s'; may be repeated. "
             "A field that is set is no longer swept.",
         ),
         click.argument("scenario", type=click.Path(path_type=Path)),
@@ -79,7 +80,8 @@ def models_option(default: str) -> _Command:
 
     return click.option(
         "--models", default=default, show_default=True, metavar="NAMES", callback=known,
-        help="Models to ask: all, usual (a few that differ), or names separated by commas. See ackclock show models.",
+        help="Models to ask: all, usual (a few that differ), or names separated by commas. See "
+        "ackclock show models.",
     )  # fmt: skip
 
 

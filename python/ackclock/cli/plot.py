@@ -158,7 +158,8 @@ def _check_output(kind: str, output: Path | None) -> None:
         raise InputError(
             "contradiction",
             "-o",
-            f"{output} is one file, but there are several figures; choose a folder, or one figure with --kind",
+            f"{output} is one file, but there are several figures; choose a folder, or one "
+            f"figure with --kind",
         )
     raise InputError(
         "unsupported",

@@ -22,7 +22,8 @@ from ackclock.errors import InputError
 @click.argument("data", required=False)
 @click.option(
     "--control", default="tfrc", show_default=True, metavar="CONTROL",
-    help="Rate control to ask for: a name, or a table with parameters. See ackclock show rate_controls.",
+    help="Rate control to ask for: a name, or a table with parameters. See ackclock show "
+    "rate_controls.",
 )  # fmt: skip
 @click.option(
     "--wait", default="10 s", show_default=True, metavar="TIME", callback=checked_time("10 s"),

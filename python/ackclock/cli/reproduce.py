@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     "within the folder.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), default=Path("out/reproduce"), show_default=True,
+    "-o", "--output", type=click.Path(path_type=Path), default=Path("out/reproduce"),
+    show_default=True,
     help="Folder of the gallery. Unchanged results in it are not computed again.",
 )  # fmt: skip
 @json_option
@@ -43,8 +44,8 @@ def reproduce(
     """Reproduce published tables and figures.
 
     NAMES are experiments or groups of them. Prints published numbers beside ours with a verdict,
-    and writes a gallery. The exit code is 4 if a number that we claim has changed, or an emulation is
-    unreliable.
+    and writes a gallery. The exit code is 4 if a number that we claim has changed, or an emulation
+    is unreliable.
 
     \b
     Example:

@@ -26,7 +26,8 @@ from ackclock.errors import InputError
 )  # fmt: skip
 @click.option(
     "--control", "controls", multiple=True, metavar="CONTROL",
-    help="Rate control to offer: a name, or a table with parameters; may be repeated. See ackclock show "
+    help="Rate control to offer: a name, or a table with parameters; may be repeated. See "
+    "ackclock show "
     "rate_controls.  [default: all]",
 )  # fmt: skip
 @click.option(

@@ -34,7 +34,8 @@ def session_options(command: _Command) -> _Command:
         json_option,
         click.option("--pcap", is_flag=True, help="Keep a packet capture."),
         click.option(
-            "--duration", metavar="TIME", callback=checked_time("10 s"), help="Length of the session."
+            "--duration", metavar="TIME", callback=checked_time("10 s"),
+            help="Length of the session."
         ),
         click.option(
             "--payload", default="1000 bytes", show_default=True, metavar="SIZE",
@@ -42,13 +43,15 @@ def session_options(command: _Command) -> _Command:
         ),
         click.option(
             "--max-rate", metavar="RATE",
-            help="Highest rate, headers included.  [default: 1 Mbit/s between hosts, unlimited on one]",
+            help="Highest rate, headers included.  [default: 1 Mbit/s between hosts, unlimited "
+            "on one]",
         ),
         click.option(
             "--insecure-anywhere", is_flag=True, help="Use no key, even over public networks."
         ),
         click.option(
-            "--insecure", is_flag=True, help="Use no key, on this host and between private addresses only."
+            "--insecure", is_flag=True,
+            help="Use no key, on this host and between private addresses only."
         ),
         click.option(
             "--insecure-key-file", is_flag=True, help="Accept a key file that other users can read."

@@ -136,7 +136,8 @@ def outage(
         raise InputError(
             "no-data",
             "outage",
-            f"{from_s:g} s to {until_s:g} s has no whole interval before, within or after it in the "
+            f"{from_s:g} s to {until_s:g} s has no whole interval before, within or after it in "
+            f"the "
             "measured time",
         )
     before = float(rate[earlier].mean())

@@ -93,7 +93,8 @@ class Replicate:
             raise InputError(
                 "out-of-range",
                 "",
-                f"point {self.point} does not exist; this result has {len(self.result.points)}, numbered from 0",
+                f"point {self.point} does not exist; this result has {len(self.result.points)}, "
+                f"numbered from 0",
             )
 
     @property

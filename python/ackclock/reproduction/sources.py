@@ -42,7 +42,8 @@ def conclusion(experiment: Experiment) -> str:
 def code(text: str) -> str:
     """Returns the syntax tree of a module as text, without docstrings, prose and layout.
 
-    Prose is any string of more than four words: a summary or a claim, from which nothing follows. Of
+    Prose is any string of more than four words: a summary or a claim,
+    from which nothing follows. Of
     an exception it counts that it is raised, not what it says.
     `ast.dump` gives other texts in other versions of Python; this function does not.
     """

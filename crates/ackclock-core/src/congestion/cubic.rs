@@ -48,7 +48,8 @@ impl Default for Cubic {
 impl Element<ControlKind> for Cubic {
     const NAME: &'static str = "cubic";
     const LABEL: &'static str = "CUBIC";
-    const SUMMARY: &'static str = "Grows the window as a cubic function of the time since the last loss, at least as fast as Reno.";
+    const SUMMARY: &'static str = "Grows the window as a cubic function of the time since the last \
+        loss, at least as fast as Reno.";
     const REFERENCE: &'static str = "RFC 9438";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

@@ -63,8 +63,10 @@ impl Default for Reno {
 impl Element<ControlKind> for Reno {
     const NAME: &'static str = "reno";
     const LABEL: &'static str = "Reno";
-    const SUMMARY: &'static str = "AIMD(α, β): slow start, then α more segments per round trip; a loss leaves β of the window.";
-    const REFERENCE: &'static str = "RFC 5681; Floyd, Handley, Padhye (2000), A Comparison of Equation-Based and AIMD Congestion Control";
+    const SUMMARY: &'static str = "AIMD(α, β): slow start, then α more segments per round trip; a \
+        loss leaves β of the window.";
+    const REFERENCE: &'static str = "RFC 5681; Floyd, Handley, Padhye (2000), A Comparison of \
+        Equation-Based and AIMD Congestion Control";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_positive("alpha", self.alpha, "1")?;

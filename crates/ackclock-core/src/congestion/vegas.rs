@@ -69,7 +69,8 @@ impl Element<ControlKind> for Vegas {
     const LABEL: &'static str = "Vegas";
     const SUMMARY: &'static str =
         "Keeps α to β segments queued, judged by the round-trip time; a loss halves the window.";
-    const REFERENCE: &'static str = "Brakmo and Peterson (1995), TCP Vegas: End to End Congestion Avoidance on a Global Internet";
+    const REFERENCE: &'static str = "Brakmo and Peterson (1995), TCP Vegas: End to End Congestion \
+        Avoidance on a Global Internet";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_positive("alpha", self.alpha, "2")?;

@@ -116,7 +116,8 @@ impl Default for Abse {
 impl Element<EstimatorKind> for Abse {
     const NAME: &'static str = "abse";
     const LABEL: &'static str = "ABSE";
-    const SUMMARY: &'static str = "Adaptive bandwidth share estimation: sampling interval and filter adapt to queueing and variation; the variant that shares fairly.";
+    const SUMMARY: &'static str = "Adaptive bandwidth share estimation: sampling interval and \
+        filter adapt to queueing and variation; the variant that shares fairly.";
     const REFERENCE: &'static str = REFERENCE;
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
@@ -170,7 +171,8 @@ pub struct AbseLiteral {
 impl Element<EstimatorKind> for AbseLiteral {
     const NAME: &'static str = "abse_literal";
     const LABEL: &'static str = "ABSE, as printed";
-    const SUMMARY: &'static str = "ABSE exactly as printed: bistable when packets travel in trains, so that ten flows share unfairly.";
+    const SUMMARY: &'static str = "ABSE exactly as printed: bistable when packets travel in \
+        trains, so that ten flows share unfairly.";
     const REFERENCE: &'static str = REFERENCE;
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

@@ -24,8 +24,10 @@ pub struct Be {
 impl Element<EstimatorKind> for Be {
     const NAME: &'static str = "be";
     const LABEL: &'static str = "BE";
-    const SUMMARY: &'static str = "Bandwidth estimate: one sample per ACK over the time since the previous ACK, low-pass filtered.";
-    const REFERENCE: &'static str = "Mascolo, Casetti, Gerla, Sanadidi, Wang (2001), TCP Westwood: Bandwidth Estimation for Enhanced Transport over Wireless Links";
+    const SUMMARY: &'static str = "Bandwidth estimate: one sample per ACK over the time since the \
+        previous ACK, low-pass filtered.";
+    const REFERENCE: &'static str = "Mascolo, Casetti, Gerla, Sanadidi, Wang (2001), TCP Westwood: \
+        Bandwidth Estimation for Enhanced Transport over Wireless Links";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         self.low_pass.check()?;

@@ -55,8 +55,10 @@ impl Default for Crb {
 impl Element<EstimatorKind> for Crb {
     const NAME: &'static str = "crb";
     const LABEL: &'static str = "CRB";
-    const SUMMARY: &'static str = "Combined rate and bandwidth estimate: RE while the window far exceeds what the path seems to hold, else BE.";
-    const REFERENCE: &'static str = "Wang, Valla, Sanadidi, Ng, Gerla (2002), Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
+    const SUMMARY: &'static str = "Combined rate and bandwidth estimate: RE while the window far \
+        exceeds what the path seems to hold, else BE.";
+    const REFERENCE: &'static str = "Wang, Valla, Sanadidi, Ng, Gerla (2002), \
+        Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         if !(self.theta >= 1.0 && self.theta.is_finite()) {

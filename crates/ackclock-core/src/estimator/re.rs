@@ -29,7 +29,8 @@ impl Element<EstimatorKind> for Re {
     const LABEL: &'static str = "RE";
     const SUMMARY: &'static str =
         "Rate estimate: at each ACK the data delivered over the last T, low-pass filtered.";
-    const REFERENCE: &'static str = "Wang, Valla, Sanadidi, Ng, Gerla (2002), Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
+    const REFERENCE: &'static str = "Wang, Valla, Sanadidi, Ng, Gerla (2002), \
+        Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if self.interval == Some(Span::ZERO) {

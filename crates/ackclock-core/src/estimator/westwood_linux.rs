@@ -27,7 +27,8 @@ impl Default for WestwoodLinux {
 impl Element<EstimatorKind> for WestwoodLinux {
     const NAME: &'static str = "westwood_linux";
     const LABEL: &'static str = "Westwood+ of Linux";
-    const SUMMARY: &'static str = "Westwood+ in Linux's integer arithmetic: two filters of gain 1/8 in series, in bytes per jiffy.";
+    const SUMMARY: &'static str = "Westwood+ in Linux's integer arithmetic: two filters of gain \
+        1/8 in series, in bytes per jiffy.";
     const REFERENCE: &'static str = "Linux, net/ipv4/tcp_westwood.c";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

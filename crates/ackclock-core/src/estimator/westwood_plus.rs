@@ -38,7 +38,8 @@ impl Element<EstimatorKind> for WestwoodPlus {
     const LABEL: &'static str = "Westwood+";
     const SUMMARY: &'static str =
         "Data delivered per round trip over the round-trip time, filtered with constant gain.";
-    const REFERENCE: &'static str = "Mascolo, Grieco, Ferorelli, Camarda, Piscitelli (2004), Performance Evaluation of Westwood+ TCP Congestion Control";
+    const REFERENCE: &'static str = "Mascolo, Grieco, Ferorelli, Camarda, Piscitelli (2004), \
+        Performance Evaluation of Westwood+ TCP Congestion Control";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if !(0.0..1.0).contains(&self.kept) {

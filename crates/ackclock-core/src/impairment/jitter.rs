@@ -66,7 +66,8 @@ impl Element<ImpairmentKind> for Jitter {
     const LABEL: &'static str = "jitter";
     const SUMMARY: &'static str =
         "Delays each packet by a random time, with or without reordering.";
-    const REFERENCE: &'static str = "independent draws by inversion, one per packet; normal quantiles: Wichura 1988, Applied Statistics 37 (AS 241)";
+    const REFERENCE: &'static str = "independent draws by inversion, one per packet; normal \
+        quantiles: Wichura 1988, Applied Statistics 37 (AS 241)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         if let Distribution::Normal {

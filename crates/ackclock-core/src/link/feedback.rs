@@ -107,7 +107,8 @@ impl Element<LinkKind> for Feedback {
     const LABEL: &'static str = "explicit-rate feedback";
     const SUMMARY: &'static str =
         "Sends at the rate fed back from another hop: a host under explicit rate control.";
-    const REFERENCE: &'static str = "Shakkottai, Kumar, Karnik, Anvekar (2001), IEEE/ACM ToN 9(4): the segmentation buffer's server";
+    const REFERENCE: &'static str = "Shakkottai, Kumar, Karnik, Anvekar (2001), IEEE/ACM ToN 9(4): \
+        the segmentation buffer's server";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         if self.period < SHORTEST_PERIOD {

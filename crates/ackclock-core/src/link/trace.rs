@@ -204,7 +204,8 @@ impl Trace {
                 .filter(|&ms: &u64| ms <= LATEST_MS)
                 .ok_or_else(|| {
                     let problem = format!(
-                        "{} is not a whole number of milliseconds; each line holds one, for example 12",
+                        "{} is not a whole number of milliseconds; each line holds one, for \
+                        example 12",
                         json!(number)
                     );
                     self.line(line, &problem)
@@ -307,7 +308,8 @@ impl Trace {
     fn close(&self, mut rows: Vec<(u64, Option<BitRate>)>) -> Result<Rows> {
         let last_line = rows.len() + 1;
         let (Some(&(_, Some(first))), Some(&(end, last))) = (rows.first(), rows.last()) else {
-            let problem = "the first row with a rate is missing; for example 0 s,12 Mbit/s under the header time,rate";
+            let problem = "the first row with a rate is missing; for example 0 s,12 Mbit/s under \
+                the header time,rate";
             return Err(self.line(2, problem));
         };
         let period = match self.period {
@@ -330,7 +332,8 @@ impl Trace {
             }
             None => {
                 let problem = format!(
-                    "the last rate, {}, differs from the first, though the trace begins again here; set period or repeat = false, or leave the last rate empty",
+                    "the last rate, {}, differs from the first, though the trace begins again \
+                    here; set period or repeat = false, or leave the last rate empty",
                     json!(last)
                 );
                 return Err(self.line(last_line, &problem));

@@ -146,7 +146,8 @@ impl Edca {
 impl Element<MediumKind> for Edca {
     const NAME: &'static str = "edca";
     const LABEL: &'static str = "802.11e cell";
-    const SUMMARY: &'static str = "A cell of IEEE 802.11e: stations contend by EDCA, all hear each other, and only collisions lose frames.";
+    const SUMMARY: &'static str = "A cell of IEEE 802.11e: stations contend by EDCA, all hear each \
+        other, and only collisions lose frames.";
     const REFERENCE: &'static str = "IEEE 802.11-2016 section 10.22.2 (EDCA)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

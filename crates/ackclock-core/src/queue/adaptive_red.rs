@@ -81,14 +81,17 @@ const STEPS: u64 = 100;
 impl Element<QueueKind> for AdaptiveRed {
     const NAME: &'static str = "adaptive_red";
     const LABEL: &'static str = "Adaptive RED";
-    const SUMMARY: &'static str = "RED that adapts its drop probability every 0.5 s to hold the average queue midway between the thresholds.";
-    const REFERENCE: &'static str = "Floyd, Gummadi and Shenker (2001), Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue Management";
+    const SUMMARY: &'static str = "RED that adapts its drop probability every 0.5 s to hold the \
+        average queue midway between the thresholds.";
+    const REFERENCE: &'static str = "Floyd, Gummadi and Shenker (2001), Adaptive RED: An Algorithm \
+        for Increasing the Robustness of RED's Active Queue Management";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_room("limit", self.limit)?;
-        if matches!(self.limit, QueueLimit::Packets(limit) if (limit as f64) < HIGH_OVER_LOW * LEAST_LOW)
-        {
-            let remedy = "is less than the upper threshold, which is at least 15 packets; for example \"100 packets\"";
+        let least = HIGH_OVER_LOW * LEAST_LOW;
+        if matches!(self.limit, QueueLimit::Packets(limit) if (limit as f64) < least) {
+            let remedy = "is less than the upper threshold, which is at least 15 packets; for \
+                example \"100 packets\"";
             return Err(Error::new("limit", &json!(self.limit), remedy));
         }
         if self.target_delay == Span::ZERO {

@@ -65,8 +65,10 @@ impl Default for Alt {
 impl Element<QueueKind> for Alt {
     const NAME: &'static str = "alt";
     const LABEL: &'static str = "ALT";
-    const SUMMARY: &'static str = "Drop-tail whose limit, updated once a second, rises with idle time and falls with busy time.";
-    const REFERENCE: &'static str = "Li, Leith and Malone (2011), Buffer Sizing for 802.11-Based Networks, IEEE/ACM Transactions on Networking";
+    const SUMMARY: &'static str = "Drop-tail whose limit, updated once a second, rises with idle \
+        time and falls with busy time.";
+    const REFERENCE: &'static str = "Li, Leith and Malone (2011), Buffer Sizing for 802.11-Based \
+        Networks, IEEE/ACM Transactions on Networking";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         let rates = [self.increase, self.decrease];

@@ -59,7 +59,8 @@ impl Default for Codel {
 impl Element<QueueKind> for Codel {
     const NAME: &'static str = "codel";
     const LABEL: &'static str = "CoDel";
-    const SUMMARY: &'static str = "First in, first out; drops or marks at the head, increasingly often, while packets wait longer than a target.";
+    const SUMMARY: &'static str = "First in, first out; drops or marks at the head, increasingly \
+        often, while packets wait longer than a target.";
     const REFERENCE: &'static str =
         "RFC 8289; Nichols and Jacobson (2012), Controlling Queue Delay";
 

@@ -61,8 +61,10 @@ impl Default for Ebdp {
 impl Element<QueueKind> for Ebdp {
     const NAME: &'static str = "ebdp";
     const LABEL: &'static str = "eBDP";
-    const SUMMARY: &'static str = "Drop-tail whose limit is what the link sends within a target delay, from the average service time.";
-    const REFERENCE: &'static str = "Li and Leith (2008), Buffer Sizing for TCP Flows in 802.11e WLANs, IEEE Communications Letters";
+    const SUMMARY: &'static str = "Drop-tail whose limit is what the link sends within a target \
+        delay, from the average service time.";
+    const REFERENCE: &'static str = "Li and Leith (2008), Buffer Sizing for TCP Flows in 802.11e \
+        WLANs, IEEE Communications Letters";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_service_time(self.target_delay, self.weight, self.maximum)

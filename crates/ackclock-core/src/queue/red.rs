@@ -90,7 +90,8 @@ impl Element<QueueKind> for Red {
     const LABEL: &'static str = "RED";
     const SUMMARY: &'static str =
         "First in, first out; drops or marks at random, more often as the average queue grows.";
-    const REFERENCE: &'static str = "Floyd and Jacobson (1993), Random Early Detection Gateways for Congestion Avoidance; RFC 7141 section 2 (packets count alike, whatever their size)";
+    const REFERENCE: &'static str = "Floyd and Jacobson (1993), Random Early Detection Gateways \
+        for Congestion Avoidance; RFC 7141 section 2 (packets count alike, whatever their size)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_room("limit", self.limit)?;

@@ -55,7 +55,8 @@ impl Default for Rap {
 impl Element<RateControlKind> for Rap {
     const NAME: &'static str = "rap";
     const LABEL: &'static str = "AIMD rate";
-    const SUMMARY: &'static str = "Additive increase and multiplicative decrease of the rate, once per round trip (RAP without fine-grain adaptation).";
+    const SUMMARY: &'static str = "Additive increase and multiplicative decrease of the rate, once \
+        per round trip (RAP without fine-grain adaptation).";
     const REFERENCE: &'static str = "Rejaie, Handley, Estrin 1999, INFOCOM; Yang, Lam 2000, ICNP";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

@@ -123,7 +123,8 @@ impl Tfrc {
 impl Element<RateControlKind> for Tfrc {
     const NAME: &'static str = "tfrc";
     const LABEL: &'static str = "TFRC";
-    const SUMMARY: &'static str = "Follows TCP's throughput equation with the average of the last loss intervals: smoother and slower than TCP.";
+    const SUMMARY: &'static str = "Follows TCP's throughput equation with the average of the last \
+        loss intervals: smoother and slower than TCP.";
     const REFERENCE: &'static str = "RFC 5348";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

@@ -126,7 +126,8 @@ impl Default for Tfrcp {
 impl Element<RateControlKind> for Tfrcp {
     const NAME: &'static str = "tfrcp";
     const LABEL: &'static str = "TFRCP";
-    const SUMMARY: &'static str = "Sends in rounds of seconds, at the rate PFTK gives for the previous round's loss, or at twice the rate without loss.";
+    const SUMMARY: &'static str = "Sends in rounds of seconds, at the rate PFTK gives for the \
+        previous round's loss, or at twice the rate without loss.";
     const REFERENCE: &'static str = "Padhye, Kurose, Towsley, Koodli 1999, NOSSDAV";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

@@ -106,7 +106,8 @@ impl Scenario {
         let remedy = if other.link.facts.measures.is_some() {
             "follows another hop's rate itself; choose a hop with a rate of its own"
         } else if other.link.facts.contends.is_some() {
-            "contends for a medium, so its rate cannot be measured; choose a hop with a rate of its own"
+            "contends for a medium, so its rate cannot be measured; choose a hop with its own \
+            rate"
         } else if other.scope == Scope::PerFlow {
             "has scope \"per_flow\"; choose a shared hop"
         } else {
@@ -158,7 +159,8 @@ impl Scenario {
         let samples = self.duration.as_nanos() / self.sample_interval.as_nanos();
         if samples > MOST_SAMPLES {
             let remedy = format!(
-                "makes {samples} samples of each series; choose at least a ten-millionth of the duration"
+                "makes {samples} samples of each series; choose at least a ten-millionth of the \
+                duration"
             );
             return refuse("sample_interval", &self.sample_interval, &remedy);
         }
@@ -239,7 +241,8 @@ impl FlowDescription {
         };
         let source = self.traffic.build(TrafficContext { place, mss });
         if source.transports() == Transports::Controlled {
-            let remedy = "does not work over UDP without a rate control; choose traffic with a rate, add a control, or use transport kind \"tcp\"";
+            let remedy = "does not work over UDP without a rate control; choose traffic with a \
+                rate, add a control, or use transport kind \"tcp\"";
             return contradict("traffic.kind", &self.traffic.name, remedy);
         }
         Ok(())
@@ -307,7 +310,8 @@ fn check_sizes(mss: Bytes, header: Bytes) -> Result<()> {
     let packet = mss.0.saturating_add(header.0);
     if packet > LARGEST_PACKET {
         let remedy = format!(
-            "makes packets of {packet} bytes with the header; both together may be at most {LARGEST_PACKET} bytes"
+            "makes packets of {packet} bytes with the header; both together may be at most \
+            {LARGEST_PACKET} bytes"
         );
         return refuse("mss", &mss, &remedy);
     }

@@ -53,7 +53,8 @@ pub fn read_checked(
         && *expected != found
     {
         let remedy = format!(
-            "differs from the digest of {file}, \"{found}\": the file has changed; remove the digest to accept the file as it is now"
+            "differs from the digest of {file}, \"{found}\": the file has changed; remove the \
+            digest to accept the file as it is now"
         );
         return Err(Error::new("digest", &json!(expected), &remedy).coded(Code::File));
     }

@@ -333,7 +333,8 @@ fn read_rate(value: &Value) -> Read<BitRate> {
     let rate = read_whole(value, RATE, &A_RATE)?;
     if rate != 0 && !RATES.contains(&rate) {
         return Err(out_of_range(format!(
-            "{value} is out of range; choose 1 kbit/s to 10 Tbit/s, or 0 bit/s for a link that is down"
+            "{value} is out of range; choose 1 kbit/s to 10 Tbit/s, or 0 bit/s for a link that is \
+            down"
         )));
     }
     Ok(BitRate::from_bit_per_s(rate))

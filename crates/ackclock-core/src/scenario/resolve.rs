@@ -296,7 +296,8 @@ fn instances(count: Option<u32>, arrivals: Option<Arrivals>) -> Result<Instances
         (count, None) => Ok(Instances::Count(count.unwrap_or(1))),
         (None, Some(arrivals)) => Ok(Instances::Arriving(arrivals)),
         (Some(count), Some(_)) => {
-            let remedy = "does not go with arrivals, which draw the number of instances; remove count or arrivals";
+            let remedy = "does not go with arrivals, which draw the number of instances; remove \
+                count or arrivals";
             Err(Error::contradiction("count", &count.into(), remedy))
         }
     }

@@ -53,7 +53,8 @@ fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
     let under_control = to_tree(&DatagramParameters::default());
     let of_control = |name: &str| !OF_UDP.contains(&name) && under_control.get(name).is_some();
     if let Some((name, value)) = rest.iter().find(|(name, _)| of_control(name)) {
-        let remedy = "needs UDP with a rate control; add for example control = { kind = \"tfrc\" }, or remove it";
+        let remedy = "needs UDP with a rate control; add for example control = { kind = \"tfrc\" \
+            }, or remove it";
         return Err(Error::contradiction(name, value, remedy));
     }
     let udp: UdpDocument = parse::from_tree(Value::Object(rest))?;

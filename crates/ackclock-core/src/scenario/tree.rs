@@ -138,7 +138,8 @@ fn unsweep(changed: &mut Value, before: &Value, path: &str) -> Result<()> {
         let place = places(before, swept);
         if given.len() > place.len() && given.starts_with(&place) {
             let remedy = format!(
-                "belongs to {swept}, which the sweep sets; set {swept} itself, or remove it from the sweep"
+                "belongs to {swept}, which the sweep sets; set {swept} itself, or remove it from \
+                the sweep"
             );
             return Err(Error::message(path, remedy).coded(Code::Contradiction));
         }

@@ -114,7 +114,8 @@ fn read(text: &str) -> std::result::Result<Vec<(Bytes, f64)>, (usize, String)> {
         other => {
             let other = json!(other);
             let problem = format!(
-                "unknown header {other}; choose from size, size,weight, size_bytes and size_bytes,weight"
+                "unknown header {other}; choose from size, size,weight, size_bytes and \
+                size_bytes,weight"
             );
             return Err((1, problem));
         }

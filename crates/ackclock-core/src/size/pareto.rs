@@ -47,7 +47,8 @@ impl Element<SizeKind> for Pareto {
     const LABEL: &'static str = "Pareto";
     const SUMMARY: &'static str =
         "Pareto sizes: most are small, few carry most of the data; optionally bounded.";
-    const REFERENCE: &'static str = "Crovella, Bestavros (1997), IEEE/ACM ToN 5(6); bounded: Harchol-Balter, Crovella, Murta (1999), JPDC 59(2)";
+    const REFERENCE: &'static str = "Crovella, Bestavros (1997), IEEE/ACM ToN 5(6); bounded: \
+        Harchol-Balter, Crovella, Murta (1999), JPDC 59(2)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_size("mean", self.mean)?;

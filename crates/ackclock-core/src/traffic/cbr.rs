@@ -25,7 +25,8 @@ impl Element<TrafficKind> for Cbr {
     const NAME: &'static str = "cbr";
     const LABEL: &'static str = "constant bit rate";
     const SUMMARY: &'static str = "Sends packets of one size at even spacing, starting at once.";
-    const REFERENCE: &'static str = "exact: packet k leaves at k · size / rate, rounded down to the nanosecond, and does not drift";
+    const REFERENCE: &'static str = "exact: packet k leaves at k · size / rate, rounded down to \
+        the nanosecond, and does not drift";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_packet_size(self.packet_size)

@@ -48,7 +48,8 @@ impl Size {
 impl Element<TrafficKind> for Transfer {
     const NAME: &'static str = "transfer";
     const LABEL: &'static str = "transfer";
-    const SUMMARY: &'static str = "Sends one file as fast as the transport allows, then ends; not over UDP without a rate control.";
+    const SUMMARY: &'static str = "Sends one file as fast as the transport allows, then ends; not \
+        over UDP without a rate control.";
     const REFERENCE: &'static str = "flow completion time: Dukkipati, McKeown 2006, ACM CCR 36(1)";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {

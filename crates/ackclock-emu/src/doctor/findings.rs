@@ -124,7 +124,8 @@ fn real_time(facts: &Facts) -> Finding {
     match (&facts.real_time, facts.real_time_share) {
         (Err(reason), _) => {
             let found = format!(
-                "SCHED_FIFO is refused ({reason}); packets may leave milliseconds late when the machine is busy"
+                "SCHED_FIFO is refused ({reason}); packets may leave milliseconds late when the \
+                machine is busy"
             );
             finding(name, label, State::No, found).with_remedy(
                 "run as root, or give the user a limit rtprio of 1 in /etc/security/limits.conf",
@@ -161,7 +162,8 @@ fn wakefulness(facts: &Facts) -> Finding {
         ),
         Err(reason) => {
             let found = format!(
-                "/dev/cpu_dma_latency: {reason}; waking a processor delays some packets, by milliseconds in a virtual machine"
+                "/dev/cpu_dma_latency: {reason}; waking a processor delays some packets, by \
+                milliseconds in a virtual machine"
             );
             finding(name, label, State::No, found).with_remedy("run as root")
         }

@@ -65,7 +65,8 @@ impl Description {
             return Err(Error::new("flows", &json!(instances.len()), &remedy));
         }
         if let Some(medium) = scenario.media.first() {
-            let remedy = "is a shared medium, which cannot be emulated; run ackclock simulate, or emulate measured rates with a link of kind \"trace\"";
+            let remedy = "is a shared medium, which cannot be emulated; run ackclock simulate, or \
+                emulate measured rates with a link of kind \"trace\"";
             let name = format!("shared_media.{}", medium.name);
             return Err(
                 Error::new(&name, &medium.medium.resolved["kind"], remedy).coded(Code::Unsupported)

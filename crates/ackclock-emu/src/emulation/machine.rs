@@ -40,7 +40,8 @@ pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure>
     let missing = pair.missing_controls(&Vec::from_iter(controls))?;
     if let Some((name, outcome)) = missing.first() {
         let text = format!(
-            "the kernel lacks the congestion control \"{name}\" ({}); load the module tcp_{name} as root, or simulate",
+            "the kernel lacks the congestion control \"{name}\" ({}); load the module tcp_{name} \
+            as root, or simulate",
             outcome.reason()
         );
         return Err(Failure::Lacking(text));
@@ -53,7 +54,8 @@ pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure>
     );
     warnings.extend(refused.as_ref().map(|reason| {
         format!(
-            "real-time priority refused ({reason}); packets may leave milliseconds late when the machine is busy"
+            "real-time priority refused ({reason}); packets may leave milliseconds late when the \
+            machine is busy"
         )
     }));
     let machine = Machine {

@@ -206,7 +206,8 @@ fn control_refused(name: &str, flow: u32, error: &io::Error) -> Refused {
         ),
         Some(libc::EPERM) => (
             format!(
-                "congestion control \"{name}\" is not allowed here (EPERM; the kernel has {available})"
+                "congestion control \"{name}\" is not allowed here (EPERM; the kernel has \
+                {available})"
             ),
             "run in a network namespace of your own, or as root".into(),
         ),

@@ -93,7 +93,8 @@ class WindowChain:
             refuse(
                 "rtt",
                 rtt,
-                f"does not work with mode {mode}; give a round-trip time, for example rtt.constant(0.1)",
+                f"does not work with mode {mode}; give a round-trip time, for example "
+                f"rtt.constant(0.1)",
             )
         lasts = round_lasts(self, rtt, rate)
         return (

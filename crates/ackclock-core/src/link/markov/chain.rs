@@ -158,7 +158,8 @@ fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
     }
     if matrix.len() != n || matrix.iter().any(|row| row.len() != n) {
         let remedy = format!(
-            "does not have a row and a column for each of the {n} rates: {n} lists of {n} probabilities"
+            "does not have a row and a column for each of the {n} rates: {n} lists of {n} \
+            probabilities"
         );
         return Err(Error::message("transition_matrix", remedy));
     }
@@ -349,7 +350,8 @@ fn check_changes(parameters: &Markov, stationary: &[f64], changes_per_nano: f64)
     let per_packet = changes_per_nano * 1e9 * 12_000.0 / mean;
     if per_packet > MOST_CHANGES_PER_PACKET {
         let problem = format!(
-            "the mean rate of {mean:.3e} bit/s means {per_packet:.0e} changes of state per packet of 1500 bytes; raise a rate or lengthen the sojourns"
+            "the mean rate of {mean:.3e} bit/s means {per_packet:.0e} changes of state per packet \
+            of 1500 bytes; raise a rate or lengthen the sojourns"
         );
         return Err(Error::message("rates", problem));
     }
