@@ -20,26 +20,32 @@ IN_PARALLEL := -n $(WORKERS) --dist worksteal
 # The same of tests that take real time.
 WAITING ?= 2
 
-RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
+RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') \
+    $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
 DEMO := examples/leaky-pipes.toml
 DEMO_OUT := out/leaky-pipes
 # Of the demo's emulation: three replicates of its three points.
 DEMO_REAL_TIME := 36 s
 
+# Where cargo keeps what it has fetched.
+REGISTRY := $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src
+
 # Plain `python3` may be another one, or none at all.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-fast test-rust test-python test-oracle reproduce-check bench wheel lint docs docs-write site clean
+.PHONY: help build demo test test-fast test-rust test-python \
+    test-oracle reproduce-check bench wheel lint docs docs-write site clean
 .DELETE_ON_ERROR:
 
 help: ## list these
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' \
+	  $(firstword $(MAKEFILE_LIST))
 
 build: $(RELEASE) ## build everything into .venv
 
 # A machine too busy reliable (4) has its page all the same.
-demo: $(RELEASE) ## answer leaky pipes every way this machine can go, print the table, write one page
+demo: $(RELEASE) ## answer the leaky-pipe question by every method, write a page
 	$(BIN)/ackclock compare $(DEMO) -o $(DEMO_OUT) --real-time '$(DEMO_REAL_TIME)' || test $$? = 4
 	$(BIN)/ackclock report $(DEMO_OUT)
 	@echo
@@ -47,8 +53,8 @@ demo: $(RELEASE) ## answer leaky pipes every way this machine can go, print the 
 	@echo "  tables:  $(DEMO_OUT)"
 	@echo "  page:    $(DEMO_OUT)/report.html (one file; open it in a browser)"
 
-test: test-rust test-python ## run all tests, Rust and Python, on an engine that checks the physics as it runs
-	@echo 'The engine in $(VENV) now has debug assertions and is slower; `make build` installs the fast one.'
+test: test-rust test-python ## run all tests, on an engine that checks the physics
+	@echo 'The engine in $(VENV) has debug assertions and is slow; `make build` installs the fast one.'
 
 test-fast: $(QUICK) ## run the tests that take no real time, no other program and not long
 	cargo test --quiet --workspace --exclude ackclock-py --lib
@@ -66,10 +72,10 @@ test-python: $(QUICK) ## run the tests of the Python packages
 	$(BIN)/python -m pytest -n $(WAITING) --dist worksteal -m 'real_time and not alone and not oracle'
 	$(BIN)/python -m pytest -m 'alone and not oracle'
 
-test-oracle: $(QUICK) ## hold what limits transfers against the kernel's own words (minutes, root, a quiet machine)
+test-oracle: $(QUICK) ## compare limits of transfers with the kernel's (root, quiet machine)
 	$(BIN)/python -m pytest -m oracle
 
-reproduce-check: $(QUICK) ## run what no longer gives its recorded tables in full; record verdicts that still hold
+reproduce-check: $(QUICK) ## run changed experiments in full, record their verdicts
 	$(BIN)/python -m ackclock.reproduction.check tests/experiments/recorded
 
 bench: $(RELEASE) ## run the benchmarks (minutes; BENCHMARKS.md says what they mean)
@@ -80,7 +86,7 @@ bench: $(RELEASE) ## run the benchmarks (minutes; BENCHMARKS.md says what they m
 
 # Without the remapping a wheel would name the folders that it was built in.
 wheel: $(TOOLS) ## build a wheel into dist, for whatever Linux is as new as this one
-	RUSTFLAGS="--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=registry --remap-path-prefix=$(CURDIR)=ackclock" \
+	RUSTFLAGS="--remap-path-prefix=$(REGISTRY)=registry --remap-path-prefix=$(CURDIR)=ackclock" \
 	  CARGO_TARGET_DIR=target/wheel $(BIN)/maturin build --release --out dist
 	@$(BIN)/python tools/check_wheel.py dist/*.whl
 
@@ -111,13 +117,16 @@ clean: ## remove what was built, and the demo's results
 
 # Python's tools and the packages that pyproject.toml asks for, without building ackclock itself.
 $(TOOLS): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit("ackclock needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; say for example: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
-	@command -v cargo > /dev/null || { echo "cargo is not there; install Rust, for example from https://rustup.rs" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "ackclock needs Python 3.11 or newer; for example: make PYTHON=python3.12" >&2; exit 1; }
+	@command -v cargo > /dev/null || { \
+	  echo "cargo not found; install Rust, for example from https://rustup.rs" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb")); \
 	  print(*project["build-system"]["requires"], *project["project"]["dependencies"], \
 	  *project["project"]["optional-dependencies"]["dev"], sep="\n")' > $(VENV)/requirements.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(VENV)/requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --requirement $(VENV)/requirements.txt
 	touch $@
 
 $(SITE_TOOLS): $(TOOLS)

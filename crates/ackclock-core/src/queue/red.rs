@@ -55,8 +55,8 @@ pub struct Red {
     /// dropped, they are dropped, too.
     #[serde(default)]
     pub ecn: bool,
-    /// RED drops and marks early only packets that find at least this much waiting. The paper has no
-    /// such rule; ns-2 spares a packet that finds fewer than 2.
+    /// RED drops and marks early only packets that find at least this much waiting. The paper has
+    /// no such rule; ns-2 spares a packet that finds fewer than 2.
     #[serde(default = "always")]
     pub early_from: QueueLimit,
     /// Size of the packets that could have come while the link was idle. As many as the link could

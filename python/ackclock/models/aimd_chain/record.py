@@ -4,8 +4,8 @@ A round without loss adds alpha/b segments to the window, one with losses reduce
 round lasts as long as the round-trip time, or as long as the link needs to send the window. This
 gives the law of the window by rounds, by segments and over time, and the law of the throughput.
 
-The paper halves whole windows and rounds down, which takes 2 to 3 % off the throughput, and up to a
-third with a smaller decrease (7 % at a loss rate of 1 % and beta = 0.9). A sender that counts bytes
+The paper halves whole windows and rounds down, which takes 2 to 3 % off the throughput. With a
+smaller decrease it takes up to a third (7 % at a loss rate of 1 % and beta = 0.9). A sender that counts bytes
 does not round, so by default a fall ends at beta w (see `between`). `rounded_down` is the paper's
 rule.
 
