@@ -11,9 +11,11 @@ def text(registered: Json, _described: Json) -> str:
     """Returns the page of experiments, group by group."""
     page = Page("Experiments", registered)
     page.paragraph(
-        "Published tables and figures that `ackclock reproduce` computes again. How to read what "
-        "it says is in the guide `docs/guides/reproduce.md`."
+        "`ackclock reproduce` computes these published tables and figures and compares the "
+        "outcome with the publication. It takes the name of an experiment or of a group. The guide "
+        "is [Reproducing published results](../guides/reproduce.md)."
     )
+    page.contents()
     for group in dict.fromkeys(one.group for one in experiments()):
         page.heading(2, group)
         members = [one for one in experiments() if one.group == group]
@@ -22,5 +24,5 @@ def text(registered: Json, _described: Json) -> str:
             rows = [
                 (f"`{one.name}`", one.question, one.says) for one in members if one.source == source
             ]
-            page.table(("experiment", "question", "what it says"), rows)
+            page.table(("experiment", "question", "published result"), rows)
     return page.finish()
