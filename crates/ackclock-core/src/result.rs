@@ -473,7 +473,7 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     ),
     (
         "bursts",
-        "How often so many packets left together; of `ackclock send`.",
+        "Number of bursts of one length; of `ackclock send`.",
         BurstRow::COLUMNS,
     ),
     (
@@ -510,7 +510,7 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     ),
     (
         "fidelity",
-        "How faithful one run was; of an emulation.",
+        "Fidelity of one run, with its measurements; of an emulation.",
         FidelityRow::COLUMNS,
     ),
     (
@@ -520,7 +520,7 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     ),
     (
         "settings",
-        "One thing that the kernel was asked for, or that it does in its own way; of an emulation.",
+        "One setting requested from the kernel, or one behaviour of its own; of an emulation.",
         SettingRow::COLUMNS,
     ),
     (
@@ -530,19 +530,19 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     ),
     (
         "limit_periods",
-        "A stretch of time in which one thing limited one direction of a connection; of a capture.",
+        "One period in which one cause limited one direction of a connection; of a capture.",
         LimitPeriodRow::COLUMNS,
     ),
     (
         "rtt_histogram",
-        "One bucket of the law of the round-trip time of one direction of a connection; of a \
-         capture.",
+        "One bucket of the histogram of the round-trip time of one direction of a connection; of \
+         a capture.",
         RttHistogramRow::COLUMNS,
     ),
     (
         "rate_estimates",
-        "What one rate estimator says of one direction of a connection at one sampling time; of a \
-         capture taken near the sender, on request.",
+        "One estimate of the rate of one direction of a connection, by one estimator at one \
+         sampling time; of a capture taken near the sender, on request.",
         RateEstimateRow::COLUMNS,
     ),
     (

@@ -34,7 +34,7 @@ pub enum ResponseFunction {
 impl Element<ControlKind> for HighSpeed {
     const NAME: &'static str = "highspeed";
     const LABEL: &'static str = "HighSpeed";
-    const SUMMARY: &'static str = "Reno up to 38 segments; from there growth and the share kept at \
+    const SUMMARY: &'static str = "Reno up to 38 segments; above, growth and the share kept after \
         a loss rise with the window.";
     const REFERENCE: &'static str = "RFC 3649";
 

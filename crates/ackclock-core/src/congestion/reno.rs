@@ -63,8 +63,8 @@ impl Default for Reno {
 impl Element<ControlKind> for Reno {
     const NAME: &'static str = "reno";
     const LABEL: &'static str = "Reno";
-    const SUMMARY: &'static str = "AIMD(α, β): slow start, then α segments more per round trip, \
-        and β of the window kept at a loss.";
+    const SUMMARY: &'static str = "AIMD(α, β): slow start, then growth by α segments per round \
+        trip; a loss keeps the share β of the window.";
     const REFERENCE: &'static str = "RFC 5681; Floyd, Handley, Padhye (2000), A Comparison of \
         Equation-Based and AIMD Congestion Control";
 

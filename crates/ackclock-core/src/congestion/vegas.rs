@@ -67,8 +67,8 @@ impl Default for Vegas {
 impl Element<ControlKind> for Vegas {
     const NAME: &'static str = "vegas";
     const LABEL: &'static str = "Vegas";
-    const SUMMARY: &'static str = "Keeps between α and β segments queued, by the growth of the \
-        round-trip time; a loss halves the window.";
+    const SUMMARY: &'static str = "Keeps between α and β segments queued, as the growth of the \
+        round-trip time shows; a loss halves the window.";
     const REFERENCE: &'static str = "Brakmo and Peterson (1995), TCP Vegas: End to End Congestion \
         Avoidance on a Global Internet";
 

@@ -42,7 +42,7 @@ impl Element<ControlKind> for WestwoodAbse {
     const NAME: &'static str = "westwood_abse";
     const LABEL: &'static str = "Westwood ABSE";
     const SUMMARY: &'static str =
-        "NewReno, but a loss leaves the window that the estimate ABSE says the path holds.";
+        "NewReno, but a loss reduces the window to what the path holds by the estimate ABSE.";
     const REFERENCE: &'static str = <Abse as Element<EstimatorKind>>::REFERENCE;
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {

@@ -9,6 +9,6 @@ pub type WestwoodBe = Westwood<Be>;
 impl Named for Be {
     const NAME: &'static str = "westwood_be";
     const LABEL: &'static str = "Westwood BE";
-    const SUMMARY: &'static str =
-        "NewReno, but a loss leaves the window that the bandwidth estimate BE says the path holds.";
+    const SUMMARY: &'static str = "NewReno, but a loss reduces the window to what the path holds \
+        by the bandwidth estimate BE.";
 }

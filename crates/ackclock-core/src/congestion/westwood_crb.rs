@@ -9,6 +9,6 @@ pub type WestwoodCrb = Westwood<Crb>;
 impl Named for Crb {
     const NAME: &'static str = "westwood_crb";
     const LABEL: &'static str = "Westwood CRB";
-    const SUMMARY: &'static str = "NewReno, but a loss leaves the window of RE if it looks like \
-        congestion, of BE if it looks like an error.";
+    const SUMMARY: &'static str = "NewReno, but a loss reduces the window to what the path holds: \
+        by RE if the loss looks like congestion, by BE if it looks like an error.";
 }

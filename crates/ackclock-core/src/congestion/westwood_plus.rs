@@ -45,8 +45,8 @@ impl Default for Arithmetic {
 impl Element<ControlKind> for WestwoodPlus {
     const NAME: &'static str = "westwood_plus";
     const LABEL: &'static str = "Westwood+";
-    const SUMMARY: &'static str = "NewReno, but a loss leaves the window that one rate sample per \
-        round trip says the path holds.";
+    const SUMMARY: &'static str = "NewReno, but a loss sets the window to what the path holds \
+        by one rate sample per round trip.";
     const REFERENCE: &'static str =
         <westwood_plus::WestwoodPlus as Element<EstimatorKind>>::REFERENCE;
 

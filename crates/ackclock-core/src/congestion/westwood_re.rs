@@ -10,5 +10,5 @@ impl Named for Re {
     const NAME: &'static str = "westwood_re";
     const LABEL: &'static str = "Westwood RE";
     const SUMMARY: &'static str =
-        "NewReno, but a loss leaves the window that the rate estimate RE says the path holds.";
+        "NewReno, but a loss reduces the window to what the path holds by the rate estimate RE.";
 }

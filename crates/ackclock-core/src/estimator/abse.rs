@@ -117,7 +117,7 @@ impl Element<EstimatorKind> for Abse {
     const NAME: &'static str = "abse";
     const LABEL: &'static str = "ABSE";
     const SUMMARY: &'static str = "Adaptive bandwidth share estimation: sampling interval and time \
-        constant follow queue and variation; in the reading that shares fairly.";
+        constant adapt to the queue and to the variation. Interpreted so that flows share fairly.";
     const REFERENCE: &'static str = REFERENCE;
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
@@ -171,8 +171,8 @@ pub struct AbseLiteral {
 impl Element<EstimatorKind> for AbseLiteral {
     const NAME: &'static str = "abse_literal";
     const LABEL: &'static str = "ABSE, as printed";
-    const SUMMARY: &'static str = "ABSE by its printed equations to the letter, which are bistable \
-        where packets travel in trains: ten flows then share unfairly.";
+    const SUMMARY: &'static str = "ABSE exactly as printed. The equations are bistable if packets \
+        travel in trains: ten flows then share unfairly.";
     const REFERENCE: &'static str = REFERENCE;
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

@@ -24,8 +24,8 @@ pub struct Be {
 impl Element<EstimatorKind> for Be {
     const NAME: &'static str = "be";
     const LABEL: &'static str = "BE";
-    const SUMMARY: &'static str = "Bandwidth estimate: a sample per ACK over the time since the \
-        ACK before, through a low-pass filter.";
+    const SUMMARY: &'static str = "Bandwidth estimate: one sample per ACK, over the time since the \
+        previous ACK, through a low-pass filter.";
     const REFERENCE: &'static str = "Mascolo, Casetti, Gerla, Sanadidi, Wang (2001), TCP Westwood: \
         Bandwidth Estimation for Enhanced Transport over Wireless Links";
 

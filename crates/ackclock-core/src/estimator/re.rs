@@ -27,8 +27,8 @@ pub struct Re {
 impl Element<EstimatorKind> for Re {
     const NAME: &'static str = "re";
     const LABEL: &'static str = "RE";
-    const SUMMARY: &'static str =
-        "Rate estimate: at each ACK what was delivered over the last T, through a low-pass filter.";
+    const SUMMARY: &'static str = "Rate estimate: at each ACK, the data delivered over the last T, \
+        through a low-pass filter.";
     const REFERENCE: &'static str = "Wang, Valla, Sanadidi, Ng, Gerla (2002), \
         Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
 

@@ -36,8 +36,7 @@ impl Default for WestwoodPlus {
 impl Element<EstimatorKind> for WestwoodPlus {
     const NAME: &'static str = "westwood_plus";
     const LABEL: &'static str = "Westwood+";
-    const SUMMARY: &'static str =
-        "What a round trip delivers, per round-trip time, through a filter of constant gain.";
+    const SUMMARY: &'static str = "Rate over each round trip, through a filter of constant gain.";
     const REFERENCE: &'static str = "Mascolo, Grieco, Ferorelli, Camarda, Piscitelli (2004), \
         Performance Evaluation of Westwood+ TCP Congestion Control";
 

@@ -41,7 +41,7 @@ impl Element<FeedbackKind> for Percentile {
     const LABEL: &'static str = "percentile";
     const SUMMARY: &'static str = "Feeds back a percentile of the last means of measurements.";
     const REFERENCE: &'static str = "after the cautious forecast of Winstein, Sivaraman, \
-        Balakrishnan (2013), NSDI, of which it is no reproduction";
+        Balakrishnan (2013), NSDI, without reproducing it";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         check_number("m", self.m)?;

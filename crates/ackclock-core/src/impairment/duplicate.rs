@@ -28,7 +28,7 @@ impl Element<ImpairmentKind> for Duplicate {
     const NAME: &'static str = "duplicate";
     const LABEL: &'static str = "duplication";
     const SUMMARY: &'static str =
-        "Sends a copy right behind a packet, with the same probability for each.";
+        "Duplicates each packet with the same probability; the copy follows at once.";
     const REFERENCE: &'static str =
         "Bernoulli trials, one draw per packet: runs at different probabilities share them";
 

@@ -18,7 +18,7 @@ pub struct Constant {
 impl Element<LinkKind> for Constant {
     const NAME: &'static str = "constant";
     const LABEL: &'static str = "constant rate";
-    const SUMMARY: &'static str = "Sends at one rate for ever.";
+    const SUMMARY: &'static str = "Sends at one rate all the time.";
     const REFERENCE: &'static str =
         "exact to the bit: the fraction of a nanosecond is carried from packet to packet";
 

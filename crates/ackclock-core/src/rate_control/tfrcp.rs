@@ -126,8 +126,8 @@ impl Default for Tfrcp {
 impl Element<RateControlKind> for Tfrcp {
     const NAME: &'static str = "tfrcp";
     const LABEL: &'static str = "TFRCP";
-    const SUMMARY: &'static str = "Rounds of a few seconds, each at the rate that PFTK gives for \
-        the share of packets lost in the one before, or at twice its rate if none was.";
+    const SUMMARY: &'static str = "Sends in rounds of a few seconds: at PFTK's rate for the share \
+        of packets lost in the previous round, or at twice that round's rate if none was lost.";
     const REFERENCE: &'static str = "Padhye, Kurose, Towsley, Koodli 1999, NOSSDAV";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {

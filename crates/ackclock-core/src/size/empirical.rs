@@ -40,9 +40,9 @@ pub struct Empirical {
 impl Element<SizeKind> for Empirical {
     const NAME: &'static str = "empirical";
     const LABEL: &'static str = "empirical";
-    const SUMMARY: &'static str = "Sizes of a list or a file, as often as their weights say.";
+    const SUMMARY: &'static str = "Sizes from a list or a file, as frequent as their weights say.";
     const REFERENCE: &'static str =
-        "Danzig, Jamin (1991), tcplib: traffic by the tables of what was measured";
+        "Danzig, Jamin (1991), tcplib: traffic from tables of measurements";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         let values = match (&self.values, &self.file) {

@@ -26,7 +26,7 @@ pub struct Uniform {
 impl Element<SizeKind> for Uniform {
     const NAME: &'static str = "uniform";
     const LABEL: &'static str = "uniform";
-    const SUMMARY: &'static str = "Every size between two bounds is as likely.";
+    const SUMMARY: &'static str = "All sizes between two bounds are equally likely.";
     const REFERENCE: &'static str =
         "the medium-sized transfers of Padhye, Kurose, Towsley, Koodli (1999), NOSSDAV";
 
