@@ -5,9 +5,9 @@ round lasts as long as the round-trip time, or as long as the link needs to send
 gives the law of the window by rounds, by segments and over time, and the law of the throughput.
 
 The paper halves whole windows and rounds down, which takes 2 to 3 % off the throughput. With a
-smaller decrease it takes up to a third (7 % at a loss rate of 1 % and beta = 0.9). A sender that counts bytes
-does not round, so by default a fall ends at beta w (see `between`). `rounded_down` is the paper's
-rule.
+smaller decrease it takes up to a third (7 % at a loss rate of 1 % and beta = 0.9). A sender that
+counts bytes does not round, so by default a fall ends at beta w (see `between`). `rounded_down` is
+the paper's rule.
 
 Every input may be an array, and inverse questions cover many orders of magnitude. Therefore two
 things differ from `solve`. Without a limit on the window the chain ends where it hardly ever gets.
