@@ -109,7 +109,8 @@ def _index(texts: Mapping[str, str]) -> str:
     if titles:
         raise ValueError(f"reference_pages.INDEX: add {', '.join(titles)}")
     parts.append(
-        "For editors and other programs there is a JSON schema of a scenario, "
+        "Not generated: the [Python API](../api.md) and the [wire format](../wire-format.md) of "
+        "`ackclock send`. For editors and other programs there is a JSON schema of a scenario, "
         "`schema/scenario.schema.json`."
     )
     return "\n\n".join(parts) + "\n"

@@ -47,5 +47,5 @@ def text(registered: Json, _described: Json) -> str:
         )
         for one in regions.REGIONS
     ]
-    page.table(("region", "from", "to", "mean change", "expected effect of feedback"), rows)
+    page.table(("region", "from", "to", "meaning", "expected effect of feedback"), rows)
     return page.finish()

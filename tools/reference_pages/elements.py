@@ -1,7 +1,7 @@
 """The page of a kind of element."""
 
 from reference_pages.kinds import KINDS
-from reference_pages.page import Page
+from reference_pages.page import Page, first_sentence
 from reference_pages.schemas import Json, anchor
 
 __all__ = ["text"]
@@ -15,7 +15,7 @@ def text(kind: str, registered: Json) -> str:
         page.paragraph("There are none yet.")
     else:
         index = [
-            (f"[`{entry['name']}`](#{anchor(entry['name'])})", entry["summary"])
+            (f"[`{entry['name']}`](#{anchor(entry['name'])})", first_sentence(entry["summary"]))
             for entry in registered[kind]
         ]
         page.table(("kind", "meaning"), index)

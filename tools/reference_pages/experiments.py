@@ -11,8 +11,8 @@ def text(registered: Json, _described: Json) -> str:
     """Returns the page of experiments, group by group."""
     page = Page("Experiments", registered)
     page.paragraph(
-        "`ackclock reproduce` computes these published tables and figures and compares the "
-        "outcome with the publication. It takes the name of an experiment or of a group. The guide "
+        "`ackclock reproduce` computes these tables and figures and compares them with what the "
+        "source says. It takes the name of an experiment or of a group. The guide "
         "is [Reproducing published results](../guides/reproduce.md)."
     )
     page.contents()
@@ -21,8 +21,12 @@ def text(registered: Json, _described: Json) -> str:
         members = [one for one in experiments() if one.group == group]
         for source in dict.fromkeys(one.source for one in members):
             page.paragraph(f"{source}.")
-            rows = [
-                (f"`{one.name}`", one.question, one.says) for one in members if one.source == source
-            ]
-            page.table(("experiment", "question", "published result"), rows)
+            rows = []
+            last = ""
+            for one in members:
+                if one.source == source:
+                    question = "As above" if one.question == last else one.question
+                    rows.append((f"`{one.name}`", question, one.says))
+                    last = one.question
+            page.table(("experiment", "question", "result"), rows)
     return page.finish()

@@ -12,8 +12,8 @@ def text(registered: Json, _described: Json) -> str:
     page = Page("Figures", registered)
     page.paragraph(
         "These are the figures of `ackclock plot` and of reports. By default `plot` draws all for "
-        "which the result has data. With `--kind` it draws one, or says why it cannot. By default "
-        "a figure shows the first point, the first replicate, the connection with the most "
+        "which the result has data. With `--kind` it draws one, or says why it cannot. Without "
+        "options a figure shows the first point, the first replicate, the connection with the most "
         "payload, and the whole time."
     )
     rows = [

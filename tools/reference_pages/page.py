@@ -19,7 +19,15 @@ from reference_pages.schemas import (
     toml,
 )
 
-__all__ = ["MARK", "REPAIR", "Page", "after_the_first_line", "attributes", "repeated"]
+__all__ = [
+    "MARK",
+    "REPAIR",
+    "Page",
+    "after_the_first_line",
+    "attributes",
+    "first_sentence",
+    "repeated",
+]
 
 REPAIR = "make docs-write"
 MARK = f"<!-- Generated from the code. To change a text, change it there, then run `{REPAIR}`. -->"
@@ -85,7 +93,9 @@ class Page:
         for first, *middle, last in rows:
             kept, rest = _split(last)
             short.append([first, *middle, kept])
-            notes += [f"- {first}: {rest}"] if rest else []
+            # Of a function the name is enough.
+            name = re.sub(r"(?<=\w)\(.*\)`$", "`", first)
+            notes += [f"- {name}: {rest}"] if rest else []
         used = [
             index == 0 or any(row[index] not in {"", "—"} for row in short)
             for index in range(len(head))
@@ -427,11 +437,19 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def first_sentence(text: str) -> str:
+    """Returns the first sentence of a text."""
+    return _sentences(text)[0]
+
+
+def _sentences(text: str) -> list[str]:
+    """Splits prose; a sentence ends before a capital, a quotation or code, not after an initial."""
+    return re.split(r"(?<=\.)(?<!\b[A-Z]\.)\s+(?=[A-Z\"`])", " ".join(text.split()))
+
+
 def _split(text: str) -> tuple[str, str]:
     """Splits prose into what a cell holds and the rest; the first sentence is always kept."""
-    text = " ".join(text.split())
-    # A sentence ends with a period before a capital, a quotation or code, not after an initial.
-    sentences = re.split(r"(?<=\.)(?<!\b[A-Z]\.)\s+(?=[A-Z\"`])", text)
+    sentences = _sentences(text)
     kept = CELL_SENTENCES
     while kept > 1 and len(" ".join(sentences[:kept])) > CELL_CHARACTERS:
         kept -= 1

@@ -1,7 +1,7 @@
 """The page of results."""
 
 from ackclock.capture import estimates
-from reference_pages.page import Page, after_the_first_line, repeated
+from reference_pages.page import Page, after_the_first_line, first_sentence, repeated
 from reference_pages.schemas import Json, anchor
 
 __all__ = ["text"]
@@ -27,7 +27,7 @@ def text(registered: Json, _described: Json) -> str:
     page.table(
         ("table", "one row is"),
         [
-            (f"[`{name}`](#{anchor(name)})", summary)
+            (f"[`{name}`](#{anchor(name)})", first_sentence(summary))
             for name, summary in [*summaries, ("estimates", ESTIMATES)]
         ],
     )
