@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ackclock.registry import registry, schema
-from reference_pages import PAGES, elements
+from reference_pages import INDEX, PAGES, elements
 from reference_pages.page import MARK, REPAIR
 from reference_pages.schemas import Json
 
@@ -48,10 +48,7 @@ def differences(root: Path, texts: Mapping[str, str]) -> list[str]:
         if not file.is_file():
             lines.append(f"{name}: is missing; run `{REPAIR}` and commit what it writes")
         elif file.read_text(encoding="utf-8") != text:
-            lines.append(
-                f"{name}: is not what the engine says of itself; run `{REPAIR}` and commit what it "
-                "writes"
-            )
+            lines.append(f"{name}: is out of date; run `{REPAIR}` and commit what it writes")
     return lines
 
 
@@ -60,18 +57,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python tools/reference.py",
         description=(
-            "Checks or writes docs/reference/ and schema/, which are generated from the engine's "
+            "Check or write docs/reference/ and schema/, which are generated from the engine's "
             "registries."
         ),
         epilog="example: python tools/reference.py --check",
     )
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(
-        "--check", action="store_true", help="say which files are not current; exit code 1 if any"
+        "--check",
+        action="store_true",
+        help="name the files that are out of date; exit code 1 if any",
     )
     what.add_argument("--write", action="store_true", help="write the files")
     parser.add_argument(
-        "--root", type=Path, default=Path(), help="the repository (default: the current folder)"
+        "--root", type=Path, default=Path(), help="repository (default: the current folder)"
     )
     options = parser.parse_args(arguments)
     if not (options.root / "pyproject.toml").is_file():
@@ -91,11 +90,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _index(texts: Mapping[str, str]) -> str:
-    """Returns a page with links to all others."""
-    pages = {Path(name).name: text for name, text in texts.items() if name.endswith(".md")}
+    """Returns a page with links to all others, by group."""
+    pages = {Path(name).stem: text for name, text in texts.items() if name.endswith(".md")}
     titles = {name: text.partition("\n# ")[2].partition("\n")[0] for name, text in pages.items()}
-    links = [f"- [{title}]({name})" for name, title in titles.items()]
-    return "\n\n".join((MARK, "# Reference", "\n".join(links))) + "\n"
+    parts = [
+        MARK,
+        "# Reference",
+        "Every field, parameter and column, generated from the code that uses it. To learn how to "
+        "do something, read the [guides](../guides/README.md).",
+    ]
+    for group, lines in INDEX.items():
+        listed = [
+            f"- [{titles.pop(name)}]({name}.md): {line}"
+            for name, line in lines.items()
+            if name in titles
+        ]
+        parts += [f"## {group}", "\n".join(listed)]
+    if titles:
+        raise ValueError(f"reference_pages.INDEX: add {', '.join(titles)}")
+    parts.append(
+        "Not generated: the [Python API](../api.md) and the [wire format](../wire-format.md) of "
+        "`ackclock send`. For editors and other programs there is a JSON schema of a scenario, "
+        "`schema/scenario.schema.json`."
+    )
+    return "\n\n".join(parts) + "\n"
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import reference
 from ackclock import plot
 from ackclock.registry import kinds, registry, schema
 from reference_pages.kinds import KINDS
-from reference_pages.schemas import anchor
+from reference_pages.schemas import anchor, assignment
 
 ROOT = Path(__file__).parents[2]
 
@@ -60,6 +60,40 @@ QUEUE = {
     },
     "facts": {"marks": False, "drops": None},
 }
+SPREAD_FIELDS = {
+    "wide": {"type": "boolean", "description": "True if it is wide.", "default": False},
+    "long": {"type": "integer", "minimum": 0, "description": "One. Two. Three."},
+}
+LINK = {
+    "label": "a link",
+    "summary": "Sends.",
+    "reference": "RFC 0",
+    "parameters": {"type": "object", "properties": SPREAD_FIELDS},
+    "facts": {"rates": ["a long value"] * 9},
+}
+LINKS = [{**LINK, "name": "first"}, {**LINK, "name": "second"}]
+USER = {
+    **LINK,
+    "name": "user",
+    "parameters": {
+        "type": "object",
+        "properties": {
+            "link": {
+                "$ref": "#/$defs/Either",
+                "description": "Which link.",
+                "default": {"kind": "first", "wide": False, "long": None},
+            }
+        },
+        "$defs": {
+            "Either": {
+                "oneOf": [
+                    {"properties": {"kind": {"const": name}, **SPREAD_FIELDS}}
+                    for name in ("first", "second")
+                ]
+            }
+        },
+    },
+}
 FACTS = {
     "properties": {
         "marks": {"type": ["boolean", "null"], "description": "Whether it marks."},
@@ -74,6 +108,8 @@ REGISTERED = {
     "kinds": [{"name": kind, "facts": FACTS if kind == "queues" else {}} for kind in KINDS],
     **{kind: [] for kind in KINDS},
     "queues": [QUEUE],
+    "traffic": LINKS,
+    "sizes": [USER],
     "tables": [
         {
             "name": "flows",
@@ -141,8 +177,8 @@ def test_an_element_is_described_in_full(made_up: dict[str, str]) -> None:
         "| `weights` | list of number from 0 | — |  |",
         '| `"tail"` | The \\| last. |',
         '| <a id="limit"></a>Limit | A limit. | `"93 packets"` |',
-        '### `{ kind = "normal", … }`',
-        "| `mean` | number | required |  |",
+        '#### `{ kind = "normal", … }`',
+        "| `mean` | number | required |",
         '| <a id="share"></a>Share | A share. | whole number from 0 or [Limit](#limit) |',
         "Reference: RFC 0.",
     ):
@@ -153,21 +189,54 @@ def test_known_facts_of_an_element_are_shown_and_all_of_its_kind_explained(
     made_up: dict[str, str],
 ) -> None:
     element, _, kind = made_up["docs/reference/queues.md"].partition("## Facts")
-    assert "| `marks` | `false` |" in element.splitlines()
-    assert "| `drops` |" not in element, "it is not known"
+    assert "marks = false" in element.splitlines()
+    assert "drops = " not in element, "it is not known"
     assert "| `marks` | `true`, `false` | Whether it marks. |" in kind.splitlines()
     assert '| `drops` | [Law](#law): `"head"`, `"tail"` | Which ones. |' in kind.splitlines()
     assert "## Facts" not in made_up["docs/reference/sizes.md"]
 
 
+def test_what_elements_share_is_said_once(made_up: dict[str, str]) -> None:
+    lines = made_up["docs/reference/traffic.md"].splitlines()
+    assert lines.count("| `wide` | `true`, `false` | `false` | True if it is wide. |") == 1
+    assert "It has the [shared parameters](#shared-parameters) `wide` and `long`." in lines
+    assert "- [Shared parameters](#shared-parameters)" in lines
+    assert "[Facts](#facts) with the defaults: those of [`first`](#first)." in lines
+
+
+def test_a_parameter_that_takes_an_element_links_to_it(made_up: dict[str, str]) -> None:
+    lines = made_up["docs/reference/sizes.md"].splitlines()
+    written = "[`first`](traffic.md#first) or [`second`](traffic.md#second)"
+    assert f'| `link` | {written} | `{{ kind = "first" }}` | Which link. |' in lines
+
+
+def test_a_long_cell_continues_below_its_table(made_up: dict[str, str]) -> None:
+    lines = made_up["docs/reference/traffic.md"].splitlines()
+    assert "| `long` | whole number from 0 | — | One. Two. |" in lines
+    assert "- `long`: Three." in lines
+
+
+def test_an_empty_column_is_left_out(made_up: dict[str, str]) -> None:
+    lines = made_up["docs/reference/scenario.md"].splitlines()
+    assert "| `queue` | a [queue](queues.md) | required |" in lines
+
+
+def test_a_long_assignment_has_several_lines(made_up: dict[str, str]) -> None:
+    lines = made_up["docs/reference/traffic.md"].splitlines()
+    assert lines.count('  "a long value",') == 9
+    value = {"kind": "a", "text": "b" * 90}
+    assert assignment("queue = {}", value).splitlines()[0] == 'queue.kind = "a"'
+    assert tomllib.loads(assignment("queues = [{}]", value)) == {"queues": [value]}
+
+
 def test_an_empty_registry_has_a_page(made_up: dict[str, str]) -> None:
-    assert "There is none yet." in made_up["docs/reference/links.md"]
+    assert "There are none yet." in made_up["docs/reference/links.md"]
 
 
 def test_presets_stand_side_by_side_and_differences_stand_out(made_up: dict[str, str]) -> None:
     lines = made_up["docs/reference/presets.md"].splitlines()
-    assert '| `mss` | **`"1000 bytes"`** | **`"1448 bytes"`** | Payload. |' in lines
-    assert "| `delayed_ack.every` | `1` | `1` | How many. |" in lines
+    assert '| `mss` | **`"1000 bytes"`** | **`"1448 bytes"`** |' in lines
+    assert "| `delayed_ack.every` | `1` | `1` |" in lines
 
 
 def test_the_columns_of_results_are_described(made_up: dict[str, str]) -> None:
@@ -178,9 +247,9 @@ def test_the_columns_of_results_are_described(made_up: dict[str, str]) -> None:
 
 def test_the_scenario_page_leads_to_the_others(made_up: dict[str, str]) -> None:
     lines = made_up["docs/reference/scenario.md"].splitlines()
-    assert "| `queue` | a [queue](queues.md) | required |  |" in lines
-    assert "| `mss` | text | [preset](presets.md) | Payload. |" in lines
-    assert "## `DelayedAck`" in lines
+    assert "| `queue` | a [queue](queues.md) | required |" in lines
+    assert "| `mss` | text | preset | Payload. |" in lines
+    assert "### `DelayedAck`" in lines
 
 
 def test_files_that_are_missing_or_old_are_named_with_the_remedy(
@@ -217,21 +286,26 @@ def test_the_pages_that_are_checked_in_are_current() -> None:
     assert reference.differences(ROOT, reference.pages(registry(), schema())) == []
 
 
+def anchors_of(text: str) -> set[str]:
+    """Returns the anchors on a page."""
+    headings = [line.lstrip("# ").strip("`") for line in text.splitlines() if line.startswith("#")]
+    return {*map(anchor, headings), *(part.split('"')[0] for part in text.split('<a id="')[1:])}
+
+
 def test_links_lead_somewhere() -> None:
     texts = reference.pages(registry(), schema())
+    anchors = {name: anchors_of(text) for name, text in texts.items()}
     for name, text in texts.items():
         if not name.endswith(".md"):
             continue
-        headings = [
-            line.lstrip("# ").strip("`") for line in text.splitlines() if line.startswith("#")
-        ]
-        anchors = {anchor(heading) for heading in headings}
-        anchors |= {part.partition('"')[0] for part in text.split('<a id="')[1:]}
         targets = {part.partition(")")[0] for part in text.split("](")[1:]}
         for target in targets:
             page, _, place = target.partition("#")
-            assert not page or f"docs/reference/{page}" in texts, f"{name}: {target}"
-            assert not place or place in anchors, f"{name}: {target}"
+            if page.startswith("../"):
+                assert (ROOT / name).parent.joinpath(page).is_file(), f"{name}: {target}"
+                continue
+            known = anchors[f"docs/reference/{page}" if page else name]
+            assert not place or place in known, f"{name}: {target}"
 
 
 def test_examples_are_toml_and_the_schema_is_json() -> None:

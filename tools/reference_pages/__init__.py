@@ -16,7 +16,7 @@ from reference_pages import (
 )
 from reference_pages.schemas import Json
 
-__all__ = ["PAGES", "elements"]
+__all__ = ["INDEX", "PAGES", "elements"]
 
 #: Pages other than those of element kinds, by name: functions of the registry and of a scenario's
 #: schema.
@@ -30,4 +30,33 @@ PAGES: dict[str, Callable[[Json, Json], str]] = {
     "results": results.text,
     "comparisons": comparisons.text,
     "advice": advice.text,
+}
+
+#: Contents of all pages, by group, in the order in which a user needs them.
+INDEX: dict[str, dict[str, str]] = {
+    "Describe a scenario": {
+        "scenario": "All fields of a scenario: hops, flows, transports, times and the sweep.",
+        "presets": "Values of the TCP parameters in each preset, side by side.",
+        "traffic": "Sources: bulk data, single transfers, constant bit rate, on-off.",
+        "sizes": "Distributions of transfer sizes.",
+        "controls": "Congestion controls of TCP, with parameters and what each does at a loss.",
+        "rate_controls": "Controls of the sending rate over UDP.",
+        "estimators": "Estimators of a path's rate from ACKs, as TCP Westwood uses them.",
+        "queues": "Queue disciplines of a hop, and when they drop or mark packets.",
+        "links": "Links of constant, scheduled, random or recorded rate, and wireless stations.",
+        "media": "Wireless cells, for which several hops contend.",
+        "impairments": "Random loss, jitter and duplication.",
+        "feedback": "Algorithms that turn a link's capacity into the rate fed back to a host.",
+    },
+    "Read results": {
+        "results": "Files of a result, and every column of its tables.",
+        "metrics": "Definitions of goodput, loss, delay and all other metrics.",
+        "figures": "Figures that `ackclock plot` draws, and their options.",
+        "comparisons": "Columns of a comparison of methods, and causes of a difference.",
+    },
+    "Predict, decide, reproduce": {
+        "models": "Formulas, inputs, outputs and assumptions of the models behind `predict`.",
+        "advice": "Targets and regions behind `ackclock advise`.",
+        "experiments": "Published tables and figures that `ackclock reproduce` computes.",
+    },
 }

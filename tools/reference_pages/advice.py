@@ -15,22 +15,23 @@ def text(registered: Json, _described: Json) -> str:
     """Returns the page of advice: targets for a buffer, regions of psi."""
     page = Page("Advice", registered)
     page.paragraph(
-        "`ackclock advise feedback` says whether a sender should be told the rate of a link, and "
-        "what. With `-o` it writes a result, a point for each scheme, and `advice.json`, the same "
-        "as `--json` prints. What all this means is in the guide `docs/guides/rate-feedback.md`."
+        "`ackclock advise feedback` says if a sender gains from feedback of a link's rate, and "
+        "which scheme to use. With `-o` it writes a result with one point per scheme, and "
+        "`advice.json`, which `--json` prints too. The guide is "
+        "[Can rate feedback help?](../guides/rate-feedback.md)"
     )
     page.paragraph(
-        "`ackclock advise buffer` says how small a drop-tail buffer may be, or that none meets the "
-        "targets. With `-o` it writes `advice.json`, the figure `trade-off.svg` (and `.png`), and "
-        "`runs/`, a result of each run under its address. The guide is "
-        "`docs/guides/sizing-a-buffer.md`."
+        "`ackclock advise buffer` finds the smallest drop-tail buffer that meets the targets, or "
+        "says that none does. With `-o` it writes `advice.json`, the figure `trade-off.svg` (and "
+        "`.png`), and the folder `runs/` with the result of each run. The guide is "
+        "[Sizing a buffer](../guides/sizing-a-buffer.md)."
     )
     page.title("Targets for a buffer")
     page.paragraph(after_the_first_line(measures))
     page.names(
-        ("target", "of"),
+        ("option", "target"),
         [
-            (f"{one.option}", f"{one.label}, {'at least' if one.at_least else 'at most'}")
+            (f"{one.option}", f"{'smallest' if one.at_least else 'largest'} {one.label}")
             for one in MEASURES.values()
         ],
     )
@@ -46,5 +47,5 @@ def text(registered: Json, _described: Json) -> str:
         )
         for one in regions.REGIONS
     ]
-    page.table(("region", "from", "to", "on the mean", "what is expected of feedback"), rows)
+    page.table(("region", "from", "to", "meaning", "expected effect of feedback"), rows)
     return page.finish()

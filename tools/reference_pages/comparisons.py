@@ -12,16 +12,20 @@ def text(registered: Json, _described: Json) -> str:
     """Returns the page of comparisons: columns and causes."""
     page = Page("Comparisons", registered)
     page.paragraph(
-        "A comparison is a folder that `ackclock compare` writes: a result of each way, "
-        "`comparison.json` (what was asked, what answered, the explanations by number) and "
-        "`comparison.parquet`, one row for each metric, point, flow or hop, and way. How to read "
-        "it is in the guide `docs/guides/which-method.md`."
+        "`ackclock compare` answers one scenario by several methods and writes a folder: a result "
+        "of each method, `comparison.json` and `comparison.parquet`. The JSON file holds the "
+        "request, the methods used, and the explanations. The guide is "
+        "[Which method?](../guides/which-method.md)"
     )
-    page.names(("column", "holds"), FIELDS.items())
+    page.title("Columns")
+    page.paragraph(
+        "`comparison.parquet` has one row for each metric, point, flow or hop, and method."
+    )
+    page.names(("column", "meaning"), FIELDS.items())
     page.title("Causes")
     page.paragraph(
-        "What may explain a residual. A cause is named where its evidence is in the results, and "
-        "where its direction, and its size if that is known, fit."
+        "A cause may explain a residual, the difference between two methods. It is named if "
+        "the results contain evidence of it, and if its direction and its known size fit."
     )
-    page.names(("cause", "what it is"), [(one.name, one.sentence) for one in CAUSES])
+    page.names(("cause", "meaning"), [(one.name, one.sentence) for one in CAUSES])
     return page.finish()

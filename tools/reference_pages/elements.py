@@ -1,7 +1,7 @@
 """The page of a kind of element."""
 
 from reference_pages.kinds import KINDS
-from reference_pages.page import Page
+from reference_pages.page import Page, first_sentence
 from reference_pages.schemas import Json, anchor
 
 __all__ = ["text"]
@@ -12,13 +12,15 @@ def text(kind: str, registered: Json) -> str:
     page = Page(KINDS[kind].title, registered)
     page.paragraph(KINDS[kind].place)
     if not registered[kind]:
-        page.paragraph("There is none yet.")
+        page.paragraph("There are none yet.")
     else:
         index = [
-            (f"[`{entry['name']}`](#{anchor(entry['name'])})", entry["summary"])
+            (f"[`{entry['name']}`](#{anchor(entry['name'])})", first_sentence(entry["summary"]))
             for entry in registered[kind]
         ]
-        page.table(("kind", "what it does"), index)
+        page.table(("kind", "meaning"), index)
+    page.contents()
+    page.shared_parameters(registered[kind])
     for entry in registered[kind]:
         page.element(entry, KINDS[kind].pattern)
     facts = next(one["facts"] for one in registered["kinds"] if one["name"] == kind)

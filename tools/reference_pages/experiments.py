@@ -11,16 +11,22 @@ def text(registered: Json, _described: Json) -> str:
     """Returns the page of experiments, group by group."""
     page = Page("Experiments", registered)
     page.paragraph(
-        "Published tables and figures that `ackclock reproduce` computes again. How to read what "
-        "it says is in the guide `docs/guides/reproduce.md`."
+        "`ackclock reproduce` computes these tables and figures and compares them with what the "
+        "source says. It takes the name of an experiment or of a group. The guide "
+        "is [Reproducing published results](../guides/reproduce.md)."
     )
+    page.contents()
     for group in dict.fromkeys(one.group for one in experiments()):
         page.heading(2, group)
         members = [one for one in experiments() if one.group == group]
         for source in dict.fromkeys(one.source for one in members):
             page.paragraph(f"{source}.")
-            rows = [
-                (f"`{one.name}`", one.question, one.says) for one in members if one.source == source
-            ]
-            page.table(("experiment", "question", "what it says"), rows)
+            rows = []
+            last = ""
+            for one in members:
+                if one.source == source:
+                    question = "As above" if one.question == last else one.question
+                    rows.append((f"`{one.name}`", question, one.says))
+                    last = one.question
+            page.table(("experiment", "question", "result"), rows)
     return page.finish()

@@ -11,10 +11,10 @@ def text(registered: Json, _described: Json) -> str:
     """Returns the page of figures, with the methods and options of each."""
     page = Page("Figures", registered)
     page.paragraph(
-        "What `ackclock plot` draws (`--kind`), and reports show. A figure is drawn if the result "
-        "has what it needs; asked for by name, `plot` says why it is not. Without an option a "
-        "figure shows the first point, the first replicate, the connection with the most payload, "
-        "and all the time."
+        "These are the figures of `ackclock plot` and of reports. By default `plot` draws all for "
+        "which the result has data. With `--kind` it draws one, or says why it cannot. Without "
+        "options a figure shows the first point, the first replicate, the connection with the most "
+        "payload, and the whole time."
     )
     rows = [
         (
@@ -29,5 +29,5 @@ def text(registered: Json, _described: Json) -> str:
         )
         for one in catalogue().values()
     ]
-    page.table(("figure", "of", "takes", "what it shows"), rows)
+    page.table(("figure", "methods", "options", "content"), rows)
     return page.finish()

@@ -13,7 +13,7 @@ class Kind(NamedTuple):
     noun: str
     #: Line of a scenario that chooses an element; `{}` is its table.
     pattern: str
-    #: Sentence that says where this line stands.
+    #: Sentences that say what the elements do and where this line stands.
     place: str
 
 
@@ -22,53 +22,76 @@ KINDS = {
         "Congestion controls",
         "control",
         "control = {}",
-        'Written as `control` in the table `transport = { kind = "tcp", … }` of a flow.',
+        "A congestion control decides how much data a TCP sender has in flight. A flow names it in "
+        '`transport = { kind = "tcp", control = …, … }`.',
     ),
     "rate_controls": Kind(
         "Rate controls",
         "rate control",
         "control = {}",
-        'Written as `control` in the table `transport = { kind = "udp", … }` of a flow. Without '
-        "one, UDP sends each write of the application at once.",
+        "A rate control decides how fast a UDP sender sends. A flow names it in "
+        '`transport = { kind = "udp", control = …, … }`. Without one, UDP sends each write of the '
+        "application at once.",
     ),
     "estimators": Kind(
         "Rate estimators",
         "rate estimator",
         "estimator = {}",
-        "What estimates the rate of a path from the ACKs that come back. Its parameters are "
-        "written as `estimator` in a control of the Westwood family, with `kind` where the control "
-        "can have several; captures are asked with `ackclock measure --estimators`, and any trace "
-        "of ACKs with `ackclock.rate_estimates` in Python.",
+        "A rate estimator infers the rate of a path from the ACKs that a sender receives. There "
+        "are three places to use one:\n\n"
+        "- In a scenario: as `estimator` of a [control](controls.md) of the Westwood family. It "
+        "needs a `kind` if the control accepts several estimators.\n"
+        "- For captures: with `ackclock measure --estimators`.\n"
+        "- For any trace of ACKs: with `ackclock.rate_estimates` in Python.",
     ),
-    "queues": Kind("Queues", "queue", "queue = {}", "Written as `queue` in a hop."),
-    "links": Kind("Links", "link", "link = {}", "Written as `link` in a hop."),
+    "queues": Kind(
+        "Queues",
+        "queue",
+        "queue = {}",
+        "A queue holds the packets that wait for a link, and decides which to drop or mark. A hop "
+        "names it as `queue`.",
+    ),
+    "links": Kind(
+        "Links",
+        "link",
+        "link = {}",
+        "A link sends the packets of its hop, one at a time. A hop names it as `link`.",
+    ),
     "media": Kind(
         "Media",
         "medium",
         "shared_media = [{}]",
-        "Written in the list `shared_media`, or as an item `[[shared_media]]`, each with a `name` "
-        "of its own beside what is below: that is what links of kind `edca` give, those of the "
-        "hops that contend for it. Only a simulation has media.",
+        "Several hops can contend for one medium, as the stations of a wireless cell do. A "
+        "scenario lists its media in `shared_media`. Each medium also has a unique `name`, and a "
+        "[link of kind `edca`](links.md#edca) names the medium for which it contends. Only a "
+        "simulation has media.",
     ),
     "feedback": Kind(
         "Feedback algorithms",
         "feedback algorithm",
         "algorithm = {}",
-        "What is made of the measured capacity of a hop before it is fed back. Written as "
-        "`algorithm` in a link of kind `feedback`.",
+        "A feedback algorithm turns measurements of a hop's capacity into the rate that is fed "
+        "back. A [link of kind `feedback`](links.md#feedback) names it as `algorithm`.",
     ),
     "impairments": Kind(
         "Impairments",
         "impairment",
         "impairments = [{}]",
-        "Written in the list `impairments` of a hop, in the order in which a packet meets them.",
+        "An impairment loses, delays or duplicates packets. A hop lists them in `impairments`, in "
+        "the order in which a packet meets them.",
     ),
-    "traffic": Kind("Traffic", "source", "traffic = {}", "Written as `traffic` in a flow."),
+    "traffic": Kind(
+        "Traffic",
+        "source",
+        "traffic = {}",
+        "A source decides when a flow has data to send. A flow names it as `traffic`.",
+    ),
     "sizes": Kind(
         "Size laws",
         "size law",
         "size = {}",
-        "Of which each instance of a flow draws how much it sends. Written as `size` in traffic of "
-        "kind `transfer`, in the place of an amount.",
+        "A size law is the distribution from which each instance of a flow draws the size of its "
+        "transfer. [Traffic of kind `transfer`](traffic.md#transfer) names it as `size`, instead "
+        "of an amount.",
     ),
 }

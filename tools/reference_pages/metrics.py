@@ -15,25 +15,25 @@ def text(registered: Json, _described: Json) -> str:
     """Returns the page of metrics, those with parameters last."""
     page = Page("Metrics", registered)
     page.paragraph(
-        "What tables, figures (`ackclock plot --metric`) and reports show: means over replicates "
-        "with 95 % Student-t intervals, of the time after the warm-up unless they say otherwise."
+        "Tables, figures (`ackclock plot --metric`) and reports show these metrics as means over "
+        "replicates, with 95 % Student-t intervals. A metric covers the time after the warm-up, "
+        "unless it says otherwise."
     )
     rows = [(f"`{one.name}`", one.label, one.shown_unit or "—", one.summary) for one in METRICS]
-    page.table(("metric", "label", "shown in", "what it is"), rows)
-    page.title("With parameters")
+    page.table(("metric", "label", "unit", "meaning"), rows)
+    page.title("Metrics with parameters")
     page.paragraph(
-        "In Python some metrics are made for two flows, a time scale or a moment: "
-        "`metrics.summarise(result, metrics.rate_cov(0.5))` has means and intervals over "
-        "replicates, as of the others, and `metrics.by_replicate` each replicate's value. The "
-        "coefficient of variation over the time scale is also a figure (`ackclock plot --kind "
-        "variation`)."
+        "In Python, functions of `ackclock.metrics` make metrics for given flows, time scales or "
+        "times. `metrics.summarise(result, metrics.rate_cov(0.5))` returns means and intervals "
+        "over replicates; `metrics.by_replicate` returns the value of each replicate. The figure "
+        "`variation` shows the coefficient of variation against the time scale."
     )
     made = [(f"`{one.__name__}{_parameters(one)}`", _paragraphs(one)) for one in WITH_PARAMETERS]
-    page.table(("made by", "what it is"), made)
+    page.table(("function", "meaning"), made)
     for numbers in (Response, Outage):
         page.heading(2, numbers.__name__)
         page.paragraph(inspect.cleandoc(numbers.__doc__ or "").partition("\n")[0])
-        page.names(("number", "what it is"), attributes(numbers))
+        page.names(("field", "meaning"), attributes(numbers))
     return page.finish()
 
 

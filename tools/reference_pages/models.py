@@ -1,13 +1,14 @@
 """The page of models."""
 
 import inspect
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from ackclock.models import MODELS
 from ackclock.models import capture as capture_terms
 from ackclock.models import path as scenario_terms
-from reference_pages.page import Page, after_the_first_line, attributes
+from reference_pages.page import Page, after_the_first_line, attributes, repeated
 from reference_pages.schemas import Json, anchor
 
 __all__ = ["text"]
@@ -17,51 +18,87 @@ def text(registered: Json, _described: Json) -> str:
     """Returns the page of models: inputs, outputs, formula and assumptions of each."""
     page = Page("Models", registered)
     page.paragraph(
-        "What `ackclock predict` asks, of the flows of a scenario or of plain numbers (`ackclock "
-        "predict pftk --loss 1% --rtt 100ms`). A model says for which flows it has no answer, and "
-        "which of its assumptions a flow violates. Tables and figures of simulations show the "
-        "usual ones beside what was simulated; `--models` chooses others."
+        "`ackclock predict` evaluates these models for the flows of a scenario, or for plain "
+        "numbers: `ackclock predict pftk --loss 1% --rtt 100ms`. For each flow a model states why "
+        "it has no answer, or which of its assumptions the flow violates. Tables and figures of "
+        "simulations show the models marked *default* beside the simulation; `--models` chooses "
+        "others."
     )
     rows = [
-        (f"[`{one.name}`](#{anchor(one.name)})", "yes" if one.usual else "", one.summary)
+        (
+            f"[`{one.name}`](#{anchor(one.name)})",
+            "default" if one.usual else "",
+            one.summary,
+        )
         for one in MODELS
     ]
-    page.table(("model", "usual", "what it is"), rows)
-    page.title("From a scenario to a model")
-    for terms in scenario_terms.RECORDS:
-        summary, _, rest = (
-            inspect.cleandoc(terms.__doc__ or "").partition("Attributes:\n")[0].partition("\n\n")
-        )
-        page.paragraph(f"**{terms.__name__}.** {summary} {' '.join(rest.split())}".strip())
-        page.names(("field", "what it is"), attributes(terms))
-    page.title("From a capture to a model")
-    page.paragraph(after_the_first_line(capture_terms))
-    for model in MODELS:
+    page.table(("model", "shown", "meaning"), rows)
+    page.contents()
+    _terms(page)
+    records = [model.described() for model in MODELS]
+    shared = repeated(
+        (one["name"], one["sentence"]) for record in records for one in record["assumptions"]
+    )
+    page.title("Shared assumptions")
+    page.paragraph("Models refer to this list by name.")
+    page.names(("assumption", "meaning"), shared.items())
+    explained: dict[str, str] = {}
+    for model, record in zip(MODELS, records, strict=True):
         page.heading(2, model.name)
         page.paragraph(f"**{model.label}.** {model.summary}")
-        page.paragraph(after_the_first_line(sys.modules[model.evaluate.__module__]))
-        record = model.described()
+        background = _background(model.evaluate.__module__)
+        first = explained.setdefault(background, model.name)
+        if first == model.name or not background:
+            page.paragraph(background)
+        else:
+            page.paragraph(f"The background is that of [`{first}`](#{anchor(first)}).")
         page.paragraph(f"```text\n{record['formula']}\n```")
-        head = ("input", "letter", "unit", "default", "domain", "meaning")
-        page.table(head, [_quantity(one, ("default", "domain")) for one in record["inputs"]])
-        page.table(
-            ("output", "letter", "unit", "meaning"), [_quantity(one) for one in record["outputs"]]
-        )
-        page.paragraph("It assumes:")
-        page.paragraph(
-            "\n".join(f"- `{one['name']}`: {one['sentence']}" for one in record["assumptions"])
-        )
+        inputs = [
+            (_named(one), one["unit"] or "—", one["domain"], one["default"], one["meaning"])
+            for one in record["inputs"]
+        ]
+        page.table(("input", "unit", "domain", "default", "meaning"), inputs)
+        outputs = [(_named(one), one["unit"] or "—", one["meaning"]) for one in record["outputs"]]
+        page.table(("output", "unit", "meaning"), outputs)
+        _assumptions(page, record["assumptions"], shared)
         page.paragraph(f"Reference: {model.reference}.")
     return page.finish()
 
 
-def _quantity(one: Json, more: Sequence[str] = ()) -> tuple[str, ...]:
-    """Returns a row of a model's inputs or outputs."""
-    letter = f"`{one['letter']}`" if one["letter"] else "—"
-    return (
-        f"`{one['name']}`",
-        letter,
-        one["unit"] or "—",
-        *(one[name] for name in more),
-        one["meaning"],
+def _terms(page: Page) -> None:
+    """Adds the sections on how scenarios and captures become inputs."""
+    page.title("From a scenario to a model")
+    page.paragraph("The inputs of the models come from these properties of a scenario.")
+    for terms in scenario_terms.RECORDS:
+        summary, _, rest = (
+            inspect.cleandoc(terms.__doc__ or "").partition("Attributes:\n")[0].partition("\n\n")
+        )
+        page.heading(3, terms.__name__)
+        page.paragraph(f"{summary} {' '.join(rest.split())}".strip())
+        page.names(("field", "meaning"), attributes(terms))
+    page.title("From a capture to a model")
+    page.paragraph(after_the_first_line(capture_terms))
+
+
+def _background(module: str) -> str:
+    """Returns a module's docstring without its summary and the letters that the tables explain."""
+    paragraphs = after_the_first_line(sys.modules[module]).split("\n\n")
+    return "\n\n".join(
+        one for one in paragraphs if not one.startswith("Letters:") or re.search(r"\w\(\w\)", one)
     )
+
+
+def _named(one: Json) -> str:
+    """Returns the name of an input or output, with its letter in the formula."""
+    return f"`{one['name']}` (`{one['letter']}`)" if one["letter"] else f"`{one['name']}`"
+
+
+def _assumptions(page: Page, assumptions: list[Json], shared: Mapping[str, str]) -> None:
+    """Adds a model's assumptions; those that models share by name only."""
+    own = [one for one in assumptions if shared.get(one["name"]) != one["sentence"]]
+    lines = [f"- `{one['name']}`: {one['sentence']}" for one in own]
+    names = ", ".join(f"`{one['name']}`" for one in assumptions if one not in own)
+    if names:
+        lines.append(f"- [Shared assumptions](#shared-assumptions): {names}")
+    page.paragraph("It assumes:")
+    page.paragraph("\n".join(lines))

@@ -2,19 +2,46 @@
 
 import inspect
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
+from typing import Any, TypeVar
 
 from reference_pages.kinds import KINDS
-from reference_pages.schemas import Json, anchor, cell, choices_of, kind_of, toml
+from reference_pages.schemas import (
+    Json,
+    anchor,
+    assignment,
+    cell,
+    choices_of,
+    kind_of,
+    shortened,
+    toml,
+)
 
-__all__ = ["MARK", "REPAIR", "Page", "after_the_first_line", "attributes"]
+__all__ = [
+    "MARK",
+    "REPAIR",
+    "Page",
+    "after_the_first_line",
+    "attributes",
+    "first_sentence",
+    "repeated",
+]
 
 REPAIR = "make docs-write"
-MARK = (
-    "<!-- Generated from the engine's registries; to change it, change what they say and run "
-    f"`{REPAIR}`. -->"
-)
+MARK = f"<!-- Generated from the code. To change a text, change it there, then run `{REPAIR}`. -->"
+
+#: Longest prose in a cell, in characters and sentences; the rest becomes a note below the table.
+CELL_CHARACTERS = 200
+CELL_SENTENCES = 2
+#: Larger bounds of whole numbers are those of the machine, which tell a reader nothing.
+LARGEST_BOUND = 2**53
+
+#: Row of a table of fields: name, notation, default, meaning.
+Row = tuple[str, str, str, str]
+
+T = TypeVar("T")
 
 
 class Page:
@@ -25,13 +52,24 @@ class Page:
 
     def __init__(self, title: str, registered: Json, definitions: Json | None = None) -> None:
         self._parts = [MARK, f"# {title}"]
+        self._title = title
         self._kinds = {
             frozenset(entry["name"] for entry in registered[kind]): kind for kind in KINDS
+        }
+        self._elements = {
+            (kind, entry["name"]): _own_fields(entry["parameters"])
+            for kind in KINDS
+            for entry in registered[kind]
         }
         self._definitions: Json = dict(definitions or {})
         self._wanted: dict[str, None] = {}
         self._missing: dict[str, str] = {}
         self._quantities: list[tuple[str, str, str]] = []
+        self._shared: set[Row] = set()
+        self._stated: dict[str, str] = {}
+        self._contents: int | None = None
+        #: Targets of links for definitions and for tables (by `kind`) that are explained elsewhere.
+        self.elsewhere: dict[str, str] = {}
 
     def paragraph(self, text: str) -> None:
         """Adds a paragraph."""
@@ -45,14 +83,47 @@ class Page:
         """Adds a heading of the second level."""
         self._parts.append(f"## {text}")
 
+    def contents(self) -> None:
+        """Adds links to all sections that the page so far does not link to."""
+        self._contents = len(self._parts)
+
     def table(self, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-        """Adds a table."""
-        lines = [head, ["---"] * len(head), *rows]
+        """Adds a table without its empty columns, and notes with what is too long for a cell."""
+        short, notes = [], []
+        for first, *middle, last in rows:
+            kept, rest = _split(last)
+            short.append([first, *middle, kept])
+            # Of a function the name is enough.
+            name = re.sub(r"(?<=\w)\(.*\)`$", "`", first)
+            notes += [f"- {name}: {rest}"] if rest else []
+        used = [
+            index == 0 or any(row[index] not in {"", "—"} for row in short)
+            for index in range(len(head))
+        ]
+        lines = [
+            [text for text, is_used in zip(line, used, strict=True) if is_used]
+            for line in (head, ["---"] * len(head), *short)
+        ]
         self._parts.append("\n".join("| " + " | ".join(map(cell, line)) + " |" for line in lines))
+        if notes:
+            self._parts += ["Notes:", "\n".join(notes)]
 
     def names(self, head: Sequence[str], meanings: Iterable[tuple[str, str]]) -> None:
         """Adds a table of names as they are written, with their meanings."""
         self.table(head, [(f"`{name}`", meaning) for name, meaning in meanings])
+
+    def shared_parameters(self, entries: Iterable[Json]) -> None:
+        """Adds a section on the parameters that several elements have in common."""
+        counts = Counter[Row]()
+        for entry in entries:
+            self._definitions.update(entry["parameters"].get("$defs", {}))
+            counts.update(self._rows(entry["parameters"], "—"))
+        names = repeated(((row[0], row) for row in counts.elements()), 2)
+        self._shared = set(names.values())
+        if names:
+            self.title("Shared parameters")
+            self.paragraph("The sections below refer to this list by name.")
+            self._table_of_fields(names.values())
 
     def element(self, entry: Json, pattern: str) -> None:
         """Adds the section of one registered element."""
@@ -61,49 +132,68 @@ class Page:
         self.heading(2, entry["name"])
         self.paragraph(f"**{entry['label']}.** {entry['summary']}")
         more = parameters.get("description", "").removeprefix("Parameters.").strip()
-        if more:
+        if more and parameters.get("properties"):
             self.paragraph(more)
         example = self._example(parameters)
         if example is not None:
-            text = toml({"kind": entry["name"], **example})
-            self.paragraph(f"```toml\n{pattern.format(text)}\n```")
+            lines = assignment(pattern, {"kind": entry["name"], **example})
+            self.paragraph(f"```toml\n{lines}\n```")
         if parameters.get("properties"):
             self.fields(parameters)
-        elif not more:
+        else:
             self.paragraph("It has no parameters.")
         if entry["facts"]:
-            of = "the example" if example else "its defaults"
-            self.paragraph(f"With {of} it states these [facts](#facts):")
-            self.facts(entry["facts"])
+            self._facts(entry, "of the example" if example else "with the defaults")
         self.paragraph(f"Reference: {entry['reference']}.".replace("..", "."))
 
     def fields(self, table: Json, missing: str = "—") -> None:
-        """Adds the fields of a table.
+        """Adds the fields of a table; those that elements share by name only.
 
         Args:
             table: Schema of the table.
             missing: Text for the default of an optional field that has none.
         """
+        rows = self._rows(table, missing)
+        own = [row for row in rows if row not in self._shared]
+        names = [row[0] for row in rows if row in self._shared]
+        if own:
+            self._table_of_fields(own)
+        if names:
+            also = "It also has" if own else "It has"
+            noun = "parameter" if len(names) == 1 else "parameters"
+            self.paragraph(f"{also} the [shared {noun}](#shared-parameters) {_listed(names)}.")
+
+    def _rows(self, table: Json, missing: str) -> list[Row]:
         required = table.get("required", [])
         rows = []
         for name, field in table.get("properties", {}).items():
             if name == "kind" and "const" in field:
                 continue  # the heading has it
             written = self._written(field, missing)
-            default = f"`{toml(field['default'])}`" if field.get("default") is not None else missing
+            default = self._default(field, missing)
             default = "required" if name in required else default
             rows.append((f"`{name}`", written, default, field.get("description", "")))
-        if rows:
-            self.table(("field", "written as", "default", "meaning"), rows)
+        return rows
+
+    def _table_of_fields(self, rows: Iterable[Row]) -> None:
+        self.table(("field", "written as", "default", "meaning"), rows)
+
+    def _default(self, field: Json, missing: str) -> str:
+        """Returns a field's default without the values that are defaults themselves."""
+        value = field.get("default")
+        if value is None:
+            return missing
+        left = shortened(value, field, self._definitions)
+        return f"`{toml(left)}`" if left != {} or value == {} else "all defaults"
 
     def all_facts(self, schema: Json) -> None:
         """Adds the section on the facts of a kind."""
         self._definitions.update(schema.get("$defs", {}))
         self.title("Facts")
         self.paragraph(
-            "What every element states about itself. Facts are computed from the parameters and "
-            "stand in the resolved scenario as `facts`; what is not known is null. They need not "
-            "be written."
+            "Facts are properties that an element states about itself. ackclock computes them from "
+            "the parameters and adds them to the resolved scenario as `facts`. A fact that is "
+            "unknown is null. A scenario need not state facts."
         )
         rows = [
             (f"`{name}`", self._written(field, "—"), field.get("description", ""))
@@ -111,57 +201,67 @@ class Page:
         ]
         self.table(("fact", "value", "meaning"), rows)
 
-    def facts(self, facts: Json) -> None:
-        """Adds the known facts of an element."""
-        known = {name: fact for name, fact in facts.items() if fact is not None}
-        self.table(
-            ("fact", "value"), [(f"`{name}`", f"`{toml(fact)}`") for name, fact in known.items()]
-        )
+    def _facts(self, entry: Json, of: str) -> None:
+        """Adds the known facts of an element, or a link to another one with the same."""
+        known = {name: fact for name, fact in entry["facts"].items() if fact is not None}
+        lines = "\n".join(assignment(f"{name} = {{}}", fact) for name, fact in known.items())
+        first = self._stated.setdefault(lines, entry["name"])
+        if first == entry["name"]:
+            self.paragraph(f"[Facts](#facts) {of}:")
+            self.paragraph(f"```toml\n{lines}\n```")
+        else:
+            self.paragraph(f"[Facts](#facts) {of}: those of [`{first}`](#{anchor(first)}).")
 
     def choices(self, name: str) -> dict[str, str]:
         """Returns the values of a choice with their meanings; empty for any other definition."""
         return choices_of(self._definitions.get(name, {}))
 
-    def meaning(self, path: str, properties: Json) -> str:
-        """Returns the description of a parameter at a path within tables."""
-        name, _, rest = path.partition(".")
-        field = properties.get(name, {})
-        if rest:
-            return self.meaning(rest, self._resolve(field).get("properties", {}))
-        return str(field.get("description", ""))
+    def section(self, name: str) -> None:
+        """Adds a definition as a section of its own."""
+        self._wanted.pop(name, None)
+        self._explain(name, 2)
 
-    def explain(self) -> None:
+    def _explain_all(self) -> None:
         """Adds the tables and choices referred to so far, and those that these refer to."""
+        before = len(self._parts)
         while self._wanted:
-            name = next(iter(self._wanted))
-            del self._wanted[name]
-            definition = self._definitions[name]
-            self._definitions[name] = {**definition, "explained": True}
-            meaning, choices = definition.get("description", ""), choices_of(definition)
-            tables = [variant for variant in definition.get("oneOf", []) if kind_of(variant)]
-            if not (choices or tables or "properties" in definition):
-                self._quantities.append(
-                    (f'<a id="{anchor(name)}"></a>{name}', meaning, self._for_example(definition))
-                )
-                continue
-            self.heading(2, name)
-            self.paragraph(meaning)
-            if choices:
-                self.table(
-                    ("value", "meaning"),
-                    [(f"`{toml(value)}`", means) for value, means in choices.items()],
-                )
-            elif tables:
-                self._variants(tables)
-            else:
-                self.fields(definition, self._missing.get(name, "—"))
+            self._explain(next(iter(self._wanted)), 3)
+        if len(self._parts) > before:
+            self._parts.insert(before, "## Types")
 
-    def _variants(self, tables: Iterable[Json]) -> None:
+    def _explain(self, name: str, level: int) -> None:
+        self._wanted.pop(name, None)
+        definition = self._definitions[name]
+        self._definitions[name] = {**definition, "explained": True}
+        meaning, choices = definition.get("description", ""), choices_of(definition)
+        tables = [variant for variant in definition.get("oneOf", []) if kind_of(variant)]
+        if not (choices or tables or "properties" in definition):
+            self._quantities.append(
+                (f'<a id="{anchor(name)}"></a>{name}', meaning, self._for_example(definition))
+            )
+            return
+        self.heading(level, name)
+        self.paragraph(meaning)
+        if choices:
+            self.table(
+                ("value", "meaning"),
+                [(f"`{toml(value)}`", means) for value, means in choices.items()],
+            )
+        elif tables:
+            self._variants(tables, level + 1)
+        else:
+            self.fields(definition, self._missing.get(name, "—"))
+
+    def _variants(self, tables: Sequence[Json], level: int) -> None:
         """Adds tables that are distinguished by their `kind`."""
+        self.table(
+            ("value", "meaning"),
+            [(f"`{_variant(table)}`", table.get("description", "")) for table in tables],
+        )
         for table in tables:
-            self.heading(3, f'{{ kind = "{kind_of(table)}", … }}')
-            self.paragraph(table.get("description", ""))
-            self.fields(table)
+            if _own_fields(table):
+                self.heading(level, _variant(table))
+                self.fields(table)
 
     def _for_example(self, definition: Json) -> str:
         examples = definition.get("examples")
@@ -173,13 +273,20 @@ class Page:
 
     def finish(self) -> str:
         """Returns the text, ending with what it refers to."""
-        self.explain()
+        self._explain_all()
         if self._quantities:
             self._parts.append("## Quantities")
-            self.table(
-                ("quantity", "what it is", "written as, for example"), sorted(self._quantities)
-            )
+            self.table(("quantity", "meaning", "example"), sorted(self._quantities))
+        if self._contents is not None:
+            self._parts.insert(self._contents, self._links())
         return "\n\n".join(part for part in self._parts if part) + "\n"
+
+    def _links(self) -> str:
+        """Returns a list of links to the sections that the page does not link to beforehand."""
+        linked = "\n".join(self._parts[: self._contents])
+        titles = [part.removeprefix("## ") for part in self._parts if part.startswith("## ")]
+        links = [f"- [{title}](#{anchor(title)})" for title in titles]
+        return "\n".join(link for link in links if link.partition("](")[2] not in linked)
 
     def _resolve(self, schema: Json) -> Json:
         name = schema.get("$ref", "").removeprefix("#/$defs/")
@@ -188,6 +295,12 @@ class Page:
     def _refer(self, name: str, missing: str) -> str:
         """Returns a link to an explanation at the end of the page."""
         definition = self._definitions.get(name, {})
+        if name in self.elsewhere:
+            choices = ", ".join(f"`{toml(value)}`" for value in choices_of(definition))
+            return f"[{name}]({self.elsewhere[name]}): {choices}"
+        elements = self._same_elements(definition)
+        if elements:
+            return elements
         if not (
             choices_of(definition) or "properties" in definition or "description" in definition
         ):
@@ -198,6 +311,27 @@ class Page:
         choices = ", ".join(f"`{toml(value)}`" for value in choices_of(definition))
         link = f"[{name}](#{anchor(name)})"
         return f"{link}: {choices}" if choices else link
+
+    def _same_elements(self, definition: Json) -> str:
+        """Returns links to the elements that a definition repeats; empty if there are none."""
+        variants = definition.get("oneOf") or [definition]
+        links = []
+        for variant in variants:
+            fields, name = _own_fields(variant), kind_of(variant)
+            place = next(
+                (
+                    place
+                    for place, known in self._elements.items()
+                    if fields and fields == known and name in {None, place[1]}
+                ),
+                None,
+            )
+            if place is None:
+                return ""
+            page = "" if KINDS[place[0]].title == self._title else f"{place[0]}.md"
+            links.append(f"[`{place[1]}`]({page}#{anchor(place[1])})")
+        of = "" if kind_of(variants[0]) else "parameters of "
+        return of + " or ".join(links)
 
     def _written(self, schema: Json, missing: str) -> str:
         """Returns the notation of a value."""
@@ -223,7 +357,12 @@ class Page:
         if registered:
             return f"a [{KINDS[registered].noun}]({registered}.md)"
         if all(kinds):
-            return " or ".join(f'`{{ kind = "{kind}", … }}`' for kind in kinds)
+            return " or ".join(
+                f'[`{{ kind = "{kind}", … }}`]({self.elsewhere[kind]})'
+                if kind in self.elsewhere
+                else f'`{{ kind = "{kind}", … }}`'
+                for kind in dict.fromkeys(kinds)
+            )
         texts = (
             self._written(variant, missing) for variant in variants if variant.get("type") != "null"
         )
@@ -249,7 +388,7 @@ class Page:
                     return f"`{low}`"
                 bounds = (
                     f"from {low}" if low is not None else "",
-                    f"to {high}" if high is not None else "",
+                    f"to {high}" if high is not None and high < LARGEST_BOUND else "",
                 )
                 return " ".join(filter(None, (noun, *bounds)))
             case _:
@@ -269,6 +408,52 @@ class Page:
                 return None
             values[name] = examples[0]
         return values
+
+
+def repeated(texts: Iterable[tuple[str, T]], times: int = 2) -> dict[str, T]:
+    """Returns the most frequent meaning of each name, if it occurs at least so many times."""
+    found: dict[str, T] = {}
+    for (name, meaning), count in Counter(texts).most_common():
+        if count >= times:
+            found.setdefault(name, meaning)
+    return found
+
+
+def _own_fields(table: Json) -> Json:
+    """Returns the fields of a table other than its `kind`."""
+    fields: Mapping[str, Any] = table.get("properties", {})
+    return {name: field for name, field in fields.items() if name != "kind"}
+
+
+def _variant(table: Json) -> str:
+    """Returns a table as it is written, without its values."""
+    more = ", …" if _own_fields(table) else ""
+    return f'{{ kind = "{kind_of(table)}"{more} }}'
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Returns names with commas and an "and"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def first_sentence(text: str) -> str:
+    """Returns the first sentence of a text."""
+    return _sentences(text)[0]
+
+
+def _sentences(text: str) -> list[str]:
+    """Splits prose; a sentence ends before a capital, a quotation or code, not after an initial."""
+    return re.split(r"(?<=\.)(?<!\b[A-Z]\.)\s+(?=[A-Z\"`])", " ".join(text.split()))
+
+
+def _split(text: str) -> tuple[str, str]:
+    """Splits prose into what a cell holds and the rest; the first sentence is always kept."""
+    sentences = _sentences(text)
+    kept = CELL_SENTENCES
+    while kept > 1 and len(" ".join(sentences[:kept])) > CELL_CHARACTERS:
+        kept -= 1
+    return " ".join(sentences[:kept]), " ".join(sentences[kept:])
 
 
 def after_the_first_line(module: ModuleType) -> str:

@@ -5,18 +5,24 @@ from collections.abc import Iterable
 from typing import Any
 
 __all__ = [
+    "COLUMNS",
     "Json",
     "anchor",
+    "assignment",
     "cell",
     "choices_of",
     "kind_of",
     "leaves",
+    "shortened",
     "tagged",
     "toml",
     "transports",
 ]
 
 Json = dict[str, Any]
+
+#: Longest line of an example.
+COLUMNS = 100
 
 
 def choices_of(definition: Json) -> dict[str, str]:
@@ -76,6 +82,57 @@ def toml(value: Any) -> str:
             return json.dumps(value, ensure_ascii=False)
 
 
+def assignment(pattern: str, value: Any) -> str:
+    """Returns a TOML line, or several if it were too long.
+
+    Args:
+        pattern: The line with `{}` for the value, which may stand in a list.
+        value: The value.
+    """
+    line = pattern.format(toml(value))
+    if len(line) <= COLUMNS:
+        return line
+    name, _, place = pattern.partition(" = ")
+    if place == "[{}]":
+        lines = [assignment(f"{_key(part)} = {{}}", one) for part, one in value.items()]
+        return "\n".join((f"[[{name}]]", *lines))
+    match value:
+        case dict():
+            # A missing value cannot be written in TOML.
+            return "\n".join(
+                assignment(f"{name}.{_key(part)} = {{}}", one)
+                for part, one in value.items()
+                if one is not None
+            )
+        case list():
+            return "\n".join((f"{name} = [", *(f"  {toml(one)}," for one in value), "]"))
+        case _:
+            return line
+
+
+def shortened(value: Any, schema: Json, definitions: Json) -> Any:
+    """Returns a table without the values that are defaults of its fields anyway.
+
+    Args:
+        value: A value; others than tables are returned as they are.
+        schema: Schema of the value.
+        definitions: Definitions that the schema refers to.
+    """
+    if not isinstance(value, dict):
+        return value
+    schema = definitions.get(schema.get("$ref", "").removeprefix("#/$defs/"), schema)
+    for variant in schema.get("oneOf", []):
+        if kind_of(variant) == value.get("kind"):
+            schema = variant
+    left = {}
+    for name, part in value.items():
+        field = schema.get("properties", {}).get(name, {})
+        shorter = shortened(part, field, definitions)
+        if part is not None and part != field.get("default") and shorter != {}:
+            left[name] = shorter
+    return left
+
+
 def _key(name: str) -> str:
     is_bare = name.replace("_", "").replace("-", "").isalnum() and name.isascii()
     return name if is_bare else json.dumps(name, ensure_ascii=False)
@@ -83,7 +140,8 @@ def _key(name: str) -> str:
 
 def anchor(name: str) -> str:
     """Returns GitHub's anchor of a heading."""
-    return "".join(letter for letter in name.lower() if letter.isalnum() or letter in "-_")
+    letters = name.lower().replace(" ", "-")
+    return "".join(letter for letter in letters if letter.isalnum() or letter in "-_")
 
 
 def cell(text: str) -> str:

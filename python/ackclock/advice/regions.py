@@ -1,10 +1,11 @@
 """The psi map: what the time between rate changes of a link says about rate feedback.
 
-Psi is that time in round trips. The map is from S. Shakkottai, A. Kumar, A. Karnik and A. Anvekar,
-"TCP performance over end-to-end rate control and stochastic available capacity", IEEE/ACM
-Transactions on Networking 9(4), 2001. They give the limits as ranges (0.2 to 0.3, 0.5, 20, 50 to
-60), for a sender without fast retransmit and a buffer of a quarter of a round trip. Regions have
-gradual transitions. Their expectations need not hold for another sender or buffer; the runs tell.
+Psi is the time between rate changes of a link, in round trips. The map is from S. Shakkottai, A.
+Kumar, A. Karnik and A. Anvekar, "TCP performance over end-to-end rate control and stochastic
+available capacity", IEEE/ACM Transactions on Networking 9(4), 2001. They give the limits as ranges
+(0.2 to 0.3, 0.5, 20, 50 to 60), for a sender without fast retransmit and a buffer of a quarter of a
+round trip. Regions have gradual transitions. Their expectations need not hold for another sender or
+buffer; the runs show if they do.
 """
 
 from dataclasses import dataclass

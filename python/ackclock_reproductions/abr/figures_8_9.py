@@ -406,7 +406,7 @@ FIGURE_8 = entry(
     "8",
     "How near is the renewal analysis of TCP with INSTCAP feedback to the testbed?",
     "From psi = 80 on observed, conservative and optimistic lie in this order, within a few per "
-    "cent; for small psi the conservative analysis is up to a third below what is observed, the "
+    "cent. For small psi the conservative analysis is up to a third below what is observed, the "
     "optimistic one about there.",
     30.0,
     conclude_8,

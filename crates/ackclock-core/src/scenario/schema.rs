@@ -181,17 +181,20 @@ pub(super) fn transport(generator: &mut SchemaGenerator) -> Schema {
     let of_tcp = adopt(generator, tcp, optional(schema_of::<TcpParameters>()));
     let control = described(
         one_of::<ControlKind>(generator),
-        "What decides how much may be in flight: the congestion control.",
+        "Congestion control, which limits the data in flight.",
     );
     let preset = generator.subschema_for::<Preset>();
-    let mut preset = described(preset, "Where the parameters come from that are not given.");
+    let mut preset = described(
+        preset,
+        "Preset that sets the parameters that are not given.",
+    );
     preset["default"] = to_tree(&Preset::default());
     let of_tcp = led_by(of_tcp, [("control", control), ("preset", preset)]);
     let of_udp = adopt(generator, udp, schema_of::<UdpDocument>());
     let controlled = adopt(generator, udp, schema_of::<DatagramParameters>());
     let control = described(
         one_of::<RateControlKind>(generator),
-        "What decides how fast datagrams leave: the rate control.",
+        "Rate control, which sets the rate at which datagrams leave.",
     );
     let controlled = led_by(controlled, [("control", control)]);
     let [of_tcp, of_udp, controlled] = [

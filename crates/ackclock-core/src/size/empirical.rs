@@ -42,7 +42,7 @@ impl Element<SizeKind> for Empirical {
     const LABEL: &'static str = "empirical";
     const SUMMARY: &'static str = "Sizes from a list or a file, drawn by weight.";
     const REFERENCE: &'static str =
-        "Danzig, Jamin (1991), tcplib: traffic by the tables of what was measured";
+        "Danzig, Jamin (1991), tcplib: traffic from tables of measurements";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         let values = match (&self.values, &self.file) {

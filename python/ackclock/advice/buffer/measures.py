@@ -1,6 +1,6 @@
 """Measures of a buffer: utilisation, queueing delay, loss and completion time.
 
-Each has one value per replicate, for the time after the warm-up.
+Each measure has one value per replicate, for the time after the warm-up.
 
 - **Utilisation**: Share of time for which a link of constant rate is busy. For a varying link, what
   it sent over what it could have sent.
