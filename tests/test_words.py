@@ -104,7 +104,8 @@ def long_lines(name: str, text: str) -> int:
 
 
 def sentences(text: str) -> Iterable[str]:
-    """Splits prose into sentences, without code."""
+    """Splits prose into sentences, without code and example commands."""
+    text = re.sub(r"^\s*ackclock .*$", "", text, flags=re.MULTILINE)
     plain = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "code", text))
     return re.split(r"(?<=[.!?:;])\s+(?=[A-Z*\[(`])", " ".join(plain.split()))
 

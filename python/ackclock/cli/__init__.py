@@ -38,7 +38,11 @@ class Verbs(Commands):
         """Returns the names of all verbs."""
         return list(VERBS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        cmd_name: str,
+    ) -> click.Command | None:
         """Returns the command of a verb; None if there is no such verb."""
         if cmd_name not in VERBS:
             return None
