@@ -26,9 +26,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--write-messages", action="store_true", help="write down what is said of bad input"
     )
-    parser.addoption(
-        "--write-words", action="store_true", help="shorten the list of what breaks a rule of style"
-    )
 
 
 LEAKY_PIPE = """\
