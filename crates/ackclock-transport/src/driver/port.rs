@@ -293,7 +293,10 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "the file is written by another thread")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the file is written by another thread"
+    )]
     fn a_capture_that_is_handed_over_is_in_its_file_before_the_end() {
         let path = std::env::temp_dir().join(format!("ackclock-port-{}", std::process::id()));
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
