@@ -406,6 +406,6 @@ fn what_cannot_be_is_refused_before_anything_is_written() {
     let Err(Failure::Lacking(text)) = emulation::check(&[scenario(MIXED)], &options) else {
         panic!("there is no such program")
     };
-    assert!(text.contains("does not start"), "{text}");
+    assert!(text.contains("/does/not/exist did not start"), "{text}");
     assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 0);
 }

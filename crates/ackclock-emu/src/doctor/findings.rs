@@ -472,7 +472,7 @@ mod tests {
         let controls = of(&examination, "congestion_controls");
         assert_eq!(
             controls.found,
-            "a socket in a host may use cubic, reno; not loaded: vegas"
+            "hosts may use cubic, reno; not loaded: vegas"
         );
         assert_eq!(
             controls.remedy.as_deref(),

@@ -576,7 +576,7 @@ traffic = { kind = "bulk" }
             [
                 (
                     "flows.media.transport.feedback_size".into(),
-                    "the transport's answers have 116 bytes, 128 with a report".into()
+                    "the transport's feedback has 116 bytes, 128 with a report".into()
                 ),
                 (
                     "flows.media.transport.header".into(),

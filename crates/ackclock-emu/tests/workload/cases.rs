@@ -253,8 +253,8 @@ fn an_unknown_control() {
     assert_eq!(
         refused.to_string(),
         format!(
-            "congestion control 'no_such_one' is not in this kernel (has: {}); \
-             load the module tcp_no_such_one as root, or simulate",
+            "congestion control \"no_such_one\" is not in this kernel, which has {}; load the \
+             module tcp_no_such_one as root, or simulate",
             listed.trim()
         )
     );

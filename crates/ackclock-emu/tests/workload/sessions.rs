@@ -244,8 +244,9 @@ fn an_unknown_control() {
     session.control = json!({ "kind": "no_such_one" });
     let refused = Sending::prepare(plan).unwrap_err().to_string();
     assert!(
-        refused.starts_with("flow/bulk/0: transport.control.kind: \"no_such_one\"")
-            && refused.ends_with("make the plan from a checked scenario"),
+        refused.starts_with(
+            "flow/bulk/0: transport.control.kind: unknown rate control \"no_such_one\""
+        ) && refused.ends_with("make the plan from a checked scenario"),
         "{refused}"
     );
 }
