@@ -1,5 +1,6 @@
 """The command `compare`: one scenario answered by each method, side by side."""
 
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,22 +17,18 @@ from ackclock.cli.options import (
     side_by_side_option,
     unreliable_option,
 )
-from ackclock.cli.output import print_json, print_table, say
+from ackclock.cli.output import print_json, print_table, say, say_wrapped
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError
 from ackclock.run.emulation import DEVICES
 
 if TYPE_CHECKING:
     from ackclock.comparison import Comparison
-    from ackclock.comparison.explanation import Explanation
 
 __all__ = ["compare", "is_comparison", "read"]
 
 # Tables that are printed by default; the page has all.
 _PRINTED = "goodput,rtt,retransmissions"
-
-# Number of cases of an explanation that a terminal shows.
-_CASES = 2
 
 
 def _methods(_context: click.Context, _option: click.Parameter, names: str) -> list[str]:
@@ -180,45 +177,27 @@ def _method(comparison: "Comparison", name: str) -> dict[str, Any]:
 
 
 def _print_tables(comparison: "Comparison", metrics: list[str], folder: Path) -> None:
-    from ackclock.comparison import rendering
+    from ackclock.comparison import answer
     from ackclock.comparison.explanation import explanations, tally
-    from ackclock.stationarity import NOTE
 
-    listed = explanations(comparison)
-    say(
-        f"{comparison.run['name']}: 95 % intervals over replicates; relative differences; [n] is "
-        f"explained below"
-    )
     printed = [name for name in comparison.metrics if name in metrics]
+    say(comparison.run["name"])
     for name in printed:
         say()
-        print_table(rendering.metric_table(comparison, name, listed))
+        print_table(answer.marked_table(comparison, name))
+    for line in answer.legend(comparison, printed):
+        say_wrapped(line)
     say()
-    if any(
-        cell.is_marked
-        for row in comparison.rows
-        if row.metric in printed
-        for cell in row.cells.values()
-    ):
-        say(NOTE)
-    say(tally(comparison))
-    for one in listed:
-        cases = [case for case in one.cases if case.row.metric in printed]
-        if cases:
-            _print_explanation(comparison, one, len(cases), [case.words for case in cases])
-    say(f"comparison: {folder}; for a page with all tables and figures: ackclock report {folder}")
-
-
-def _print_explanation(
-    comparison: "Comparison", one: "Explanation", count: int, words: list[str]
-) -> None:
-    labels = [comparison.columns[name].label for name in (one.column, one.reference)]
-    say(f"[{one.number}] {' − '.join(labels)}: {one.cause.sentence}")
-    different = list(dict.fromkeys(words))
-    for line in different[:_CASES]:
-        say(f"      {line}")
-    if len(different) > _CASES:
-        say(f"      … and {len(different) - _CASES} more of {count} differences; the page has all")
+    say_wrapped(" ".join([*answer.sentences(comparison, printed), tally(comparison)]))
+    causes = answer.causes(comparison, explanations(comparison), printed)
+    if causes:
+        say()
+        say("May contribute:")
+    for line in causes:
+        say_wrapped(f"- {line}")
+    say()
+    say(f"  page    ackclock report {shlex.quote(str(folder))}   (all tables, figures, evidence)")
+    say(f"  tables  {folder}")
 
 
 def _ending(comparison: "Comparison") -> int:

@@ -13,6 +13,7 @@ from ackclock.table import Column, Table, Written, in_shown_unit, number, short,
 __all__ = [
     "answer_table",
     "explanation_table",
+    "identify",
     "metric_table",
     "place",
     "title",
@@ -34,7 +35,7 @@ def metric_table(comparison: Comparison, name: str, listed: Sequence[Explanation
         listed: Explanations to which differences refer by number.
     """
     rows = [row for row in comparison.rows if row.metric == name]
-    columns = _of_rows(comparison, name, rows)
+    columns = identify(comparison, rows)
     for column, of in comparison.columns.items():
         if any(row.cells[column].is_known for row in rows):
             spare = _SPARE_MEASURED if COLUMNS[column][1] else None
@@ -58,7 +59,7 @@ def metric_table(comparison: Comparison, name: str, listed: Sequence[Explanation
     return table(title(name), (column for column, _ in columns), cells, note(comparison, name))
 
 
-def _of_rows(comparison: Comparison, name: str, rows: Sequence[Row]) -> _Columns:
+def identify(comparison: Comparison, rows: Sequence[Row]) -> _Columns:
     """Returns the columns that identify a row: swept values, flow or hop, control."""
     points = comparison.points
     swept = _swept(comparison, rows)
@@ -66,7 +67,8 @@ def _of_rows(comparison: Comparison, name: str, rows: Sequence[Row]) -> _Columns
         (Column(ending), [str(points[row.point]["assignments"][path]) for row in rows])
         for ending, path in zip(short(swept), swept, strict=True)
     ]
-    subject = "hop" if rows and not rows[0].control and name != "fairness" else "flow"
+    of_hops = rows and not rows[0].control and rows[0].metric != "fairness"
+    subject = "hop" if of_hops else "flow"
     columns.append((Column(subject), [row.subject for row in rows]))
     if any(
         row.control not in ("", row.subject) for row in rows

@@ -1,0 +1,47 @@
+"""The short answer: marks in the table, and sentences that say who differs and by how much."""
+
+import pytest
+
+from ackclock import Scenario
+from ackclock.comparison import Comparison, answer
+from ackclock.comparison.explanation import explanations
+
+from .made_up import SWEEP, compared, made_up
+
+ENGINES = [5.0, 5.2, 4.8, 5.1, 4.9]
+
+
+@pytest.fixture(scope="module")
+def two(leaky_pipe: Scenario) -> Comparison:
+    """Linux agrees with the engine at the first point, and has a third of it at the second."""
+    scenario = leaky_pipe.replace(sweep=SWEEP)
+    return compared(
+        scenario,
+        "square_root",
+        simulate=made_up("simulate", scenario, [ENGINES, [one / 2 for one in ENGINES]]),
+        emulate=made_up("emulate", scenario, [[5.0, 5.3, 4.9], [0.82, 0.83, 0.84]]),
+    )
+
+
+def test_only_what_exceeds_its_interval_is_marked(two: Comparison) -> None:
+    table = answer.marked_table(two, "goodput")
+    heads = [column.head for column in table.columns]
+    assert {"predict model", "simulate engine", "emulate Linux TCP"} <= set(heads)
+    at = heads.index("emulate Linux TCP")
+    agrees, differs = (row[at].text for row in table.rows)
+    assert (answer.DIFFERS in agrees, answer.DIFFERS in differs) == (False, True)
+    assert all(answer.OUTSIDE not in row[heads.index("simulate engine")].text for row in table.rows)
+    assert any(line.startswith(answer.DIFFERS) for line in answer.legend(two, ["goodput"]))
+
+
+def test_sentences_name_the_largest_difference_and_few_runs(two: Comparison) -> None:
+    said = answer.sentences(two, ["goodput"])
+    assert said[0].startswith("The simulation has a goodput of 5.0")
+    assert "Linux has 67 % less goodput than the simulation for main (reno), 5 %." in said
+    assert said[-1] == "Caution: few replicates (3 of Linux)."
+
+
+def test_each_cause_is_said_once_with_its_cases(two: Comparison) -> None:
+    lines = answer.causes(two, explanations(two), ["goodput"])
+    assert len(lines) == len(set(lines))
+    assert all(" difference" in line for line in lines)
