@@ -712,12 +712,12 @@ def test_present_is_run_as_it_is(found: BufferAdvice) -> None:
 @pytest.mark.slow
 def test_the_guide_says_what_the_example_gives() -> None:
     guide = (ROOT / "docs" / "guides" / "sizing-a-buffer.md").read_text(encoding="utf-8")
+    unwrapped = " ".join(guide.split())
     advice = advise_buffer(
         load(ROOT / "examples" / "buffer-on-a-backbone.toml"), utilisation="98 %", p99_delay="20 ms"
     )
-    advised, _, answer, binding, allowed, *_ = words.paragraphs(advice)
-    for sentence in (advised, answer, binding, allowed):
-        assert f"> {sentence}\n" in guide
+    for sentence in words.paragraphs(advice)[:5]:
+        assert sentence in unwrapped
     for tried in advice.rules:
         assert f"| {tried.rule.packets} |" in guide
     figure = (ROOT / "docs" / "images" / "buffer-trade-off.svg").read_text(encoding="utf-8")
