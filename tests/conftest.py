@@ -17,6 +17,9 @@ from ackclock.run.emulation import replay
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
+# Off a terminal, tables are as wide as their cells unless this says otherwise; test workers set it.
+os.environ.pop("COLUMNS", None)
+
 # A shell's background jobs ignore interrupts, and so do their children. Programs under test must
 # handle them.
 signal.signal(signal.SIGINT, signal.default_int_handler)

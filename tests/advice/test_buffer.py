@@ -328,7 +328,7 @@ def test_replicates_that_are_alike_are_said_to_be(small: Scenario) -> None:
         {"flows.downloads.start": "0 s", "flows.downloads.access_delay": "5 ms", "replicates": 2}
     )
     advice = advise_buffer(fixed.replace({"flows.downloads.count": 1}), utilisation="70 %")
-    assert any("all replicates are alike" in line for line in advice.warnings)
+    assert any("all replicates are equal" in line for line in advice.warnings)
 
 
 def made_up(trials: Trials, verdicts: dict[str, list[dict[int, list[float]]]]) -> None:

@@ -278,7 +278,7 @@ def test_what_no_host_can_send_is_one_line(tmp_path: Path) -> None:
     outcome = command(tmp_path, "emulate", "short.toml", "--set", "flows.voice.transport.mss=70 kB")
     assert (outcome.returncode, outcome.stdout) == (2, "")
     [line] = outcome.stderr.splitlines()
-    assert line.startswith("ackclock: flows.voice.transport.mss: ")
+    assert line.startswith("ackclock: --set: flows.voice.transport.mss: ")
     assert [path.name for path in tmp_path.iterdir()] == ["short.toml"]
 
 

@@ -528,9 +528,9 @@ def test_the_guide_to_rate_control_shows_these_figures_and_these_numbers(
     ],
     indirect=True,
 )
-def test_the_guide_to_rate_control_tells_what_came_of_tfrcp(concluded: Concluded) -> None:
+def test_the_note_on_tfrcp_tells_what_came_of_it(concluded: Concluded) -> None:
     name, tables = concluded.experiment.name, concluded.outcome.tables
-    guide = (DOCS / "guides" / "rate-control.md").read_text(encoding="utf-8")
+    note = (DOCS / "notes" / "tfrcp-figures.md").read_text(encoding="utf-8")
 
     def cell(row: tuple[str, ...], column: str) -> str:
         rows = (
@@ -545,7 +545,7 @@ def test_the_guide_to_rate_control_tells_what_came_of_tfrcp(concluded: Concluded
         values = (cell((sender,), f"N = {load}") for load in (10, 30, 50))
         assert (
             f"| {' | '.join((name.removeprefix('tfrcp-figure-'), sender, *values))} |"
-            in guide.splitlines()
+            in note.splitlines()
         )
     for text, row, column in (
         (text, row, column)
@@ -555,7 +555,7 @@ def test_the_guide_to_rate_control_tells_what_came_of_tfrcp(concluded: Concluded
     ):
         digits = len(text.partition(".")[2])
         assert f"{float(cell(row, column).partition(' ')[0]):.{digits}f}" == text
-        assert text in guide
+        assert text in note
 
 
 def assert_drawn_alike(concluded: Concluded, name: str) -> None:

@@ -242,7 +242,7 @@ def test_where_nothing_can_be_emulated_the_verdict_says_so(emulated: Toy, machin
 def test_a_quick_look_emulates_nothing(machine: Machine) -> None:
     answer = ackclock("reproduce", "toy", "--quick", "-o", "gallery")
     assert answer.exit_code == 0
-    assert "verdict: not run here: it takes real time; leave out --quick" in answer.stdout
+    assert "verdict: not run here: it takes real time; run without --quick" in answer.stdout
     assert machine.done == []
 
 

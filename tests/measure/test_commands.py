@@ -1,6 +1,7 @@
 """`ackclock measure` with a stand-in for the capture: output and exit codes."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -77,9 +78,9 @@ def test_the_largest_of_many(pretended: Pretended) -> None:
         "rtt_histogram": [one for name in flows for one in rtt_histogram(flow=name)],
     }
     outcome = ackclock("measure", "web.pcap", "--top", "2")
-    lines = outcome.stdout.splitlines()
-    assert [line.split(" > ")[0] for line in lines[:2]] == ["10.0.0.5:1", "10.0.0.4:1"]
-    assert lines[2] == "and 2 more with less payload; --top 4 shows all"
+    listed = re.findall(r"^ *\d+ +(10\.0\.0\.\d:1) >", outcome.stdout, re.MULTILINE)
+    assert listed == ["10.0.0.5:1", "10.0.0.4:1"]
+    assert "--top 4" in outcome.stdout
     result = Result.load("out/web-measured")
     assert result.tables["connections"].num_rows == 5
     assert result.tables["estimates"].num_rows == 2
@@ -150,7 +151,7 @@ def test_an_interrupted_measurement_is_partial_and_usable(pretended: Pretended) 
     outcome = ackclock("measure", "web.pcap", "-o", "m")
     assert outcome.exit_code == 130
     assert outcome.stderr == "warning: interrupted: what had been read by then was measured\n"
-    assert outcome.stdout.startswith("10.0.0.1:5001 > 10.1.0.1:80: limited by")
+    assert "limited by the receiver's window" in " ".join(outcome.stdout.split())
     assert Result.load("m").partial
     assert ackclock("report", "m").exit_code == 0
 
