@@ -255,7 +255,7 @@ every_record = pytest.mark.parametrize("experiment", experiments(), ids=lambda o
 # Files written by `make reproduce-check`.
 RECORDED = Recorded(Path(__file__).parent / "recorded")
 #: Largest cost, in seconds, of an experiment without stored tables that tests still run.
-CHEAP_S = 20
+CHEAP_S = 5
 OWNED = list(digests.owned(experiments()))
 
 

@@ -1,7 +1,7 @@
 """Comparison with ns-2: the same scenarios in ns-2 and in ackclock.
 
-Where `ns` is installed it is run; elsewhere ackclock is compared with recorded results of ns-2.
-Each test's name says which. README.md beside this file has the settings and the remaining
+ackclock is compared with recorded results of ns-2. Where `ns` is installed, a test runs it and
+demands what was recorded. README.md beside this file has the settings and the remaining
 differences.
 """
 
@@ -13,8 +13,6 @@ from . import ns2, ours, same_losses
 from .outcome import Interval, Outcome
 
 pytestmark = pytest.mark.peer
-
-LIVE = ns2.installed()
 
 #: Relative tolerance of the goodput in a run without randomness.
 GOODPUT = 0.015
@@ -40,14 +38,13 @@ WITHOUT = (
 def over(scenario: str) -> pytest.MarkDecorator:
     """Runs a test once for each case of a scenario."""
     names = [name for name in ns2.cases() if name.startswith(scenario)]
-    word = "live" if LIVE else "recorded"
-    return pytest.mark.parametrize("case", names, ids=[f"{name}, {word} ns-2" for name in names])
+    return pytest.mark.parametrize("case", names)
 
 
 @cache
 def peer(case: str) -> list[Outcome]:
-    """Returns ns-2's outcomes."""
-    return ns2.simulate(case) if LIVE else ns2.recorded()[case]
+    """Returns ns-2's outcomes, as recorded; a test runs ns-2 where it is installed."""
+    return ns2.recorded()[case]
 
 
 engine = cache(ours.simulate)
@@ -92,8 +89,7 @@ def test_random_loss_gives_the_same_mean_goodput(case: str) -> None:
 def same_losses_over(*recoveries: str) -> pytest.MarkDecorator:
     """Runs a test once for each recovery and share of losses."""
     cases = [case for case in same_losses.cases() if case[0] in recoveries]
-    word = "live" if LIVE else "recorded"
-    ids = [f"{same_losses.name(*case)}, {word} ns-2" for case in cases]
+    ids = [same_losses.name(*case) for case in cases]
     return pytest.mark.parametrize(("recovery", "percent"), cases, ids=ids)
 
 
@@ -123,10 +119,10 @@ def test_the_same_losses_have_the_same_effect_on_average_with_sack(
     assert abs(difference.mean) <= difference.half_width, f"{difference}, share of ns-2's goodput"
 
 
-@pytest.mark.skipif(not LIVE, reason=WITHOUT)
+@pytest.mark.skipif(not ns2.installed(), reason=WITHOUT)
 @pytest.mark.parametrize(("recovery", "percent"), same_losses.cases())
 def test_ns2_gives_what_was_recorded_with_the_same_losses(recovery: str, percent: int) -> None:
-    live = [same_losses.theirs(recovery, percent, seed) for seed in same_losses.seeds(recovery)]
+    live = [same_losses.live(recovery, percent, seed) for seed in same_losses.seeds(recovery)]
     recorded = same_losses.recorded()[same_losses.name(recovery, percent)]
     assert live == recorded, f"{same_losses.COMMAND} records anew"
 
@@ -145,10 +141,10 @@ def test_ten_flows_share_alike(case: str, quantity: str) -> None:
     assert mine.agrees_with(theirs), f"ackclock {mine}, ns-2 {theirs}"
 
 
-@pytest.mark.skipif(not LIVE, reason=WITHOUT)
+@pytest.mark.skipif(not ns2.installed(), reason=WITHOUT)
 @pytest.mark.parametrize("case", ns2.cases())
 def test_ns2_gives_what_was_recorded(case: str) -> None:
-    assert peer(case) == ns2.recorded()[case], "python3 tests/peers/ns2.py records anew"
+    assert ns2.simulate(case) == ns2.recorded()[case], "python3 tests/peers/ns2.py records anew"
 
 
 @over("on-off")
