@@ -7,6 +7,7 @@ no page takes that file along. A link to what is not in the repository ends the 
     python tools/documentation_site.py out/site-pages
 """
 
+import argparse
 import re
 import shutil
 import sys
@@ -78,13 +79,15 @@ def _shown(info: re.Match[str]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Copies the pages of the current folder; returns the exit code."""
-    (to,) = sys.argv[1:] if arguments is None else arguments
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("to", type=Path, help="folder to be written")
+    to = parser.parse_args(arguments).to
     root = Path.cwd()
     lines = missing(root)
     if lines:
         print("\n".join(lines), file=sys.stderr)
         return 1
-    copy(root, Path(to))
+    copy(root, to)
     return 0
 
 
