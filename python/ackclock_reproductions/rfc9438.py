@@ -245,15 +245,16 @@ EXPERIMENTS = (
     ),
     _entry(
         2,
-        "How large are they at a round-trip time of 0.01 s?",
-        "Average windows for p from 1e-2 to 1e-8 and three values of C: there CUBIC is as friendly "
-        "to Reno as Reno.",
+        "How large are the average windows of Reno, HSTCP and CUBIC at a round-trip time of 0.01 "
+        "s?",
+        "Average windows for p from 1e-2 to 1e-8 and three values of C; at this round-trip time "
+        "CUBIC is as friendly to Reno as Reno itself.",
         partial(windows, 0.01, "RFC 9438, table 2: average windows, RTT 0.01 s"),
     ),
     _entry(
         3,
-        "How little loss do Reno, HSTCP and CUBIC need for a throughput?",
-        "Loss probabilities for 1 Mbit/s to 10 Gbit/s: for the latter Reno needs 2.0e-10, CUBIC "
+        "Which loss probability do Reno, HSTCP and CUBIC need for a given throughput?",
+        "Loss probabilities for 1 Mbit/s to 10 Gbit/s; for 10 Gbit/s Reno needs 2.0e-10, CUBIC "
         "2.9e-8.",
         required_losses,
     ),

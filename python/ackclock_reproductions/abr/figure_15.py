@@ -200,9 +200,9 @@ def _legend(memory: int | None) -> str:
 
 EXPERIMENT = entry(
     "15",
-    "How long a memory does EFFCAP need, by how fast the link changes?",
-    "EFFCAP with memories of one to twelve round trips: a long one gains from psi = 0.3 to 5, a "
-    "short one at 60 and more.",
+    "How does the memory that EFFCAP needs depend on how fast the link changes?",
+    "EFFCAP with memories of one to twelve round trips: a long memory is better for psi from 0.3 "
+    "to 5, a short one from 60 on.",
     20.0,
     conclude,
     runs,

@@ -453,42 +453,44 @@ def _today(feedback: Feedback) -> str:
 
 FIGURE_10 = entry(
     "10",
-    "Does it help to feed back the instantaneous capacity where it changes within a few round "
+    "Does feeding back the instantaneous capacity (INSTCAP) help if it changes within a few round "
     "trips?",
-    "INSTCAP beside TCP alone, by the buffer; both rise as psi falls to nothing.",
+    "INSTCAP and TCP without feedback, by the buffer; the efficiency of both rises as psi "
+    "approaches zero.",
     10.0,
     conclude_10,
     runs_of_10,
 )
 FIGURE_11 = entry(
     "11",
-    "What does EFFCAP cost where the capacity can be followed?",
-    "EFFCAP beside INSTCAP at large psi: 4 to 2 % worse.",
+    "What does EFFCAP cost compared with INSTCAP if the capacity changes slowly?",
+    "EFFCAP compared with INSTCAP at large psi: 4 to 2 % worse.",
     50.0,
     conclude_11,
     runs_of_11,
 )
 FIGURE_12 = entry(
     "12",
-    "What does EFFCAP gain where it cannot?",
-    "EFFCAP beside INSTCAP at small psi: a tenth to a quarter better.",
+    "What does EFFCAP gain over INSTCAP if the capacity changes quickly?",
+    "EFFCAP compared with INSTCAP at small psi: a tenth to a quarter better.",
     12.0,
     conclude_12,
     runs_of_12,
 )
 FIGURE_13 = entry(
     "13",
-    "What does rate feedback gain over none where the capacity can be followed?",
-    "INSTCAP and EFFCAP beside TCP alone at large psi: a quarter better, EFFCAP less than INSTCAP.",
+    "What does rate feedback gain if the capacity changes slowly?",
+    "INSTCAP and EFFCAP compared with TCP without feedback at large psi: a quarter better, EFFCAP "
+    "less than INSTCAP.",
     70.0,
     conclude_13,
     runs_of_13,
 )
 FIGURE_14 = entry(
     "14",
-    "What does rate feedback gain over none where it cannot?",
-    "EFFCAP and INSTCAP beside TCP alone at small psi: from psi = 1 on neither has what the low "
-    "rate alone would give.",
+    "What does rate feedback gain if the capacity changes quickly?",
+    "EFFCAP, INSTCAP and TCP without feedback at small psi: from psi = 1 on neither feedback "
+    "reaches what the low rate alone would give.",
     25.0,
     conclude_14,
     runs_of_14,

@@ -272,18 +272,20 @@ def _entry(
 
 FIGURE_16 = _entry(
     "16",
-    "How long a memory does EFFCAP need, by how far away it is, if the link changes every second?",
-    "Efficiency by Δ from 50 to 500 ms and by EFFCAP's memory: less with Δ, more with the memory "
-    "where Δ is large.",
+    "How does the memory that EFFCAP needs depend on the round-trip time if capacity changes "
+    "every second?",
+    "Efficiency for round-trip times Δ from 50 to 500 ms, by EFFCAP's memory: it falls with Δ, "
+    "and rises with the memory if Δ is large.",
     SLOW_MS,
     _claims_of_16,
     basis(),
 )
 FIGURE_17 = _entry(
     "17",
-    "How long a memory does EFFCAP need if the link changes every 100 ms?",
-    "Efficiency by Δ from 50 to 500 ms and by EFFCAP's memory, on a link that changes every 100 "
-    "ms.",
+    "How does the memory that EFFCAP needs depend on the round-trip time if capacity changes "
+    "every 100 ms?",
+    "Efficiency for round-trip times Δ from 50 to 500 ms, by EFFCAP's memory, on a link that "
+    "changes every 100 ms.",
     FAST_MS,
     _claims_of_17,
     basis(

@@ -237,9 +237,9 @@ def _entry(
 
 FIGURE_18 = _entry(
     "18",
-    "Over how many measurements should EFFCAP take its means, if the link changes every second?",
-    "Efficiency by M from 1 to 10: it falls by a quarter and more at Δ = 50 ms, slightly at 100, "
-    "and stays at 200.",
+    "Over how many measurements should EFFCAP average if the capacity changes every second?",
+    "Efficiency for M from 1 to 10 measurements: it falls by a quarter and more at Δ = 50 ms, "
+    "slightly at 100 ms, and stays at 200 ms.",
     SLOW_MS,
     _claims_of_18,
     basis(
@@ -251,9 +251,9 @@ FIGURE_18 = _entry(
 )
 FIGURE_19 = _entry(
     "19",
-    "Over how many measurements should EFFCAP take its means, if the link changes every 100 ms?",
-    "Efficiency by M from 1 to 10: with a small N it falls, most at Δ = 50 ms; with a large N it "
-    "stays or rises.",
+    "Over how many measurements should EFFCAP average if the capacity changes every 100 ms?",
+    "Efficiency for M from 1 to 10 measurements: with a small N it falls, most at Δ = 50 ms; with "
+    "a large N it stays or rises.",
     FAST_MS,
     _claims_of_19,
     basis(

@@ -314,8 +314,8 @@ def _entry(
 
 FIGURE_20 = _entry(
     "20",
-    "Do a near and a far session share evenly, each with M and N of its own round trip?",
-    "Both sessions' efficiency by psi: session 2 gets less from psi = 5 to 20.",
+    "Do a near and a far session share evenly if each has M and N for its round-trip time?",
+    "Efficiency of both sessions against psi: session 2 gets less from psi = 5 to 20.",
     (CASE_1, WITH_INSTCAP),
     _claims_of_20,
     basis(
@@ -326,8 +326,8 @@ FIGURE_20 = _entry(
 )
 FIGURE_21 = _entry(
     "21",
-    "Do they, with the same M and N?",
-    "Both sessions' efficiency by psi, with M = 10 and N = 110 for both.",
+    "Do a near and a far session share evenly with the same M and N?",
+    "Efficiency of both sessions against psi, with M = 10 and N = 110 for both.",
     (CASE_2, CASE_1),
     _claims_of_21,
     basis(),
@@ -338,9 +338,9 @@ LESS = (
 )
 FIGURE_22 = _entry(
     "22",
-    "Do they without feedback, beside that with M and N of their own?",
-    "TCP alone is grossly unfair to session 2; with ABR both together get less in the middle, and "
-    "more at the ends.",
+    "Is sharing less even without feedback than with M and N for each round-trip time?",
+    "Without feedback TCP is grossly unfair to session 2; with ABR both together get less in the "
+    "middle of the range of psi, and more at its ends.",
     (CASE_1, ALONE),
     _claims_of_22,
     basis(why=LESS),
@@ -348,7 +348,7 @@ FIGURE_22 = _entry(
 )
 FIGURE_23 = _entry(
     "23",
-    "Do they without feedback, beside that with the same M and N?",
+    "Is sharing less even without feedback than with the same M and N for both?",
     "As figure 22.",
     (CASE_2, ALONE),
     partial(_claims_beside, CASE_2),

@@ -404,19 +404,19 @@ def _draw(feedback: Feedback, observed: Mapping[int, Efficiencies]) -> Figure:
 
 FIGURE_8 = entry(
     "8",
-    "How near is the renewal analysis of TCP with INSTCAP feedback to the testbed?",
-    "From psi = 80 on observed, conservative and optimistic lie in this order, within a few per "
-    "cent. For small psi the conservative analysis is up to a third below what is observed, the "
-    "optimistic one about there.",
+    "How well does the renewal analysis predict TCP with INSTCAP feedback on the testbed?",
+    "From psi = 80 on observed, conservative and optimistic efficiency lie in this order, within "
+    "a few per cent. For small psi the conservative analysis is up to a third below the "
+    "observation, and the optimistic one is close to it.",
     30.0,
     conclude_8,
     runs_of_8,
 )
 FIGURE_9 = entry(
     "9",
-    "How near is the renewal analysis of TCP alone?",
-    "The testbed is below the analysis, by a quarter where psi is small; at large psi INSTCAP is "
-    "20 % better and more.",
+    "How well does the renewal analysis predict TCP without feedback?",
+    "The testbed is below the analysis, by a quarter at small psi; at large psi INSTCAP is at "
+    "least 20 % better.",
     30.0,
     conclude_9,
     runs_of_9,

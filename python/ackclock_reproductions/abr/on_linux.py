@@ -402,9 +402,9 @@ EXPERIMENT = Experiment(
     GROUP,
     SOURCE,
     "ABR on Linux",
-    "How much of what rate feedback gains is left after thirty years of TCP?",
-    "With a sender that knows of losses by its timer alone feedback gains a quarter where the link "
-    "changes slowly; one that repairs losses at once has less to gain.",
+    "How much of the gain from rate feedback is left with today's TCP?",
+    "If the sender detects losses by timeout alone, feedback gains a quarter where the link "
+    "changes slowly; a sender that repairs losses at once has less to gain.",
     sum(DURATIONS_S.values()) + 30.0 * len(DURATIONS_S),
     conclude,
     runs,

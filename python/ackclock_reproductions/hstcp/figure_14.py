@@ -154,9 +154,9 @@ def _draw(results: Mapping[str, Result], said: Mapping[str, Array]) -> Figure:
 
 EXPERIMENT = entry(
     "14",
-    "How much of 1 Gbit/s do ten flows use with how large a drop-tail buffer?",
-    "More than 90 % with a tenth of the largest buffer, about 98 % with a fifth; below a tenth it "
-    "falls sharply.",
+    "How does utilisation of a 1 Gbit/s link depend on the buffer with drop-tail?",
+    "Utilisation is more than 90 % with a tenth of the largest buffer and about 98 % with a "
+    "fifth; below a tenth it falls sharply.",
     60.0,
     conclude,
     runs,

@@ -97,9 +97,9 @@ def _draw(ratios: Mapping[int, Interval]) -> Figure:
 
 EXPERIMENT = entry(
     "15",
-    "Do two flows with different round-trip times share more evenly with a larger buffer?",
-    "One round trip is about twice the other; shares are fairer with a large buffer than with a "
-    "small one.",
+    "Do two flows with different round-trip times share more evenly if the buffer is larger?",
+    "One round-trip time is about twice the other; shares are fairer with a large buffer than "
+    "with a small one.",
     25.0,
     conclude,
     runs,

@@ -179,9 +179,9 @@ class BehindRed:
         """Returns the record of the figure."""
         return entry(
             number,
-            f"How much of {self.router.name} do ten flows use with how large a buffer before which "
-            "RED decides?",
-            "As with drop-tail, the more the larger the buffer, by analysis and by packets.",
+            f"How does utilisation of a {self.router.name} link depend on the buffer with RED?",
+            "As with drop-tail, utilisation grows with the buffer, both in the analysis and in "
+            "the simulation.",
             cost_s,
             self.conclude,
             self.runs,

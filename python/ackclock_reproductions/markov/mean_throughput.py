@@ -140,25 +140,25 @@ def round_trips() -> Outcome:
 
 LINK_RATES = entry(
     "Figure 8.7",
-    "How does the link rate bound the mean throughput?",
-    "ET against p for link rates of 100, 200 and 500 segments/s and windows of at most 70 "
-    "segments.",
+    "How does the link rate limit the mean throughput?",
+    "Mean throughput ET against p for link rates of 100, 200 and 500 segments/s and windows of at "
+    "most 70 segments.",
     1.0,
     links,
 )
 WINDOW_LIMITS = entry(
     "Figure 8.8",
-    "How does the window limit bound the mean throughput on a fast link?",
-    "ET against p for window limits of 20, 40 and 60 segments and L = 1000 segments/s; the curves "
-    "merge for p > 0.03.",
+    "How does the window limit affect the mean throughput on a fast link?",
+    "Mean throughput ET against p for window limits of 20, 40 and 60 segments and L = 1000 "
+    "segments/s; the curves merge for p > 0.03.",
     1.0,
     windows,
 )
 MEAN_ROUND_TRIPS = entry(
     "Figure 8.11",
-    "How does the mean round-trip time change the mean throughput?",
-    "ET against p for several mean round-trip times (not given), windows of at most 30 segments, L "
-    "= 300 segments/s.",
+    "How does the mean round-trip time affect the mean throughput?",
+    "Mean throughput ET against p for several mean round-trip times (not given), windows of at "
+    "most 30 segments, L = 300 segments/s.",
     1.0,
     round_trips,
 )

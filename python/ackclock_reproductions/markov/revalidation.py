@@ -289,17 +289,17 @@ _EXPECTED = {
     emulator.BOTH.name: frozenset({"fast", "order", "growing"}),
 }
 
-_QUESTION = "How near are the Markov model, the square-root law and PFTK to"
+_QUESTION = "How well do the Markov model, the square-root law and PFTK predict"
 
 EMULATED = Experiment(
     name="markov-validation",
     group="markov",
     source=SOURCE,
     shows="Tables 7.1 and 8.1 to 8.8, emulated again",
-    question=f"{_QUESTION} the TCP of today's Linux?",
+    question=f"{_QUESTION} TCP of a current Linux kernel?",
     says=(
-        "Nine sets of connections through an emulator: rates as measured, ET, FF and PFTK from "
-        "what was measured."
+        "Nine sets of connections through an emulator: measured rates, and ET, FF and PFTK "
+        "computed from the measurements."
     ),
     cost_s=emulator.DURATION_S + 60.0,
     conclude=partial(conclude, EMULATED_READINGS, None),
@@ -310,8 +310,11 @@ SIMULATED = Experiment(
     group="markov",
     source=SOURCE,
     shows="Tables 7.1 and 8.1 to 8.8, simulated",
-    question=f"{_QUESTION} a simulated sender like that of today's Linux?",
-    says="The same sets; which buffer and which rate of the link the published rows point to.",
+    question=f"{_QUESTION} a simulated Linux-like Reno sender?",
+    says=(
+        "The same nine sets, simulated; they show which buffer and link rate fit the published "
+        "rows."
+    ),
     cost_s=6.0,
     conclude=partial(conclude, SIMULATED_READINGS, _EXPECTED),
     runs=partial(_runs, SIMULATED_READINGS, "simulate"),

@@ -327,10 +327,10 @@ def _draw(table: Comparison, formula: Comparison) -> Any:
 
 EXPERIMENT = entry(
     "Table 7.2",
-    "What does TCP get on average by loss probability and window limit, against the square-root "
+    "How does mean TCP throughput depend on loss and window limit, compared with the square-root "
     "law?",
-    "Mean throughput ET for windows up to 10, 40 and 80 segments and the square-root law FF, for p "
-    "from 1e-8 to 0.9.",
+    "Mean throughput ET for window limits of 10, 40 and 80 segments, and the square-root law FF, "
+    "for p from 1e-8 to 0.9.",
     1.0,
     compute,
 )

@@ -128,7 +128,7 @@ def _draw(swept: Swept) -> Figure:
 
 EXPERIMENT = entry(
     "Figure 8.13",
-    "How often is the throughput above a level?",
+    "How often does the throughput exceed a given level?",
     "P(T > 0.5 L) and its complement against p; window limit and link rate are not given.",
     1.0,
     compute,

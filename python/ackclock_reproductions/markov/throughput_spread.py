@@ -300,25 +300,25 @@ def _mean_by_round(case: Case, p: float) -> float:
 
 BY_LINK_RATE = entry(
     "Figure 8.9",
-    "How does the link rate change the spread of the throughput?",
-    "Standard deviation of T against p for link rates of 100, 200 and 300 segments/s; at most a "
-    "third of the mean.",
+    "How does the link rate affect the spread of the throughput?",
+    "Standard deviation of the throughput T against p for link rates of 100, 200 and 300 "
+    "segments/s; at most a third of the mean.",
     1.5,
     links,
 )
 BY_WINDOW_LIMIT = entry(
     "Figure 8.10",
-    "How does the window limit change the spread of the throughput?",
-    "Standard deviation of T against p for window limits of 30, 50 and 70 segments, L = 550 (text) "
-    "or 500 (caption).",
+    "How does the window limit affect the spread of the throughput?",
+    "Standard deviation of the throughput T against p for window limits of 30, 50 and 70 "
+    "segments, L = 550 (text) or 500 (caption).",
     1.5,
     window_limits,
 )
 BY_SPREAD_OF_RTT = entry(
     "Figure 8.12",
-    "How does the spread of the round-trip time change that of the throughput?",
-    "Standard deviation of T against p for several standard deviations of the round-trip time (not "
-    "given).",
+    "How does the spread of the round-trip time affect the spread of the throughput?",
+    "Standard deviation of the throughput T against p for several standard deviations of the "
+    "round-trip time (not given).",
     1.5,
     spreads,
 )

@@ -504,9 +504,9 @@ def _draw(of: Set, printed: list[Row]) -> Any:
 def _entry(of: Set) -> Experiment:
     return entry(
         f"Table {of.table}",
-        "How near are the Markov model, the square-root law and PFTK to emulated connections?",
-        f"Set {of.number}: measured rates of {len(rows(of.number))} connections, ET, FF, PFTK, and "
-        "the errors of ET.",
+        "How well do the Markov model, the square-root law and PFTK predict emulated connections?",
+        f"Set {of.number}: measured rates of {len(rows(of.number))} connections, the predictions "
+        "ET, FF and PFTK, and the errors of ET.",
         1.0,
         partial(compute, of),
     )

@@ -267,8 +267,8 @@ def compute_window_dependent() -> Outcome:
 def _entry(of: Law) -> Experiment:
     return entry(
         f"Figure {of.figure}",
-        "How are windows distributed when a limit cuts off the largest?",
-        f"The law of the window for p = {of.p:g} and windows up to {W_MAX} segments.",
+        "How are window sizes distributed if a limit caps them?",
+        f"Distribution of the window for p = {of.p:g} and windows up to {W_MAX} segments.",
         1.0,
         partial(compute, of),
     )
@@ -277,8 +277,8 @@ def _entry(of: Law) -> Experiment:
 EXPERIMENTS = tuple(map(_entry, FIGURES))
 WINDOW_DEPENDENT = entry(
     "Figure 8.6",
-    "How are windows distributed when the loss probability grows with the window?",
-    "The law of the window for p(w) = q alpha^w with alpha above 1.",
+    "How are window sizes distributed if the loss probability grows with the window?",
+    "Distribution of the window for p(w) = q alpha^w with alpha above 1.",
     1.0,
     compute_window_dependent,
 )

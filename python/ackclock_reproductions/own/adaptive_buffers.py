@@ -168,10 +168,9 @@ EXPERIMENT = Experiment(
     "buffers",
     "ackclock, guide “Sizing a buffer”, 2026",
     "Figure 2",
-    "What do buffers that size themselves keep of an access point's throughput, and save of the "
-    "delay?",
-    "eBDP keeps the throughput of a large buffer at a quarter of its round trip beside uploads; A* "
-    "sees that many downloads need less.",
+    "Do buffers that size themselves keep an access point's throughput and reduce its delay?",
+    "Beside uploads eBDP keeps the throughput of a large buffer at a quarter of its round-trip "
+    "time; A* also sees that many downloads need less buffer.",
     25.0,
     conclude,
     runs,

@@ -230,8 +230,9 @@ EXPERIMENT = Experiment(
     "buffers",
     "ackclock, note “Why M/M/1/K is too good”, 2026",
     "Figure 1",
-    "Which prediction of a buffer is right about packets?",
-    "The saw-tooth, where packets are paced; Poisson arrivals nowhere, bursts of them by fitting.",
+    "Which prediction for a router's buffer matches the simulated packets?",
+    "The saw-tooth matches if packets are paced; Poisson arrivals match nowhere, and bursts of "
+    "them only by fitting.",
     60.0,
     conclude,
     runs,

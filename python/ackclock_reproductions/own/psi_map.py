@@ -221,12 +221,12 @@ EXPERIMENT = Experiment(
     source="ackclock, guide “Can rate feedback help on my path?”, 2026",
     shows="Figure 1",
     question=(
-        "How long must a link stay at a rate for feeding it back to help, to the sender of 1988 "
-        "and to today's?"
+        "How slowly must a link change for rate feedback to help a sender of 1988, or today's?"
     ),
     says=(
-        "1988: follow from psi = 60 on, keep to the smallest mean up to 2. CUBIC with SACK: "
-        "INSTCAP never harms, and helps from psi = 5 on; the smallest mean costs throughput."
+        "Sender of 1988: follow the last rate from psi = 60 on, and keep to the smallest mean up "
+        "to 2. CUBIC with SACK: INSTCAP never harms, and helps from psi = 5 on; the smallest mean "
+        "costs throughput."
     ),
     cost_s=40.0,
     conclude=conclude,

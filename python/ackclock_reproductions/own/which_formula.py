@@ -290,10 +290,12 @@ EXPERIMENT = Experiment(
     group="formulas",
     source="ackclock, guide “Which formula should I trust?”, 2026",
     shows="Figure 1",
-    question="Where do the formulas of random loss and the simulation part ways?",
+    question=(
+        "From which loss probability on do the formulas for random loss differ from the simulation?"
+    ),
     says=(
-        "Square-root law, chain and PFTK agree with the simulation up to p = 0.1 %; timeouts part "
-        "them above."
+        "Square-root law, chain and PFTK agree with the simulation up to p = 0.1 %; above that "
+        "they differ because of timeouts."
     ),
     cost_s=11.0,
     conclude=conclude,

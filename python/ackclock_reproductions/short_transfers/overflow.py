@@ -319,16 +319,17 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     entry(
         "2",
         "At which window does slow start overflow a buffer?",
-        "Up to B = mu T/d the window goes with B (d + 1), in steps; from there on it is B + mu T.",
+        "Up to B = mu T/d the window is proportional to B (d + 1), in steps; for larger buffers "
+        "it is B + mu T.",
         4.0,
         conclude_windows,
         runs,
     ),
     entry(
         "3",
-        "What threshold is left when slow start has overflown a buffer?",
-        "An eighth of the window at the loss, which two fast retransmits and a timeout leave; "
-        "sometimes a quarter.",
+        "Which ssthresh is left after slow start has overflowed a buffer?",
+        "An eighth of the window at the loss, after two fast retransmits and a timeout; sometimes "
+        "a quarter.",
         4.0,
         conclude_thresholds,
         runs,

@@ -317,31 +317,33 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     *(
         entry(
             figure,
-            "How fast is a transfer by how many segments the receiver acknowledges at a time, with "
+            "How does the number of segments per ACK affect the throughput of a transfer with "
             f"{size} buffer?",
-            "Fewer ACKs are slower before any loss, and lose later: each is the fastest in "
-            f"turn.{more}",
+            "With fewer ACKs a transfer is slower before any loss, but loses later; each number "
+            f"is the fastest in turn.{more}",
             8.0,
             partial(_by_receiver, buffer),
             partial(_runs, buffer, BY_RECEIVER, TODAY),
         )
         for figure, buffer, size, more in (
             ("4", 20, "a small", ""),
-            ("5", 70, "a large", " Of long transfers an ACK each is the fastest."),
+            ("5", 70, "a large", " For long transfers one ACK per segment is the fastest."),
         )
     ),
     entry(
         "6",
-        "How fast is a transfer if the sender counts bytes instead of ACKs, with a small buffer?",
-        "Byte counting is slower for most sizes: it overflows the buffer earlier.",
+        "How does byte counting instead of ACK counting affect a transfer's throughput with a "
+        "small buffer?",
+        "Byte counting is slower for most sizes, since it overflows the buffer earlier.",
         5.0,
         _small_by_sender,
         partial(_runs, 20, BY_SENDER),
     ),
     entry(
         "7",
-        "How fast is a transfer if the sender counts bytes instead of ACKs, with a large buffer?",
-        "Byte counting is faster, but for sizes that only it loses some of.",
+        "How does byte counting instead of ACK counting affect a transfer's throughput with a "
+        "large buffer?",
+        "Byte counting is faster, except for sizes where only byte counting loses packets.",
         5.0,
         _large_by_sender,
         partial(_runs, 70, BY_SENDER),

@@ -70,7 +70,7 @@ def _draw(fc: Mapping[str, ByLoad], beside: Mapping[str, ByLoad]) -> Figure:
 
 EXPERIMENT = entry(
     "3",
-    "Do TFRCP senders share evenly among themselves?",
+    "Do TFRCP senders share evenly with each other?",
     "Acceptably, in most cases.",
     65.0,
     conclude,

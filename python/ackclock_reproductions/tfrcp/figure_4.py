@@ -83,8 +83,8 @@ def _flat(f: Mapping[str, ByLoad]) -> tuple[Claim, ...]:
 
 EXPERIMENT = entry(
     "4",
-    "Does TFRCP leave TCP its share where the bottleneck grows with the number of senders?",
-    "The page with the result is lost; the scenario says what it is for.",
+    "Does TFRCP share fairly with TCP if the bottleneck grows with the number of senders?",
+    "The page with the result is lost; the scenario shows what the figure is for.",
     60.0,
     conclude,
     STUDY.runs,

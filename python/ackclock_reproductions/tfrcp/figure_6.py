@@ -150,8 +150,8 @@ def _rows(results: Mapping[str, Result]) -> Rows:
 
 EXPERIMENT = entry(
     "6",
-    "Does TFRCP leave TCP its share beside many sources that come and go and do not listen?",
-    "The page with the result is lost; the scenario says what it is for.",
+    "Does TFRCP share fairly with TCP beside many unresponsive on-off sources?",
+    "The page with the result is lost; the scenario shows what the figure is for.",
     30.0,
     conclude,
     runs,

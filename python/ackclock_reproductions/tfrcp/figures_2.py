@@ -93,8 +93,8 @@ def _why(elsewhere: str) -> str:
 
 FIGURE_2A = entry(
     "2a",
-    "Does TFRCP leave TCP its share if its rounds are all equally long?",
-    "F by the number of senders, in rounds of 2 to 6 s: 1.2 to 1.5.",
+    "Does TFRCP share fairly with TCP if all its rounds have the same length?",
+    "F, TFRCP's goodput over TCP's, by the number of senders, in rounds of 2 to 6 s: 1.2 to 1.5.",
     65.0,
     partial(
         _conclude, "Rounds of constant length (S1)", S1,
@@ -105,8 +105,9 @@ FIGURE_2A = entry(
 )  # fmt: skip
 FIGURE_2B = entry(
     "2b",
-    "Does it if they are as long as so many round trips?",
-    "F by the number of senders, in rounds of 10 to 60 round trips: 1.1 to 1.5.",
+    "Does TFRCP share fairly with TCP if a round lasts a fixed number of round trips?",
+    "F, TFRCP's goodput over TCP's, by the number of senders, in rounds of 10 to 60 round trips: "
+    "1.1 to 1.5.",
     65.0,
     partial(
         _conclude, "Rounds of round-trip times (S2)", S2,
@@ -122,8 +123,10 @@ FIGURE_2B = entry(
 )  # fmt: skip
 FIGURE_2C = entry(
     "2c",
-    "Does it if their length is random, where all senders start at once?",
-    "F by the number of senders, in rounds of random length: 1.4 to 1.6.",
+    "Does TFRCP share fairly with TCP if rounds have random lengths and all senders start "
+    "together?",
+    "F, TFRCP's goodput over TCP's, by the number of senders, in rounds of random length: 1.4 to "
+    "1.6.",
     65.0,
     partial(
         _conclude, "Rounds of random length (S3)", S3,

@@ -194,7 +194,7 @@ FIGURE_5A, FIGURE_5B = (
     entry(
         one.number,
         question,
-        "F by how many transfers are active, in rounds of 2 to 6 s.",
+        "F, TFRCP's goodput over TCP's, by the number of active transfers, in rounds of 2 to 6 s.",
         45.0,
         partial(
             _conclude,
@@ -209,7 +209,7 @@ FIGURE_5A, FIGURE_5B = (
         one.runs,
     )
     for one, question in (
-        (SMALL, "Does TFRCP leave TCP its share beside transfers that come and go?"),
-        (LARGE, "Does it beside longer ones?"),
+        (SMALL, "Does TFRCP share fairly with TCP if short transfers come and go?"),
+        (LARGE, "Does TFRCP share fairly with TCP if longer transfers come and go?"),
     )
 )

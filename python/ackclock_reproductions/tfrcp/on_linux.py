@@ -416,10 +416,9 @@ EXPERIMENT = Experiment(
     GROUP,
     SOURCE,
     "TFRCP on Linux",
-    "Do TFRCP and TFRC share with real TCP as the simulation says, over real sockets and many "
-    "paths?",
-    "As the paper says of TFRCP, F is close to 1 beside Reno, on every path between a half and 2; "
-    "and as in the engine.",
+    "Do TFRCP and TFRC share with real TCP over real sockets as fairly as in simulation?",
+    "Beside Reno F is close to 1, as in the paper and in the engine, and between a half and 2 on "
+    "every path.",
     len(PATHS) * (DURATION_S + 10.0),
     conclude,
     runs,

@@ -287,11 +287,11 @@ EXPERIMENT = Experiment(
     group=GROUP,
     source=SOURCE,
     shows="Figures 2a and 2b, by reading",
-    question=(
-        "Under which reading is TFRCP with rounds of round-trip times as aggressive as Figure 2b "
-        "has it?"
+    question=("Under which reading of the paper is TFRCP as aggressive as in Figure 2b?"),
+    says=(
+        "F in rounds of constant length and in rounds of several round-trip times, for each "
+        "reading of what the paper leaves open."
     ),
-    says="F in rounds of constant length and of round-trip times, by what the paper leaves open.",
     cost_s=80.0,
     conclude=conclude,
     runs=runs,

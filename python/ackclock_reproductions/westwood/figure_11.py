@@ -123,9 +123,9 @@ def _draw(results: Mapping[str, Result]) -> Figure:
 
 EXPERIMENT = entry(
     "11",
-    "What do BE and ABSE say where others join behind the bottleneck?",
-    "Four hops of 20, 10, 20 and 30 Mbit/s, UDP joins on the third and fourth: what BE and ABSE "
-    "say.",
+    "How accurate are BE and ABSE if cross traffic joins after the bottleneck?",
+    "Four hops of 20, 10, 20 and 30 Mbit/s, and UDP that joins on the third and fourth: estimates "
+    "of BE and ABSE.",
     6.0,
     conclude,
     runs,

@@ -117,9 +117,9 @@ def _draw(found: Mapping[str, list[Interval]]) -> Figure:
 
 EXPERIMENT = entry(
     "12",
-    "How much does one sender get where the buffer is small?",
-    "NewReno suffers from small buffers and catches up near the pipe; BE and ABSE fill the link "
-    "with any.",
+    "How does the goodput of one sender depend on a small buffer's size?",
+    "NewReno loses goodput with small buffers and catches up near the bandwidth-delay product; BE "
+    "and ABSE fill the link with any buffer.",
     4.0,
     conclude,
     runs,

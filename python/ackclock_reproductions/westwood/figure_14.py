@@ -107,8 +107,9 @@ def _draw(waits: Mapping[tuple[str, int], Interval]) -> Figure:
 
 EXPERIMENT = entry(
     "14",
-    "How long do packets wait where the buffer is large?",
-    "One sender, buffers larger than the pipe: packets wait less with ABSE than with NewReno.",
+    "How long do packets wait if the buffer is large?",
+    "One sender, buffers larger than the bandwidth-delay product: packets wait less with ABSE "
+    "than with NewReno.",
     9.0,
     conclude,
     runs,

@@ -199,18 +199,18 @@ def _draw(
 
 GOODPUT = entry(
     "16a",
-    "How well do ten senders use a link, by its buffer?",
-    "Ten senders of each control on 45 Mbit/s, with buffers from a quarter of the pipe to four of "
-    "them.",
+    "How does the goodput of ten senders depend on the buffer?",
+    "Ten senders of each control on 45 Mbit/s, with buffers from a quarter of the bandwidth-delay "
+    "product to four times as much.",
     40.0,
     conclude_goodput,
     runs,
 )
 DROPS = entry(
     "16b",
-    "How many of ten senders' packets are dropped, by the buffer?",
-    "BE drops most where the buffer is small; ABSE more than NewReno there, and less with large "
-    "buffers.",
+    "How do the packet drops of ten senders depend on the buffer?",
+    "With small buffers BE drops most, and ABSE more than NewReno; with large buffers ABSE drops "
+    "less than NewReno.",
     1.0,
     conclude_drops,
     runs,

@@ -160,9 +160,9 @@ def _draw(ratios: Ratios) -> Figure:
 
 EXPERIMENT = entry(
     "18",
-    "How much more than NewReno do the others get where packets are lost at random?",
-    "Goodput over NewReno's by the loss probability: most at 0.2 to 1 %, four times with BE and "
-    "ABSE.",
+    "How much more goodput than NewReno do the other controls get under random loss?",
+    "Goodput over NewReno's against the loss probability: the gain is largest at 0.2 to 1 %, "
+    "where BE and ABSE have four times as much.",
     40.0,
     conclude,
     runs,

@@ -113,7 +113,7 @@ def _draw(found: Mapping[str, Interval]) -> Figure:
 
 EXPERIMENT = entry(
     "19",
-    "Do ten like senders share evenly?",
+    "Do ten senders with the same control share a link evenly?",
     "Jain's index is 0.9919 for ten ABSE senders and 0.9904 for ten NewReno senders.",
     6.0,
     conclude,

@@ -101,9 +101,9 @@ def _draw(results: Mapping[str, Result]) -> Figure:
 
 EXPERIMENT = entry(
     "2",
-    "What do BE and RE say where two senders share a link?",
-    "Two senders on 5 Mbit/s. BE overestimates the fair share of 2.5 Mbit/s, less with trains "
-    "broken up; RE is on target.",
+    "How accurate are BE and RE if two senders share a link?",
+    "Two senders share 5 Mbit/s: BE overestimates the fair share of 2.5 Mbit/s, less if trains of "
+    "packets are broken up; RE is on target.",
     3.0,
     conclude,
     runs,

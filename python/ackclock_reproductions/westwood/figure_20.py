@@ -182,16 +182,16 @@ def _draw(shares: Shares, drawn: tuple[Control, ...]) -> Figure:
 
 BE_BESIDE = entry(
     "20a",
-    "Does BE leave NewReno its share?",
-    "What BE and NewReno senders get of 10 Mbit/s, by how many of ten are NewReno.",
+    "Do BE senders leave NewReno senders their fair share?",
+    "Goodput of BE and NewReno senders on 10 Mbit/s, by the number of NewReno senders among ten.",
     6.0,
     conclude_be,
     partial(runs_beside, BESIDE_BE),
 )
 ABSE_BESIDE = entry(
     "20b",
-    "Does ABSE leave NewReno its share?",
-    "What ABSE and NewReno senders get of 10 Mbit/s, by how many of ten are NewReno.",
+    "Do ABSE senders leave NewReno senders their fair share?",
+    "Goodput of ABSE and NewReno senders on 10 Mbit/s, by the number of NewReno senders among ten.",
     6.0,
     conclude_abse,
     partial(runs_beside, BESIDE_ABSE),

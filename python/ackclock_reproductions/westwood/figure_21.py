@@ -172,16 +172,16 @@ def _smoothed(result: Result, flow: str) -> tuple[over_time.Array, over_time.Arr
 
 ABSE_JOINS = entry(
     "21a",
-    "How soon have five ABSE senders their share that join five others?",
-    "Five ABSE senders have the link; five more come at 100 s.",
+    "How soon do five ABSE senders get their share after joining five others?",
+    "Five ABSE senders fill the link; five more join at 100 s.",
     6.0,
     conclude_abse,
     runs,
 )
 NEWRENO_JOINS = entry(
     "21b",
-    "How soon have five NewReno senders their share that join five ABSE senders?",
-    "Five ABSE senders have the link; five NewReno senders come at 100 s.",
+    "How soon do five NewReno senders get their share after joining five ABSE senders?",
+    "Five ABSE senders fill the link; five NewReno senders join at 100 s.",
     1.0,
     conclude_newreno,
     runs,

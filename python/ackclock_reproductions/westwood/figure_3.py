@@ -143,8 +143,8 @@ def _draw(results: Mapping[str, Result]) -> Figure:
 
 EXPERIMENT = entry(
     "3",
-    "What do BE and RE say where packets are lost at random?",
-    "One sender on 5 Mbit/s that lose 1 % of the packets: RE says two thirds of what is available, "
+    "How accurate are BE and RE if packets are lost at random?",
+    "One sender on 5 Mbit/s with 1 % random loss: RE estimates two thirds of the available rate, "
     "BE more.",
     6.0,
     conclude,

@@ -169,8 +169,8 @@ def _draw(results: Mapping[str, Result]) -> Figure:
 
 EXPERIMENT = entry(
     "5",
-    "Is ABSE accurate where BE is too high and RE too low?",
-    "Two senders on 5 Mbit/s, and one with 1 % loss: ABSE beside BE and RE.",
+    "Is ABSE accurate where BE estimates too much and RE too little?",
+    "Two senders on 5 Mbit/s, and one sender with 1 % loss: ABSE compared with BE and RE.",
     11.0,
     conclude,
     runs,

@@ -304,8 +304,10 @@ def _draw(results: Mapping[str, Result]) -> Figure:
 
 EXPERIMENT = entry(
     "7",
-    "Does a time constant that adapts find what UDP leaves sooner, and more smoothly?",
-    "One sender and UDP of varying rate on 5 Mbit/s: an adaptive time constant beside fixed ones.",
+    "Does an adaptive time constant track the bandwidth that UDP leaves sooner and more smoothly "
+    "than fixed ones?",
+    "One sender and UDP of varying rate on 5 Mbit/s: an adaptive time constant compared with "
+    "fixed ones.",
     9.0,
     conclude,
     runs,

@@ -223,9 +223,9 @@ def _entry(
 
 FIGURE_13 = _entry(
     "13",
-    "To what does the window fall where the buffer is small?",
+    "How far does the congestion window fall after a loss if the buffer is small?",
     "A buffer of 4 packets overflows when the window exceeds 46; NewReno falls to 23, ABSE to the "
-    "pipe, 42.",
+    "bandwidth-delay product, 42.",
     4,
     4.0,
     _windows_of_13,
@@ -233,8 +233,8 @@ FIGURE_13 = _entry(
 )
 FIGURE_13C = _entry(
     "13c",
-    "What does ABSE take the rate to be where the buffer is small?",
-    "With a buffer of 4 packets ABSE's estimate, by which it reduces its window, stays at the "
+    "How accurate is ABSE's rate estimate if the buffer is small?",
+    "With a buffer of 4 packets ABSE's estimate, which sets its window after a loss, stays at the "
     "link's rate.",
     4,
     1.0,
@@ -243,9 +243,9 @@ FIGURE_13C = _entry(
 )
 FIGURE_15 = _entry(
     "15",
-    "To what does it fall where the buffer is large?",
-    "A buffer of 160 packets: NewReno falls to half of its window, above the pipe, ABSE to the "
-    "pipe.",
+    "How far does the congestion window fall after a loss if the buffer is large?",
+    "A buffer of 160 packets: NewReno falls to half of its window, above the bandwidth-delay "
+    "product; ABSE falls to the bandwidth-delay product.",
     160,
     8.0,
     _windows_of_15,

@@ -213,9 +213,9 @@ def _entry(
 
 FIGURE_9 = _entry(
     "9",
-    "What does BE make of ACKs that data the other way compresses?",
-    "10 Mbit/s, data the other way from 20 to 40 s: what BE says then, without loss and with 0.5 "
-    "%.",
+    "How does ACK compression by reverse traffic affect BE?",
+    "10 Mbit/s with reverse traffic from 20 to 40 s: BE's estimates then, without loss and with "
+    "0.5 %.",
     [*(_PLAIN[name] for name in ("BE", "RE", "Westwood+", "NewReno", "CUBIC")), _SPREAD["BE"]],
     (_SPREAD["BE"].label,),
     _claims_of_9,
@@ -223,7 +223,7 @@ FIGURE_9 = _entry(
 )
 FIGURE_10 = _entry(
     "10",
-    "What does ABSE make of them?",
+    "How does ACK compression by reverse traffic affect ABSE?",
     "As figure 9 with ABSE.",
     [
         *(_PLAIN[name] for name in ("ABSE", ABSE_LATER.label, "BE", "NewReno", "CUBIC")),

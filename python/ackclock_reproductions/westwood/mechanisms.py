@@ -359,10 +359,10 @@ TRAINS_OF_ACKS = Experiment(
     group=GROUP,
     source=SOURCE,
     shows="Figure 1",
-    question="Why does BE read more than the path gives?",
+    question="Why does BE estimate more than the path's rate?",
     says=(
-        "Its filter weighs each sample with the next gap too: in trains of eight at 1/26 spacing "
-        "it reads 13 times."
+        "BE's filter also weights each sample by the next gap: for trains of eight ACKs at 1/26 "
+        "of the spacing it reads 13 times the rate."
     ),
     cost_s=2.0,
     conclude=analytic(conclude_trains),
@@ -373,10 +373,10 @@ TEN_SENDERS = Experiment(
     group=GROUP,
     source=SOURCE,
     shows="Figure 2",
-    question="Why do ten senders with ABSE as printed share unevenly?",
+    question="Why do ten senders share unevenly with ABSE as printed?",
     says=(
-        "A sender whose estimate says that its window fits the path samples over the last pair of "
-        "ACKs, and stays so."
+        "Once a sender's estimate says that its window fits the path, it samples over the last "
+        "pair of ACKs only, and stays so."
     ),
     cost_s=4.0,
     conclude=conclude_ten,

@@ -183,7 +183,7 @@ EXPERIMENT = Experiment(
     "westwood",
     SOURCE,
     "Westwood+ on Linux",
-    "Does the kernel's Westwood+ estimate and get what the engine's does?",
+    "Does Linux's Westwood+ have the same estimates and goodput as the engine's?",
     "At 0.5 % random loss estimates and goodput agree within a tenth; the kernel's estimate is "
     "recomputed from a capture.",
     REPLICATES * (DURATION_S + 5.0),

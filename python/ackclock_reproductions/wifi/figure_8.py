@@ -198,9 +198,10 @@ def _draw(shares: Mapping[int, list[Interval]]) -> Figure:
 
 EXPERIMENT = entry(
     "8",
-    "How large must an access point's buffer be, by how many stations upload?",
-    "Without uploads 338 packets, a bandwidth-delay product, fill the cell; with ten uploads 70 "
-    "do, and 338 make round trips of a second and a half and more.",
+    "How does the buffer that an access point needs depend on the number of uploads?",
+    "Without uploads full throughput needs a buffer of 338 packets, a bandwidth-delay product; "
+    "with ten uploads 70 packets are enough, and 338 make round-trip times of a second and a half "
+    "and more.",
     25.0,
     conclude,
     runs,

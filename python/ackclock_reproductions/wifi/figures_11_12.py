@@ -224,16 +224,16 @@ def _draw_shares(shares: Shares) -> Figure:
 
 FIGURE_11 = entry(
     "11",
-    "Does the buffer follow when ten stations begin to upload?",
-    "Within some ten seconds its limit falls from that of a free cell to that of a busy one.",
+    "Does the adaptive buffer follow when ten stations begin to upload?",
+    "Within about ten seconds its limit falls from that of an idle cell to that of a busy one.",
     4.0,
     partial(conclude, column=LIMIT),
     runs,
 )
 FIGURE_12 = entry(
     "12",
-    "Does it keep the throughput meanwhile?",
-    "The download's throughput, in percent of that with a large buffer.",
+    "Does the adaptive buffer keep the throughput when ten stations begin to upload?",
+    "The download's throughput, as a percentage of that with a large buffer.",
     4.0,
     partial(conclude, column="throughput"),
     runs,

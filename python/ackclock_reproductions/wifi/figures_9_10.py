@@ -202,17 +202,18 @@ def _draw(values: Replicates, label: str, what: str) -> Figure:
 
 FIGURE_9 = entry(
     "9",
-    "Does a buffer that follows the service time keep the throughput?",
-    "With what is sent in 200 ms and 40 packets more a download has what a large buffer gives, "
-    "beside any uploads.",
+    "Does a buffer that adapts to the service time keep the throughput?",
+    "If the buffer holds what is sent in 200 ms and 40 packets more, a download gets as much as "
+    "with a large buffer, beside any number of uploads.",
     40.0,
     partial(conclude, drawn="rate", says=_rates),
     runs,
 )
 FIGURE_10 = entry(
     "10",
-    "Does it keep round trips short?",
-    "The largest smoothed round-trip time by the uploads, where a large buffer makes seconds.",
+    "Does a buffer that adapts to the service time keep round-trip times short?",
+    "The largest smoothed round-trip time by the number of uploads; with a large buffer it is "
+    "seconds.",
     40.0,
     partial(conclude, drawn="longest", says=_times),
     runs,

@@ -146,8 +146,8 @@ def _draw(variations: Variations) -> Figure:
 
 EXPERIMENT = entry(
     "1",
-    "How smooth are rates, over which time?",
-    "TFRC varies half as much as Reno over a second and less, TFRCP more than Reno; over many "
+    "How smooth are the senders' rates on different time scales?",
+    "Over a second and less TFRC varies half as much as Reno, and TFRCP more than Reno; over many "
     "seconds AIMD on a rate varies least.",
     20.0,
     conclude,

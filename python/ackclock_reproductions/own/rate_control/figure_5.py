@@ -161,8 +161,8 @@ def _draw(ratios: Mapping[str, list[Interval]]) -> Figure:
 
 EXPERIMENT = entry(
     "5",
-    "How far is the equation from what Reno sends, and what do they send that follow it?",
-    "Within a factor of 1.6 from 0.1 to 10 % of loss.",
+    "How close is the equation's rate to Reno's, and to that of senders that follow it?",
+    "They are within a factor of 1.6 of it from 0.1 to 10 % of loss.",
     40.0,
     conclude,
     runs,

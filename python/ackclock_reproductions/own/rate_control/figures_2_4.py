@@ -254,27 +254,27 @@ def conclude_blackout(results: Mapping[str, Result]) -> Outcome:
 
 LOSS_STEP = entry(
     "2",
-    "How soon does a rate follow a step of loss?",
-    "All have halved within four seconds of ten times the loss; TFRCP and TFRC take longest to be "
-    "back.",
+    "How soon does a sender's rate follow a step in the loss probability?",
+    "All have halved within four seconds of a tenfold loss probability; TFRCP and TFRC take "
+    "longest to recover.",
     10.0,
     conclude_loss,
     LOSS.runs,
 )
 BANDWIDTH_STEP = entry(
     "3",
-    "How soon does it follow a step of bandwidth?",
-    "All have halved within three seconds; TFRCP, TFRC and AIMD take longest to be back; TFRCP "
-    "alone uses a third.",
+    "How soon does a sender's rate follow a step in bandwidth?",
+    "All have halved within three seconds; TFRCP, TFRC and AIMD take longest to recover; without "
+    "other senders TFRCP uses only a third of the link.",
     10.0,
     conclude_bandwidth,
     BANDWIDTH.runs,
 )
 OUTAGE = entry(
     "4",
-    "Does a rate fall while nothing arrives, and how soon is it back?",
-    "Every rate falls; after 30 s without news TFRCP is back within ten or eleven rounds, not "
-    "five, one packet a round being where it begins to double.",
+    "Does a sender's rate fall during an outage, and how soon does it recover?",
+    "Every rate falls; after an outage of 30 s TFRCP recovers within ten or eleven rounds, not "
+    "five, since it begins to double at one packet per round.",
     10.0,
     conclude_blackout,
     BLACKOUT.runs,
