@@ -8,7 +8,10 @@ import pytest
 from ackclock import facts
 
 PACKAGE = Path(facts.__file__).parent
-READERS = ("models", "advice", "comparison", "capture", "plot", "metrics", "report", "result")
+READERS = (
+    "models", "advice", "comparison", "capture", "cli", "plot", "metrics", "report", "result",
+    "run", "session",
+)  # fmt: skip
 
 #: Places of elements in a resolved scenario. A row of a table may have a column `control`, so that
 #: name counts only in a transport.

@@ -87,7 +87,7 @@ def _virtual(result: "Result") -> float:
 def _title(result: "Result") -> str:
     """A line such as `first: one CUBIC flow, 10 Mbit/s, 40 ms; 5 runs of 30 s`."""
     scenario, count = result.points[0]["scenario"], result.run["replicates"]
-    parts = [_flows(scenario, swept=len(result.points) > 1), *_path(scenario)]
+    parts = [_flows(result.run, scenario, swept=len(result.points) > 1), *_path(scenario)]
     if len(result.points) > 1:
         parts = [parts[0], f"{len(result.points)} points"]
     runs = "1 run" if count == 1 else f"{count} runs"
@@ -97,69 +97,39 @@ def _title(result: "Result") -> str:
     return f"{result.run['name']}: {', '.join(parts)}; {runs}{of}{each}"
 
 
-def _flows(scenario: dict[str, Any], *, swept: bool) -> str:
-    from ackclock.result.flows import control_of
+def _flows(run: dict[str, Any], scenario: dict[str, Any], *, swept: bool) -> str:
+    from ackclock.result.flows import control_label, control_of
 
     if any("count" not in flow for flow in scenario["flows"]):
         return "arriving flows"
     count = sum(flow["count"] for flow in scenario["flows"])
     controls = {control_of(flow) for flow in scenario["flows"]}
-    label = f"{_label(controls.pop())} " if len(controls) == 1 and not swept else ""
+    label = f"{control_label(run, controls.pop())} " if len(controls) == 1 and not swept else ""
     return f"one {label}flow" if count == 1 else f"{count} {label}flows"
-
-
-def _label(control: str) -> str:
-    from ackclock.registry import registry
-
-    named = (*registry()["controls"], *registry()["rate_controls"])
-    return next((one["label"] for one in named if one["name"] == control), control)
 
 
 def _path(scenario: dict[str, Any]) -> list[str]:
     """Rate, round trip and buffer of the slowest link of the first flow, as far as fixed."""
-    from ackclock import units
+    from ackclock import facts, units
+    from ackclock.models import flow_path
 
     flow = scenario["flows"][0]
     hops = {hop["name"]: hop for hop in scenario["hops"]}
-    way = [hops[name] for name in flow["route"]]
-    if not all(hop["link"]["kind"] == "constant" for hop in way):
+    links = {name: facts.link(hops[name])[1] for name in flow["route"]}
+    if any(link["varies"] is not False or link["contends"] for link in links.values()):
         return []
-    slowest = min(way, key=lambda hop: units.bit_per_s(hop["link"]["rate"]))
-    words = [slowest["link"]["rate"]]
+    slowest = min(links, key=lambda name: float(links[name]["highest_bit_per_s"]))
+    amounts = [(links[slowest]["highest_bit_per_s"], "bit/s")]
     if not isinstance(flow["access_delay"], list):
-        delays = [flow["access_delay"], *(hops[name]["delay"] for name in flow["route"])]
-        delays += [hops[name]["delay"] for name in flow["return"]]
-        words.append(units.shown(sum(map(units.seconds, delays)), "s").replace(".0 ", " "))
-    limit = slowest["queue"].get("limit")
-    return [*words, f"{limit} of buffer"] if isinstance(limit, str) else words
+        amounts.append((flow_path(scenario, flow).round_trip.propagation_s, "s"))
+    words = [units.shown(*amount).replace(".0 ", " ") for amount in amounts]
+    capacity = facts.queue(hops[slowest])[1]["capacity"] or {}
+    return [*words, f"{capacity['limit']} of buffer"] if capacity.get("kind") == "limit" else words
 
 
 def _brief(table: "Table") -> "Table":
-    """The table with the columns of models last, to be left out first, and brief intervals."""
-    kept = {"flow", "control", "goodput"} | _METRIC_NAMES
-    own = [
-        at
-        for at, column in enumerate(table.columns)
-        if not _is_model(column.unit, column.name, kept)
-    ]
-    models = [at for at in range(len(table.columns)) if at not in own]
-    ordered = table.select([*own, *models])
-    columns = tuple(
-        replace(column, spare=-1 - at) if at >= len(own) else column
-        for at, column in enumerate(ordered.columns)
-    )
-    rows = tuple(tuple(map(_shown, row)) for row in ordered.rows)
-    return replace(ordered, columns=columns, rows=rows)
-
-
-_METRIC_NAMES = {
-    "utilisation", "RTT", "retransmitted", "dropped", "timeouts", "Jain's index", "active_flows",
-    "completion",
-}  # fmt: skip
-
-
-def _is_model(unit: str, name: str, kept: set[str]) -> bool:
-    return unit == "Mbit/s" and name not in kept
+    """The table without the half widths that its digits do not show."""
+    return replace(table, rows=tuple(tuple(map(_shown, row)) for row in table.rows))
 
 
 def _shown(cell: "Cell") -> "Cell":

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from ackclock.comparison.explanation import Explanation
 from ackclock.comparison.rendering import identify, place, title
-from ackclock.comparison.table import EXCEEDS, Comparison, Residual, Row
+from ackclock.comparison.table import EXCEEDS, Comparison, Row
 from ackclock.metrics import metric
 from ackclock.stationarity import NOTE, starred
 from ackclock.table import Cell as Shown
@@ -70,7 +70,7 @@ def sentences(comparison: Comparison, names: Sequence[str]) -> list[str]:
     for name in comparison.columns:
         largest = _largest(goodput or rows, name)
         if largest is not None:
-            said.append(_difference(comparison, *largest))
+            said.append(_difference(comparison, largest, name))
     return [*filter(None, said), *_cautions(comparison)]
 
 
@@ -119,19 +119,16 @@ def _range(comparison: Comparison, rows: Sequence[Row]) -> str:
     return _capital(f"{speaker} has a goodput of {most} down to {least}.")
 
 
-def _largest(rows: Sequence[Row], column: str) -> tuple[Row, str, Residual] | None:
-    """The largest relative difference of a method that exceeds its interval."""
+def _largest(rows: Sequence[Row], column: str) -> Row | None:
+    """The row with a method's largest relative difference that exceeds its interval."""
     found = [
-        (row, column, row.residuals[column])
-        for row in rows
-        if column in row.residuals and row.residuals[column].standing == EXCEEDS
+        row for row in rows if _mark(row, column) and not math.isnan(row.residuals[column].relative)
     ]
-    known = [one for one in found if not math.isnan(one[2].relative)]
-    return max(known, key=lambda one: abs(one[2].relative)) if known else None
+    return max(found, key=lambda row: abs(row.residuals[column].relative), default=None)
 
 
-def _difference(comparison: Comparison, row: Row, column: str, residual: Residual) -> str:
-    cell = row.cells[column]
+def _difference(comparison: Comparison, row: Row, column: str) -> str:
+    cell, residual = row.cells[column], row.residuals[column]
     who = cell.prediction.model.label if cell.prediction else _speaker(comparison, column)
     against = _speaker(comparison, residual.reference)
     size = f"{100 * abs(residual.relative):.2g} % {'more' if residual.relative > 0 else 'less'}"

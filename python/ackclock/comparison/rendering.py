@@ -1,8 +1,7 @@
-"""Comparisons as tables, for a terminal or a page."""
+"""Comparisons as tables with differences, explanations and verdicts, for a page."""
 
 from collections.abc import Sequence
 
-from ackclock.comparison.column import COLUMNS
 from ackclock.comparison.explanation import Explanation, numbers_of, written_residual
 from ackclock.comparison.table import Cell, Comparison, Row
 from ackclock.metrics import metric
@@ -38,19 +37,13 @@ def metric_table(comparison: Comparison, name: str, listed: Sequence[Explanation
     columns = identify(comparison, rows)
     for column, of in comparison.columns.items():
         if any(row.cells[column].is_known for row in rows):
-            spare = _SPARE_MEASURED if COLUMNS[column][1] else None
-            columns.append(
-                (Column(of.label, spare=spare), [_number(row.cells[column], name) for row in rows])
-            )
+            columns.append((Column(of.label), [_number(row.cells[column], name) for row in rows]))
     for column, of in comparison.columns.items():
         if any(column in row.residuals for row in rows):
             label = (
                 f"{of.label} − {comparison.columns[str(comparison.reference_for(column))].label}"
             )
-            spare = _SPARE_RESIDUAL if COLUMNS[column][1] else None
-            columns.append(
-                (Column(label, spare=spare), [_residual(row, column, listed) for row in rows])
-            )
+            columns.append((Column(label), [_residual(row, column, listed) for row in rows]))
     for doubt, told in _FIDELITY:
         words = [told(comparison, row) for row in rows]
         if any(words):
@@ -73,7 +66,7 @@ def identify(comparison: Comparison, rows: Sequence[Row]) -> _Columns:
     if any(
         row.control not in ("", row.subject) for row in rows
     ):  # A flow may be named after its control.
-        columns.append((Column("control", spare=_SPARE_CONTROL), [row.control for row in rows]))
+        columns.append((Column("control", spare=0), [row.control for row in rows]))
     return columns
 
 
@@ -199,10 +192,7 @@ def _reliable(comparison: Comparison, row: Row) -> str:
 
 
 # Reliability of a row, in columns of its own.
-_FIDELITY = ((Column("model", spare=1), _verdict), (Column("emulated", spare=0), _reliable))
-
-# Order in which a narrow terminal leaves out the other columns.
-_SPARE_CONTROL, _SPARE_RESIDUAL, _SPARE_MEASURED = 2, 3, 4
+_FIDELITY = ((Column("model"), _verdict), (Column("emulated"), _reliable))
 
 
 def _size(comparison: Comparison, name: str) -> str:

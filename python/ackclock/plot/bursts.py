@@ -8,8 +8,9 @@ from ackclock.metrics.tables import column
 from ackclock.plot.canvas import entitle, looks, new
 from ackclock.plot.figure import FigureKind
 from ackclock.plot.flows import described
-from ackclock.plot.style import control_label, line_styles
+from ackclock.plot.style import line_styles
 from ackclock.result import Result
+from ackclock.result.flows import control_label
 
 __all__ = ["BURSTS", "bursts"]
 

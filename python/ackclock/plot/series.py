@@ -16,8 +16,9 @@ from ackclock.errors import InputError
 from ackclock.metrics.tables import Columns, grouped
 from ackclock.plot.canvas import Span, between, entitle, inside, looks
 from ackclock.plot.flows import Described, described
-from ackclock.plot.style import Style, control_label, control_styles, style
+from ackclock.plot.style import Style, control_styles, style
 from ackclock.result import Result
+from ackclock.result.flows import control_label
 from ackclock.table import assigned
 
 __all__ = [

@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ackclock.result.flows import UNCONTROLLED
-
 # Okabe and Ito's colours (distinct to the colour-blind), darkest first, without yellow, which is
 # too pale for a line.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
@@ -66,9 +64,3 @@ def line_styles(run: dict[str, Any], controls: Iterable[str]) -> list[Style]:
         looked = of_controls.get(control, spare)
         taken.append(spare if looked in taken else looked)
     return taken
-
-
-def control_label(run: dict[str, Any], control: str) -> str:
-    """Returns the name of a control in figures."""
-    labels = {entry["name"]: str(entry["label"]) for entry in run["controls"]}
-    return labels.get(control, control.upper() if control == UNCONTROLLED else control)

@@ -13,9 +13,9 @@ from ackclock.errors import InputError
 from ackclock.metrics import Metric, Summary, summarise
 from ackclock.plot.canvas import entitle, looks, mark_unsettled, new
 from ackclock.plot.figure import FigureKind, View
-from ackclock.plot.style import Style, control_label, line_styles, reference_style
+from ackclock.plot.style import Style, line_styles, reference_style
 from ackclock.result import Result
-from ackclock.result.flows import control_of
+from ackclock.result.flows import control_label, control_of
 from ackclock.stationarity import Stationarity, judge
 from ackclock.table import averaging
 

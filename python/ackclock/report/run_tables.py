@@ -171,12 +171,9 @@ def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
         "flow",
         "control",
         Column("goodput", "Mbit/s"),
-        # The last model is left out first, after all metrics.
-        *(
-            Column(model, "Mbit/s", len(_FLOW_COLUMNS) + len(models) - at)
-            for at, model in enumerate(models)
-        ),
         *(_FLOW_COLUMNS[name] for name in metrics),
+        # Models are left out before metrics, the last one first.
+        *(Column(model, "Mbit/s", -1 - at) for at, model in enumerate(models)),
     ]
     cells = (
         [
@@ -184,11 +181,11 @@ def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
             named(row["flow"], row["count"]),
             row["control"],
             starred(in_shown_unit(row["goodput"], "goodput"), _unsettled(row)),
-            *(scaled(row["predicted"].get(model), 1e-6) for model in models),
             *(
                 starred(in_shown_unit(row[name], name), name in _MARKED and _unsettled(row))
                 for name in metrics
             ),
+            *(scaled(row["predicted"].get(model), 1e-6) for model in models),
         ]
         for row in rows
     )

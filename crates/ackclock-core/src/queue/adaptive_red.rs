@@ -134,6 +134,9 @@ impl AdaptiveRed {
         let rate = self.rate.unwrap_or_else(|| context.mean_rate());
         let typical = self.typical_packet.as_f64() / rate.as_byte_per_s(); // 1/C
         let low = LEAST_LOW.max(self.target_delay.as_seconds() / typical / 2.0);
+        let Some(early_from) = Level::of(self.early_from) else {
+            unreachable!("checked");
+        };
         AdaptiveQueue {
             detection: EarlyDetection {
                 buffer: self.limit.into(),
@@ -147,10 +150,7 @@ impl AdaptiveRed {
                 },
                 spacing: Spacing::new(context.place.stream()),
                 ecn: self.ecn,
-                early_from: Level::of(self.early_from).unwrap_or(Level {
-                    measure: Measure::Packets,
-                    value: 0.0,
-                }),
+                early_from,
             },
             adapted: Time::ZERO,
         }
