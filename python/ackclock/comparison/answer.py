@@ -30,7 +30,7 @@ _SPEAKERS = {
     "predict": "the model",
     "simulate": "the simulation",
     "emulate": "Linux",
-    "measure": "the captures",
+    "measure": "the measurement",
 }
 # Below so many replicates an interval says little.
 _FEW = 5
@@ -67,9 +67,9 @@ def sentences(comparison: Comparison, names: Sequence[str]) -> list[str]:
     rows = [row for row in comparison.rows if row.metric in names]
     goodput = [row for row in rows if row.metric == "goodput"]
     said = [_range(comparison, goodput)] if comparison.reference is not None else []
-    for name in comparison.columns:
+    for name, column in comparison.columns.items():
         largest = _largest(goodput or rows, name)
-        if largest is not None:
+        if largest is not None and column.source is None:  # A capture shows its own run.
             said.append(_difference(comparison, largest, name))
     return [*filter(None, said), *_cautions(comparison)]
 
