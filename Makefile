@@ -18,7 +18,7 @@ EITHER := $(if $(wildcard $(RELEASE)),$(RELEASE),$(QUICK))
 WORKERS ?= 2
 IN_PARALLEL := -n $(WORKERS) --dist worksteal
 # The same of tests that take real time.
-WAITING ?= 2
+WAITING ?= 4
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') \
     $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
@@ -32,6 +32,10 @@ REGISTRY := $(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src
 
 # Plain `python3` may be another one, or none at all.
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+
+# Tests start hundreds of processes: what Python has compiled is kept, and not beside the sources.
+export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-fast test-rust test-python \
@@ -49,9 +53,8 @@ demo: $(RELEASE) ## answer the leaky-pipe question by every method, write a page
 	$(BIN)/ackclock compare $(DEMO) -o $(DEMO_OUT) --real-time '$(DEMO_REAL_TIME)' || test $$? = 4
 	$(BIN)/ackclock report $(DEMO_OUT)
 	@echo
-	@echo "The demo is done. Scenario: $(DEMO)"
-	@echo "  tables:  $(DEMO_OUT)"
-	@echo "  page:    $(DEMO_OUT)/report.html (one file; open it in a browser)"
+	@echo "  page    $(DEMO_OUT)/report.html   open it in a browser"
+	@echo "  next    $(BIN)/ackclock compare $(DEMO) -o $(DEMO_OUT) --metrics rtt"
 
 test: test-rust test-python ## run all tests, on an engine that checks the physics
 	@echo 'The engine in $(VENV) has debug assertions and is slow; `make build` installs the fast one.'

@@ -227,6 +227,16 @@ def test_show_refuses_an_unknown_name_with_the_nearest_or_the_known() -> None:
     check_refusal(ackclock("show", "controls", "zzz"), "unknown-name", "NAME", "zzz", *known)
 
 
+def test_check_says_which_controls_only_a_kernel_has(scenario_file: Path) -> None:
+    kernel = (
+        "flows.main.transport.control={kind = 'kernel', name = 'bbr'}",
+        "sweep={seed = [1, 2]}",
+    )
+    said = ackclock("check", scenario_file, "--set", kernel[1], "--set", kernel[0]).stdout
+    assert said.endswith("; only ackclock emulate runs kernel:bbr\n")
+    assert "emulate" not in ackclock("check", scenario_file).stdout
+
+
 BAD = {
     "no unit": ('"45 Mbit/s"', '"45"', "no-unit", "hops.wired.link.rate"),
     "wrong unit": ('"45 Mbit/s"', '"45 ms"', "wrong-unit", "hops.wired.link.rate"),
@@ -409,6 +419,17 @@ cli.cli(["simulate", "leaky.toml"])
 
 
 @pytest.mark.usefixtures("scenario_file")
+def test_a_summary_imports_nothing_that_draws(run_python) -> None:
+    code = f"""\
+import atexit, sys
+from ackclock.cli import cli
+atexit.register(lambda: print(sorted({{"matplotlib", "jinja2"}} & set(sys.modules))))
+cli(["simulate", "leaky.toml", *{QUICK}])
+"""
+    assert run_python("-c", code).stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.usefixtures("scenario_file")
 def test_the_command_in_a_process_of_its_own(run_python) -> None:
     outcome = run_python("-m", "ackclock", "simulate", "leaky.toml", *QUICK)
     assert outcome.returncode == 0
@@ -488,39 +509,27 @@ def _folder(path: Path) -> dict[str, bytes]:
 def test_a_run_its_captures_figures_and_report_are_the_same_bytes_for_any_number_of_threads(
     run_python,
 ) -> None:
-    def everything(threads: int) -> dict[str, bytes]:
-        shutil.rmtree("run", ignore_errors=True)  # existing runs would not be made again
-        for command in (
-            (
-                "simulate",
-                "leaky.toml",
-                *QUICK,
-                "-o",
-                "run",
-                "--packets",
-                "--pcap",
-                "--threads",
-                str(threads),
-            ),
-            ("plot", "run"),
-            ("report", "run"),
-        ):
-            # A process of its own: nothing left by a first run can make the second one equal.
-            outcome = run_python("-m", "ackclock", *command)
-            assert outcome.returncode == 0, outcome.stderr
+    def made(*command: str) -> dict[str, bytes]:
+        # A process of its own: nothing left by a first run can make the second one equal.
+        outcome = run_python("-m", "ackclock", *command)
+        assert outcome.returncode == 0, outcome.stderr
         return _folder(Path("run"))
 
-    once = everything(1)
-    assert {Path(name).suffix for name in once} == {
-        ".json",
-        ".parquet",
-        ".pcap",
-        ".svg",
-        ".html",
-        "",
-    }
-    assert everything(2) == once
-    assert everything(2) == once
+    def simulated(threads: int) -> dict[str, bytes]:
+        shutil.rmtree("run", ignore_errors=True)  # existing runs would not be made again
+        more = ("--packets", "--pcap", "--threads", str(threads))
+        return made("simulate", "leaky.toml", *QUICK, "-o", "run", *more)
+
+    def shown() -> dict[str, bytes]:
+        made("plot", "run")
+        return made("report", "run")
+
+    run, everything = simulated(1), shown()
+    assert {Path(name).suffix for name in run} == {".json", ".parquet", ".pcap", ""}
+    assert {Path(name).suffix for name in everything.keys() - run.keys()} == {".svg", ".html"}
+    assert simulated(2) == run
+    assert simulated(2) == run
+    assert shown() == everything
 
 
 @pytest.mark.parametrize("damage", ["run.json", "flows.parquet", "samples.parquet"])

@@ -1,10 +1,10 @@
 """The documents run: every shell and Python block in README.md, guides and notes.
 
-Each document has its own folder. A block marked `text` is not run. A block marked `toml FILE`
-becomes that file in the folder of the document; one that starts with `schema` is a scenario and is
-checked. One marked `emulation` is run where an emulation is possible. One marked `reproduced` is
-not run, as the experiments that it names are checked by `make reproduce-check`; here they must
-exist.
+Each document has its own folder. A block marked `text` is not run. One marked `text printed` must
+be in the output of the block that ran before it. A block marked `toml FILE` becomes that file in
+the folder of the document; one that starts with `schema` is a scenario and is checked. One marked
+`emulation` is run where an emulation is possible. One marked `reproduced` is not run, as the
+experiments that it names are checked by `make reproduce-check`; here they must exist.
 """
 
 import os
@@ -69,6 +69,23 @@ def as_parameter(path: Path) -> object:
     return pytest.param(path, marks=marks, id=path.relative_to(ROOT).as_posix())
 
 
+def unwrapped(text: str) -> str:
+    return " ".join(text.split())
+
+
+def not_printed(block: Block, output: str) -> list[str]:
+    """Returns the paragraphs of a block marked `printed` that are not in an output."""
+    paragraphs = block.text.split("\n\n") if block.mark == "printed" else []
+    return [one for one in paragraphs if unwrapped(one) not in unwrapped(output)]
+
+
+def test_what_is_printed_is_compared() -> None:
+    [block] = blocks("```text printed\nFound: 3\npackets.\n\nNo more.\n```\n")
+    assert not_printed(block, "  Found: 3 packets.\nNo more.\n") == []
+    assert not_printed(block, "Found: 4 packets. No more.") == ["Found: 3\npackets."]
+    assert not_printed(block._replace(mark=None), "") == []
+
+
 def check_experiments(block: Block) -> None:
     """Checks that each line reproduces experiments or groups that exist."""
     for line in block.text.replace("\\\n", " ").splitlines():
@@ -88,7 +105,7 @@ def test_a_documents_commands_and_snippets_run(
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     }
-    left_out = []
+    left_out, output = [], ""
     for block in blocks(document.read_text(encoding="utf-8")):
         if block.mark == "emulation" and no_emulation is not None:
             left_out.append(str(block.line))
@@ -114,6 +131,8 @@ def test_a_documents_commands_and_snippets_run(
                 timeout=300,
             )
             assert outcome.returncode == 0, f"{where} failed:\n{outcome.stdout}\n{outcome.stderr}"
+            output = outcome.stdout
+        assert not_printed(block, output) == [], f"{where} is not printed"
     if left_out:
         pytest.skip(f"all but the blocks at lines {', '.join(left_out)}, as {no_emulation}")
 

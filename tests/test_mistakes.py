@@ -81,6 +81,50 @@ def test_they_are_printed_in_the_order_of_the_file(file: Path) -> None:
     assert {one["place"] for one in told["errors"]} == {f"lab.toml:{place}" for place in KEYS}
 
 
+def test_contradictions_are_told_with_whatever_else_is_wrong(tmp_path: Path) -> None:
+    """Each has its own line and column, though several concern one element."""
+    place = tmp_path / "red.toml"
+    place.write_text(
+        """schema = 1
+duration = "10 s"
+warmup = "20 s"
+
+[[hops]]
+name = "link"
+link = { kind = "constant", rate = "10 Mbit/s" }
+
+[hops.queue]
+kind = "red"
+limit = "100 packets"
+minimum_threshold = "15 packets"
+maximum_threshold = "9 packets"
+weight = 7
+
+[[flows]]
+route = ["link"]
+transport = { kind = "tcp", control = { kind = "vegas", alpha = 5, beta = 4, gamma = 0 } }
+start = "8 s"
+stop = "7 s"
+""",
+        encoding="utf-8",
+    )
+    with pytest.raises(ScenarioError) as caught:
+        load(place).check()
+    found = {one.place.removeprefix(f"{place}:"): one.code for one in caught.value.errors}
+    expected = {
+        "3:10": "contradiction",
+        "13:21": "contradiction",
+        "14:10": "out-of-range",
+        "16:1": "contradiction",
+        "18:75": "contradiction",
+        "18:86": "out-of-range",
+        "20:8": "contradiction",
+    }
+    assert found == expected
+    lines = ackclock("check", place).stderr.splitlines()
+    assert [line.split(": ")[0] for line in lines] == [f"{place}:{at}" for at in expected]
+
+
 def test_a_value_of_an_option_names_the_option(file: Path) -> None:
     outcome = ackclock("check", file, "--set", "hops.0.link.rate=fast", "--set", "duration=5 secs")
     assert "ackclock: --set: duration: " in outcome.stderr

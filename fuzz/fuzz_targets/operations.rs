@@ -4,7 +4,9 @@
 #![no_main]
 
 use ackclock_core::congestion::{ControlContext, ControlKind};
-use ackclock_core::endpoint::parameters::{AfterTimeout, LossRecovery, Preset};
+use ackclock_core::endpoint::parameters::{
+    AfterTimeout, LossRecovery, Pacing, Preset, RecoveryWindow,
+};
 use ackclock_core::endpoint::receiver::Receiver;
 use ackclock_core::endpoint::sender::Sender;
 use ackclock_core::endpoint::{Acknowledgement, Segment, TcpParameters};
@@ -56,6 +58,7 @@ impl Connection {
             initial_window: mss * u64::from(parameters.initial_window.0),
             initial_ssthresh: parameters.initial_ssthresh.bytes(mss),
             ssthresh_in_whole_segments: parameters.ssthresh_in_whole_segments,
+            paced: parameters.pacing == Pacing::Always,
         };
         let mut sender = Sender::new(
             Arc::new(parameters),
@@ -194,11 +197,12 @@ impl Connection {
     }
 }
 
-/// Returns every registered control with its defaults, and variants of the Westwood family that the
+/// Returns every simulated control with its defaults, and variants of the Westwood family that the
 /// defaults do not cover.
 fn controls() -> Vec<Value> {
     let defaults = ControlKind::entries()
         .iter()
+        .filter(|entry| entry.simulated)
         .map(|entry| json!({ "kind": entry.name }));
     let others = [
         json!({ "kind": "westwood_be", "estimator": { "low_pass": { "zeros_at_timeout": true } } }),
@@ -218,7 +222,9 @@ fn controls() -> Vec<Value> {
 fn parameters(choice: [u8; 4]) -> TcpParameters {
     let presets = [
         Preset::Linux,
+        Preset::Linux6,
         Preset::Rfc,
+        Preset::RfcModern,
         Preset::Ns2Of2002,
         Preset::Jacobson1988,
     ];
@@ -230,10 +236,17 @@ fn parameters(choice: [u8; 4]) -> TcpParameters {
         2 => parameters.recovery = LossRecovery::Newreno,
         3 => parameters.recovery = LossRecovery::Sack,
         4 => parameters.recovery = LossRecovery::TimeoutOnly,
+        5 => parameters.recovery = LossRecovery::Rack,
         _ => {}
     }
-    if parameters.recovery != LossRecovery::Sack {
+    if !parameters.recovery.uses_sack() {
         parameters.after_timeout = AfterTimeout::GoBackN;
+        parameters.recovery_window = RecoveryWindow::Ssthresh;
+    }
+    if parameters.recovery != LossRecovery::Rack {
+        parameters.tail_loss_probe = false;
+        parameters.forward_rto = false;
+        parameters.undo = false;
     }
     parameters.limited_transmit ^= choice[1] & 8 != 0;
     parameters.partial_window_deflation ^= choice[1] & 16 != 0;

@@ -49,8 +49,12 @@ def whole(owner: Tree, field: str) -> Any:
 
 
 def control(transport: Tree) -> tuple[str, Facts]:
-    """Returns name and facts of a transport's congestion or rate control; without one, no name."""
-    return _of(transport, "control")
+    """Returns name and facts of a transport's congestion or rate control; without one, no name.
+
+    The name is the one in tables: `kernel:bbr` for the kernel's control of that name.
+    """
+    name, stated = _of(transport, "control")
+    return stated["title"] or name, stated
 
 
 def traffic(flow: Tree) -> Facts:

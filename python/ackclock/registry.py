@@ -11,9 +11,10 @@ def registry() -> dict[str, Any]:
     """Returns the lists by kind. Do not change them.
 
     `kinds` lists the kinds of elements. The name of each kind maps to its elements in reading
-    order. Each is a record with `name`, `label`, `summary`, `reference`, `parameters` (a JSON
-    schema) and `facts` (those of a sample; None if the kind has no facts). `presets` maps a name to
-    its TCP parameters.
+    order. Each is a record with `name`, `label`, `summary`, `reference`, `simulated` (False if
+    only `emulate` runs it), `parameters` (a JSON schema) and `facts` (those of a sample; None if
+    the kind has no facts). `presets` maps a name to its TCP parameters. `tables` and `counters`
+    describe the tables of results, and the names in the table of counters.
     """
     return engine.registry()
 
@@ -30,9 +31,13 @@ def schema() -> dict[str, Any]:
 
 
 def controls() -> list[dict[str, Any]]:
-    """Returns name and label of each control. Figures assign styles to controls in this order."""
+    """Returns name and label of each control. Figures assign styles to controls in this order.
+
+    Those of a kernel are not listed: there is no end to them.
+    """
     return [
         {"name": entry["name"], "label": entry["label"]}
         for kind in ("controls", "rate_controls")
         for entry in registry()[kind]
+        if entry["simulated"]
     ]

@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -88,12 +89,12 @@ class Table:
         """Name and unit of each column."""
         return [column.head for column in self.columns]
 
-    @property
+    @cached_property
     def texts(self) -> list[list[str]]:
         """The cells as people read them, row by row."""
         return [[text(cell) for cell in row] for row in self.rows]
 
-    @property
+    @cached_property
     def numeric(self) -> list[bool]:
         """True for each column aligned on the right; by default if all cells begin like numbers."""
         texts = self.texts

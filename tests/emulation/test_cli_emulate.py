@@ -95,7 +95,10 @@ def test_the_answer_says_whether_it_can_be_reliable(emulated: Emulated) -> None:
 
 def test_the_folder_holds_it_all_and_nothing_lies_about(emulated: Emulated) -> None:
     assert sorted(path.name for path in emulated.place.iterdir()) == ["run", "short.toml"]
-    tables = ("events", "fidelity", "flows", "hops", "lateness", "samples", "settings", "tcp_info")
+    tables = (
+        "counters", "events", "fidelity", "flows", "hops", "lateness", "samples", "settings",
+        "tcp_info",
+    )  # fmt: skip
     assert sorted(path.name for path in emulated.folder.iterdir()) == sorted(
         ["pcap", "record", "run.json", *(f"{name}.parquet" for name in tables)]
     )

@@ -28,7 +28,7 @@ def test_a_summary_and_a_folder(scenario_file: Path, pretended: Pretended) -> No
     outcome = ackclock("emulate", scenario_file, *QUICK)
     assert (outcome.exit_code, outcome.stderr) == (0, "")
     assert outcome.stdout.startswith("leaky pipe: one Reno flow, 11 Mbit/s, 70 ms, ")
-    assert "means of 2 replicates ± 95 % confidence where it shows" in outcome.stdout
+    assert "means of 2 replicates ± 95 % confidence where the digits show it" in outcome.stdout
     assert "PFTK" in outcome.stdout
     assert f"  result  {Path('out') / 'leaky'}\n" in outcome.stdout
     assert Result.load("out/leaky").run["method"] == "emulate"

@@ -97,7 +97,7 @@ def test_tables_and_a_folder(scenario_file: Path, pretended: Pretended, measurin
     assert all(words in outcome.stderr for words in ("4 runs", "8 s"))
     assert "Goodput (Mbit/s)\n" in outcome.stdout
     assert "Tail RTT" not in outcome.stdout
-    assert "measure of emulate" in outcome.stdout
+    assert "of emulate" in outcome.stdout
     assert f"ackclock report {FOLDER}" in outcome.stdout
     assert outcome.stdout.rstrip().endswith(f"tables  {FOLDER}")
     names = ["emulate", "measure-emulate", "measure-simulate", "predict", "simulate"]

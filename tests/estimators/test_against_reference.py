@@ -243,12 +243,25 @@ def test_the_traces_wrap() -> None:
     assert Sender().acks(80).trace[-1].number > 2**32 > START
 
 
+# Strategies are made once, as hypothesis takes longer to make one than to draw from it.
 GAPS = st.one_of(
     st.just(0),
     st.integers(1, 20 * MS),
     st.integers(100_000, 5 * MS),
     st.integers(20 * MS, 3_000 * MS),
 )
+# Round-trip times are within a factor of four, as a smoothed time changes.
+ACKS = st.tuples(
+    GAPS,
+    st.sampled_from([1, 1, 1, 1, 2, 0, 0, 3, 17, -2]),
+    st.sampled_from([0, 0, 0, -300]),
+    st.one_of(st.none(), st.integers(50 * MS, 200 * MS)),
+    st.sampled_from([True] * 9 + [False]),
+    st.integers(0, 60),
+    st.one_of(st.none(), st.integers(0, 5 * MSS)),
+)
+LISTS = st.integers(1, 60).flatmap(lambda n: st.lists(ACKS, min_size=n, max_size=n))
+STARTS = st.integers(0, 10**12)
 
 
 @st.composite
@@ -257,24 +270,14 @@ def traces(draw: st.DrawFn) -> list[Ack]:
 
     Round-trip times are smoothed by RFC 6298.
     """
-    at, number, top, srtt, trace = draw(st.integers(0, 10**12)), START, START, None, []
-    for _ in range(draw(st.integers(1, 60))):
-        at += draw(GAPS)
-        number = max(
-            START,
-            top
-            + MSS * draw(st.sampled_from([1, 1, 1, 1, 2, 0, 0, 3, 17, -2]))
-            + draw(st.sampled_from([0, 0, 0, -300])),
-        )
+    at, number, top, srtt, trace = draw(STARTS), START, START, None, []
+    for gap, segments, odd, rtt, known, window, delivered in draw(LISTS):
+        at += gap
+        number = max(START, top + MSS * segments + odd)
         top = max(top, number)
-        # Within a factor of four, as a smoothed time changes.
-        rtt = draw(st.one_of(st.none(), st.integers(50 * MS, 200 * MS)))
         if rtt is not None:
             srtt = rtt if srtt is None else (7 * srtt + rtt) // 8
-        known = draw(st.sampled_from([True] * 9 + [False]))
-        cwnd = MSS * draw(st.integers(0, 60))
-        delivered = draw(st.one_of(st.none(), st.integers(0, 5 * MSS)))
-        trace.append(Ack(at, number, rtt, srtt if known else None, cwnd, delivered))
+        trace.append(Ack(at, number, rtt, srtt if known else None, MSS * window, delivered))
     return trace
 
 

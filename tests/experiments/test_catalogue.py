@@ -253,7 +253,8 @@ F_TEXT = [
 every_record = pytest.mark.parametrize("experiment", experiments(), ids=lambda one: one.name)
 
 # Files written by `make reproduce-check`.
-RECORDED = Recorded(Path(__file__).parent / "recorded")
+RECORDED_IN = Path(__file__).parent / "recorded"
+RECORDED = Recorded(RECORDED_IN)
 #: Largest cost, in seconds, of an experiment without stored tables that tests still run.
 CHEAP_S = 5
 OWNED = list(digests.owned(experiments()))
@@ -378,6 +379,8 @@ def test_what_concludes_from_tables_that_are_not_stored_did_not_change(
 def test_nothing_is_recorded_of_what_is_not_there() -> None:
     assert RECORDED.digests.keys() == {digests.key(one.run) for one in OWNED}
     assert RECORDED.large.keys() <= SIMULATED
+    stored_names = {path.name for path in RECORDED_IN.iterdir() if path.is_dir()}
+    assert stored_names <= SIMULATED - RECORDED.large.keys()
 
 
 def test_the_verdict_is_the_documented_one(concluded: Concluded) -> None:

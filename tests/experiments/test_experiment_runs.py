@@ -224,7 +224,7 @@ def test_where_nothing_can_be_emulated_the_verdict_says_so(emulated: Toy, machin
     machine.lacking = LACKING
     answer = ackclock("reproduce", "toy", "-o", "gallery")
     assert answer.exit_code == 0, answer.stderr
-    assert f"verdict: not run here: {LACKING}" in answer.stdout
+    assert f"Verdict: not run here: {LACKING}" in " ".join(answer.stdout.split())
     page = Path("gallery/index.html").read_text(encoding="utf-8")
     assert f"not run here: {LACKING}" in page
     assert "<svg" not in page
@@ -232,17 +232,17 @@ def test_where_nothing_can_be_emulated_the_verdict_says_so(emulated: Toy, machin
     assert emulated.seen == []
     # It is tried again, but not where there is no need.
     machine.lacking = ""
-    assert "verdict: not reproduced" in ackclock("reproduce", "toy", "-o", "gallery").stdout
+    assert "Verdict: not reproduced" in ackclock("reproduce", "toy", "-o", "gallery").stdout
     assert "<svg" in Path("gallery/index.html").read_text(encoding="utf-8")
     machine.lacking = LACKING
-    assert "verdict: not reproduced" in ackclock("reproduce", "toy", "-o", "gallery").stdout
+    assert "Verdict: not reproduced" in ackclock("reproduce", "toy", "-o", "gallery").stdout
 
 
 @pytest.mark.usefixtures("emulated")
 def test_a_quick_look_emulates_nothing(machine: Machine) -> None:
     answer = ackclock("reproduce", "toy", "--quick", "-o", "gallery")
     assert answer.exit_code == 0
-    assert "verdict: not run here: it takes real time; run without --quick" in answer.stdout
+    assert "Verdict: not run here: it takes real time; run without --quick" in answer.stdout
     assert machine.done == []
 
 
@@ -253,7 +253,7 @@ def test_a_quick_look_emulates_what_says_how_it_can_be_short(
     emulated.run = replace(emulated.run, quick=shorter)
     answer = ackclock("reproduce", "toy", "--quick", "-o", "gallery")
     assert machine.done == ["emulate", "measure"]
-    assert "verdict: quick: 1 s instead of 2 s" in answer.stdout
+    assert "Verdict: quick: 1 s instead of 2 s" in answer.stdout
     [results] = emulated.seen
     assert results["x"].points[0]["scenario"]["duration"] == "1 s"
 
@@ -284,8 +284,8 @@ def test_an_emulation_that_is_not_to_be_reliable_is_shown_and_done_again(machine
     assert answer.exit_code == 4
     assert answer.stderr == "ackclock: unreliable: toy-validation; run it again\n"
     assert (
-        "verdict: unreliable: x: unreliable: the emulator was away for 53 ms (at most 20 ms)"
-        in answer.stdout
+        "Verdict: unreliable: x: unreliable: the emulator was away for 53 ms (at most 20 ms)"
+        in " ".join(answer.stdout.split())
     )
     assert re.search("It rises +it falls", answer.stdout)
     assert '<p class="verdict failed">' in Path("gallery/index.html").read_text(encoding="utf-8")
@@ -300,7 +300,7 @@ def test_an_emulation_that_failed_says_why(emulated: Toy, machine: Machine) -> N
     assert answer.exit_code == 4
     assert (
         "unreliable: a run failed, replicates or points are missing: a host vanished"
-        in answer.stdout
+        in " ".join(answer.stdout.split())
     )
     assert emulated.seen == []
 

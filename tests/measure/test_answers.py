@@ -16,7 +16,7 @@ from .pretended import Pretended, connection, stretch
 SAID = {
     "receive_window": (
         "the receiver offered 65.5 kB and closed the window 2 times; an RTT of 40.0 ms then allows "
-        "13.1 Mbit/s; the receiving application read 12.0 Mbit/s, and a larger window helps only "
+        "13.1 Mbit/s. The receiving application read 12.0 Mbit/s, and a larger window helps only "
         "if it reads faster"
     ),
     "application": (
@@ -25,24 +25,24 @@ SAID = {
     ),
     "sender_buffer": (
         "hardly ever more than 60.0 kB in flight, without losses or queueing, although the "
-        "receiver offered 65.5 kB; an RTT of 40.0 ms then allows 12.0 Mbit/s; 100 Mbit/s at "
+        "receiver offered 65.5 kB; an RTT of 40.0 ms then allows 12.0 Mbit/s. 100 Mbit/s at "
         "40.0 ms would need a buffer of 500 kB"
     ),
     "congestion_window": (
         "1 % of the packets lost, 60.0 kB in flight on average, RTT 40.0 ms; the rate was "
-        "12.0 Mbit/s; for 100 Mbit/s at 40.0 ms at most 0.0018 % may be lost"
+        "12.0 Mbit/s. For 100 Mbit/s at 40.0 ms at most 0.0018 % may be lost"
     ),
     "bottleneck_rate": (
-        "it carried 12.0 Mbit/s, and the queue before it raised the RTT from 38.0 ms to 40.0 ms; "
-        "a shorter queue would save 2.00 ms of delay; only a faster link or fewer flows would "
+        "it carried 12.0 Mbit/s, and the queue before it raised the RTT from 38.0 ms to 40.0 ms. "
+        "A shorter queue would save 2.00 ms of delay; only a faster link or fewer flows would "
         "raise the rate"
     ),
     "slow_start": (
         "the congestion window was still doubling; 1.00 MB were sent in 20 round trips of "
-        "40.0 ms; each doubling of the initial window saves 40.0 ms"
+        "40.0 ms. Each doubling of the initial window saves 40.0 ms"
     ),
     "recovery": (
-        "3 packets retransmitted, once after a timeout; the rate was 12.0 Mbit/s; for 100 Mbit/s "
+        "3 packets retransmitted, once after a timeout; the rate was 12.0 Mbit/s. For 100 Mbit/s "
         "at 40.0 ms at most 0.0018 % may be lost"
     ),
     "unknown": "nothing stands out; the rate was 12.0 Mbit/s",
@@ -72,7 +72,7 @@ def test_each_limit_has_its_words_and_evidence(
 def test_a_window_that_never_closed_is_to_be_larger(pretended: Pretended, tmp_path: Path) -> None:
     said = _answer(pretended, tmp_path, limit="receive_window")
     assert said.endswith(
-        "then allows 13.1 Mbit/s; 100 Mbit/s at 40.0 ms would need a window of 500 kB"
+        "then allows 13.1 Mbit/s. 100 Mbit/s at 40.0 ms would need a window of 500 kB"
     )
 
 
@@ -94,7 +94,7 @@ def test_packets_that_the_capture_lacks_are_said(pretended: Pretended, tmp_path:
         pretended, tmp_path, limit="application", missed_packets=80.0, missed_bytes=116_800.0
     )
     assert said.endswith(
-        "; the capture lacks at least 80 packets of it (10 %), so that its packets and losses are "
+        ". The capture lacks at least 80 packets of it (10 %), so that its packets and losses are "
         "undercounted and the limit is less certain"
     )
     [warning] = Result.load(tmp_path / "m").run["warnings"]

@@ -30,7 +30,7 @@ def test_the_answer_comes_first(pretended: Pretended) -> None:
     assert "10.0.0.1:5001 > 10.1.0.1:80" in words
     assert (
         "1: limited by the receiver's window (83 % of the time): the receiver offered 65.5 kB; an "
-        "RTT of 40.0 ms then allows 13.1 Mbit/s; 100 Mbit/s at 40.0 ms would need a window of "
+        "RTT of 40.0 ms then allows 13.1 Mbit/s. 100 Mbit/s at 40.0 ms would need a window of "
         "500 kB."
     ) in words
     assert "PFTK" in words

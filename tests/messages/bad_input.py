@@ -16,6 +16,7 @@ class Case(NamedTuple):
 # Assignments to the leaky pipe, separated by " & "; the result is then checked.
 SCENARIO = """
 missing         flows.main.transport.control        flows.main.transport={kind = "tcp"}
+missing         flows.main.transport.control.name   flows.main.transport.control={kind = "kernel"}
 missing         hops.wired.link.kind                hops.wired.link={}
 missing         hops.wired.link.rate                hops.wired.link={kind = "constant"}
 missing         shared_media.0.name                        shared_media=[{kind = "edca"}]
@@ -77,6 +78,7 @@ out-of-range    flows.main.transport.initial_window flows.main.transport.initial
 out-of-range    flows.main.transport.rto_minimum    flows.main.transport.rto_minimum=0 s
 out-of-range    flows.main.transport.control.beta   flows.main.transport.control.beta=2
 out-of-range    flows.main.transport.control.alpha  flows.main.transport.control.alpha=0
+out-of-range    flows.main.transport.control.name   flows.main.transport.control={kind = "kernel", name = "../bbr"}
 out-of-range    flows.main.route                    flows.main.route=[]
 out-of-range    flows.main.count                    flows.main.count=0
 out-of-range    flows.main.start                    flows.main.start=["2 s", "1 s"]
@@ -112,6 +114,7 @@ out-of-range    --seed          simulate leaky.toml --seed x
 unknown-name    --models        simulate leaky.toml --models pftk,pftc
 file            leaky.toml      simulate leaky.toml -o leaky.toml
 file            .               simulate leaky.toml -o .
+unsupported     flows.main.transport.control.kind    simulate kernel.toml
 unknown-name    KIND            show wombats
 unknown-name    NAME            show controls rneo
 unknown-name    NAME            show queues zzz

@@ -23,8 +23,13 @@ SENTENCES = Path(__file__).with_name("sentences.txt")
 EVERY = [*cases(SCENARIO), *cases(COMMANDS), *cases(EXPRESSIONS)]
 
 PCAP = b"\xd4\xc3\xb2\xa1\x02\0\x04\0\0\0\0\0\0\0\0\0\0\0\x04\0"
+# The engine has no such control.
+KERNEL = LEAKY_PIPE.replace('{ kind = "reno" }', '{ kind = "kernel", name = "bbr" }').replace(
+    '"flows.main.transport.control.kind" = ["reno", "cubic"]\n', ""
+)
 FILES = {
     "leaky.toml": LEAKY_PIPE.encode(),
+    "kernel.toml": KERNEL.encode(),
     "broken.toml": b"name = = 1\n",
     "dated.toml": b"duration = 1979-05-27\n",
     "bad.down": b"1\ntwo\n",

@@ -23,7 +23,7 @@ class Counted(NamedTuple):
 
 
 def count(
-    classes: Sequence[AccessClass], *, cells: int = 150, periods: int = 10_000, seed: int = 1
+    classes: Sequence[AccessClass], *, cells: int = 400, periods: int = 4_000, seed: int = 1
 ) -> Counted:
     """Simulates many cells side by side, without the first quarter of busy periods.
 

@@ -35,6 +35,11 @@ WITHOUT = (
 )
 
 
+def spread(seeds: range) -> range:
+    """Returns about four of the seeds: with another script or ns-2, any of them would differ."""
+    return seeds[:: max(1, len(seeds) // 4)]
+
+
 def over(scenario: str) -> pytest.MarkDecorator:
     """Runs a test once for each case of a scenario."""
     names = [name for name in ns2.cases() if name.startswith(scenario)]
@@ -122,9 +127,10 @@ def test_the_same_losses_have_the_same_effect_on_average_with_sack(
 @pytest.mark.skipif(not ns2.installed(), reason=WITHOUT)
 @pytest.mark.parametrize(("recovery", "percent"), same_losses.cases())
 def test_ns2_gives_what_was_recorded_with_the_same_losses(recovery: str, percent: int) -> None:
-    live = [same_losses.live(recovery, percent, seed) for seed in same_losses.seeds(recovery)]
     recorded = same_losses.recorded()[same_losses.name(recovery, percent)]
-    assert live == recorded, f"{same_losses.COMMAND} records anew"
+    for seed in spread(same_losses.seeds(recovery)):
+        live = same_losses.live(recovery, percent, seed)
+        assert live == recorded[seed - 1], f"{same_losses.COMMAND} records anew"
 
 
 @over("ten-flows")
@@ -144,7 +150,10 @@ def test_ten_flows_share_alike(case: str, quantity: str) -> None:
 @pytest.mark.skipif(not ns2.installed(), reason=WITHOUT)
 @pytest.mark.parametrize("case", ns2.cases())
 def test_ns2_gives_what_was_recorded(case: str) -> None:
-    assert ns2.simulate(case) == ns2.recorded()[case], "python3 tests/peers/ns2.py records anew"
+    runs, recorded = ns2.cases()[case], ns2.recorded()[case]
+    for seed in spread(range(len(runs))):
+        live = ns2.run(runs[seed])
+        assert live == recorded[seed], "python3 tests/peers/ns2.py records anew"
 
 
 @over("on-off")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ackclock import Result
@@ -12,14 +13,10 @@ from ackclock.metrics import Interval, interval
 
 def column(result: Result, table: str, name: str, **equal: object) -> NDArray:
     """Returns a column of the rows in which other columns have these values, with NaN for null."""
-    columns = result.tables[table]
-    keep = np.ones(columns.num_rows, dtype=bool)
+    rows = result.tables[table].select(list({name, *equal}))
     for key, value in equal.items():
-        keep &= _plain(columns[key]) == value
-    return _plain(columns[name])[keep]
-
-
-def _plain(values: pa.ChunkedArray) -> NDArray:
+        rows = rows.filter(pc.equal(rows[key], value))
+    values = rows[name]
     if pa.types.is_dictionary(values.type):
         values = values.cast(pa.string())
     return np.asarray(values.to_numpy())

@@ -19,17 +19,9 @@ from ackclock.run.finished import FOLDER
 
 from ..refusals import check_refusal
 
+LASTING = ("--set", "duration=20 s", "--set", "sample_interval=1 s", "--threads", "1")
 # Long enough that some runs are kept before all have ended, on any machine.
-LONG = (
-    "--replicates",
-    "3000",
-    "--set",
-    "duration=20 s",
-    "--set",
-    "sample_interval=1 s",
-    "--threads",
-    "1",
-)
+LONG = ("--replicates", "3000", *LASTING)
 SHORT = ("--replicates", "2", "--set", "duration=2 s")
 
 Ended = Callable[[int, tuple[str, ...]], int]
@@ -104,7 +96,7 @@ def test_whatever_ends_it_finished_runs_are_kept(ended: Ended, name: str, code: 
 def test_the_same_command_goes_on_and_the_result_is_as_if_made_at_once(
     ended: Ended, scenario_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ("--replicates", "50", "--set", "duration=20 s", "--threads", "1")
+    arguments = ("--replicates", "50", *LASTING)
     assert ended(signal.SIGKILL, arguments) == -9
     with monkeypatch.context() as patch:
         kept_runs = watched(patch)
@@ -116,12 +108,12 @@ def test_the_same_command_goes_on_and_the_result_is_as_if_made_at_once(
     assert whole.exit_code == 0
     one, other = Result.load("run"), Result.load("whole")
     for name in ("flows", "samples", "hops", "events"):
-        assert one.tables[name].to_pylist() == other.tables[name].to_pylist()
+        assert one.tables[name].equals(other.tables[name])
 
 
 @pytest.mark.slow
 def test_captures_go_on_too(ended: Ended, scenario_file: Path) -> None:
-    arguments = ("--replicates", "20", "--set", "duration=20 s", "--threads", "1", "--pcap")
+    arguments = ("--replicates", "20", *LASTING, "--pcap")
     assert ended(signal.SIGTERM, arguments) == 143
     kept = {path.name for path in Path(f"run/{FOLDER}/pcap").iterdir()}
     assert len(kept) < 6 * 20 * 2

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -16,28 +17,35 @@ from .paths import Tree, flow, hop, loss, scenario, tcp, udp
 KEYS = ("replicate", "hop", "flow", "instance", "time_s", "event", "kind", "sequence", "position")
 
 
-def rows(result: Result, table: str) -> list[tuple[Any, ...]]:
-    """Returns all rows of a table, sorted by their keys; unknown values are equal."""
-    columns = result.tables[table]
-    order = [name for name in KEYS if name in columns.column_names]
-    order += [name for name in columns.column_names if name not in order]
-    return sorted(
-        (tuple(row[name] for name in order) for row in columns.to_pylist()),
-        key=lambda row: tuple((value is None, str(type(value)), value) for value in row),
+def plain(table: pa.Table) -> pa.Table:
+    """Returns a table with text instead of codes."""
+    return pa.table(
+        {
+            name: column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        }
     )
 
 
+def rows(result: Result, name: str) -> pa.Table:
+    """Returns all rows of a table, sorted by their keys; unknown values are equal."""
+    table = plain(result.tables[name])
+    order = [key for key in KEYS if key in table.column_names]
+    order += [key for key in table.column_names if key not in order]
+    return table.select(order).sort_by([(key, "ascending") for key in order])
+
+
 def same(one: Result, other: Result) -> bool:
-    return all(rows(one, name) == rows(other, name) for name in one.tables)
+    return all(rows(one, name).equals(rows(other, name)) for name in one.tables)
 
 
 def ties(result: Result) -> int:
     """Returns the number of ties: packets of two senders at one hop in the same nanosecond."""
-    arrived: dict[tuple[Any, ...], set[tuple[Any, ...]]] = defaultdict(set)
-    for row in result.tables["packets"].to_pylist():
-        if row["event"] == "arrive":
-            arrived[row["time_s"], row["hop"]].add((row["flow"], row["instance"]))
-    return sum(len(senders) > 1 for senders in arrived.values())
+    packets = plain(result.tables["packets"])
+    arrived = packets.filter(pc.equal(packets["event"], "arrive"))
+    senders = arrived.group_by(["time_s", "hop", "flow", "instance"]).aggregate([])
+    at_once = senders.group_by(["time_s", "hop"]).aggregate([("flow", "count")])["flow_count"]
+    return pc.sum(pc.greater(at_once, 1)).as_py() or 0
 
 
 RATES = st.sampled_from(["2 Mbit/s", "10 Mbit/s", "9.7 Mbit/s"])

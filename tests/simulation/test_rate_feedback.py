@@ -55,20 +55,18 @@ def run(psi: float, buffer: int, algorithm: Tree | None, loop: Tree, timer: Tree
         route = ["host", "out"]
     transport = tcp(preset="jacobson1988", mss="460 bytes", receive_window="65 packets", **timer)
     more: dict[str, Any] = {
-        "replicates": REPLICATES, "warmup": f"{WARMUP_S} s", "sample_interval": step,
+        "replicates": REPLICATES, "warmup": f"{WARMUP_S} s", "sample_interval": f"{WARMUP_S} s",
     }  # fmt: skip
     return simulate(scenario(hops, [flow(transport, route=route)], f"{DURATION_S} s", **more))
 
 
 def efficiency(result: Result) -> float:
-    """Returns the goodput over the capacity.
-
-    All rate changes are at sampling times, so the samples give the capacity exactly.
-    """
-    time_s, rate = (
-        column(result, "hops", name, hop="out") for name in ("time_s", "rate_bit_per_s")
+    """Returns the goodput over the capacity, both after the warm-up."""
+    time_s, could_send = (
+        column(result, "hops", name, hop="out") for name in ("time_s", "capacity_bytes")
     )
-    capacity = rate[(time_s >= WARMUP_S) & (time_s < DURATION_S)].mean()
+    before, after = (could_send[time_s == at].mean() for at in (WARMUP_S, DURATION_S))
+    capacity = 8 * (after - before) / (DURATION_S - WARMUP_S)
     return float(column(result, "flows", "goodput_bit_per_s").mean() * 500 / 460 / capacity)
 
 

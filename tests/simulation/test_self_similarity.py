@@ -6,6 +6,8 @@ bias; then on the engine's output.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -97,6 +99,7 @@ def test_too_little_is_refused_in_a_line() -> None:
         hurst_wavelet(np.arange(1000), 0)
 
 
+@cache
 def aggregate(law: str, shape: float = 1.5) -> list[Array]:
     """Returns the traffic of many sources in successive intervals, for several replicates."""
     periods = {"on_distribution": law, "off_distribution": law, "shape": shape}

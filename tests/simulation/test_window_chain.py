@@ -56,7 +56,7 @@ CONGESTION_AVOIDANCE: Tree = {
     "recovery": "sack",
     "delayed_ack": {"every": "1 packet"},
     "byte_counting": "all",
-    "window_validation": False,
+    "window_validation": "off",
     "idle_restart": "off",
     "pacing": "off",
     "rto_minimum": "1 s",  # an integer number of rounds

@@ -48,6 +48,10 @@ def text(registered: Json, _described: Json) -> str:
         if also:
             page.paragraph(f"[Shared columns](#shared-columns): {also}.")
         page.names(("column", "meaning"), own)
+        if table["name"] == "counters":
+            page.paragraph("These are the counters; a kernel may lack some.")
+            listed = [(one["name"], one["summary"]) for one in registered["counters"]]
+            page.names(("counter", "counts"), listed)
     page.heading(2, "estimates")
     page.paragraph(ESTIMATES)
     page.paragraph(after_the_first_line(estimates))

@@ -2,7 +2,7 @@
 //! independent of the progress of earlier instances. A random stream of the flow fixes all arrival
 //! times before the run, so every method has the same arrivals.
 
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, in_range};
 use crate::streams::Stream;
 use crate::units::{Span, Time};
 use schemars::JsonSchema;
@@ -36,15 +36,13 @@ pub enum Intervals {
 impl Arrivals {
     /// Returns an error if the mean interval is zero, which would give infinitely many arrivals.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.mean_interval == Span::ZERO {
-            let remedy = "is too short; for example \"200 ms\"";
-            return Err(Error::new(
-                "mean_interval",
-                &json!(self.mean_interval),
-                remedy,
-            ));
-        }
-        Ok(())
+        let (field, remedy) = ("mean_interval", "is too short; for example \"200 ms\"");
+        in_range(
+            self.mean_interval != Span::ZERO,
+            field,
+            &self.mean_interval,
+            remedy,
+        )
     }
 
     /// Returns the mean number of arrivals in `time`.

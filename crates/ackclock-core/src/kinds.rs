@@ -42,6 +42,8 @@ pub struct ElementRecord {
     pub summary: &'static str,
     /// RFC or paper.
     pub reference: &'static str,
+    /// True if the engine can make it; otherwise only a real system runs it.
+    pub simulated: bool,
     /// Returns the JSON schema of the parameters, without `kind`.
     pub schema: fn() -> Value,
 }
@@ -79,6 +81,7 @@ fn elements<K: Kind>() -> Vec<ElementRecord> {
         label: entry.label,
         summary: entry.summary,
         reference: entry.reference,
+        simulated: entry.simulated,
         schema: entry.schema,
     };
     K::entries().iter().map(record).collect()

@@ -58,7 +58,7 @@ pub trait Factory<K: Kind>: Debug + Send + Sync {
 
 /// An element as its parameter struct describes it.
 pub trait Element<K: Kind>:
-    Factory<K> + Serialize + DeserializeOwned + JsonSchema + Clone + 'static
+    Serialize + DeserializeOwned + JsonSchema + Clone + Debug + Send + Sync + 'static
 {
     /// Name in a scenario's `kind`.
     const NAME: &'static str;
@@ -69,8 +69,8 @@ pub trait Element<K: Kind>:
     /// RFC or paper.
     const REFERENCE: &'static str;
 
-    /// Refuses invalid parameters (fields relative to the struct) and reads the files that they
-    /// name.
+    /// Refuses invalid parameters, all that there are ([`every`](crate::scenario::error::every)),
+    /// and reads the files that they name. Errors name fields relative to the struct.
     fn check(&mut self, files: &dyn Files) -> Result<()> {
         let _ = files;
         Ok(())
@@ -93,6 +93,8 @@ pub struct Entry<K: Kind> {
     pub summary: &'static str,
     /// RFC or paper.
     pub reference: &'static str,
+    /// True if the engine can make it; otherwise only a real system runs it.
+    pub simulated: bool,
     /// Returns the JSON schema of the parameters, without `kind`.
     pub schema: fn() -> Value,
     parse: fn(Value, &dyn Files) -> Result<Selection<K>>,
@@ -106,7 +108,8 @@ pub struct Selection<K: Kind> {
     pub resolved: Value,
     /// Facts that it states about itself.
     pub facts: K::Facts,
-    recipe: Arc<dyn Factory<K>>,
+    /// Makes it; `None` if the engine cannot.
+    recipe: Option<Arc<dyn Factory<K>>>,
 }
 
 impl<K: Kind> Clone for Selection<K> {
@@ -115,7 +118,7 @@ impl<K: Kind> Clone for Selection<K> {
             name: self.name,
             resolved: self.resolved.clone(),
             facts: self.facts.clone(),
-            recipe: Arc::clone(&self.recipe),
+            recipe: self.recipe.clone(),
         }
     }
 }
@@ -126,9 +129,17 @@ impl<K: Kind> Debug for Selection<K> {
 }
 
 impl<K: Kind> Selection<K> {
-    /// Makes the element.
+    /// Makes the element, which must be [simulated](Selection::is_simulated).
     pub fn build(&self, context: K::Context<'_>) -> K::Product {
-        self.recipe.build(context)
+        let Some(recipe) = &self.recipe else {
+            unreachable!("the simulator refuses what the engine cannot make");
+        };
+        recipe.build(context)
+    }
+
+    /// True if the engine can make it; otherwise only a real system runs it.
+    pub const fn is_simulated(&self) -> bool {
+        self.recipe.is_some()
     }
 }
 
@@ -137,58 +148,52 @@ impl<K: Kind> Entry<K> {
     /// to `parameters`.
     ///
     /// # Errors
-    /// The first field that is missing, unknown or invalid.
+    /// Every field that is missing, unknown or invalid.
     pub fn read(&self, parameters: Value, files: &dyn Files) -> Result<Selection<K>> {
         (self.parse)(parameters, files)
     }
 
     /// Returns the record of the element whose parameters are `P`.
-    pub const fn of<P: Element<K>>() -> Self {
+    pub const fn of<P: Element<K> + Factory<K>>() -> Self {
+        Entry {
+            simulated: true,
+            parse: |tree, files| {
+                let (parameters, chosen) = selected::<K, P>(tree, files)?;
+                Ok(Selection {
+                    recipe: Some(Arc::new(parameters)),
+                    ..chosen
+                })
+            },
+            ..Entry::without_factory::<P>()
+        }
+    }
+
+    /// Returns the record of an element that the engine cannot make. Scenarios may choose it; the
+    /// simulator refuses them.
+    pub const fn without_factory<P: Element<K>>() -> Self {
         Entry {
             name: P::NAME,
             label: P::LABEL,
             summary: P::SUMMARY,
             reference: P::REFERENCE,
+            simulated: false,
             schema: || schemars::schema_for!(P).to_value(),
-            parse: |tree, files| {
-                let parameters: P = checked(tree, files)?;
-                let facts = parameters.facts();
-                Ok(Selection {
-                    name: P::NAME,
-                    resolved: resolved(P::NAME, &parameters, &facts),
-                    facts,
-                    recipe: Arc::new(parameters),
-                })
-            },
+            parse: |tree, files| selected::<K, P>(tree, files).map(|(_, chosen)| chosen),
         }
     }
 }
 
-/// Reads parameters and checks them: every field that is out of range, not the first alone. To find
-/// the next, one that was found gets the example of its schema.
-fn checked<K: Kind, P: Element<K>>(mut tree: Value, files: &dyn Files) -> Result<P> {
-    let mut found: Option<Error> = None;
-    loop {
-        let mut parameters: P = parse::from_tree(tree.clone())?;
-        let error = match (parameters.check(files), found) {
-            (Ok(()), None) => return Ok(parameters),
-            (Ok(()), Some(found)) => return Err(found),
-            (Err(error), None) => error,
-            (Err(error), Some(found)) => {
-                let again = found.all().any(|known| known.field() == error.field());
-                if again || error.code() != Code::OutOfRange {
-                    return Err(found); // the example may be what does not fit
-                }
-                found.and(error)
-            }
-        };
-        let last = error.all().last().unwrap_or(&error);
-        let is_single = last.code() == Code::OutOfRange;
-        if !is_single || !parse::put_example::<P>(&mut tree, last.field()) {
-            return Err(error);
-        }
-        found = Some(error);
-    }
+/// Reads parameters and checks them. Returns them with their selection, which has no recipe yet.
+fn selected<K: Kind, P: Element<K>>(tree: Value, files: &dyn Files) -> Result<(P, Selection<K>)> {
+    let parameters = parse::checked(tree, |read: &mut P| read.check(files))?;
+    let facts = parameters.facts();
+    let chosen = Selection {
+        name: P::NAME,
+        resolved: resolved(P::NAME, &parameters, &facts),
+        facts,
+        recipe: None,
+    };
+    Ok((parameters, chosen))
 }
 
 /// Returns the resolved form of an element. Facts are the last field, unless the kind has none.
@@ -208,8 +213,8 @@ fn resolved(name: &str, parameters: &impl Serialize, facts: &impl Serialize) -> 
 /// Reads `{ kind = "…", … }`. Also reads a resolved form, including its facts.
 ///
 /// # Errors
-/// The first field that is missing, unknown or invalid, relative to `tree`; and facts that differ
-/// from the computed ones.
+/// Every field that is missing, unknown or invalid, relative to `tree`; and facts that differ from
+/// the computed ones.
 pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Selection<K>> {
     let names = || K::entries().iter().map(|entry| entry.name);
     let Value::Object(map) = tree else {
@@ -217,7 +222,7 @@ pub fn choose<K: Kind>(tree: &Value, files: &dyn Files) -> Result<Selection<K>> 
             "",
             tree,
             &format!(
-                "is not a table; for example {{ kind = \"{}\" }}",
+                "is not a table; for example {{ kind = \"{}\", … }}",
                 names().next().unwrap_or("…")
             ),
         )

@@ -165,9 +165,11 @@ macro_rules! rows {
     };
 }
 
+mod counters;
 mod emulation;
 mod measure;
 mod words;
+pub use counters::{COUNTERS, CounterRow};
 pub use emulation::{FidelityRow, LatenessRow, SettingRow, TcpInfoRow};
 pub use measure::{ConnectionRow, LimitPeriodRow, RateEstimateRow, RttHistogramRow, SegmentRow};
 pub use words::Words;
@@ -522,6 +524,12 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
         "settings",
         "One kernel setting: what the scenario asks for and what the kernel does. Emulations only.",
         SettingRow::COLUMNS,
+    ),
+    (
+        "counters",
+        "One counter of loss recovery in one run, as `nstat` has it. A kernel counts all flows of \
+        a host together. Emulations only.",
+        CounterRow::COLUMNS,
     ),
     (
         "connections",

@@ -532,6 +532,106 @@ fn mistakes_in_transports_have_a_code_and_a_field() {
     ]);
 }
 
+/// The keys of all mistakes of an element in its place of a scenario.
+fn keys(path: &str, element: Value) -> Vec<String> {
+    let error = read(&changed(path, element)).unwrap_err();
+    let prefix = format!(" {path}.");
+    error
+        .all()
+        .map(|error| error.key().replace(&prefix, " "))
+        .collect()
+}
+
+#[test]
+fn every_mistake_of_an_element_is_told_at_once() {
+    let (link, queue, traffic) = ("hops.wired.link", "hops.wired.queue", "flows.abse.traffic");
+    let control = "flows.abse.transport.control";
+    for (path, element, expected) in [
+        (
+            queue,
+            json!({
+                "kind": "red", "limit": "5 packets", "minimum_threshold": "15 packets",
+                "maximum_threshold": "9 packets", "weight": 7, "typical_packet": "0 bytes",
+            }),
+            &[
+                "contradiction maximum_threshold",
+                "contradiction maximum_threshold",
+                "out-of-range weight",
+                "out-of-range typical_packet",
+            ][..],
+        ),
+        (
+            queue,
+            json!({ "kind": "codel", "limit": "10 ms", "target": "5 ms", "interval": "4 ms" }),
+            &["contradiction interval", "out-of-range limit"],
+        ),
+        (
+            control,
+            json!({ "kind": "vegas", "alpha": 5, "beta": 4, "gamma": -1 }),
+            &["out-of-range gamma", "contradiction beta"],
+        ),
+        (
+            control,
+            json!({ "kind": "vegas", "alpha": 0, "beta": -1 }),
+            &["out-of-range alpha", "out-of-range beta"],
+        ),
+        (
+            // A value that cannot be read hides no other mistake.
+            link,
+            json!({
+                "kind": "markov", "rates": ["5 Mbit/s", "1 Mbit/s"], "mean_sojourn": "7",
+                "transition_matrix": [[1, 0.5], [1, 0]], "initial": 2,
+            }),
+            &[
+                "no-unit mean_sojourn",
+                "out-of-range transition_matrix.0",
+                "contradiction initial",
+            ],
+        ),
+        (
+            link,
+            json!({
+                "kind": "scheduled",
+                "steps": [
+                    { "from": "1 s", "rate": "1 Mbit/s" },
+                    { "from": "9 s", "rate": "1 Mbit/s" },
+                    { "from": "8 s", "rate": "1 Mbit/s" },
+                    { "from": "8 s", "rate": "1 Mbit/s" },
+                ],
+            }),
+            &[
+                "contradiction steps.2.from",
+                "contradiction steps.3.from",
+                "out-of-range steps.0.from",
+            ],
+        ),
+        (
+            traffic,
+            json!({
+                "kind": "transfer",
+                "size": { "kind": "pareto", "mean": "20 kB", "shape": -1, "maximum": "9 kB" },
+            }),
+            &["out-of-range size.shape", "contradiction size.maximum"],
+        ),
+        (
+            "flows.abse.transport",
+            json!({
+                "kind": "tcp", "control": { "kind": "cubic", "beta": 2 },
+                "initial_window": "0 packets", "mms": "1 kB",
+                "rto_minimum": "9 s", "rto_maximum": "8 s",
+            }),
+            &[
+                "out-of-range control.beta",
+                "unknown-field mms",
+                "out-of-range initial_window",
+                "contradiction rto_minimum",
+            ],
+        ),
+    ] {
+        assert_eq!(keys(path, element), expected);
+    }
+}
+
 #[test]
 fn mistakes_at_the_top_have_a_code_and_a_field() {
     refuses(&[
@@ -839,6 +939,56 @@ route = ["up"]
 transport = { kind = "udp", mss = "1000 bytes" }
 traffic = { kind = "cbr", rate = "64 kbit/s" }
 "#;
+
+#[test]
+fn mistakes_in_media_hops_and_flows_are_told_together() {
+    let mut tree = from_toml(CELL).unwrap();
+    for (path, value) in [
+        ("shared_media.cell.slot", json!("0 s")),
+        ("shared_media.cell.basic_rate", json!("0 bit/s")),
+        ("flows.talk.transport.mss", json!("70 kB")),
+        ("flows.talk.traffic", json!({ "kind": "bulk" })),
+        ("flows.talk.stop", json!("0 s")),
+        ("sample_interval", json!("0 s")),
+    ] {
+        set(&mut tree, path, value).unwrap();
+    }
+    let keys = |tree: &Value| -> Vec<String> {
+        let error = read(tree).unwrap_err();
+        error.all().map(Error::key).collect()
+    };
+    assert_eq!(
+        keys(&tree),
+        [
+            "out-of-range sample_interval",
+            "out-of-range shared_media.cell.slot",
+            "out-of-range shared_media.cell.basic_rate",
+            "contradiction flows.talk.stop",
+            "out-of-range flows.talk.transport.mss",
+        ]
+    );
+    // Hops are compared with the media, and the traffic with the transport, once both are read.
+    let mut tree = from_toml(CELL).unwrap();
+    for (path, value) in [
+        ("hops.up.link.cw_min", json!(40_000)),
+        ("hops.up.link.aifsn", json!(0)),
+        ("hops.up.queue.limit", json!("9 ms")),
+        ("flows.talk.traffic", json!({ "kind": "bulk" })),
+        ("flows.talk.stop", json!("0 s")),
+    ] {
+        set(&mut tree, path, value).unwrap();
+    }
+    assert_eq!(
+        keys(&tree),
+        [
+            "out-of-range hops.up.link.aifsn",
+            "out-of-range hops.up.link.cw_min",
+            "contradiction hops.up.queue.limit",
+            "contradiction flows.talk.stop",
+            "contradiction flows.talk.traffic.kind",
+        ]
+    );
+}
 
 #[test]
 fn a_medium_is_written_with_what_its_profile_says() {

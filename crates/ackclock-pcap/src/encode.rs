@@ -30,7 +30,7 @@
 use crate::FlowAddresses;
 use crate::labels::Label;
 use ackclock_core::endpoint::TcpParameters;
-use ackclock_core::endpoint::parameters::{LossRecovery, RttSampling};
+use ackclock_core::endpoint::parameters::RttSampling;
 use ackclock_core::packet::{Ecn, Packet, PacketKind, SackBlock};
 use ackclock_core::units::Bytes;
 use etherparse::checksum::Sum16BitWords;
@@ -215,7 +215,7 @@ impl Connection {
             header: u16::try_from(parameters.header.0).unwrap_or(u16::MAX),
             total: total.map(|total| total.0),
             timestamps: parameters.rtt_sampling == RttSampling::Timestamps,
-            sack: parameters.recovery == LossRecovery::Sack,
+            sack: parameters.recovery.uses_sack(),
             ecn: parameters.ecn,
             window,
             window_shift: window_shift.unwrap_or(LARGEST_SHIFT),

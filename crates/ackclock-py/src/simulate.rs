@@ -4,13 +4,14 @@
 use crate::capture::Listener;
 use crate::tables::{Tables, append, by_name};
 use crate::watch::watch;
-use crate::{LackingError, scenario_of};
+use crate::{LackingError, refuse, scenario_of};
 use ackclock_core::job::{Job, jobs};
 use ackclock_core::result::Table;
 use ackclock_core::scenario::Scenario;
 use ackclock_sim::batch::{BatchProgress, run_each};
 use ackclock_sim::memory::Need;
 use ackclock_sim::run::SimulationOutcome;
+use ackclock_sim::topology::check;
 use ackclock_sim::trace::NoTrace;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -53,6 +54,7 @@ pub fn simulate<'py>(
         .iter()
         .map(|tree| scenario_of(tree, folder))
         .collect::<PyResult<Vec<Scenario>>>()?;
+    scenarios.iter().try_for_each(check).map_err(refuse)?;
     if let Some(memory) = memory {
         fit(&Need::of(&scenarios, threads), memory as f64)?;
     }

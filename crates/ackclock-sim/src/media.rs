@@ -112,7 +112,7 @@ impl MediaSeries {
         self,
         media: &Media,
         flows: &[Flow],
-        groups: &[(String, &str)],
+        groups: &[(String, String)],
     ) -> Vec<(&'static str, Table)> {
         if media.channels.is_empty() {
             return Vec::new();

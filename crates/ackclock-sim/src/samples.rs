@@ -37,7 +37,7 @@ pub struct Sampler {
     hops: HopSeries,
     media: MediaSeries,
     /// Name and control of each flow group.
-    groups: Vec<(String, &'static str)>,
+    groups: Vec<(String, String)>,
     /// True for groups whose instances arrive. Those have samples from the one before they start to
     /// the one after they end.
     arriving: Vec<bool>,
@@ -77,7 +77,7 @@ impl Sampler {
             groups: scenario
                 .flows
                 .iter()
-                .map(|flow| (flow.name.clone(), flow.transport.control_name()))
+                .map(|flow| (flow.name.clone(), flow.transport.control_name().to_owned()))
                 .collect(),
             arriving: scenario
                 .flows

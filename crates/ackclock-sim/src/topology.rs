@@ -2,8 +2,9 @@
 //! instances with their endpoints, each with its own named stream.
 
 use crate::flow::{Flow, Protocol};
-use ackclock_core::congestion::ControlContext;
+use ackclock_core::congestion::{ControlContext, ControlKind};
 use ackclock_core::datagram::{DatagramReceiver, DatagramSender};
+use ackclock_core::endpoint::parameters::Pacing;
 use ackclock_core::endpoint::{Receiver, Sender};
 use ackclock_core::hop::Hop;
 use ackclock_core::job::Job;
@@ -11,9 +12,10 @@ use ackclock_core::link::Link;
 use ackclock_core::network::{Instance, Network, SharedMedium};
 use ackclock_core::packet::FlowId;
 use ackclock_core::rate_control::RateContext;
-use ackclock_core::registry::StreamScope;
+use ackclock_core::registry::{Kind, StreamScope};
 use ackclock_core::routes::Routes;
-use ackclock_core::scenario::{FlowDescription, Transport};
+use ackclock_core::scenario::error::{Code, Error};
+use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
 use ackclock_core::streams::Streams;
 use ackclock_core::traffic::TrafficContext;
 use ackclock_core::units::Bytes;
@@ -37,7 +39,35 @@ pub struct Topology {
     pub routes: Routes,
 }
 
-/// Builds the parts of a run.
+/// Refuses a scenario whose controls the engine cannot make: those of a kernel.
+///
+/// # Errors
+/// The first such control.
+pub fn check(scenario: &Scenario) -> Result<(), Error> {
+    for flow in &scenario.flows {
+        let Transport::Tcp { control, .. } = &flow.transport else {
+            continue;
+        };
+        if !control.is_simulated() {
+            let simulated = ControlKind::entries()
+                .iter()
+                .filter(|entry| entry.simulated);
+            let known: Vec<&str> = simulated.map(|entry| entry.name).collect();
+            let remedy = format!(
+                "is for ackclock emulate only: the engine has no {}; for a simulation choose \
+                from {}",
+                flow.transport.control_name(),
+                known.join(", ")
+            );
+            let field = format!("flows.{}.transport.control.kind", flow.name);
+            let error = Error::new(&field, &control.name.into(), &remedy);
+            return Err(error.coded(Code::Unsupported));
+        }
+    }
+    Ok(())
+}
+
+/// Builds the parts of a run of a scenario that [`check`] accepts.
 pub fn build(job: &Job<'_>) -> Topology {
     let (scenario, streams) = (job.scenario, job.streams());
     let Network {
@@ -107,6 +137,7 @@ impl FlowBuilder<'_> {
                     initial_window: parameters.mss * u64::from(parameters.initial_window.0),
                     initial_ssthresh: parameters.initial_ssthresh.bytes(parameters.mss),
                     ssthresh_in_whole_segments: parameters.ssthresh_in_whole_segments,
+                    paced: parameters.pacing == Pacing::Always,
                 });
                 let jitter = self.streams.stream(&format!("{name}/jitter"));
                 let sender = Sender::new(Arc::clone(parameters), control, jitter);
@@ -136,5 +167,57 @@ impl FlowBuilder<'_> {
                 )
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ackclock_core::registry::samples::samples;
+    use ackclock_core::scenario::files::NoFiles;
+
+    /// The scenario of one flow under a control.
+    fn under(control: &str) -> Scenario {
+        let text = format!(
+            r#"
+schema = 1
+duration = "1 s"
+[[hops]]
+name = "only"
+link = {{ kind = "constant", rate = "1 Mbit/s" }}
+queue = {{ kind = "droptail", limit = "10 packets" }}
+[[flows]]
+name = "main"
+route = ["only"]
+return = ["only"]
+transport = {{ kind = "tcp", control = {control} }}
+"#
+        );
+        Scenario::from_toml(&text, &[""; 0], &NoFiles).unwrap()
+    }
+
+    #[test]
+    fn what_the_engine_cannot_make_is_refused_and_nothing_else() {
+        for entry in ControlKind::entries() {
+            let sample = samples(&(entry.schema)()).swap_remove(0);
+            let fields = sample.as_object().unwrap().iter();
+            let fields: String = fields
+                .map(|(name, value)| format!(", {name} = {value}"))
+                .collect();
+            let checked = check(&under(&format!("{{ kind = \"{}\"{fields} }}", entry.name)));
+            assert_eq!(checked.is_ok(), entry.simulated, "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_to_do() {
+        let error = check(&under(r#"{ kind = "kernel", name = "bbr" }"#)).unwrap_err();
+        assert_eq!(error.key(), "unsupported flows.main.transport.control.kind");
+        let sentence = error.sentence();
+        assert!(
+            sentence.contains("kernel:bbr") && sentence.contains("reno, cubic"),
+            "{sentence}"
+        );
+        assert!(!sentence.contains(", kernel"), "{sentence}");
     }
 }

@@ -27,18 +27,19 @@ def sentence(advice: FeedbackAdvice) -> str:
     path, chosen = advice.path, advice.chosen
     if chosen.scheme.algorithm is None:
         unless = ", unless less delay is worth its price" if advice.quicker else ""
-        return f"Do not feed back the rate{unless}: {_why_nothing(advice)}."
+        return f"Do not feed back the rate{unless}. {_why_nothing(advice)}"
     low, high = (shown(rate, "bit/s") for rate in fed_back(advice, chosen))
     told = f"one value every {shown(path.period_s, 's')}, here mostly between {low} and {high}"
-    return f"Feed back {chosen.scheme.says} ({told}): {_against_none(advice)}."
+    return f"Feed back {chosen.scheme.says} ({told}). {_against_none(advice)}"
 
 
 def further(advice: FeedbackAdvice) -> list[str]:
     """Returns further findings, one sentence each."""
     lines = []
     if advice.as_good:
-        names = ", ".join(_name(one) for one in advice.as_good)
-        lines.append(f"It cannot be distinguished from {names}.")
+        names = " and ".join(_name(one) for one in advice.as_good)
+        alike = f"{names} cannot be distinguished from {_name(advice.chosen)}."
+        lines.append(f"{alike[0].upper()}{alike[1:]}")
     if advice.quicker:
         each = [
             f"{_name(one)} {shown(one.delay_s.value, 's')}, but "
@@ -47,12 +48,16 @@ def further(advice: FeedbackAdvice) -> list[str]:
             for one in advice.quicker
         ]
         lines.append(f"Less delay has a price: {'; '.join(each)}.")
-    if advice.outcomes.blocks:
-        lines.append(
-            "Brackets hold 95 % intervals; those of differences from no feedback hold jointly "
-            f"({advice.outcomes.blocks} blocks of {shown(advice.outcomes.block_s, 's')})."
-        )
     return lines
+
+
+def legend(advice: FeedbackAdvice) -> str:
+    """Returns what the numbers of the table mean."""
+    words = f"gain: over no feedback; delay: {_QUANTILE} of the packets wait no longer"
+    if not advice.outcomes.blocks:
+        return words
+    blocks = f"{advice.outcomes.blocks} blocks of {shown(advice.outcomes.block_s, 's')}"
+    return f"{words}; in brackets 95 % intervals, those of gain and added delay joint ({blocks})"
 
 
 def psi_words(advice: FeedbackAdvice) -> str:
@@ -61,11 +66,12 @@ def psi_words(advice: FeedbackAdvice) -> str:
     others = [one.name for one in advice.regions if one is not advice.region]
     perhaps = f" (perhaps {' or '.join(others)})" if others else ""
     return (
-        f"psi = {_number(psi)}: {advice.region.name}{perhaps}: on average {advice.region.says}. "
-        f"The rate stays at about {shown(scale.high_bit_per_s, 'bit/s')} for "
+        f"The link stays at about {shown(scale.high_bit_per_s, 'bit/s')} for "
         f"{_seconds(scale.high_s)} and at about {shown(scale.low_bit_per_s, 'bit/s')} for "
-        f"{_seconds(scale.low_s)}; the RTT is {shown(advice.path.rtt_s, 's')}. The psi map, made "
-        f"for senders of 1988, expects: {advice.region.expects}. {_by_the_table(advice)}"
+        f"{_seconds(scale.low_s)}. On average that is psi = {_number(psi)} round trips of "
+        f'{shown(advice.path.rtt_s, "s")}, in the region "{advice.region.name}"{perhaps}: '
+        f"{advice.region.says}. The map of psi, made for senders of 1988, expects: "
+        f"{advice.region.expects}. {_by_the_table(advice)}"
     )
 
 
@@ -120,10 +126,10 @@ def method_words(advice: FeedbackAdvice) -> str:
     """Returns how the time scale was found."""
     scale = advice.scale
     return (
-        f"Measured over {shown(scale.interval_s, 's')}, the rate crosses "
-        f"{shown(scale.threshold_bit_per_s, 'bit/s')} {scale.changes} times. This threshold leaves "
-        "the least variance within two classes, which explain "
-        f"{scale.explained * 100:.0f} % of the variance."
+        f"How psi was found: measured over {shown(scale.interval_s, 's')}, the rate crosses "
+        f"{shown(scale.threshold_bit_per_s, 'bit/s')} {scale.changes} times. Two rates, above and "
+        f"below, explain {scale.explained * 100:.0f} % of its variance; no other threshold "
+        "explains more."
     )
 
 
@@ -133,11 +139,11 @@ def models_words(advice: FeedbackAdvice) -> str:
     # A fall of the rate is only known when its measuring period ends.
     later = advice.loss_free_buffer_packets * path.period_s / path.rtt_s
     return (
-        "Models of a link of these two rates: a constant rate of "
-        f"{shown(advice.effective_capacity_bit_per_s, 'bit/s')} would overflow the buffer with a "
+        "Models of a link with these two rates say: sending at a constant "
+        f"{shown(advice.effective_capacity_bit_per_s, 'bit/s')} overflows the buffer with a "
         f"probability of about {OVERFLOW * 100:g} %. A source that follows the rate exactly, one "
         "round trip later, loses nothing with a buffer of "
-        f"{np.ceil(advice.loss_free_buffer_packets):.0f} packets (Delta (1 - 1/r)), or about "
+        f"{np.ceil(advice.loss_free_buffer_packets):.0f} packets, or about "
         f"{later:.0f} more if the rate is measured over {shown(path.period_s, 's')}."
     )
 
@@ -145,19 +151,20 @@ def models_words(advice: FeedbackAdvice) -> str:
 def outcome_table(advice: FeedbackAdvice) -> Table:
     """Returns the table of the schemes that were run."""
     columns = (
-        "feedback", Column("delivered", "%"), "gain", Column("delay at link", "ms"), "added delay",
-        "",
+        "feedback", Column("delivered", "%", numeric=True),
+        Column("delay at link", "ms", numeric=True), "", Column("gain", "points", numeric=True),
+        Column("added delay", "ms", numeric=True),
     )  # fmt: skip
     cells = (
         [
-            one.scheme.label, _cell(one.efficiency, 100),
-            "" if first else _cell(one.gain, 100, sign=True), _cell(one.delay_s, 1e3),
-            "" if first else _cell(one.delay_gain_s, 1e3, sign=True),
+            one.scheme.label, _cell(one.efficiency, 100), _cell(one.delay_s, 1e3),
             "recommended" if one is advice.chosen else "",
+            "" if first else _cell(one.gain, 100, sign=True),
+            "" if first else _cell(one.delay_gain_s, 1e3, sign=True),
         ]
         for one, first in ((one, one.scheme.algorithm is None) for one in advice.outcomes.each)
     )  # fmt: skip
-    return table(title(advice), columns, cells)
+    return table(title(advice), columns, cells, keys=1)
 
 
 def title(advice: FeedbackAdvice) -> str:
@@ -220,20 +227,20 @@ def _why_nothing(advice: FeedbackAdvice) -> str:
     others = [one for one in advice.outcomes.each if one.scheme.algorithm is not None]
     best = max(others, key=lambda one: one.efficiency.value)
     return (
-        f"without feedback {_percent(advice.chosen.efficiency)} of what the link can carry is "
-        f"delivered, and {_name(best)}, the best scheme tried, {_delivers(best.gain)}; {_QUANTILE} "
-        f"of the packets wait at most {shown(advice.chosen.delay_s.value, 's')} at the link, and "
-        f"{shown(best.delay_s.value, 's')} with it"
+        f"Without feedback {_percent(advice.chosen.efficiency)} of what the link can carry is "
+        f"delivered, and {_QUANTILE} of the packets wait at most "
+        f"{shown(advice.chosen.delay_s.value, 's')} at the link. The best scheme tried, "
+        f"{_name(best)}, {_delivers(best.gain)}; its delay is {shown(best.delay_s.value, 's')}."
     )
 
 
 def _against_none(advice: FeedbackAdvice) -> str:
     chosen, none = advice.chosen, advice.outcomes.each[0]
     return (
-        f"{_percent(chosen.efficiency)} of what the link can carry is delivered, which "
-        f"{_change(chosen.gain)}; {_QUANTILE} of the packets wait at most "
-        f"{shown(chosen.delay_s.value, 's')} at the link, and {shown(none.delay_s.value, 's')} "
-        "without feedback"
+        f"Then {_percent(chosen.efficiency)} of what the link can carry is delivered, which "
+        f"{_change(chosen.gain)}. {_QUANTILE} of the packets wait at most "
+        f"{shown(chosen.delay_s.value, 's')} at the link, {shown(none.delay_s.value, 's')} "
+        "without feedback."
     )
 
 

@@ -52,9 +52,9 @@ def heading(result: Result, row: Row) -> str:
 
 
 def answer(result: Result, connection: Row) -> str:
-    """Returns the main limiting factor in a sentence.
+    """Returns the main limiting factor in sentences, without the last full stop.
 
-    It states the share of the time, what that allowed, and what would help.
+    They state the share of the time, what that allowed, and what would help.
 
     Args:
         result: Result of `measure`.
@@ -65,16 +65,13 @@ def answer(result: Result, connection: Row) -> str:
     if not limit or share is None:
         return "too little data to tell what limited it"
     evidence = _evidence(result, keys, limit)
-    words = [
-        _WORDS[limit](connection, evidence),
-        remedy(connection, limit, evidence),
-        lacks(connection),
-    ]
     then = "" if share >= _MOST else _next(result, keys, limit)
-    return (
+    said = (
         f"limited by {LIMITS[limit]} ({100 * share:.0f} % of the time{then}): "
-        f"{'; '.join(filter(None, words))}"
+        f"{_WORDS[limit](connection, evidence)}"
     )
+    further = filter(None, [remedy(connection, limit, evidence), lacks(connection)])
+    return ". ".join([said, *(f"{one[0].upper()}{one[1:]}" for one in further)])
 
 
 def lacks(connection: Row) -> str:

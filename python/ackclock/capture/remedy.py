@@ -1,6 +1,6 @@
 """Remedies: what would make a captured connection faster, in numbers.
 
-A remedy is the clause that ends the answer about a connection.
+A remedy is a sentence of the answer about a connection.
 """
 
 import math

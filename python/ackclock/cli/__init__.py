@@ -62,7 +62,7 @@ class Verbs(Commands):
                 formatter.write_dl(rows)
 
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group("ackclock", cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="ackclock", message=_VERSION)
 def cli() -> None:
     """Study congestion control with models, simulation, Linux TCP and captures.

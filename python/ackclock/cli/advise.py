@@ -1,6 +1,7 @@
 """The command `advise`: recommendations for a path, one subcommand for each subject."""
 
 import hashlib
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ import click
 
 from ackclock.cli.errors import Commands
 from ackclock.cli.options import checked_time, json_option, read_scenario, scenario_options
-from ackclock.cli.output import print_json, print_table, say
+from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.place import claim, force_option
 from ackclock.errors import InputError, ScenarioError
 from ackclock.folder import read_object
@@ -168,15 +169,19 @@ def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_
     if as_json:
         print_json(told)
         return
-    print_table(words.outcome_table(advice))
+    print_rows(words.outcome_table(advice), words.legend(advice))
     for paragraph in (
-        words.sentence(advice), *words.further(advice), words.psi_words(advice),
-        words.method_words(advice), words.models_words(advice),
+        " ".join([words.sentence(advice), *words.further(advice)]), words.psi_words(advice),
+        words.models_words(advice), words.method_words(advice),
     ):  # fmt: skip
         say()
-        say(paragraph)
-    if output is not None:
-        say(f"\nresult: {output}; its page: ackclock report {output}")
+        say_wrapped(paragraph)
+    say()
+    if output is None:
+        say("  next    -o FOLDER keeps the runs, for ackclock plot and ackclock report")
+    else:
+        say(f"  result  {output}")
+        say(f"  next    ackclock report {shlex.quote(str(output))}")
 
 
 @advise.command()
@@ -269,6 +274,8 @@ def buffer(
     for warning in advice.warnings:
         say(f"warning: {warning}", err=True)
     _print_buffer(advice, confirmation, output, as_json=as_json)
+    if not as_json:
+        _print_buffer_paths(advice, output, scenario, assignments)
 
 
 def _print_buffer(
@@ -292,17 +299,32 @@ def _print_buffer(
     if as_json:
         print_json(told)
         return
-    print_table(words.buffer_table(advice))
+    print_rows(words.buffer_table(advice), words.legend(advice))
+    queues = words.aqm_table(advice)
+    if queues is not None:
+        say()
+        print_rows(queues)
     for paragraph in words.paragraphs(advice, confirmation):
         say()
-        say(paragraph)
-    if output is not None:
-        from ackclock.advice.buffer.advise import RUNS
+        # A queue is for pasting: a table of TOML has no line breaks.
+        (say if paragraph.startswith("queue = ") else say_wrapped)(paragraph)
 
-        figure = output / "trade-off.png"
+
+def _print_buffer_paths(
+    advice: "BufferAdvice", output: Path | None, scenario: Path, assignments: tuple[str, ...]
+) -> None:
+    """Prints where the files are, and the command that runs the scenario with the advised queue."""
+    from ackclock.advice.buffer.advise import RUNS
+    from ackclock.advice.buffer.words import advised_queue
+
+    say()
+    if output is not None:
         written = sum(path.stat().st_size for path in (output / RUNS).rglob("*") if path.is_file())
-        say(
-            f"\nfigure: {figure}; advice: {output / 'advice.json'}; of each run: ackclock report "
-            f"{output}/runs/… "
-            f"({shown(written, 'bytes')})"
-        )
+        say(f"  figure  {output / 'trade-off.png'}")
+        say(f"  advice  {output / 'advice.json'}")
+        say(f"  runs    {output / RUNS}   {shown(written, 'bytes')}; ackclock report shows each")
+    queue = advised_queue(advice)
+    if queue is not None:
+        changes = [*assignments, f"hops.{advice.hop.name}.queue={queue}"]
+        options = " ".join(f"--set {shlex.quote(one)}" for one in changes)
+        say(f"  next    ackclock simulate {shlex.quote(str(scenario))} {options}")

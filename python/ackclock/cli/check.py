@@ -1,11 +1,14 @@
 """The command `check`."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
+from ackclock import facts
 from ackclock.cli.options import json_option, read_scenario, scenario_options
 from ackclock.cli.output import print_json, say
+from ackclock.registry import registry
 
 
 @click.command()
@@ -38,7 +41,19 @@ def check(
     path = f"{_count(len(tree['hops']), 'hop')}, {flows}"
     runs = f"{_count(len(points), 'point')}, {_count(replicates, 'replicate')} of each"
     total = f"{_count(len(points) * replicates, 'run')} of {tree['duration']}"
-    say(f"{scenario}: fine. {path}; {runs}: {total}")
+    say(f"{scenario}: fine. {path}; {runs}: {total}{_only_emulated(points)}")
+
+
+def _only_emulated(points: list[tuple[dict[str, Any], dict[str, Any]]]) -> str:
+    """Names the controls that only `emulate` runs, if there are any."""
+    foreign = {entry["name"] for entry in registry()["controls"] if not entry["simulated"]}
+    named = dict.fromkeys(
+        facts.control(flow["transport"])[0]
+        for _, tree in points
+        for flow in tree["flows"]
+        if facts.kind(facts.whole(flow["transport"], "control")) in foreign
+    )
+    return f"; only ackclock emulate runs {', '.join(named)}" if named else ""
 
 
 def _count(number: int, noun: str) -> str:

@@ -17,8 +17,9 @@ from ackclock.cli.options import (
     side_by_side_option,
     unreliable_option,
 )
-from ackclock.cli.output import print_json, print_table, say, say_wrapped
+from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.place import claim, force_option
+from ackclock.cli.summary import subject
 from ackclock.errors import InputError
 from ackclock.run.emulation import DEVICES
 
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["compare", "is_comparison", "read"]
 
-# Tables that are printed by default; the page has all.
-_PRINTED = "goodput,rtt,retransmissions"
+# The table that is printed by default; the page has all.
+_PRINTED = "goodput"
 
 
 def _methods(_context: click.Context, _option: click.Parameter, names: str) -> list[str]:
@@ -181,10 +182,10 @@ def _print_tables(comparison: "Comparison", metrics: list[str], folder: Path) ->
     from ackclock.comparison.explanation import explanations, tally
 
     printed = [name for name in comparison.metrics if name in metrics]
-    say(comparison.run["name"])
+    say_wrapped(_title(comparison))
     for name in printed:
         say()
-        print_table(answer.marked_table(comparison, name))
+        print_rows(answer.marked_table(comparison, name))
     for line in answer.legend(comparison, printed):
         say_wrapped(line)
     say()
@@ -198,6 +199,20 @@ def _print_tables(comparison: "Comparison", metrics: list[str], folder: Path) ->
     say()
     say(f"  page    ackclock report {shlex.quote(str(folder))}   (all tables, figures, evidence)")
     say(f"  tables  {folder}")
+
+
+def _title(comparison: "Comparison") -> str:
+    """A line such as `leaky pipes: 16 flows, 3 points; runs of each: 10 simulate, 3 emulate`."""
+    run = {
+        column.method: column.result
+        for column in comparison.columns.values()
+        if column.result is not None and column.method in ("simulate", "emulate")
+    }
+    if not run:
+        return str(comparison.run["name"])
+    counts = [f"{result.run['replicates']} {method}" for method, result in run.items()]
+    each = " at each point" if len(comparison.points) > 1 else ""
+    return f"{subject(next(iter(run.values())))}; runs{each}: {', '.join(counts)}"
 
 
 def _ending(comparison: "Comparison") -> int:

@@ -109,8 +109,10 @@ def _print(
         return
     left = connections.others(result, len(rows))
     if rows:
-        note = f"{left} more with less payload: --top {len(rows) + left}" if left else ""
-        print_rows(connections.brief_table(rows, _title(rows, left)), note)
+        notes = [f"{left} more with less payload: --top {len(rows) + left}"] if left else []
+        if any(row["limit"] == "congestion_window" for row in rows):
+            notes.append("window: the congestion window")
+        print_rows(connections.brief_table(rows, _title(rows, left)), "; ".join(notes))
     else:
         say("no connection carried payload")
     answers: dict[str, list[str]] = {}

@@ -59,43 +59,85 @@ def width() -> int | None:
 
 def say_wrapped(text: str) -> None:
     """Prints prose in lines that fit, of 80 columns at most."""
-    say(textwrap.fill(visible(text), min(width() or 80, 80), break_on_hyphens=False))
+    click.echo(_wrapped(text))
+
+
+def _wrapped(text: str) -> str:
+    indent = "  " if text.startswith("- ") else ""
+    columns = min(width() or 80, 80)
+    return textwrap.fill(visible(text), columns, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def print_rows(table: "Table", note: str = "") -> None:
     """Prints a table with units below names and rules above and below its rows.
 
-    Spare columns that do not fit are left out; `note` stands below.
+    Spare columns that do not fit are left out. A table with keys continues below, with its keys
+    repeated. A name stands over the columns without a name that follow; `note` stands below.
     """
     columns = width()
     shown = table if columns is None else _fitting(table, columns, under=True)
-    names = [[visible(column.name), visible(column.unit)] for column in shown.columns]
-    rows = [[visible(cell) for cell in row] for row in shown.texts]
-    wide = [
-        max(len(text) for text in [*name, *(row[at] for row in rows)])
-        for at, name in enumerate(names)
-    ]
-    right = shown.numeric
+    click.echo(click.style(_wrapped(table.title), bold=True))
+    click.echo()
+    if columns is None or not table.keys:
+        _print_part(shown)
+    else:
+        for part in _parts(shown, columns, _widths_of_cells(shown)):
+            _print_part(shown.select(part))
+    if note:
+        say_wrapped(note)
+    left_out = [column.head for column in table.columns if column not in shown.columns]
+    if left_out:
+        say_wrapped(f"left out at {columns} columns: {', '.join(left_out)}; --json has all")
 
-    def line(cells: Iterable[str]) -> str:
+
+def _print_part(table: "Table") -> None:
+    units = [visible(column.unit) for column in table.columns]
+    rows = [[visible(cell) for cell in row] for row in table.texts]
+    names = _names(table)
+    wide = _widths_of_cells(table)
+    right = table.numeric
+    spans = [sum(wide[at] for at in span) + 2 * (len(span) - 1) for span in names.values()]
+
+    def line(cells: Iterable[str], wide: list[int], right: list[bool]) -> str:
         padded = (
             cell.rjust(size) if is_right else cell.ljust(size)
             for cell, size, is_right in zip(cells, wide, right, strict=True)
         )
         return "  ".join(padded).rstrip()
 
+    heads = [
+        visible(table.columns[at].name).center(size) if len(span) > 1 else table.columns[at].name
+        for (at, span), size in zip(names.items(), spans, strict=True)
+    ]
     rule = ("─" if sys.stdout.isatty() else "-") * (sum(wide) + 2 * (len(wide) - 1))
-    click.echo(click.style(visible(table.title), bold=True))
-    click.echo()
-    for heads in zip(*names, strict=True):
-        click.echo(line(heads))
-    for text in (rule, *map(line, rows), rule):
+    say(line(heads, spans, [right[at] for at in names]))
+    if any(units):
+        click.echo(line(units, wide, right))
+    for text in (rule, *(line(row, wide, right) for row in rows), rule):
         click.echo(text)
-    if note:
-        say_wrapped(note)
-    left_out = [column.name for column in table.columns if column not in shown.columns]
-    if left_out:
-        say_wrapped(f"left out at {columns} columns: {', '.join(left_out)}; --json has all")
+
+
+def _names(table: "Table") -> dict[int, list[int]]:
+    """The positions under each name: its own, and those of columns with a unit but no name."""
+    spans: dict[int, list[int]] = {}
+    for at, column in enumerate(table.columns):
+        if at and not column.name and column.unit:
+            spans[max(spans)].append(at)
+        else:
+            spans[at] = [at]
+    return spans
+
+
+def _widths_of_cells(table: "Table") -> list[int]:
+    """The width of each column with its unit below its name."""
+    wide = [
+        max(len(visible(text)) for text in [column.unit, *(row[at] for row in table.texts)])
+        for at, column in enumerate(table.columns)
+    ]
+    for at, span in _names(table).items():
+        missing = len(visible(table.columns[at].name)) - _total(wide, span)
+        wide[at] += max(missing, 0)
+    return wide
 
 
 def print_table(table: "Table") -> None:
@@ -114,7 +156,7 @@ def print_table(table: "Table") -> None:
     # Printed apart from the table, which would break it at its own width.
     console.print(visible(table.title), style="bold", soft_wrap=True)
     if terminal and table.keys:
-        for part in _parts(shown, console.width):
+        for part in _parts(shown, console.width, _widths(shown)):
             console.print(_drawn(shown.select(part), stack=True))
     else:
         console.print(_drawn(shown, stack=terminal))
@@ -153,12 +195,7 @@ def _stacked(name: str) -> str:
 
 def _fitting(table: "Table", width: int, *, under: bool = False) -> "Table":
     """The table without the spare columns that do not fit; `under`: units stand below names."""
-    wide = _widths(table)
-    if under:
-        wide = [
-            max(len(column.name), len(column.unit), *(len(row[at]) for row in table.texts), 0)
-            for at, column in enumerate(table.columns)
-        ]
+    wide = _widths_of_cells(table) if under else _widths(table)
     kept = list(range(len(table.columns)))
     spare = {
         at: column.spare for at, column in enumerate(table.columns) if column.spare is not None
@@ -170,9 +207,9 @@ def _fitting(table: "Table", width: int, *, under: bool = False) -> "Table":
     return table.select(kept)
 
 
-def _parts(table: "Table", width: int) -> list[list[int]]:
+def _parts(table: "Table", width: int, wide: list[int]) -> list[list[int]]:
     """Cuts the columns of a table into tables that fit, each beginning with the keys."""
-    wide, keys = _widths(table), list(range(table.keys))
+    keys = list(range(table.keys))
     parts = [keys.copy()]
     for first in range(table.keys, len(table.columns), table.together):
         group = list(range(first, min(first + table.together, len(table.columns))))

@@ -250,7 +250,7 @@ def _run(
             raise InputError(
                 "missing",
                 _option(next(iter(targets))),
-                "is an output; choose the input to solve for with --solve",
+                "is an output; add --solve with the name of the input to compute",
             )
         else:
             _answer(model, values, units, as_json)
@@ -264,7 +264,7 @@ def _as_asked(error: InputError, model: "Model", units: _Units) -> InputError:
         return error
     one = next((one for one in model.inputs if one.name == error.field), None)
     value = error.value
-    if one is not None and isinstance(value, float) and one.unit and not one.domain.holds(value):
+    if one is not None and isinstance(value, float) and not one.domain.holds(value):
         asked = one.domain.refusal(one.name, value, lambda number: units.say(one, number))
         return InputError(error.code, _option(one.name), f"{units.say(one, value)} {asked}", value)
     return error.at(_option(error.field))

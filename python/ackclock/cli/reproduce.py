@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ackclock.cli.errors import INTERRUPTED, UNRELIABLE, complain
 from ackclock.cli.options import json_option
-from ackclock.cli.output import print_json, print_table, say
+from ackclock.cli.output import print_json, print_rows, print_table, say, say_wrapped
 from ackclock.cli.progress import progress
 from ackclock.cli.show import experiment
 from ackclock.errors import InputError
@@ -90,34 +90,52 @@ def reproduce(
 
 
 def _print_catalogue(experiments: Iterable[Experiment], as_json: bool) -> None:
-    """Prints the experiments and their cost."""
+    """Prints the experiments and their cost, under their source and question."""
+    experiments = list(experiments)
     if as_json:
         print_json([experiment(one) for one in experiments])
         return
-    head = ["name", "shows", "seconds", "question"]
-    for source, group in groupby(experiments, key=lambda one: one.source):
-        print_table(
-            table(
-                source,
-                head,
-                ([one.name, one.shows, f"{one.cost_s:g}", one.question] for one in group),
-            )
-        )
+    for source, of_source in groupby(experiments, key=lambda one: one.source):
+        say_wrapped(source)
+        for question, group in groupby(of_source, key=lambda one: one.question):
+            say()
+            say_wrapped(question)
+            for one in group:
+                say(f"  {one.name:27} {one.cost_s:5g} s  {one.shows}")
+        say()
+    say("  next    ackclock reproduce NAME   (or a group: what stands before the first dash)")
 
 
 def _print_records(records: "list[Record]", page: Path, as_json: bool) -> None:
-    """Prints the tables and the verdict of each experiment, then all verdicts."""
+    """Prints the verdict and the tables of each experiment, then all verdicts."""
     if as_json:
         print_json({"gallery": str(page), "experiments": records})
         return
     for record in records:
-        say(f"{record['name']}: {record['shows']}. {record['question']}\n")
+        say_wrapped(f"{record['name']}: {record['shows']}. {record['question']}")
+        say()
+        _print_verdict(record["verdict"])
         for shown in tables.tables(record):
-            print_table(shown)
-            say(f"{shown.note}\n" if shown.note else "")
+            say()
+            (print_rows if shown.keys else print_table)(shown, *filter(None, [shown.note]))
         for note in tables.notes(record):
-            say(note)
-        say(f"verdict: {record['verdict']['text']}\n")
-    verdicts = ([one["name"], one["verdict"]["kind"]] for one in records)
-    print_table(table("verdicts", ["experiment", "verdict"], verdicts))
-    say(f"gallery: {page}")
+            say_wrapped(note)
+        say()
+    if len(records) > 1:
+        verdicts = ([one["name"], one["verdict"]["kind"]] for one in records)
+        print_table(table("Verdicts", ["experiment", "verdict"], verdicts))
+        say()
+    say(f"  page    {page}   open it in a browser")
+    if len(records) == 1:
+        say(f"  next    ackclock show experiments {records[0]['name']}")
+
+
+def _print_verdict(verdict: "dict[str, Any]") -> None:
+    reason = f": {verdict['reason']}" if verdict["reason"] else ""
+    failing = "; what does not come out:" if verdict["failing"] else ""
+    say_wrapped(f"Verdict: {verdict['kind']}{reason}{failing}")
+    for failing in verdict["failing"]:
+        say_wrapped(f"- {failing}")
+    for name in ("why", "reading"):
+        if verdict[name]:
+            say_wrapped(f"{name.capitalize()}: {verdict[name]}")

@@ -36,6 +36,7 @@ def _registries() -> dict[str, Callable[[], Records]]:
         "metrics": _metrics,
         "figures": _figures,
         "tables": partial(_elements, "tables"),
+        "counters": partial(_elements, "counters"),
         "causes": _causes,
         "experiments": _experiments,
     }
@@ -177,9 +178,10 @@ def details(record: dict[str, Any]) -> "list[Table]":
         title = "parameters" if rows else "no parameters"
         tables.append(table(title, ["parameter", "default", "choices or example", "meaning"], rows))
     if record.get("facts"):
-        known = {name: fact for name, fact in record["facts"].items() if fact is not None}
         tables.append(
-            table("facts, of the example or the defaults", ["fact", "value"], _flat(known))
+            table(
+                "facts, of the example or the defaults", ["fact", "value"], _flat(record["facts"])
+            )
         )
     if "values" in record:
         tables.append(table(record["name"], ["parameter", "value"], _flat(record["values"])))
@@ -245,13 +247,13 @@ def _choices(described: dict[str, Any]) -> str:
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> list[list[str]]:
+    """Returns name and value of each field that is known, those of tables within included."""
     rows = []
     for name, value in values.items():
-        rows += (
-            _flat(value, f"{prefix}{name}.")
-            if isinstance(value, dict)
-            else [[prefix + name, _text(value)]]
-        )
+        if isinstance(value, dict):
+            rows += _flat(value, f"{prefix}{name}.")
+        elif value is not None:
+            rows.append([prefix + name, _text(value)])
     return rows
 
 

@@ -60,7 +60,7 @@ def print_run(
     warmups = {point["scenario"]["warmup"] for point in result.points}
     if len(warmups) == 1 and warmups != {"0 s"}:
         words += f", from {warmups.pop()} on"
-    words = words.replace("± 95 % confidence", "± 95 % confidence where it shows")
+    words = words.replace("± 95 % confidence", "± 95 % confidence where the digits show it")
     print_rows(_brief(run_tables.flow_table(rows, _title(result))), words)
     if judged.marked:
         say_wrapped(stationarity.NOTE)
@@ -86,15 +86,20 @@ def _virtual(result: "Result") -> float:
 
 def _title(result: "Result") -> str:
     """A line such as `first: one CUBIC flow, 10 Mbit/s, 40 ms; 5 runs of 30 s`."""
-    scenario, count = result.points[0]["scenario"], result.run["replicates"]
-    parts = [_flows(result.run, scenario, swept=len(result.points) > 1), *_path(scenario)]
-    if len(result.points) > 1:
-        parts = [parts[0], f"{len(result.points)} points"]
+    count = result.run["replicates"]
     runs = "1 run" if count == 1 else f"{count} runs"
     each = " at each" if len(result.points) > 1 else ""
     durations = {point["scenario"]["duration"] for point in result.points}
     of = f" of {durations.pop()}" if len(durations) == 1 else ""
-    return f"{result.run['name']}: {', '.join(parts)}; {runs}{of}{each}"
+    return f"{subject(result)}; {runs}{of}{each}"
+
+
+def subject(result: "Result") -> str:
+    """The scenario in a few words, such as `first: one CUBIC flow, 10 Mbit/s, 40 ms`."""
+    scenario, swept = result.points[0]["scenario"], len(result.points) > 1
+    flows = _flows(result.run, scenario, swept=swept)
+    parts = [flows, f"{len(result.points)} points"] if swept else [flows, *_path(scenario)]
+    return f"{result.run['name']}: {', '.join(parts)}"
 
 
 def _flows(run: dict[str, Any], scenario: dict[str, Any], *, swept: bool) -> str:
@@ -173,6 +178,8 @@ def _of_point(result: "Result", rows: Rows, hops: Rows) -> list[str]:
         mean = 1e3 * sum(known) / len(known)
         if mean > _LONGER * least:
             said.append(f"Queues lengthen the round trip from {least:.3g} to {mean:.3g} ms.")
+            if len(busy) == 1 and busy[0]["utilisation"].mean >= _ALWAYS:
+                said.append("How small a buffer would do: ackclock advise buffer.")
         else:
             said.append(f"Queues are short: the round trip stays near {least:.3g} ms.")
     fairness: Interval | None = rows[0]["fairness"]

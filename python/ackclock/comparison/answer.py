@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from ackclock.comparison.column import Column as ComparedColumn
 from ackclock.comparison.explanation import Explanation
 from ackclock.comparison.rendering import identify, place, title
 from ackclock.comparison.table import EXCEEDS, Comparison, Row
@@ -23,7 +24,6 @@ _ANSWERS = {
     "predict": "model",
     "simulate": "engine",
     "emulate": "Linux TCP",
-    "measure": "captures",
 }
 # The same in a sentence.
 _SPEAKERS = {
@@ -40,12 +40,20 @@ def marked_table(comparison: Comparison, name: str) -> Table:
     """Returns the table of one metric: a column for each method, its numbers marked."""
     rows = [row for row in comparison.rows if row.metric == name]
     columns = identify(comparison, rows)
+    keys = len(columns)
     for column, of in comparison.columns.items():
         if any(row.cells[column].is_known for row in rows):
-            head = Column(of.label, unit=_ANSWERS[of.method], numeric=True)
-            columns.append((head, [_marked(row, column) for row in rows]))
+            columns.append((_head(of), [_marked(row, column) for row in rows]))
     cells = zip(*(cells for _, cells in columns), strict=True)
-    return table(title(name), (column for column, _ in columns), cells)
+    return table(title(name), (column for column, _ in columns), cells, keys=keys)
+
+
+def _head(column: ComparedColumn) -> Column:
+    """The head of a method. A narrow terminal first leaves out captures of a simulated run."""
+    if column.source is None:
+        return Column(column.method, _ANSWERS[column.method], numeric=True)
+    spare = 0 if column.source.method == "simulate" else 1
+    return Column(column.method, f"of {column.source.method}", spare, numeric=True)
 
 
 def legend(comparison: Comparison, names: Sequence[str]) -> list[str]:

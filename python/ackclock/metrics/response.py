@@ -168,7 +168,7 @@ def response_to(
     what: str, step_s: float, time_scale_s: float, of: str = "sent", share: float = REACHED_SHARE,
     within_s: tuple[float, float] = (0.0, math.inf),
 ) -> Metric:  # fmt: skip
-    """Makes a field of `Response` a metric of flows: of the mean rate per instance.
+    """Makes a metric of flows from a field of `Response`, for the mean rate per instance.
 
     It covers the time during which all instances of the flow are active.
 
@@ -204,7 +204,7 @@ def outage_of(
     what: str, from_s: float, until_s: float, time_scale_s: float, of: str = "sent",
     share: float = REACHED_SHARE, within_s: tuple[float, float] = (0.0, math.inf),
 ) -> Metric:  # fmt: skip
-    """Makes a field of `Outage` a metric of flows, as `response_to` does for a step.
+    """Makes a metric of flows from a field of `Outage`, as `response_to` does for a step.
 
     One interval ends at the beginning of the outage.
 

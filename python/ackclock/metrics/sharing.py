@@ -67,7 +67,7 @@ def rate_ratio(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
 
 
 def closeness(flow: str, other: str, of: str = "goodput_bit_per_s") -> Metric:
-    """Makes the metric E = max(F, 1/F) of `rate_ratio`: 1 if equal, else more, whichever has more.
+    """Makes the metric E = max(F, 1/F) of `rate_ratio`: 1 if both are equal, more otherwise.
 
     E is computed in each replicate, and its interval is Student's over the replicates' E. It is not
     the E of means: where F scatters around 1, E is above 1 in every replicate by about the scatter.

@@ -71,7 +71,7 @@ def shown_time_scales(result: Result, point: int = 0) -> list[float]:
 
 
 def rate_cov(time_scale_s: float, of: str = "sent", *, each: bool = False) -> Metric:
-    """Makes the coefficient of variation of the rate at a time scale a metric of flows.
+    """Makes a metric of flows: the coefficient of variation of the rate at a time scale.
 
     It is the mean over the instances of a replicate.
 
@@ -91,7 +91,7 @@ def rate_cov(time_scale_s: float, of: str = "sent", *, each: bool = False) -> Me
 
 
 def equivalence_of(flow: str, other: str, time_scale_s: float, of: str = "sent") -> Metric:
-    """Makes the equivalence of two flows at a time scale a metric of both.
+    """Makes a metric of two flows: the equivalence of their rates at a time scale.
 
     It is the mean over all pairs of their instances. In contrast, the metric `equivalence` compares
     all flows at once, by the mean delivered rate of each one's instances.

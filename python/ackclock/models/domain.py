@@ -48,11 +48,11 @@ class Domain:
     def refusal(self, name: str, number: float, say: Callable[[float], str] = "{:g}".format) -> str:
         """Returns the second half of an error: the number is out of the domain, and the remedy."""
         finite = "a finite " if number == inf and not self.values else ""
-        return f"is out of its domain; give {finite}{self.words(name, say)}"
+        return f"is out of range; give {finite}{self.words(name, say)}"
 
 
 def check(**arguments: tuple[ArrayLike, Domain]) -> None:
-    """Refuses the first argument out of its domain: `p: 1.5 is out of its domain; give 0 < p < 1`.
+    """Refuses the first argument out of its domain: `p: 1.5 is out of range; give 0 < p < 1`.
 
     Args:
         arguments: Letter to (value, domain); an array is inside if all its elements are.

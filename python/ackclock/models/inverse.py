@@ -84,7 +84,7 @@ def solve(
         raise InputError(
             "unsupported",
             unknown,
-            f"is too slow to solve for; give values, or solve for {others}",
+            f"takes too long to solve for; give values, or solve for {others}",
         )
     if not isfinite(target):
         raise InputError(

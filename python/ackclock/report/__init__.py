@@ -7,9 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ackclock import plot
 from ackclock.report import capture, run_tables, session
-from ackclock.report.environment import environment
 from ackclock.result import Result
 from ackclock.stationarity import judge
 from ackclock.table import averaging
@@ -26,6 +24,8 @@ def page(
         results: Each with its predictions, or None.
         progress: Takes the share done.
     """
+    from ackclock.report.environment import environment  # as in _section
+
     sections = []
     for number, (result, predicted) in enumerate(results):
 
@@ -41,6 +41,9 @@ def page(
 def _section(
     number: int, result: Result, predicted: Result | None, progress: Callable[[float], None]
 ) -> dict[str, Any]:
+    # Matplotlib is slow to import, and tables on a terminal, which are in this package, do without.
+    from ackclock import plot
+
     scenario = result.points[0]["scenario"]
     figures = []
     available = plot.figures(result, predicted)

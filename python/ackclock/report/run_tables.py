@@ -9,12 +9,13 @@ from typing import Any
 
 from ackclock.metrics import Interval, metric, summarise
 from ackclock.result import Result
-from ackclock.result.flows import control_of, rivals
+from ackclock.result.flows import control_label, control_of, rivals
 from ackclock.stationarity import NOTE, Stationarity, judge, starred
 from ackclock.table import (
     Column,
     Rows,
     Table,
+    Written,
     in_shown_unit,
     named,
     scaled,
@@ -34,7 +35,7 @@ _FLOW_COLUMNS = {
     "rtt": Column("RTT", "ms", 5),
     "retransmissions": Column("retransmitted", "%", 2),
     "loss_rate": Column("dropped", "%", 0),
-    "timeouts": Column("timeouts", spare=1),
+    "timeouts": Column("timeouts", "per run", 1),
     "fairness": Column("Jain's index", spare=3),
     "active_flows": Column("active_flows"),
     "completion_time": Column("completion", "s"),
@@ -66,7 +67,7 @@ def flow_rows(
     """Returns one row per point and flow.
 
     Fields:
-        point, assignments, flow, control: What the row is about.
+        point, assignments, flow, control, control_label: What the row is about.
         count: Number of instances; None if instances arrive.
         goodput, rtt, …: Interval of each metric, over all instances of the flow.
         active_flows, completion_time: Intervals of arrivals, otherwise None.
@@ -99,6 +100,7 @@ def flow_rows(
                     "count": flow.get("count"),
                 }
                 | {"control": control_of(flow)}
+                | {"control_label": control_label(result.run, control_of(flow))}
                 | {name: by_metric[name][key] for name in FLOW_METRICS}
                 | {
                     name: of_arrivals[name][key] if "arrivals" in flow else None
@@ -179,7 +181,7 @@ def flow_table(rows: Rows, title: str = "Flows", note: str = "") -> Table:
         [
             *_assigned(row, swept),
             named(row["flow"], row["count"]),
-            row["control"],
+            Written(row["control"], row["control_label"]),
             starred(in_shown_unit(row["goodput"], "goodput"), _unsettled(row)),
             *(
                 starred(in_shown_unit(row[name], name), name in _MARKED and _unsettled(row))

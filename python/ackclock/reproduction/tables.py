@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ackclock.table import Table, table
+from ackclock.table import Column, Table, fixed, table
 
 __all__ = ["notes", "tables"]
 
@@ -51,9 +51,16 @@ def _comparison(comparison: dict[str, Any]) -> Table:
     by_row: dict[tuple[str, ...], dict[str, dict[str, Any]]] = {}
     for cell in comparison["cells"]:
         by_row.setdefault(tuple(cell["row"]), {})[cell["quantity"]] = cell
-    head = [*comparison["keys"]]
+    head = [Column(key) for key in comparison["keys"]]
     for quantity in quantities:
-        head += [f"{quantity}: {theirs}" if len(quantities) > 1 else theirs, "ours", "off by"]
+        names = (theirs, "ours", "off by")
+        if len(quantities) == 1:
+            head += [Column(name, numeric=True) for name in names]
+        else:  # The quantity stands once, over its columns.
+            over = (quantity, "", "")
+            head += [
+                Column(name, unit, numeric=True) for name, unit in zip(over, names, strict=True)
+            ]
     rows = []
     for keys, cells in by_row.items():
         row = [*keys]
@@ -87,7 +94,8 @@ def _three(cell: dict[str, Any]) -> list[str]:
     ours = f"{cell['ours']:{shape}}{spread}"
     off = cell["relative_difference"]
     mark = "\u00a0*" if cell["excepted"] else "" if cell["agrees"] else " FAILS"
-    return [cell["text"], ours, ("–" if off is None else f"{off:+.2%}") + mark]
+    apart = "–" if off is None else f"{fixed(100 * off, 2, sign=True)} %"
+    return [cell["text"], ours, apart + mark]
 
 
 def _standing(claim: dict[str, Any]) -> str:

@@ -44,8 +44,9 @@ def emulate(
 
     Returns:
         The result in that folder. It has the tables of `simulate`, `fidelity`, `lateness`,
-        `settings` and, for TCP, `tcp_info`. Unreliable runs are in it, and left out of averages. It
-        is partial if it was interrupted (Ctrl-C) or a run failed; a warning then says how.
+        `settings`, `counters` and, for TCP, `tcp_info`. Unreliable runs are in it, and left out of
+        averages. It is partial if it was interrupted (Ctrl-C) or a run failed; a warning then says
+        how.
 
     Raises:
         ScenarioError: Bad input; nothing has been run.
@@ -112,7 +113,7 @@ def replay(folder: str | Path) -> list[dict[str, Any]]:
         raise InputError(
             "file",
             f"{folder}",
-            f"is of ackclock {run['method']}, which keeps no record; choose a result of emulate",
+            f"is a result of {run['method']}, which keeps no record; choose one of emulate",
         )
     runs = engine.replay([point["scenario"] for point in run["points"]], run["folder"], folder)
     if not runs:

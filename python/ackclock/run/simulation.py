@@ -43,7 +43,7 @@ def simulate(
         partial if it was interrupted (Ctrl-C).
 
     Raises:
-        ScenarioError: Bad input; nothing has been run.
+        ScenarioError: Bad input, or a control that only a kernel has; nothing has been run.
         LackingError: The run needs more memory than is free; nothing has been run.
     """
     points = scenario.expand()
@@ -56,17 +56,18 @@ def simulate(
         if kept is not None:
             kept.keep(keys, batches[-1])
 
-    outcome = engine.simulate(
-        [point.scenario.tree for point in points],
-        scenario.folder,
-        threads=threads or cores(),
-        memory=free_bytes(),
-        packets=packets,
-        pcap_folder=None if pcap is None else Path(pcap),
-        finished=list(finished),
-        take=None if kept is None else take,
-        progress=progress,
-    )
+    with scenario.places():
+        outcome = engine.simulate(
+            [point.scenario.tree for point in points],
+            scenario.folder,
+            threads=threads or cores(),
+            memory=free_bytes(),
+            packets=packets,
+            pcap_folder=None if pcap is None else Path(pcap),
+            finished=list(finished),
+            take=None if kept is None else take,
+            progress=progress,
+        )
     if outcome["keys"] and outcome["complete"]:
         batches.append(_batch(outcome["tables"]))
     elif outcome["keys"]:

@@ -140,8 +140,8 @@ impl<R: Decrease> CongestionControl for AdditiveIncrease<R> {
                 .reduce_after_mark(self.decrease.kept(now, congestion)),
             CongestionKind::Timeout => self
                 .window
-                .reduce_after_timeout(self.decrease.kept(now, congestion)),
-            CongestionKind::RepeatedTimeout => self.window.restart(),
+                .reduce_after_timeout(self.decrease.kept(now, congestion), congestion.loss_window),
+            CongestionKind::RepeatedTimeout => self.window.restart(congestion.loss_window),
             CongestionKind::SpuriousLoss => {
                 // RFC 4015 section 3.2: restore the earlier window, unless the present one has
                 // outgrown it.

@@ -1,5 +1,6 @@
 //! CUBIC (RFC 9438).
 
+use super::cubic_linux::CubicLinux;
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::parameters::{check_factor, check_positive};
 use super::slow_start::SlowStart;
@@ -8,8 +9,9 @@ use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind, ControlState,
     SegmentSent, SendLimit,
 };
+use crate::endpoint::parameters::Arithmetic;
 use crate::registry::{Element, Factory};
-use crate::scenario::error::Result;
+use crate::scenario::error::{Result, consistent, every};
 use crate::scenario::files::Files;
 use crate::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
@@ -27,10 +29,14 @@ pub struct Cubic {
     /// for others.
     pub fast_convergence: bool,
     /// True if the Reno-friendly window grows as fast as Reno's once it reaches the window before
-    /// the last loss (RFC 9438). Otherwise its slower growth continues (RFC 8312, Linux).
-    pub friendly_speedup: bool,
-    /// True if the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
-    pub hystart: bool,
+    /// the last loss (RFC 9438). Otherwise its slower growth continues (RFC 8312, Linux). The
+    /// default is true with exact arithmetic, and false with that of Linux, which has no other.
+    pub friendly_speedup: Option<bool>,
+    /// True if the first slow start ends when the round-trip time grows: by HyStart++ (RFC 9406),
+    /// or by Linux's HyStart with the arithmetic of Linux. Only there is true the default.
+    pub hystart: Option<bool>,
+    /// Arithmetic of the window; the default is the transport's.
+    pub arithmetic: Arithmetic,
 }
 
 impl Default for Cubic {
@@ -39,8 +45,9 @@ impl Default for Cubic {
             c: 0.4,
             beta: 0.7,
             fast_convergence: true,
-            friendly_speedup: true,
-            hystart: false,
+            friendly_speedup: None,
+            hystart: None,
+            arithmetic: Arithmetic::Exact,
         }
     }
 }
@@ -53,20 +60,40 @@ impl Element<ControlKind> for Cubic {
     const REFERENCE: &'static str = "RFC 9438";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        check_positive("c", self.c, "0.4")?;
-        check_factor("beta", self.beta, "0.7")
+        let linux = self.arithmetic == Arithmetic::Linux;
+        let speedup = consistent(
+            !linux || self.friendly_speedup != Some(true),
+            "friendly_speedup",
+            &self.friendly_speedup,
+            &["arithmetic"],
+            "is not in Linux; choose false, or arithmetic = \"exact\"",
+        );
+        self.friendly_speedup.get_or_insert(!linux);
+        self.hystart.get_or_insert(linux);
+        every([
+            check_positive("c", self.c, "0.4"),
+            check_factor("beta", self.beta, "0.7"),
+            speedup,
+        ])
     }
 
     fn facts(&self) -> ControlFacts {
+        let is_linux = self.arithmetic == Arithmetic::Linux;
+        let kernel = Cubic {
+            friendly_speedup: Some(!is_linux),
+            hystart: Some(is_linux),
+            arithmetic: self.arithmetic,
+            ..Cubic::default()
+        };
         let linux = LinuxControl {
-            slow_start_ends_on_delay: true,
-            ..LinuxControl::new("cubic", self, &Cubic::default())
+            slow_start_ends_on_delay: Some(true),
+            ..LinuxControl::new("cubic", self, &kernel)
         };
         ControlFacts {
             growth: Some(GrowthLaw::Cubic),
             cubic_c: Some(self.c),
-            reno_friendly_speedup: Some(self.friendly_speedup),
-            slow_start_ends_on_delay: Some(self.hystart),
+            reno_friendly_speedup: self.friendly_speedup,
+            slow_start_ends_on_delay: self.hystart,
             linux: Some(linux),
             ..ControlFacts::loss_based(KeptShare::Constant { share: self.beta })
         }
@@ -75,7 +102,10 @@ impl Element<ControlKind> for Cubic {
 
 impl Factory<ControlKind> for Cubic {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
-        Box::new(CubicControl::new(self, &context))
+        match self.arithmetic {
+            Arithmetic::Exact => Box::new(CubicControl::new(self, &context)),
+            Arithmetic::Linux => Box::new(CubicLinux::new(self, &context)),
+        }
     }
 }
 
@@ -144,13 +174,13 @@ impl CubicControl {
             beta,
             fast_convergence: parameters.fast_convergence,
             friendly_alpha,
-            regained_alpha: if parameters.friendly_speedup {
+            regained_alpha: if parameters.friendly_speedup.unwrap_or(true) {
                 1.0
             } else {
                 friendly_alpha
             },
             window,
-            slow_start: SlowStart::new(parameters.hystart),
+            slow_start: SlowStart::new(parameters.hystart.unwrap_or(false)),
             curve: Curve {
                 cwnd_prior: 0.0,
                 w_max: 0.0,
@@ -280,12 +310,14 @@ impl CongestionControl for CubicControl {
             CongestionKind::Timeout => {
                 self.remember_maximum();
                 self.curve.w_max = 0.0; // section 4.8: the next stage starts on its plateau
-                self.window
-                    .reduce_after_timeout(congestion.base.as_f64() * self.beta);
+                self.window.reduce_after_timeout(
+                    congestion.base.as_f64() * self.beta,
+                    congestion.loss_window,
+                );
                 self.undo = Some(Box::new(before));
             }
             CongestionKind::RepeatedTimeout => {
-                self.window.restart();
+                self.window.restart(congestion.loss_window);
                 self.curve.epoch = None;
             }
             CongestionKind::SpuriousLoss => {
@@ -367,6 +399,7 @@ mod tests {
             in_flight: Bytes(segments * MSS),
             min_rtt: Some(RTT),
             smoothed_rtt: Some(RTT),
+            loss_window: Bytes(MSS),
         }
     }
 

@@ -8,6 +8,8 @@ use serde::Serialize;
 /// known is null.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ControlFacts {
+    /// Name in tables; null if it is that of its kind.
+    pub title: Option<String>,
     /// Law by which congestion avoidance opens the congestion window.
     pub growth: Option<GrowthLaw>,
     /// Growth of the congestion window per round trip in congestion avoidance, in segments; null if
@@ -77,10 +79,10 @@ pub struct LinuxControl {
     /// Parameters whose values differ in the kernel.
     pub differences: Vec<String>,
     /// True if the module ends slow start when the round-trip time grows (HyStart).
-    pub slow_start_ends_on_delay: bool,
+    pub slow_start_ends_on_delay: Option<bool>,
     /// True if the module's Reno-friendly window grows by one segment per round trip above the last
     /// maximum.
-    pub reno_friendly_speedup: bool,
+    pub reno_friendly_speedup: Option<bool>,
 }
 
 impl LinuxControl {
@@ -93,8 +95,8 @@ impl LinuxControl {
         LinuxControl {
             name: name.into(),
             differences: different.map(|(field, _)| field.clone()).collect(),
-            slow_start_ends_on_delay: false,
-            reno_friendly_speedup: false,
+            slow_start_ends_on_delay: Some(false),
+            reno_friendly_speedup: Some(false),
         }
     }
 }

@@ -12,11 +12,16 @@ use std::fmt::Debug;
 
 mod additive_increase;
 pub mod cubic;
+mod cubic_linux;
 pub mod facts;
 pub mod highspeed;
+mod hystart_linux;
+pub mod kernel;
 mod parameters;
 pub mod reno;
+mod reno_linux;
 mod rounds;
+mod segments;
 mod slow_start;
 #[cfg(test)]
 mod testing;
@@ -56,6 +61,8 @@ pub enum SendLimit {
 pub enum RecoveryPhase {
     /// No loss is known.
     Open,
+    /// The window is being reduced after an ECN echo; nothing is lost.
+    Cwr,
     /// Fast recovery.
     Recovery,
     /// After a retransmission timeout, until all data in flight at the timeout is acknowledged.
@@ -104,8 +111,12 @@ pub struct Ack {
     pub credit: Bytes,
     /// All data delivered so far.
     pub delivered: Bytes,
-    /// Round-trip time measured with this ACK.
+    /// Round-trip time measured with this ACK: of the segment sent first among those it
+    /// acknowledges.
     pub rtt: Option<Span>,
+    /// Round-trip time of the segment sent last among those that this ACK shows to have arrived.
+    /// Delayed ACKs do not add to it.
+    pub newest_rtt: Option<Span>,
     /// Smoothed round-trip time (RFC 6298).
     pub smoothed_rtt: Option<Span>,
     /// Smallest round-trip time so far.
@@ -119,6 +130,11 @@ pub struct Ack {
     pub limited: SendLimit,
     /// State of the loss recovery.
     pub phase: RecoveryPhase,
+    /// Data that this ACK shows to be lost, retransmissions included.
+    pub newly_lost: Bytes,
+    /// True if a round trip ends with this ACK: it covers the first segment sent since the last
+    /// one ended.
+    pub round_start: bool,
     /// Data whose ACK carried an ECN echo.
     pub marked: Bytes,
 }
@@ -126,15 +142,16 @@ pub struct Ack {
 /// Reason to reduce the congestion window, or to undo a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionKind {
-    /// Loss inferred from duplicate ACKs or SACK; at most once per window of data.
+    /// Loss inferred from duplicate ACKs or SACK; at most once per window of data. The control sets
+    /// the window with which recovery is to end; the transport decides how it gets there.
     Loss,
     /// ECN echo; at most once per window of data.
     Mark,
-    /// Expiry of the retransmission timer, or Tahoe's reaction to duplicate ACKs: cwnd becomes one
-    /// segment.
+    /// Expiry of the retransmission timer, or Tahoe's reaction to duplicate ACKs: cwnd becomes
+    /// [`Congestion::loss_window`].
     Timeout,
-    /// Repeated expiry of the timer for the same segment. cwnd is one segment already, and ssthresh
-    /// may be kept (RFC 5681 section 3.1).
+    /// Expiry of the timer after a reduction for the same window: cwnd becomes
+    /// [`Congestion::loss_window`], and ssthresh may be kept (RFC 5681 section 3.1).
     RepeatedTimeout,
     /// The last reduction was unnecessary: restore cwnd and ssthresh.
     SpuriousLoss,
@@ -155,6 +172,9 @@ pub struct Congestion {
     pub min_rtt: Option<Span>,
     /// Smoothed round-trip time.
     pub smoothed_rtt: Option<Span>,
+    /// Congestion window after a timeout: one segment (RFC 5681 section 3.1), or one more than what
+    /// is still in flight (Linux).
+    pub loss_window: Bytes,
 }
 
 /// The visible state of a control, for time series.
@@ -220,6 +240,8 @@ pub struct ControlContext<'a> {
     pub initial_ssthresh: Option<Bytes>,
     /// True if a reduction cuts ssthresh to whole segments.
     pub ssthresh_in_whole_segments: bool,
+    /// True if the transport paces segments, whether or not the control sets a rate.
+    pub paced: bool,
 }
 
 /// The registry of congestion controls.
@@ -243,6 +265,7 @@ impl Kind for ControlKind {
             Entry::of::<westwood_crb::WestwoodCrb>(),
             Entry::of::<westwood_abse::WestwoodAbse>(),
             Entry::of::<westwood_plus::WestwoodPlus>(),
+            Entry::without_factory::<kernel::Kernel>(),
         ];
         LIST
     }

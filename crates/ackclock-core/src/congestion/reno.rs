@@ -25,9 +25,11 @@
 use super::additive_increase::{AdditiveGrowth, AdditiveIncrease, Decrease, Growth};
 use super::facts::{ControlFacts, KeptShare, LinuxControl};
 use super::parameters::{check_factor, check_positive};
+use super::reno_linux::RenoLinux;
 use super::{Congestion, CongestionControl, ControlContext, ControlKind};
+use crate::endpoint::parameters::Arithmetic;
 use crate::registry::{Element, Factory};
-use crate::scenario::error::Result;
+use crate::scenario::error::{Result, consistent, every};
 use crate::scenario::files::Files;
 use crate::units::Time;
 use schemars::JsonSchema;
@@ -43,10 +45,15 @@ pub struct Reno {
     /// β: factor by which the congestion window is multiplied after a loss (0.5 keeps half of it;
     /// some papers call this 1 − β). Between 0 and 1.
     pub beta: f64,
-    /// Moment at which congestion avoidance opens the congestion window (RFC 5681 section 3.1).
-    pub growth: Growth,
+    /// Moment at which congestion avoidance opens the congestion window (RFC 5681 section 3.1). The
+    /// default is `"per_ack"` with exact arithmetic, and `"per_window"` with that of Linux, which
+    /// has no other.
+    pub growth: Option<Growth>,
     /// True if the first slow start ends when the round-trip time grows (HyStart++, RFC 9406).
+    /// Needs exact arithmetic.
     pub hystart: bool,
+    /// Arithmetic of the window; the default is the transport's.
+    pub arithmetic: Arithmetic,
 }
 
 impl Default for Reno {
@@ -54,8 +61,9 @@ impl Default for Reno {
         Reno {
             alpha: 1.0,
             beta: 0.5,
-            growth: Growth::PerAck,
+            growth: None,
             hystart: false,
+            arithmetic: Arithmetic::Exact,
         }
     }
 }
@@ -69,15 +77,47 @@ impl Element<ControlKind> for Reno {
         Equation-Based and AIMD Congestion Control";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        check_positive("alpha", self.alpha, "1")?;
-        check_factor("beta", self.beta, "0.5")
+        let linux = self.arithmetic == Arithmetic::Linux;
+        let growth = consistent(
+            !linux || self.growth != Some(Growth::PerAck),
+            "growth",
+            &self.growth,
+            &["arithmetic"],
+            "is not in Linux; choose \"per_window\", or arithmetic = \"exact\"",
+        );
+        let hystart = consistent(
+            !linux || !self.hystart,
+            "hystart",
+            &self.hystart,
+            &["arithmetic"],
+            "is not in Linux's Reno; choose false, or arithmetic = \"exact\"",
+        );
+        self.growth.get_or_insert(if linux {
+            Growth::PerWindow
+        } else {
+            Growth::PerAck
+        });
+        every([
+            check_positive("alpha", self.alpha, "1"),
+            check_factor("beta", self.beta, "0.5"),
+            growth,
+            hystart,
+        ])
     }
 
     fn facts(&self) -> ControlFacts {
         let kept = KeptShare::Constant { share: self.beta };
+        let kernel = Reno {
+            growth: Some(match self.arithmetic {
+                Arithmetic::Exact => Growth::PerAck,
+                Arithmetic::Linux => Growth::PerWindow,
+            }),
+            arithmetic: self.arithmetic,
+            ..Reno::default()
+        };
         ControlFacts {
             slow_start_ends_on_delay: Some(self.hystart),
-            linux: Some(LinuxControl::new("reno", self, &Reno::default())),
+            linux: Some(LinuxControl::new("reno", self, &kernel)),
             ..ControlFacts::linear(self.alpha, kept)
         }
     }
@@ -85,9 +125,12 @@ impl Element<ControlKind> for Reno {
 
 impl Factory<ControlKind> for Reno {
     fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
+        if self.arithmetic == Arithmetic::Linux {
+            return Box::new(RenoLinux::new(&context, self.alpha, self.beta));
+        }
         let growth = AdditiveGrowth {
             alpha: self.alpha,
-            growth: self.growth,
+            growth: self.growth.unwrap_or(Growth::PerAck),
             hystart: self.hystart,
         };
         Box::new(AdditiveIncrease::new(&context, growth, Share(self.beta)))
@@ -283,6 +326,7 @@ mod tests {
             let streams = Streams::new(1, 0);
             let context = ControlContext {
                 ssthresh_in_whole_segments: whole,
+                paced: false,
                 ..context(&streams, 7, None)
             };
             let control = choose::<ControlKind>(&reno(), &NoFiles)

@@ -55,6 +55,7 @@ pub fn context(streams: &Streams, window: u64, ssthresh: Option<u64>) -> Control
         initial_window: Bytes(window * MSS),
         initial_ssthresh: ssthresh.map(|segments| Bytes(segments * MSS)),
         ssthresh_in_whole_segments: false,
+        paced: false,
     }
 }
 
@@ -152,12 +153,15 @@ impl AckClock {
             credit: self.credit(bytes),
             delivered: self.delivered,
             rtt: Some(rtt),
+            newest_rtt: Some(rtt),
             smoothed_rtt: Some(rtt),
             min_rtt: Some(self.min_rtt.min(rtt)),
             in_flight: self.flight().saturating_sub(Bytes(bytes)),
             rate_sample: None,
             limited: self.limited(),
             phase: self.phase,
+            newly_lost: Bytes::ZERO,
+            round_start: false,
             marked: Bytes(if is_marked { bytes } else { 0 }),
         }
     }
@@ -208,6 +212,7 @@ impl AckClock {
             in_flight: self.flight(),
             min_rtt: Some(self.min_rtt.min(rtt)),
             smoothed_rtt: Some(rtt),
+            loss_window: Bytes(MSS),
         };
         self.control.on_congestion(self.now, &congestion);
     }

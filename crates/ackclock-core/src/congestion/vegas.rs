@@ -34,7 +34,7 @@ use super::window::Window;
 use super::{Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlKind};
 use super::{ControlState, RecoveryPhase};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, consistent, every};
 use crate::scenario::files::Files;
 use crate::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
@@ -73,17 +73,14 @@ impl Element<ControlKind> for Vegas {
         Avoidance on a Global Internet";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        check_positive("alpha", self.alpha, "2")?;
-        check_positive("beta", self.beta, "4")?;
-        check_positive("gamma", self.gamma, "1")?;
-        if self.beta < self.alpha {
-            let remedy = format!(
-                "is less than alpha, {}; raise beta or lower alpha",
-                self.alpha
-            );
-            return Err(Error::contradiction("beta", &self.beta.into(), &remedy));
-        }
-        Ok(())
+        let (alpha, beta) = (self.alpha, self.beta);
+        let remedy = format!("is less than alpha, {alpha}; raise beta or lower alpha");
+        every([
+            check_positive("alpha", alpha, "2"),
+            check_positive("beta", beta, "4"),
+            check_positive("gamma", self.gamma, "1"),
+            consistent(beta >= alpha, "beta", &beta, &["alpha"], &remedy),
+        ])
     }
 
     fn facts(&self) -> ControlFacts {
@@ -92,7 +89,7 @@ impl Element<ControlKind> for Vegas {
             reacts_to_delay: Some(true),
             slow_start_ends_on_delay: Some(true),
             linux: Some(LinuxControl {
-                slow_start_ends_on_delay: true,
+                slow_start_ends_on_delay: Some(true),
                 ..LinuxControl::new("vegas", self, &Vegas::default())
             }),
             ..ControlFacts::loss_based(KeptShare::Constant { share: KEPT })
@@ -183,8 +180,10 @@ impl CongestionControl for VegasControl {
         match congestion.kind {
             CongestionKind::Loss => self.window.reduce_after_loss(kept),
             CongestionKind::Mark => self.window.reduce_after_mark(kept),
-            CongestionKind::Timeout => self.window.reduce_after_timeout(kept),
-            CongestionKind::RepeatedTimeout => return self.window.restart(),
+            CongestionKind::Timeout => self
+                .window
+                .reduce_after_timeout(kept, congestion.loss_window),
+            CongestionKind::RepeatedTimeout => return self.window.restart(congestion.loss_window),
             CongestionKind::SpuriousLoss => {
                 // RFC 4015 section 3.2: restore the earlier window, unless the present one has
                 // outgrown it.

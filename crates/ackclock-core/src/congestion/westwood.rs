@@ -25,7 +25,7 @@ pub struct Westwood<E: Named> {
 }
 
 /// An estimator that such a control uses, with the names of the control.
-pub trait Named: Element<EstimatorKind> + Default {
+pub trait Named: Element<EstimatorKind> + Factory<EstimatorKind> + Default {
     /// Name in a scenario's `kind`.
     const NAME: &'static str;
     /// Name in figures.

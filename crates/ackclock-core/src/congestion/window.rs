@@ -93,11 +93,11 @@ impl Window {
         self.lower(kept);
     }
 
-    /// Reduces after a timeout: ssthresh as after a loss, cwnd to one segment (RFC 5681 section
+    /// Reduces after a timeout: ssthresh as after a loss, cwnd to the loss window (RFC 5681 section
     /// 3.1).
-    pub fn reduce_after_timeout(&mut self, kept: f64) {
+    pub fn reduce_after_timeout(&mut self, kept: f64, loss_window: Bytes) {
         self.set_threshold(kept);
-        self.cwnd = self.mss;
+        self.restart(loss_window);
     }
 
     /// Sets ssthresh to `kept`, at least two segments, and raises or lowers cwnd to it.
@@ -106,10 +106,10 @@ impl Window {
         self.cwnd = ssthresh.clamp(self.mss, LARGEST.max(self.mss));
     }
 
-    /// Reduces after a repeated timeout of the same segment: cwnd to one segment, ssthresh kept
+    /// Reduces after a repeated timeout of the same segment: cwnd to the loss window, ssthresh kept
     /// (RFC 5681 section 3.1).
-    pub fn restart(&mut self) {
-        self.cwnd = self.mss;
+    pub fn restart(&mut self, loss_window: Bytes) {
+        self.cwnd = loss_window.as_f64().max(self.mss);
     }
     /// Lowers cwnd to `limit`, at least one segment. Never raises it.
     pub fn lower(&mut self, limit: f64) {

@@ -1,5 +1,5 @@
 //! State machine of loss detection and recovery: Tahoe, Reno (RFC 5681), NewReno (RFC 6582), SACK
-//! (RFC 6675). The [`Sender`](super::sender::Sender) carries out its decisions.
+//! (RFC 6675), RACK (RFC 8985). The [`Sender`](super::sender::Sender) carries out its decisions.
 //!
 //! The inflation of the window by duplicate ACKs is kept here and added to the congestion control's
 //! window, so that controls need not know of it. At the end of a recovery it is removed, and the
@@ -7,6 +7,7 @@
 //! in ns-2. It allows bursts, which `max_burst` can limit.
 
 use super::parameters::{AvoidMultipleFastRetransmits, LossRecovery, PartialAck, TcpParameters};
+use super::prr::{Prr, PrrAck};
 use crate::congestion::RecoveryPhase;
 
 /// The effect of an ACK of new data on recovery.
@@ -48,8 +49,11 @@ pub(super) struct Recovery {
     heedless_up_to: Option<u64>,
     /// First unacknowledged segment at the last timeout.
     timed_out: Option<u64>,
-    /// Bytes that duplicate and partial ACKs have added to the window; may be negative.
+    /// Bytes that duplicate and partial ACKs, or a proportional reduction, have added to the
+    /// control's window; may be negative.
     inflation: i64,
+    /// Proportional reduction in progress.
+    prr: Option<Prr>,
     /// SACK with a [counted](super::parameters::SackPipe::Counted) pipe: the pipe, in segments.
     pub counted_pipe: u64,
     /// Bytes sent by limited transmit since the last ACK of new data.
@@ -72,6 +76,7 @@ impl Recovery {
             heedless_up_to: None,
             timed_out: None,
             inflation: 0,
+            prr: None,
             counted_pipe: 0,
             limited_transmitted: 0,
         }
@@ -82,6 +87,21 @@ impl Recovery {
     }
     pub const fn duplicates(&self) -> u32 {
         self.duplicates
+    }
+    /// Returns the first segment not sent yet when the last recovery, reduction or timeout began.
+    pub const fn point(&self) -> u64 {
+        match self.point {
+            Some(point) => point,
+            None => 0,
+        }
+    }
+    /// Moves that point to `next`.
+    pub fn move_point(&mut self, next: u64) {
+        self.point = Some(next);
+    }
+    /// True during a proportional reduction.
+    pub const fn is_proportional(&self) -> bool {
+        self.prr.is_some()
     }
     /// Returns the control's window plus the inflation.
     #[inline]
@@ -123,7 +143,7 @@ impl Recovery {
         }
         let first_partial = !self.partial_seen;
         self.partial_seen = true;
-        if self.kind == LossRecovery::Sack {
+        if self.kind.uses_sack() {
             return AckEffect::Partial {
                 restart_timer: true,
             };
@@ -151,7 +171,7 @@ impl Recovery {
         self.duplicates = self.duplicates.saturating_add(1);
         match self.phase {
             RecoveryPhase::Recovery => {
-                if self.kind != LossRecovery::Sack {
+                if !self.kind.uses_sack() {
                     // Each duplicate ACK means that a segment has left the network, so they cannot
                     // outnumber the segments in flight (RFC 5681 section 3.2 step 4).
                     let most = i64::try_from(flight).unwrap_or(i64::MAX);
@@ -165,7 +185,7 @@ impl Recovery {
                 if self.is_loss(first) {
                     return true;
                 }
-                if self.limited_transmit && self.kind != LossRecovery::Sack {
+                if self.limited_transmit && !self.kind.uses_sack() {
                     // RFC 3042: at most cwnd plus two segments. With SACK the pipe does this (RFC
                     // 6675 section 5 step 3).
                     self.inflation = (u64::from(self.duplicates.min(2)).saturating_mul(mss)) as i64;
@@ -173,13 +193,14 @@ impl Recovery {
                 false
             }
             RecoveryPhase::Loss => self.is_loss(first),
+            RecoveryPhase::Cwr => false,
         }
     }
 
     /// True if the duplicate ACKs so far indicate a loss.
     fn is_loss(&self, first: u64) -> bool {
         match self.kind {
-            LossRecovery::TimeoutOnly => false,
+            LossRecovery::TimeoutOnly | LossRecovery::Rack => false,
             // RFC 6675 section 5.1: not before the data in flight at a timeout is acknowledged.
             LossRecovery::Sack => {
                 self.phase == RecoveryPhase::Open && self.duplicates >= self.threshold
@@ -202,11 +223,44 @@ impl Recovery {
         self.partial_seen = false;
         self.rescued = false;
         self.resend_first = true;
-        self.inflation = if self.kind == LossRecovery::Sack {
+        self.inflation = if self.kind.uses_sack() {
             0
         } else {
             u64::from(self.threshold).saturating_mul(mss) as i64
         };
+    }
+
+    /// Begins a proportional reduction with that base, in segments. The window is the control's
+    /// until the next [`Recovery::reduce_in_proportion`].
+    pub fn begin_reduction(&mut self, base: u64) {
+        self.prr = Some(Prr::new(base));
+    }
+
+    /// Processes an ACK during a proportional reduction. `cwnd` is the control's window.
+    pub fn reduce_in_proportion(&mut self, ack: &PrrAck, cwnd: u64, mss: u64) {
+        let Some(window) = self.prr.as_mut().and_then(|prr| prr.on_ack(ack)) else {
+            return;
+        };
+        self.inflation = window.saturating_mul(mss) as i64 - cwnd as i64;
+    }
+
+    /// Records a segment sent during a recovery or reduction.
+    pub fn on_sent(&mut self) {
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent();
+        }
+    }
+
+    /// Begins the phase after an ECN echo, in which the window is reduced in proportion. `next` is
+    /// the first segment not sent yet.
+    pub fn begin_cwr(&mut self, next: u64) {
+        self.phase = RecoveryPhase::Cwr;
+        self.point = Some(next);
+    }
+
+    /// Enters fast recovery with RACK, which keeps the point of a reduction in progress.
+    pub fn enter(&mut self) {
+        self.phase = RecoveryPhase::Recovery;
     }
 
     /// Begins slow start from the first unacknowledged segment, after a timeout or Tahoe's
@@ -230,8 +284,9 @@ impl Recovery {
 
     /// Returns to the open phase. Keeps `point`, which prevents a second reaction to the same
     /// window.
-    fn end(&mut self) {
+    pub fn end(&mut self) {
         self.phase = RecoveryPhase::Open;
+        self.prr = None;
         self.inflation = 0;
         self.resend_first = false;
     }

@@ -14,10 +14,13 @@ mod delivery_rate;
 mod loss_recovery;
 mod pacing;
 pub mod parameters;
+mod prr;
+mod rack;
 pub mod receiver;
 pub mod rtt;
 mod scoreboard;
 pub mod sender;
+mod undo;
 
 pub use parameters::TcpParameters;
 pub use receiver::Receiver;
@@ -104,6 +107,10 @@ pub enum SenderEventKind {
     RecoveryEnd,
     /// The congestion window was reduced after idle time.
     IdleRestart,
+    /// The congestion window was reduced because a tail loss probe repaired a loss.
+    ProbeRecovery,
+    /// A reduction proved unnecessary and was undone.
+    Undo,
 }
 
 impl SenderEventKind {
@@ -115,6 +122,8 @@ impl SenderEventKind {
             SenderEventKind::EcnEcho => "ecn_echo",
             SenderEventKind::RecoveryEnd => "recovery_end",
             SenderEventKind::IdleRestart => "idle_restart",
+            SenderEventKind::ProbeRecovery => "probe_recovery",
+            SenderEventKind::Undo => "undo",
         }
     }
 }
@@ -132,6 +141,8 @@ pub struct SenderStatistics {
     pub timeouts: u64,
     /// Reactions to ECN echoes.
     pub ecn_reactions: u64,
+    /// Segments marked as lost with SACK, lost retransmissions included.
+    pub lost_segments: u64,
     /// Number of round-trip samples.
     pub rtt_samples: u64,
     /// Sum of the round-trip samples, in seconds.
@@ -140,6 +151,32 @@ pub struct SenderStatistics {
     pub rtt_min_s: f64,
     /// Largest round-trip sample, in seconds.
     pub rtt_max_s: f64,
+}
+
+/// Counts of a sender that finds losses with RACK, since its creation. In brackets: the counter of
+/// `nstat`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecoveryCounts {
+    /// Retransmissions marked as lost (TCPLostRetransmit).
+    pub lost_retransmissions: u64,
+    /// Tail loss probes (TCPLossProbes).
+    pub loss_probes: u64,
+    /// Tail loss probes that repaired a loss (TCPLossProbeRecovery).
+    pub loss_probe_recoveries: u64,
+    /// Timeouts that F-RTO found spurious (TCPSpuriousRTOs).
+    pub spurious_timeouts: u64,
+    /// Recoveries undone at their end by the echoed timestamp or by duplicates (TCPFullUndo).
+    pub full_undos: u64,
+    /// Recoveries undone before their end by the echoed timestamp (TCPPartialUndo).
+    pub partial_undos: u64,
+    /// Reductions undone by reports of duplicates (TCPDSACKUndo).
+    pub duplicate_undos: u64,
+    /// Timeouts undone (TCPLossUndo).
+    pub loss_undos: u64,
+    /// Duplicate segments that the receiver has reported (TCPDSACKRecv, in segments).
+    pub duplicates_reported: u64,
+    /// ACKs that showed reordering (TCPSACKReorder and TCPTSReorder).
+    pub reorderings: u64,
 }
 
 /// Counts of one receiver since its creation.

@@ -1,5 +1,4 @@
-//! All TCP parameters that change the outcome of an experiment, and the presets `ns2-2002`, `rfc`,
-//! `linux` and `jacobson1988`.
+//! All TCP parameters that change the outcome of an experiment, and their presets.
 
 use crate::scenario::quantity::{OptionalWindow, Segments};
 use crate::units::{Bytes, Span};
@@ -21,6 +20,52 @@ pub enum LossRecovery {
     Newreno,
     /// Fast recovery with scoreboard and pipe (RFC 6675).
     Sack,
+    /// Fast recovery with scoreboard and pipe, which finds losses by the time since a segment was
+    /// sent (RACK, RFC 8985).
+    Rack,
+}
+
+impl LossRecovery {
+    /// True if it follows the SACK blocks of the receiver.
+    pub const fn uses_sack(self) -> bool {
+        matches!(self, LossRecovery::Sack | LossRecovery::Rack)
+    }
+}
+
+/// Congestion window during fast recovery with SACK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RecoveryWindow {
+    /// The window that the congestion control asks for, from the first ACK on (RFC 6675).
+    Ssthresh,
+    /// Reduced to that window in proportion to the delivered data (PRR, RFC 9937).
+    Proportional,
+    /// The same with the congestion window before the reduction as the base of the proportion, not
+    /// the data in flight (Linux, `tcp_cwnd_reduction`).
+    ProportionalToWindow,
+}
+
+/// Rule by which the congestion window grows only while it limits the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WindowValidation {
+    /// It always grows.
+    Off,
+    /// At least half of it was in flight in the last round trip (RFC 7661 section 4.3).
+    HalfUsed,
+    /// It was full in the last round trip; in slow start, more than half of it was in flight
+    /// (Linux, `tcp_is_cwnd_limited`).
+    Full,
+}
+
+/// Arithmetic of Reno's and CUBIC's congestion window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Arithmetic {
+    /// Fractions of bytes (RFC 5681, RFC 9438).
+    Exact,
+    /// Whole segments, with the integers and constants of Linux (`tcp_cong.c`, `tcp_cubic.c`).
+    Linux,
 }
 
 /// Partial ACKs that restart the retransmission timer (RFC 6582 section 4).
@@ -52,8 +97,10 @@ pub enum ByteCounting {
     /// The amount acknowledged: at most two segments, or one in slow start after a timeout (RFC
     /// 3465).
     AbcL2,
-    /// The whole amount acknowledged (Linux).
+    /// The whole amount acknowledged.
     All,
+    /// The whole amount known to be delivered: acknowledged, SACKED or reported twice (Linux).
+    Delivered,
 }
 
 /// Segments whose round-trip time is measured.
@@ -75,8 +122,11 @@ pub enum RttSampling {
 pub enum RtoFloor {
     /// The whole timeout: max(minimum, SRTT + 4 RTTVAR) (RFC 6298).
     Timeout,
-    /// The variance term: SRTT + max(minimum, 4 RTTVAR) (Linux).
+    /// The variance term: SRTT + max(minimum, 4 RTTVAR).
     Variance,
+    /// The variance term of Linux (`tcp_rtt_estimator`). It rises at once to the largest deviation
+    /// of a round trip, and falls by at most a quarter of the excess per round trip.
+    PeakVariance,
 }
 
 /// Duplicate ACKs that are ignored, depending on when the data they ask for was sent.
@@ -215,6 +265,18 @@ pub struct TcpParameters {
     pub sack_pipe: SackPipe,
     /// SACK: event that starts a recovery.
     pub sack_entry: SackEntry,
+    /// SACK: congestion window during fast recovery.
+    pub recovery_window: RecoveryWindow,
+    /// RACK: true if a probe is sent two round trips after the last ACK (TLP, RFC 8985 section 7).
+    pub tail_loss_probe: bool,
+    /// RACK: true if the sender looks for a spurious timeout before it retransmits more than one
+    /// segment (F-RTO, RFC 5682).
+    pub forward_rto: bool,
+    /// RACK: true if a reduction that proves unnecessary is undone, by the echoed timestamp (RFC
+    /// 4015) or by reports of duplicates (RFC 3708).
+    pub undo: bool,
+    /// True if the receiver reports duplicate segments in the first SACK block (RFC 2883).
+    pub duplicate_sack: bool,
     /// Base of a multiplicative decrease.
     pub ssthresh_from: SsthreshFrom,
     /// True if a reduction cuts ssthresh to whole segments (ns-2); cwnd keeps the fraction. RFC
@@ -246,8 +308,10 @@ pub struct TcpParameters {
     pub repeated_timeout: RepeatedTimeout,
     /// Congestion window after an idle time.
     pub idle_restart: IdleRestart,
-    /// True if the congestion window grows only while it limits the sender (RFC 7661).
-    pub window_validation: bool,
+    /// Rule by which the congestion window grows only while it limits the sender.
+    pub window_validation: WindowValidation,
+    /// Arithmetic of Reno's and CUBIC's congestion window.
+    pub arithmetic: Arithmetic,
     /// Largest random delay of a segment before it leaves (uniform, order is kept): breaks phase
     /// effects.
     pub send_jitter: Span,
@@ -273,10 +337,17 @@ pub enum Preset {
     /// The present RFCs.
     #[serde(rename = "rfc")]
     Rfc,
-    /// Present Linux, as closely as these parameters allow.
+    /// The present RFCs with RACK, tail loss probes, proportional rate reduction, F-RTO and undo.
+    #[serde(rename = "rfc-modern")]
+    RfcModern,
+    /// Linux before RACK, as of 2012.
     #[default]
     #[serde(rename = "linux")]
     Linux,
+    /// Linux 6.18: RACK, tail loss probes, proportional rate reduction, F-RTO, undo, and Reno and
+    /// CUBIC in whole segments.
+    #[serde(rename = "linux-6")]
+    Linux6,
 }
 
 impl Preset {
@@ -286,7 +357,9 @@ impl Preset {
             Preset::Rfc => rfc(),
             Preset::Ns2Of2002 => ns2_of_2002(),
             Preset::Jacobson1988 => jacobson_1988(),
+            Preset::RfcModern => rfc_modern(),
             Preset::Linux => linux(),
+            Preset::Linux6 => linux_6(),
         }
     }
 }
@@ -309,6 +382,11 @@ fn rfc() -> TcpParameters {
         rescue_retransmission: true,
         sack_pipe: SackPipe::Scoreboard,
         sack_entry: SackEntry::KnownLoss,
+        recovery_window: RecoveryWindow::Ssthresh,
+        tail_loss_probe: false,
+        forward_rto: false,
+        undo: false,
+        duplicate_sack: false,
         ssthresh_from: SsthreshFrom::FlightSize,
         ssthresh_in_whole_segments: false,
         byte_counting: ByteCounting::AbcL2, // RFC 3465
@@ -327,7 +405,8 @@ fn rfc() -> TcpParameters {
         after_timeout: AfterTimeout::Scoreboard,
         repeated_timeout: RepeatedTimeout::Keep,
         idle_restart: IdleRestart::InitialWindow,
-        window_validation: true,
+        window_validation: WindowValidation::HalfUsed,
+        arithmetic: Arithmetic::Exact,
         send_jitter: Span::ZERO,
         max_burst: Segments(0),
         pacing: Pacing::Control,
@@ -362,7 +441,7 @@ fn ns2_of_2002() -> TcpParameters {
         rto_initial: Span::from_millis(6000),
         after_timeout: AfterTimeout::GoBackN,
         repeated_timeout: RepeatedTimeout::Reduce,
-        window_validation: false,
+        window_validation: WindowValidation::Off,
         pacing: Pacing::Off,
         ..rfc()
     }
@@ -390,6 +469,7 @@ fn jacobson_1988() -> TcpParameters {
     }
 }
 
+/// Linux of 2012, before RACK: SACK with duplicate ACKs, and no probes.
 fn linux() -> TcpParameters {
     TcpParameters {
         mss: Bytes(1448),
@@ -406,6 +486,40 @@ fn linux() -> TcpParameters {
         rto_floor: RtoFloor::Variance,
         rto_maximum: Span::from_millis(120_000),
         idle_restart: IdleRestart::Decay,
+        ..rfc()
+    }
+}
+
+/// Linux 6.18 with its default settings (`tcp_ipv4.c`, `tcp_input.c`, `tcp_output.c`).
+fn linux_6() -> TcpParameters {
+    TcpParameters {
+        recovery: LossRecovery::Rack,
+        recovery_window: RecoveryWindow::ProportionalToWindow,
+        tail_loss_probe: true, // tcp_early_retrans = 3
+        forward_rto: true,     // tcp_frto = 2
+        undo: true,
+        duplicate_sack: true, // tcp_dsack = 1
+        byte_counting: ByteCounting::Delivered,
+        rto_floor: RtoFloor::PeakVariance,
+        window_validation: WindowValidation::Full,
+        arithmetic: Arithmetic::Linux,
+        ..linux()
+    }
+}
+
+/// The present RFCs with those that Linux follows beside them: RACK and tail loss probes (RFC
+/// 8985), proportional rate reduction (RFC 9937), F-RTO (RFC 5682), undo (RFC 4015, RFC 3708).
+fn rfc_modern() -> TcpParameters {
+    TcpParameters {
+        header: Bytes(52), // undo needs timestamps
+        mss: Bytes(1448),
+        rtt_sampling: RttSampling::Timestamps,
+        recovery: LossRecovery::Rack,
+        recovery_window: RecoveryWindow::Proportional,
+        tail_loss_probe: true,
+        forward_rto: true,
+        undo: true,
+        duplicate_sack: true,
         ..rfc()
     }
 }

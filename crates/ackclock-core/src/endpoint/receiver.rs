@@ -1,6 +1,6 @@
 //! The TCP receiver: delayed and immediate ACKs, SACK, timestamp echo, ECN echo.
 
-use super::parameters::{LossRecovery, TcpParameters};
+use super::parameters::TcpParameters;
 use super::{Acknowledgement, AcknowledgementKind, ReceiverStatistics, Segment, SegmentKind};
 use crate::packet::{SackBlock, SackBlocks};
 use crate::units::{Bytes, Span, Time};
@@ -29,6 +29,7 @@ pub struct Receiver {
     beyond: Beyond,
     statistics: ReceiverStatistics,
     sack: bool,
+    duplicate_sack: bool,
     acknowledge: bool,
     answer_syn: bool,
     /// True while ECE is echoed (RFC 3168 section 6.1.3).
@@ -48,8 +49,10 @@ struct Beyond {
     /// A segment that is not full (the last of a transfer), and its length.
     short: u64,
     short_length: u32,
-    /// SACK blocks of the last ACK; allocated with the first hole.
+    /// SACK blocks of the last ACK; allocated with the first hole or duplicate.
     reported: Option<Box<SackBlocks>>,
+    /// Duplicate segment to be reported by the next ACK; `u64::MAX` for none.
+    duplicate: u64,
 }
 
 /// Position of an arriving segment among those held beyond the hole.
@@ -71,6 +74,7 @@ impl Beyond {
             short: u64::MAX,
             short_length: 0,
             reported: None,
+            duplicate: u64::MAX,
         }
     }
 
@@ -176,26 +180,35 @@ impl Beyond {
 
     /// Selects SACK blocks by RFC 2018 section 4: first the block with the segment that caused this
     /// ACK, then the most recently reported ones. Fills up with the highest others.
+    ///
+    /// A duplicate is reported first, once (RFC 2883 section 4).
     #[inline(never)] // rare: kept out of the path of every packet
     fn report(&mut self) {
-        let mut blocks = SackBlocks::default();
+        let mut blocks = match std::mem::replace(&mut self.duplicate, u64::MAX) {
+            u64::MAX => SackBlocks::default(),
+            sequence => SackBlocks::reporting(SackBlock {
+                start: sequence,
+                end: sequence + 1,
+            }),
+        };
+        let free = SackBlocks::MOST - blocks.as_slice().len();
         for sequence in self
             .recent
             .into_iter()
             .filter(|&sequence| sequence != u64::MAX)
         {
             if let Some(block) = self.range_around(sequence)
-                && !blocks.as_slice().contains(&block)
+                && !blocks.held().contains(&block)
             {
                 blocks.push(block);
             }
         }
-        let wanted = self.ranges.len().min(SackBlocks::MOST);
+        let wanted = self.ranges.len().min(free);
         for block in self.ranges.iter().rev() {
-            if blocks.as_slice().len() >= wanted {
+            if blocks.held().len() >= wanted {
                 break;
             }
-            if !blocks.as_slice().contains(block) {
+            if !blocks.held().contains(block) {
                 blocks.push(*block);
             }
         }
@@ -226,7 +239,8 @@ impl Receiver {
             delay: parameters.delayed_ack.timeout,
             beyond: Beyond::new(),
             statistics: ReceiverStatistics::default(),
-            sack: parameters.recovery == LossRecovery::Sack,
+            sack: parameters.recovery.uses_sack(),
+            duplicate_sack: parameters.duplicate_sack,
             acknowledge: false,
             answer_syn: false,
             echo_congestion: false,
@@ -290,13 +304,17 @@ impl Receiver {
         if sequence < self.next || sequence == u64::MAX {
             // No segment has the largest number: a range could not end after it.
             statistics.duplicate_segments += 1;
+            self.report_duplicate(sequence);
             return;
         }
         if sequence > self.next {
             match self.beyond.insert(sequence) {
                 Arrival::Last => {}
                 Arrival::Reordered => statistics.reordered_segments += u64::from(!retransmission),
-                Arrival::Duplicate => statistics.duplicate_segments += 1,
+                Arrival::Duplicate => {
+                    statistics.duplicate_segments += 1;
+                    self.report_duplicate(sequence);
+                }
             }
             if narrow(length) != self.mss {
                 self.beyond.short = sequence;
@@ -310,6 +328,13 @@ impl Receiver {
         if let Some(end) = self.beyond.release(self.next) {
             statistics.delivered += self.beyond.payload(self.next, end, self.mss);
             self.next = end;
+        }
+    }
+
+    /// Reports a duplicate segment in the next ACK (RFC 2883).
+    fn report_duplicate(&mut self, sequence: u64) {
+        if self.duplicate_sack && self.sack {
+            self.beyond.duplicate = sequence;
         }
     }
 
@@ -339,7 +364,8 @@ impl Receiver {
         } else {
             return None;
         };
-        let holds_more = self.sack && !self.beyond.is_empty();
+        let holds_more =
+            self.sack && (!self.beyond.is_empty() || self.beyond.duplicate != u64::MAX);
         if holds_more {
             self.beyond.report();
         }
@@ -370,7 +396,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endpoint::parameters::Preset;
+    use crate::endpoint::parameters::{LossRecovery, Preset};
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 

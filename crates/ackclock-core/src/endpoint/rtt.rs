@@ -60,11 +60,47 @@ pub struct RttEstimator {
     /// no rounding error (Jacobson 1988, appendix A).
     scaled_srtt: u64,
     scaled_rttvar: u64,
+    /// Linux's variance term, if the floor asks for it.
+    peak: Option<PeakVariance>,
     /// Timeout without back-off, and with it.
     base: Span,
     backed_off: Span,
     minimum: Option<Span>,
     latest: Option<Span>,
+}
+
+/// The variance term of Linux (`tcp_rtt_estimator`), in nanoseconds. It has the factor 4 in it: the
+/// timeout is SRTT plus `variance`.
+#[derive(Clone, Copy, Debug)]
+struct PeakVariance {
+    /// Mean deviation, times 4 (`mdev_us`).
+    deviation: u64,
+    /// Largest `deviation` of this round trip, at least the minimum (`mdev_max_us`).
+    largest: u64,
+    /// Variance term (`rttvar_us`).
+    variance: u64,
+    /// True if a round trip ends with the next sample.
+    round: bool,
+}
+
+impl PeakVariance {
+    /// Processes a round trip of `r` nanoseconds; SRTT is still the one before.
+    fn sample(&mut self, r: u64, scaled_srtt: u64, minimum: u64) {
+        let (srtt, quarter) = (scaled_srtt / 8, self.deviation / 4);
+        let deviation = srtt.abs_diff(r);
+        if r < srtt && deviation > quarter {
+            // A timeout need not wait longer because round trips become shorter.
+            self.deviation += (deviation - quarter) / 8;
+        } else {
+            self.deviation = self.deviation - quarter + deviation;
+        }
+        self.largest = self.largest.max(self.deviation);
+        self.variance = self.variance.max(self.largest);
+        if std::mem::take(&mut self.round) {
+            self.variance -= self.variance.saturating_sub(self.largest) / 4;
+            self.largest = minimum;
+        }
+    }
 }
 
 /// Longest round trip in the estimate, 9 years: eight times this fits the scaled registers.
@@ -102,6 +138,12 @@ impl RttEstimator {
             fixed: (!timeouts.adaptive).then_some(timeouts.initial),
             scaled_srtt: 0,
             scaled_rttvar: 0,
+            peak: (timeouts.floor == RtoFloor::PeakVariance).then_some(PeakVariance {
+                deviation: 0,
+                largest: 0,
+                variance: 0,
+                round: false,
+            }),
             base: Span::ZERO,
             backed_off: Span::ZERO,
             minimum: None,
@@ -110,6 +152,19 @@ impl RttEstimator {
         estimator.base = estimator.bounded(timeouts.initial);
         estimator.backed_off = estimator.base;
         estimator
+    }
+
+    /// Lowers the minimum to a round-trip time that the estimate does not take as a sample.
+    pub fn lower_minimum(&mut self, rtt: Span) {
+        self.minimum = Some(self.minimum.map_or(rtt, |minimum| minimum.min(rtt)));
+    }
+
+    /// Records that all data in flight at the last call has been acknowledged. The variance term of
+    /// Linux then takes over the deviations up to the next sample.
+    pub fn begin_round(&mut self) {
+        if let Some(peak) = &mut self.peak {
+            peak.round = true;
+        }
     }
 
     /// Processes an exact round-trip time, which the estimate rounds up to the clock tick. Ends the
@@ -123,7 +178,19 @@ impl RttEstimator {
             // RFC 6298 (2.2): SRTT = R, RTTVAR = R/2.
             self.scaled_srtt = 8 * r;
             self.scaled_rttvar = 2 * r;
+            if let Some(peak) = &mut self.peak {
+                let largest = (2 * r).max(self.rto_minimum.as_nanos());
+                *peak = PeakVariance {
+                    deviation: 2 * r,
+                    largest,
+                    variance: largest,
+                    round: false,
+                };
+            }
         } else {
+            if let Some(peak) = &mut self.peak {
+                peak.sample(r, self.scaled_srtt, self.rto_minimum.as_nanos());
+            }
             // RFC 6298 (2.3): RTTVAR = 3/4 RTTVAR + 1/4 |SRTT - R|, then SRTT = 7/8 SRTT + 1/8 R.
             let error = (self.scaled_srtt / 8).abs_diff(r);
             self.scaled_rttvar = self.scaled_rttvar - self.scaled_rttvar / 4 + error;
@@ -140,6 +207,9 @@ impl RttEstimator {
         let variance = match self.rto_floor {
             RtoFloor::Timeout => variance,
             RtoFloor::Variance => variance.max(self.rto_minimum),
+            RtoFloor::PeakVariance => {
+                Span::from_nanos(self.peak.map_or(0, |peak| peak.variance)).max(self.rto_minimum)
+            }
         };
         Span::from_nanos(self.scaled_srtt / 8) + variance
     }
@@ -245,6 +315,37 @@ mod tests {
         parameters.clock_granularity = MS * 250;
         parameters.rto_floor = RtoFloor::Timeout;
         assert_eq!(settled(&parameters), MS * 750, "two ticks, and G = 250 ms");
+    }
+
+    /// The timeouts of Linux for sequences of samples, one per round trip. They follow from
+    /// `tcp_rtt_estimator` of Linux 6.18 by hand.
+    #[test]
+    fn linux_follows_the_largest_deviation() {
+        let parameters = Preset::Linux6.parameters();
+        for (samples, expected) in [
+            (&[100, 100, 100, 100][..], &[300.0, 300.0, 300.0, 300.0][..]),
+            (&[20, 20, 20], &[220.0, 220.0, 220.0]),
+            (
+                &[300, 300, 300, 300, 300, 300],
+                &[900.0, 900.0, 834.375, 764.0625, 698.0479, 648.5359],
+            ),
+            (
+                &[100, 100, 400, 100, 100, 100],
+                &[300.0, 300.0, 550.0, 528.906, 499.024, 464.967],
+            ),
+        ] {
+            let mut rtt = RttEstimator::new(&parameters);
+            for (&sample, &expected) in samples.iter().zip(expected) {
+                rtt.begin_round();
+                rtt.sample(MS * sample);
+                let rto = rtt.rto().as_seconds() * 1e3;
+                // The kernel cuts to microseconds, up to four times per sample.
+                assert!(
+                    (rto - expected).abs() < 0.005,
+                    "{samples:?}: {rto} {expected}"
+                );
+            }
+        }
     }
 
     #[test]

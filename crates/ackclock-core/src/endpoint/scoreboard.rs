@@ -9,6 +9,10 @@ use crate::packet::SackBlock;
 use crate::units::Time;
 use std::collections::VecDeque;
 
+mod by_time;
+
+pub(super) use by_time::{MarkedLost, TransmissionOrder};
+
 /// Received, according to a SACK block.
 const SACKED: u8 = 1;
 /// `IsLost` of RFC 6675 section 4, or in flight when the timer expired.
@@ -17,6 +21,8 @@ const LOST: u8 = 2;
 const RESENT: u8 = 4;
 /// Sent more than once at any time: its round-trip time is ambiguous (Karn).
 const AMBIGUOUS: u8 = 8;
+/// Marked as lost by RACK, which does not judge it again before it is retransmitted.
+const JUDGED: u8 = 16;
 
 #[derive(Clone, Copy, Debug)]
 struct Record {
@@ -25,6 +31,19 @@ struct Record {
     /// one is known. Lets a repeated SACK block be skipped in one step.
     run: u32,
     flags: u8,
+}
+
+/// A segment that an ACK shows to have arrived, once for each segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delivered {
+    /// Number of the segment.
+    pub sequence: u64,
+    /// Its position among the records, from the first one before this ACK.
+    pub index: usize,
+    /// Time at which it was sent last.
+    pub sent_at: Time,
+    /// True if it was sent more than once.
+    pub ambiguous: bool,
 }
 
 /// The data newly covered by a cumulative acknowledgement.
@@ -36,8 +55,21 @@ pub(super) struct Advance {
     pub delivered: u64,
     /// Earliest sending time of the data in `delivered`; [`Time::NEVER`] if there is none.
     pub oldest: Time,
+    /// Sending time of the last segment in `delivered`; [`Time::NEVER`] if there is none.
+    pub newest: Time,
     /// True if any of the data was sent more than once.
     pub ambiguous: bool,
+}
+
+impl Advance {
+    /// Nothing is covered.
+    pub const NONE: Advance = Advance {
+        acked: 0,
+        delivered: 0,
+        oldest: Time::NEVER,
+        newest: Time::NEVER,
+        ambiguous: false,
+    };
 }
 
 /// The records and sums of the segments in flight. Sums are in bytes.
@@ -63,6 +95,8 @@ pub(super) struct Scoreboard {
     sacked_beyond: u64,
     /// First segment after the highest SACKED one.
     sacked_end: u64,
+    /// First segment after the highest LOST one.
+    lost_end: u64,
     /// HighRxt of RFC 6675 plus one: the start of the search for the next retransmission.
     cursor: u64,
 }
@@ -83,6 +117,7 @@ impl Scoreboard {
             lost_below: 0,
             sacked_beyond: 0,
             sacked_end: 0,
+            lost_end: 0,
             cursor: 0,
         }
     }
@@ -131,6 +166,10 @@ impl Scoreboard {
     /// Returns the bytes assumed to be in the network (`pipe` of RFC 6675).
     pub const fn pipe(&self) -> u64 {
         self.flight + self.resent - self.sacked - self.lost
+    }
+    /// Returns the bytes sent that are neither acknowledged nor SACKED.
+    pub const fn unsacked(&self) -> u64 {
+        self.flight - self.sacked
     }
     /// Returns the number of lost segments to be retransmitted.
     pub const fn due(&self) -> u64 {
@@ -186,16 +225,10 @@ impl Scoreboard {
         }
     }
 
-    /// Acknowledges everything before `to`. Calls `delivered` for each record that was not SACKED,
-    /// with its index (from the old first record) and its sending time.
+    /// Acknowledges everything before `to`. Calls `delivered` for each record that was not SACKED.
     #[inline(always)] // so that what it returns stays in registers
-    pub fn advance(&mut self, to: u64, mut delivered: impl FnMut(usize, Time)) -> Advance {
-        let mut advance = Advance {
-            acked: 0,
-            delivered: 0,
-            oldest: Time::NEVER,
-            ambiguous: false,
-        };
+    pub fn advance(&mut self, to: u64, mut delivered: impl FnMut(Delivered)) -> Advance {
+        let mut advance = Advance::NONE;
         let mut sequence = self.first;
         while sequence < to
             && let Some(record) = self.ring.pop_front()
@@ -209,7 +242,13 @@ impl Scoreboard {
             if record.flags & SACKED == 0 {
                 advance.delivered += length;
                 advance.oldest = advance.oldest.min(record.sent_at);
-                delivered((sequence - self.first) as usize, record.sent_at);
+                advance.newest = record.sent_at;
+                delivered(Delivered {
+                    sequence,
+                    index: (sequence - self.first) as usize,
+                    sent_at: record.sent_at,
+                    ambiguous: record.flags & AMBIGUOUS != 0,
+                });
             }
             sequence += 1;
         }
@@ -244,8 +283,8 @@ impl Scoreboard {
 
     /// Marks `block` as received. Skips the first unacknowledged segment and unsent data, which the
     /// receiver cannot hold. Returns the newly SACKED bytes, and calls `delivered` for each such
-    /// record with its index and sending time.
-    pub fn sack(&mut self, block: SackBlock, mut delivered: impl FnMut(usize, Time)) -> u64 {
+    /// record.
+    pub fn sack(&mut self, block: SackBlock, mut delivered: impl FnMut(Delivered)) -> u64 {
         let start = block.start.max(self.first + 1);
         let end = block.end.min(self.next());
         if start >= end {
@@ -275,7 +314,12 @@ impl Scoreboard {
             self.ring[index].flags = SACKED | (flags & AMBIGUOUS);
             self.sacked += length;
             self.sacked_beyond += u64::from(sequence >= self.lost_below);
-            delivered(index, sent_at);
+            delivered(Delivered {
+                sequence,
+                index,
+                sent_at,
+                ambiguous: flags & AMBIGUOUS != 0,
+            });
             sequence += 1;
         }
         self.ring[(start - self.first) as usize].run =
@@ -287,12 +331,14 @@ impl Scoreboard {
     /// Applies `IsLost` of RFC 6675 section 4 to all segments: a segment with `threshold` SACKED
     /// segments above it is lost. In whole segments, this equals the second criterion, more than
     /// (DupThresh − 1) SMSS, and the first criterion follows from it.
-    pub fn detect_losses(&mut self, threshold: u64) {
+    /// Returns the number of newly lost ones.
+    pub fn detect_losses(&mut self, threshold: u64) -> u64 {
+        let mut lost = 0;
         self.lost_below = self.lost_below.max(self.first);
         while self.sacked_beyond >= threshold.max(1) {
             let length = self.length(self.lost_below);
             let Some(record) = self.ring.get_mut((self.lost_below - self.first) as usize) else {
-                return;
+                break;
             };
             if record.flags & SACKED != 0 {
                 self.sacked_beyond -= 1;
@@ -300,9 +346,12 @@ impl Scoreboard {
                 record.flags |= LOST;
                 self.lost += length;
                 self.due += u64::from(record.flags & RESENT == 0);
+                self.lost_end = self.lost_end.max(self.lost_below + 1);
+                lost += 1;
             }
             self.lost_below += 1;
         }
+        lost
     }
 
     /// Begins a recovery: the first segment is lost, regardless of the scoreboard, and no segment
@@ -327,17 +376,70 @@ impl Scoreboard {
             record.flags |= LOST;
             self.lost += length;
             self.due += 1;
+            self.lost_end = self.lost_end.max(self.first + 1);
         }
+    }
+
+    /// True if the first unacknowledged segment is SACKED: the receiver has discarded data.
+    fn reneged(&self) -> bool {
+        self.ring
+            .front()
+            .is_some_and(|record| record.flags & SACKED != 0)
+    }
+
+    /// Clears all SACK marks. Returns the bytes that had one.
+    fn forget_sacked(&mut self) -> u64 {
+        for record in &mut self.ring {
+            record.flags &= !SACKED;
+            record.run = 0;
+        }
+        self.sacked_beyond = 0;
+        self.sacked_end = self.first;
+        std::mem::take(&mut self.sacked)
+    }
+
+    /// Returns the highest SACKED segment; the first unacknowledged one if none is SACKED.
+    pub const fn highest_sacked(&self) -> u64 {
+        if self.sacked == 0 {
+            self.first
+        } else {
+            self.sacked_end - 1
+        }
+    }
+    /// Returns the number of SACKED segments, a short last one included.
+    pub const fn sacked_segments(&self) -> u64 {
+        self.sacked.div_ceil(self.mss)
+    }
+    /// Returns the bytes in retransmissions that have neither arrived nor been lost.
+    pub const fn resent(&self) -> u64 {
+        self.resent
+    }
+    /// Returns the bytes marked as lost, retransmitted ones included.
+    pub const fn lost(&self) -> u64 {
+        self.lost
+    }
+    /// True if a segment in flight is SACKED, lost or sent again.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    pub const fn has_marks(&self) -> bool {
+        self.sacked | self.lost | self.resent != 0
+    }
+    /// Returns the time at which the first unacknowledged segment was sent last, and whether it
+    /// was sent more than once.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    pub fn head(&self) -> Option<(Time, bool)> {
+        let record = self.ring.front()?;
+        Some((record.sent_at, record.flags & AMBIGUOUS != 0))
+    }
+    /// Returns the last segment in flight.
+    pub fn last(&self) -> Option<u64> {
+        self.next().checked_sub(1).filter(|_| !self.is_empty())
     }
 
     /// Marks all segments that are not SACKED as lost, after the timer expired. If the first
     /// segment is SACKED yet not acknowledged, the receiver has discarded data (reneging, RFC 2018
     /// section 8), and all SACK marks are cleared. Returns the SACKED bytes that were cleared.
     pub fn lose_all(&mut self) -> u64 {
-        let reneged = self
-            .ring
-            .front()
-            .is_some_and(|record| record.flags & SACKED != 0);
+        let reneged = self.reneged();
         let before = self.sacked;
         (self.sacked, self.lost, self.resent, self.due) = (0, 0, 0, 0);
         for (record, sequence) in self.ring.iter_mut().zip(self.first..) {
@@ -356,6 +458,7 @@ impl Scoreboard {
             }
         }
         self.lost_below = self.next();
+        self.lost_end = self.lost_below;
         self.sacked_beyond = 0;
         self.cursor = self.first;
         before - self.sacked
@@ -370,6 +473,7 @@ impl Scoreboard {
         self.lost_below = self.first;
         self.sacked_beyond = 0;
         self.sacked_end = self.first;
+        self.lost_end = self.first;
         self.cursor = self.first;
         sacked
     }
@@ -381,7 +485,7 @@ impl Scoreboard {
             return None;
         }
         self.cursor = self.cursor.max(self.first);
-        while self.cursor < self.lost_below {
+        while self.cursor < self.lost_end {
             let record = self.ring.get((self.cursor - self.first) as usize)?;
             if record.flags & (LOST | SACKED | RESENT) == LOST {
                 return Some(self.cursor);
@@ -473,7 +577,7 @@ mod tests {
         scoreboard
     }
     fn sack(scoreboard: &mut Scoreboard, start: u64, end: u64) -> u64 {
-        let news = scoreboard.sack(SackBlock { start, end }, |_, _| {});
+        let news = scoreboard.sack(SackBlock { start, end }, |_| {});
         scoreboard.detect_losses(3);
         scoreboard.check();
         news
@@ -559,7 +663,7 @@ mod tests {
     fn reneging_is_seen_at_the_timeout() {
         let mut scoreboard = sent(5);
         sack(&mut scoreboard, 1, 5);
-        scoreboard.advance(1, |_, _| {});
+        scoreboard.advance(1, |_| {});
         scoreboard.check();
         assert_eq!(scoreboard.lose_all(), 400);
         scoreboard.check();
@@ -576,7 +680,7 @@ mod tests {
         }
         assert_eq!(scoreboard.flight(), 207);
         assert_eq!(sack(&mut scoreboard, 2, 3), 7);
-        assert_eq!(scoreboard.advance(3, |_, _| {}).acked, 207);
+        assert_eq!(scoreboard.advance(3, |_| {}).acked, 207);
         assert_eq!(scoreboard.flight(), 0);
         scoreboard.check();
     }

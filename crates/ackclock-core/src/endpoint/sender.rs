@@ -11,7 +11,7 @@ use super::pacing::{Jitter, Pacer};
 use super::parameters::{LossRecovery, TcpParameters};
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
-use super::{SenderEvent, SenderStatistics};
+use super::{RecoveryCounts, SenderEvent, SenderStatistics};
 use crate::congestion::{CongestionControl, SendLimit};
 use crate::streams::Stream;
 use crate::traffic::Write;
@@ -19,11 +19,13 @@ use crate::units::{Bytes, Span, Time};
 use std::sync::Arc;
 
 mod acknowledge;
+mod by_time;
 mod control;
 #[cfg(test)]
 mod tests;
 mod transmit;
 
+use by_time::ByTime;
 use control::Control;
 
 /// The state of the connection.
@@ -56,6 +58,28 @@ struct Round {
     last_limited: SendLimit,
 }
 
+/// Data in flight in the last window, for the rule of Linux on its growth (`tcp_cwnd_validate`).
+#[derive(Clone, Copy, Debug, Default)]
+struct Usage {
+    /// True if the window was full.
+    limited: bool,
+    /// Most bytes in flight if it was not.
+    most: u64,
+    /// First segment not sent when this was recorded.
+    until: u64,
+}
+
+/// The purpose for which the timer is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timer {
+    /// A retransmission timeout.
+    Retransmission,
+    /// A tail loss probe (RFC 8985 section 7).
+    Probe,
+    /// The end of RACK's reordering window (RFC 8985 section 6.3).
+    Reordering,
+}
+
 /// Returns the stronger limit: a window that was full once in a round trip was used.
 const fn stronger(a: SendLimit, b: SendLimit) -> SendLimit {
     match (a, b) {
@@ -86,11 +110,15 @@ pub struct Sender {
     rtt: RttEstimator,
     parameters: Arc<TcpParameters>,
     retransmit_at: Time,
+    timer: Timer,
+    /// State of RACK, if it finds the losses.
+    by_time: Option<Box<ByTime>>,
     /// Time at which pacing or jitter releases the next segment; never if none waits.
     release_at: Time,
     /// Time of the last transmission or idle restart.
     active_at: Time,
     round: Round,
+    usage: Usage,
     delivered: u64,
     /// Bytes counted as delivered by duplicate ACKs, or by SACKs discarded at a timeout, and not
     /// acknowledged yet.
@@ -149,6 +177,9 @@ impl Sender {
             control: Control::new(control),
             rtt: RttEstimator::new(&parameters),
             retransmit_at: Time::NEVER,
+            timer: Timer::Retransmission,
+            by_time: (parameters.recovery == LossRecovery::Rack)
+                .then(|| Box::new(ByTime::new(parameters.duplicate_threshold.0.into()))),
             release_at: Time::NEVER,
             active_at: Time::NEVER,
             round: Round {
@@ -158,6 +189,7 @@ impl Sender {
                 limited: SendLimit::Application,
                 last_limited: SendLimit::Application,
             },
+            usage: Usage::default(),
             delivered: 0,
             counted_ahead: 0,
             timed: None,
@@ -165,7 +197,7 @@ impl Sender {
             max_burst,
             state: State::Closed,
             closed: false,
-            sack: parameters.recovery == LossRecovery::Sack,
+            sack: parameters.recovery.uses_sack(),
             window_reduced: false,
             reacted: 0,
             marked: 0,
@@ -263,9 +295,14 @@ impl Sender {
             self.scoreboard.flight()
         })
     }
-    /// Returns the control's congestion window, without the inflation of fast recovery.
+    /// Returns the congestion window: the control's, without the inflation of fast recovery by
+    /// duplicate ACKs, or that of a proportional reduction.
     pub fn cwnd(&self) -> Bytes {
-        self.control.cwnd()
+        let cwnd = self.control.cwnd();
+        if self.recovery.is_proportional() {
+            return Bytes(self.recovery.window(cwnd.0));
+        }
+        cwnd
     }
     /// Returns the congestion control.
     pub fn control(&self) -> &dyn CongestionControl {
@@ -278,6 +315,12 @@ impl Sender {
     /// Returns the counts.
     pub fn statistics(&self) -> &SenderStatistics {
         &self.statistics
+    }
+    /// Returns the counts of RACK; zeros without it.
+    pub fn recovery_counts(&self) -> RecoveryCounts {
+        self.by_time
+            .as_ref()
+            .map_or_else(RecoveryCounts::default, |state| state.counts)
     }
     /// Removes and returns the reactions since the last call. The driver must call it regularly, or
     /// they accumulate.

@@ -5,7 +5,7 @@ use super::observation::{Observation, Observer};
 use super::recent::Recent;
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator, seconds};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, every, in_range};
 use crate::scenario::files::Files;
 use crate::units::{Span, Time};
 use schemars::JsonSchema;
@@ -121,35 +121,33 @@ impl Element<EstimatorKind> for Abse {
     const REFERENCE: &'static str = REFERENCE;
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        if self.horizon == 0 {
-            return Err(Error::new(
+        every([
+            in_range(
+                self.horizon > 0,
                 "horizon",
-                &0.into(),
+                &self.horizon,
                 "is less than 1; for example 10",
-            ));
-        }
-        if self.tau == Some(Span::ZERO) {
-            return Err(Error::new(
+            ),
+            in_range(
+                self.tau != Some(Span::ZERO),
                 "tau",
-                &"0 s".into(),
+                &self.tau,
                 "is too short; for example \"0.5 s\"; or remove it",
-            ));
-        }
-        if !(0.0..1.0).contains(&self.beta) {
-            return Err(Error::new(
+            ),
+            in_range(
+                (0.0..1.0).contains(&self.beta),
                 "beta",
-                &self.beta.into(),
+                &self.beta,
                 "is not between 0 and 1 (excluded); for example 0.6",
-            ));
-        }
-        if !(self.stretch >= 0.0 && self.stretch.is_finite()) {
-            return Err(Error::new(
+            ),
+            in_range(
+                self.stretch >= 0.0 && self.stretch.is_finite(),
                 "stretch",
-                &self.stretch.into(),
+                &self.stretch,
                 "is negative; for example 10",
-            ));
-        }
-        self.observation.check()
+            ),
+            self.observation.check(),
+        ])
     }
 }
 

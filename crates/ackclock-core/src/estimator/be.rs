@@ -5,7 +5,7 @@ use super::low_pass::{FedByAcks, LowPass};
 use super::observation::{Observation, Observer};
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::Result;
+use crate::scenario::error::{Result, every};
 use crate::scenario::files::Files;
 use crate::units::Time;
 use schemars::JsonSchema;
@@ -30,8 +30,7 @@ impl Element<EstimatorKind> for Be {
         Bandwidth Estimation for Enhanced Transport over Wireless Links";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        self.low_pass.check()?;
-        self.observation.check()
+        every([self.low_pass.check(), self.observation.check()])
     }
 }
 

@@ -5,7 +5,7 @@ use super::be::{BandwidthEstimate, Be};
 use super::re::{RateEstimate, Re};
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, every, in_range};
 use crate::scenario::files::Files;
 use crate::units::{Bytes, Time};
 use schemars::JsonSchema;
@@ -61,15 +61,17 @@ impl Element<EstimatorKind> for Crb {
         Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
-        if !(self.theta >= 1.0 && self.theta.is_finite()) {
-            return Err(Error::new(
+        let theta = self.theta >= 1.0 && self.theta.is_finite();
+        every([
+            in_range(
+                theta,
                 "theta",
-                &self.theta.into(),
+                &self.theta,
                 "is less than 1; for example 1.4",
-            ));
-        }
-        self.be.check(files).map_err(|error| error.within("be"))?;
-        self.re.check(files).map_err(|error| error.within("re"))
+            ),
+            self.be.check(files).map_err(|error| error.within("be")),
+            self.re.check(files).map_err(|error| error.within("re")),
+        ])
     }
 }
 

@@ -1,7 +1,7 @@
 //! The low-pass filters of TCP Westwood, which smooth samples of a rate.
 
 use super::seconds;
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, every, in_range};
 use crate::units::{Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,28 +64,26 @@ impl Default for LowPass {
 
 impl LowPass {
     pub(super) fn check(&self) -> Result<()> {
-        if self.tau == Span::ZERO {
-            return Err(Error::new(
+        every([
+            in_range(
+                self.tau != Span::ZERO,
                 "low_pass.tau",
-                &"0 s".into(),
+                &self.tau,
                 "is too short; for example \"0.5 s\"",
-            ));
-        }
-        if self.virtual_samples < 2 {
-            return Err(Error::new(
+            ),
+            in_range(
+                self.virtual_samples >= 2,
                 "low_pass.virtual_samples",
-                &self.virtual_samples.into(),
+                &self.virtual_samples,
                 "is less than 2",
-            ));
-        }
-        if self.shortest_step == Span::ZERO {
-            return Err(Error::new(
+            ),
+            in_range(
+                self.shortest_step != Span::ZERO,
                 "low_pass.shortest_step",
-                &"0 s".into(),
+                &self.shortest_step,
                 "is too short; for example \"10 ms\"",
-            ));
-        }
-        Ok(())
+            ),
+        ])
     }
 }
 

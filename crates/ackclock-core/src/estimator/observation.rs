@@ -2,7 +2,7 @@
 //! time.
 
 use super::{AckSample, seconds};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, every, in_range};
 use crate::units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,21 +35,20 @@ pub enum Delivered {
 
 impl Observation {
     pub(super) fn check(&self) -> Result<()> {
-        if self.at_most == Some(0) {
-            return Err(Error::new(
+        every([
+            in_range(
+                self.at_most != Some(0),
                 "observation.at_most",
-                &0.into(),
+                &self.at_most,
                 "is too small; choose at least 1 byte, or remove it",
-            ));
-        }
-        if self.tick == Some(Span::ZERO) {
-            return Err(Error::new(
+            ),
+            in_range(
+                self.tick != Some(Span::ZERO),
                 "observation.tick",
-                &"0 s".into(),
+                &self.tick,
                 "is too short; for example \"10 ms\"; or remove it",
-            ));
-        }
-        Ok(())
+            ),
+        ])
     }
 }
 

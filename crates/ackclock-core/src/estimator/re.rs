@@ -5,7 +5,7 @@ use super::observation::{Observation, Observer};
 use super::recent::Recent;
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator, seconds};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, every, in_range};
 use crate::scenario::files::Files;
 use crate::units::{Span, Time};
 use schemars::JsonSchema;
@@ -33,15 +33,17 @@ impl Element<EstimatorKind> for Re {
         Efficiency/Friendliness Tradeoffs in TCP Westwood, ISCC";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        if self.interval == Some(Span::ZERO) {
-            return Err(Error::new(
+        let remedy = "is too short; for example \"70 ms\"; or remove it";
+        every([
+            in_range(
+                self.interval != Some(Span::ZERO),
                 "interval",
-                &"0 s".into(),
-                "is too short; for example \"70 ms\"; or remove it",
-            ));
-        }
-        self.low_pass.check()?;
-        self.observation.check()
+                &self.interval,
+                remedy,
+            ),
+            self.low_pass.check(),
+            self.observation.check(),
+        ])
     }
 }
 

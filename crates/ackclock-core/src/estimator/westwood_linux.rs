@@ -3,7 +3,7 @@
 use super::observation::AckedCount;
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, in_range};
 use crate::scenario::files::Files;
 use crate::units::{Span, Time};
 use schemars::JsonSchema;
@@ -32,14 +32,8 @@ impl Element<EstimatorKind> for WestwoodLinux {
     const REFERENCE: &'static str = "Linux, net/ipv4/tcp_westwood.c";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        if !(1..=1_000_000).contains(&self.hz) {
-            return Err(Error::new(
-                "hz",
-                &self.hz.into(),
-                "is not between 1 and 1000000; for example 250 or 1000",
-            ));
-        }
-        Ok(())
+        let remedy = "is not between 1 and 1000000; for example 250 or 1000";
+        in_range((1..=1_000_000).contains(&self.hz), "hz", &self.hz, remedy)
     }
 }
 

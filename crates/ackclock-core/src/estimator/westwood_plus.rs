@@ -4,7 +4,7 @@
 use super::observation::{Observation, Observer};
 use super::{AckSample, EstimatorContext, EstimatorKind, RateEstimator, seconds};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, every, in_range};
 use crate::scenario::files::Files;
 use crate::units::{Span, Time};
 use schemars::JsonSchema;
@@ -42,14 +42,11 @@ impl Element<EstimatorKind> for WestwoodPlus {
         Performance Evaluation of Westwood+ TCP Congestion Control";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        if !(0.0..1.0).contains(&self.kept) {
-            return Err(Error::new(
-                "kept",
-                &self.kept.into(),
-                "is not between 0 and 1 (excluded); for example 0.9",
-            ));
-        }
-        self.observation.check()
+        let remedy = "is not between 0 and 1 (excluded); for example 0.9";
+        every([
+            in_range((0.0..1.0).contains(&self.kept), "kept", &self.kept, remedy),
+            self.observation.check(),
+        ])
     }
 }
 

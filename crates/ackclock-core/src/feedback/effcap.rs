@@ -12,7 +12,7 @@
 use super::sliding_mean::SlidingMean;
 use super::{FeedbackAlgorithm, FeedbackKind, check_number};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::Result;
+use crate::scenario::error::{Result, every};
 use crate::scenario::files::Files;
 use crate::units::BitRate;
 use schemars::JsonSchema;
@@ -42,8 +42,7 @@ impl Element<FeedbackKind> for Effcap {
     const REFERENCE: &'static str = "Shakkottai, Kumar, Karnik, Anvekar (2001), IEEE/ACM ToN 9(4)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        check_number("m", self.m)?;
-        check_number("n", self.n)
+        every([check_number("m", self.m), check_number("n", self.n)])
     }
 }
 

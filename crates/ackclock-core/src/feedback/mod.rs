@@ -6,7 +6,7 @@
 //! algorithm, measures the capacity, and applies the delay.
 
 use crate::registry::{Entry, Kind, NoFacts};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, in_range};
 use crate::units::BitRate;
 use std::fmt::Debug;
 
@@ -54,11 +54,8 @@ const MOST_KEPT: u32 = 1_000_000;
 
 /// Returns an error if the number of measurements is zero, or more than memory should hold.
 fn check_number(field: &str, number: u32) -> Result<()> {
-    if number == 0 || number > MOST_KEPT {
-        let remedy = format!("is not between 1 and {MOST_KEPT}");
-        return Err(Error::new(field, &number.into(), &remedy));
-    }
-    Ok(())
+    let remedy = format!("is not between 1 and {MOST_KEPT}");
+    in_range((1..=MOST_KEPT).contains(&number), field, &number, &remedy)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::sliding_mean::SlidingMean;
 use super::{FeedbackAlgorithm, FeedbackKind, check_number};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::Result;
+use crate::scenario::error::{Result, every};
 use crate::scenario::files::Files;
 use crate::units::{BitRate, Probability};
 use schemars::JsonSchema;
@@ -44,8 +44,7 @@ impl Element<FeedbackKind> for Percentile {
         "inspired by the cautious forecast of Winstein, Sivaraman, Balakrishnan (2013), NSDI";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        check_number("m", self.m)?;
-        check_number("n", self.n)
+        every([check_number("m", self.m), check_number("n", self.n)])
     }
 }
 

@@ -4,7 +4,7 @@ use super::facts::ImpairmentFacts;
 use super::{Applies, Impairment, ImpairmentKind, Overtaking, Side, Verdict};
 use crate::packet::Packet;
 use crate::registry::{Element, Factory, StreamScope};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, in_range};
 use crate::scenario::files::Files;
 use crate::streams::Stream;
 use crate::units::{Span, Time};
@@ -70,19 +70,18 @@ impl Element<ImpairmentKind> for Jitter {
         quantiles: Wichura 1988, Applied Statistics 37 (AS 241)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        if let Distribution::Normal {
-            standard_deviation: Span::ZERO,
-            ..
-        } = self.distribution
-        {
-            let remedy = "is too short; a constant delay belongs in the hop's delay";
-            return Err(Error::new(
-                "distribution.standard_deviation",
-                &json!(Span::ZERO),
-                remedy,
-            ));
-        }
-        Ok(())
+        let Distribution::Normal {
+            standard_deviation, ..
+        } = &self.distribution
+        else {
+            return Ok(());
+        };
+        in_range(
+            *standard_deviation != Span::ZERO,
+            "distribution.standard_deviation",
+            standard_deviation,
+            "is too short; a constant delay belongs in the hop's delay",
+        )
     }
 
     fn facts(&self) -> ImpairmentFacts {

@@ -172,7 +172,7 @@ mod tests {
                     { "from": "9 s", "probability": 0.1 },
                     { "from": "9 s", "probability": 0.2 }
                 ]),
-                "out-of-range steps.1.from",
+                "contradiction steps.1.from",
             ),
             (
                 json!([{ "from": "9 s", "probability": "101 %" }]),

@@ -1,10 +1,9 @@
 //! Contention parameters of a link at a medium.
 
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, consistent, every, in_range};
 use crate::units::BitRate;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
 
 /// Contention of a link for a medium of the scenario.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -103,20 +102,23 @@ impl Contention {
     pub fn parameters(&self, cw: (u32, u32)) -> Result<AccessParameters> {
         let aifsn = self.aifsn;
         let [cw_min, cw_max] = [self.cw_min, self.cw_max].map(|window| window.slots(cw));
-        if !(1..=LARGEST_AIFSN).contains(&aifsn) {
-            let remedy = format!("is not between 1 and {LARGEST_AIFSN}");
-            return Err(Error::new("aifsn", &json!(aifsn), &remedy));
-        }
-        for (field, window) in [("cw_min", cw_min), ("cw_max", cw_max)] {
-            if window > LARGEST_WINDOW {
-                let remedy = format!("is more than {LARGEST_WINDOW}");
-                return Err(Error::new(field, &json!(window), &remedy));
-            }
-        }
-        if cw_max < cw_min {
-            let remedy = format!("is less than cw_min; choose {cw_min} or more");
-            return Err(Error::contradiction("cw_max", &json!(cw_max), &remedy));
-        }
+        let few = |field: &str, window: u32| {
+            let remedy = format!("is more than {LARGEST_WINDOW}");
+            in_range(window <= LARGEST_WINDOW, field, &window, &remedy)
+        };
+        let aifsn_range = format!("is not between 1 and {LARGEST_AIFSN}");
+        let less = format!("is less than cw_min; choose {cw_min} or more");
+        every([
+            in_range(
+                (1..=LARGEST_AIFSN).contains(&aifsn),
+                "aifsn",
+                &aifsn,
+                &aifsn_range,
+            ),
+            few("cw_min", cw_min),
+            few("cw_max", cw_max),
+            consistent(cw_max >= cw_min, "cw_max", &cw_max, &["cw_min"], &less),
+        ])?;
         Ok(AccessParameters {
             aifsn,
             cw_min,

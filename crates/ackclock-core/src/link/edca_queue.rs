@@ -13,7 +13,7 @@ use super::contention::{Bound, Contention, ContentionWindow};
 use super::facts::LinkFacts;
 use super::{Link, LinkContext, LinkKind};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, in_range};
 use crate::scenario::files::Files;
 use crate::units::BitRate;
 use schemars::JsonSchema;
@@ -111,11 +111,8 @@ impl Element<LinkKind> for EdcaQueue {
     const REFERENCE: &'static str = "IEEE 802.11-2016 section 10.22.2 (EDCA)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        if self.rate == BitRate::ZERO {
-            let remedy = "is too low; for example \"54 Mbit/s\"";
-            return Err(Error::new("rate", &json!(self.rate), remedy));
-        }
-        Ok(())
+        let remedy = "is too low; for example \"54 Mbit/s\"";
+        in_range(self.rate != BitRate::ZERO, "rate", &self.rate, remedy)
     }
 
     /// The rate of frames is not stated as the rate of the link, because the share of the medium

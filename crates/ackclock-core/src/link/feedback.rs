@@ -26,7 +26,7 @@ use super::piecewise::{WORK_PER_BYTE, mean_of};
 use super::{Link, LinkContext, LinkKind};
 use crate::feedback::{FeedbackAlgorithm, FeedbackKind};
 use crate::registry::{Element, Factory, Selection, choose};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, both, every, in_range};
 use crate::scenario::files::Files;
 use crate::units::{BitRate, Bytes, Probability, Span, Time};
 use schemars::JsonSchema;
@@ -111,32 +111,35 @@ impl Element<LinkKind> for Feedback {
         the segmentation buffer's server";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
-        if self.period < SHORTEST_PERIOD {
-            let remedy = "is too short; for example \"30 ms\"";
-            return Err(Error::new("period", &json!(self.period), remedy));
-        }
-        if self.sessions == 0 {
-            return Err(Error::new("sessions", &json!(0), "is less than 1"));
-        }
-        if self.target_utilisation == Probability::ZERO {
-            let remedy = "is too low; for example \"98 %\"";
-            return Err(Error::new(
+        let chosen = choose::<FeedbackKind>(&self.algorithm, files);
+        let chosen = chosen.map_err(|error| error.within("algorithm"));
+        let with_rate = |field: &str, rate: Option<BitRate>| {
+            let remedy = "is too low; for example \"64 kbit/s\"";
+            in_range(rate != Some(BitRate::ZERO), field, &rate, remedy)
+        };
+        let checks = every([
+            in_range(
+                self.period >= SHORTEST_PERIOD,
+                "period",
+                &self.period,
+                "is too short; for example \"30 ms\"",
+            ),
+            in_range(
+                self.sessions > 0,
+                "sessions",
+                &self.sessions,
+                "is less than 1",
+            ),
+            in_range(
+                self.target_utilisation != Probability::ZERO,
                 "target_utilisation",
-                &json!(self.target_utilisation),
-                remedy,
-            ));
-        }
-        for (field, rate) in [
-            ("minimum_rate", Some(self.minimum_rate)),
-            ("initial_rate", self.initial_rate),
-        ] {
-            if rate == Some(BitRate::ZERO) {
-                let remedy = "is too low; for example \"64 kbit/s\"";
-                return Err(Error::new(field, &json!(rate), remedy));
-            }
-        }
-        let chosen = choose::<FeedbackKind>(&self.algorithm, files)
-            .map_err(|error| error.within("algorithm"))?;
+                &self.target_utilisation,
+                "is too low; for example \"98 %\"",
+            ),
+            with_rate("minimum_rate", Some(self.minimum_rate)),
+            with_rate("initial_rate", self.initial_rate),
+        ]);
+        let ((), chosen) = both(checks, chosen)?;
         self.algorithm = chosen.resolved.clone();
         self.chosen = Some(chosen);
         Ok(())

@@ -18,7 +18,7 @@ use super::facts::{LinkFacts, LinkStates};
 use super::piecewise::{Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, both, consistent};
 use crate::scenario::files::Files;
 use crate::streams::{Stream, Streams};
 use crate::units::{BitRate, Probability, Span, Time};
@@ -139,17 +139,16 @@ impl Element<LinkKind> for Markov {
         "sojourns without memory; skips idle time by coupling from the past (Propp, Wilson 1996)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        let chain = Chain::new(self)?;
-        if let Initial::State(index) = self.initial
-            && index >= self.rates.len()
-        {
-            let remedy = format!(
-                "is not a state; the {} states are numbered from 0 to {}",
-                self.rates.len(),
-                self.rates.len() - 1
-            );
-            return Err(Error::new("initial", &json!(index), &remedy));
-        }
+        let states = self.rates.len();
+        let last = states.saturating_sub(1);
+        let remedy = format!("is not a state; the {states} states are numbered from 0 to {last}");
+        let is_state =
+            |index: usize| consistent(index <= last, "initial", &index, &["rates"], &remedy);
+        let initial = match self.initial {
+            Initial::State(index) => is_state(index),
+            Initial::Drawn(_) => Ok(()),
+        };
+        let (chain, ()) = both(Chain::new(self), initial)?;
         self.chain = Arc::new(chain);
         Ok(())
     }
@@ -704,7 +703,7 @@ mod tests {
             ),
             (
                 both(json!({ "mean_sojourn": "1 s", "initial": 2 })),
-                "out-of-range initial",
+                "contradiction initial",
             ),
             (
                 both(json!({ "mean_sojourn": "1 s", "initial": "first" })),

@@ -5,7 +5,7 @@ use super::piecewise::PiecewiseLink;
 use super::trace::Rows;
 use super::{Link, LinkContext, LinkKind};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, every, in_range};
 use crate::scenario::files::Files;
 use crate::scenario::steps;
 use crate::units::{BitRate, Span};
@@ -52,12 +52,17 @@ impl Element<LinkKind> for Scheduled {
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
         let moments: Vec<Span> = self.steps.iter().map(|step| step.from).collect();
-        steps::check(&moments, "[{ from = \"0 s\", rate = \"10 Mbit/s\" }]")?;
-        if moments[0] != Span::ZERO {
-            let remedy = "is not \"0 s\"; the first step sets the rate at the start of the run";
-            return Err(Error::new("steps.0.from", &json!(moments[0]), remedy));
-        }
-        Ok(())
+        let remedy = "is not \"0 s\"; the first step sets the rate at the start of the run";
+        let first = moments.first();
+        every([
+            steps::check(&moments, "[{ from = \"0 s\", rate = \"10 Mbit/s\" }]"),
+            in_range(
+                first.is_none_or(|first| *first == Span::ZERO),
+                "steps.0.from",
+                &first,
+                remedy,
+            ),
+        ])
     }
 
     /// The mean is unknown, because it depends on the length of the run.
@@ -140,7 +145,7 @@ mod tests {
                     { "from": "0 s", "rate": "1 Mbit/s" },
                     { "from": "0 s", "rate": "2 Mbit/s" }
                 ]),
-                "out-of-range steps.1.from",
+                "contradiction steps.1.from",
             ),
         ] {
             let error = choose(steps).unwrap_err();

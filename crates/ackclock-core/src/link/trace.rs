@@ -41,7 +41,7 @@ use super::facts::LinkFacts;
 use super::piecewise::{Cycle, Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Code, Error, Result};
+use crate::scenario::error::{Code, Error, Result, both, consistent, every, in_range};
 use crate::scenario::files::{Files, read_checked};
 use crate::units::{BitRate, Span, Time};
 use schemars::JsonSchema;
@@ -112,12 +112,34 @@ impl Element<LinkKind> for Trace {
     const REFERENCE: &'static str = "Mahimahi, mm-link(1): Netravali et al., USENIX ATC 2015";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
+        let (is_csv, is_given) = (self.format == Format::Csv, self.period.is_some());
+        let mahimahi =
+            "does not apply to a Mahimahi trace, which repeats after its last line; remove it";
+        let once = "does not go with repeat = false; remove one of the two";
+        let period = every([
+            consistent(
+                is_csv || !is_given,
+                "period",
+                &self.period,
+                &["format"],
+                mahimahi,
+            ),
+            consistent(
+                !is_csv || !is_given || self.repeat,
+                "period",
+                &self.period,
+                &["repeat"],
+                once,
+            ),
+        ]);
         let remedy = format!("choose a file of format \"{}\"", self.format.name());
-        let text = read_checked(files, &self.file, &mut self.digest, &remedy)?;
-        self.schedule = match self.format {
-            Format::Mahimahi => Schedule::Deliveries(self.read_deliveries(&text)?),
-            Format::Csv => Schedule::Rates(self.read_rows(&text)?),
-        };
+        let text = read_checked(files, &self.file, &mut self.digest, &remedy);
+        let schedule = text.and_then(|text| match self.format {
+            Format::Mahimahi => Ok(Schedule::Deliveries(self.read_deliveries(&text)?)),
+            Format::Csv => Ok(Schedule::Rates(self.read_rows(&text)?)),
+        });
+        let (schedule, ()) = both(schedule, period)?;
+        self.schedule = schedule;
         Ok(())
     }
 
@@ -154,7 +176,9 @@ const LATEST_MS: u64 = u64::MAX / 2 / NANOS_PER_MS;
 impl Trace {
     /// Returns the error for a line, counted from 1.
     fn line(&self, line: usize, problem: &str) -> Error {
-        Error::message("file", format!("{}:{line}: {problem}", self.file)).coded(Code::File)
+        Error::message("file", format!("{}:{line}: {problem}", self.file))
+            .coded(Code::File)
+            .comparing(&["format"])
     }
 
     /// Returns the length of the recording: until the last opportunity, or until the trace begins
@@ -190,11 +214,6 @@ impl Trace {
     }
 
     fn read_deliveries(&self, text: &str) -> Result<Deliveries> {
-        if self.period.is_some() {
-            let remedy =
-                "does not apply to a Mahimahi trace, which repeats after its last line; remove it";
-            return Err(Error::contradiction("period", &json!(self.period), remedy));
-        }
         let mut at = Vec::new();
         for (line, row) in (1..).zip(text.lines()) {
             let number = row.trim();
@@ -313,18 +332,12 @@ impl Trace {
             return Err(self.line(2, problem));
         };
         let period = match self.period {
-            Some(_) if !self.repeat => {
-                let remedy = "does not go with repeat = false; remove one of the two";
-                return Err(Error::contradiction("period", &json!(self.period), remedy));
+            Some(period) => {
+                let last = json!(Span::from_nanos(end));
+                let remedy = format!("is not after the last row, at {last}");
+                in_range(period.as_nanos() > end, "period", &period, &remedy)?;
+                Some(period.as_nanos())
             }
-            Some(period) if period.as_nanos() <= end => {
-                let remedy = format!(
-                    "is not after the last row, at {}",
-                    json!(Span::from_nanos(end))
-                );
-                return Err(Error::new("period", &json!(period), &remedy));
-            }
-            Some(period) => Some(period.as_nanos()),
             None if !self.repeat || rows.len() == 1 => None,
             None if last.is_none_or(|last| last == first) => {
                 rows.pop();

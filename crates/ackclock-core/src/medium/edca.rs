@@ -20,7 +20,7 @@ use super::phy::{Phy, Profile};
 use super::{Completion, ContenderCounts, Medium, MediumKind, Usage};
 use crate::link::contention::{AccessParameters, Contention};
 use crate::registry::{Element, Factory, StreamScope};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, every, in_range};
 use crate::scenario::files::Files;
 use crate::streams::Stream;
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -28,7 +28,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. Those not given follow from the profile.
+/// Parameters. Fields that are not given follow from the profile.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(example = json!({ "profile": "802.11g", "retry_limit": 11 }))]
@@ -65,7 +65,7 @@ pub struct Edca {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", extend("examples" = [22]))]
     pub service_and_tail_bits: Option<u32>,
-    /// Signal extension: silence after a frame that belongs to it.
+    /// Signal extension: silence that counts as the end of a frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Span", extend("examples" = ["6 us"]))]
     pub signal_extension: Option<Span>,
@@ -84,11 +84,11 @@ pub struct Edca {
     /// including the first.
     #[serde(default = "retry_limit")]
     pub retry_limit: u32,
-    /// True if all stations wait after a collision as if it had been answered: SIFS and the time of
-    /// an ACK belong to it (EIFS).
+    /// True if all stations wait EIFS after a collision: SIFS and the time of an ACK longer than
+    /// otherwise.
     #[serde(default = "yes")]
     pub eifs: bool,
-    /// Size, header included, from which on RTS and CTS precede a frame; never, if not given.
+    /// Smallest frame, header included, that RTS and CTS precede; none if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("examples" = ["500 bytes"]))]
     pub rts_threshold: Option<Bytes>,
@@ -151,14 +151,20 @@ impl Element<MediumKind> for Edca {
     const REFERENCE: &'static str = "IEEE 802.11-2016 section 10.22.2 (EDCA)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        if self.slot == Some(Span::ZERO) {
-            let remedy = "is too short; for example \"9 us\"";
-            return Err(Error::new("slot", &json!(self.slot), remedy));
-        }
-        if self.basic_rate == Some(BitRate::ZERO) {
-            let remedy = "is too low; for example \"6 Mbit/s\"";
-            return Err(Error::new("basic_rate", &json!(self.basic_rate), remedy));
-        }
+        every([
+            in_range(
+                self.slot != Some(Span::ZERO),
+                "slot",
+                &self.slot,
+                "is too short; for example \"9 us\"",
+            ),
+            in_range(
+                self.basic_rate != Some(BitRate::ZERO),
+                "basic_rate",
+                &self.basic_rate,
+                "is too low; for example \"6 Mbit/s\"",
+            ),
+        ])?;
         self.write_out();
         Ok(())
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A physical layer of IEEE 802.11.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Profile {
-    /// OFDM at 2.4 GHz with the short slot, as no station nearby knows only 802.11b: slot 9 us,
+    /// OFDM at 2.4 GHz with the short slot, without stations of 802.11b nearby: slot 9 us,
     /// SIFS 10 us, preamble 20 us. Symbols of 4 us, 22 bits of service and tail, 6 us of signal
     /// extension, control frames at 6 Mbit/s, contention windows 15 to 1023.
     #[default]

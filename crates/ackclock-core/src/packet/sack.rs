@@ -22,6 +22,7 @@ impl SackBlock {
 pub struct SackBlocks {
     blocks: [SackBlock; SackBlocks::MOST],
     count: u8,
+    duplicate: bool,
 }
 
 impl SackBlocks {
@@ -35,7 +36,22 @@ impl SackBlocks {
             self.count += 1;
         }
     }
-    /// Returns the blocks.
+    /// Begins with a block that reports a duplicate (D-SACK, RFC 2883).
+    pub fn reporting(duplicate: SackBlock) -> Self {
+        let mut blocks = SackBlocks::default();
+        blocks.push(duplicate);
+        blocks.duplicate = true;
+        blocks
+    }
+    /// Returns the block that reports a duplicate, if there is one.
+    pub fn duplicate(&self) -> Option<SackBlock> {
+        self.duplicate.then_some(self.blocks[0])
+    }
+    /// Returns the blocks beyond the cumulative ACK: all but the report of a duplicate.
+    pub fn held(&self) -> &[SackBlock] {
+        &self.as_slice()[usize::from(self.duplicate)..]
+    }
+    /// Returns all blocks, as they are in the header.
     pub fn as_slice(&self) -> &[SackBlock] {
         &self.blocks[..usize::from(self.count)]
     }

@@ -6,7 +6,7 @@ use super::adaptive_limit::{
 use super::facts::QueueFacts;
 use super::{Discipline, QueueContext, QueueKind};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::Result;
+use crate::scenario::error::{Result, every};
 use crate::scenario::files::Files;
 use crate::scenario::quantity::{PacketRate, Segments};
 use crate::units::Span;
@@ -89,15 +89,13 @@ impl Element<QueueKind> for AStar {
         Networks, IEEE/ACM Transactions on Networking";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        check_service_time(self.target_delay, self.weight, self.maximum)?;
         let rates = [self.increase, self.decrease];
         let low = (self.minimum, self.initial);
-        check_idle_time(
-            self.interval,
-            rates,
-            low,
-            ("tuned_maximum", self.tuned_maximum),
-        )
+        let high = ("tuned_maximum", self.tuned_maximum);
+        every([
+            check_service_time(self.target_delay, self.weight, self.maximum),
+            check_idle_time(self.interval, rates, low, high),
+        ])
     }
 
     fn facts(&self) -> QueueFacts {

@@ -4,7 +4,7 @@
 use super::{Admission, Occupancy};
 use crate::observe::{Context, DropReason};
 use crate::packet::PacketId;
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, consistent, every, in_range};
 use crate::scenario::quantity::{PacketRate, Segments};
 use crate::units::{Span, Time};
 use serde_json::json;
@@ -199,15 +199,21 @@ impl IdleTimeLimit {
 }
 
 pub(super) fn check_service_time(target_delay: Span, weight: f64, maximum: Segments) -> Result<()> {
-    if target_delay == Span::ZERO {
-        let remedy = "is too short; for example \"200 ms\"";
-        return Err(Error::new("target_delay", &json!(target_delay), remedy));
-    }
-    if !(weight > 0.0 && weight <= 1.0) {
-        let remedy = "is not between 0 (excluded) and 1; for example 0.001";
-        return Err(Error::new("weight", &json!(weight), remedy));
-    }
-    check_room("maximum", maximum)
+    every([
+        in_range(
+            target_delay != Span::ZERO,
+            "target_delay",
+            &target_delay,
+            "is too short; for example \"200 ms\"",
+        ),
+        in_range(
+            weight > 0.0 && weight <= 1.0,
+            "weight",
+            &weight,
+            "is not between 0 (excluded) and 1; for example 0.001",
+        ),
+        check_room("maximum", maximum),
+    ])
 }
 
 /// Checks the parameters of ALT; `named` is the scenario's name of q_max.
@@ -217,52 +223,50 @@ pub(super) fn check_idle_time(
     (minimum, initial): (Segments, Segments),
     (named, maximum): (&str, Segments),
 ) -> Result<()> {
-    if interval == Span::ZERO {
-        let remedy = "is too short; for example \"1 s\"";
-        return Err(Error::new("interval", &json!(interval), remedy));
-    }
-    for (field, rate, cannot) in [
-        (
+    let too_much = format!(
+        "is more than {named}, {}; lower it or raise {named}",
+        json!(maximum)
+    );
+    let outside = format!(
+        "is not between minimum, {}, and {named}, {}",
+        json!(minimum),
+        json!(maximum)
+    );
+    every([
+        in_range(
+            interval != Span::ZERO,
+            "interval",
+            &interval,
+            "is too short; for example \"1 s\"",
+        ),
+        in_range(
+            increase.0 > 0.0,
             "increase",
-            increase,
+            &increase,
             "is too low; for example \"10 packets/s\"",
         ),
-        (
+        in_range(
+            decrease.0 > 0.0,
             "decrease",
-            decrease,
+            &decrease,
             "is too low; for example \"1 packet/s\"",
         ),
-    ] {
-        if rate.0 == 0.0 {
-            return Err(Error::new(field, &json!(rate), cannot));
-        }
-    }
-    check_room("minimum", minimum)?;
-    if minimum > maximum {
-        let remedy = format!(
-            "is more than {named}, {}; lower it or raise {named}",
-            json!(maximum)
-        );
-        return Err(Error::contradiction("minimum", &json!(minimum), &remedy));
-    }
-    if !(minimum..=maximum).contains(&initial) {
-        let remedy = format!(
-            "is not between minimum, {}, and {named}, {}",
-            json!(minimum),
-            json!(maximum)
-        );
-        return Err(Error::contradiction("initial", &json!(initial), &remedy));
-    }
-    Ok(())
+        check_room("minimum", minimum),
+        consistent(minimum <= maximum, "minimum", &minimum, &[named], &too_much),
+        consistent(
+            minimum > maximum || (minimum..=maximum).contains(&initial),
+            "initial",
+            &initial,
+            &["minimum", named],
+            &outside,
+        ),
+    ])
 }
 
 /// Refuses a limit of zero.
 fn check_room(field: &str, limit: Segments) -> Result<()> {
-    if limit.0 == 0 {
-        let remedy = "is too small; for example \"100 packets\"";
-        return Err(Error::new(field, &json!(limit), remedy));
-    }
-    Ok(())
+    let remedy = "is too small; for example \"100 packets\"";
+    in_range(limit.0 > 0, field, &limit, remedy)
 }
 
 #[cfg(test)]

@@ -9,13 +9,12 @@ use super::{Admission, Discipline, Occupancy, QueueContext, QueueKind};
 use crate::observe::Context;
 use crate::packet::PacketId;
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, every, in_range};
 use crate::scenario::files::Files;
 use crate::scenario::quantity::QueueLimit;
 use crate::units::{BitRate, Bytes, Probability, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -28,8 +27,8 @@ pub struct AdaptiveRed {
     /// least five packets; the upper threshold is three times the lower.
     #[serde(default = "target_delay")]
     pub target_delay: Span,
-    /// True if ECN-capable packets are marked instead of dropped at random. When everything is
-    /// dropped, they are dropped, too.
+    /// True if ECN-capable packets are marked instead of dropped at random. Where the queue drops
+    /// every packet, it drops them, too.
     #[serde(default)]
     pub ecn: bool,
     /// The queue drops and marks early only packets that find at least this much waiting. The
@@ -87,31 +86,34 @@ impl Element<QueueKind> for AdaptiveRed {
         for Increasing the Robustness of RED's Active Queue Management";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        check_room("limit", self.limit)?;
+        let (limit, probability) = (self.limit, self.initial_probability);
         let least = HIGH_OVER_LOW * LEAST_LOW;
-        if matches!(self.limit, QueueLimit::Packets(limit) if (limit as f64) < least) {
-            let remedy = "is less than the upper threshold, which is at least 15 packets; for \
-                example \"100 packets\"";
-            return Err(Error::new("limit", &json!(self.limit), remedy));
-        }
-        if self.target_delay == Span::ZERO {
-            return Err(Error::new(
+        let reaches = !matches!(limit, QueueLimit::Packets(limit) if (limit as f64) < least);
+        every([
+            check_room("limit", limit),
+            in_range(
+                reaches,
+                "limit",
+                &limit,
+                "is less than the upper threshold, which is at least 15 packets; for example \
+                \"100 packets\"",
+            ),
+            in_range(
+                self.target_delay != Span::ZERO,
                 "target_delay",
-                &json!(self.target_delay),
+                &self.target_delay,
                 "is too short; for example \"5 ms\"",
-            ));
-        }
-        check_probability("initial_probability", self.initial_probability)?;
-        if !(SMALLEST..=LARGEST).contains(&self.initial_probability.get()) {
-            let remedy = "is not between 1 % and 50 %; for example \"10 %\"";
-            return Err(Error::new(
+            ),
+            check_probability("initial_probability", probability),
+            in_range(
+                (SMALLEST..=LARGEST).contains(&probability.get()),
                 "initial_probability",
-                &json!(self.initial_probability),
-                remedy,
-            ));
-        }
-        check_early_from(self.early_from)?;
-        check_typical(self.typical_packet, self.rate)
+                &probability,
+                "is not between 1 % and 50 %; for example \"10 %\"",
+            ),
+            check_early_from(self.early_from),
+            check_typical(self.typical_packet, self.rate),
+        ])
     }
 
     /// States neither the thresholds, which follow from the link, nor the drop probability at the
@@ -211,6 +213,7 @@ mod tests {
     use crate::registry::{StreamScope, choose};
     use crate::scenario::files::NoFiles;
     use crate::streams::Streams;
+    use serde_json::json;
 
     /// Makes a queue for a link that sends that many packets of 1500 bytes per second.
     fn queue(packets_per_second: u64, target_ms: u64) -> AdaptiveQueue {

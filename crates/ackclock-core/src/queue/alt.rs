@@ -15,7 +15,7 @@ use serde_json::json;
 
 /// Parameters. In the letters of the publication: t is `interval`, a1 `increase`, b1 `decrease`,
 /// q_min `minimum`, q_max `maximum`. Where the limit settles, the queue is empty for b1/(a1 + b1)
-/// of the time, 9 %. All values are from memory of the publication, except `initial`.
+/// of the time, 9 %. All values but `initial` are quoted from memory.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(example = json!({}))]

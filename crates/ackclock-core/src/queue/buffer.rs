@@ -5,10 +5,9 @@ use super::red::check_room;
 use super::{Admission, Occupancy};
 use crate::observe::Context;
 use crate::packet::{Backlog, PacketId, TimedFifo};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, every, in_range};
 use crate::scenario::quantity::QueueLimit;
 use crate::units::Time;
-use serde_json::json;
 
 /// A drop-tail buffer; the packet in service does not count towards its limit.
 #[derive(Debug)]
@@ -62,10 +61,10 @@ impl Buffer {
 /// # Errors
 /// With the name of the field.
 pub(super) fn check_limit(field: &str, limit: QueueLimit) -> Result<()> {
-    if matches!(limit, QueueLimit::Time(_)) {
-        let remedy =
-            "is a time, but the wait of a packet is unknown on arrival; give packets or bytes";
-        return Err(Error::new(field, &json!(limit), remedy));
-    }
-    check_room(field, limit)
+    let remedy = "is a time, but the wait of a packet is unknown on arrival; give packets or bytes";
+    let timed = matches!(limit, QueueLimit::Time(_));
+    every([
+        in_range(!timed, field, &limit, remedy),
+        check_room(field, limit),
+    ])
 }

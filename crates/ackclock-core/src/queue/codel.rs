@@ -8,7 +8,7 @@ use super::{Discipline, Queue, QueueContext, QueueKind};
 use crate::observe::{Context, DropReason};
 use crate::packet::{Backlog, PacketId};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, consistent, every, in_range};
 use crate::scenario::files::Files;
 use crate::scenario::quantity::QueueLimit;
 use crate::units::{Bytes, Span, Time};
@@ -65,18 +65,27 @@ impl Element<QueueKind> for Codel {
         "RFC 8289; Nichols and Jacobson (2012), Controlling Queue Delay";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        if self.target == Span::ZERO {
-            let remedy = "is too short; for example \"5 ms\"";
-            return Err(Error::new("target", &json!(self.target), remedy));
-        }
-        if self.interval <= self.target {
-            let remedy = format!(
-                "is not longer than the target, {}; for example twenty times as long",
-                json!(self.target)
-            );
-            return Err(Error::new("interval", &json!(self.interval), &remedy));
-        }
-        check_limit("limit", self.limit)
+        let (target, interval) = (self.target, self.interval);
+        let longer = format!(
+            "is not longer than the target, {}; for example twenty times as long",
+            json!(target)
+        );
+        every([
+            in_range(
+                target != Span::ZERO,
+                "target",
+                &target,
+                "is too short; for example \"5 ms\"",
+            ),
+            consistent(
+                interval > target,
+                "interval",
+                &interval,
+                &["target"],
+                &longer,
+            ),
+            check_limit("limit", self.limit),
+        ])
     }
 
     fn facts(&self) -> QueueFacts {

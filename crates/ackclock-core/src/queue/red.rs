@@ -5,7 +5,7 @@ use super::early_detection::{Average, Curve, EarlyDetection, Level, Spacing};
 use super::facts::{QueueFacts, Thresholds};
 use super::{Discipline, QueueContext, QueueKind};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, consistent, every, in_range};
 use crate::scenario::files::Files;
 use crate::scenario::quantity::QueueLimit;
 use crate::units::{BitRate, Bytes, Probability};
@@ -51,21 +51,21 @@ pub struct Red {
     /// jumping to 1 (Floyd 2000).
     #[serde(default)]
     pub gentle: bool,
-    /// True if ECN-capable packets are marked instead of dropped at random. When everything is
-    /// dropped, they are dropped, too.
+    /// True if ECN-capable packets are marked instead of dropped at random. Where the queue drops
+    /// every packet, it drops them, too.
     #[serde(default)]
     pub ecn: bool,
     /// RED drops and marks early only packets that find at least this much waiting. The paper has
     /// no such rule; ns-2 spares a packet that finds fewer than 2.
     #[serde(default = "always")]
     pub early_from: QueueLimit,
-    /// Size of the packets that could have come while the link was idle. As many as the link could
-    /// have sent in that time count as having found the queue empty. The paper says "a small
+    /// Packet size assumed for idle time. While the link is idle, the average falls as if it sent
+    /// such packets back to back, each of which found the queue empty. The paper says "a small
     /// packet"; a larger one makes the average fall more slowly.
     #[serde(default = "typical_packet")]
     pub typical_packet: Bytes,
-    /// Rate of the link for the packets that could have come in idle time. By default its mean rate
-    /// over the first minute.
+    /// Rate of the link for the packets assumed in idle time. By default its mean rate over the
+    /// first minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
 }
@@ -94,67 +94,21 @@ impl Element<QueueKind> for Red {
         for Congestion Avoidance; RFC 7141 section 2 (packets count alike, whatever their size)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        check_room("limit", self.limit)?;
-        let (low, high) = (
-            Level::of(self.minimum_threshold),
-            Level::of(self.maximum_threshold),
-        );
-        let (Some(low), Some(high)) = (low, high) else {
-            let (field, threshold) = match low {
-                None => ("minimum_threshold", self.minimum_threshold),
-                Some(_) => ("maximum_threshold", self.maximum_threshold),
-            };
-            return Err(Error::new(
-                field,
-                &json!(threshold),
-                "is not a limit; for example \"15 packets\"",
-            ));
-        };
-        if low.measure != high.measure {
-            let remedy = format!(
-                "has another unit than minimum_threshold, {}; use the same unit",
-                json!(self.minimum_threshold)
-            );
-            return Err(Error::contradiction(
-                "maximum_threshold",
-                &json!(self.maximum_threshold),
-                &remedy,
-            ));
-        }
-        if low.value >= high.value {
-            let remedy = format!(
-                "is not more than minimum_threshold, {}; for example three times as much",
-                json!(self.minimum_threshold)
-            );
-            return Err(Error::contradiction(
-                "maximum_threshold",
-                &json!(self.maximum_threshold),
-                &remedy,
-            ));
-        }
-        if Level::of(self.limit)
-            .is_some_and(|limit| limit.measure == high.measure && limit.value < high.value)
-        {
-            let remedy = format!(
-                "is more than the limit, {}; lower it or raise the limit",
-                json!(self.limit)
-            );
-            return Err(Error::contradiction(
-                "maximum_threshold",
-                &json!(self.maximum_threshold),
-                &remedy,
-            ));
-        }
-        check_probability("maximum_probability", self.maximum_probability)?;
-        if !(self.weight > 0.0 && self.weight <= 1.0) {
-            return Err(Error::new(
+        every([
+            check_room("limit", self.limit),
+            check_level("minimum_threshold", self.minimum_threshold),
+            check_level("maximum_threshold", self.maximum_threshold),
+            self.check_thresholds(),
+            check_probability("maximum_probability", self.maximum_probability),
+            in_range(
+                self.weight > 0.0 && self.weight <= 1.0,
                 "weight",
-                &json!(self.weight),
+                &self.weight,
                 "is not between 0 (excluded) and 1; for example 0.002",
-            ));
-        }
-        check_early_from(self.early_from)?;
-        check_typical(self.typical_packet, self.rate)
+            ),
+            check_early_from(self.early_from),
+            check_typical(self.typical_packet, self.rate),
+        ])
     }
 
     fn facts(&self) -> QueueFacts {
@@ -168,59 +122,97 @@ impl Element<QueueKind> for Red {
     }
 }
 
+impl Red {
+    /// Refuses thresholds that contradict one another, or the limit.
+    fn check_thresholds(&self) -> Result<()> {
+        let [low, high] = [self.minimum_threshold, self.maximum_threshold].map(Level::of);
+        let (Some(low), Some(high)) = (low, high) else {
+            return Ok(()); // refused for itself
+        };
+        let (field, threshold) = ("maximum_threshold", &self.maximum_threshold);
+        let minimum = json!(self.minimum_threshold);
+        let other_unit =
+            format!("has another unit than minimum_threshold, {minimum}; use the same unit");
+        let too_low = format!(
+            "is not more than minimum_threshold, {minimum}; for example three times as much"
+        );
+        let too_high = format!(
+            "is more than the limit, {}; lower it or raise the limit",
+            json!(self.limit)
+        );
+        let same_unit = low.measure == high.measure;
+        let fits = Level::of(self.limit)
+            .is_none_or(|limit| limit.measure != high.measure || limit.value >= high.value);
+        let low_name = "minimum_threshold";
+        every([
+            consistent(same_unit, field, threshold, &[low_name], &other_unit),
+            consistent(
+                !same_unit || low.value < high.value,
+                field,
+                threshold,
+                &[low_name],
+                &too_low,
+            ),
+            consistent(fits, field, threshold, &["limit"], &too_high),
+        ])
+    }
+}
+
 /// Refuses a buffer without room for a packet.
 pub(super) fn check_room(field: &str, limit: QueueLimit) -> Result<()> {
-    if Level::of(limit).is_some_and(|level| level.value == 0.0) {
-        return Err(Error::new(
-            field,
-            &json!(limit),
-            "is too small; for example \"100 packets\"",
-        ));
-    }
-    Ok(())
+    let has_room = Level::of(limit).is_none_or(|level| level.value > 0.0);
+    in_range(
+        has_room,
+        field,
+        &limit,
+        "is too small; for example \"100 packets\"",
+    )
 }
 
 /// Refuses a drop probability of zero.
 pub(super) fn check_probability(field: &str, probability: Probability) -> Result<()> {
-    if probability == Probability::ZERO {
-        return Err(Error::new(
-            field,
-            &json!(probability),
-            "is too low; for example \"10 %\"",
-        ));
-    }
-    Ok(())
+    let remedy = "is too low; for example \"10 %\"";
+    in_range(
+        probability != Probability::ZERO,
+        field,
+        &probability,
+        remedy,
+    )
+}
+
+/// Refuses a threshold without a limit.
+fn check_level(field: &str, threshold: QueueLimit) -> Result<()> {
+    let remedy = "is not a limit; for example \"15 packets\"";
+    in_range(Level::of(threshold).is_some(), field, &threshold, remedy)
 }
 
 /// Refuses a length that no queue reaches.
 pub(super) fn check_early_from(early_from: QueueLimit) -> Result<()> {
-    if Level::of(early_from).is_none() {
-        return Err(Error::new(
-            "early_from",
-            &json!(early_from),
-            "is never reached; for example \"2 packets\"",
-        ));
-    }
-    Ok(())
+    let remedy = "is never reached; for example \"2 packets\"";
+    in_range(
+        Level::of(early_from).is_some(),
+        "early_from",
+        &early_from,
+        remedy,
+    )
 }
 
 /// Refuses a packet of zero bytes and a link of rate zero.
 pub(super) fn check_typical(packet: Bytes, rate: Option<BitRate>) -> Result<()> {
-    if packet == Bytes::ZERO {
-        return Err(Error::new(
+    every([
+        in_range(
+            packet != Bytes::ZERO,
             "typical_packet",
-            &json!(packet),
+            &packet,
             "is too small; for example \"1500 bytes\"",
-        ));
-    }
-    if rate == Some(BitRate::ZERO) {
-        return Err(Error::new(
+        ),
+        in_range(
+            rate != Some(BitRate::ZERO),
             "rate",
-            &json!(rate),
+            &rate,
             "is too low; for example \"10 Mbit/s\"",
-        ));
-    }
-    Ok(())
+        ),
+    ])
 }
 
 impl Factory<QueueKind> for Red {

@@ -11,7 +11,7 @@ use super::{
 use crate::congestion::facts::{GrowthLaw, KeptShare};
 use crate::endpoint::rtt::{RttEstimator, Timeouts};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::Result;
+use crate::scenario::error::{Result, every, in_range};
 use crate::scenario::files::Files;
 use crate::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
@@ -60,20 +60,24 @@ impl Element<RateControlKind> for Rap {
     const REFERENCE: &'static str = "Rejaie, Handley, Estrin 1999, INFOCOM; Yang, Lam 2000, ICNP";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        if !(self.increase > 0.0 && self.increase.is_finite()) {
-            return check::refuse("increase", self.increase, "is not positive; for example 1");
-        }
-        if !(self.decrease > 0.0 && self.decrease < 1.0) {
-            return check::refuse(
+        every([
+            in_range(
+                self.increase > 0.0 && self.increase.is_finite(),
+                "increase",
+                &self.increase,
+                "is not positive; for example 1",
+            ),
+            in_range(
+                self.decrease > 0.0 && self.decrease < 1.0,
                 "decrease",
-                self.decrease,
+                &self.decrease,
                 "is not between 0 and 1 (both excluded); for example 0.5",
-            );
-        }
-        check::duplicate_threshold(self.duplicate_threshold)?;
-        check::vector(self.vector)?;
-        check::time("initial_rtt", self.initial_rtt, "500 ms")?;
-        check::time("rto_minimum", self.rto_minimum, "200 ms")
+            ),
+            check::duplicate_threshold(self.duplicate_threshold),
+            check::vector(self.vector),
+            check::time("initial_rtt", self.initial_rtt, "500 ms"),
+            check::time("rto_minimum", self.rto_minimum, "200 ms"),
+        ])
     }
 
     fn facts(&self) -> RateControlFacts {

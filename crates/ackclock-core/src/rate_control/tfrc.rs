@@ -10,7 +10,7 @@ use super::equation::tfrc::{Equation, TimeoutRule};
 use super::facts::{EquationFacts, EquationLoss, EquationTimeout, RateControlFacts};
 use super::{Halves, RateContext, RateControlKind, check};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::Result;
+use crate::scenario::error::{Result, every, in_range};
 use crate::scenario::files::Files;
 use crate::scenario::quantity::OptionalWindow;
 use crate::units::Bytes;
@@ -128,27 +128,39 @@ impl Element<RateControlKind> for Tfrc {
     const REFERENCE: &'static str = "RFC 5348";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        if !(self.b >= 1.0 && self.b <= 1000.0) {
-            return check::refuse("b", self.b, "is not between 1 and 1000; for example 1");
-        }
-        check::duplicate_threshold(self.duplicate_threshold)?;
-        if !(1..=64).contains(&self.intervals) {
-            let remedy = "is not between 1 and 64; for example 8";
-            return check::refuse("intervals", self.intervals, remedy);
-        }
-        if !(self.discount_floor > 0.0 && self.discount_floor <= 1.0) {
-            let remedy = "is not between 0 (excluded) and 1; for example 0.25";
-            return check::refuse("discount_floor", self.discount_floor, remedy);
-        }
-        if !(self.rtt_filter >= 0.0 && self.rtt_filter < 1.0) {
-            let remedy = "is not between 0 and 1 (excluded); for example 0.9";
-            return check::refuse("rtt_filter", self.rtt_filter, remedy);
-        }
-        if self.initial_window.is_some_and(|window| window.0 == 0) {
-            let remedy = "is too small; for example \"4380 bytes\"";
-            return check::refuse("initial_window", self.initial_window, remedy);
-        }
-        Ok(())
+        every([
+            in_range(
+                (1.0..=1000.0).contains(&self.b),
+                "b",
+                &self.b,
+                "is not between 1 and 1000; for example 1",
+            ),
+            check::duplicate_threshold(self.duplicate_threshold),
+            in_range(
+                (1..=64).contains(&self.intervals),
+                "intervals",
+                &self.intervals,
+                "is not between 1 and 64; for example 8",
+            ),
+            in_range(
+                self.discount_floor > 0.0 && self.discount_floor <= 1.0,
+                "discount_floor",
+                &self.discount_floor,
+                "is not between 0 (excluded) and 1; for example 0.25",
+            ),
+            in_range(
+                (0.0..1.0).contains(&self.rtt_filter),
+                "rtt_filter",
+                &self.rtt_filter,
+                "is not between 0 and 1 (excluded); for example 0.9",
+            ),
+            in_range(
+                self.initial_window != Some(Bytes::ZERO),
+                "initial_window",
+                &self.initial_window,
+                "is too small; for example \"4380 bytes\"",
+            ),
+        ])
     }
 
     fn facts(&self) -> RateControlFacts {

@@ -9,7 +9,7 @@ use super::acknowledging::Acknowledging;
 use super::facts::{EquationFacts, EquationLoss, EquationTimeout, RateControlFacts};
 use super::{Halves, RateContext, RateControlKind, check};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, consistent, every, in_range};
 use crate::scenario::files::Files;
 use crate::scenario::quantity::{OptionalWindow, PacketRate};
 use crate::units::{Bytes, Span};
@@ -131,22 +131,31 @@ impl Element<RateControlKind> for Tfrcp {
     const REFERENCE: &'static str = "Padhye, Kurose, Towsley, Koodli 1999, NOSSDAV";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        self.check_rounds()?;
-        if self.initial_rate.0 == 0.0 {
-            let remedy = "is too low; for example \"40 packets/s\"";
-            return check::refuse("initial_rate", self.initial_rate, remedy);
-        }
-        if !(self.packets_per_ack >= 1.0 && self.packets_per_ack.is_finite()) {
-            let remedy = "is out of range; choose 1, or 2 for delayed ACKs";
-            return check::refuse("packets_per_ack", self.packets_per_ack, remedy);
-        }
-        if self.receive_window.bytes(Bytes(1)) == Some(Bytes::ZERO) {
-            let remedy = "is too small; for example \"20 packets\" or \"unlimited\"";
-            return check::refuse("receive_window", self.receive_window, remedy);
-        }
-        check::time("rto_initial", self.rto_initial, "3 s")?;
-        check::time("rto_minimum", self.rto_minimum, "1 s")?;
-        check::vector(self.vector)
+        let acks = self.packets_per_ack;
+        every([
+            self.check_rounds(),
+            in_range(
+                self.initial_rate.0 > 0.0,
+                "initial_rate",
+                &self.initial_rate,
+                "is too low; for example \"40 packets/s\"",
+            ),
+            in_range(
+                acks >= 1.0 && acks.is_finite(),
+                "packets_per_ack",
+                &acks,
+                "is out of range; choose 1, or 2 for delayed ACKs",
+            ),
+            in_range(
+                self.receive_window.bytes(Bytes(1)) != Some(Bytes::ZERO),
+                "receive_window",
+                &self.receive_window,
+                "is too small; for example \"20 packets\" or \"unlimited\"",
+            ),
+            check::time("rto_initial", self.rto_initial, "3 s"),
+            check::time("rto_minimum", self.rto_minimum, "1 s"),
+            check::vector(self.vector),
+        ])
     }
 
     fn facts(&self) -> RateControlFacts {
@@ -165,45 +174,44 @@ impl Element<RateControlKind> for Tfrcp {
 impl Tfrcp {
     /// Rejects fields of another strategy, and fills in the defaults of this one.
     fn check_rounds(&mut self) -> Result<()> {
-        let given = [
+        let of_strategies = [
             ("round", Strategy::Constant, json!(self.round)),
             ("round_trips", Strategy::RoundTrips, json!(self.round_trips)),
             ("round_minimum", Strategy::Random, json!(self.round_minimum)),
             ("round_spread", Strategy::Random, json!(self.round_spread)),
         ];
-        for (field, strategy, value) in given {
-            if strategy != self.strategy && !value.is_null() {
-                let remedy = format!(
-                    "does not apply to this strategy; remove it, or set strategy = {}",
-                    json!(strategy)
-                );
-                return Err(Error::contradiction(field, &value, &remedy));
-            }
-        }
-        match self.strategy {
+        let of_others = of_strategies.map(|(field, strategy, value)| {
+            let applies = strategy == self.strategy || value.is_null();
+            let remedy = format!(
+                "does not apply to this strategy; remove it, or set strategy = {}",
+                json!(strategy)
+            );
+            consistent(applies, field, &value, &["strategy"], &remedy)
+        });
+        let own = match self.strategy {
             Strategy::Constant => {
                 let round = *self.round.get_or_insert(Span::from_millis(2000));
-                if round < SHORTEST {
-                    let remedy = "is too short for a round; for example \"2 s\"";
-                    return check::refuse("round", round, remedy);
-                }
+                let remedy = "is too short for a round; for example \"2 s\"";
+                in_range(round >= SHORTEST, "round", &round, remedy)
             }
             Strategy::RoundTrips => {
                 let number = *self.round_trips.get_or_insert(10.0);
-                if !(number > 0.0 && number.is_finite()) {
-                    return check::refuse("round_trips", number, "is not positive; for example 10");
-                }
+                let remedy = "is not positive; for example 10";
+                in_range(
+                    number > 0.0 && number.is_finite(),
+                    "round_trips",
+                    &number,
+                    remedy,
+                )
             }
             Strategy::Random => {
                 let minimum = *self.round_minimum.get_or_insert(Span::from_millis(1500));
                 self.round_spread.get_or_insert(Span::from_millis(3000));
-                if minimum < SHORTEST {
-                    let remedy = "is too short for a round; for example \"1.5 s\"";
-                    return check::refuse("round_minimum", minimum, remedy);
-                }
+                let remedy = "is too short for a round; for example \"1.5 s\"";
+                in_range(minimum >= SHORTEST, "round_minimum", &minimum, remedy)
             }
-        }
-        Ok(())
+        };
+        every(of_others.into_iter().chain([own]))
     }
 }
 

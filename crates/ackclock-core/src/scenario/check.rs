@@ -1,22 +1,22 @@
 //! Checks of several fields together: values that contradict one another, or for which a run would
 //! take too much memory or time.
 
-use super::error::{Code, Error, Result, all, both};
+use super::error::{Code, Error, Result, consistent, every, in_range};
 use super::parse::to_tree;
 use super::quantity::QueueLimit;
 use super::resolve::unknown_hop;
 use super::{
-    FlowDescription, HopDescription, Instances, MediumDescription, Scenario, Scope, Transport,
+    FlowDescription, HopDescription, Instances, MediumDescription, Range, Scenario, Scope,
+    Transport,
 };
 use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
-use crate::endpoint::parameters::{AfterTimeout, LossRecovery};
+use crate::endpoint::parameters::{AfterTimeout, LossRecovery, RecoveryWindow};
 use crate::queue::QueueKind;
 use crate::registry::{Selection, StreamScope};
 use crate::streams::Streams;
-use crate::traffic::{TrafficContext, Transports};
+use crate::traffic::{TrafficContext, TrafficKind, Transports};
 use crate::units::{Bytes, Span, Time};
-use serde::Serialize;
 
 /// Most hops on a route: a packet counts them in one byte, and an extra delay may be one more.
 const LONGEST_ROUTE: usize = 254;
@@ -33,39 +33,28 @@ const LARGEST_PACKET: u64 = 65_535;
 /// Shortest retransmission timeout: with a timeout of zero, virtual time would stand still.
 const SHORTEST_TIMEOUT: Span = Span::from_micros(1);
 
-/// Returns the error that `value` is out of range in `field`.
-fn refuse<T>(field: &str, value: &impl Serialize, remedy: &str) -> Result<T> {
-    Err(Error::new(field, &to_tree(value), remedy))
-}
-
-/// Returns the error that `value` in `field` contradicts another field.
-fn contradict<T>(field: &str, value: &impl Serialize, remedy: &str) -> Result<T> {
-    Err(Error::contradiction(field, &to_tree(value), remedy))
-}
-
 impl Scenario {
     /// Refuses a scenario that cannot be run. [`Scenario::from_tree`] does this; call it again
     /// after changing fields in place.
     ///
     /// # Errors
-    /// The first field whose value contradicts the others.
+    /// Every field whose value is out of range or contradicts others.
     pub fn check(&self) -> Result<()> {
-        let run = check_run(&self.name, self.duration, self.warmup, self.replicates);
+        let parts = [
+            check_run(&self.name, self.duration, self.warmup, self.replicates),
+            check_samples(self.sample_interval, self.duration),
+            check_hops(&self.hops, &self.media),
+        ];
         let flows = self.flows.iter().map(|flow| {
             flow.check()
                 .map_err(|error| error.within(&format!("flows.{}", flow.name)))
         });
-        let parts = [
-            run,
-            self.check_samples(),
-            self.check_measured(),
-            self.check_contenders(),
-        ];
-        all(parts
-            .into_iter()
-            .chain(flows)
-            .chain([self.check_instances()]))
-        .map(drop)
+        every(
+            parts
+                .into_iter()
+                .chain(flows)
+                .chain([self.check_instances()]),
+        )
     }
 
     /// A run holds only so many flows.
@@ -76,9 +65,9 @@ impl Scenario {
             if let Instances::Arriving(arrivals) = flow.instances
                 && instances > MOST_FLOWS as f64
             {
+                let field = format!("flows.{}.arrivals.mean_interval", flow.name);
                 let remedy = format!("makes more than {MOST_FLOWS} flows arrive; lengthen it");
-                return refuse("arrivals.mean_interval", &arrivals.mean_interval, &remedy)
-                    .map_err(|error| error.within(&format!("flows.{}", flow.name)));
+                return in_range(false, &field, &arrivals.mean_interval, &remedy);
             }
         }
         if instances > MOST_FLOWS as f64 {
@@ -87,190 +76,188 @@ impl Scenario {
         }
         Ok(())
     }
-
-    /// Checks the hops whose links others measure. Such a hop must exist, be shared, and have a
-    /// link that does not itself measure another, so that there are no cycles.
-    fn check_measured(&self) -> Result<()> {
-        all(self.hops.iter().map(|hop| self.check_source(hop))).map(drop)
-    }
-
-    fn check_source(&self, hop: &HopDescription) -> Result<()> {
-        let Some(name) = &hop.link.facts.measures else {
-            return Ok(());
-        };
-        let field = format!("hops.{}.link.from", hop.name);
-        let Some(other) = self.hops.iter().find(|other| other.name == *name) else {
-            let known: Vec<String> = self.hops.iter().map(|hop| hop.name.clone()).collect();
-            return Err(unknown_hop(&field, name, &known));
-        };
-        let remedy = if other.link.facts.measures.is_some() {
-            "follows another hop's rate itself; choose a hop with a rate of its own"
-        } else if other.link.facts.contends.is_some() {
-            "contends for a medium, so its rate cannot be measured; choose a hop with its own \
-            rate"
-        } else if other.scope == Scope::PerFlow {
-            "has scope \"per_flow\"; choose a shared hop"
-        } else {
-            return Ok(());
-        };
-        contradict(&field, name, remedy)
-    }
-
-    /// Checks the contenders. Each needs a medium that accepts it, and a queue that need not know
-    /// the wait of a packet.
-    fn check_contenders(&self) -> Result<()> {
-        let check = |hop: &HopDescription| {
-            self.check_contender(hop)
-                .map_err(|error| error.within(&format!("hops.{}", hop.name)))
-        };
-        all(self.hops.iter().map(check)).map(drop)
-    }
-
-    fn check_contender(&self, hop: &HopDescription) -> Result<()> {
-        let Some(contention) = &hop.link.facts.contends else {
-            return Ok(());
-        };
-        let streams = Streams::new(0, 0);
-        let place = StreamScope {
-            streams: &streams,
-            name: "check",
-        };
-        let of_that_name = |medium: &&MediumDescription| medium.name == contention.medium;
-        let Some(medium) = self.media.iter().find(of_that_name) else {
-            let known = self.media.iter().map(|medium| medium.name.as_str());
-            return Err(unknown_medium("link.medium", &contention.medium, known));
-        };
-        let added = medium
-            .medium
-            .build(place)
-            .add(0, contention, place.stream())
-            .map_err(|error| error.within("link"));
-        both(added, check_untimed(&hop.queue)).map(drop)
-    }
-
-    fn check_samples(&self) -> Result<()> {
-        if self.sample_interval == Span::ZERO {
-            return refuse(
-                "sample_interval",
-                &self.sample_interval,
-                "is too short; for example \"100 ms\"",
-            );
-        }
-        let samples = self.duration.as_nanos() / self.sample_interval.as_nanos();
-        if samples > MOST_SAMPLES {
-            let remedy = format!(
-                "makes {samples} samples of each series; choose at least a ten-millionth of the \
-                duration"
-            );
-            return refuse("sample_interval", &self.sample_interval, &remedy);
-        }
-        Ok(())
-    }
 }
 
 impl FlowDescription {
     /// Refuses what concerns this flow alone.
-    pub(super) fn check(&self) -> Result<()> {
-        let instances = match self.instances {
-            Instances::Count(count) if count == 0 || u64::from(count) > MOST_FLOWS => refuse(
-                "count",
-                &count,
-                &format!("is not between 1 and {MOST_FLOWS}"),
+    fn check(&self) -> Result<()> {
+        every([
+            check_instances(self.instances),
+            check_route("route", &self.route, true),
+            check_times(self.start, self.stop),
+            check_route("return", &self.return_route, false),
+            check_acknowledged(
+                !matches!(self.transport, Transport::Udp { .. }),
+                &self.return_route,
             ),
-            Instances::Count(_) => Ok(()),
-            Instances::Arriving(arrivals) => {
-                arrivals.check().map_err(|error| error.within("arrivals"))
-            }
-        };
-        let transport = match &self.transport {
-            Transport::Tcp { parameters, .. } => check_tcp(parameters),
-            Transport::Udp { mss, header } => check_sizes(*mss, *header),
-            Transport::Controlled { parameters, .. } => check_datagrams(parameters),
-        }
-        .map_err(|error| error.within("transport"));
-        let stop = if self.stop <= Time::ZERO + self.start.high {
-            let stop = self.stop.since(Time::ZERO);
-            contradict("stop", &stop, "is not after the start; choose a later time")
-        } else {
-            Ok(())
-        };
-        let [route, return_route] = self.check_routes();
-        let parts = [instances, route, stop, return_route, transport];
-        all(parts)?;
-        self.check_traffic()
-    }
-
-    /// The two routes, each by itself.
-    fn check_routes(&self) -> [Result<()>; 2] {
-        let length = |field: &str, route: &[usize]| match route.len() {
-            0..=LONGEST_ROUTE => Ok(()),
-            hops => {
-                let message = format!("{hops} hops are too many; the most is {LONGEST_ROUTE}");
-                Err(Error::message(field, message))
-            }
-        };
-        let route = if self.route.is_empty() {
-            refuse(
-                "route",
-                &self.route,
-                "is empty; for example [\"bottleneck\"]",
-            )
-        } else {
-            length("route", &self.route)
-        };
-        let acknowledges = !matches!(self.transport, Transport::Udp { .. });
-        let return_route = if acknowledges && self.return_route.is_empty() {
-            let remedy = "is empty, but ACKs need a route; for example [\"return\"]";
-            contradict("return", &self.return_route, remedy)
-        } else {
-            length("return", &self.return_route)
-        };
-        [route, return_route]
-    }
-
-    /// Refuses, over UDP without control, a source that only the transport limits: UDP would send
-    /// each write at once.
-    fn check_traffic(&self) -> Result<()> {
-        let Transport::Udp { mss, .. } = self.transport else {
-            return Ok(());
-        };
-        let streams = Streams::new(0, 0);
-        let place = StreamScope {
-            streams: &streams,
-            name: "check",
-        };
-        let source = self.traffic.build(TrafficContext { place, mss });
-        if source.transports() == Transports::Controlled {
-            let remedy = "does not work over UDP without a rate control; choose traffic with a \
-                rate, add a control, or use transport kind \"tcp\"";
-            return contradict("traffic.kind", &self.traffic.name, remedy);
-        }
-        Ok(())
+            check_transport(&self.transport).map_err(|error| error.within("transport")),
+            check_traffic(&self.transport, &self.traffic),
+        ])
     }
 }
 
 /// Refuses what no scenario can be, whatever its path.
 pub(super) fn check_run(name: &str, duration: Span, warmup: Span, replicates: u32) -> Result<()> {
-    let named = match name.trim() {
-        "" => refuse("name", &name, "is empty; for example \"leaky pipe\""),
-        _ => Ok(()),
+    let named = !name.trim().is_empty();
+    let leaves = "leaves no time to average over; it must be shorter than the duration";
+    let many = format!("is not between 1 and {MOST_REPLICATES}");
+    every([
+        in_range(named, "name", name, "is empty; for example \"leaky pipe\""),
+        in_range(
+            duration != Span::ZERO,
+            "duration",
+            &duration,
+            "is too short; for example \"100 s\"",
+        ),
+        consistent(warmup < duration, "warmup", &warmup, &["duration"], leaves),
+        in_range(
+            (1..=MOST_REPLICATES).contains(&replicates),
+            "replicates",
+            &replicates,
+            &many,
+        ),
+    ])
+}
+
+/// Refuses time series without end.
+pub(super) fn check_samples(interval: Span, duration: Span) -> Result<()> {
+    let field = "sample_interval";
+    let remedy = "is too short; for example \"100 ms\"";
+    in_range(interval != Span::ZERO, field, &interval, remedy)?;
+    let samples = duration.as_nanos() / interval.as_nanos();
+    let remedy = format!(
+        "makes {samples} samples of each series; choose at least a ten-millionth of the duration"
+    );
+    in_range(samples <= MOST_SAMPLES, field, &interval, &remedy)
+}
+
+/// Refuses hops that do not go together, and those that do not fit their medium.
+pub(super) fn check_hops(hops: &[HopDescription], media: &[MediumDescription]) -> Result<()> {
+    let contenders = hops.iter().map(|hop| {
+        check_contender(hop, media).map_err(|error| error.within(&format!("hops.{}", hop.name)))
+    });
+    every(
+        hops.iter()
+            .map(|hop| check_source(hop, hops))
+            .chain(contenders),
+    )
+}
+
+/// Checks the hop whose link another measures. It must exist, be shared, and have a link that does
+/// not itself measure another, so that there are no cycles.
+fn check_source(hop: &HopDescription, hops: &[HopDescription]) -> Result<()> {
+    let Some(name) = &hop.link.facts.measures else {
+        return Ok(());
     };
-    let lasting = if duration == Span::ZERO {
-        let remedy = "is too short; for example \"100 s\"";
-        refuse("duration", &duration, remedy)
-    } else if warmup >= duration {
-        let remedy = "leaves no time to average over; it must be shorter than the duration";
-        contradict("warmup", &warmup, remedy)
+    let field = format!("hops.{}.link.from", hop.name);
+    let Some(other) = hops.iter().find(|other| other.name == *name) else {
+        let known: Vec<String> = hops.iter().map(|hop| hop.name.clone()).collect();
+        return Err(unknown_hop(&field, name, &known));
+    };
+    let remedy = if other.link.facts.measures.is_some() {
+        "follows another hop's rate itself; choose a hop with a rate of its own"
+    } else if other.link.facts.contends.is_some() {
+        "contends for a medium, so its rate cannot be measured; choose a hop with its own rate"
+    } else if other.scope == Scope::PerFlow {
+        "has scope \"per_flow\"; choose a shared hop"
     } else {
-        Ok(())
+        return Ok(());
     };
-    let repeated = if (1..=MOST_REPLICATES).contains(&replicates) {
-        Ok(())
-    } else {
-        let remedy = format!("is not between 1 and {MOST_REPLICATES}");
-        refuse("replicates", &replicates, &remedy)
+    Err(Error::contradiction(&field, &to_tree(name), remedy))
+}
+
+/// Checks a contender. It needs a medium that accepts it, and a queue that need not know the wait
+/// of a packet.
+fn check_contender(hop: &HopDescription, media: &[MediumDescription]) -> Result<()> {
+    let Some(contention) = &hop.link.facts.contends else {
+        return Ok(());
     };
-    all([named, lasting, repeated]).map(drop)
+    let streams = Streams::new(0, 0);
+    let place = StreamScope {
+        streams: &streams,
+        name: "check",
+    };
+    let Some(medium) = media.iter().find(|medium| medium.name == contention.medium) else {
+        let known = media.iter().map(|medium| medium.name.as_str());
+        return Err(unknown_medium("link.medium", &contention.medium, known));
+    };
+    let mut cell = medium.medium.build(place);
+    let added = cell.add(0, contention, place.stream());
+    every([
+        added.map(drop).map_err(|error| error.within("link")),
+        check_untimed(&hop.queue),
+    ])
+}
+
+/// Refuses too many instances, none, and arrivals without end.
+pub(super) fn check_instances(instances: Instances) -> Result<()> {
+    match instances {
+        Instances::Count(count) => {
+            let remedy = format!("is not between 1 and {MOST_FLOWS}");
+            let few = (1..=MOST_FLOWS).contains(&u64::from(count));
+            in_range(few, "count", &count, &remedy)
+        }
+        Instances::Arriving(arrivals) => arrivals.check().map_err(|error| error.within("arrivals")),
+    }
+}
+
+/// Refuses a stop that is not after the start.
+pub(super) fn check_times(start: Range, stop: Time) -> Result<()> {
+    let after = stop > Time::ZERO + start.high;
+    let remedy = "is not after the start; choose a later time";
+    consistent(after, "stop", &stop.since(Time::ZERO), &["start"], remedy)
+}
+
+/// Refuses a route that is too long, and one without hops if it needs some.
+pub(super) fn check_route<T>(field: &str, route: &[T], needed: bool) -> Result<()> {
+    let hops = route.len();
+    let remedy = "is empty; for example [\"bottleneck\"]";
+    in_range(hops > 0 || !needed, field, &[(); 0], remedy)?;
+    if hops > LONGEST_ROUTE {
+        let message = format!("{hops} hops are too many; the most is {LONGEST_ROUTE}");
+        return Err(Error::message(field, message));
+    }
+    Ok(())
+}
+
+/// Refuses acknowledgements without a route.
+pub(super) fn check_acknowledged<T>(acknowledges: bool, route: &[T]) -> Result<()> {
+    let remedy = "is empty, but ACKs need a route; for example [\"return\"]";
+    let has_route = !acknowledges || !route.is_empty();
+    consistent(has_route, "return", &[(); 0], &["transport.kind"], remedy)
+}
+
+/// Refuses, over UDP without control, a source that only the transport limits: UDP would send each
+/// write at once.
+pub(super) fn check_traffic(transport: &Transport, traffic: &Selection<TrafficKind>) -> Result<()> {
+    let Transport::Udp { mss, .. } = *transport else {
+        return Ok(());
+    };
+    let streams = Streams::new(0, 0);
+    let place = StreamScope {
+        streams: &streams,
+        name: "check",
+    };
+    let source = traffic.build(TrafficContext { place, mss });
+    let limited = source.transports() != Transports::Controlled;
+    let remedy = "does not work over UDP without a rate control; choose traffic with a rate, add a \
+        control, or use transport kind \"tcp\"";
+    consistent(
+        limited,
+        "traffic.kind",
+        traffic.name,
+        &["transport.kind"],
+        remedy,
+    )
+}
+
+/// Refuses parameters with which a transport cannot work.
+fn check_transport(transport: &Transport) -> Result<()> {
+    match transport {
+        Transport::Tcp { parameters, .. } => check_tcp(parameters),
+        Transport::Udp { mss, header } => check_sizes(*mss, *header),
+        Transport::Controlled { parameters, .. } => check_datagrams(parameters),
+    }
 }
 
 /// There is no medium of that name.
@@ -300,103 +287,147 @@ fn check_untimed(queue: &Selection<QueueKind>) -> Result<()> {
     let field = field.map_or("queue".into(), |(name, _)| format!("queue.{name}"));
     let remedy =
         "is a time, but the wait for a shared medium is unknown on arrival; give packets or bytes";
-    contradict(&field, &value, remedy)
+    Err(Error::contradiction(&field, &value, remedy))
 }
 
-fn check_sizes(mss: Bytes, header: Bytes) -> Result<()> {
-    if mss == Bytes::ZERO {
-        return refuse("mss", &mss, "is too small; for example \"1000 bytes\"");
-    }
+/// Refuses packets of no size, and those too large for IP.
+pub(super) fn check_sizes(mss: Bytes, header: Bytes) -> Result<()> {
     let packet = mss.0.saturating_add(header.0);
-    if packet > LARGEST_PACKET {
-        let remedy = format!(
-            "makes packets of {packet} bytes with the header; both together may be at most \
-            {LARGEST_PACKET} bytes"
-        );
-        return refuse("mss", &mss, &remedy);
-    }
-    Ok(())
+    let too_large = format!(
+        "makes packets of {packet} bytes with the header; both together may be at most \
+        {LARGEST_PACKET} bytes"
+    );
+    every([
+        in_range(
+            mss != Bytes::ZERO,
+            "mss",
+            &mss,
+            "is too small; for example \"1000 bytes\"",
+        ),
+        in_range(packet <= LARGEST_PACKET, "mss", &mss, &too_large),
+    ])
 }
 
-fn check_datagrams(parameters: &DatagramParameters) -> Result<()> {
-    check_sizes(parameters.mss, parameters.header)?;
-    let size = parameters.feedback_size;
-    if size == Bytes::ZERO || size.0 > LARGEST_PACKET {
-        let remedy =
-            format!("is not between 1 and {LARGEST_PACKET} bytes; for example \"40 bytes\"");
-        return refuse("feedback_size", &size, &remedy);
-    }
-    if parameters.burst.0 == 0 {
-        return refuse(
+/// Refuses packets that cannot be sent, and bursts of none.
+pub(super) fn check_datagrams(parameters: &DatagramParameters) -> Result<()> {
+    let (size, burst) = (parameters.feedback_size, parameters.burst);
+    let sized = format!("is not between 1 and {LARGEST_PACKET} bytes; for example \"40 bytes\"");
+    every([
+        check_sizes(parameters.mss, parameters.header),
+        in_range(
+            (1..=LARGEST_PACKET).contains(&size.0),
+            "feedback_size",
+            &size,
+            &sized,
+        ),
+        in_range(
+            burst.0 > 0,
             "burst",
-            &parameters.burst,
+            &burst,
             "is too small; choose at least \"1 packet\"",
-        );
-    }
-    Ok(())
+        ),
+    ])
 }
 
 /// Refuses parameters with which the endpoints cannot work: a scoreboard without SACK, windows in
 /// which nothing fits, timers that expire at once.
-fn check_tcp(tcp: &TcpParameters) -> Result<()> {
+pub(super) fn check_tcp(tcp: &TcpParameters) -> Result<()> {
     let counts = [
         ("initial_window", tcp.initial_window),
         ("duplicate_threshold", tcp.duplicate_threshold),
         ("delayed_ack.every", tcp.delayed_ack.every),
     ]
-    .map(|(field, count)| match count.0 {
-        0 => refuse(field, &count, "is too small; choose at least \"1 packet\""),
-        _ => Ok(()),
+    .map(|(field, count)| {
+        let remedy = "is too small; choose at least \"1 packet\"";
+        in_range(count.0 > 0, field, &count, remedy)
     });
-    let window = if tcp.initial_window.0 > LARGEST_INITIAL_WINDOW {
-        let remedy = format!("is too large; the most is \"{LARGEST_INITIAL_WINDOW} packets\"");
-        refuse("initial_window", &tcp.initial_window, &remedy)
-    } else {
-        Ok(())
-    };
+    let window = tcp.initial_window;
+    let too_large = format!("is too large; the most is \"{LARGEST_INITIAL_WINDOW} packets\"");
     let timeouts = [
         ("rto_minimum", tcp.rto_minimum),
         ("rto_initial", tcp.rto_initial),
         ("rto_maximum", tcp.rto_maximum),
     ]
     .map(|(field, span)| {
-        if span < SHORTEST_TIMEOUT {
-            return refuse(field, &span, "is too short; choose at least \"1 us\"");
-        }
-        Ok(())
+        let remedy = "is too short; choose at least \"1 us\"";
+        in_range(span >= SHORTEST_TIMEOUT, field, &span, remedy)
     });
-    let values = [check_sizes(tcp.mss, tcp.header)]
-        .into_iter()
-        .chain(counts)
-        .chain([window])
-        .chain(timeouts);
-    all(values.chain([check_recovery(tcp)]))?;
-    check_pairs(tcp)
+    let values = [
+        check_sizes(tcp.mss, tcp.header),
+        in_range(
+            window.0 <= LARGEST_INITIAL_WINDOW,
+            "initial_window",
+            &window,
+            &too_large,
+        ),
+    ];
+    every(
+        values
+            .into_iter()
+            .chain(counts)
+            .chain(timeouts)
+            .chain(check_pairs(tcp)),
+    )
 }
 
-/// A scoreboard needs SACK.
-fn check_recovery(tcp: &TcpParameters) -> Result<()> {
-    if tcp.after_timeout == AfterTimeout::Scoreboard && tcp.recovery != LossRecovery::Sack {
-        let remedy = "needs recovery = \"sack\"; choose \"go_back_n\" or set recovery = \"sack\"";
-        return contradict("after_timeout", &tcp.after_timeout, remedy);
-    }
-    Ok(())
+/// Refuses values that are good in themselves and do not go together.
+fn check_pairs(tcp: &TcpParameters) -> impl Iterator<Item = Result<()>> {
+    let window = tcp.receive_window.bytes(tcp.mss);
+    let pairs = [
+        consistent(
+            window.is_none_or(|bytes| bytes >= tcp.mss),
+            "receive_window",
+            &tcp.receive_window,
+            &["mss"],
+            "is less than one full segment; choose at least \"1 packet\"",
+        ),
+        consistent(
+            tcp.rto_minimum <= tcp.rto_maximum,
+            "rto_minimum",
+            &tcp.rto_minimum,
+            &["rto_maximum"],
+            "is more than rto_maximum; lower it or raise rto_maximum",
+        ),
+    ];
+    pairs.into_iter().chain(check_recovery(tcp))
 }
 
-/// Values that are good in themselves and do not go together.
-fn check_pairs(tcp: &TcpParameters) -> Result<()> {
-    let window = tcp.receive_window;
-    let window = if window.bytes(tcp.mss).is_some_and(|bytes| bytes < tcp.mss) {
-        let remedy = "is less than one full segment; choose at least \"1 packet\"";
-        contradict("receive_window", &window, remedy)
-    } else {
-        Ok(())
-    };
-    let timeouts = if tcp.rto_minimum > tcp.rto_maximum {
-        let remedy = "is more than rto_maximum; lower it or raise rto_maximum";
-        contradict("rto_minimum", &tcp.rto_minimum, remedy)
-    } else {
-        Ok(())
-    };
-    both(window, timeouts).map(drop)
+/// Refuses rules that the recovery cannot follow: some need SACK, others the times of transmission
+/// of RACK.
+fn check_recovery(tcp: &TcpParameters) -> impl Iterator<Item = Result<()>> {
+    let (sack, rack) = (tcp.recovery.uses_sack(), tcp.recovery == LossRecovery::Rack);
+    let follows_scoreboard = tcp.after_timeout == AfterTimeout::Scoreboard;
+    let of_sack = [
+        consistent(
+            sack || !follows_scoreboard,
+            "after_timeout",
+            &tcp.after_timeout,
+            &["recovery"],
+            "needs recovery = \"sack\"; choose \"go_back_n\" or set recovery = \"sack\"",
+        ),
+        consistent(
+            follows_scoreboard || !rack,
+            "after_timeout",
+            &tcp.after_timeout,
+            &["recovery"],
+            "does not go with recovery = \"rack\"; choose \"scoreboard\"",
+        ),
+        consistent(
+            sack || tcp.recovery_window == RecoveryWindow::Ssthresh,
+            "recovery_window",
+            &tcp.recovery_window,
+            &["recovery"],
+            "needs recovery = \"sack\"; choose \"ssthresh\" or set recovery = \"sack\"",
+        ),
+    ];
+    let of_rack = [
+        ("tail_loss_probe", tcp.tail_loss_probe),
+        ("forward_rto", tcp.forward_rto),
+        ("undo", tcp.undo),
+    ]
+    .map(|(field, on)| {
+        let remedy = "needs recovery = \"rack\"; choose false or set recovery = \"rack\"";
+        consistent(rack || !on, field, &on, &["recovery"], remedy)
+    });
+    of_sack.into_iter().chain(of_rack)
 }

@@ -1,5 +1,7 @@
 //! Bad input: a code, the field, the value, and a sentence with a remedy, on one line.
 
+use super::parse::to_tree;
+use serde::Serialize;
 use serde_json::Value;
 use std::fmt;
 
@@ -89,39 +91,93 @@ pub struct Error {
     code: Code,
     field: String,
     value: Option<Box<Value>>,
-    message: String,
+    message: Box<str>,
     position: Option<Position>,
+    /// Fields whose values make this one wrong.
+    compared: Box<[String]>,
     others: Vec<Error>,
 }
 
 /// Result of reading a part of a scenario.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Both results, or the errors of both.
+/// Both results, or the errors of both as [`all`] gathers them.
 ///
 /// # Errors
 /// Those of one, or of the first followed by those of the second.
 pub fn both<A, B>(first: Result<A>, second: Result<B>) -> Result<(A, B)> {
     match (first, second) {
         (Ok(first), Ok(second)) => Ok((first, second)),
-        (Err(first), Err(second)) => Err(first.and(second)),
-        (Err(error), _) | (_, Err(error)) => Err(error),
+        (Ok(_), Err(error)) | (Err(error), Ok(_)) => Err(error),
+        (Err(first), Err(second)) => Err(first.and(second).pruned()),
     }
 }
 
 /// All results, or the errors of all.
 ///
 /// # Errors
-/// Those of the results that are errors, in order.
+/// Those of the results that are errors, in order. Of a field that is wrong in itself the first one
+/// is enough, and comparisons with it say nothing, so they are left out.
 pub fn all<T>(results: impl IntoIterator<Item = Result<T>>) -> Result<Vec<T>> {
-    let mut list = Ok(Vec::new());
+    let (mut list, mut errors) = (Vec::new(), Vec::new());
     for result in results {
-        list = both(list, result).map(|(mut list, item)| {
-            list.push(item);
-            list
-        });
+        match result {
+            Ok(item) => list.push(item),
+            Err(error) => errors.push(error),
+        }
     }
-    list
+    match errors.into_iter().reduce(Error::and) {
+        None => Ok(list),
+        Some(errors) => Err(errors.pruned()),
+    }
+}
+
+/// Gathers checks as [`all`] does.
+///
+/// # Errors
+/// Those of the checks that fail.
+pub fn every(checks: impl IntoIterator<Item = Result<()>>) -> Result<()> {
+    all(checks).map(drop)
+}
+
+/// Refuses a value that is out of range whatever the other fields are; `remedy` as for
+/// [`Error::new`].
+///
+/// # Errors
+/// Unless the condition holds.
+pub fn in_range(
+    condition: bool,
+    field: &str,
+    value: &(impl Serialize + ?Sized),
+    remedy: &str,
+) -> Result<()> {
+    match condition {
+        true => Ok(()),
+        false => Err(Error::new(field, &to_tree(value), remedy)),
+    }
+}
+
+/// Refuses a value that contradicts the fields `others`; `remedy` as for [`Error::new`].
+///
+/// # Errors
+/// Unless the condition holds.
+pub fn consistent(
+    condition: bool,
+    field: &str,
+    value: &(impl Serialize + ?Sized),
+    others: &[&str],
+    remedy: &str,
+) -> Result<()> {
+    match condition {
+        true => Ok(()),
+        false => Err(Error::contradiction(field, &to_tree(value), remedy).comparing(others)),
+    }
+}
+
+/// True if the path `inner` is `outer`, or leads into it.
+fn is_within(inner: &str, outer: &str) -> bool {
+    let rest = inner.strip_prefix(outer);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
 /// Longest value in a message; a longer one is cut.
@@ -154,8 +210,9 @@ impl Error {
             code,
             field: on_one_line(field),
             value: None,
-            message: on_one_line(text),
+            message: on_one_line(text).into(),
             position: None,
+            compared: Box::default(),
             others: Vec::new(),
         }
     }
@@ -166,6 +223,24 @@ impl Error {
         self.others.push(other);
         self.others.extend(further);
         self
+    }
+    /// The errors without those that follow from another one.
+    fn pruned(self) -> Self {
+        let found: Vec<&Error> = self.all().collect();
+        let wrong = |among: &[&Error], field: &str| {
+            let mut alone = among.iter().filter(|error| error.compared.is_empty());
+            alone.any(|error| is_within(&error.field, field) || is_within(field, &error.field))
+        };
+        let counts = |(at, error): &(usize, &&Error)| match error.compared.is_empty() {
+            true => !wrong(&found[..*at], &error.field),
+            false => {
+                let mut fields = error.compared.iter().chain([&error.field]);
+                fields.all(|field| !wrong(&found, field))
+            }
+        };
+        let kept = found.iter().enumerate().filter(counts);
+        let kept = kept.map(|(_, error)| error.alone()).reduce(Error::and);
+        kept.unwrap_or(self) // never empty: the first that compares nothing stays
     }
     /// This mistake without those found with it.
     #[must_use]
@@ -179,6 +254,12 @@ impl Error {
     #[must_use]
     pub fn at(mut self, position: Option<Position>) -> Self {
         self.position = position;
+        self
+    }
+    /// Names the fields whose values make this one wrong.
+    #[must_use]
+    pub fn comparing(mut self, fields: &[&str]) -> Self {
+        self.compared = fields.iter().map(|field| (*field).to_owned()).collect();
         self
     }
     /// Sets the code.
@@ -230,11 +311,13 @@ impl Error {
         for other in std::mem::take(&mut self.others) {
             self.others.push(other.within(prefix));
         }
-        self.field = match (prefix.is_empty(), self.field.is_empty()) {
-            (true, _) => self.field,
+        let within = |field: String| match (prefix.is_empty(), field.is_empty()) {
+            (true, _) => field,
             (_, true) => on_one_line(prefix),
-            _ => format!("{}.{}", on_one_line(prefix), self.field),
+            _ => format!("{}.{field}", on_one_line(prefix)),
         };
+        self.compared = self.compared.into_iter().map(within).collect();
+        self.field = within(self.field);
         self
     }
     /// Returns the code.
@@ -293,6 +376,11 @@ fn on_one_line(text: &str) -> String {
 
 fn shortened(value: &Value) -> String {
     let text = value.to_string();
+    // A whole number that was read as another one is written as people write it.
+    let text = match (value, text.strip_suffix(".0")) {
+        (Value::Number(_), Some(whole)) => whole.into(),
+        _ => text,
+    };
     match text.char_indices().nth(LONGEST_VALUE) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
@@ -378,6 +466,30 @@ mod tests {
         let list = all([Ok(1), Err(error("a")), Ok(2), Err(error("b"))]).unwrap_err();
         assert_eq!(fields(&list), ["a", "b"]);
         assert_eq!(all([Ok(1), Ok(2)]), Ok(vec![1, 2]));
+    }
+
+    #[test]
+    fn a_comparison_with_what_is_wrong_in_itself_is_left_out() {
+        let (low, high) = (
+            |low| in_range(low > 0, "low", &low, "is odd"),
+            |low, high| consistent(low < high, "high", &high, &["low"], "is odd"),
+        );
+        let keys = |checks: [Result<()>; 3]| -> Vec<String> {
+            let error = every(checks).err();
+            let found = error.iter().flat_map(|error| error.all().map(Error::key));
+            found.collect()
+        };
+        assert!(keys([low(1), high(1, 2), Ok(())]).is_empty());
+        assert_eq!(keys([high(5, 2), low(5), Ok(())]), ["contradiction high"]);
+        assert_eq!(keys([high(0, 0), low(0), low(-1)]), ["out-of-range low"]);
+        // A field is wrong if something in it is; one of that name elsewhere is another.
+        let inside = || Err(Error::message("low.3", "is odd"));
+        assert_eq!(keys([high(5, 2), inside(), Ok(())]), ["out-of-range low.3"]);
+        let outside = high(5, 2).map_err(|error| error.within("x"));
+        assert_eq!(
+            keys([outside, low(0), Ok(())]),
+            ["contradiction x.high", "out-of-range low"]
+        );
     }
 
     #[test]

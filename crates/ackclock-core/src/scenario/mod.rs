@@ -204,9 +204,11 @@ pub enum Transport {
 
 impl Transport {
     /// Returns the name of its control in tables; `udp` for UDP without one.
-    pub const fn control_name(&self) -> &'static str {
+    pub fn control_name(&self) -> &str {
         match self {
-            Transport::Tcp { control, .. } => control.name,
+            Transport::Tcp { control, .. } => {
+                control.facts.title.as_deref().unwrap_or(control.name)
+            }
             Transport::Udp { .. } => "udp",
             Transport::Controlled { control, .. } => control.name,
         }

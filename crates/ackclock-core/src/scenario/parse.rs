@@ -1,6 +1,6 @@
 //! Converts a tree to parameters and back. Turns a serde error into field, value and remedy.
 
-use super::error::{Code, Error, Result};
+use super::error::{Code, Error, Result, every};
 use schemars::{JsonSchema, schema_for};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -16,6 +16,20 @@ pub fn from_tree<T: DeserializeOwned + JsonSchema>(tree: Value) -> Result<T> {
         (read, None) => Ok(read),
         (_, Some(mistakes)) => Err(mistakes),
     }
+}
+
+/// Reads a struct as [`from_tree`] does, and checks it; whatever cannot be read, the rest is
+/// checked, too.
+///
+/// # Errors
+/// Those of reading, and those of the check.
+pub(crate) fn checked<T: DeserializeOwned + JsonSchema>(
+    tree: Value,
+    check: impl FnOnce(&mut T) -> Result<()>,
+) -> Result<T> {
+    let (mut read, mistakes) = leniently(tree)?;
+    every([mistakes.map_or(Ok(()), Err), check(&mut read)])?;
+    Ok(read)
 }
 
 /// Reads a struct from a tree, with every mistake in it: what is wrong is replaced by an example of
@@ -50,13 +64,6 @@ pub(super) fn leniently<T: DeserializeOwned + JsonSchema>(
     }
 }
 
-/// Puts the example that the schema has for a field in its place; whether there is one.
-pub(crate) fn put_example<T: JsonSchema>(tree: &mut Value, field: &str) -> bool {
-    let way: Vec<String> = field.split('.').map(String::from).collect();
-    let example = example(&schema_for!(T).to_value(), &way);
-    example.is_some_and(|example| mend(tree, &way, Some(example)))
-}
-
 /// Puts `value` at the end of the way, or removes what is there if there is none; whether it could.
 fn mend(tree: &mut Value, way: &[String], value: Option<Value>) -> bool {
     let Some((last, way)) = way.split_last() else {
@@ -84,7 +91,7 @@ fn mend(tree: &mut Value, way: &[String], value: Option<Value>) -> bool {
 }
 
 /// Writes a struct as a tree. Nothing is lost, because everything in a scenario is valid JSON.
-pub fn to_tree(part: &impl Serialize) -> Value {
+pub fn to_tree(part: &(impl Serialize + ?Sized)) -> Value {
     serde_json::to_value(part).unwrap_or_default()
 }
 

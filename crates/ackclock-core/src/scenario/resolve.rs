@@ -1,9 +1,12 @@
 //! Converts the document to the scenario: reads every element with its registry, turns names into
 //! indices, and fills in defaults.
 
-use super::check::check_run;
+use super::check::{
+    check_acknowledged, check_hops, check_instances, check_route, check_run, check_samples,
+    check_times, check_traffic,
+};
 use super::document::{Document, FlowDocument, HopDocument, Seed, Stop, VERSION};
-use super::error::{Code, Error, Result, all, both};
+use super::error::{Code, Error, Result, all, both, every};
 use super::files::Files;
 use super::{
     FlowDescription, HopDescription, Instances, MediumDescription, Scenario, parse, transport,
@@ -26,8 +29,8 @@ impl Scenario {
     /// Reads and checks a tree whose sweep has been expanded ([`expand`](super::tree::expand)).
     ///
     /// # Errors
-    /// The first error: unknown or missing fields, invalid values, and everything that
-    /// [`Scenario::check`] refuses. Hops and flows are addressed by name.
+    /// Unknown or missing fields, invalid values, and everything that [`Scenario::check`] refuses:
+    /// all that can be known at once. Hops and flows are addressed by name.
     pub fn from_tree(tree: &Value, files: &dyn Files) -> Result<Scenario> {
         let (document, mistakes) = Document::read(tree)?;
         if document.sweep.is_some() {
@@ -64,17 +67,23 @@ impl Scenario {
             })
             .collect();
         let flows = both(flows, unique(&flow_names, "flows"));
-        let run = match mistakes {
-            None => check_run(
+        let run = every([
+            mistakes.map_or(Ok(()), Err),
+            check_run(
                 &document.name,
                 document.duration,
                 document.warmup,
                 document.replicates,
             ),
-            Some(mistakes) => Err(mistakes),
-        };
-        let (_, ((media, ()), ((hops, ()), (read, ())))) =
-            both(run, both(media, both(hops, flows)))?;
+            document.sample_interval.map_or(Ok(()), |interval| {
+                check_samples(interval, document.duration)
+            }),
+        ]);
+        let network = both(media, hops).and_then(|((media, ()), (hops, ()))| {
+            check_hops(&hops, &media)?;
+            Ok((media, hops))
+        });
+        let (_, ((media, hops), (read, ()))) = both(run, both(network, flows))?;
         let (flows, transports): (Vec<_>, Vec<_>) = read.into_iter().unzip();
         let sample_interval = document
             .sample_interval
@@ -271,10 +280,26 @@ fn flow(
         route(&document.return_route, "return", hops),
     );
     let traffic = choose_within("traffic", &document.traffic, files);
-    let start = both(mistakes.map_or(Ok(()), Err), check_name(&name));
+    let whole = every([
+        mistakes.map_or(Ok(()), Err),
+        check_name(&name),
+        check_times(document.start, document.stop.0),
+        check_route("route", &document.route, true),
+        check_route("return", &document.return_route, false),
+    ]);
+    let fit = both(
+        check_acknowledged(
+            transport::acknowledges(&document.transport),
+            &document.return_route,
+        ),
+        match (&transport, &traffic) {
+            (Ok((transport, _)), Ok(traffic)) => check_traffic(transport, traffic),
+            _ => Ok(()),
+        },
+    );
     let parts = both(both(transport, instances), both(routes, traffic));
-    let (_, (((transport, written), instances), ((route, return_route), traffic))) =
-        both(start, parts)?;
+    let ((), (parts, _)) = both(whole, both(parts, fit))?;
+    let (((transport, written), instances), ((route, return_route), traffic)) = parts;
     let flow = FlowDescription {
         name,
         instances,
@@ -286,21 +311,22 @@ fn flow(
         stop: document.stop.0,
         access_delay: document.access_delay,
     };
-    flow.check()?;
     Ok((flow, written))
 }
 
 /// Returns a number of instances, or arrivals; one instance if neither is given.
 fn instances(count: Option<u32>, arrivals: Option<Arrivals>) -> Result<Instances> {
-    match (count, arrivals) {
-        (count, None) => Ok(Instances::Count(count.unwrap_or(1))),
-        (None, Some(arrivals)) => Ok(Instances::Arriving(arrivals)),
+    let instances = match (count, arrivals) {
+        (count, None) => Instances::Count(count.unwrap_or(1)),
+        (None, Some(arrivals)) => Instances::Arriving(arrivals),
         (Some(count), Some(_)) => {
             let remedy = "does not go with arrivals, which draw the number of instances; remove \
                 count or arrivals";
-            Err(Error::contradiction("count", &count.into(), remedy))
+            return Err(Error::contradiction("count", &count.into(), remedy));
         }
-    }
+    };
+    check_instances(instances)?;
+    Ok(instances)
 }
 
 /// Returns the default name of the flow at that position of the list: the first is "flow-1".

@@ -17,7 +17,7 @@ use crate::queue::QueueKind;
 use crate::rate_control::RateControlKind;
 use crate::registry::samples::{SampleFiles, samples};
 use crate::registry::{Entry, FACTS, Kind};
-use crate::result::{ColumnDescription, TABLES};
+use crate::result::{COUNTERS, ColumnDescription, TABLES};
 use crate::size::SizeKind;
 use crate::traffic::TrafficKind;
 use crate::units::Bytes;
@@ -26,8 +26,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
 /// All presets, the default first.
-const PRESETS: [Preset; 4] = [
+const PRESETS: [Preset; 6] = [
     Preset::Linux,
+    Preset::Linux6,
+    Preset::RfcModern,
     Preset::Rfc,
     Preset::Ns2Of2002,
     Preset::Jacobson1988,
@@ -40,7 +42,8 @@ pub fn schema() -> Value {
 }
 
 /// Returns all choices: for each kind the list of its elements with the schema of their parameters
-/// and the facts of a sample, and the presets with all their values.
+/// and the facts of a sample, and the presets with all their values. Also returns what tables and
+/// counters a result has.
 pub fn registry() -> Value {
     let kind = |kind: &KindRecord| {
         json!({
@@ -54,7 +57,12 @@ pub fn registry() -> Value {
     all.extend(KINDS.iter().map(|kind| (kind.name.into(), catalogue(kind))));
     all.insert("presets".into(), PRESETS.iter().map(preset).collect());
     all.insert("tables".into(), TABLES.iter().map(table).collect());
+    all.insert("counters".into(), COUNTERS.iter().map(counter).collect());
     all.into()
+}
+
+fn counter((name, summary): &(&str, &str)) -> Value {
+    json!({ "name": name, "summary": summary })
 }
 
 fn table((name, summary, columns): &(&str, &str, &[ColumnDescription])) -> Value {
@@ -75,6 +83,7 @@ fn catalogue(kind: &KindRecord) -> Value {
             "label": element.label,
             "summary": element.summary,
             "reference": element.reference,
+            "simulated": element.simulated,
             "facts": facts_of_a_sample(kind, element.name, &parameters),
             "parameters": unwrapped(parameters),
         })

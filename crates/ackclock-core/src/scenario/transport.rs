@@ -1,14 +1,16 @@
 //! The transport of a flow: for TCP a preset with the file's parameters on top, for UDP its sizes.
 
 use super::Transport;
+use super::check::{check_datagrams, check_sizes, check_tcp};
 use super::document::UdpDocument;
-use super::error::{Code, Error, Result, all, both};
+use super::error::{Code, Error, Result, both, every};
 use super::files::Files;
 use super::parse::{self, to_tree};
+use crate::congestion::ControlKind;
 use crate::datagram::DatagramParameters;
 use crate::endpoint::TcpParameters;
-use crate::endpoint::parameters::{AfterTimeout, LossRecovery, Preset};
-use crate::registry::choose_within;
+use crate::endpoint::parameters::{AfterTimeout, Arithmetic, LossRecovery, Preset, RecoveryWindow};
+use crate::registry::{Kind, choose_within};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -49,6 +51,12 @@ pub(super) fn read(tree: &Value, files: &dyn Files) -> Result<(Transport, Value)
     }
 }
 
+/// True if the transport of this tree has acknowledgements, whatever else may be wrong with it.
+pub(super) fn acknowledges(tree: &Value) -> bool {
+    let is_udp = tree.get("kind").is_some_and(|kind| kind == "udp");
+    tree.get("kind").is_some_and(|kind| kind == "tcp") || is_udp && tree.get("control").is_some()
+}
+
 fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
     let under_control = to_tree(&DatagramParameters::default());
     let of_control = |name: &str| !OF_UDP.contains(&name) && under_control.get(name).is_some();
@@ -57,7 +65,8 @@ fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
             }, or remove it";
         return Err(Error::contradiction(name, value, remedy));
     }
-    let udp: UdpDocument = parse::from_tree(Value::Object(rest))?;
+    let check = |udp: &mut UdpDocument| check_sizes(udp.mss, udp.header);
+    let udp = parse::checked(Value::Object(rest), check)?;
     let written = with_kind("udp", to_tree(&udp));
     Ok((
         Transport::Udp {
@@ -71,7 +80,7 @@ fn udp(rest: Map<String, Value>) -> Result<(Transport, Value)> {
 fn controlled(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Value)> {
     let control = rest.shift_remove("control").unwrap_or_default();
     let control = choose_within("control", &control, files);
-    let parameters = parse::from_tree::<DatagramParameters>(Value::Object(rest));
+    let parameters = parse::checked(Value::Object(rest), |read| check_datagrams(read));
     let (control, parameters) = both(control, parameters)?;
     let mut written = Map::new();
     written.insert("control".into(), control.resolved.clone());
@@ -88,18 +97,22 @@ fn controlled(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transp
 }
 
 fn tcp(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Value)> {
-    let control = match rest.shift_remove("control") {
-        Some(control) => choose_within("control", &control, files),
-        None => Err(Error::missing(
-            "control",
-            "for example control = { kind = \"cubic\" }",
-        )),
-    };
+    let control = rest.shift_remove("control");
     let preset = match rest.shift_remove("preset") {
         Some(name) => parse::from_tree(name).map_err(|error| error.within("preset")),
         None => Ok(Preset::default()),
     };
     let parameters = overlay(preset.clone().unwrap_or_default(), rest);
+    let arithmetic = parameters
+        .as_ref()
+        .map_or(Arithmetic::Exact, |parameters| parameters.arithmetic);
+    let control = match control {
+        Some(control) => choose_within("control", &with_arithmetic(control, arithmetic), files),
+        None => Err(Error::missing(
+            "control",
+            "for example control = { kind = \"cubic\" }",
+        )),
+    };
     let ((control, preset), parameters) = both(both(control, preset), parameters)?;
     let mut written = Map::new();
     written.insert("control".into(), control.resolved.clone());
@@ -116,6 +129,21 @@ fn tcp(mut rest: Map<String, Value>, files: &dyn Files) -> Result<(Transport, Va
     ))
 }
 
+/// Returns a control that has the transport's arithmetic if it offers a choice and makes none.
+fn with_arithmetic(mut control: Value, arithmetic: Arithmetic) -> Value {
+    let kind = control.get("kind").and_then(Value::as_str);
+    let offers = ControlKind::entries()
+        .iter()
+        .filter(|entry| kind == Some(entry.name))
+        .any(|entry| (entry.schema)()["properties"].get("arithmetic").is_some());
+    if let Some(control) = control.as_object_mut().filter(|_| offers) {
+        control
+            .entry("arithmetic")
+            .or_insert_with(|| to_tree(&arithmetic));
+    }
+    control
+}
+
 /// Returns a preset's parameters with those in `given` replaced.
 fn overlay(preset: Preset, given: Map<String, Value>) -> Result<TcpParameters> {
     let mut tree = to_tree(&preset.parameters());
@@ -129,17 +157,41 @@ fn overlay(preset: Preset, given: Map<String, Value>) -> Result<TcpParameters> {
     let (given, unknown): (Map<_, _>, Map<_, _>) = given
         .into_iter()
         .partition(|(name, _)| known.contains(&name.as_str()));
-    let unknown = all(unknown
-        .keys()
-        .map(|name| Err::<(), _>(Error::unknown_field(name, &fields))));
-    let says_after_timeout = given.contains_key("after_timeout");
+    let unknown = every(
+        unknown
+            .keys()
+            .map(|name| Err(Error::unknown_field(name, &fields))),
+    );
+    let says: Vec<String> = given.keys().cloned().collect();
     merge(&mut tree, Value::Object(given));
-    let (_, mut parameters) = both(unknown, parse::from_tree::<TcpParameters>(tree))?;
-    // A scoreboard needs SACK. A file that changes only `recovery` means both.
-    if parameters.recovery != LossRecovery::Sack && !says_after_timeout {
-        parameters.after_timeout = AfterTimeout::GoBackN;
-    }
+    let parameters = parse::checked(tree, |parameters: &mut TcpParameters| {
+        follow_recovery(parameters, |field| says.iter().any(|said| said == field));
+        check_tcp(parameters)
+    });
+    let ((), parameters) = both(unknown, parameters)?;
     Ok(parameters)
+}
+
+/// Turns off the rules of the preset that `parameters.recovery` cannot follow. A file that changes
+/// only `recovery` means them too; a rule that it `says` stays.
+fn follow_recovery(parameters: &mut TcpParameters, says: impl Fn(&str) -> bool) {
+    if !parameters.recovery.uses_sack() {
+        if !says("after_timeout") {
+            parameters.after_timeout = AfterTimeout::GoBackN;
+        }
+        if !says("recovery_window") {
+            parameters.recovery_window = RecoveryWindow::Ssthresh;
+        }
+    }
+    if parameters.recovery != LossRecovery::Rack {
+        for (field, rule) in [
+            ("tail_loss_probe", &mut parameters.tail_loss_probe),
+            ("forward_rto", &mut parameters.forward_rto),
+            ("undo", &mut parameters.undo),
+        ] {
+            *rule &= says(field);
+        }
+    }
 }
 
 /// Replaces the values in `tree` by those of the same name in `over`, table by table.
@@ -191,12 +243,8 @@ mod tests {
         let parameters = overlay(Preset::Linux, given(json!({ "recovery": "newreno" }))).unwrap();
         assert_eq!(parameters.after_timeout, AfterTimeout::GoBackN);
         let both = json!({ "recovery": "newreno", "after_timeout": "scoreboard" });
-        let parameters = overlay(Preset::Linux, given(both)).unwrap();
-        assert_eq!(
-            parameters.after_timeout,
-            AfterTimeout::Scoreboard,
-            "refused later"
-        );
+        let error = overlay(Preset::Linux, given(both)).unwrap_err().key();
+        assert_eq!(error, "contradiction after_timeout");
         let parameters = overlay(Preset::Linux, Map::new()).unwrap();
         assert_eq!(parameters.after_timeout, AfterTimeout::Scoreboard);
     }

@@ -1,7 +1,7 @@
 //! Functions on the scenario's tree, before it is typed: reading text, setting a value by its path,
 //! expanding a sweep.
 
-use super::error::{Code, Error, Result, all, nearest};
+use super::error::{Code, Error, Result, all, every, nearest};
 use super::resolve::default_name;
 use super::source::Source;
 use crate::registry::FACTS;
@@ -341,33 +341,27 @@ fn point(base: &Value, axes: &[Vec<Step>], mut number: usize) -> Result<Point> {
 
 /// Collects the axes of a sweep's table and of its nested tables.
 fn flatten(path: &str, sweep: &Value, axes: &mut Vec<Vec<Step>>) -> Result<()> {
-    let remedy = "is not a list of values; for example [\"1 %\", \"2 %\"]";
     match sweep {
-        Value::Object(map) => {
-            for (key, value) in map {
-                let path = if path.is_empty() {
-                    key.clone()
-                } else {
-                    format!("{path}.{key}")
-                };
-                flatten(&path, value, axes)?;
-            }
-            Ok(())
-        }
+        Value::Object(map) => every(map.iter().map(|(key, value)| {
+            let path = if path.is_empty() {
+                key.clone()
+            } else {
+                format!("{path}.{key}")
+            };
+            flatten(&path, value, axes)
+        })),
         Value::Array(values) if !path.is_empty() => {
             if values.is_empty() {
                 return Err(Error::new(path, sweep, "is empty; list at least one value"));
             }
             let paths: Vec<&str> = path.split(',').map(str::trim).collect();
-            axes.push(
-                values
-                    .iter()
-                    .map(|value| step(path, &paths, value))
-                    .collect::<Result<_>>()?,
-            );
+            axes.push(all(values.iter().map(|value| step(path, &paths, value)))?);
             Ok(())
         }
-        other => Err(Error::new(path, other, remedy).coded(Code::WrongType)),
+        other => {
+            let remedy = format!("is not a list of values; for example [{other}]");
+            Err(Error::new(path, other, &remedy).coded(Code::WrongType))
+        }
     }
 }
 

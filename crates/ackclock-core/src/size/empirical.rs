@@ -6,7 +6,7 @@
 
 use super::{SizeKind, check_size};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Code, Error, Result};
+use crate::scenario::error::{Code, Error, Result, consistent, every, in_range};
 use crate::scenario::files::{Files, read_checked};
 use crate::streams::Stream;
 use crate::units::Bytes;
@@ -45,31 +45,28 @@ impl Element<SizeKind> for Empirical {
         "Danzig, Jamin (1991), tcplib: traffic from tables of measurements";
 
     fn check(&mut self, files: &dyn Files) -> Result<()> {
-        let values = match (&self.values, &self.file) {
+        let (field, values) = match (&self.values, &self.file) {
             (Some(values), None) => {
-                for (number, (size, weight)) in values.iter().enumerate() {
-                    check(*size, *weight)
-                        .map_err(|error| error.within(&format!("values.{number}")))?;
-                }
-                values.clone()
+                every(values.iter().enumerate().map(|(at, (size, weight))| {
+                    check(*size, *weight).map_err(|error| error.within(&format!("values.{at}")))
+                }))?;
+                ("values", values.clone())
             }
             (None, Some(file)) => {
                 let text = read_checked(files, file, &mut self.digest, "choose a file of sizes")?;
-                read(&text).map_err(|(line, problem)| {
+                let values = read(&text).map_err(|(line, problem)| {
                     Error::message("file", format!("{file}:{line}: {problem}")).coded(Code::File)
-                })?
+                })?;
+                ("file", values)
             }
             (None, None) => {
                 let remedy =
                     "for example values = [[\"10 kB\", 3], [\"1 MB\", 1]], or file = \"sizes.csv\"";
                 return Err(Error::missing("values", remedy));
             }
-            (Some(_), Some(file)) => {
-                return Err(Error::contradiction(
-                    "file",
-                    &json!(file),
-                    "does not go with values; remove one of the two",
-                ));
+            (Some(_), file) => {
+                let remedy = "does not go with values; remove one of the two";
+                return consistent(false, "file", file, &["values"], remedy);
             }
         };
         let mut sum = 0.0;
@@ -81,11 +78,6 @@ impl Element<SizeKind> for Empirical {
         if sum > 0.0 && sum.is_finite() {
             return Ok(());
         }
-        let field = if self.file.is_some() {
-            "file"
-        } else {
-            "values"
-        };
         let problem = "at least one size needs a weight above 0; for example [\"10 kB\", 1]";
         Err(Error::message(field, problem))
     }
@@ -93,12 +85,11 @@ impl Element<SizeKind> for Empirical {
 
 /// Refuses an invalid size or weight.
 fn check(size: Bytes, weight: f64) -> Result<()> {
-    check_size("", size)?;
-    if weight >= 0.0 && weight.is_finite() {
-        return Ok(());
-    }
     let remedy = "is not a weight; choose 0 or more, for example 1";
-    Err(Error::new("", &json!(weight), remedy))
+    every([
+        check_size("", size),
+        in_range(weight >= 0.0 && weight.is_finite(), "", &weight, remedy),
+    ])
 }
 
 /// Returns the sizes and weights of a file, or the number of the first invalid line, counted from

@@ -2,7 +2,7 @@
 
 use super::{SizeKind, check_positive, check_size, whole};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::Result;
+use crate::scenario::error::{Result, every};
 use crate::scenario::files::Files;
 use crate::streams::Stream;
 use crate::units::Bytes;
@@ -32,8 +32,10 @@ impl Element<SizeKind> for Lognormal {
         "Barford, Crovella (1998), SIGMETRICS: the body of the sizes of web files";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        check_size("mean", self.mean)?;
-        check_positive("sigma", self.sigma, "1.3")
+        every([
+            check_size("mean", self.mean),
+            check_positive("sigma", self.sigma, "1.3"),
+        ])
     }
 }
 

@@ -3,10 +3,9 @@
 //! amount of data is not one of them: it draws nothing.
 
 use crate::registry::{Entry, Kind, NoFacts};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, in_range};
 use crate::streams::Stream;
 use crate::units::Bytes;
-use serde_json::json;
 
 pub mod empirical;
 pub mod lognormal;
@@ -44,20 +43,14 @@ fn whole(bytes: f64) -> Bytes {
 
 /// Refuses a size of zero.
 pub(crate) fn check_size(field: &str, size: Bytes) -> Result<()> {
-    if size == Bytes::ZERO {
-        let remedy = "is too small; choose at least \"1 byte\"";
-        return Err(Error::new(field, &json!(size), remedy));
-    }
-    Ok(())
+    let remedy = "is too small; choose at least \"1 byte\"";
+    in_range(size != Bytes::ZERO, field, &size, remedy)
 }
 
 /// Refuses a parameter of a distribution that is not a positive number.
 fn check_positive(field: &str, value: f64, example: &str) -> Result<()> {
-    if value > 0.0 && value.is_finite() {
-        return Ok(());
-    }
-    let remedy = format!("is not a positive number; for example {example}");
-    Err(Error::new(field, &json!(value), &remedy))
+    let remedy = format!("is not positive; for example {example}");
+    in_range(value > 0.0 && value.is_finite(), field, &value, &remedy)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 
 use super::{SizeKind, check_positive, check_size, whole};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, consistent, every};
 use crate::scenario::files::Files;
 use crate::streams::Stream;
 use crate::units::Bytes;
@@ -51,20 +51,20 @@ impl Element<SizeKind> for Pareto {
         Harchol-Balter, Crovella, Murta (1999), JPDC 59(2)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        check_size("mean", self.mean)?;
-        check_positive("shape", self.shape, "1.2")?;
-        match self.maximum {
-            None if self.shape <= 1.0 => {
-                let remedy =
-                    "has an infinite mean; choose more than 1, for example 1.2, or set a maximum";
-                return Err(Error::new("shape", &json!(self.shape), remedy));
-            }
-            Some(maximum) if maximum <= self.mean => {
-                let remedy = "is not more than the mean";
-                return Err(Error::contradiction("maximum", &json!(maximum), remedy));
-            }
-            _ => {}
-        }
+        let finite = self.maximum.is_some() || self.shape > 1.0;
+        let remedy = "has an infinite mean; choose more than 1, for example 1.2, or set a maximum";
+        every([
+            check_size("mean", self.mean),
+            check_positive("shape", self.shape, "1.2"),
+            consistent(finite, "shape", &self.shape, &["maximum"], remedy),
+            consistent(
+                self.maximum.is_none_or(|maximum| maximum > self.mean),
+                "maximum",
+                &self.maximum,
+                &["mean"],
+                "is not more than the mean",
+            ),
+        ])?;
         self.minimum = self.find_minimum();
         Ok(())
     }

@@ -3,7 +3,7 @@ use crate::registry::{self, Selection};
 use crate::scenario::files::{Files, NoFiles};
 use crate::streams::Streams;
 use proptest::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 fn law(tree: Value) -> Selection<SizeKind> {
@@ -172,7 +172,7 @@ fn what_is_no_law_is_refused_in_a_line() {
         ),
         (
             json!({ "kind": "pareto", "mean": "1 kB", "shape": 1.0 }),
-            "out-of-range shape",
+            "contradiction shape",
         ),
         (
             json!({ "kind": "pareto", "mean": "1 kB", "maximum": "1 kB" }),

@@ -2,7 +2,7 @@
 
 use super::{SizeKind, check_size};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, consistent, every};
 use crate::scenario::files::Files;
 use crate::streams::Stream;
 use crate::units::Bytes;
@@ -31,12 +31,11 @@ impl Element<SizeKind> for Uniform {
         "the medium-sized transfers of Padhye, Kurose, Towsley, Koodli (1999), NOSSDAV";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        check_size("low", self.low)?;
-        if self.high < self.low {
-            let remedy = "is less than low; swap the two";
-            return Err(Error::contradiction("high", &json!(self.high), remedy));
-        }
-        Ok(())
+        let remedy = "is less than low; swap the two";
+        every([
+            check_size("low", self.low),
+            consistent(self.high >= self.low, "high", &self.high, &["low"], remedy),
+        ])
     }
 }
 

@@ -3,12 +3,11 @@
 use super::facts::TrafficFacts;
 use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, in_range};
 use crate::scenario::files::Files;
 use crate::units::{BitRate, Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -46,13 +45,8 @@ impl Element<TrafficKind> for Cbr {
 
 /// Refuses packets without payload: any rate would need infinitely many.
 pub(super) fn check_packet_size(size: Option<Bytes>) -> Result<()> {
-    match size {
-        Some(Bytes::ZERO) => {
-            let remedy = "is too small; for example \"1000 bytes\"";
-            Err(Error::new("packet_size", &json!(size), remedy))
-        }
-        _ => Ok(()),
-    }
+    let remedy = "is too small; for example \"1000 bytes\"";
+    in_range(size != Some(Bytes::ZERO), "packet_size", &size, remedy)
 }
 
 impl Factory<TrafficKind> for Cbr {

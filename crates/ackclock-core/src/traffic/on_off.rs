@@ -4,7 +4,7 @@ use super::cbr::{PacketClock, check_packet_size};
 use super::facts::TrafficFacts;
 use super::{Traffic, TrafficContext, TrafficKind, Transports, Write};
 use crate::registry::{Element, Factory};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Result, consistent, every, in_range};
 use crate::scenario::files::Files;
 use crate::streams::Stream;
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -84,23 +84,30 @@ impl Element<TrafficKind> for OnOff {
         "Willinger, Taqqu, Sherman, Wilson 1997, IEEE/ACM Transactions on Networking 5(1)";
 
     fn check(&mut self, _: &dyn Files) -> Result<()> {
-        check_packet_size(self.packet_size)?;
         let pareto = [self.on_distribution, self.off_distribution].contains(&Lengths::Pareto);
-        if pareto && !(self.shape > 1.0 && self.shape.is_finite()) {
-            let remedy = "gives an infinite mean; choose a shape above 1, for example 1.5";
-            return Err(Error::new("shape", &json!(self.shape), remedy));
-        }
-        let spacing = self
-            .rate
-            .serialization(self.packet_size.unwrap_or(LARGEST_PACKET));
-        if self.rate != BitRate::ZERO && self.usual_on() * MOST_PERIODS < spacing {
-            let remedy = format!(
-                "is too short: at this rate a packet may take {} of the on time; lengthen it",
-                json!(spacing)
-            );
-            return Err(Error::new("mean_on", &json!(self.mean_on), &remedy));
-        }
-        Ok(())
+        let size = self.packet_size.unwrap_or(LARGEST_PACKET);
+        let spacing = self.rate.serialization(size);
+        let sends = self.rate == BitRate::ZERO || self.usual_on() * MOST_PERIODS >= spacing;
+        let too_short = format!(
+            "is too short: at this rate a packet may take {} of the on time; lengthen it",
+            json!(spacing)
+        );
+        every([
+            check_packet_size(self.packet_size),
+            in_range(
+                !pareto || self.shape > 1.0 && self.shape.is_finite(),
+                "shape",
+                &self.shape,
+                "gives an infinite mean; choose a shape above 1, for example 1.5",
+            ),
+            consistent(
+                sends,
+                "mean_on",
+                &self.mean_on,
+                &["rate", "packet_size", "shape"],
+                &too_short,
+            ),
+        ])
     }
 
     fn facts(&self) -> TrafficFacts {

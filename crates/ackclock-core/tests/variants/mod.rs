@@ -30,6 +30,8 @@ pub fn variants<K: Kind>(entry: &Entry<K>) -> Vec<Value> {
 fn choices<K: Kind>(entry: &Entry<K>, field: &str) -> Vec<Value> {
     let schema = (entry.schema)();
     let field = &schema["properties"][field];
+    // An optional one is a choice between its type and null.
+    let field = field["anyOf"].get(0).unwrap_or(field);
     let named = field["$ref"]
         .as_str()
         .and_then(|path| path.strip_prefix('#'));

@@ -109,7 +109,8 @@ fn as_refusal(error: HostError) -> Refusal {
     }
 }
 
-fn registered_controls() -> Vec<String> {
+/// Returns the names of the congestion controls that the kernel offers.
+pub(crate) fn registered_controls() -> Vec<String> {
     let list = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
         .unwrap_or_default();
     let names: BTreeSet<&str> = list.split_whitespace().collect();

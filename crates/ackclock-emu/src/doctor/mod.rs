@@ -7,7 +7,7 @@ mod facts;
 mod findings;
 
 #[cfg(target_os = "linux")]
-pub(crate) use facts::kernel;
+pub(crate) use facts::{kernel, registered_controls};
 
 use crate::program::HostProgram;
 use serde::Serialize;

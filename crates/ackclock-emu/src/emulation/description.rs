@@ -174,10 +174,13 @@ fn settings_of(scenario: &Scenario) -> Vec<Setting> {
     settings.settings()
 }
 
-/// True if a flow's preset is that of current Linux. Then the kernel keeps its defaults for all
+/// True if a flow's preset is one of Linux. Then the kernel keeps its defaults for all
 /// parameters that a scenario does not name.
 fn is_like_linux(scenario: &Scenario, flow: usize) -> bool {
-    scenario.resolved["flows"][flow]["transport"]["preset"] == json!(Preset::Linux)
+    let preset = &scenario.resolved["flows"][flow]["transport"]["preset"];
+    [Preset::Linux, Preset::Linux6]
+        .iter()
+        .any(|linux| *preset == json!(linux))
 }
 
 /// Reordering threshold for flows without fast retransmit. Duplicate ACKs are hidden from their
@@ -189,7 +192,7 @@ fn tcp_settings(parameters: &TcpParameters, like_linux: bool) -> TcpSettings {
     // The other presets follow RFCs and times that have none of these extensions.
     let extension = (!like_linux).then_some(false);
     TcpSettings {
-        sack: Some(parameters.recovery == LossRecovery::Sack),
+        sack: Some(parameters.recovery.uses_sack()),
         timestamps: Some(sends_timestamps(parameters)),
         ecn: Some(parameters.ecn),
         reordering_segments: Some(match parameters.recovery {
@@ -314,7 +317,10 @@ fn of_parameters(
     parameters: &TcpParameters,
     note: &impl Fn(&str, &Value, &str) -> Different,
 ) -> Vec<Different> {
-    let linux = Preset::Linux.parameters();
+    let linux = match parameters.recovery {
+        LossRecovery::Rack => Preset::Linux6.parameters(),
+        _ => Preset::Linux.parameters(),
+    };
     let (given, kernel) = (json!(parameters), json!(linux));
     let mut found = Vec::new();
     for (name, value) in given.as_object().into_iter().flatten() {

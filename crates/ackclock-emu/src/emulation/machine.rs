@@ -4,11 +4,15 @@ use super::description::Description;
 use super::host_pair::Pair;
 use super::{Failure, Options};
 use crate::device::DeviceKind;
-use crate::doctor::kernel;
+use crate::doctor::{kernel, registered_controls};
 use crate::schedule::try_real_time;
+use crate::settings::KernelAnswer;
 use crate::workload::linux_name;
+use ackclock_core::congestion::ControlKind;
 use ackclock_core::job::jobs;
-use ackclock_core::scenario::{Scenario, Transport};
+use ackclock_core::registry::Selection;
+use ackclock_core::scenario::error::{Code, Error};
+use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -36,15 +40,10 @@ pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure>
         Description::of(job.scenario, &job.instances())?;
     }
     let mut pair = Pair::start(options)?;
-    let controls: BTreeSet<String> = points.iter().flat_map(controls_of).collect();
-    let missing = pair.missing_controls(&Vec::from_iter(controls))?;
-    if let Some((name, outcome)) = missing.first() {
-        let text = format!(
-            "the kernel lacks the congestion control \"{name}\" ({}); load the module tcp_{name} \
-            as root, or simulate",
-            outcome.reason()
-        );
-        return Err(Failure::Lacking(text));
+    let controls: BTreeSet<&str> = points.iter().flat_map(controls_of).collect();
+    let controls: Vec<String> = controls.into_iter().map(str::to_owned).collect();
+    if let Some((name, outcome)) = pair.missing_controls(&controls)?.first() {
+        return Err(missing_control(points, name, outcome));
     }
     let refused = try_real_time().err();
     let mut warnings = Vec::new();
@@ -69,12 +68,40 @@ pub fn check(points: &[Scenario], options: &Options) -> Result<Machine, Failure>
     Ok(machine)
 }
 
-fn controls_of(scenario: &Scenario) -> impl Iterator<Item = String> {
-    scenario
-        .flows
-        .iter()
-        .filter_map(|flow| match &flow.transport {
-            Transport::Tcp { control, .. } => Some(linux_name(control).to_owned()),
-            Transport::Udp { .. } | Transport::Controlled { .. } => None,
-        })
+/// Yields the TCP flows with their controls.
+fn tcp_flows(
+    scenario: &Scenario,
+) -> impl Iterator<Item = (&FlowDescription, &Selection<ControlKind>)> {
+    let flows = scenario.flows.iter();
+    flows.filter_map(|flow| match &flow.transport {
+        Transport::Tcp { control, .. } => Some((flow, control)),
+        Transport::Udp { .. } | Transport::Controlled { .. } => None,
+    })
+}
+
+fn controls_of(scenario: &Scenario) -> impl Iterator<Item = &str> {
+    tcp_flows(scenario).map(|(_, control)| linux_name(control))
+}
+
+/// Returns the reason why the kernel has no control `name`. If the scenario names a control of the
+/// kernel, that is a mistake in the scenario; if it names one of the engine, this machine lacks it.
+fn missing_control(points: &[Scenario], name: &str, outcome: &KernelAnswer) -> Failure {
+    let named = points.iter().flat_map(tcp_flows);
+    let mut of_kernel =
+        named.filter(|(_, control)| !control.is_simulated() && linux_name(control) == name);
+    if let (Some((flow, _)), KernelAnswer::NotInThisKernel) = (of_kernel.next(), outcome) {
+        let remedy = format!(
+            "is not a control that this kernel offers; choose from {}, or load the module \
+            tcp_{name} as root",
+            registered_controls().join(", ")
+        );
+        let field = format!("flows.{}.transport.control.name", flow.name);
+        let error = Error::new(&field, &name.into(), &remedy).coded(Code::UnknownName);
+        return Failure::Scenario(error);
+    }
+    Failure::Lacking(format!(
+        "the kernel lacks the congestion control \"{name}\" ({}); load the module tcp_{name} as \
+        root, or simulate",
+        outcome.reason()
+    ))
 }

@@ -136,6 +136,7 @@ impl Started {
             ("fidelity", fidelity_row),
             ("lateness", finished.lateness()),
             ("settings", finished.settings(&pair, &description.different)),
+            ("counters", finished.counters()),
         ];
         let mut warnings = complaints(&names, &driven.sending.flows, &driven.receiving.flows);
         if driven.sending.missed_samples > 0 {

@@ -13,7 +13,7 @@ use crate::workload::{ReceivedFlow, SAMPLE_INTERVAL_NS, SentFlow, SentSession, S
 use ackclock_core::activity::{Activity, bit_per_s};
 use ackclock_core::network::Instance;
 use ackclock_core::result::{
-    EventRow, FidelityRow, FlowRow, HopRow, LatenessRow, SampleRow, SettingRow, Table,
+    CounterRow, EventRow, FidelityRow, FlowRow, HopRow, LatenessRow, SampleRow, SettingRow, Table,
 };
 use ackclock_core::scenario::Scenario;
 use ackclock_core::units::{Bytes, Span, Time};
@@ -28,6 +28,7 @@ pub fn empty_tables() -> Vec<(&'static str, Table)> {
         ("fidelity", FidelityRow::table()),
         ("lateness", LatenessRow::table()),
         ("settings", SettingRow::table()),
+        ("counters", CounterRow::table()),
     ]
 }
 
@@ -214,6 +215,30 @@ impl Finished<'_> {
                 packets: packets.cast_signed(),
             }
             .push(&mut table);
+        }
+        table
+    }
+
+    /// Returns the table `counters`: those of each host, over all its flows.
+    pub(super) fn counters(&self) -> Table {
+        let mut table = CounterRow::table();
+        for (host, counters) in [
+            ("senders", &self.driven.sending.counters),
+            ("receivers", &self.driven.receiving.counters),
+        ] {
+            for counted in counters {
+                CounterRow {
+                    point: self.labels.0,
+                    replicate: self.labels.1,
+                    host,
+                    flow: "",
+                    instance: 0,
+                    name: &counted.name,
+                    value: counted.value.cast_signed(),
+                    measured_value: counted.measured_value.cast_signed(),
+                }
+                .push(&mut table);
+            }
         }
         table
     }

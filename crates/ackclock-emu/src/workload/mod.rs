@@ -7,6 +7,7 @@
 //! beginning of the run, a time of CLOCK_MONOTONIC in the plan, so that the hosts and the emulator
 //! agree.
 
+mod counters;
 mod datagram;
 mod due;
 mod duplicate_acks;
@@ -23,6 +24,7 @@ mod service;
 mod settings;
 mod tcp_info;
 
+pub use counters::Counted;
 pub(crate) use plan::SAMPLE_INTERVAL_NS;
 pub use plan::{
     FlowPlan, Plan, Refused, Session, TcpSocket, TransportPlan, UDP_HEADER_BYTES, header_bytes,

@@ -386,6 +386,9 @@ mod tests {
             ["reno", "cubic", "westwood_plus", "westwood_be"].map(name),
             ["reno", "cubic", "westwood", "westwood_be"]
         );
+        let named = json!({ "kind": "kernel", "name": "bbr" });
+        let chosen = registry::choose::<ControlKind>(&named, &NoFiles).unwrap();
+        assert_eq!(linux_name(&chosen), "bbr");
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod session;
 mod sink;
 mod stream;
 
+use super::counters::Counters;
 use super::due::Due;
 use super::event_loop::{Ready, Waiting};
 use super::plan::{Plan, Refused, TransportPlan};
@@ -185,8 +186,10 @@ impl Receiving {
         let deadline = plan.deadline();
         let mut buffer = vec![0; READING];
         waiting.wait_for_begin()?;
+        let mut counters = Counters::start(&plan);
         let mut running = 0; // the first flow that has not ended
         loop {
+            counters.handle_timeout(waiting.now());
             for _ in 0..flows.len() {
                 let Some(index) = due.pop(waiting.now()) else {
                     break;
@@ -201,7 +204,7 @@ impl Receiving {
             if running == flows.len() || waiting.is_told() || waiting.now() >= deadline {
                 break;
             }
-            waiting.wait(deadline.min(due.next()))?;
+            waiting.wait(deadline.min(due.next()).min(counters.poll_timeout()))?;
             for ready in waiting.take_ready() {
                 let index = ready.0 as usize;
                 flows[index].handle_ready(ready, &waiting, &mut buffer)?;
@@ -230,6 +233,7 @@ impl Receiving {
             ended_ns: waiting.now().as_nanos(),
             told: waiting.is_told(),
             punctuality: waiting.punctuality(),
+            counters: counters.finish(),
             flows: flows
                 .into_iter()
                 .map(|flow| flow.into_report(ending.clone()))

@@ -1,5 +1,6 @@
 //! Reports of the hosts when a run is over. Times are nanoseconds of the run; `None` means unknown.
 
+use super::counters::Counted;
 use super::punctuality::Punctuality;
 use super::tcp_info::TcpInfo;
 use ackclock_core::units::Span;
@@ -13,6 +14,8 @@ use serde::{Deserialize, Serialize};
 pub struct SendingReport {
     /// Flows in the plan's order.
     pub flows: Vec<SentFlow>,
+    /// The kernel's counters of loss recovery, over all flows.
+    pub counters: Vec<Counted>,
     /// Time of its end.
     pub ended_ns: u64,
     /// True if it was told to end before the end of the run.
@@ -29,6 +32,8 @@ pub struct SendingReport {
 pub struct ReceivingReport {
     /// Flows in the plan's order.
     pub flows: Vec<ReceivedFlow>,
+    /// The kernel's counters of loss recovery, over all flows.
+    pub counters: Vec<Counted>,
     /// Time of its end.
     pub ended_ns: u64,
     /// True if it was told to end.

@@ -7,6 +7,7 @@ mod session;
 mod source;
 
 use super::SampleSink;
+use super::counters::Counters;
 use super::due::Due;
 use super::event_loop::{Ready, Waiting};
 use super::plan::{Plan, Refused, TransportPlan};
@@ -188,8 +189,10 @@ impl Sending {
         }
         let mut running = 0; // the first flow that has not ended
         waiting.wait_for_begin()?;
+        let mut counters = Counters::start(&plan);
         loop {
             let now = waiting.now();
+            counters.handle_timeout(now);
             let mut context = Context {
                 now,
                 waiting: &waiting,
@@ -212,7 +215,8 @@ impl Sending {
                 break;
             }
             let next_sample = sampler.poll(now, &flows, &mut samples)?;
-            waiting.wait(due.next().min(next_sample).min(plan.end()))?;
+            let next_own = next_sample.min(counters.poll_timeout());
+            waiting.wait(due.next().min(next_own).min(plan.end()))?;
             if waiting.is_told() {
                 // The receiving host may have been told as well: that it closes is not a failure of
                 // a flow.
@@ -235,6 +239,7 @@ impl Sending {
             told: waiting.is_told(),
             punctuality: waiting.punctuality(),
             missed_samples: sampler.missed(),
+            counters: counters.finish(),
             flows: flows.into_iter().map(Flow::into_report).collect(),
         })
     }

@@ -263,10 +263,7 @@ def adaptive_red(hop: Bottleneck, limit: int, *, ecn: bool) -> Discipline:
             "target_delay": f"{round(size * hop.packet_s * 1e6)} us", "ecn": ecn,
             "typical_packet": f"{round(hop.packet_bytes)} bytes",
         }  # fmt: skip
-        label = (
-            f"Adaptive RED{' with ECN' if ecn else ''}, target_delay = "
-            f"{size * hop.packet_s * 1e3:.3g} ms"
-        )
+        label = f"Adaptive RED{' with ECN' if ecn else ''} ({size * hop.packet_s * 1e3:.3g} ms)"
         return Setting(label, queue, size, ecn)
 
     return of

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 from ackclock.advice.buffer.advise import SCHEMA, Alone, BufferAdvice, middle
 from ackclock.advice.buffer.bottleneck import Bottleneck
 from ackclock.advice.buffer.confirmation import Confirmation
-from ackclock.advice.buffer.measures import MEASURES, MET, Measure, Target, shown_number
+from ackclock.advice.buffer.measures import (
+    MEASURES,
+    MET,
+    MISSED,
+    UNDECIDED,
+    Measure,
+    Target,
+    shown_number,
+)
+from ackclock.advice.buffer.models import Says
 from ackclock.advice.buffer.trials import BATCHES, Outcome
 from ackclock.metrics import Interval
 from ackclock.table import Cell, Column, Table, Written, table
@@ -15,7 +24,10 @@ from ackclock.units import shown
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["buffer_table", "figure", "marks", "paragraphs", "plain", "size_words", "title"]
+__all__ = [
+    "advised_queue", "aqm_table", "buffer_table", "figure", "legend", "marks", "paragraphs",
+    "plain", "size_words", "title",
+]  # fmt: skip
 
 
 def title(advice: BufferAdvice) -> str:
@@ -27,34 +39,45 @@ def title(advice: BufferAdvice) -> str:
         if hop.long_flows
         else ""
     )
-    trip = f", mean RTT {shown(hop.round_trip_s, 's')} without queueing" if hop.paths else ""
-    return (
-        f"{advice.name}: buffer at {hop.name}, {shown(hop.rate_bit_per_s, 'bit/s')}{mean}, "
-        f"packets of {hop.packet_bytes:g} bytes{flows}{trip}"
-    )
+    trip = f", RTT {shown(hop.round_trip_s, 's')}" if hop.paths else ""
+    rate = shown(hop.rate_bit_per_s, "bit/s")
+    return f"{advice.name}: buffer at {hop.name}, {rate}{mean}{flows}{trip}"
 
 
 def size_words(hop: Bottleneck, packets: int) -> str:
     """Formats a buffer in packets, bytes and milliseconds."""
     volume, time = shown(packets * hop.packet_bytes, "bytes"), shown(packets * hop.packet_s, "s")
-    return f"{packets} packet{'' if packets == 1 else 's'} ({volume}, {time})"
+    return f"{_packets(packets)} ({volume}, {time})"
 
 
 def paragraphs(advice: BufferAdvice, confirmation: Confirmation | None = None) -> list[str]:
     """Returns the answer and its evidence, one paragraph each."""
-    said = [*_answer(advice), *_alternatives(advice), *_models(advice)]
+    said = [*_answer(advice), *_alternatives(advice), *_present(advice), *_models(advice)]
     said += [] if confirmation is None else [_confirmed(advice, confirmation)]
     return [*said, _method(advice)]
 
 
+def advised_queue(advice: BufferAdvice) -> str | None:
+    """Returns the queue that, alone, meets all targets, as in a scenario; None if none does."""
+    best = advice.recommended
+    if best is None and advice.alternatives and advice.alternatives[-1].meets_all(advice.targets):
+        best = advice.alternatives[-1]
+    if best is None or best.setting.ecn:  # Its senders change, too.
+        return None
+    return _toml(best.setting.queue)
+
+
 def buffer_table(advice: BufferAdvice) -> Table:
-    """Returns the table of buffers: curve, rules of thumb, present queue and AQM."""
+    """Returns the table of drop-tail buffers: curve, rules of thumb and the present queue."""
     measures = _measures(advice)
     columns = [
-        *map(Column, ("packets", "kB", "ms")),
-        *(Column(one.label, one.shown_unit) for one in measures),
+        Column("buffer", "packets", numeric=True),
+        Column("", "kB", spare=1, numeric=True),
+        Column("", "ms", spare=2, numeric=True),
+        *_heads(measures),
+        Column("runs", spare=0, numeric=True),
+        Column(""),
     ]
-    columns += map(Column, ("runs", "meets all", ""))
     remarks = marks(advice)
     rows = []
     for one in _shown(advice):
@@ -65,12 +88,41 @@ def buffer_table(advice: BufferAdvice) -> Table:
     unlimited = "unlimited" if advice.hop.is_unlimited else ""
     now = [unlimited, "", ""] if places is None else _size(advice.hop, places)
     kind = "" if advice.hop.is_droptail else f" ({advice.hop.queue_name})"
-    rows.append([*now, *_numbers(advice, advice.present, measures), f"scenario's queue{kind}"])
-    rows += [
-        ["", "", "", *_numbers(advice, one, measures), one.setting.label]
-        for one in advice.alternatives
-    ]
+    rows.append([*now, *_numbers(advice, advice.present, measures), f"now{kind}"])
     return table(title(advice), columns, rows)
+
+
+def aqm_table(advice: BufferAdvice) -> Table | None:
+    """Returns the table of active queue management; None if none was tried."""
+    if not advice.alternatives:
+        return None
+    measures = _measures(advice)
+    columns = [Column("queue"), *_heads(measures), Column("runs", spare=0, numeric=True)]
+    rows = ([one.setting.label, *_numbers(advice, one, measures)] for one in advice.alternatives)
+    return table("Active queue management (with its target delay)", columns, rows)
+
+
+def legend(advice: BufferAdvice) -> str:
+    """Returns what the numbers and marks of the tables mean."""
+    words = "mean ± 95 % interval over runs"
+    if MEASURES["delay_p99_s"] in _measures(advice):
+        words += "; p99 delay: what waits is sent within it 99 % of the time"
+    verdicts = {
+        one.judge(target)
+        for target in advice.targets
+        for one in (*_shown(advice), advice.present, *advice.alternatives)
+    }
+    marked = [f"{_MARKS[one]} {words}" for one, words in _MARKED.items() if one in verdicts]
+    return "; ".join([words, *marked])
+
+
+# Marks of numbers in tables, by verdict.
+_MARKS = {MET: " ", MISSED: "!", UNDECIDED: "?"}
+_MARKED = {MISSED: "misses its target", UNDECIDED: "may miss it"}
+
+
+def _heads(measures: list[Measure]) -> list[Column]:
+    return [Column(one.label, one.shown_unit, numeric=True) for one in measures]
 
 
 def _size(hop: Bottleneck, packets: float) -> list[Cell]:
@@ -85,20 +137,16 @@ def marks(advice: BufferAdvice) -> dict[int, list[str]]:
     said: dict[int, list[str]] = {}
     if advice.recommended is not None and advice.answer is not None:
         said[advice.recommended.setting.size] = ["recommended"]
-        said.setdefault(advice.answer.setting.size, []).append("smallest that meets all")
+        said.setdefault(advice.answer.setting.size, []).append("smallest")
     if advice.largest is not None:
-        said.setdefault(advice.largest, []).append("largest that meets all")
+        said.setdefault(advice.largest, []).append("largest")
     for tried in advice.rules:
-        said.setdefault(tried.rule.packets, []).append(tried.rule.name)
+        said.setdefault(tried.rule.packets, []).append(tried.rule.name.partition(",")[0])
     for one in advice.alone if advice.answer is None else ():
         if one.sizes is not None and one.sizes.low.missed is not None:
-            said.setdefault(one.sizes.low.met, []).append(
-                f"smallest for {one.target.measure.label}"
-            )
+            said.setdefault(one.sizes.low.met, []).append(f"{one.target.measure.label} met")
         if one.sizes is not None and one.sizes.high is not None:
-            said.setdefault(one.sizes.high.met, []).append(
-                f"largest for {one.target.measure.label}"
-            )
+            said.setdefault(one.sizes.high.met, []).append(f"{one.target.measure.label} met")
     return said
 
 
@@ -181,107 +229,122 @@ def _shown(advice: BufferAdvice) -> list[Outcome]:
 
 
 def _numbers(advice: BufferAdvice, one: Outcome, measures: list[Measure]) -> list[Cell]:
-    numbers = [_number(measure, one.found[measure.name]) for measure in measures]
-    verdicts = {one.judge(target) for target in advice.targets}
-    met = "yes" if verdicts == {MET} else "no" if "missed" in verdicts else "perhaps"
-    return [*numbers, one.replicates, met]
+    return [*(_number(advice, one, measure) for measure in measures), one.replicates]
 
 
-def _number(measure: Measure, found: Interval) -> Cell:
-    scale = measure.shown_per_unit
+def _number(advice: BufferAdvice, one: Outcome, measure: Measure) -> Cell:
+    """A mean, marked if it misses its target."""
+    scale, found = measure.shown_per_unit, one.found[measure.name]
     value = Interval(found.mean * scale, found.half_width * scale, found.replicates)
-    return Written(value, shown_number(measure, found))
+    verdicts = [_MARKS[one.judge(target)] for target in advice.targets if target.measure is measure]
+    return Written(value, " ".join([shown_number(measure, found), *verdicts]))
 
 
 def _answer(advice: BufferAdvice) -> list[str]:
     if advice.answer is None or advice.recommended is None:
         return _no_answer(advice)
-    size, hop = advice.answer.setting.size, advice.hop
+    smallest, largest = advice.answer.setting.size, advice.largest or _most(advice)
+    tried = "" if advice.largest else ", the largest tried,"
+    which = (
+        f"{_packets(smallest)} meet" if smallest == largest else
+        f"{smallest} to {_packets(largest)}{tried} meet"
+    )  # fmt: skip
     said = [
-        _recommended(advice, advice.recommended, size),
+        _recommended(advice, advice.recommended, smallest, largest),
         f"queue = {_toml(advice.recommended.setting.queue)}",
+        f"Buffers of {which} {_all(advice.targets)}.",
     ]
-    said.append(
-        f"{size_words(hop, size)} is the smallest drop-tail buffer shown to meet "
-        f"{_all(advice.targets)}."
-    )
-    if advice.known_from is not None and advice.known_from < size:
-        said[-1] += f" The smallest possible has {advice.known_from} to {size} packets"
-        said[-1] += ": with fewer a target is missed." if advice.known_from > 1 else "."
-    elif size > 1:
-        said[-1] += " With fewer packets a target is missed."
+    if advice.known_from is not None and 1 < advice.known_from < smallest:
+        said[-1] += f" With fewer than {advice.known_from} a target is missed."
+    elif smallest > 1:
+        said[-1] += " With fewer a target is missed."
     if advice.binding is not None and advice.below is not None:
         name = advice.binding.measure.name
         found = (
             f"{shown_number(advice.binding.measure, advice.below.found[name])} "
             f"{advice.binding.measure.shown_unit}"
         )
-        how = "misses it" if advice.below.judge(advice.binding) == "missed" else "may miss it"
-        said.append(
-            f"The binding target is {advice.binding.words}: with {advice.below.setting.size} "
-            f"packets {found} {how}."
-        )
-    if advice.largest is not None and advice.largest >= size:
-        said.append(f"All targets are met from {size} up to {size_words(hop, advice.largest)}.")
-    else:
-        said.append(
-            f"No larger buffer tried misses a target, up to {size_words(hop, _most(advice))}."
+        how = "misses it" if advice.below.judge(advice.binding) == MISSED else "may miss it"
+        said[-1] += (
+            f" The limit from below is {advice.binding.words}: "
+            f"{_packets(advice.below.setting.size)} give {found}, which {how}."
         )
     return said
 
 
-def _recommended(advice: BufferAdvice, one: Outcome, smallest: int) -> str:
+def _recommended(advice: BufferAdvice, one: Outcome, smallest: int, largest: int) -> str:
     """Returns what to configure, why, and what to expect of it."""
-    size, largest = one.setting.size, advice.largest or _most(advice)
-    tried = "" if advice.largest else " tried"
-    those = f"the buffers{tried} that meet all targets, {smallest} to {largest} packets"
+    size = one.setting.size
     if smallest == largest:
-        why = f"the only buffer{tried} that meets all targets"
+        why = "the only size that meets all targets"
     elif size != middle(smallest, largest):
-        why = f"nearest to the middle of {those}, among those shown to meet them"
+        why = "near the middle of the sizes that meet all targets"
     elif size < round((smallest * largest) ** 0.5):
-        why = f"twice the smallest of {those}"
+        why = "twice the smallest size that meets all targets"
     else:
-        why = f"the geometric middle of {those}"
-    found = _list(
+        why = "the geometric middle of the sizes that meet all targets"
+    return (
+        f"Set the buffer to {size_words(advice.hop, size)}: {why}. Expect {_expected(advice, one)}."
+    )
+
+
+def _present(advice: BufferAdvice) -> list[str]:
+    """Returns what the scenario's own queue does, beside an answer."""
+    if advice.recommended is None and not advice.alternatives:
+        return []
+    places = advice.hop.present_packets()
+    if not advice.hop.is_droptail:
+        what = f"The scenario's queue ({advice.hop.queue_name})"
+    elif places is None:
+        what = "The scenario's queue, without a limit,"
+    else:
+        what = f"The scenario's queue of {places:.4g} packets"
+    return [f"{what} gives {_expected(advice, advice.present)}."]
+
+
+def _expected(advice: BufferAdvice, one: Outcome) -> str:
+    """All measures of a queue in a sentence."""
+    return _list(
         [
             f"{each.label} {shown_number(each, one.found[each.name])} {each.shown_unit}"
             for each in _measures(advice)
         ]
     )
-    runs = f"{one.replicates} run{'' if one.replicates == 1 else 's'}"
-    return f"Recommended: {size_words(advice.hop, size)}, {why}. Expect {found} ({runs})."
+
+
+def _packets(size: int) -> str:
+    return f"{size} packet{'' if size == 1 else 's'}"
 
 
 def _no_answer(advice: BufferAdvice) -> list[str]:
     head = {
-        "infeasible": f"Infeasible: no drop-tail buffer meets {_all(advice.targets)}.",
+        "infeasible": f"No drop-tail buffer meets {_all(advice.targets)} together.",
         "undecided": (
-            f"Undecided: {BATCHES * advice.replicates} replicates do not show whether a drop-tail "
-            f"buffer meets {_all(advice.targets)}; give more with --replicates, or a longer "
-            "duration."
+            f"{BATCHES * advice.replicates} replicates do not show whether a drop-tail buffer "
+            f"meets {_all(advice.targets)}; give more with --replicates, or a longer duration."
         ),
     }[advice.status]
-    return [head, *(_alone(advice, one) for one in advice.alone)]
+    return [" ".join([head, *(_alone(advice, one) for one in advice.alone)])]
 
 
 def _alone(advice: BufferAdvice, one: Alone) -> str:
     """Returns what a single target requires."""
-    hop = advice.hop
+    hop, words = advice.hop, one.target.words
     if one.sizes is None:
-        found = f"{shown_number(one.target.measure, one.best.found[one.target.measure.name])}"
+        measure = one.target.measure
+        found = shown_number(measure, one.best.found[measure.name])
         return (
-            f"{one.target.words} alone: no buffer up to {size_words(hop, _most(advice))} meets it; "
+            f"No size up to {size_words(hop, _most(advice))} meets {words}; "
             f"{size_words(hop, one.best.setting.size)} comes nearest with {found} "
-            f"{one.target.measure.shown_unit}."
+            f"{measure.shown_unit}."
         )
     low, high = one.sizes.low, one.sizes.high
     ends = []
     if low.missed is not None or high is None:
-        ends.append(f"from {size_words(hop, low.met)} on")
+        ends.append(f"at least {size_words(hop, low.met)}")
     if high is not None:
-        ends.append(f"up to {size_words(hop, high.met)}")
-    return f"{one.target.words} alone: met {' and '.join(ends)}."
+        ends.append(f"at most {size_words(hop, high.met)}")
+    return f"{words[0].upper()}{words[1:]} alone takes {' and '.join(ends)}."
 
 
 def _alternatives(advice: BufferAdvice) -> list[str]:
@@ -290,40 +353,28 @@ def _alternatives(advice: BufferAdvice) -> list[str]:
     last = advice.alternatives[-1]
     if last.meets_all(advice.targets):
         ecn = "; its senders negotiate ECN" if last.setting.ecn else ""
-        meets = f"{last.setting.label} meets all targets: {_found_words(advice, last)}{ecn}."
+        meets = f"{last.setting.label} meets all targets: {_expected(advice, last)}{ecn}."
         return [meets, f"queue = {_toml(last.setting.queue)}"]
-    nearest = [
-        f"{one.setting.label} has {_found_words(advice, one)}" for one in advice.alternatives
-    ]
-    return [
-        "No active queue management that was tried meets them either; nearest: "
-        f"{'; '.join(nearest)}."
-    ]
-
-
-def _found_words(advice: BufferAdvice, one: Outcome) -> str:
-    measures = [target.measure for target in advice.targets]
-    return ", ".join(
-        f"{each.label} {shown_number(each, one.found[each.name])} {each.shown_unit}"
-        for each in measures
-    )
+    nearest = [f"{one.setting.label} has {_expected(advice, one)}" for one in advice.alternatives]
+    return [f"No active queue management that was tried meets them either: {'; '.join(nearest)}."]
 
 
 def _models(advice: BufferAdvice) -> list[str]:
-    said = []
-    for one in advice.models:
-        if not one.flow:
-            said.append(f"{one.label}: does not apply ({one.note})")
-            continue
-        parts = []
-        if one.packets is not None:
-            parts.append(f"{one.packets} packets are enough for the utilisation")
-        if one.utilisation is not None and advice.answer is not None:
-            parts.append(f"{one.utilisation * 100:.4g} % with {advice.answer.setting.size} packets")
-        said.append(
-            f"{one.label} (for {one.flow}): {', '.join(parts)}{f'; {one.note}' if one.note else ''}"
-        )
-    return [f"Models: {'. '.join(said)}."] if said else []
+    said = [_model(advice, one) for one in advice.models]
+    return [" ".join(said)] if said else []
+
+
+def _model(advice: BufferAdvice, one: Says) -> str:
+    """Returns what a model expects, or why it has no answer."""
+    if not one.flow:
+        return f"Model {one.label} does not apply: {one.note}."
+    parts = []
+    if one.packets is not None:
+        parts.append(f"{_packets(one.packets)} to be enough for the utilisation")
+    if one.utilisation is not None and advice.answer is not None:
+        parts.append(f"{one.utilisation * 100:.4g} % with {advice.answer.setting.size}")
+    note = f" ({one.note})" if one.note else ""
+    return f"For {one.flow} model {one.label} expects {_list(parts)}{note}."
 
 
 def _confirmed(advice: BufferAdvice, confirmation: Confirmation) -> str:
@@ -331,7 +382,7 @@ def _confirmed(advice: BufferAdvice, confirmation: Confirmation) -> str:
         return f"Not confirmed by emulation: {confirmation.why}"
     each = [
         (
-            f"{one.setting.label}: {_found_words(advice, one)} ({one.replicates} "
+            f"{one.setting.label}: {_expected(advice, one)} ({one.replicates} "
             f"run{'' if one.replicates == 1 else 's'})"
         )
         for one in confirmation.outcomes
@@ -347,10 +398,9 @@ def _confirmed(advice: BufferAdvice, confirmation: Confirmation) -> str:
 def _method(advice: BufferAdvice) -> str:
     runs = sum(one.replicates for one in advice.every)
     return (
-        f"From {runs} simulated runs, with the same seeds for every buffer. A target counts as met "
-        "or missed if the whole 95 % interval of the mean over replicates is on one side of it; "
-        f"otherwise up to {BATCHES * advice.replicates} replicates are run. The p99 delay is over "
-        "time, not over packets: the time to send what waits at each sampling time."
+        f"{runs} simulated runs; every buffer had the same seeds. A target is met or missed if the "
+        "whole interval is on one side of it; otherwise up to "
+        f"{BATCHES * advice.replicates} replicates are run."
     )
 
 

@@ -10,7 +10,8 @@ counts bytes does not round, so by default a fall ends at beta w (see `between`)
 the paper's rule.
 
 Every input may be an array, and inverse questions cover many orders of magnitude. Therefore two
-things differ from `solve`. Without a limit on the window the chain ends where it hardly ever gets.
+things differ from `solve`. Without a limit on the window the chain ends at one that it hardly ever
+reaches.
 Surviving from beta w to w has a probability of about exp(-(1 - beta^2) p w^2/(2 alpha)), which is
 e^-40 there. Long chains combine several rounds in one; for Reno without a limit that begins below p
 = 5e-7. It changes means by less than 0.1 % for beta up to 0.95.

@@ -10,11 +10,12 @@ Rates and times become packets and round trips: c_R = floor(R Delta) packets per
 up for the rounding, results are shares of the capacity in whole packets.
 
 Confidence: the publication was available without its equations. The recursion and the place of
-losses fit its prose word for word, the rest is inferred. The window's growth is 90 % sure, three
-round trips of recovery 85 %, changes with probability 1/psi 80 %, evenly spread arrivals without
-feedback 70 %. The credit of a round trip with a loss is 85 % sure for optimistic and 55 % for
-conservative. All alternatives are parameters in Python (`ackclock.models.explicit_rate`). At small
-psi the time of recovery matters, at large psi nothing does.
+losses fit its prose word for word; the rest is inferred. We are 90 % sure of the window's growth,
+85 % of three round trips of recovery, 80 % of changes with probability 1/psi, and 70 % of evenly
+spread arrivals without feedback. What counts as delivered in a round trip with a loss is 85 % sure
+for the optimistic results and 55 % for the conservative ones. All alternatives are parameters in
+Python (`ackclock.models.explicit_rate`). At small psi the time of recovery matters, at large psi
+nothing does.
 
 Accuracy against an independent simulation of that loop (40 packets in a round trip, buffers of 10
 and 12): with INSTCAP the conservative efficiency is within 0.013 for psi from 20 on. At psi = 2 and
@@ -174,7 +175,7 @@ RECOVERY = Input(
     "recovery_rounds",
     "k",
     "",
-    "round trips from a loss to slow start; 85 % sure",
+    "round trips from a loss to slow start",
     3,
     Domain(values=(2, 3)),
 )

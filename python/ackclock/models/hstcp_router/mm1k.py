@@ -122,7 +122,7 @@ MM1K = Model(
 MM1K_BURST = Model(
     name="mm1k_burst",
     label="M/M/1/K, bursts",
-    summary="The same with bursts of g packets, of which the router holds K/g.",
+    summary="`mm1k` with bursts of g packets, of which the router holds K/g.",
     reference=REFERENCE + "; bursts are an addition",
     formula=FORMULA.format(queue="g N", law="k = floor(K/g)\n" + _LAW.format(K="k")),
     inputs=(

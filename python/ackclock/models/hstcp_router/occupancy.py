@@ -19,6 +19,7 @@ law of drop-tail is that of the free places at 1/rho.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -156,21 +157,25 @@ class Red:
         if not self.low < self.high:
             refuse("low", self.low, f"is not below high; give less than {self.high:g}")
 
-    @property
+    @cached_property
     def drops(self) -> Array:
         """d(n) for n from 0 to K."""
         n = np.arange(self.places + 1.0)
         rising = np.clip(self.p_max * (n - self.low) / (self.high - self.low), 0, None)
         return np.where((n > self.high) | (n == self.places), 1.0, rising)
 
+    @cached_property
+    def _logs(self) -> tuple[Array, Array]:
+        """Logarithms of d(n), and of the probability to enter at 0, 1, ... n - 1 packets."""
+        with np.errstate(divide="ignore"):  # ln 0 of impossible events
+            log_d, log_entering = np.log(self.drops), np.log1p(-self.drops[:-1])
+        if self.shortcut:
+            return log_d, np.zeros_like(log_d)
+        return log_d, np.concatenate([[0.0], np.cumsum(log_entering)])
+
     def at(self, log_rho: Array) -> Occupancy:
         """Returns the occupancy at an offered load."""
-        n, d = np.arange(self.places + 1.0), self.drops
-        with np.errstate(divide="ignore"):  # ln 0 of impossible events
-            log_d, log_entering = np.log(d), np.log1p(-d[:-1])
-        entered = (
-            np.zeros_like(n) if self.shortcut else np.concatenate([[0.0], np.cumsum(log_entering)])
-        )
+        n, (log_d, entered) = np.arange(self.places + 1.0), self._logs
         weights = np.asarray(log_rho, float)[..., np.newaxis] * n + entered
         weights = weights - _log_sum(weights)[..., np.newaxis]
         log_loss = _log_sum(weights + log_d)
@@ -192,4 +197,4 @@ def _shares(logs: Array) -> Array:
 
     Processors are slow with subnormal numbers.
     """
-    return np.exp(np.where(logs < _LOG_LEAST, -np.inf, logs))
+    return np.exp(logs, where=~(logs < _LOG_LEAST), out=np.zeros_like(logs))

@@ -4,7 +4,7 @@ As `mm1k`, but an arrival that finds j packets is dropped with probability d(j),
 instead of RED's average. Dropped packets do not enter, so that the law of j is not that of M/M/1/K.
 The publication uses that law nevertheless; `shortcut_utilisation` and `shortcut_loss_rate` are the
 results. They are lower by up to 0.3 % of the link's rate at 1 Gbit/s and ten flows of 120 ms. The
-solution is unique for the same reason as there.
+solution is unique for the same reason as that of `mm1k`.
 
 The publication's thresholds are 0.4 and 1 times the smaller of the bandwidth-delay product, at the
 mean round-trip time, and the buffer. Its p_max is unknown; Adaptive RED, which it used, keeps it

@@ -95,7 +95,7 @@ def _size(size_bytes: int | None, mss: float) -> float:
 
 def _segments_per_ack(transport: Transport) -> float:
     every = max(units.packets(transport["delayed_ack"]["every"]), 1.0)
-    counted = {"per_ack": 1.0, "abc_l2": min(every, 2.0), "all": every}
+    counted = {"per_ack": 1.0, "abc_l2": min(every, 2.0), "all": every, "delivered": every}
     return every / counted[transport["byte_counting"]]
 
 
@@ -105,7 +105,7 @@ def _first_timeout(transport: Transport, round_trip_s: float) -> float:
         units.seconds(transport["rto_minimum"]),
         units.seconds(transport["clock_granularity"]),
     )
-    if transport["rto_floor"] == "variance":
+    if transport["rto_floor"] in ("variance", "peak_variance"):
         timeout = round_trip_s + max(minimum, tick)
     else:
         timeout = max(minimum, round_trip_s + tick)

@@ -2,13 +2,32 @@
 
 use super::super::loss_recovery::AckEffect;
 use super::super::parameters::{
-    AfterTimeout, ByteCounting, LossRecovery, RepeatedTimeout, RttSampling, SackEntry, SsthreshFrom,
+    AfterTimeout, ByteCounting, LossRecovery, RepeatedTimeout, RttSampling, SackEntry,
+    SsthreshFrom, WindowValidation,
 };
 use super::super::scoreboard::Advance;
 use super::super::{Acknowledgement, AcknowledgementKind, SenderEvent, SenderEventKind};
-use super::{Sender, State, stronger};
+use super::{Sender, State, Timer, stronger};
 use crate::congestion::{Ack, AckKind, Congestion, CongestionKind, RecoveryPhase, SendLimit};
 use crate::units::{Bytes, Span, Time};
+
+/// Values of an ACK for the control that differ between the kinds of recovery.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Told {
+    /// Bytes newly known to be delivered.
+    pub newly_delivered: u64,
+    /// Bytes reported to have arrived again.
+    pub repeated: u64,
+    /// Round-trip times of the first and of the last segment.
+    pub rtt: Option<Span>,
+    pub newest_rtt: Option<Span>,
+    /// True if the phase of recovery allows the window to open.
+    pub opens: bool,
+    /// Bytes newly known to be lost.
+    pub newly_lost: u64,
+    /// True if a round trip ends.
+    pub round_start: bool,
+}
 
 impl Sender {
     /// Processes an ACK. Ignores an ACK of data never sent, and one that acknowledges less than
@@ -20,22 +39,51 @@ impl Sender {
         let first = self.scoreboard.first();
         let stale = ack.cumulative < first || ack.cumulative > self.highest;
         if self.state != State::Established || stale || first == self.highest {
-            return;
+            return self.take_late(now, ack);
         }
         self.burst_left = self.max_burst;
         let plain =
             ack.cumulative > first && ack.sacks.is_none() && !ack.ecn_echo && self.rate.is_none();
-        if plain {
+        let quiet = self
+            .by_time
+            .as_ref()
+            .is_none_or(|state| state.is_quiet() && self.is_open());
+        if plain && quiet {
             self.take::<true>(now, ack);
         } else {
             self.take_any(now, ack);
         }
     }
 
+    /// True if nothing in flight is SACKED, lost or sent again.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    fn is_open(&self) -> bool {
+        self.recovery.phase() == RecoveryPhase::Open && !self.scoreboard.has_marks()
+    }
+
+    /// Processes an ACK that acknowledges less than before, or comes while nothing is in flight.
+    /// RACK looks at its SACK blocks all the same.
+    #[inline(never)] // rare: kept out of the path of every packet
+    fn take_late(&mut self, now: Time, ack: &Acknowledgement<'_>) {
+        let open = self.state == State::Established && ack.cumulative <= self.highest;
+        if !open || ack.sacks.is_none() {
+            return;
+        }
+        if self.scoreboard.first() == self.highest {
+            self.take_idle_report(now, ack);
+        } else {
+            self.take_by_time(now, ack);
+        }
+    }
+
     /// The copy of the code for all ACKs that are not plain.
     #[inline(never)]
     fn take_any(&mut self, now: Time, ack: &Acknowledgement<'_>) {
-        self.take::<false>(now, ack);
+        if self.by_time.is_some() {
+            self.take_by_time(now, ack);
+        } else {
+            self.take::<false>(now, ack);
+        }
     }
 
     /// Processes an ACK. A `PLAIN` one acknowledges new data, carries neither SACK blocks nor an
@@ -44,28 +92,51 @@ impl Sender {
     #[inline(always)] // runs for every packet, where a call costs more than the work
     fn take<const PLAIN: bool>(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         let new = PLAIN || ack.cumulative > self.scoreboard.first();
+        let lost = self.statistics.lost_segments;
         let (advance, sacked) = if PLAIN {
-            (self.scoreboard.advance(ack.cumulative, |_, _| ()), 0)
+            (self.scoreboard.advance(ack.cumulative, |_| ()), 0)
         } else {
             self.learn(ack)
         };
         let newly_delivered = self.count_delivered(&advance, sacked, new);
-        let rtt = if new {
+        let rtt = if PLAIN && self.by_time.is_some() {
+            self.take_plain_by_time(now, ack.cumulative, &advance)
+        } else if new {
             self.measure(now, ack, &advance)
         } else {
             None
         };
-        if new && ack.cumulative >= self.round.end {
+        let round_start = new && ack.cumulative >= self.round.end;
+        if round_start {
             self.begin_round();
         }
-        self.tell_control::<PLAIN>(now, ack, &advance, newly_delivered, rtt);
+        let recovering = self.recovery.phase() == RecoveryPhase::Recovery;
+        let known = !advance.ambiguous && !advance.newest.is_never();
+        let told = Told {
+            newly_delivered,
+            repeated: 0,
+            rtt,
+            newest_rtt: known.then(|| now.since(advance.newest)),
+            opens: advance.acked > 0 && (!recovering || self.opens_at_recovery_end()),
+            newly_lost: if PLAIN {
+                0
+            } else {
+                (self.statistics.lost_segments - lost) * self.mss
+            },
+            round_start,
+        };
+        self.tell_control::<PLAIN>(now, ack, &advance, &told);
+        if PLAIN && self.by_time.is_some() {
+            return self.arm_after_ack(now);
+        }
         if new {
             self.progress(now, advance.acked);
         }
-        self.infer_loss(now, new, sacked > 0);
+        self.infer_loss(now, new, sacked > 0, newly_delivered);
         if !PLAIN && ack.ecn_echo {
             self.react_to_mark(now, advance.acked);
         }
+        self.reduce_in_proportion(newly_delivered, new && told.newly_lost == 0);
     }
 
     /// Handles the answer to the SYN (RFC 9293 section 3.10.7.3). Its round trip is the first
@@ -98,9 +169,9 @@ impl Sender {
     fn learn(&mut self, ack: &Acknowledgement<'_>) -> (Advance, u64) {
         let first = self.scoreboard.first();
         let rate = &mut self.rate;
-        let advance = self.scoreboard.advance(ack.cumulative, |index, sent_at| {
+        let advance = self.scoreboard.advance(ack.cumulative, |delivered| {
             if let Some(rate) = rate {
-                rate.on_delivered(index, sent_at);
+                rate.on_delivered(delivered.index, delivered.sent_at);
             }
         });
         if let Some(rate) = rate {
@@ -111,22 +182,22 @@ impl Sender {
             && let Some(sacks) = ack.sacks
             && !sacks.is_empty()
         {
-            for &block in sacks.as_slice() {
-                sacked += self.scoreboard.sack(block, |index, sent_at| {
+            for &block in sacks.held() {
+                sacked += self.scoreboard.sack(block, |delivered| {
                     if let Some(rate) = rate {
-                        rate.on_delivered(index, sent_at);
+                        rate.on_delivered(delivered.index, delivered.sent_at);
                     }
                 });
             }
-            self.scoreboard
-                .detect_losses(u64::from(self.parameters.duplicate_threshold.0));
+            let threshold = u64::from(self.parameters.duplicate_threshold.0);
+            self.statistics.lost_segments += self.scoreboard.detect_losses(threshold);
         }
         (advance, sacked)
     }
 
     /// Returns the bytes that this ACK shows to be delivered, each byte once. Without SACK, a
     /// duplicate ACK counts as one segment, which is deducted from the next cumulative ACK.
-    fn count_delivered(&mut self, advance: &Advance, sacked: u64, new: bool) -> u64 {
+    pub(super) fn count_delivered(&mut self, advance: &Advance, sacked: u64, new: bool) -> u64 {
         let mut news = advance.delivered + sacked;
         if !new && !self.sack {
             let first = self.scoreboard.first();
@@ -169,7 +240,7 @@ impl Sender {
     }
 
     #[inline(never)] // called from two places, with most settings once per round trip
-    fn take_sample(&mut self, rtt: Span) {
+    pub(super) fn take_sample(&mut self, rtt: Span) {
         self.rtt.sample(rtt);
         let seconds = rtt.as_seconds();
         let statistics = &mut self.statistics;
@@ -180,7 +251,7 @@ impl Sender {
     }
 
     #[inline(never)] // once per round trip: kept out of the path of every packet
-    fn begin_round(&mut self) {
+    pub(super) fn begin_round(&mut self) {
         let in_flight = self.in_flight().0;
         let round = &mut self.round;
         round.end = self.highest;
@@ -192,33 +263,49 @@ impl Sender {
 
     /// Returns the bytes of this ACK that count for the growth of the congestion window.
     #[inline(always)] // runs for every packet, where a call costs more than the work
-    fn credit(&self, advance: &Advance, limited: SendLimit) -> u64 {
-        let acked = advance.acked;
-        let phase = self.recovery.phase();
-        if acked == 0 || (phase == RecoveryPhase::Recovery && !self.opens_at_recovery_end()) {
+    fn credit(&self, advance: &Advance, told: &Told, limited: SendLimit) -> u64 {
+        if !told.opens || !self.window_was_used(limited) {
             return 0;
         }
-        if self.parameters.window_validation && limited != SendLimit::CongestionWindow {
-            // RFC 7661 section 4.3: the window counts as used if at least half of it was in flight.
-            let peak = self.round.peak.max(self.round.last_peak);
-            if peak.saturating_mul(2) < self.control.cwnd().0 {
-                return 0;
-            }
-        }
-        // After a timeout, data that was SACKed before does not count again. Without SACK all data
+        // After a timeout, data that was SACKED before does not count again. Without SACK all data
         // counts, even if it arrived long ago. Linux does the same, since it forgets the duplicate
         // ACKs then (tcp_timeout_mark_lost, tcp_remove_reno_sacks).
-        let news = if phase == RecoveryPhase::Loss {
+        let loss = self.recovery.phase() == RecoveryPhase::Loss;
+        let news = if loss {
             advance.delivered
         } else {
-            acked
+            advance.acked
         };
         match self.parameters.byte_counting {
-            ByteCounting::PerAck => acked.min(self.mss),
-            ByteCounting::AbcL2 if phase == RecoveryPhase::Loss => news.min(self.mss),
+            ByteCounting::PerAck => advance.acked.min(self.mss),
+            ByteCounting::AbcL2 if loss => news.min(self.mss),
             ByteCounting::AbcL2 => news.min(2 * self.mss),
             ByteCounting::All => news,
+            ByteCounting::Delivered => told.newly_delivered + told.repeated,
         }
+    }
+
+    /// True if the congestion window was used, so that it may grow.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    fn window_was_used(&self, limited: SendLimit) -> bool {
+        match self.parameters.window_validation {
+            WindowValidation::Off => true,
+            WindowValidation::HalfUsed => {
+                let peak = self.round.peak.max(self.round.last_peak);
+                limited == SendLimit::CongestionWindow
+                    || peak.saturating_mul(2) >= self.control.cwnd().0
+            }
+            WindowValidation::Full => {
+                self.usage.limited
+                    || (self.control.cwnd().0 < 2 * self.usage.most && self.in_slow_start())
+            }
+        }
+    }
+
+    #[inline(never)] // only while the window is not full
+    fn in_slow_start(&self) -> bool {
+        let ssthresh = self.control.get().state().ssthresh;
+        ssthresh.is_none_or(|ssthresh| self.control.cwnd() < ssthresh)
     }
 
     /// True if this ACK ends fast recovery and still opens the congestion window.
@@ -229,13 +316,12 @@ impl Sender {
     }
 
     #[inline(always)] // runs for every packet, where a call costs more than the work
-    fn tell_control<const PLAIN: bool>(
+    pub(super) fn tell_control<const PLAIN: bool>(
         &mut self,
         now: Time,
         ack: &Acknowledgement<'_>,
         advance: &Advance,
-        newly_delivered: u64,
-        rtt: Option<Span>,
+        told: &Told,
     ) {
         let acked = advance.acked;
         let min_rtt = self.rtt.minimum();
@@ -251,18 +337,21 @@ impl Sender {
                 AckKind::Duplicate
             },
             newly_acked: Bytes(acked),
-            newly_delivered: Bytes(newly_delivered),
-            credit: Bytes(self.credit(advance, limited)),
+            newly_delivered: Bytes(told.newly_delivered),
+            credit: Bytes(self.credit(advance, told, limited)),
             delivered: Bytes(self.delivered),
-            rtt,
+            rtt: told.rtt,
+            newest_rtt: told.newest_rtt,
             smoothed_rtt: self.rtt.smoothed(),
             min_rtt,
             in_flight: self.in_flight(),
             rate_sample,
             limited,
             phase: self.recovery.phase(),
+            newly_lost: Bytes(told.newly_lost),
+            round_start: told.round_start,
             marked: Bytes(if !PLAIN && ack.ecn_echo {
-                newly_delivered
+                told.newly_delivered
             } else {
                 0
             }),
@@ -299,7 +388,7 @@ impl Sender {
 
     /// Starts fast recovery if duplicate ACKs or the scoreboard indicate a loss.
     #[inline(always)] // runs for every packet, where a call costs more than the work
-    fn infer_loss(&mut self, now: Time, new: bool, sack_news: bool) {
+    fn infer_loss(&mut self, now: Time, new: bool, sack_news: bool, newly_delivered: u64) {
         let first = self.scoreboard.first();
         if first == self.highest {
             return;
@@ -313,12 +402,12 @@ impl Sender {
         let lost = duplicate && self.recovery.on_duplicate(first, flight, self.mss);
         let known = self.recovery.phase() == RecoveryPhase::Open && self.scoreboard.first_is_lost();
         if lost || (known && self.parameters.sack_entry == SackEntry::KnownLoss) {
-            self.begin_recovery(now);
+            self.begin_recovery(now, newly_delivered);
         }
     }
 
     #[inline(never)] // rare: kept out of the path of every packet
-    fn begin_recovery(&mut self, now: Time) {
+    fn begin_recovery(&mut self, now: Time, newly_delivered: u64) {
         self.statistics.fast_retransmits += 1;
         let before = self.before();
         if self.parameters.recovery == LossRecovery::Tahoe {
@@ -326,12 +415,14 @@ impl Sender {
             self.recovery.restart(self.highest);
             self.go_back();
         } else {
+            let base = self.base_of_proportion(newly_delivered);
             // A window that was reduced for an ECN echo is not reduced again (RFC 3168 section
             // 6.1.2).
             if self.scoreboard.first() >= self.marked {
                 self.reduce(now, CongestionKind::Loss, self.ssthresh_base(0));
             }
             self.recovery.begin(self.highest, self.mss);
+            self.begin_proportional(base);
             if self.sack {
                 self.scoreboard.begin_recovery();
             }
@@ -367,21 +458,34 @@ impl Sender {
         self.note(now, SenderEventKind::EcnEcho, before);
     }
 
-    fn reduce(&mut self, now: Time, kind: CongestionKind, base: u64) {
+    /// Tells the control of congestion.
+    pub(super) fn tell_congestion(&mut self, now: Time, kind: CongestionKind, base: u64) {
+        let in_flight = self.in_flight();
+        let still = if self.parameters.recovery == LossRecovery::Rack {
+            in_flight
+        } else {
+            Bytes::ZERO
+        };
         let congestion = Congestion {
             kind,
             base: Bytes(base),
-            in_flight: self.in_flight(),
+            in_flight,
             min_rtt: self.rtt.minimum(),
             smoothed_rtt: self.rtt.smoothed(),
+            loss_window: still + Bytes(self.mss),
         };
         self.control.on_congestion(now, &congestion);
+    }
+
+    /// Reduces the window.
+    pub(super) fn reduce(&mut self, now: Time, kind: CongestionKind, base: u64) {
+        self.tell_congestion(now, kind, base);
         self.reacted = self.highest;
         self.window_reduced = self.parameters.ecn;
     }
 
     /// Returns the base of a decrease. Counts `acked` bytes as still in flight.
-    fn ssthresh_base(&self, acked: u64) -> u64 {
+    pub(super) fn ssthresh_base(&self, acked: u64) -> u64 {
         match self.parameters.ssthresh_from {
             SsthreshFrom::Window => self.control.cwnd().0.min(self.receive_window),
             // While a scoreboard is resent after a timeout, segments it records as lost are not in
@@ -435,6 +539,11 @@ impl Sender {
         if now < self.retransmit_at || self.retransmit_at.is_never() {
             return;
         }
+        match self.timer {
+            Timer::Retransmission => {}
+            Timer::Probe => return self.handle_probe_timeout(now),
+            Timer::Reordering => return self.handle_reordering_timeout(now),
+        }
         self.statistics.timeouts += 1;
         self.retransmit_at = Time::NEVER;
         self.rtt.back_off();
@@ -442,6 +551,10 @@ impl Sender {
         if let State::Opening { due, .. } = &mut self.state {
             *due = true;
             return;
+        }
+        if self.by_time.is_some() {
+            self.pacer.reset();
+            return self.handle_timeout_by_time(now);
         }
         let before = self.before();
         let repeated = self.recovery.note_timeout(self.scoreboard.first());

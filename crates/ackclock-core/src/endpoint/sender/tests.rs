@@ -2,6 +2,7 @@
 
 mod connection;
 mod ecn;
+mod linux;
 mod pacing;
 mod properties;
 mod recovery;
@@ -11,7 +12,9 @@ mod window;
 
 use super::*;
 use crate::congestion::{Ack, Congestion, CongestionKind, ControlState, SegmentSent};
-use crate::endpoint::parameters::{AfterTimeout, ByteCounting, IdleRestart, Preset, RttSampling};
+use crate::endpoint::parameters::{
+    AfterTimeout, ByteCounting, IdleRestart, Preset, RttSampling, WindowValidation,
+};
 use crate::endpoint::{Acknowledgement, AcknowledgementKind, Segment, SenderEventKind};
 use crate::packet::{SackBlock, SackBlocks};
 use crate::streams::Streams;
@@ -102,7 +105,7 @@ fn plain(recovery: LossRecovery) -> TcpParameters {
         handshake: false,
         recovery,
         byte_counting: ByteCounting::PerAck,
-        window_validation: false,
+        window_validation: WindowValidation::Off,
         limited_transmit: false,
         idle_restart: IdleRestart::Off,
         after_timeout: AfterTimeout::GoBackN,

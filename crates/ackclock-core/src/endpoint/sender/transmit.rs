@@ -1,9 +1,12 @@
 //! Transmission: the choice of the next segment, and the time at which it leaves.
 
 use super::super::pacing;
-use super::super::parameters::{AfterTimeout, IdleRestart, Pacing, RttSampling, SackPipe};
+use super::super::parameters::{
+    AfterTimeout, IdleRestart, LossRecovery, Pacing, RttSampling, SackPipe, WindowValidation,
+};
 use super::super::{Segment, SegmentKind, SenderEventKind};
-use super::{Sender, State, stronger};
+use super::by_time::Retransmit;
+use super::{Sender, State, Usage, stronger};
 use crate::congestion::{RecoveryPhase, SegmentSent, SendLimit};
 use crate::units::{Bytes, Span, Time};
 
@@ -16,6 +19,8 @@ enum Choice {
     Again(u64),
     /// A rescue retransmission of that segment (RFC 6675 section 4 rule 4).
     Rescue(u64),
+    /// A tail loss probe that retransmits that segment (RFC 8985 section 7.3).
+    Probe(u64),
 }
 
 impl Sender {
@@ -26,7 +31,7 @@ impl Sender {
         self.release_at = Time::NEVER;
         // Checked first, because every other call ends here. Data in flight implies that the
         // connection is established and not idle.
-        if self.window_is_full() && !self.recovery.resend_first {
+        if self.window_is_full() && !self.recovery.resend_first && !self.probe_is_due() {
             self.wait_for_window();
             return None;
         }
@@ -112,6 +117,12 @@ impl Sender {
         used != 0 && used.saturating_add(self.mss) > self.recovery.window(self.control.cwnd().0)
     }
 
+    /// True if a tail loss probe waits to be sent, whatever the window.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    fn probe_is_due(&self) -> bool {
+        self.by_time.as_ref().is_some_and(|state| state.probe_due)
+    }
+
     /// Records that only an ACK can release the next segment.
     #[inline(always)] // runs for every packet, where a call costs more than the work
     fn wait_for_window(&mut self) {
@@ -132,6 +143,13 @@ impl Sender {
         if self.burst_left == 0 {
             return None;
         }
+        if self.probe_is_due() {
+            let last = self.scoreboard.last();
+            return match self.has_new_data() {
+                true => Some(Choice::Next),
+                false => last.map(Choice::Probe),
+            };
+        }
         if self.recovery.resend_first && !self.scoreboard.is_empty() {
             return Some(Choice::Again(self.scoreboard.first()));
         }
@@ -144,6 +162,7 @@ impl Sender {
         let phase = self.recovery.phase();
         let next = self.scoreboard.next();
         if self.follows_scoreboard(phase)
+            && self.may_retransmit()
             && let Some(sequence) = self.scoreboard.next_lost()
         {
             return Some(Choice::Again(sequence));
@@ -156,10 +175,18 @@ impl Sender {
         } else if self.rate.is_some() {
             self.mark_application_limited();
         }
-        if phase == RecoveryPhase::Recovery && self.sack {
+        if phase == RecoveryPhase::Recovery && self.parameters.recovery == LossRecovery::Sack {
             return self.choose_speculatively();
         }
         None
+    }
+
+    /// True if what is lost may be retransmitted before the next ACK.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    fn may_retransmit(&self) -> bool {
+        self.by_time
+            .as_ref()
+            .is_none_or(|state| state.retransmit == Retransmit::Lost)
     }
 
     #[inline(never)] // few controls ask for it
@@ -212,9 +239,15 @@ impl Sender {
     fn follows_scoreboard(&self, phase: RecoveryPhase) -> bool {
         self.sack
             && match phase {
-                RecoveryPhase::Open => false,
+                RecoveryPhase::Open | RecoveryPhase::Cwr => {
+                    self.parameters.recovery == LossRecovery::Rack
+                }
                 RecoveryPhase::Recovery => true,
-                RecoveryPhase::Loss => self.parameters.after_timeout == AfterTimeout::Scoreboard,
+                RecoveryPhase::Loss => {
+                    let rule = self.parameters.after_timeout;
+                    rule == AfterTimeout::Scoreboard
+                        || self.parameters.recovery == LossRecovery::Rack
+                }
             }
     }
 
@@ -261,7 +294,9 @@ impl Sender {
                 self.scoreboard.next(),
                 self.scoreboard.next() < self.highest,
             ),
-            Choice::Again(sequence) | Choice::Rescue(sequence) => (sequence, true),
+            Choice::Again(sequence) | Choice::Rescue(sequence) | Choice::Probe(sequence) => {
+                (sequence, true)
+            }
         };
         let length = self.scoreboard.length(sequence);
         if self.counts_pipe() && !self.recovery.resend_first {
@@ -294,6 +329,10 @@ impl Sender {
         if self.retransmit_at.is_never() {
             self.retransmit_at = now + self.rtt.rto();
         }
+        if self.by_time.is_some() {
+            self.arm_by_time(now, choice);
+        }
+        self.recovery.on_sent();
         self.active_at = now;
         self.burst_left -= 1;
         self.statistics.sent_segments += 1;
@@ -308,11 +347,24 @@ impl Sender {
         }
     }
 
+    /// Sets the timer of a sender with RACK after a segment was sent.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    fn arm_by_time(&mut self, now: Time, choice: Choice) {
+        if self.probe_is_due() {
+            self.note_probe(now, choice != Choice::Next);
+        } else if choice == Choice::Next {
+            self.arm_after_send(now);
+        }
+    }
+
     /// Updates all accounts after `length` bytes have been sent.
     #[inline(always)] // runs for every packet, where a call costs more than the work
     fn account(&mut self, now: Time, length: u64) {
         let in_flight = self.in_flight();
         self.round.peak = self.round.peak.max(in_flight.0);
+        if self.parameters.window_validation == WindowValidation::Full {
+            self.note_usage();
+        }
         if self.control.wants_sent() {
             self.tell_control_of_sent(now, length, in_flight);
         }
@@ -328,6 +380,21 @@ impl Sender {
         }
         if let Some(jitter) = &mut self.jitter {
             jitter.on_sent();
+        }
+    }
+
+    /// Records how the window is used after something was sent (`tcp_cwnd_validate` of Linux).
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    fn note_usage(&mut self) {
+        let limited = self.window_is_full();
+        let (flight, usage) = (self.scoreboard.flight(), &self.usage);
+        let first = self.scoreboard.first();
+        if limited || first >= usage.until || (!usage.limited && flight > usage.most) {
+            self.usage = Usage {
+                limited,
+                most: flight,
+                until: self.scoreboard.next(),
+            };
         }
     }
 
@@ -351,7 +418,8 @@ impl Sender {
     fn resend(&mut self, now: Time, choice: Choice, sequence: u64) {
         let counted = matches!(choice, Choice::Again(_));
         self.scoreboard.resend(sequence, now, counted);
-        self.recovery.rescued |= !counted;
+        self.recovery.rescued |= matches!(choice, Choice::Rescue(_));
+        self.note_retransmission(now, sequence, !counted);
         if sequence == self.scoreboard.first() {
             self.recovery.resend_first = false;
         }
@@ -369,7 +437,7 @@ impl Sender {
         };
         match choice {
             Choice::Next => rate.on_sent(now, self.delivered, idle),
-            Choice::Again(sequence) | Choice::Rescue(sequence) => {
+            Choice::Again(sequence) | Choice::Rescue(sequence) | Choice::Probe(sequence) => {
                 let index = (sequence - self.scoreboard.first()) as usize;
                 rate.on_resent(index, now, self.delivered, idle);
             }

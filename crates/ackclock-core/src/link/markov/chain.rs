@@ -1,7 +1,7 @@
 //! The chain of a Markov link: checked, with everything computed that does not depend on the draws.
 
 use super::{Markov, Sojourns};
-use crate::scenario::error::{Error, Result};
+use crate::scenario::error::{Error, Result, all, both, every, in_range};
 use crate::units::{BitRate, Probability, Span};
 use serde_json::json;
 
@@ -44,9 +44,11 @@ pub(super) struct Chain {
 impl Chain {
     /// Refuses parameters that do not define a chain or that would take too long.
     pub fn new(parameters: &Markov) -> Result<Self> {
-        let (n, step) = (states(parameters)?, step(parameters)?);
+        let parts = states(parameters)
+            .and_then(|n| Ok((n, both(rows(parameters, n), means(parameters, n))?)));
+        let (step, (n, (rows, means))) = both(step(parameters), parts)?;
         let unit = if step == 0 { 1.0 } else { step as f64 };
-        let flow = flow(parameters, n, unit)?;
+        let flow = flow(rows, &means, unit);
         let recurs = recurrent(&flow, n)?;
         let leave: Vec<f64> = (0..n)
             .map(|i| flow[i * n..(i + 1) * n].iter().sum())
@@ -122,27 +124,28 @@ fn states(parameters: &Markov) -> Result<usize> {
 
 /// Returns the length of a step in nanoseconds; zero in continuous time.
 fn step(parameters: &Markov) -> Result<u64> {
-    match parameters.step {
-        Some(step) if step.as_nanos() < SHORTEST => Err(Error::new(
-            "step",
-            &json!(step),
-            "is too short; choose at least \"1 us\"",
-        )),
-        step => Ok(step.map_or(0, Span::as_nanos)),
+    let nanos = parameters.step.map(Span::as_nanos);
+    let remedy = "is too short; choose at least \"1 us\"";
+    let long_enough = nanos.is_none_or(|nanos| nanos >= SHORTEST);
+    in_range(long_enough, "step", &parameters.step, remedy)?;
+    let steps = parameters.transition_matrix.is_some() && parameters.mean_sojourn.is_none();
+    if steps && nanos.is_none() {
+        let remedy = "a transition_matrix needs the length of a step; for example step = \"30 ms\"";
+        return Err(Error::missing("step", remedy).comparing(&["mean_sojourn"]));
     }
+    Ok(nanos.unwrap_or(0))
 }
 
 /// Returns, off the diagonal, the probability of each transition in `unit` nanoseconds, row by row.
-fn flow(parameters: &Markov, n: usize, unit: f64) -> Result<Vec<f64>> {
-    let mut flow = rows(parameters, n)?;
-    let means = means(parameters, n)?;
+fn flow(mut rows: Vec<f64>, means: &[f64], unit: f64) -> Vec<f64> {
+    let n = means.len();
     for (i, mean) in means.iter().enumerate() {
-        for p in &mut flow[i * n..(i + 1) * n] {
+        for p in &mut rows[i * n..(i + 1) * n] {
             *p *= unit / mean;
         }
     }
-    (0..n).for_each(|i| flow[i * n + i] = 0.0);
-    Ok(flow)
+    (0..n).for_each(|i| rows[i * n + i] = 0.0);
+    rows
 }
 
 /// Returns the probabilities of the next state, row by row: the matrix, or equal probabilities for
@@ -152,10 +155,6 @@ fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
         let each = if n > 1 { 1.0 / (n - 1) as f64 } else { 0.0 };
         return Ok(vec![each; n * n]);
     };
-    if parameters.mean_sojourn.is_none() && parameters.step.is_none() {
-        let remedy = "a transition_matrix needs the length of a step; for example step = \"30 ms\"";
-        return Err(Error::missing("step", remedy));
-    }
     if matrix.len() != n || matrix.iter().any(|row| row.len() != n) {
         let remedy = format!(
             "does not have a row and a column for each of the {n} rates: {n} lists of {n} \
@@ -163,21 +162,24 @@ fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
         );
         return Err(Error::message("transition_matrix", remedy));
     }
-    let mut rows = Vec::with_capacity(n * n);
-    for (i, row) in matrix.iter().enumerate() {
-        let sum: f64 = row.iter().map(|p| p.get()).sum();
-        let field = format!("transition_matrix.{i}");
-        if (sum - 1.0).abs() > ROW_TOLERANCE {
-            let remedy = "is the sum of the row; its probabilities must add up to 1";
-            return Err(Error::new(&field, &json!(sum), remedy));
-        }
-        if parameters.mean_sojourn.is_some() && row[i] != Probability::ZERO {
-            let remedy = "is on the diagonal; with mean_sojourn the diagonal must be 0";
-            return Err(Error::new(&field, &json!(row[i].get()), remedy));
-        }
-        rows.extend(row.iter().map(|p| p.get() / sum));
-    }
-    Ok(rows)
+    let sums: Vec<f64> = matrix
+        .iter()
+        .map(|row| row.iter().map(|p| p.get()).sum())
+        .collect();
+    every(matrix.iter().enumerate().map(|(i, row)| {
+        let (field, sum) = (format!("transition_matrix.{i}"), sums[i]);
+        let leaves = parameters.mean_sojourn.is_none() || row[i] == Probability::ZERO;
+        let off = "is the sum of the row; its probabilities must add up to 1";
+        let stays = "is on the diagonal; with mean_sojourn the diagonal must be 0";
+        every([
+            in_range((sum - 1.0).abs() <= ROW_TOLERANCE, &field, &sum, off),
+            in_range(leaves, &field, &row[i].get(), stays),
+        ])
+    }))?;
+    let rows = matrix.iter().zip(sums);
+    Ok(rows
+        .flat_map(|(row, sum)| row.iter().map(move |p| p.get() / sum))
+        .collect())
 }
 
 /// Returns the mean sojourn of each state in nanoseconds; the length of a step if the matrix is
@@ -185,19 +187,16 @@ fn rows(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
 fn means(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
     let shortest = parameters.step.unwrap_or(Span::from_nanos(SHORTEST));
     let checked = |field: &str, mean: Span| {
-        if mean < shortest {
-            let remedy = format!("is too short; choose at least {}", json!(shortest));
-            return Err(Error::new(field, &json!(mean), &remedy));
-        }
+        let remedy = format!("is too short; choose at least {}", json!(shortest));
+        in_range(mean >= shortest, field, &mean, &remedy)?;
         Ok(mean.as_nanos() as f64)
     };
     match (&parameters.mean_sojourn, parameters.step) {
         (Some(Sojourns::Equal(mean)), _) => Ok(vec![checked("mean_sojourn", *mean)?; n]),
-        (Some(Sojourns::PerState(means)), _) if means.len() == n => means
-            .iter()
-            .enumerate()
-            .map(|(i, mean)| checked(&format!("mean_sojourn.{i}"), *mean))
-            .collect(),
+        (Some(Sojourns::PerState(means)), _) if means.len() == n => {
+            let each = means.iter().enumerate();
+            all(each.map(|(i, mean)| checked(&format!("mean_sojourn.{i}"), *mean)))
+        }
         (Some(Sojourns::PerState(means)), _) => {
             let remedy = format!(
                 "{} times for {n} rates; give one for each, or a single one for all",
@@ -205,8 +204,8 @@ fn means(parameters: &Markov, n: usize) -> Result<Vec<f64>> {
             );
             Err(Error::message("mean_sojourn", remedy))
         }
-        (None, Some(step)) if parameters.transition_matrix.is_some() => {
-            Ok(vec![step.as_nanos() as f64; n])
+        (None, _) if parameters.transition_matrix.is_some() => {
+            Ok(vec![shortest.as_nanos() as f64; n]) // a step, which is refused if it is missing
         }
         _ if n == 1 => Ok(vec![SHORTEST as f64]),
         _ => {

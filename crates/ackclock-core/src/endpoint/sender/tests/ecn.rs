@@ -98,6 +98,7 @@ fn over_a_marking_path(
             initial_window: Bytes(10 * MSS),
             initial_ssthresh: None,
             ssthresh_in_whole_segments: false,
+            paced: false,
         });
     let parameters = TcpParameters {
         ecn: true,
@@ -181,7 +182,7 @@ proptest! {
         mark in prop_oneof![0.001..0.05f64, 0.05..0.9f64],
         seed in any::<u64>(),
     ) {
-        for entry in ControlKind::entries() {
+        for entry in ControlKind::entries().iter().filter(|entry| entry.simulated) {
             let mut parameters = plain(recovery);
             parameters.delayed_ack.every = crate::scenario::quantity::Segments(every);
             let outcome = over_a_marking_path(entry.name, parameters, (loss, mark), seed);

@@ -3,15 +3,35 @@
 use super::*;
 use crate::endpoint::Receiver;
 use crate::endpoint::parameters::{
-    AvoidMultipleFastRetransmits, Pacing, PartialAck, RepeatedTimeout, SsthreshFrom,
+    AvoidMultipleFastRetransmits, Pacing, PartialAck, RecoveryWindow, RepeatedTimeout, SsthreshFrom,
 };
 use crate::scenario::quantity::{OptionalWindow, Segments};
 use proptest::prelude::*;
 use proptest::sample::select;
 
+/// All recoveries.
+const ALL: [LossRecovery; 6] = [
+    LossRecovery::TimeoutOnly,
+    LossRecovery::Tahoe,
+    LossRecovery::Reno,
+    LossRecovery::Newreno,
+    LossRecovery::Sack,
+    LossRecovery::Rack,
+];
+
 prop_compose! {
     fn any_parameters()(
-        recovery in select(&RECOVERIES),
+        recovery in select(&ALL),
+        recovery_window in prop_oneof![
+            Just(RecoveryWindow::Ssthresh),
+            Just(RecoveryWindow::Proportional),
+            Just(RecoveryWindow::ProportionalToWindow),
+        ],
+        window_validation in prop_oneof![
+            Just(WindowValidation::Off),
+            Just(WindowValidation::HalfUsed),
+            Just(WindowValidation::Full),
+        ],
         flags in any::<[bool; 8]>(),
         rtt_sampling in select(&RTT_SAMPLINGS),
         idle_restart in prop_oneof![
@@ -23,6 +43,7 @@ prop_compose! {
             Just(ByteCounting::PerAck),
             Just(ByteCounting::AbcL2),
             Just(ByteCounting::All),
+            Just(ByteCounting::Delivered),
         ],
         avoid_multiple_fast_retransmits in prop_oneof![
             Just(AvoidMultipleFastRetransmits::Always),
@@ -43,7 +64,14 @@ prop_compose! {
             limited_transmit: flags[1],
             rescue_retransmission: flags[2],
             partial_window_deflation: flags[3],
-            window_validation: flags[4],
+            recovery_window: match recovery.uses_sack() {
+                true => recovery_window,
+                false => RecoveryWindow::Ssthresh,
+            },
+            tail_loss_probe: recovery == LossRecovery::Rack && flags[0],
+            forward_rto: recovery == LossRecovery::Rack && flags[1],
+            undo: recovery == LossRecovery::Rack && flags[2],
+            duplicate_sack: flags[4],
             ecn: flags[5],
             after_timeout: if flags[6] { AfterTimeout::GoBackN } else { AfterTimeout::Scoreboard },
             repeated_timeout: if flags[7] {
@@ -56,7 +84,7 @@ prop_compose! {
             duplicate_threshold: Segments(threshold),
             send_jitter: Span::from_micros(jitter),
             max_burst: Segments(burst),
-            rtt_sampling, idle_restart, byte_counting, pacing, receive_window,
+            rtt_sampling, idle_restart, byte_counting, pacing, receive_window, window_validation,
             ..plain(recovery)
         }
     }
@@ -261,7 +289,7 @@ fn closed_loop(parameters: TcpParameters, bytes: u64, loss: f64, seed: u64, dela
 
 #[test]
 fn segments_of_one_byte_over_no_distance_arrive() {
-    for recovery in RECOVERIES {
+    for recovery in ALL {
         for rtt_sampling in RTT_SAMPLINGS {
             let parameters = TcpParameters {
                 mss: Bytes(1),
@@ -278,7 +306,7 @@ fn segments_of_one_byte_over_no_distance_arrive() {
 /// effect as one with an empty list.
 #[test]
 fn no_blocks_and_an_empty_list_of_them_are_the_same() {
-    for recovery in RECOVERIES {
+    for recovery in ALL {
         for rtt_sampling in RTT_SAMPLINGS {
             let parameters = TcpParameters {
                 rtt_sampling,

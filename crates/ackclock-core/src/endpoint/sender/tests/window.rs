@@ -41,7 +41,10 @@ fn a_burst_ends_at_its_limit_and_goes_on_at_the_next_ack() {
 
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
-    for (window_validation, credit) in [(true, 0), (false, MSS)] {
+    for (window_validation, credit) in [
+        (WindowValidation::HalfUsed, 0),
+        (WindowValidation::Off, MSS),
+    ] {
         let parameters = TcpParameters {
             window_validation,
             ..plain(LossRecovery::Newreno)

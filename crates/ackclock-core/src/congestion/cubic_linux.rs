@@ -1,0 +1,261 @@
+//! CUBIC as in Linux (`tcp_cubic.c` of 6.18): whole segments and 1024ths of a second.
+//!
+//! It differs from RFC 9438. The Reno-friendly window never grows faster than α, and the window
+//! grows by at most half per round trip. A timeout forgets the last maximum. An undo restores the
+//! window without the curve. Time is in milliseconds, as with 1000 ticks per second; the kernel's
+//! own ticks may be longer.
+
+use super::cubic::Cubic;
+use super::hystart_linux::HyStartLinux;
+use super::segments::SegmentWindow;
+use super::{
+    Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, SegmentSent,
+};
+use crate::units::{Bytes, Span, Time};
+
+/// Ticks per second, and the longest time for which `cnt` holds.
+const TICKS: u64 = 1000;
+const RENEWAL: u64 = TICKS / 32;
+/// Denominator of β (`BICTCP_BETA_SCALE`).
+const SCALE: u64 = 1024;
+/// Fractional bits of time, and of the cube with C.
+const TIME_BITS: u32 = 10;
+const CUBE_BITS: u32 = 10 + 3 * TIME_BITS;
+
+/// The control. Names in brackets are those of `struct bictcp`.
+#[derive(Debug)]
+struct Curve {
+    /// Start of the epoch, in ticks (`epoch_start`).
+    start: Option<u64>,
+    /// Time to the plateau in 1024ths of a second (`bic_K`), and the window there
+    /// (`bic_origin_point`).
+    k: u64,
+    origin: u64,
+    /// Segments delivered in the epoch, less what the friendly window has used (`ack_cnt`).
+    delivered: u64,
+    /// Reno-friendly window (`tcp_cwnd`).
+    friendly: u64,
+    /// Segments to be delivered before the window grows by one (`cnt`).
+    /// It was computed for the window `at_cwnd` at the time `at` (`last_cwnd`, `last_time`).
+    every: u64,
+    at_cwnd: u64,
+    at: u64,
+}
+
+impl Curve {
+    const NONE: Curve = Curve {
+        start: None,
+        k: 0,
+        origin: 0,
+        delivered: 0,
+        friendly: 0,
+        every: 0,
+        at_cwnd: 0,
+        at: 0,
+    };
+}
+
+/// CUBIC of Linux.
+#[derive(Debug)]
+pub(super) struct CubicLinux {
+    /// β in 1024ths, and C in 1024ths times ten (`beta`, `bic_scale * 10`).
+    beta: u64,
+    c: u64,
+    fast_convergence: bool,
+    window: SegmentWindow,
+    curve: Curve,
+    /// Window before the last reduction (`last_max_cwnd`).
+    maximum: u64,
+    least_delay: Option<Span>,
+    hystart: Option<HyStartLinux>,
+    last_sent: Time,
+}
+
+/// Returns the time in ticks.
+fn ticks(now: Time) -> u64 {
+    now.since(Time::ZERO).as_nanos() / (1_000_000_000 / TICKS)
+}
+
+impl CubicLinux {
+    pub fn new(parameters: &Cubic, context: &ControlContext<'_>) -> Self {
+        CubicLinux {
+            beta: libm::round(parameters.beta * SCALE as f64) as u64,
+            c: (libm::round(parameters.c * SCALE as f64 / 10.0) as u64 * 10).max(1),
+            fast_convergence: parameters.fast_convergence,
+            window: SegmentWindow::new(context),
+            curve: Curve::NONE,
+            maximum: 0,
+            least_delay: None,
+            hystart: parameters
+                .hystart
+                .unwrap_or(true)
+                .then(|| HyStartLinux::new(context.paced)),
+            last_sent: Time::ZERO,
+        }
+    }
+
+    /// Takes in the round-trip time of an ACK (`cubictcp_acked`).
+    fn learn_delay(&mut self, now: Time, ack: &Ack) {
+        let Some(delay) = ack.newest_rtt else {
+            return;
+        };
+        // In the first second of an epoch, the queue that the loss left falsifies it.
+        if self
+            .curve
+            .start
+            .is_some_and(|start| ticks(now) < start + TICKS)
+        {
+            return;
+        }
+        let least = self.least_delay.map_or(delay, |least| least.min(delay));
+        self.least_delay = Some(least);
+        let cwnd = self.window.cwnd();
+        if self.window.in_slow_start()
+            && let Some(hystart) = &mut self.hystart
+            && hystart.is_over(now, ack, cwnd, delay, least)
+        {
+            self.window.end_slow_start();
+        }
+    }
+
+    /// Computes after how many delivered segments the window grows by one (`bictcp_update`).
+    fn update(&mut self, now: Time, delivered: u64) {
+        let (cwnd, now) = (self.window.cwnd(), ticks(now));
+        let curve = &mut self.curve;
+        curve.delivered = curve.delivered.saturating_add(delivered);
+        if curve.at_cwnd == cwnd && now.saturating_sub(curve.at) <= RENEWAL {
+            return;
+        }
+        if curve.start.is_none() || now != curve.at {
+            (curve.at_cwnd, curve.at) = (cwnd, now);
+            self.follow_curve(cwnd, now, delivered);
+        }
+        self.befriend(cwnd);
+        self.curve.every = self.curve.every.max(2);
+    }
+
+    /// Computes `every` from the cubic function.
+    fn follow_curve(&mut self, cwnd: u64, now: u64, delivered: u64) {
+        let curve = &mut self.curve;
+        let start = *curve.start.get_or_insert_with(|| {
+            (curve.delivered, curve.friendly) = (delivered, cwnd);
+            let below = self.maximum.saturating_sub(cwnd);
+            let cube = (u128::from(below) << CUBE_BITS) / u128::from(self.c);
+            curve.k = libm::cbrt(cube as f64) as u64;
+            curve.origin = self.maximum.max(cwnd);
+            now
+        });
+        let delay = self.least_delay.unwrap_or(Span::ZERO).as_nanos() / (1_000_000_000 / TICKS);
+        let t = ((now.saturating_sub(start) + delay) << TIME_BITS) / TICKS;
+        let offset = u128::from(t.abs_diff(curve.k).min(u64::from(u32::MAX)));
+        let delta = ((u128::from(self.c) * offset * offset * offset) >> CUBE_BITS)
+            .min(u128::from(u32::MAX)) as u64;
+        let target = if t < curve.k {
+            curve.origin.saturating_sub(delta)
+        } else {
+            curve.origin + delta
+        };
+        curve.every = match target.checked_sub(cwnd).filter(|&above| above > 0) {
+            Some(above) => cwnd / above,
+            None => 100 * cwnd,
+        };
+        if self.maximum == 0 {
+            curve.every = curve.every.min(20); // the available bandwidth is still unknown
+        }
+    }
+
+    /// Lowers `every` if Reno would have a larger window.
+    fn befriend(&mut self, cwnd: u64) {
+        let scale = 8 * (SCALE + self.beta) / 3 / (SCALE - self.beta);
+        let per_segment = ((cwnd * scale) >> 3).max(1);
+        let curve = &mut self.curve;
+        // One more segment each time that more than so many were delivered.
+        let more = curve.delivered.saturating_sub(1) / per_segment;
+        curve.friendly += more;
+        curve.delivered -= more * per_segment;
+        if let Some(ahead) = curve.friendly.checked_sub(cwnd).filter(|&ahead| ahead > 0) {
+            curve.every = curve.every.min(cwnd / ahead);
+        }
+    }
+
+    /// Returns ssthresh for a window of `cwnd` segments (`cubictcp_recalc_ssthresh`).
+    fn reduced(&mut self, cwnd: u64) -> u64 {
+        self.curve.start = None;
+        self.maximum = if self.fast_convergence && cwnd < self.maximum {
+            cwnd * (SCALE + self.beta) / (2 * SCALE)
+        } else {
+            cwnd
+        };
+        cwnd * self.beta / SCALE
+    }
+}
+
+impl CongestionControl for CubicLinux {
+    fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
+        // The flow was idle: the time since it last sent does not count (`CA_EVENT_TX_START`).
+        if sent.in_flight <= sent.bytes
+            && let Some(start) = &mut self.curve.start
+        {
+            let idle = ticks(now).saturating_sub(ticks(self.last_sent));
+            *start = (*start + idle).min(ticks(now));
+        }
+        self.last_sent = now;
+    }
+
+    #[inline]
+    fn on_ack(&mut self, now: Time, ack: &Ack) {
+        self.learn_delay(now, ack);
+        if ack.credit == Bytes::ZERO {
+            return;
+        }
+        let delivered = self.window.segments(ack.credit);
+        let rest = self.window.grow_in_slow_start(delivered);
+        if rest > 0 {
+            self.update(now, rest);
+            self.window.grow(self.curve.every, rest);
+        }
+    }
+
+    fn on_congestion(&mut self, _: Time, congestion: &Congestion) {
+        let mut window = self.window;
+        window.react(congestion, |cwnd| self.reduced(cwnd));
+        self.window = window;
+        if matches!(
+            congestion.kind,
+            CongestionKind::Timeout | CongestionKind::RepeatedTimeout
+        ) {
+            (self.curve, self.maximum, self.least_delay) = (Curve::NONE, 0, None);
+            if let Some(hystart) = &mut self.hystart {
+                hystart.reset();
+            }
+        }
+    }
+
+    fn on_idle_restart(&mut self, _: Time, limit: Bytes) {
+        self.window.lower(limit);
+    }
+
+    fn cwnd(&self) -> Bytes {
+        self.window.bytes()
+    }
+
+    fn state(&self) -> ControlState {
+        let cwnd = self.window.cwnd();
+        let mode = if self.window.in_slow_start() {
+            "slow_start"
+        } else if self.curve.start.is_none() {
+            "congestion_avoidance"
+        } else if self.curve.friendly > cwnd {
+            "reno_friendly"
+        } else if cwnd < self.curve.origin {
+            "concave"
+        } else {
+            "convex"
+        };
+        ControlState {
+            ssthresh: self.window.ssthresh(),
+            mode,
+            rate_estimate: None,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! HyStart of Linux: ends slow start when ACKs come in a long train, or when the round-trip time
+//! grows (`hystart_update` of `tcp_cubic.c`, 6.18). It is neither the HyStart of the paper (Ha and
+//! Rhee, 2011) nor HyStart++ (RFC 9406).
+
+use super::Ack;
+use super::rounds::RoundCounter;
+use crate::units::{Bytes, Span, Time};
+
+/// Least window at which it looks, in segments.
+const LOW_WINDOW: u64 = 16;
+/// Number of round-trip times per round before the delay counts.
+const LEAST_SAMPLES: u32 = 8;
+/// Longest gap within a train of ACKs.
+const LONGEST_GAP: Span = Span::from_millis(2);
+/// Bounds of the growth of the round-trip time.
+const LEAST_GROWTH: Span = Span::from_millis(4);
+const MOST_GROWTH: Span = Span::from_millis(16);
+/// Most time that aggregation adds to a train, and the data that it holds back.
+const MOST_ACK_DELAY: Span = Span::from_millis(1);
+const AGGREGATE: Bytes = Bytes(4 * 65_536);
+
+/// State of one connection.
+#[derive(Debug)]
+pub(super) struct HyStartLinux {
+    rounds: RoundCounter,
+    round_start: Time,
+    last_ack: Time,
+    least: Span,
+    samples: u32,
+    found: bool,
+    paced: bool,
+}
+
+impl HyStartLinux {
+    /// Creates it; `paced` if segments are spread over the round trip.
+    pub fn new(paced: bool) -> Self {
+        HyStartLinux {
+            rounds: RoundCounter::default(),
+            round_start: Time::ZERO,
+            last_ack: Time::ZERO,
+            least: Span::FOREVER,
+            samples: 0,
+            found: false,
+            paced,
+        }
+    }
+
+    /// Starts again, after a timeout.
+    pub fn reset(&mut self) {
+        *self = HyStartLinux::new(self.paced);
+    }
+
+    /// Processes an ACK in slow start with a window of `cwnd` segments. `delay` is its round-trip
+    /// time, `least_delay` the smallest one of the connection. Returns true if slow start is over.
+    pub fn is_over(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        cwnd: u64,
+        delay: Span,
+        least_delay: Span,
+    ) -> bool {
+        if self.found {
+            return false;
+        }
+        if self.rounds.begins(ack) {
+            (self.round_start, self.last_ack) = (now, now);
+            (self.least, self.samples) = (Span::FOREVER, 0);
+        }
+        if cwnd < LOW_WINDOW {
+            return false;
+        }
+        if now.since(self.last_ack) <= LONGEST_GAP {
+            self.last_ack = now;
+            let mut longest = least_delay + self.ack_delay(ack);
+            if !self.paced {
+                longest = longest / 2;
+            }
+            self.found |= now.since(self.round_start) > longest;
+        }
+        self.least = self.least.min(delay);
+        if self.samples < LEAST_SAMPLES {
+            self.samples += 1;
+        } else {
+            let growth = (least_delay / 8).max(LEAST_GROWTH).min(MOST_GROWTH);
+            self.found |= self.least > least_delay + growth;
+        }
+        self.found
+    }
+
+    /// Returns the time that aggregation may add to a train, at twice the window per round trip.
+    fn ack_delay(&self, ack: &Ack) -> Span {
+        let Some(rtt) = ack.smoothed_rtt else {
+            return Span::ZERO;
+        };
+        let window = ack.in_flight.0.saturating_add(ack.newly_acked.0).max(1);
+        let per_window = AGGREGATE.0 as f64 / (2.0 * window as f64);
+        Span::from_seconds(rtt.as_seconds() * per_window).min(MOST_ACK_DELAY)
+    }
+}
