@@ -221,8 +221,8 @@ fn controls() -> Vec<Value> {
 /// Returns the parameters of a preset, sometimes with another loss recovery and other switches.
 fn parameters(choice: [u8; 4]) -> TcpParameters {
     let presets = [
+        Preset::Linux2012,
         Preset::Linux,
-        Preset::Linux6,
         Preset::Rfc,
         Preset::RfcModern,
         Preset::Ns2Of2002,

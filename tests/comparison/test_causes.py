@@ -42,7 +42,7 @@ def cubic(leaky_pipe: Scenario) -> Evidence:
 
     Nothing else is known.
     """
-    return beside(leaky_pipe, control={"kind": "cubic"}, preset="linux")
+    return beside(leaky_pipe, control={"kind": "cubic"}, preset="linux-2012")
 
 
 @pytest.fixture(scope="module")
@@ -363,7 +363,10 @@ def test_delayed_acks(cubic: Evidence, leaky_pipe: Scenario) -> None:
     longer = {"saw": {"rtt": 0.03}, "reference_saw": {"rtt": 0.08}}
     assert shows("delayed_acks", cubic, **longer, **rtt) == ""  # no ACK is delayed this long
     each = beside(
-        leaky_pipe, control={"kind": "cubic"}, preset="linux", delayed_ack={"every": "1 packet"}
+        leaky_pipe,
+        control={"kind": "cubic"},
+        preset="linux-2012",
+        delayed_ack={"every": "1 packet"},
     )
     assert shows("delayed_acks", each, **shorter, **rtt) == ""
 

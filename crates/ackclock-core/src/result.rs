@@ -527,8 +527,8 @@ pub const TABLES: &[(&str, &str, &[ColumnDescription])] = &[
     ),
     (
         "counters",
-        "One counter of loss recovery in one run, as `nstat` has it. A kernel counts all flows of \
-        a host together. Emulations only.",
+        "One counter of loss recovery in one run, as `nstat` has it: all TCP flows of a host \
+        together. Simulations count what their senders do.",
         CounterRow::COLUMNS,
     ),
     (

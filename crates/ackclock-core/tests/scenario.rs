@@ -869,8 +869,15 @@ fn assignment() -> impl Strategy<Value = (&'static str, Value)> {
         any::<u64>().prop_map(|seed| ("seed", json!(seed.to_string()))),
         (1_u32..2000).prop_map(|count| ("flows.abse.count", json!(count))),
         prop::collection::vec(hops(), 1..20).prop_map(|route| ("flows.cross.route", json!(route))),
-        one_of(&["linux", "rfc", "ns2-2002", "jacobson1988"])
-            .prop_map(|preset| ("flows.abse.transport.preset", preset)),
+        one_of(&[
+            "linux",
+            "linux-2012",
+            "rfc-modern",
+            "rfc",
+            "ns2-2002",
+            "jacobson1988"
+        ])
+        .prop_map(|preset| ("flows.abse.transport.preset", preset)),
         one_of(&["timeout_only", "tahoe", "reno", "newreno", "sack"])
             .prop_map(|recovery| ("flows.abse.transport.recovery", recovery)),
         (1_u32..9).prop_map(|n| (

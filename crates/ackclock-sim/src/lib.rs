@@ -6,6 +6,7 @@
 //! cores. A run depends on (scenario, replicate) alone: the same input gives the same bytes.
 
 pub mod batch;
+mod counters;
 mod counting_sort;
 pub mod events;
 pub mod flow;

@@ -1,6 +1,7 @@
 //! The tables of a run: time series at the sampling times, reactions to congestion, and one row per
 //! flow at the end.
 
+use crate::counters::Counters;
 use crate::flow::{Flow, Protocol};
 use crate::hop_slot::HopSlot;
 use crate::ledger::Losses;
@@ -46,6 +47,7 @@ pub struct Sampler {
     warm: bool,
     next: Time,
     last: Option<Time>,
+    counters: Counters,
     samples: Table,
     events: Table,
 }
@@ -89,6 +91,7 @@ impl Sampler {
             warm: false,
             next: Time::ZERO,
             last: None,
+            counters: Counters::default(),
             samples: SampleRow::table(),
             events: EventRow::table(),
         }
@@ -102,6 +105,7 @@ impl Sampler {
             for flow in &mut *run.flows {
                 flow.warm = flow.counts();
             }
+            self.counters.note_warm(run.flows);
             self.media.note_warm(run.media);
         }
         if now >= self.next {
@@ -130,6 +134,11 @@ impl Sampler {
             ("samples", self.samples),
             ("hops", self.hops.take_table()),
             ("events", self.events),
+            (
+                "counters",
+                self.counters
+                    .finish((self.point, self.replicate), run.flows),
+            ),
         ];
         tables.extend(self.media.finish(run.media, run.flows, &self.groups));
         tables

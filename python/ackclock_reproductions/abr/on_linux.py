@@ -60,12 +60,7 @@ OF_1998 = Sender("of 1998", _TIMER)
 #: Timestamps take 12 of the 500 bytes.
 _WITH_TIMESTAMPS = {"mss": "448 bytes", "header": "52 bytes"}
 RENO = Sender("Reno, as Linux has it", _WITH_TIMESTAMPS, "linux")
-#: The kernel's CUBIC has HyStart and the Reno-friendly growth of RFC 8312. The engine's gets both.
-CUBIC = Sender(
-    "CUBIC, as Linux has it",
-    _WITH_TIMESTAMPS | {"control": {"kind": "cubic", "hystart": True, "friendly_speedup": False}},
-    "linux",
-)
+CUBIC = Sender("CUBIC, as Linux has it", _WITH_TIMESTAMPS | {"control": {"kind": "cubic"}}, "linux")
 
 
 class Case(NamedTuple):

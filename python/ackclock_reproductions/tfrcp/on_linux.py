@@ -83,10 +83,7 @@ TFRCP = _sender(
 )
 TFRC = _sender("TFRC", "udp", {"kind": "tfrc"}, feedback_size=f"{REPORT_BYTES} bytes")
 RENO = _sender("Reno", "tcp", {"kind": "reno"}, preset="linux")
-#: The kernel's CUBIC has HyStart and the Reno-friendly growth of RFC 8312.
-CUBIC = _sender(
-    "CUBIC", "tcp", {"kind": "cubic", "hystart": True, "friendly_speedup": False}, preset="linux"
-)
+CUBIC = _sender("CUBIC", "tcp", {"kind": "cubic"}, preset="linux")
 
 
 class Pair(NamedTuple):
@@ -232,11 +229,8 @@ def conclude(results: Results) -> Outcome:
 
 #: "Nowhere far": neither has more than twice what the other has.
 NEAR = Band(0.5, 2.0)
-#: Probable causes of differences; the tables show them.
-_WHY = (
-    "with buffers of 10 to 20 packets it is a matter of phase who meets a full one, and Linux's "
-    "RACK and tail-loss probes spare it timeouts that the engine's preset has"
-)
+#: Probable cause of differences; the tables show it.
+_WHY = "with buffers of 10 to 20 packets it is a matter of phase who meets a full one"
 
 
 def _friendly(results: Results, paths: list[Path], pair: Pair) -> tuple[Claim, ...]:

@@ -161,7 +161,7 @@ def settings(results: Mapping[str, Result], **own: str) -> tuple[Setting, ...]:
             "OFDM's symbols of 4 us, preamble 20 us, signal extension 6 us, 36 bytes of headers"
         ),
         "other queues": f"{STATION_PACKETS} packets at stations, {ACK_PACKETS} ACKs",
-        "other TCP": "preset linux",
+        "other TCP": "preset linux-2012",
         "runs": (
             f"{seconds_run(results, 'duration')} s, the first {seconds_run(results, 'warmup')} s "
             f"not counted, {replicates_run(results)} times"

@@ -175,8 +175,10 @@ pub struct RecoveryCounts {
     pub loss_undos: u64,
     /// Duplicate segments that the receiver has reported (TCPDSACKRecv, in segments).
     pub duplicates_reported: u64,
-    /// ACKs that showed reordering (TCPSACKReorder and TCPTSReorder).
-    pub reorderings: u64,
+    /// ACKs whose SACK blocks showed reordering (TCPSACKReorder).
+    pub sack_reorderings: u64,
+    /// ACKs whose echoed timestamp showed reordering (TCPTSReorder).
+    pub timestamp_reorderings: u64,
 }
 
 /// Counts of one receiver since its creation.

@@ -340,14 +340,15 @@ pub enum Preset {
     /// The present RFCs with RACK, tail loss probes, proportional rate reduction, F-RTO and undo.
     #[serde(rename = "rfc-modern")]
     RfcModern,
-    /// Linux before RACK, as of 2012.
+    /// Linux as of 2012: SACK recovery of RFC 6675, and Linux's timer and delayed ACKs. For
+    /// comparison with older results.
+    #[serde(rename = "linux-2012")]
+    Linux2012,
+    /// Linux 6.18: RACK, tail loss probes, proportional rate reduction, F-RTO, undo, and Reno and
+    /// CUBIC in whole segments.
     #[default]
     #[serde(rename = "linux")]
     Linux,
-    /// Linux 6.18: RACK, tail loss probes, proportional rate reduction, F-RTO, undo, and Reno and
-    /// CUBIC in whole segments.
-    #[serde(rename = "linux-6")]
-    Linux6,
 }
 
 impl Preset {
@@ -358,8 +359,8 @@ impl Preset {
             Preset::Ns2Of2002 => ns2_of_2002(),
             Preset::Jacobson1988 => jacobson_1988(),
             Preset::RfcModern => rfc_modern(),
+            Preset::Linux2012 => linux_2012(),
             Preset::Linux => linux(),
-            Preset::Linux6 => linux_6(),
         }
     }
 }
@@ -470,7 +471,7 @@ fn jacobson_1988() -> TcpParameters {
 }
 
 /// Linux of 2012, before RACK: SACK with duplicate ACKs, and no probes.
-fn linux() -> TcpParameters {
+fn linux_2012() -> TcpParameters {
     TcpParameters {
         mss: Bytes(1448),
         header: Bytes(52), // timestamps
@@ -491,7 +492,7 @@ fn linux() -> TcpParameters {
 }
 
 /// Linux 6.18 with its default settings (`tcp_ipv4.c`, `tcp_input.c`, `tcp_output.c`).
-fn linux_6() -> TcpParameters {
+fn linux() -> TcpParameters {
     TcpParameters {
         recovery: LossRecovery::Rack,
         recovery_window: RecoveryWindow::ProportionalToWindow,
@@ -503,7 +504,7 @@ fn linux_6() -> TcpParameters {
         rto_floor: RtoFloor::PeakVariance,
         window_validation: WindowValidation::Full,
         arithmetic: Arithmetic::Linux,
-        ..linux()
+        ..linux_2012()
     }
 }
 

@@ -321,7 +321,7 @@ mod tests {
     /// `tcp_rtt_estimator` of Linux 6.18 by hand.
     #[test]
     fn linux_follows_the_largest_deviation() {
-        let parameters = Preset::Linux6.parameters();
+        let parameters = Preset::Linux.parameters();
         for (samples, expected) in [
             (&[100, 100, 100, 100][..], &[300.0, 300.0, 300.0, 300.0][..]),
             (&[20, 20, 20], &[220.0, 220.0, 220.0]),
@@ -422,6 +422,7 @@ mod tests {
                 Preset::Rfc,
                 Preset::Ns2Of2002,
                 Preset::Linux,
+                Preset::Linux2012,
                 Preset::Jacobson1988,
             ]),
         ) {

@@ -128,6 +128,7 @@ pub struct Sender {
     /// Number of segments that may still be sent before the next event, and its maximum.
     burst_left: u32,
     max_burst: u32,
+    retransmitted_syns: u32,
     state: State,
     closed: bool,
     sack: bool,
@@ -195,6 +196,7 @@ impl Sender {
             timed: None,
             burst_left: max_burst,
             max_burst,
+            retransmitted_syns: 0,
             state: State::Closed,
             closed: false,
             sack: parameters.recovery.uses_sack(),
@@ -304,6 +306,10 @@ impl Sender {
         }
         cwnd
     }
+    /// Returns the parameters.
+    pub fn parameters(&self) -> &TcpParameters {
+        &self.parameters
+    }
     /// Returns the congestion control.
     pub fn control(&self) -> &dyn CongestionControl {
         self.control.get()
@@ -315,6 +321,10 @@ impl Sender {
     /// Returns the counts.
     pub fn statistics(&self) -> &SenderStatistics {
         &self.statistics
+    }
+    /// Returns the number of SYNs sent again.
+    pub fn retransmitted_syns(&self) -> u32 {
+        self.retransmitted_syns
     }
     /// Returns the counts of RACK; zeros without it.
     pub fn recovery_counts(&self) -> RecoveryCounts {

@@ -11,11 +11,6 @@ rows! {
         replicate: i64,
         /// Host that counts: `senders` or `receivers`.
         host: &'a str,
-        /// Name of the flow group; empty if the host counts all its flows together, as a kernel
-        /// does.
-        flow: &'a str,
-        /// Number of the instance in its group; 0 if the host counts all its flows together.
-        instance: i64,
         /// Name of the counter, as `nstat` has it without `Tcp` or `TcpExt` before it.
         name: &'a str,
         /// Count over the whole run.

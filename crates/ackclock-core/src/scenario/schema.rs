@@ -28,7 +28,7 @@ use serde_json::{Map, Value, json};
 /// All presets, the default first.
 const PRESETS: [Preset; 6] = [
     Preset::Linux,
-    Preset::Linux6,
+    Preset::Linux2012,
     Preset::RfcModern,
     Preset::Rfc,
     Preset::Ns2Of2002,

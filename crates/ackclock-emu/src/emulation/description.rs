@@ -166,21 +166,12 @@ fn tcp_flows(
 /// Returns the settings of a whole host, which follow the first TCP flow.
 fn settings_of(scenario: &Scenario) -> Vec<Setting> {
     let first = tcp_flows(scenario).next();
-    let mut settings = first.map_or_else(TcpSettings::default, |(number, _, parameters)| {
-        tcp_settings(parameters, is_like_linux(scenario, number))
+    let mut settings = first.map_or_else(TcpSettings::default, |(_, _, parameters)| {
+        tcp_settings(parameters)
     });
     settings.receive_buffer_max_bytes = Some(BUFFER_BYTES);
     settings.send_buffer_max_bytes = Some(BUFFER_BYTES);
     settings.settings()
-}
-
-/// True if a flow's preset is one of Linux. Then the kernel keeps its defaults for all
-/// parameters that a scenario does not name.
-fn is_like_linux(scenario: &Scenario, flow: usize) -> bool {
-    let preset = &scenario.resolved["flows"][flow]["transport"]["preset"];
-    [Preset::Linux, Preset::Linux6]
-        .iter()
-        .any(|linux| *preset == json!(linux))
 }
 
 /// Reordering threshold for flows without fast retransmit. Duplicate ACKs are hidden from their
@@ -188,9 +179,7 @@ fn is_like_linux(scenario: &Scenario, flow: usize) -> bool {
 /// refuses higher values (`tcp_max_reordering`).
 const NO_FAST_RETRANSMIT: u32 = 300;
 
-fn tcp_settings(parameters: &TcpParameters, like_linux: bool) -> TcpSettings {
-    // The other presets follow RFCs and times that have none of these extensions.
-    let extension = (!like_linux).then_some(false);
+fn tcp_settings(parameters: &TcpParameters) -> TcpSettings {
     TcpSettings {
         sack: Some(parameters.recovery.uses_sack()),
         timestamps: Some(sends_timestamps(parameters)),
@@ -200,10 +189,10 @@ fn tcp_settings(parameters: &TcpParameters, like_linux: bool) -> TcpSettings {
             _ => parameters.duplicate_threshold.0,
         }),
         slow_start_after_idle: Some(parameters.idle_restart != IdleRestart::Off),
-        duplicate_sack: extension,
-        rack: extension,
-        tail_loss_probe: extension,
-        frto: extension,
+        duplicate_sack: Some(parameters.duplicate_sack),
+        rack: Some(parameters.recovery == LossRecovery::Rack),
+        tail_loss_probe: Some(parameters.tail_loss_probe),
+        frto: Some(parameters.forward_rto),
         ..TcpSettings::default()
     }
 }
@@ -233,12 +222,15 @@ fn acknowledges_each(parameters: &TcpParameters) -> bool {
 }
 
 /// Parameters that a host takes as they are, or that the rules below judge.
-const TAKEN: [&str; 12] = [
+const TAKEN: [&str; 15] = [
     "mss",
     "header",
     "initial_window",
     "receive_window",
     "recovery",
+    "tail_loss_probe",
+    "forward_rto",
+    "duplicate_sack",
     "duplicate_threshold",
     "delayed_ack",
     "rtt_sampling",
@@ -262,10 +254,8 @@ fn different(scenario: &Scenario) -> Vec<Different> {
         };
         found.extend(of_parameters(parameters, &note));
         found.extend(of_control(flow, &note));
-        let like = is_like_linux(scenario, number);
-        if let Some((first, name, others)) = first
-            && tcp_settings(parameters, like)
-                != tcp_settings(others, is_like_linux(scenario, first))
+        if let Some((_, name, others)) = first
+            && tcp_settings(parameters) != tcp_settings(others)
         {
             let reason = format!(
                 "SACK, timestamps, ECN and RACK are set for the whole host, as in flow {}",
@@ -317,10 +307,7 @@ fn of_parameters(
     parameters: &TcpParameters,
     note: &impl Fn(&str, &Value, &str) -> Different,
 ) -> Vec<Different> {
-    let linux = match parameters.recovery {
-        LossRecovery::Rack => Preset::Linux6.parameters(),
-        _ => Preset::Linux.parameters(),
-    };
+    let linux = Preset::Linux.parameters();
     let (given, kernel) = (json!(parameters), json!(linux));
     let mut found = Vec::new();
     for (name, value) in given.as_object().into_iter().flatten() {
@@ -339,15 +326,12 @@ fn of_parameters(
         parameters.header != Bytes(header),
         format!("the kernel's has {header} bytes"),
     );
-    let recovery = matches!(
-        parameters.recovery,
-        LossRecovery::Tahoe | LossRecovery::Reno
-    );
-    judge(
-        "recovery",
-        recovery,
-        "without SACK the kernel recovers as NewReno".into(),
-    );
+    let recovery = match parameters.recovery {
+        LossRecovery::Tahoe | LossRecovery::Reno => "without SACK the kernel recovers as NewReno",
+        LossRecovery::Sack => "from Linux 6.17 on, the kernel detects losses by time all the same",
+        _ => "",
+    };
+    judge("recovery", !recovery.is_empty(), recovery.into());
     let sampling = parameters.rtt_sampling == RttSampling::OncePerRoundTrip;
     judge(
         "rtt_sampling",

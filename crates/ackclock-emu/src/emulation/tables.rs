@@ -231,8 +231,6 @@ impl Finished<'_> {
                     point: self.labels.0,
                     replicate: self.labels.1,
                     host,
-                    flow: "",
-                    instance: 0,
                     name: &counted.name,
                     value: counted.value.cast_signed(),
                     measured_value: counted.measured_value.cast_signed(),

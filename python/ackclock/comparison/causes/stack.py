@@ -23,7 +23,7 @@ _OF_LOSSES = frozenset(
         "ssthresh_from", "recovery", "partial_ack", "partial_window_deflation",
         "growth_at_recovery_end", "avoid_multiple_fast_retransmits",
         "limited_transmit", "rescue_retransmission", "ssthresh_in_whole_segments",
-        "duplicate_threshold",
+        "duplicate_threshold", "recovery_window", "undo",
     }
 )  # fmt: skip
 
@@ -36,6 +36,11 @@ def _control(evidence: Evidence) -> facts.Facts:
 def _in_linux(evidence: Evidence) -> Mapping[str, Any]:
     """Returns the facts of the same control in Linux; empty if Linux does not have it."""
     return _control(evidence)["linux"] or {}
+
+
+def _follows_linux(evidence: Evidence) -> bool:
+    """Returns true if the engine's control computes as Linux's does, in whole segments."""
+    return (evidence.flow or {}).get("transport", {}).get("arithmetic") == "linux"
 
 
 def _loses_at_random(evidence: Evidence) -> bool:
@@ -98,8 +103,10 @@ def _hystart(evidence: Evidence) -> str:
     ours, engines = (
         max(0.0, 2 * part - 1) * share for part, share in zip(early, again, strict=True)
     )
-    has_hystart = _in_linux(evidence).get("slow_start_ends_on_delay") is True
-    if not (evidence.is_kernel_beside_engine and has_hystart and engines - ours > 0):
+    only_linux = _in_linux(evidence).get("slow_start_ends_on_delay") is True and not _follows_linux(
+        evidence
+    )
+    if not (evidence.is_kernel_beside_engine and only_linux and engines - ours > 0):
         return ""
     if evidence.metric in ("retransmissions", "loss_rate") and not evidence.fits(
         (ours - engines) / again[1]
@@ -132,6 +139,7 @@ def _whole_segments(evidence: Evidence) -> str:
     reduced = (
         min(evidence.both("retransmissions")) > 0
         and transport.get("ssthresh_in_whole_segments") is False
+        and not _follows_linux(evidence)
     )
     fits = window > 0 and 0 < -evidence.relative <= 1 / window
     if not (reduced and fits and evidence.metric in OF_THE_WINDOW):
@@ -169,8 +177,10 @@ def _delayed_acks(evidence: Evidence) -> str:
 def _recovery(evidence: Evidence) -> str:
     ours, engines = evidence.both("timeouts")
     effect = evidence.share_of_timeouts(engines - ours)
+    transport = (evidence.flow or {}).get("transport", {})
     if not (
         evidence.is_kernel_beside_engine
+        and transport.get("recovery") != "rack"
         and evidence.metric in OF_THE_WINDOW
         and evidence.fits(effect)
     ):

@@ -356,7 +356,7 @@ impl Sender {
     fn note_reordering(&mut self, lowest: u64, state: &mut ByTime) {
         let highest = self.scoreboard.highest_sacked();
         if state.rack.note_reordering(lowest, highest) {
-            state.counts.reorderings += 1;
+            state.counts.sack_reorderings += 1;
         }
     }
 

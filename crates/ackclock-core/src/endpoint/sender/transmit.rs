@@ -69,6 +69,7 @@ impl Sender {
             sent_at: now,
         };
         self.retransmit_at = now + self.rtt.rto();
+        self.retransmitted_syns += u32::from(tries > 0);
         Some(Segment {
             kind: SegmentKind::Syn,
             sequence: 0,

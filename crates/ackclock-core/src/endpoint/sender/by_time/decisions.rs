@@ -91,7 +91,7 @@ impl Sender {
                 .rack
                 .note_reordering(news.before, self.scoreboard.highest_sacked())
             {
-                state.counts.reorderings += 1;
+                state.counts.timestamp_reorderings += 1;
             }
             if self.scoreboard.resent() > 0 {
                 return false; // wait for the retransmissions: neither mark nor send anything

@@ -32,7 +32,7 @@ type Step = (f64, Event, &'static [u64], Option<(u64, u64)>);
 fn connection(rtt: u64) -> Dialogue {
     let parameters = TcpParameters {
         mss: Bytes(MSS),
-        ..Preset::Linux6.parameters()
+        ..Preset::Linux.parameters()
     };
     let streams = Streams::new(1, 0);
     let tree = json!({ "kind": "cubic", "arithmetic": "linux" });
