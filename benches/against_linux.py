@@ -72,7 +72,7 @@ name = "main"
 route = ["there"]
 return = ["back"]
 start = ["0 s", "100 ms"]
-transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux" }
+transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux-2012" }
 """
 
 

@@ -41,7 +41,7 @@ def test_everything_is_in_one_folder(pipe: Scenario, tmp_path: Path) -> None:
     assert sorted(contents(tmp_path)) == [
         *(
             f"deep/run/{name}.parquet"
-            for name in ("events", "fidelity", "flows", "hops", "lateness")
+            for name in ("counters", "events", "fidelity", "flows", "hops", "lateness")
         ),
         *(f"deep/run/pcap/point-0-replicate-{replicate}-to-senders.pcap" for replicate in (0, 1)),
         *(f"deep/run/record/point-0-replicate-{replicate}.ackrec" for replicate in (0, 1)),

@@ -35,7 +35,7 @@ def test_a_link_passes_what_the_printed_numbers_imply() -> None:
 
 
 def test_every_connection_has_channels_of_its_own_both_ways() -> None:
-    tree = emulator.scenario([emulator.AS_PRINTED, emulator.BOTH]).resolve().tree
+    tree = emulator.scenario([emulator.AS_PRINTED, emulator.BOTH], "linux").resolve().tree
     assert {hop["scope"] for hop in tree["hops"]} == {"per_flow"}
     assert sum(flow["count"] for flow in tree["flows"]) == 2 * (10 + 8 * 3)
     used = [method for flow in tree["flows"] for method in (*flow["route"], *flow["return"])]
@@ -67,7 +67,7 @@ def test_every_connection_has_channels_of_its_own_both_ways() -> None:
 
 def test_who_runs_beside_a_connection_changes_nothing() -> None:
     alone, beside = (
-        simulate(emulator.scenario(readings, 20)).tables["flows"]
+        simulate(emulator.scenario(readings, "linux-2012", 20)).tables["flows"]
         for readings in ([emulator.BOTH], [emulator.AS_PRINTED, emulator.BOTH])
     )
     names = {emulator.flow_name(of, emulator.BOTH) for of in validation.SETS}
@@ -267,7 +267,7 @@ def short(method: str, duration_s: float) -> Experiment:
     """Returns the experiment with one reading and a short run."""
     readings = [emulator.BOTH]
     run = Run(
-        emulator.scenario(readings, duration_s),
+        emulator.scenario(readings, "linux", duration_s),
         "emulate" if method == "emulate" else "simulate",
         measured=True,
     )

@@ -41,7 +41,7 @@ def family(duration: str = "40 s", controls: Mapping[str, Any] = CONTROLS) -> Sc
     flows = [
         {
             "name": name, "route": ["out"], "return": ["back"], "start": ["0 s", "1 s"],
-            "transport": {"kind": "tcp", "preset": "linux", "control": control,
+            "transport": {"kind": "tcp", "preset": "linux-2012", "control": control,
                           "send_jitter": "400 us"},
         }
         for name, control in controls.items()

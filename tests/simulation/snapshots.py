@@ -27,7 +27,10 @@ CASES = {
     "Reno, RFC, Reno": ("reno", "rfc", "reno"),
     "Reno, ns-2, NewReno": ("reno", "ns2-2002", "newreno"),
     "Reno, ns-2, Tahoe": ("reno", "ns2-2002", "tahoe"),
-    "CUBIC, Linux, SACK": ("cubic", "linux", "sack"),
+    "CUBIC, Linux of 2012, SACK": ("cubic", "linux-2012", "sack"),
+    "CUBIC, Linux, RACK": ("cubic", "linux", "rack"),
+    "Reno, Linux, RACK": ("reno", "linux", "rack"),
+    "Reno, RFC, RACK": ("reno", "rfc-modern", "rack"),
     "CUBIC, RFC, NewReno": ("cubic", "rfc", "newreno"),
 }
 COLUMNS = ("goodput_bit_per_s", "sent_packets", "retransmitted_packets", "timeouts")

@@ -17,10 +17,10 @@ const TRANSPORTS: [(&str, &str); 12] = [
     ("rfc", "reno"),
     ("rfc", "newreno"),
     ("rfc", "sack"),
-    ("linux", "tahoe"),
-    ("linux", "reno"),
-    ("linux", "newreno"),
-    ("linux", "sack"),
+    ("linux-2012", "tahoe"),
+    ("linux-2012", "reno"),
+    ("linux-2012", "newreno"),
+    ("linux-2012", "sack"),
 ];
 
 /// Runs a pipe with this transport; `more` are further assignments.
@@ -132,7 +132,7 @@ fn elsewhere_is_the_same(ran: &Ran, packets: &[CapturedPacket], case: &str) -> b
 fn a_finite_transfer_is_measured_to_the_byte() {
     for probability in ["0 %", "3 %"] {
         let ran = pipe(
-            "linux",
+            "linux-2012",
             "sack",
             &[
                 &loss("forth", probability),
@@ -157,7 +157,7 @@ fn a_finite_transfer_is_measured_to_the_byte() {
 /// For a transfer too short for a full segment, the SYNs give the segment size.
 #[test]
 fn a_full_segment_is_known_without_one() {
-    for (preset, mss) in [("linux", 1448.0), ("rfc", 1460.0)] {
+    for (preset, mss) in [("linux-2012", 1448.0), ("rfc", 1460.0)] {
         let short = "flows.one.traffic={ kind = \"transfer\", size = \"500 bytes\" }";
         let ran = pipe(preset, "sack", &[short]);
         assert_eq!(of(&measure(&ran, &ran.at_senders), "one", "mss_bytes"), mss);
@@ -168,7 +168,7 @@ fn a_full_segment_is_known_without_one() {
 /// immediate retransmission.
 #[test]
 fn copies_on_the_way_are_known_as_copies() {
-    for preset in ["linux", "rfc"] {
+    for preset in ["linux-2012", "rfc"] {
         let ran = pipe(
             preset,
             "sack",
@@ -216,7 +216,7 @@ fn copies_on_the_way_are_known_as_copies() {
 #[test]
 fn goodput_after_the_warm_up_is_the_engines() {
     let ran = pipe(
-        "linux",
+        "linux-2012",
         "sack",
         &[&loss("forth", "0.1 %"), "warmup=\"5 s\""],
     );
@@ -246,7 +246,7 @@ fn round_trip_times_are_the_senders() {
     for probability in ["0 %", "1 %"] {
         // With timestamps each ACK of new data is a sample, for the engine as for us, to their
         // microsecond.
-        let ran = pipe("linux", "sack", &[&loss("forth", probability)]);
+        let ran = pipe("linux-2012", "sack", &[&loss("forth", probability)]);
         let tables = measure(&ran, &ran.at_senders);
         for (name, column) in [
             ("mean", "rtt_mean_s"),
@@ -285,7 +285,7 @@ fn round_trip_times_are_the_senders() {
 /// capture was taken.
 #[test]
 fn a_round_trip_has_two_sides() {
-    let ran = pipe("linux", "sack", &[&loss("forth", "0.2 %")]);
+    let ran = pipe("linux-2012", "sack", &[&loss("forth", "0.2 %")]);
     let whole = truth(&ran, "rtt_mean_s");
     let least = truth(&ran, "rtt_min_s");
     let middle = half_way(&ran.at_senders, 8_000_000);
@@ -354,7 +354,7 @@ fn without_timestamps_the_handshake_tells_the_sides() {
 #[test]
 fn outstanding_data_is_the_engines() {
     let ran = pipe(
-        "linux",
+        "linux-2012",
         "sack",
         &["flows.one.transport.receive_window=\"40 segments\""],
     );
@@ -384,7 +384,7 @@ fn outstanding_data_is_the_engines() {
 /// over the round trip is the throughput.
 #[test]
 fn the_window_is_seen_from_anywhere() {
-    let ran = pipe("linux", "sack", &[&loss("forth", "0.5 %")]);
+    let ran = pipe("linux-2012", "sack", &[&loss("forth", "0.5 %")]);
     let at_sender = of(
         &measure(&ran, &ran.at_senders),
         "one",
@@ -463,7 +463,7 @@ fn the_limit_is_what_the_scenario_was_made_for() {
         ),
     ];
     for (limit, what, assignments) in cases {
-        let ran = pipe("linux", "sack", assignments);
+        let ran = pipe("linux-2012", "sack", assignments);
         let middle = half_way(&ran.at_senders, 8_000_000);
         for (place, packets) in [
             ("sender", &ran.at_senders),
@@ -513,7 +513,7 @@ fn a_bulk_flow_is_not_limited_by_its_application() {
                 "hops.forth.queue.limit=\"3000 packets\"",
             ];
             let ran = pipe(
-                "linux",
+                "linux-2012",
                 "sack",
                 &[&fast[..], &[&control_is, &loss("forth", probability)]].concat(),
             );
@@ -549,7 +549,7 @@ fn a_bulk_flow_is_not_limited_by_its_application() {
 #[test]
 fn rows_join_with_the_engines() {
     let ran = pipe(
-        "linux",
+        "linux-2012",
         "sack",
         &[
             "flows.one.count=20",
@@ -592,7 +592,7 @@ fn where_numbers_begin_changes_nothing() {
 /// of them if each has a timestamp of its own.
 #[test]
 fn what_a_capture_lacks_is_noticed() {
-    for (preset, least) in [("linux", 0.5), ("rfc", 0.0)] {
+    for (preset, least) in [("linux-2012", 0.5), ("rfc", 0.0)] {
         let ran = pipe(preset, "sack", &[&loss("forth", "0.2 %")]);
         for packets in [&ran.at_senders, &ran.at_receivers] {
             let whole = measure(&ran, packets);

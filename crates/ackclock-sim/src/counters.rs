@@ -4,8 +4,7 @@ use crate::flow::{Flow, Protocol};
 use ackclock_core::endpoint::Sender;
 use ackclock_core::result::{CounterRow, Table};
 
-/// What one sender adds to each counter. The names are those of `nstat`. A counter that the engine
-/// does not keep has no row.
+/// Counters by name, as `nstat` has them. One that the engine does not keep has no row.
 type Counts = [(&'static str, u64); 15];
 
 /// The counters of a run and their values at the end of the warm-up.

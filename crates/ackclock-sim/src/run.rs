@@ -68,7 +68,8 @@ pub struct RunStatistics {
 /// The results of a run.
 #[derive(Debug)]
 pub struct SimulationOutcome<T> {
-    /// `flows`, `samples`, `hops`, `events` and `counters`; `media` and `contenders` if there are media.
+    /// `flows`, `samples`, `hops`, `events` and `counters`; `media` and `contenders` if there are
+    /// media.
     pub tables: Vec<(&'static str, Table)>,
     /// True if the run reached its end.
     pub complete: bool,

@@ -97,7 +97,7 @@ def _scheduled_s(tree: Mapping[str, Any]) -> Iterator[float]:
 def digest(run: Run) -> str:
     """Runs the short replicates of a run; returns the digest of their tables.
 
-    The table `counters` is not digested: a counter that is new is no other result.
+    The table `counters` is left out: a new counter does not change a result.
     """
     found = hashlib.sha256()
     for scenario in shortened(run.scenario):

@@ -78,10 +78,10 @@ HALF_RATE = Reading("half rate", 0, 0.5)
 BOTH = Reading("more buffer and half rate", ENOUGH, 0.5)
 
 
-def scenario(readings: Sequence[Reading], duration_s: float = DURATION_S) -> Scenario:
+def scenario(readings: Sequence[Reading], preset: str, duration_s: float = DURATION_S) -> Scenario:
     """Returns a scenario with every set under each reading, all at once.
 
-    Each set has a flow group for each reading.
+    Each set has a flow group for each reading; `preset` names their TCP.
     """
     hops: list[dict[str, Any]] = []
     flows: list[dict[str, Any]] = []
@@ -90,7 +90,7 @@ def scenario(readings: Sequence[Reading], duration_s: float = DURATION_S) -> Sce
             flow = flow_name(of, reading)
             methods = [f"{flow} {method}" for method in ("there", "back")]
             hops += [_channel(method, of, reading) for method in methods]
-            flows.append(_flow(flow, methods, of))
+            flows.append(_flow(flow, methods, of, preset))
     tree = {
         "schema": 1,
         "name": "validation of the Markov model",
@@ -119,7 +119,7 @@ def _channel(name: str, of: validation.Set, reading: Reading) -> dict[str, Any]:
     }
 
 
-def _flow(name: str, methods: list[str], of: validation.Set) -> dict[str, Any]:
+def _flow(name: str, methods: list[str], of: validation.Set, preset: str) -> dict[str, Any]:
     there, back = methods
     return {
         "name": name,
@@ -129,7 +129,7 @@ def _flow(name: str, methods: list[str], of: validation.Set) -> dict[str, Any]:
         "transport": {
             "kind": "tcp",
             "control": {"kind": "reno"},
-            "preset": "linux",
+            "preset": preset,
             "mss": f"{of.mtu_bytes - HEADER_BYTES} bytes",
             "receive_window": f"{validation.RECEIVE_WINDOW} packets",
         },

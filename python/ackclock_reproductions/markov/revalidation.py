@@ -99,7 +99,7 @@ def stack(run: Result) -> str:
     """Returns the name of the TCP stack."""
     if run.run["method"] == "emulate":
         return f"the Reno of {run.run['machine']['kernel']}"
-    return "the engine's Reno (preset linux)"
+    return "the engine's Reno (preset linux-2012)"
 
 
 def _basis(by_name: ByName, fitting: str, sender: str) -> Basis:
@@ -273,8 +273,13 @@ def _draw(by_name: ByName, sender: str) -> Figure:
     )
 
 
+#: The kernel's own TCP; in the engine that of 2012, without RACK.
+PRESETS = {"simulate": "linux-2012", "emulate": "linux"}
+
+
 def _runs(readings: Sequence[Reading], method: Literal["simulate", "emulate"]) -> Mapping[str, Run]:
-    return {RUN: Run(emulator.scenario(readings), method, measured=True)}
+    scenario = emulator.scenario(readings, PRESETS[method])
+    return {RUN: Run(scenario, method, measured=True)}
 
 
 # Emulation takes real time, so it runs only the reading that the paper's words give, and the one

@@ -55,7 +55,7 @@ SAID = {
 #: except for its last digit.
 NEAR = 0.05
 #: Two other ACK-clocked cases, and the shares of the largest buffer at which they run.
-LINUX, ACCESS = "Linux's TCP", "behind links of 200 Mbit/s"
+LINUX, ACCESS = "Linux's TCP of 2012", "behind links of 200 Mbit/s"
 FEW = (0.02, 0.1, 0.2)
 #: Numbers in the note for these cases, in percent of the link, by buffer.
 SAID_OF_OTHERS = {LINUX: ("34.5", "90.8", "95.1"), ACCESS: ("80.6", "97.1", "97.5")}
@@ -217,7 +217,7 @@ _SETTINGS = (
 def runs() -> Mapping[str, Run]:
     """Returns the runs of the publication's figure, and a few of the other cases."""
     queues = drop_tail(SLOWER.buffers(FEW))
-    linux = TCP | {"preset": "linux"}
+    linux = TCP | {"preset": "linux-2012"}
     return {
         **figure_14.runs(),
         LINUX: Run(SLOWER.scenario(queues, CLOCKED, linux)),

@@ -29,7 +29,6 @@ from ackclock.result import Result
 from ackclock_reproductions.abr.efficiency import efficiencies
 from ackclock_reproductions.abr.loop import (
     COARSE,
-    CUBIC_TODAY,
     INSTCAP,
     NONE,
     Feedback,
@@ -40,7 +39,9 @@ from ackclock_reproductions.abr.loop import (
 )
 from ackclock_reproductions.abr.paper import ROUND_TRIP_S
 
-SENDERS: dict[str, Sender] = {"1988": COARSE, "CUBIC": CUBIC_TODAY}
+#: CUBIC with the SACK recovery of RFC 6675.
+CUBIC = Sender("CUBIC with SACK", {"control": {"kind": "cubic"}}, "linux-2012")
+SENDERS: dict[str, Sender] = {"1988": COARSE, "CUBIC": CUBIC}
 EFFCAP = effcap()
 SCHEMES: dict[str, Feedback] = {"no feedback": NONE, "INSTCAP": INSTCAP, EFFCAP.label: EFFCAP}
 PSIS = (0.16, 0.3, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 100.0)
@@ -123,7 +124,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
             "1988", "preset jacobson1988: every loss ends in a timeout of a second at least",
             Origin.CHOSEN,
         ),
-        Setting("CUBIC", "preset linux: SACK", Origin.CHOSEN),
+        Setting("CUBIC", "preset linux-2012: SACK", Origin.CHOSEN),
         Setting(
             "runs",
             f"{REPLICATES} replicates of {_SHORT_S:g} s, from psi = {_LONG_FROM:g} on {_LONG_S:g} "
@@ -221,7 +222,7 @@ EXPERIMENT = Experiment(
     source="ackclock, guide “Can rate feedback help on my path?”, 2026",
     shows="Figure 1",
     question=(
-        "How slowly must a link change for rate feedback to help a sender of 1988, or today's?"
+        "How slowly must a link change for rate feedback to help a sender of 1988, or CUBIC?"
     ),
     says=(
         "Sender of 1988: follow the last rate from psi = 60 on, and keep to the smallest mean up "

@@ -37,7 +37,7 @@ DATA: Tree = {"aifsn": 6, "cw_min": 31, "cw_max": 1023}
 ACKS: Tree = {"aifsn": 2, "cw_min": 3, "cw_max": 7}
 STATION_PACKETS, ACK_PACKETS = 400, 1000
 TCP: Tree = {
-    "kind": "tcp", "control": {"kind": "reno"}, "recovery": "sack",
+    "kind": "tcp", "control": {"kind": "reno"}, "preset": "linux-2012",
     "delayed_ack": {"every": "1 packet"},
     "mss": f"{MSS_BYTES} bytes", "header": f"{HEADER_BYTES} bytes",
 }  # fmt: skip

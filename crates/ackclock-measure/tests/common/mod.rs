@@ -50,7 +50,7 @@ delay = "20 ms"
 name = "one"
 route = ["forth"]
 return = ["back"]
-transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux" }
+transport = { kind = "tcp", control = { kind = "reno" }, preset = "linux-2012" }
 traffic = { kind = "bulk" }
 "#;
 

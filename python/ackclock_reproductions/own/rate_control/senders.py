@@ -35,7 +35,7 @@ class Sender(NamedTuple):
     transport: Tree
 
 
-def tcp(label: str, control: str = "reno", preset: str = "linux", **more: Any) -> Sender:
+def tcp(label: str, control: str = "reno", preset: str = "linux-2012", **more: Any) -> Sender:
     """Returns a TCP sender."""
     return Sender(
         label, {"kind": "tcp", "preset": preset, "control": {"kind": control}} | SIZES | more
@@ -80,7 +80,7 @@ def settings(own: Mapping[str, str]) -> tuple[Setting, ...]:
     shared = {
         "path": f"{RATE_MBIT_PER_S:g} Mbit/s, {DELAY_S * 1000:g} ms one way, drop-tail",
         "packets": f"{PACKET_BYTES} bytes",
-        "TCP": "preset linux",
+        "TCP": "preset linux-2012",
         "TFRCP": (
             "M = 2 s, b = 1, timeouts of 200 ms at least, growth to no more than twice the rate "
             "acknowledged"
