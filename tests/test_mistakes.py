@@ -125,6 +125,75 @@ stop = "7 s"
     assert [line.split(": ")[0] for line in lines] == [f"{place}:{at}" for at in expected]
 
 
+def test_a_wrong_sweep_is_told_with_whatever_else_is_wrong(tmp_path: Path) -> None:
+    place = tmp_path / "sweep.toml"
+    place.write_text(
+        """schema = 1
+duration = "10 secs"
+
+[[hops]]
+name = "link"
+link = { kind = "constant", rate = "10 Mbit/s" }
+queue = { kind = "droptail", limit = "10 packets" }
+
+[[flows]]
+name = "bulk"
+route = ["lonk"]
+transport = { kind = "udp" }
+traffic = { kind = "cbr", rate = "1 Mbit/s" }
+
+[sweep]
+"hops.nothing.delay" = ["1 ms"]
+"hops.link.sped" = ["1 packet"]
+"hops.link.delay" = []
+"hops.link.queue.limit" = ["10 packets"]
+""",
+        encoding="utf-8",
+    )
+    with pytest.raises(ScenarioError) as caught:
+        load(place).check()
+    found = [f"{one.place.removeprefix(f'{place}:')} {one.code}" for one in caught.value.errors]
+    assert sorted(found, key=lambda one: int(one.split(":")[0])) == [
+        "2:12 wrong-unit", "11:10 unknown-name", "16:1 unknown-field", "17:20 unknown-field",
+        "18:21 out-of-range",
+    ]  # fmt: skip
+    lines = ackclock("check", place).stderr.splitlines()
+    assert len(lines) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("mahimahi", "0\n10\nx\n5\n-3\n12 3\n20\n", ':3: "x" is not a whole number'),
+        ("csv", "time,rate\n0 s,1 Mbit/s\n1 s\n2 s,fast\n1 s,2\n3 s,\n", ':3: "1 s" has no comma'),
+        ("sizes", "size,weight\n1 kB,1\n2,1\n1 kB\n1 kB,-1\n", ':3: "2" has no unit'),
+    ],
+)
+def test_all_wrong_lines_of_a_file_are_told(
+    name: str, text: str, told: str, tmp_path: Path
+) -> None:
+    Path(tmp_path, "data").write_text(text, encoding="utf-8")
+    link = {"kind": "constant", "rate": "10 Mbit/s"}
+    traffic = {"kind": "bulk"}
+    if name == "sizes":
+        size = {"kind": "empirical", "file": "data"}
+        traffic = {"kind": "transfer", "size": size}
+    else:
+        link = {"kind": "trace", "file": "data", "format": name}
+    tree = {
+        "schema": 1, "duration": "1 s",
+        "hops": [{"name": "link", "link": link,
+                  "queue": {"kind": "droptail", "limit": "10 packets"}}],
+        "flows": [{"name": "one", "route": ["link"], "traffic": traffic,
+                   "transport": {"kind": "tcp", "control": {"kind": "reno"}}}],
+    }  # fmt: skip
+    with pytest.raises(ScenarioError) as caught:
+        Scenario(tree, tmp_path).check()
+    message = str(caught.value)
+    assert told in message
+    assert message.endswith("; also wrong: lines 4, 5" + (", 6" if name == "mahimahi" else ""))
+
+
 def test_a_value_of_an_option_names_the_option(file: Path) -> None:
     outcome = ackclock("check", file, "--set", "hops.0.link.rate=fast", "--set", "duration=5 secs")
     assert "ackclock: --set: duration: " in outcome.stderr

@@ -170,15 +170,33 @@ class Scenario:
             return Scenario(engine.resolve(self.tree, self.folder), self.folder, self.source)
 
     def check(self) -> None:
-        """Raises `ScenarioError` unless every point can be run, with the mistakes of all points."""
+        """Raises `ScenarioError` unless every point can be run, with the mistakes of all points.
+
+        If the sweep itself is wrong, with its mistakes and those of the rest.
+        """
         found = []
-        for point in self.expand():
+        try:
+            points = self.expand()
+        except ScenarioError as error:
+            points = [Point({}, self._without_wrong_paths())]
+            found.append(error)
+        for point in points:
             try:
                 point.scenario.resolve()
             except ScenarioError as error:
                 found.append(error)
         if found:
             raise ScenarioError.of(found)
+
+    def _without_wrong_paths(self) -> "Scenario":
+        """Returns the scenario with the first value of each path of the sweep that exists."""
+        tree = {name: value for name, value in self.tree.items() if name != "sweep"}
+        sweep = self.tree["sweep"]
+        for path, values in sweep.items() if isinstance(sweep, dict) else ():
+            if isinstance(values, list) and values:
+                with contextlib.suppress(ScenarioError):
+                    tree = engine.replace(tree, {path: values[0]})
+        return Scenario(tree, self.folder, self.source)
 
     @contextlib.contextmanager
     def places(self) -> Iterator[None]:

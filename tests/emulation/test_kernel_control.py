@@ -89,7 +89,6 @@ def lossy(emulation: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def counters(folder: Path, host: str) -> dict[str, tuple[int, int]]:
     """Returns the counts of a host, over the run and after the warm-up."""
     rows = Result.load(folder).tables["counters"].to_pylist()
-    assert {(row["flow"], row["instance"]) for row in rows} == {("", 0)}
     return {
         row["name"]: (row["value"], row["measured_value"]) for row in rows if row["host"] == host
     }

@@ -53,7 +53,7 @@ def test_points_are_the_cases_and_packets_are_as_long_for_all() -> None:
         [flow] = tree["flows"]
         transport = flow["transport"]
         assert transport["preset"] == case.sender.preset
-        assert transport["recovery"] == ("timeout_only" if case.sender is IMITATED else "sack")
+        assert transport["recovery"] == ("timeout_only" if case.sender is IMITATED else "rack")
         sizes = [int(transport[name].removesuffix(" bytes")) for name in ("mss", "header")]
         assert sum(sizes) == 500
         hosts = [

@@ -42,7 +42,7 @@ use super::piecewise::{Cycle, Piece, PiecewiseLink, Rates};
 use super::{Link, LinkContext, LinkKind};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Code, Error, Result, both, consistent, every, in_range};
-use crate::scenario::files::{Files, read_checked};
+use crate::scenario::files::{Files, all_lines, read_checked};
 use crate::units::{BitRate, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -168,6 +168,48 @@ impl Format {
     }
 }
 
+/// A row of a CSV trace: its time in nanoseconds, and its rate if it has one.
+type Row = (u64, Option<BitRate>);
+
+/// Reads a row, in the units of the columns or in its own, given the row before it.
+fn read_row(
+    row: &str,
+    before: Option<Row>,
+    (time_unit, rate_unit): (&str, &str),
+) -> std::result::Result<Row, String> {
+    let Some((time, rate)) = row.split_once(',') else {
+        let row = json!(row);
+        return Err(format!(
+            "{row} has no comma; each row holds a time and a rate"
+        ));
+    };
+    let at: Span = read_cell(time.trim(), time_unit)?;
+    let remedy = match before {
+        None if at != Span::ZERO => "is not 0, where a trace begins; shift all times",
+        Some((before, _)) if at.as_nanos() <= before => {
+            "is not after the time on a line above; sort the rows and remove duplicates"
+        }
+        _ => "",
+    };
+    if !remedy.is_empty() {
+        return Err(format!("{} {remedy}", json!(time.trim())));
+    }
+    let rate = match rate.trim() {
+        "" => None,
+        rate => Some(read_cell(rate, rate_unit)?),
+    };
+    Ok((at.as_nanos(), rate))
+}
+
+fn read_cell<T: DeserializeOwned>(text: &str, unit: &str) -> std::result::Result<T, String> {
+    if !unit.is_empty() && text.parse::<f64>().is_err() {
+        let text = json!(text);
+        return Err(format!("{text} is not a number; the unit is in the header"));
+    }
+    serde_json::from_value(Value::String(format!("{text}{unit}")))
+        .map_err(|error| error.to_string())
+}
+
 const NANOS_PER_MS: u64 = 1_000_000;
 /// The latest time in a Mahimahi trace: about 292 years, so that the time one period later fits in
 /// 64 bits.
@@ -214,33 +256,25 @@ impl Trace {
     }
 
     fn read_deliveries(&self, text: &str) -> Result<Deliveries> {
-        let mut at = Vec::new();
-        for (line, row) in (1..).zip(text.lines()) {
+        let mut before = 0;
+        let at = all_lines((1..).zip(text.lines()).map(|(line, row)| {
             let number = row.trim();
-            let ms = number
-                .parse()
-                .ok()
-                .filter(|&ms: &u64| ms <= LATEST_MS)
-                .ok_or_else(|| {
-                    let problem = format!(
-                        "{} is not a whole number of milliseconds; each line holds one, for \
-                        example 12",
-                        json!(number)
-                    );
-                    self.line(line, &problem)
-                })?;
-            let nanos = ms * NANOS_PER_MS;
-            if let Some(&before) = at.last()
-                && nanos < before
-            {
+            let ms = number.parse().ok().filter(|&ms: &u64| ms <= LATEST_MS);
+            let ms = ms.ok_or_else(|| {
                 let problem = format!(
-                    "{ms} is before {} on the line above; sort the lines",
-                    before / NANOS_PER_MS
+                    "{} is not a whole number of milliseconds; each line holds one, for example 12",
+                    json!(number)
                 );
-                return Err(self.line(line, &problem));
+                (line, problem)
+            })?;
+            if ms < before {
+                let problem = format!("{ms} is before {before} on a line above; sort the lines");
+                return Err((line, problem));
             }
-            at.push(nanos);
-        }
+            before = ms;
+            Ok(ms * NANOS_PER_MS)
+        }));
+        let at = at.map_err(|(line, problem)| self.line(line, &problem))?;
         match at.last() {
             None => Err(self.line(
                 1,
@@ -272,38 +306,19 @@ impl Trace {
             }
         };
         let (time_unit, rate_unit) = units.unwrap_or_default();
-        let mut rows: Vec<(u64, Option<BitRate>)> = Vec::new();
-        for (line, row) in lines {
-            let Some((time, rate)) = row.split_once(',') else {
-                let problem = format!(
-                    "{} has no comma; each row holds a time and a rate",
-                    json!(row)
-                );
-                return Err(self.line(line, &problem));
-            };
-            if let Some((before, None)) = rows.last() {
-                let problem = format!(
-                    "the row at {} has no rate; only the last row may omit it",
-                    json!(Span::from_nanos(*before))
-                );
-                return Err(self.line(line - 1, &problem));
-            }
-            let at: Span = self.cell(line, time.trim(), time_unit)?;
-            let wrong = match rows.last() {
-                None if at != Span::ZERO => Some("is not 0, where a trace begins; shift all times"),
-                Some((before, _)) if at.as_nanos() <= *before => Some(
-                    "is not after the time on the line above; sort the rows and remove duplicates",
-                ),
-                _ => None,
-            };
-            if let Some(remedy) = wrong {
-                return Err(self.line(line, &format!("{} {remedy}", json!(time.trim()))));
-            }
-            let rate = match rate.trim() {
-                "" => None,
-                rate => Some(self.cell(line, rate, rate_unit)?),
-            };
-            rows.push((at.as_nanos(), rate));
+        let mut before: Option<Row> = None;
+        let rows = all_lines(lines.map(|(line, row)| {
+            let row = read_row(row, before, (time_unit, rate_unit));
+            let row = row.map_err(|problem| (line, problem))?;
+            before = Some(row);
+            Ok(row)
+        }));
+        let rows = rows.map_err(|(line, problem)| self.line(line, &problem))?;
+        let without = rows.iter().position(|(_, rate)| rate.is_none());
+        if let Some(row) = without.filter(|row| row + 1 < rows.len()) {
+            let at = json!(Span::from_nanos(rows[row].0));
+            let problem = format!("the row at {at} has no rate; only the last row may omit it");
+            return Err(self.line(row + 2, &problem));
         }
         let end = rows.last().map_or(0, |&(at, _)| at);
         let length = self.period.map_or(end, Span::as_nanos);
@@ -313,18 +328,8 @@ impl Trace {
         })
     }
 
-    /// Parses a value of a row, in the unit of its column or in its own.
-    fn cell<T: DeserializeOwned>(&self, line: usize, text: &str, unit: &str) -> Result<T> {
-        if !unit.is_empty() && text.parse::<f64>().is_err() {
-            let problem = format!("{} is not a number; the unit is in the header", json!(text));
-            return Err(self.line(line, &problem));
-        }
-        serde_json::from_value(Value::String(format!("{text}{unit}")))
-            .map_err(|error| self.line(line, &error.to_string()))
-    }
-
     /// Determines what follows the last row.
-    fn close(&self, mut rows: Vec<(u64, Option<BitRate>)>) -> Result<Rows> {
+    fn close(&self, mut rows: Vec<Row>) -> Result<Rows> {
         let last_line = rows.len() + 1;
         let (Some(&(_, Some(first))), Some(&(end, last))) = (rows.first(), rows.last()) else {
             let problem = "the first row with a rate is missing; for example 0 s,12 Mbit/s under \

@@ -62,6 +62,46 @@ pub fn read_checked(
     Ok(text)
 }
 
+/// A mistake in a file: the line, counted from 1, and the problem.
+pub type WrongLine = (usize, String);
+
+/// Most further lines that a message lists.
+const MOST_LINES: usize = 10;
+
+/// Takes what is right of the results for a file's lines, or tells the first problem and which
+/// other lines are wrong.
+///
+/// # Errors
+/// The first problem. It ends in the numbers of the other wrong lines.
+pub fn all_lines<T>(
+    results: impl IntoIterator<Item = std::result::Result<T, WrongLine>>,
+) -> std::result::Result<Vec<T>, WrongLine> {
+    let (mut right, mut wrong) = (Vec::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(item) => right.push(item),
+            Err(problem) => wrong.push(problem),
+        }
+    }
+    let others: Vec<String> = wrong
+        .iter()
+        .skip(1)
+        .take(MOST_LINES)
+        .map(|(line, _)| line.to_string())
+        .collect();
+    let more = wrong.len().saturating_sub(1 + others.len());
+    let Some((line, mut problem)) = wrong.into_iter().next() else {
+        return Ok(right);
+    };
+    if !others.is_empty() {
+        problem.push_str(&format!("; also wrong: lines {}", others.join(", ")));
+    }
+    if more > 0 {
+        problem.push_str(&format!(" and {more} more"));
+    }
+    Err((line, problem))
+}
+
 /// The hash of Fowler, Noll and Vo. It detects a changed file, not a forged one.
 fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {

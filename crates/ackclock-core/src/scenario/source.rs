@@ -57,7 +57,8 @@ impl<'a> Source<'a> {
     pub fn place(&self, field: &str, code: Code) -> Option<Position> {
         let steps: Vec<&str> = field.split('.').collect();
         let span = self
-            .swept(&steps)
+            .wrong_path(&steps)
+            .or_else(|| self.swept(&steps))
             .or_else(|| deepest(&self.table, &steps, code))?;
         Some(position(self.text, span.start))
     }
@@ -73,18 +74,33 @@ impl<'a> Source<'a> {
         all.unwrap_or(error)
     }
 
+    /// The path in the sweep that goes beyond `steps`, where something does not exist.
+    fn wrong_path(&self, steps: &[&str]) -> Option<Range<usize>> {
+        let (&"sweep", field) = steps.split_first()? else {
+            return None;
+        };
+        let beyond = |axis: &Axis| {
+            let path: Vec<&str> = axis.path.split('.').collect();
+            path.len() > field.len() && path.starts_with(field)
+        };
+        self.axes()?.into_iter().find(beyond).map(|axis| axis.key)
+    }
+
     /// The values that a sweep gives the field, or what it is part of.
     fn swept(&self, steps: &[&str]) -> Option<Range<usize>> {
-        let sweep = self.table.get("sweep")?.get_ref().as_table()?;
         let field = self.by_position(steps);
+        let sets = |axis: &Axis| {
+            let swept: Vec<&str> = axis.path.split('.').collect();
+            field.starts_with(&self.by_position(&swept))
+        };
+        self.axes()?.into_iter().find(sets).map(|axis| axis.values)
+    }
+
+    fn axes(&self) -> Option<Vec<Axis>> {
+        let sweep = self.table.get("sweep")?.get_ref().as_table()?;
         let mut axes = Vec::new();
         flatten("", sweep, &mut axes);
-        axes.into_iter()
-            .find(|(path, _)| {
-                let swept: Vec<&str> = path.split('.').collect();
-                field.starts_with(&self.by_position(&swept))
-            })
-            .map(|(_, span)| span)
+        Some(axes)
     }
 
     /// The path with positions in place of names of list items.
@@ -109,8 +125,15 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The paths of a sweep with the spans of their values.
-fn flatten(path: &str, sweep: &DeTable<'_>, axes: &mut Vec<(String, Range<usize>)>) {
+/// A path of a sweep, with the spans of its key and of its values.
+struct Axis {
+    path: String,
+    key: Range<usize>,
+    values: Range<usize>,
+}
+
+/// Collects the paths of a sweep.
+fn flatten(path: &str, sweep: &DeTable<'_>, axes: &mut Vec<Axis>) {
     for (key, value) in sweep {
         for name in key.get_ref().split(',') {
             let path = match path {
@@ -119,7 +142,11 @@ fn flatten(path: &str, sweep: &DeTable<'_>, axes: &mut Vec<(String, Range<usize>
             };
             match value.get_ref().as_table() {
                 Some(table) => flatten(&path, table, axes),
-                None => axes.push((path, value.span())),
+                None => axes.push(Axis {
+                    path,
+                    key: key.span(),
+                    values: value.span(),
+                }),
             }
         }
     }

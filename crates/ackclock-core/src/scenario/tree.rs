@@ -1,7 +1,7 @@
 //! Functions on the scenario's tree, before it is typed: reading text, setting a value by its path,
 //! expanding a sweep.
 
-use super::error::{Code, Error, Result, all, every, nearest};
+use super::error::{Code, Error, Result, all, both, every, nearest};
 use super::resolve::default_name;
 use super::source::Source;
 use crate::registry::FACTS;
@@ -303,7 +303,8 @@ pub fn expand(tree: &Value) -> Result<Vec<Point>> {
         .and_then(|map| map.shift_remove("sweep"));
     let mut axes = Vec::new();
     if let Some(sweep) = sweep {
-        flatten("", &sweep, &mut axes).map_err(|error| error.within("sweep"))?;
+        flatten("", &sweep, &mut axes)
+            .map_err(|error| with_wrong_paths(error.within("sweep"), &base, &axes))?;
     }
     let points = axes
         .iter()
@@ -315,7 +316,20 @@ pub fn expand(tree: &Value) -> Result<Vec<Point>> {
         })?;
     (0..points)
         .map(|number| point(&base, &axes, number))
-        .collect()
+        .collect::<Result<_>>()
+        .map_err(|error| with_wrong_paths(error, &base, &axes))
+}
+
+/// Returns the error, and one for each path of the sweep that does not exist. A path that another
+/// one makes is not among them in a sweep that is right, so this is only for one that is not.
+fn with_wrong_paths(error: Error, base: &Value, axes: &[Vec<Step>]) -> Error {
+    let firsts = axes.iter().filter_map(|axis| axis.first()).flatten();
+    let paths = every(firsts.map(|(path, value)| {
+        set(&mut base.clone(), path, value.clone()).map_err(|error| error.within("sweep"))
+    }));
+    both(Err::<(), _>(error.clone()), paths)
+        .err()
+        .unwrap_or(error)
 }
 
 /// Paths and values set together at one value of an axis.

@@ -7,7 +7,7 @@
 use super::{SizeKind, check_size};
 use crate::registry::{Element, Factory};
 use crate::scenario::error::{Code, Error, Result, consistent, every, in_range};
-use crate::scenario::files::{Files, read_checked};
+use crate::scenario::files::{Files, WrongLine, all_lines, read_checked};
 use crate::streams::Stream;
 use crate::units::Bytes;
 use schemars::JsonSchema;
@@ -92,9 +92,8 @@ fn check(size: Bytes, weight: f64) -> Result<()> {
     ])
 }
 
-/// Returns the sizes and weights of a file, or the number of the first invalid line, counted from
-/// 1.
-fn read(text: &str) -> std::result::Result<Vec<(Bytes, f64)>, (usize, String)> {
+/// Returns the sizes and weights of a file.
+fn read(text: &str) -> std::result::Result<Vec<(Bytes, f64)>, WrongLine> {
     let mut lines = (1..).zip(text.lines());
     let header = lines.next().map_or("", |(_, line)| line.trim());
     let (unit, weighed) = match header {
@@ -140,7 +139,7 @@ fn read(text: &str) -> std::result::Result<Vec<(Bytes, f64)>, (usize, String)> {
         check(size, weight).map_err(|error| (line, error.to_string()))?;
         Ok((size, weight))
     };
-    lines.map(row).collect()
+    all_lines(lines.map(row))
 }
 
 impl Factory<SizeKind> for Empirical {

@@ -40,7 +40,8 @@ def _in_linux(evidence: Evidence) -> Mapping[str, Any]:
 
 def _follows_linux(evidence: Evidence) -> bool:
     """Returns true if the engine's control computes as Linux's does, in whole segments."""
-    return (evidence.flow or {}).get("transport", {}).get("arithmetic") == "linux"
+    transport: Mapping[str, Any] = (evidence.flow or {}).get("transport", {})
+    return bool(transport.get("arithmetic") == "linux")
 
 
 def _loses_at_random(evidence: Evidence) -> bool:
