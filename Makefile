@@ -24,7 +24,7 @@ RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') \
     $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
 DEMO := examples/leaky-pipes.toml
 DEMO_OUT := out/leaky-pipes
-# Of the demo's emulation: three replicates of its three points.
+# Of the demo's emulation: three replicates of its two points.
 DEMO_REAL_TIME := 36 s
 
 # Where cargo keeps what it has fetched.

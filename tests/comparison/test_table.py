@@ -58,12 +58,25 @@ def test_every_compared_metric_is_one() -> None:
     assert set(COMPARED) <= {one.name for one in METRICS}
 
 
-def test_a_residual_has_welchs_interval(path: Scenario) -> None:
+def test_replicates_are_compared_one_by_one(path: Scenario) -> None:
     found = residual(path, OURS, ENGINES)
-    low, high = stats.ttest_ind(OURS, ENGINES, equal_var=False).confidence_interval(0.95)
+    low, high = stats.ttest_rel(OURS, ENGINES[:3]).confidence_interval(0.95)
     assert (found.difference.low / 1e6, found.difference.high / 1e6) == pytest.approx((low, high))
-    assert found.relative == pytest.approx(2.1 / 3.075 - 1)
+    assert found.relative == pytest.approx((2.1 - 9.2 / 3) / 3.075)
     assert (found.reference, found.standing) == ("simulate", EXCEEDS)
+
+
+def test_without_replicates_in_common_the_interval_is_welchs(path: Scenario) -> None:
+    reliable = {(0, replicate): replicate > 1 for replicate in range(5)}
+    comparison = compared(
+        path,
+        None,
+        simulate=made_up("simulate", path, [[3.0, 3.3]]),
+        emulate=made_up("emulate", path, [[9.0, 9.0, *OURS]], reliable=reliable),
+    )
+    found = goodput(comparison).residuals["emulate"]
+    low, high = stats.ttest_ind(OURS, [3.0, 3.3], equal_var=False).confidence_interval(0.95)
+    assert (found.difference.low / 1e6, found.difference.high / 1e6) == pytest.approx((low, high))
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ class Comparison:
     ) -> Residual:
         cell, other = cells[name], cells[against]
         column, reference = self.columns[name], self.columns[against]
-        gap = _gap(cell, other, paired=column.source is reference)
+        gap = _gap(cell, other)
         standing = _standing(gap, other.interval.mean)
         evidence = Evidence(
             metric=what.name, method=column.method, reference=reference.method, difference=gap,
@@ -248,12 +248,12 @@ def _why_unknown(column: Column, what: Metric, topic: Topic, found: Interval) ->
     return _UNKNOWN.get((column.method, what.name), f"{column.label} does not report it")
 
 
-def _gap(cell: Cell, other: Cell, *, paired: bool) -> Interval:
+def _gap(cell: Cell, other: Cell) -> Interval:
     """Returns method minus reference with its interval.
 
     A model has no randomness, so the reference's own Student-t interval is that of the difference.
-    Measured captures belong to the same runs, so they are compared run by run. For other methods
-    the interval is Welch's.
+    A replicate has the same random losses, delays and starts whatever runs it, so replicates are
+    compared one by one. With fewer than two in common the interval is Welch's.
     """
     if cell.prediction is not None or other.prediction is not None:
         exact = cell if cell.prediction is not None else other
@@ -262,8 +262,8 @@ def _gap(cell: Cell, other: Cell, *, paired: bool) -> Interval:
         return Interval(
             cell.interval.mean - other.interval.mean, half_width, spread.interval.replicates
         )
-    if paired:
-        both = [replicate for replicate in cell.values if replicate in other.values]
+    both = [replicate for replicate in cell.values if replicate in other.values]
+    if len(both) > 1:
         return interval([cell.values[replicate] - other.values[replicate] for replicate in both])
     return difference(list(cell.values.values()), list(other.values.values()))
 

@@ -23,9 +23,10 @@ _MOST_POINTS = 4
 _SWEPT_METRICS = ("goodput", "rtt", "retransmissions")
 
 _METHOD = (
-    "Intervals of differences are Welch's if both methods have replicates, and the reference's own "
-    "(Student's t) if the other method is a model. Captures are compared with their runs one by "
-    "one. Unreliable runs are left out unless stated otherwise."
+    "A replicate has the same random losses whatever runs it, so differences are taken replicate "
+    "by replicate. Their intervals are Student's t, or Welch's with fewer than two replicates in "
+    "common; beside a model, the interval is the reference's. Unreliable runs are left out unless "
+    "stated otherwise."
 )
 _HOW_EXPLAINED = (
     "A cause is named if its evidence is in the results, and if its sign, and its size where "
