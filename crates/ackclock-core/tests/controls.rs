@@ -409,6 +409,7 @@ impl Told {
                     bytes: Bytes(mss),
                     in_flight: Bytes(in_flight),
                     limited,
+                    application_limited: false,
                 };
                 control.on_sent(now, &sent);
             }

@@ -185,6 +185,7 @@ impl AckClock {
                 bytes: Bytes(bytes),
                 in_flight: self.flight(),
                 limited: self.limited(),
+                application_limited: false,
             };
             self.control.on_sent(self.now, &sent);
         }
