@@ -11,6 +11,7 @@ use crate::units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
 
 mod additive_increase;
+pub mod bbr1;
 pub mod cubic;
 mod cubic_linux;
 pub mod facts;
@@ -286,6 +287,7 @@ impl Kind for ControlKind {
             Entry::of::<cubic::Cubic>(),
             Entry::of::<highspeed::HighSpeed>(),
             Entry::of::<vegas::Vegas>(),
+            Entry::of::<bbr1::parameters::Bbr1>(),
             Entry::of::<westwood_be::WestwoodBe>(),
             Entry::of::<westwood_re::WestwoodRe>(),
             Entry::of::<westwood_crb::WestwoodCrb>(),
