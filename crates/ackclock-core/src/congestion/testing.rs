@@ -142,9 +142,11 @@ impl AckClock {
         })
     }
 
-    /// Returns the sample of a flight that took `rtt` from end to end.
+    /// Returns the sample of a flight that took `rtt` from end to end. What did not fit the buffer
+    /// is not delivered.
     fn sample(&self, rtt: Span) -> RateSample {
-        let flight = self.flight();
+        let overflowed = self.excess().saturating_sub(self.waiting());
+        let flight = self.flight().saturating_sub(overflowed);
         RateSample {
             rate: BitRate::average(flight, rtt),
             delivered: flight,
