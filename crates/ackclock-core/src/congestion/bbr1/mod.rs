@@ -48,7 +48,7 @@ enum Mode {
     ProbeRtt,
 }
 
-/// What an ACK or a timeout says, for the parts of the model.
+/// Content of an ACK or a timeout, for the parts of the model.
 #[derive(Clone, Copy, Debug)]
 struct Sampled {
     at: Time,

@@ -191,8 +191,8 @@ impl Sender {
             .is_none_or(|state| state.retransmit == Retransmit::Lost)
     }
 
-    /// Marks the samples of what is in flight if the application, not the path, limits the sender:
-    /// it has no new data, nothing is due again, and the window is open (the draft's section 3.4,
+    /// Marks the samples of what is in flight if the application, not the path, limits the sender.
+    /// It has no new data, nothing is due again, and the window is open (the draft's section 3.4,
     /// `tcp_rate_check_app_limited` of Linux).
     #[inline(never)] // few controls ask for it
     pub(super) fn check_application_limit(&mut self) {
