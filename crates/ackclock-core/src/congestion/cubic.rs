@@ -645,6 +645,7 @@ mod tests {
                 bytes: Bytes(MSS),
                 in_flight: Bytes(MSS),
                 limited: SendLimit::Application,
+                application_limited: false,
             };
             clock.control.on_sent(clock.now, &sent);
         });

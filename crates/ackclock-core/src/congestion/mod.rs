@@ -11,6 +11,7 @@ use crate::units::{BitRate, Bytes, Span, Time};
 use std::fmt::Debug;
 
 mod additive_increase;
+pub mod bbr1;
 pub mod cubic;
 mod cubic_linux;
 pub mod facts;
@@ -43,6 +44,9 @@ pub struct SegmentSent {
     pub in_flight: Bytes,
     /// Limit that kept the sender from having more in flight when it sent this segment.
     pub limited: SendLimit,
+    /// True if rate samples of this segment are application-limited. Known only for controls that
+    /// want them ([`CongestionControl::wants_delivery_rate`]).
+    pub application_limited: bool,
 }
 
 /// The limit that kept the sender from sending more.
@@ -87,6 +91,14 @@ pub struct RateSample {
     pub delivered: Bytes,
     /// The longer of the send interval and the ACK interval.
     pub interval: Span,
+    /// Time over which the sampled data was sent.
+    pub send_elapsed: Span,
+    /// Time over which its delivery became known.
+    pub ack_elapsed: Span,
+    /// Data in flight when the sampled segment was sent, itself included.
+    pub tx_in_flight: Bytes,
+    /// Data found lost since the sampled segment was sent.
+    pub lost: Bytes,
     /// All data that was delivered when the sampled segment was sent.
     pub prior_delivered: Bytes,
     /// [`SendLimit::Application`] if the application, not the path, limited the sampled flight.
@@ -194,6 +206,11 @@ pub trait CongestionControl: Debug + Send {
     fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
         let _ = (now, sent);
     }
+    /// Reports that the connection is open. `rtt` is the round trip of the handshake, if it was
+    /// measured.
+    fn on_open(&mut self, now: Time, rtt: Option<Span>) {
+        let _ = (now, rtt);
+    }
     /// Reports an ACK.
     fn on_ack(&mut self, now: Time, ack: &Ack);
     /// Reports congestion, before any retransmission. [`CongestionControl::on_ack`] has already
@@ -216,6 +233,16 @@ pub trait CongestionControl: Debug + Send {
     }
     /// True if [`Ack::rate_sample`] is to be filled in. Costs memory for each segment in flight.
     fn wants_delivery_rate(&self) -> bool {
+        false
+    }
+    /// True if [`CongestionControl::cwnd`] holds during recovery too, without a proportional
+    /// reduction, and after idling; read once. Linux does so for modules with `cong_control`.
+    fn owns_recovery(&self) -> bool {
+        false
+    }
+    /// True if rate samples of what is in flight are to count as application-limited. Asked after
+    /// each ACK, if the control wants samples.
+    fn limits_rate_samples(&self) -> bool {
         false
     }
     /// True if [`CongestionControl::on_sent`] is to be called; read once. A control that ignores
@@ -260,6 +287,7 @@ impl Kind for ControlKind {
             Entry::of::<cubic::Cubic>(),
             Entry::of::<highspeed::HighSpeed>(),
             Entry::of::<vegas::Vegas>(),
+            Entry::of::<bbr1::parameters::Bbr1>(),
             Entry::of::<westwood_be::WestwoodBe>(),
             Entry::of::<westwood_re::WestwoodRe>(),
             Entry::of::<westwood_crb::WestwoodCrb>(),

@@ -2,7 +2,7 @@
 //! controls and the contract tests in `tests/controls.rs` use it.
 
 use ackclock_core::congestion::{
-    Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext,
+    Ack, AckKind, Congestion, CongestionControl, CongestionKind, ControlContext, RateSample,
 };
 use ackclock_core::congestion::{ControlKind, RecoveryPhase, SegmentSent, SendLimit};
 use ackclock_core::registry::{StreamScope, choose};
@@ -142,6 +142,24 @@ impl AckClock {
         })
     }
 
+    /// Returns the sample of a flight that took `rtt` from end to end. What did not fit the buffer
+    /// is not delivered.
+    fn sample(&self, rtt: Span) -> RateSample {
+        let overflowed = self.excess().saturating_sub(self.waiting());
+        let flight = self.flight().saturating_sub(overflowed);
+        RateSample {
+            rate: BitRate::average(flight, rtt),
+            delivered: flight,
+            interval: rtt,
+            send_elapsed: rtt,
+            ack_elapsed: rtt,
+            tx_in_flight: flight,
+            lost: Bytes::ZERO,
+            prior_delivered: self.delivered.saturating_sub(flight),
+            limited: self.limited(),
+        }
+    }
+
     /// Returns an ACK of `bytes` of the data in flight, now.
     pub fn ack_of(&self, bytes: u64) -> Ack {
         let rtt = self.round_trip();
@@ -157,7 +175,7 @@ impl AckClock {
             smoothed_rtt: Some(rtt),
             min_rtt: Some(self.min_rtt.min(rtt)),
             in_flight: self.flight().saturating_sub(Bytes(bytes)),
-            rate_sample: None,
+            rate_sample: Some(self.sample(rtt)),
             limited: self.limited(),
             phase: self.phase,
             newly_lost: Bytes::ZERO,
@@ -185,6 +203,7 @@ impl AckClock {
                 bytes: Bytes(bytes),
                 in_flight: self.flight(),
                 limited: self.limited(),
+                application_limited: false,
             };
             self.control.on_sent(self.now, &sent);
         }

@@ -222,6 +222,9 @@ impl Sender {
         if self.closed || self.state == State::Stopped || self.available == u64::MAX {
             return;
         }
+        if self.rate.is_some() {
+            self.check_application_limit();
+        }
         self.burst_left = self.max_burst;
         match write {
             Write::Unlimited => self.available = u64::MAX,

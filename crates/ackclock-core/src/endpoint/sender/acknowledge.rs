@@ -1,5 +1,6 @@
 //! The sender's processing of ACKs and of the retransmission timer.
 
+use super::super::delivery_rate::Known;
 use super::super::loss_recovery::AckEffect;
 use super::super::parameters::{
     AfterTimeout, ByteCounting, LossRecovery, RepeatedTimeout, RttSampling, SackEntry,
@@ -42,6 +43,9 @@ impl Sender {
             return self.take_late(now, ack);
         }
         self.burst_left = self.max_burst;
+        if self.rate.is_some() {
+            self.check_application_limit();
+        }
         let plain =
             ack.cumulative > first && ack.sacks.is_none() && !ack.ecn_echo && self.rate.is_none();
         let quiet = self
@@ -162,6 +166,7 @@ impl Sender {
             self.rtt.begin_after_lost_syn();
             self.control.on_idle_restart(now, Bytes(self.mss));
         }
+        self.control.on_open(now, self.rtt.smoothed());
     }
 
     /// Updates the scoreboard. Returns the data newly covered by the cumulative acknowledgement,
@@ -325,8 +330,13 @@ impl Sender {
     ) {
         let acked = advance.acked;
         let min_rtt = self.rtt.minimum();
+        let known = Known {
+            delivered: self.delivered,
+            lost: self.statistics.lost_segments,
+            mss: self.mss,
+        };
         let rate_sample = match &mut self.rate {
-            Some(rate) if !PLAIN => rate.sample(now, self.delivered, min_rtt),
+            Some(rate) if !PLAIN => rate.sample(now, &known, min_rtt),
             _ => None,
         };
         let limited = stronger(self.round.limited, self.round.last_limited);
@@ -357,6 +367,9 @@ impl Sender {
             }),
         };
         self.control.on_ack(now, &signal);
+        if !PLAIN && self.rate.is_some() && self.control.get().limits_rate_samples() {
+            self.mark_application_limited();
+        }
     }
 
     /// Handles newly acknowledged data: recovery continues or ends, and the timer restarts (RFC
@@ -538,6 +551,9 @@ impl Sender {
     pub fn handle_timeout(&mut self, now: Time) {
         if now < self.retransmit_at || self.retransmit_at.is_never() {
             return;
+        }
+        if self.rate.is_some() && self.state == State::Established {
+            self.check_application_limit();
         }
         match self.timer {
             Timer::Retransmission => {}

@@ -1,7 +1,7 @@
 //! The sender's congestion control with cached values.
 
 use crate::congestion::{Ack, Congestion, CongestionControl, SegmentSent};
-use crate::units::{Bytes, Time};
+use crate::units::{Bytes, Span, Time};
 
 /// A congestion control with cached copies of the values that are read several times per ACK. A
 /// call through the trait costs more than the rest of a decision to send. The congestion window can
@@ -11,6 +11,7 @@ pub(super) struct Control {
     control: Box<dyn CongestionControl>,
     cwnd: Bytes,
     wants_sent: bool,
+    owns_recovery: bool,
 }
 
 impl Control {
@@ -18,6 +19,7 @@ impl Control {
         Control {
             cwnd: control.cwnd(),
             wants_sent: control.wants_sent(),
+            owns_recovery: control.owns_recovery(),
             control,
         }
     }
@@ -30,11 +32,20 @@ impl Control {
     pub const fn wants_sent(&self) -> bool {
         self.wants_sent
     }
+    /// Returns the cached [`CongestionControl::owns_recovery`].
+    pub const fn owns_recovery(&self) -> bool {
+        self.owns_recovery
+    }
     /// Returns the control itself.
     pub fn get(&self) -> &dyn CongestionControl {
         self.control.as_ref()
     }
 
+    /// Calls [`CongestionControl::on_open`].
+    pub fn on_open(&mut self, now: Time, rtt: Option<Span>) {
+        self.control.on_open(now, rtt);
+        self.cwnd = self.control.cwnd();
+    }
     /// Calls [`CongestionControl::on_sent`].
     pub fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
         self.control.on_sent(now, sent);

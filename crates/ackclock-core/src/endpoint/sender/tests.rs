@@ -5,6 +5,7 @@ mod ecn;
 mod linux;
 mod pacing;
 mod properties;
+mod rate_samples;
 mod recovery;
 mod round_trip;
 mod timer;
@@ -52,6 +53,7 @@ struct Halving {
     log: Arc<Mutex<Log>>,
     rate: Option<BitRate>,
     sampled: bool,
+    owns_recovery: bool,
 }
 
 impl CongestionControl for Halving {
@@ -87,6 +89,9 @@ impl CongestionControl for Halving {
     }
     fn wants_delivery_rate(&self) -> bool {
         self.sampled
+    }
+    fn owns_recovery(&self) -> bool {
+        self.owns_recovery
     }
     fn state(&self) -> ControlState {
         ControlState {
@@ -131,6 +136,15 @@ struct Dialogue {
 
 impl Dialogue {
     fn with(parameters: TcpParameters, cwnd: u64, rate: Option<BitRate>, sampled: bool) -> Self {
+        Self::owning(parameters, cwnd, rate, sampled, false)
+    }
+    fn owning(
+        parameters: TcpParameters,
+        cwnd: u64,
+        rate: Option<BitRate>,
+        sampled: bool,
+        owns_recovery: bool,
+    ) -> Self {
         let log = Arc::new(Mutex::new(Log::default()));
         let control = Halving {
             cwnd: cwnd * MSS,
@@ -138,6 +152,7 @@ impl Dialogue {
             log: Arc::clone(&log),
             rate,
             sampled,
+            owns_recovery,
         };
         let jitter = Streams::new(1, 0).stream("jitter");
         let mut sender = Sender::new(Arc::new(parameters), Box::new(control), jitter);

@@ -1,5 +1,6 @@
 //! Transmission: the choice of the next segment, and the time at which it leaves.
 
+use super::super::delivery_rate::Sending;
 use super::super::pacing;
 use super::super::parameters::{
     AfterTimeout, IdleRestart, LossRecovery, Pacing, RttSampling, SackPipe, WindowValidation,
@@ -85,7 +86,10 @@ impl Sender {
     #[inline(never)] // rare: kept out of the path of every packet
     fn restart_after_idling(&mut self, now: Time) {
         let rule = self.parameters.idle_restart;
-        if rule == IdleRestart::Off || self.active_at.is_never() || self.available == self.highest {
+        if rule == IdleRestart::Off || self.control.owns_recovery() {
+            return;
+        }
+        if self.active_at.is_never() || self.available == self.highest {
             return;
         }
         let rto = self.rtt.rto().max(Span::from_nanos(1));
@@ -173,8 +177,6 @@ impl Sender {
                 return Some(Choice::Next);
             }
             self.round.limited = stronger(self.round.limited, SendLimit::ReceiveWindow);
-        } else if self.rate.is_some() {
-            self.mark_application_limited();
         }
         if phase == RecoveryPhase::Recovery && self.parameters.recovery == LossRecovery::Sack {
             return self.choose_speculatively();
@@ -190,8 +192,19 @@ impl Sender {
             .is_none_or(|state| state.retransmit == Retransmit::Lost)
     }
 
+    /// Marks the samples of what is in flight if the application, not the path, limits the sender.
+    /// It has no new data, nothing is due again, and the window is open (the draft's section 3.4,
+    /// `tcp_rate_check_app_limited` of Linux).
     #[inline(never)] // few controls ask for it
-    fn mark_application_limited(&mut self) {
+    pub(super) fn check_application_limit(&mut self) {
+        let waiting = self.scoreboard.next() < self.available || self.scoreboard.due() > 0;
+        if !waiting && !self.window_is_full() {
+            self.mark_application_limited();
+        }
+    }
+
+    #[inline(never)] // few controls ask for it
+    pub(super) fn mark_application_limited(&mut self) {
         let used = self.used();
         if let Some(rate) = &mut self.rate {
             rate.mark_application_limited(self.delivered, used);
@@ -304,7 +317,7 @@ impl Sender {
             self.recovery.counted_pipe += 1;
         }
         if self.rate.is_some() {
-            self.note_in_rate(now, choice);
+            self.note_in_rate(now, choice, length);
         }
         if choice == Choice::Next {
             if self.recovery.duplicates() > 0 {
@@ -411,6 +424,7 @@ impl Sender {
             bytes: Bytes(length),
             in_flight,
             limited,
+            application_limited: self.rate.as_ref().is_some_and(|rate| rate.is_limited()),
         };
         self.control.on_sent(now, &sent);
     }
@@ -427,20 +441,22 @@ impl Sender {
     }
 
     #[inline(never)] // few controls ask for it
-    fn note_in_rate(&mut self, now: Time, choice: Choice) {
+    fn note_in_rate(&mut self, now: Time, choice: Choice, length: u64) {
+        let sending = Sending {
+            now,
+            delivered: self.delivered,
+            lost: self.statistics.lost_segments,
+            in_flight: (self.in_flight().0 + length).div_ceil(self.mss),
+            idle: self.scoreboard.is_empty(),
+        };
         let Some(rate) = &mut self.rate else {
             return;
         };
-        let idle = if self.sack {
-            self.scoreboard.pipe() == 0
-        } else {
-            self.scoreboard.is_empty()
-        };
         match choice {
-            Choice::Next => rate.on_sent(now, self.delivered, idle),
+            Choice::Next => rate.on_sent(&sending),
             Choice::Again(sequence) | Choice::Rescue(sequence) | Choice::Probe(sequence) => {
                 let index = (sequence - self.scoreboard.first()) as usize;
-                rate.on_resent(index, now, self.delivered, idle);
+                rate.on_resent(index, &sending);
             }
         }
     }

@@ -289,9 +289,11 @@ impl Sender {
         }
     }
 
-    /// Begins a proportional reduction, if the parameters ask for one.
+    /// Begins a proportional reduction, if the parameters ask for one and the control leaves the
+    /// window to it.
     pub(in super::super) fn begin_proportional(&mut self, base: u64) {
-        if self.parameters.recovery_window != RecoveryWindow::Ssthresh {
+        let proportional = self.parameters.recovery_window != RecoveryWindow::Ssthresh;
+        if proportional && !self.control.owns_recovery() {
             self.recovery.begin_reduction(base / self.mss);
         }
     }

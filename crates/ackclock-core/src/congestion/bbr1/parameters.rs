@@ -1,0 +1,152 @@
+//! Parameters of BBR version 1, with the values of Linux.
+
+use super::super::facts::{ControlFacts, KeptShare, LinuxControl};
+use super::super::{CongestionControl, ControlContext, ControlKind};
+use super::Control;
+use crate::registry::{Element, Factory};
+use crate::scenario::error::{Result, every, in_range};
+use crate::scenario::files::Files;
+use crate::units::{BitRate, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters. The defaults are the constants of `tcp_bbr.c` in Linux 6, named in brackets. Gains
+/// and shares are in 256ths, as there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Bbr1 {
+    /// Gain of rate and window in startup: 2/ln 2, in 256ths (`bbr_high_gain`).
+    pub startup_gain: u64,
+    /// Gain of the rate in drain: the inverse, in 256ths (`bbr_drain_gain`).
+    pub drain_gain: u64,
+    /// Gain of the window when probing for bandwidth, in 256ths (`bbr_cwnd_gain`).
+    pub cwnd_gain: u64,
+    /// Gains of the rate in the phases of a cycle that probes for bandwidth, in 256ths
+    /// (`bbr_pacing_gain`).
+    pub cycle_gains: [u64; 8],
+    /// Rounds for which the largest bandwidth is kept (`bbr_bw_rtts`).
+    pub bandwidth_rounds: u64,
+    /// Time for which the smallest round-trip time is kept (`bbr_min_rtt_win_sec`).
+    pub min_rtt_window: Span,
+    /// Time for which the window stays small to measure it again (`bbr_probe_rtt_mode_ms`).
+    pub probe_rtt_time: Span,
+    /// Smallest window, in segments, and the one in that time (`bbr_cwnd_min_target`).
+    pub least_window: u64,
+    /// Growth of the bandwidth that keeps startup going, in 256ths (`bbr_full_bw_thresh`).
+    pub full_growth: u64,
+    /// Rounds without such growth that end startup (`bbr_full_bw_cnt`).
+    pub full_rounds: u64,
+    /// Part of the estimated rate that is not used, in percent (`bbr_pacing_margin_percent`).
+    pub pacing_margin: u64,
+    /// Rate below which a burst is one segment instead of two (`bbr_min_tso_rate`).
+    pub least_burst_rate: BitRate,
+    /// Least rounds of an interval of policer detection (`bbr_lt_intvl_min_rtts`). It is given up
+    /// after four times as many.
+    pub policer_rounds: u64,
+    /// Loss over delivery that indicates a policer, in 256ths (`bbr_lt_loss_thresh`).
+    pub policer_loss: u64,
+    /// Relative difference of two intervals that agree, in 256ths (`bbr_lt_bw_ratio`).
+    pub policer_ratio: u64,
+    /// Difference of two intervals that agree (`bbr_lt_bw_diff`).
+    pub policer_difference: BitRate,
+    /// Rounds for which the rate of a policer is used (`bbr_lt_bw_max_rtts`).
+    pub policer_use_rounds: u64,
+    /// Gain of the excess by ACK aggregation, in 256ths; 0 for none (`bbr_extra_acked_gain`).
+    pub aggregation_gain: u64,
+    /// Rounds for which the largest excess is kept at least (`bbr_extra_acked_win_rtts`).
+    pub aggregation_rounds: u64,
+    /// Longest time for which the excess may provide (`bbr_extra_acked_max_us`).
+    pub aggregation_limit: Span,
+}
+
+impl Default for Bbr1 {
+    fn default() -> Self {
+        Bbr1 {
+            startup_gain: 256 * 2885 / 1000 + 1,
+            drain_gain: 256 * 1000 / 2885,
+            cwnd_gain: 512,
+            cycle_gains: [320, 192, 256, 256, 256, 256, 256, 256],
+            bandwidth_rounds: 10,
+            min_rtt_window: Span::from_millis(10_000),
+            probe_rtt_time: Span::from_millis(200),
+            least_window: 4,
+            full_growth: 320,
+            full_rounds: 3,
+            pacing_margin: 1,
+            least_burst_rate: BitRate::from_bit_per_s(1_200_000),
+            policer_rounds: 4,
+            policer_loss: 50,
+            policer_ratio: 32,
+            policer_difference: BitRate::from_bit_per_s(4000),
+            policer_use_rounds: 48,
+            aggregation_gain: 256,
+            aggregation_rounds: 5,
+            aggregation_limit: Span::from_millis(100),
+        }
+    }
+}
+
+/// Checks that a gain or a count is usable: sums and products of a few still fit in 64 bits.
+fn check_count(name: &str, value: u64, least: u64) -> Result<()> {
+    let remedy = format!("is not from {least} to 10000");
+    in_range((least..=10_000).contains(&value), name, &value, &remedy)
+}
+
+impl Element<ControlKind> for Bbr1 {
+    const NAME: &'static str = "bbr1";
+    const LABEL: &'static str = "BBR version 1";
+    const SUMMARY: &'static str =
+        "Sends at the largest measured delivery rate, with two bandwidth-delay products in flight.";
+    const REFERENCE: &'static str = "Cardwell and others (2016), BBR: Congestion-Based Congestion \
+        Control; tcp_bbr.c of Linux 6";
+
+    fn check(&mut self, _: &dyn Files) -> Result<()> {
+        let gains = self
+            .cycle_gains
+            .map(|gain| check_count("cycle_gains", gain, 1));
+        every(
+            [
+                check_count("startup_gain", self.startup_gain, 1),
+                check_count("drain_gain", self.drain_gain, 1),
+                check_count("cwnd_gain", self.cwnd_gain, 1),
+                check_count("bandwidth_rounds", self.bandwidth_rounds, 1),
+                check_count("least_window", self.least_window, 1),
+                check_count("full_growth", self.full_growth, 1),
+                check_count("full_rounds", self.full_rounds, 1),
+                in_range(
+                    self.pacing_margin < 100,
+                    "pacing_margin",
+                    &self.pacing_margin,
+                    "is not below 100",
+                ),
+                check_count("policer_rounds", self.policer_rounds, 1),
+                check_count("policer_loss", self.policer_loss, 0),
+                check_count("policer_ratio", self.policer_ratio, 0),
+                check_count("policer_use_rounds", self.policer_use_rounds, 1),
+                check_count("aggregation_gain", self.aggregation_gain, 0),
+                check_count("aggregation_rounds", self.aggregation_rounds, 1),
+            ]
+            .into_iter()
+            .chain(gains),
+        )
+    }
+
+    fn facts(&self) -> ControlFacts {
+        ControlFacts {
+            kept_after_loss: Some(KeptShare::None),
+            kept_after_mark: Some(KeptShare::None),
+            reacts_to_loss: Some(false),
+            reacts_to_delay: Some(false),
+            paces: Some(true),
+            slow_start_ends_on_delay: Some(false),
+            linux: Some(LinuxControl::new("bbr", self, &Bbr1::default())),
+            ..ControlFacts::default()
+        }
+    }
+}
+
+impl Factory<ControlKind> for Bbr1 {
+    fn build(&self, context: ControlContext<'_>) -> Box<dyn CongestionControl> {
+        Box::new(Control::new(self.clone(), &context))
+    }
+}

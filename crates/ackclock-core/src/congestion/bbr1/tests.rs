@@ -1,0 +1,149 @@
+//! Numbers that follow from the constants by hand, and the modes in order.
+
+use super::super::testing::context;
+use super::*;
+use crate::streams::Streams;
+
+fn control() -> Control {
+    Control::new(Bbr1::default(), &context(&Streams::new(1, 0), 10, None))
+}
+
+/// A path of 40 segments per 40 ms.
+fn on_path() -> Control {
+    let mut control = control();
+    control.min_rtt.value = Some(40_000);
+    control
+        .bandwidth
+        .update(10, 0, (1 << BANDWIDTH_BITS) / 1000);
+    control.full.reached = true;
+    control
+}
+
+#[test]
+fn gains_are_those_of_linux() {
+    let parameters = Bbr1::default();
+    assert_eq!((parameters.startup_gain, parameters.drain_gain), (739, 88));
+    assert_eq!(parameters.cycle_gains.iter().sum::<u64>(), 8 * GAIN_ONE);
+}
+
+/// 40 segments, two in a burst: 80 + 6, 40 + 6, and 50 + 6 + 2 in the phase that probes.
+#[test]
+fn the_data_to_have_in_flight_is_the_product_and_three_bursts() {
+    let mut control = on_path();
+    control.pacing = 1_000_000; // 976 bytes per 1/1024 s: the smallest burst of two
+    assert_eq!(control.target(512), 86);
+    assert_eq!(control.target(256), 46);
+    control.mode = Mode::ProbeBandwidth;
+    assert_eq!(control.target(320), 58);
+}
+
+/// 1000 segments of 1000 bytes per second, less one percent.
+#[test]
+fn pacing_leaves_a_percent() {
+    let mut control = on_path();
+    control.set_pacing(GAIN_ONE, None);
+    assert!(
+        (989_900..=990_000).contains(&control.pacing),
+        "{}",
+        control.pacing
+    );
+}
+
+/// Ten segments of 1000 bytes times 2.887, per 1 ms or per round trip of the handshake. The
+/// bandwidth is cut to whole units: ten segments in 50 ms are 3355 of them.
+#[test]
+fn the_initial_rate_is_the_window_over_the_round_trip() {
+    let mut control = control();
+    let exact = 10_000.0 * 739.0 / 256.0 * 0.99;
+    assert!((control.pacing as f64 / (exact * 1000.0) - 1.0).abs() < 1e-4);
+    control.on_open(Time::ZERO, Some(Span::from_millis(50)));
+    assert!((control.pacing as f64 / (exact * 20.0) - 1.0).abs() < 1.0 / 3355.0);
+}
+
+#[test]
+fn the_cycle_begins_anywhere_but_in_the_phase_that_drains() {
+    let mut control = on_path();
+    let mut seen = [0; 8];
+    for _ in 0..700 {
+        control.probe_bandwidth(Time::ZERO);
+        seen[control.phase] += 1;
+    }
+    assert_eq!(seen[1], 0);
+    assert!(
+        seen.iter().filter(|count| **count > 50).count() == 7,
+        "{seen:?}"
+    );
+}
+
+/// Rounds with bandwidths of 1, 2, 4, 8, 8, 8, 8: three without a quarter more end startup.
+#[test]
+fn startup_ends_after_three_rounds_without_a_quarter_more() {
+    for (samples, end) in [
+        (vec![100, 200, 400, 800, 800, 800, 800], 7),
+        (vec![100, 200, 240, 250, 250, 250, 250], 7),
+    ] {
+        let mut control = control();
+        let mut clock =
+            super::super::testing::AckClock::of(Box::new(self::control()), Span::from_millis(50));
+        let ack = clock.ack_of(1000);
+        clock.ack(1000);
+        let rounds = samples.iter().take_while(|sample| {
+            control.round_start = true;
+            control.rounds += 1;
+            control.bandwidth.update(10, control.rounds, **sample);
+            control.check_full(&ack);
+            !control.full.reached
+        });
+        assert_eq!(rounds.count() + 1, end);
+    }
+}
+
+fn sampled(millis: u64, delivered: u64, lost: u64) -> Sampled {
+    Sampled {
+        at: Time::ZERO + Span::from_millis(millis),
+        delivered: Bytes(delivered * 1000),
+        lost: Bytes(lost * 1000),
+        has_losses: true,
+        application_limited: false,
+        round_start: true,
+        mss: 1000,
+        used: 99,
+    }
+}
+
+/// 100 segments a round of 100 ms, and 30 lost: over 50/256. Two intervals of four rounds agree.
+#[test]
+fn a_policer_is_found_after_two_intervals_that_agree_and_for_48_rounds() {
+    let parameters = Bbr1::default();
+    let mut policer = Policer::default();
+    let verdicts = (1..70).map(|round| {
+        let now = sampled(round * 100, round * 100, round * 30);
+        let verdict = policer.sample(&parameters, &now, true);
+        if verdict == Verdict::Found {
+            let exact = (1 << BANDWIDTH_BITS) / 1000;
+            assert!(policer.bandwidth().unwrap().abs_diff(exact) <= exact / 100);
+        }
+        verdict
+    });
+    let verdicts: Vec<_> = verdicts.collect();
+    let found = verdicts
+        .iter()
+        .position(|verdict| *verdict == Verdict::Found);
+    let expired = verdicts
+        .iter()
+        .position(|verdict| *verdict == Verdict::Expired);
+    assert_eq!(expired.unwrap() - found.unwrap(), 48);
+}
+
+#[test]
+fn little_loss_is_no_policer() {
+    let mut policer = Policer::default();
+    for round in 1..70 {
+        let now = sampled(round * 100, round * 100, round * 10);
+        assert_eq!(
+            policer.sample(&Bbr1::default(), &now, true),
+            Verdict::Continue
+        );
+    }
+    assert_eq!(policer.bandwidth(), None);
+}
