@@ -44,7 +44,7 @@ fn goodput(buffer: &str) -> f64 {
     }
 }
 
-/// A share of 0.96 of 6 Mbit/s is payload, 0.98 of it remains with a probe of 200 ms in ten seconds,
+/// A share of 0.96 of 6 Mbit/s is payload. With a probe of 200 ms in ten seconds 0.98 of it remain,
 /// and 0.99 of that with the margin of pacing: 5.6 Mbit/s. A tenth less is allowed for losses.
 #[test]
 fn a_link_is_filled_with_a_deep_buffer_and_with_a_shallow_one() {
