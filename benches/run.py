@@ -32,6 +32,8 @@ ROOT = HERE.parent
 sys.path.insert(0, str(HERE / "ns2"))
 import run as ns2  # noqa: E402  (benches/ns2/run.py)
 
+#: The preset of today's Linux, with as many ACKs as the other senders have.
+LINUX = {"preset": "linux", "recovery": "rack", "delayed_ack.every": "1 packet"}
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release"
 DUMBBELL = HERE / "dumbbell.toml"
 #: Simulated seconds by number of flows, for about a million packets each (the same as for ns-2).
@@ -138,16 +140,18 @@ def instructions(arguments: list[str]) -> int:
 
 
 def instruction_counts() -> dict[str, float]:
-    """Returns the instructions per data packet of three fixed scenarios, start-up subtracted."""
+    """Returns the instructions per data packet of four fixed scenarios, start-up subtracted."""
     first, lossy = (
         str(ROOT / "examples/first.toml"),
         str(ROOT / "tests/peers/scenarios/random-loss.toml"),
     )
     sack = 'flows.bulk.transport.recovery="sack"'
+    linux = [f'flows.bulk.transport.{name}="{value}"' for name, value in LINUX.items()]
     scenarios = {
         "dumbbell, 10 NewReno flows": dumbbell(10, 20),
         "examples/first.toml, one CUBIC flow": [first, 'duration="60 s"'],
         "1 % random loss, SACK": [lossy, sack, 'duration="100 s"'],
+        "1 % random loss, Linux": [lossy, *linux, 'duration="100 s"'],
     }
     counts = {}
     for name, arguments in scenarios.items():

@@ -43,9 +43,6 @@ impl Sender {
             return self.take_late(now, ack);
         }
         self.burst_left = self.max_burst;
-        if self.rate.is_some() {
-            self.check_application_limit();
-        }
         let plain =
             ack.cumulative > first && ack.sacks.is_none() && !ack.ecn_echo && self.rate.is_none();
         let quiet = self
@@ -83,6 +80,9 @@ impl Sender {
     /// The copy of the code for all ACKs that are not plain.
     #[inline(never)]
     fn take_any(&mut self, now: Time, ack: &Acknowledgement<'_>) {
+        if self.rate.is_some() {
+            self.check_application_limit();
+        }
         if self.by_time.is_some() {
             self.take_by_time(now, ack);
         } else {
