@@ -1,6 +1,9 @@
 """The command `compare`: one scenario answered by each method, side by side."""
 
 import shlex
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +27,7 @@ from ackclock.errors import InputError
 from ackclock.run.emulation import DEVICES
 
 if TYPE_CHECKING:
+    from ackclock.cli.progress import Tell
     from ackclock.comparison import Comparison
 
 __all__ = ["compare", "is_comparison", "read"]
@@ -104,7 +108,6 @@ def compare(
       ackclock compare examples/leaky-pipes.toml -o out/compared --real-time '40 s'
     """
     from ackclock import units
-    from ackclock.cli.progress import progress
     from ackclock.comparison import each_method
 
     read = read_scenario(scenario, assignments, seed, replicates)
@@ -120,7 +123,7 @@ def compare(
         read, folder, asked=asked, models=models, device=device, side_by_side=side_by_side,
         averages_unreliable=unreliable,
         real_time_s=None if real_time is None else units.seconds(real_time),
-        announce=lambda line: say(line, err=True), watch=progress,
+        announce=lambda line: say(line, err=True), watch=_until_done,
     )  # fmt: skip
     _print_warnings(comparison)
     if as_json:
@@ -128,6 +131,17 @@ def compare(
     else:
         _print_tables(comparison, metrics, folder)
     return _ending(comparison)
+
+
+@contextmanager
+def _until_done(what: str, duration_s: float | None = None) -> Iterator["Tell"]:
+    """Shows the progress of a method, and a line with its duration when it is done."""
+    from ackclock.cli.progress import progress
+
+    started = time.monotonic()
+    with progress(what, duration_s) as tell:
+        yield tell
+    say(f"  {what:<18} done {time.monotonic() - started:7.1f} s", err=True)
 
 
 def is_comparison(folder: Path) -> bool:

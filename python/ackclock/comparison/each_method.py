@@ -273,7 +273,8 @@ class _Work:
             self.interrupted = not result.run.get("failed", False)
 
     def _predict(self) -> Result:
-        predicted = prediction.predict(self._scenario, self._models)
+        with self._watch("predict"):
+            predicted = prediction.predict(self._scenario, self._models)
         predicted.save(self._folder / "predict")
         return predicted
 
