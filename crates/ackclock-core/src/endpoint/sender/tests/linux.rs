@@ -25,7 +25,7 @@ enum Event {
 use Event::{Ack as Answer, Nothing, Timer as Expiry, Write as Data};
 
 /// After so many milliseconds: an event, what the sender then sends, and its congestion window and
-/// ssthresh if the script looks at them.
+/// ssthresh (zero if unset) if the script looks at them.
 type Step = (f64, Event, &'static [u64], Option<(u64, u64)>);
 
 /// A connection of Linux's CUBIC after a handshake of `rtt` milliseconds, ten segments of window.
@@ -93,13 +93,9 @@ fn play(rtt: u64, steps: &[Step]) {
         };
         assert_eq!(sent, *expected, "step {n}");
         if let Some((cwnd, ssthresh)) = window {
-            let threshold = d
-                .sender
-                .control()
-                .state()
-                .ssthresh
-                .map(|bytes| bytes.0 / MSS);
-            assert_eq!((d.cwnd(), threshold), (*cwnd, Some(*ssthresh)), "step {n}");
+            let threshold = d.sender.control().state().ssthresh;
+            let threshold = threshold.map_or(0, |bytes| bytes.0 / MSS);
+            assert_eq!((d.cwnd(), threshold), (*cwnd, *ssthresh), "step {n}");
         }
     }
 }
@@ -234,6 +230,127 @@ fn a_segment_lost_twice_waits_for_probe_and_timeout() {
     }
     steps.push((98.0, Answer(23, &[]), &[29, 30], Some((8, 7))));
     play(100, &steps);
+}
+
+/// `fr-4pkt-sack` of google/packetdrill: three of four segments arrive behind a hole.
+#[test]
+fn three_arrivals_behind_a_hole_retransmit_at_once() {
+    play(
+        100,
+        &[
+            (0.0, Data(4), &[0, 1, 2, 3], None),
+            (100.0, Answer(0, &[(1, 2)]), &[], None),
+            (0.0, Answer(0, &[(1, 3)]), &[], None),
+            (0.0, Answer(0, &[(1, 4)]), &[0], None),
+            (100.0, Answer(4, &[]), &[], None),
+        ],
+    );
+}
+
+/// `limited-transmit-sack` of google/packetdrill: two duplicate ACKs send new data, and prove to be
+/// reordering. The window has grown by what the ACK delivered.
+#[test]
+fn reordering_sends_new_data_and_reduces_nothing() {
+    play(
+        100,
+        &[
+            (0.0, Data(15), &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], None),
+            (110.0, Answer(0, &[(1, 2)]), &[10], None),
+            (10.0, Answer(0, &[(1, 3)]), &[11], None),
+            (10.0, Answer(3, &[]), &[12, 13], None),
+            (20.0, Answer(5, &[]), &[14], None),
+            (20.0, Answer(7, &[]), &[], None),
+            (20.0, Answer(9, &[]), &[], None),
+            (20.0, Answer(11, &[]), &[], None),
+            (20.0, Answer(13, &[]), &[], None),
+            (20.0, Answer(15, &[]), &[], None),
+        ],
+    );
+}
+
+/// `slow-start-ack-per-1pkt` of google/packetdrill: each ACK sends two segments.
+#[test]
+fn slow_start_doubles_the_window_in_a_round_trip() {
+    play(
+        100,
+        &[
+            (
+                0.0,
+                Data(30),
+                &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+                Some((10, 0)),
+            ),
+            (105.0, Answer(1, &[]), &[10, 11], None),
+            (0.0, Answer(2, &[]), &[12, 13], None),
+            (5.0, Answer(3, &[]), &[14, 15], None),
+            (0.0, Answer(4, &[]), &[16, 17], None),
+            (5.0, Answer(5, &[]), &[18, 19], None),
+            (0.0, Answer(6, &[]), &[20, 21], None),
+            (5.0, Answer(7, &[]), &[22, 23], None),
+            (0.0, Answer(8, &[]), &[24, 25], None),
+            (5.0, Answer(9, &[]), &[26, 27], None),
+            (0.0, Answer(10, &[]), &[28, 29], Some((20, 0))),
+        ],
+    );
+}
+
+/// `slow-start-app-limited` of google/packetdrill: exactly the window was used.
+#[test]
+fn a_window_that_was_used_up_grows_without_more_data() {
+    play(
+        100,
+        &[
+            (
+                0.0,
+                Data(10),
+                &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+                Some((10, 0)),
+            ),
+            (105.0, Answer(2, &[]), &[], Some((12, 0))),
+            (5.0, Answer(4, &[]), &[], Some((14, 0))),
+            (5.0, Answer(6, &[]), &[], Some((16, 0))),
+            (5.0, Answer(8, &[]), &[], Some((18, 0))),
+            (5.0, Answer(10, &[]), &[], Some((20, 0))),
+        ],
+    );
+}
+
+/// `slow-start-ack-per-2pkt-send-5pkt` of google/packetdrill: half a window does not open it.
+#[test]
+fn a_window_that_was_half_used_stays() {
+    play(
+        1,
+        &[
+            (0.0, Data(5), &[0, 1, 2, 3, 4], Some((10, 0))),
+            (1.0, Answer(2, &[]), &[], Some((10, 0))),
+            (0.0, Answer(4, &[]), &[], Some((10, 0))),
+            (0.0, Answer(5, &[]), &[], Some((10, 0))),
+        ],
+    );
+}
+
+/// `slow-start-after-idle` of google/packetdrill: two idle seconds leave the initial window.
+#[test]
+fn after_idling_the_window_is_the_initial_one() {
+    const SECOND: [u64; 16] = [
+        10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
+    ];
+    const THIRD: [u64; 10] = [26, 27, 28, 29, 30, 31, 32, 33, 34, 35];
+    play(
+        100,
+        &[
+            (
+                0.0,
+                Data(26),
+                &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+                Some((10, 0)),
+            ),
+            (100.0, Answer(10, &[]), &SECOND, Some((20, 0))),
+            (100.0, Answer(26, &[]), &[], Some((36, 0))),
+            (2000.0, Data(20), &THIRD, None),
+            (0.0, Nothing, &[], Some((10, 0))),
+        ],
+    );
 }
 
 /// Part of a window is lost at its end. Two round trips and 2 ms after the last ACK a probe leaves;
