@@ -23,8 +23,53 @@ LASTING = ("--set", "duration=20 s", "--set", "sample_interval=1 s", "--threads"
 # Long enough that some runs are kept before all have ended, on any machine.
 LONG = ("--replicates", "3000", *LASTING)
 SHORT = ("--replicates", "2", "--set", "duration=2 s")
+FEW = ("--replicates", "20", "--set", "duration=4 s", "--set", "sample_interval=1 s")
+#: Runs of six points with 20 replicates each.
+RUNS = 6 * 20
 
 Ended = Callable[[int, tuple[str, ...]], int]
+
+#: Simulates as the command does, and ends by a signal in the second ten runs, on any machine.
+ENDED_EARLY = """\
+import os, sys
+from ackclock import engine
+from ackclock.cli import cli
+
+number, arguments = int(sys.argv[1]), sys.argv[2:]
+simulate = engine.simulate
+runs = [(point, replicate) for point in range(6) for replicate in range(20)]
+
+def end(_):
+    os.kill(os.getpid(), number)
+
+def simulate_some(*where, finished, take, progress, **options):
+    first = simulate(*where, finished=runs[10:], take=None, progress=None, **options)
+    take(first["keys"], first["tables"])
+    others = runs[:10] + runs[20:]
+    return simulate(*where, finished=others, take=take, progress=end, **options) | {
+        "complete": False
+    }
+
+engine.simulate = simulate_some
+cli(["simulate", *arguments])
+"""
+
+
+def started(number: int, command: list[str]) -> subprocess.Popen:
+    """Starts a command that heeds a signal.
+
+    Signals may be ignored where tests run (nohup), and child processes inherit that.
+    """
+    heeded = partial(signal.signal, number, signal.SIG_DFL) if number != signal.SIGKILL else None
+    return subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=heeded
+    )
+
+
+def ended_early(number: int, *arguments: str) -> int:
+    """Simulates 10 to 20 of all runs, and returns the exit code."""
+    command = [sys.executable, "-c", ENDED_EARLY, str(int(number)), *arguments]
+    return started(number, command).wait()
 
 
 @pytest.fixture
@@ -35,23 +80,8 @@ def ended(scenario_file: Path) -> Ended:
     """
 
     def end(number: int, arguments: tuple[str, ...]) -> int:
-        command = [
-            sys.executable,
-            "-m",
-            "ackclock",
-            "simulate",
-            str(scenario_file),
-            "-o",
-            "run",
-            *arguments,
-        ]
-        # Signals may be ignored where tests run (nohup), and child processes inherit that.
-        heeded = (
-            partial(signal.signal, number, signal.SIG_DFL) if number != signal.SIGKILL else None
-        )
-        child = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=heeded
-        )
+        command = [sys.executable, "-m", "ackclock", "simulate", str(scenario_file)]
+        child = started(number, [*command, "-o", "run", *arguments])
         try:
             while not list(Path("run").glob(f"{FOLDER}/*.json")) and child.poll() is None:
                 time.sleep(0.05)
@@ -93,38 +123,40 @@ def test_whatever_ends_it_finished_runs_are_kept(ended: Ended, name: str, code: 
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGKILL", -9)])
 def test_the_same_command_goes_on_and_the_result_is_as_if_made_at_once(
-    ended: Ended, scenario_file: Path, monkeypatch: pytest.MonkeyPatch
+    scenario_file: Path, monkeypatch: pytest.MonkeyPatch, name: str, code: int
 ) -> None:
-    arguments = ("--replicates", "50", *LASTING)
-    assert ended(signal.SIGKILL, arguments) == -9
+    arguments = (str(scenario_file), *FEW)
+    assert ended_early(getattr(signal, name), *arguments, "-o", "run") == code
     with monkeypatch.context() as patch:
         kept_runs = watched(patch)
-        again = CliRunner().invoke(cli, ["simulate", str(scenario_file), "-o", "run", *arguments])
+        again = CliRunner().invoke(cli, ["simulate", *arguments, "-o", "run"])
     assert again.exit_code == 0, again.output
-    assert 0 < kept_runs[0] < 6 * 50
+    assert 10 <= kept_runs[0] <= 20
     assert not list(Path("run").glob(f"{FOLDER}*")), "what was kept goes when the result is whole"
-    whole = CliRunner().invoke(cli, ["simulate", str(scenario_file), "-o", "whole", *arguments])
+    whole = CliRunner().invoke(cli, ["simulate", *arguments, "-o", "whole"])
     assert whole.exit_code == 0
     one, other = Result.load("run"), Result.load("whole")
-    for name in ("flows", "samples", "hops", "events"):
-        assert one.tables[name].equals(other.tables[name])
+    for table in ("flows", "samples", "hops", "events"):
+        assert one.tables[table].equals(other.tables[table])
 
 
 @pytest.mark.slow
-def test_captures_go_on_too(ended: Ended, scenario_file: Path) -> None:
-    arguments = ("--replicates", "20", *LASTING, "--pcap")
-    assert ended(signal.SIGTERM, arguments) == 143
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGKILL", -9)])
+def test_captures_go_on_too(scenario_file: Path, name: str, code: int) -> None:
+    arguments = (str(scenario_file), *FEW, "--pcap")
+    assert ended_early(getattr(signal, name), *arguments, "-o", "run") == code
     kept = {path.name for path in Path(f"run/{FOLDER}/pcap").iterdir()}
-    assert len(kept) < 6 * 20 * 2
-    for name in ("run", "whole"):
-        outcome = CliRunner().invoke(cli, ["simulate", str(scenario_file), "-o", name, *arguments])
+    assert 10 * 2 <= len(kept) <= 20 * 2
+    for folder in ("run", "whole"):
+        outcome = CliRunner().invoke(cli, ["simulate", *arguments, "-o", folder])
         assert outcome.exit_code == 0, outcome.output
     captures = [
-        {path.name: path.read_bytes() for path in Path(name, "pcap").iterdir()}
-        for name in ("run", "whole")
+        {path.name: path.read_bytes() for path in Path(folder, "pcap").iterdir()}
+        for folder in ("run", "whole")
     ]
-    assert len(captures[0]) == 6 * 20 * 2
+    assert len(captures[0]) == RUNS * 2
     assert captures[0] == captures[1]
 
 
