@@ -102,6 +102,28 @@ def replay(points: list[str], folder: str, output: str) -> str:
     runs that have no record. Raises `OSError` if a record is damaged.
     """
 
+def twin(
+    files: list[str],
+    tree: str,
+    folder: str,
+    flow: str,
+    instance: int,
+    *,
+    written: tuple[list[tuple[str, int]], float] | None,
+    method: str,
+    bulk: bool,
+    readings: list[tuple[float, int, int | None]],
+    shown: tuple[int, int] | None,
+) -> str:
+    """Plays one connection of a capture to the sender of a flow of a scenario.
+
+    `written` and `method` are as for `measure`; without them the connection with the most payload
+    is played. Each of `readings` is a time in s, the congestion window and the slow-start threshold
+    in segments. `shown` has the first and the last step to return; None for those before the first
+    difference. Returns a JSON object with the fields of `ackclock.capture.twin.Comparison`. Raises
+    `CaptureError`.
+    """
+
 def measure(
     captures: list[tuple[list[str], int, int]],
     runs: list[tuple[list[tuple[str, int]], float]],

@@ -22,7 +22,7 @@ __all__ = [
     "measure", "parse_assignment", "parse_toml", "places", "prepare_emulation", "rate_estimates",
     "receive", "registry",
     "replace", "replay", "resolve", "schema", "send", "serve_host", "simulate", "trace_rates",
-    "unit_remedy", "version",
+    "twin", "unit_remedy", "version",
 ]  # fmt: skip
 
 Tree = dict[str, Any]
@@ -225,6 +225,40 @@ def replay(points: list[Tree], folder: str, output: Path) -> list[dict[str, Any]
         _native.replay(_all_dumped(points), folder, str(output))
     )
     return runs
+
+
+def twin(
+    files: list[str],
+    tree: Tree,
+    folder: Path,
+    flow: str,
+    instance: int,
+    *,
+    written: tuple[list[tuple[str, int]], float] | None,
+    method: str,
+    bulk: bool,
+    readings: list[tuple[float, int, int | None]],
+    shown: tuple[int, int] | None,
+) -> dict[str, Any]:
+    """Plays one connection of a capture to the sender of a flow of a scenario.
+
+    `_native.twin` describes the arguments and the result.
+    """
+    found: dict[str, Any] = json.loads(
+        _native.twin(
+            files,
+            _dumped(tree),
+            str(folder),
+            flow,
+            instance,
+            written=written,
+            method=method,
+            bulk=bulk,
+            readings=readings,
+            shown=shown,
+        )
+    )
+    return found
 
 
 def measure(

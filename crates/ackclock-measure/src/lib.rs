@@ -9,6 +9,7 @@
 //! * [`limits`]: rules for the factor that limits a sender.
 //! * [`retransmission`]: rules for the cause of a retransmission.
 //! * [`rate_estimates`]: rate estimators driven by the captured ACKs.
+//! * [`twin`]: our sender beside the one in a capture.
 //! * [`vantage`]: position of the capture point on the path.
 //!
 //! Inside, a `connection` has two `direction`s. Data sent in a direction is in `sending`, which
@@ -52,6 +53,7 @@ mod seen;
 mod sequence;
 mod time_average;
 mod timestamp_echoes;
+pub mod twin;
 pub mod vantage;
 
 pub use measurement::Measurement;

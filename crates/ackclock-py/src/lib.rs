@@ -2,6 +2,7 @@
 //! columns.
 
 mod capture;
+mod captures;
 mod emulate;
 mod estimators;
 mod markov;
@@ -12,6 +13,7 @@ mod tables;
 mod traces;
 #[cfg(target_os = "linux")]
 mod transport;
+mod twin;
 mod watch;
 
 use ackclock_core::scenario::files::Files;
@@ -206,6 +208,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(emulate::runs::emulate, module)?)?;
     module.add_function(wrap_pyfunction!(replay::replay, module)?)?;
     module.add_function(wrap_pyfunction!(measure::measure, module)?)?;
+    module.add_function(wrap_pyfunction!(twin::twin, module)?)?;
     module.add_function(wrap_pyfunction!(estimators::check_estimators, module)?)?;
     module.add_function(wrap_pyfunction!(estimators::rate_estimates, module)?)?;
     module.add_function(wrap_pyfunction!(traces::trace_rates, module)?)?;

@@ -1,25 +1,19 @@
 //! `measure`: reads captures in the background and hands out rows as they come.
 
-use crate::CaptureError;
+use crate::captures::{Unreadable, Written, naming_of};
 use crate::estimators;
 use crate::tables::{Tables, by_name, to_python};
 use crate::watch::watch;
-use ackclock_core::packet::FlowId;
 use ackclock_core::result::{Column, Table};
-use ackclock_core::scenario::error::Code;
 use ackclock_core::units::Span;
-use ackclock_emu::addresses::flow_of;
-use ackclock_emu::ipv4::Direction;
-use ackclock_measure::measurement::{Naming, empty_tables};
+use ackclock_measure::measurement::empty_tables;
 use ackclock_measure::{Measurement, Parameters};
-use ackclock_pcap::{FlowAddresses, Merged, Reader};
+use ackclock_pcap::{Merged, Reader};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read};
-use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -39,10 +33,6 @@ const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Files, point, replicate.
 type Asked = (Vec<String>, u32, u32);
-
-/// The run that wrote a capture: name and number of instances of each flow in the order of the
-/// scenario, and the warm-up in seconds.
-type Written = (Vec<(String, i64)>, f64);
 
 /// Measures captures, one after the other. Ctrl-C ends the reading and returns the results so far,
 /// with `complete` false.
@@ -123,47 +113,6 @@ fn refuse_what_is_none(file: &str) -> Result<u64, Unreadable> {
     Ok(metadata.len())
 }
 
-/// A file that cannot be measured.
-struct Unreadable {
-    file: String,
-    code: Code,
-    sentence: String,
-}
-
-impl Unreadable {
-    fn new(file: &str, code: Code, sentence: String) -> Self {
-        let file = file.into();
-        Unreadable {
-            file,
-            code,
-            sentence,
-        }
-    }
-
-    fn of_system(file: &str, error: &io::Error) -> Self {
-        Unreadable::new(file, Code::File, cannot_open(error))
-    }
-
-    fn of_content(file: &str, error: &ackclock_pcap::CaptureError) -> Self {
-        let code = match error {
-            ackclock_pcap::CaptureError::Unsupported(_) => Code::Unsupported,
-            _ => Code::File,
-        };
-        Unreadable::new(file, code, error.to_string())
-    }
-
-    fn raised(self) -> PyErr {
-        CaptureError::new_err((self.code.name(), self.file, self.sentence))
-    }
-}
-
-fn cannot_open(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "no such file; choose a capture, or - for standard input".into(),
-        _ => format!("cannot be read ({error}); choose another capture, or - for standard input"),
-    }
-}
-
 fn parameters_of(
     asked: &Asked,
     written: Option<&Written>,
@@ -180,40 +129,6 @@ fn parameters_of(
         at_senders: written.is_some(),
         segments,
         ..Parameters::default()
-    }
-}
-
-/// Returns the naming of data by its two addresses, in captures that a method wrote of
-/// these flows.
-fn naming_of(flows: &[(String, i64)], method: &str) -> Option<Naming> {
-    let instances = |(name, count): &(String, i64)| {
-        (0..*count)
-            .map(|instance| (name.clone(), instance))
-            .collect()
-    };
-    let names: Vec<(String, i64)> = flows.iter().flat_map::<Vec<_>, _>(instances).collect();
-    match method {
-        "simulate" => {
-            let pair = |number: u32| {
-                let FlowAddresses { sender, receiver } = FlowAddresses::of(FlowId(number));
-                (SocketAddr::from(sender), SocketAddr::from(receiver))
-            };
-            let by_addresses: HashMap<_, _> = (0..).map(pair).zip(names).collect();
-            Some(Box::new(move |source, destination| {
-                by_addresses.get(&(source, destination)).cloned()
-            }))
-        }
-        "emulate" => Some(Box::new(move |source, destination| {
-            let (IpAddr::V4(source), IpAddr::V4(destination)) = (source.ip(), destination.ip())
-            else {
-                return None;
-            };
-            match flow_of(source, destination)? {
-                (flow, Direction::Forward) => names.get(flow.0 as usize).cloned(),
-                _ => None,
-            }
-        })),
-        _ => None,
     }
 }
 

@@ -2,10 +2,9 @@
 //! instances with their endpoints, each with its own named stream.
 
 use crate::flow::{Flow, Protocol};
-use ackclock_core::congestion::{ControlContext, ControlKind};
+use ackclock_core::congestion::ControlKind;
 use ackclock_core::datagram::{DatagramReceiver, DatagramSender};
-use ackclock_core::endpoint::parameters::Pacing;
-use ackclock_core::endpoint::{Receiver, Sender};
+use ackclock_core::endpoint::Receiver;
 use ackclock_core::hop::Hop;
 use ackclock_core::job::Job;
 use ackclock_core::link::Link;
@@ -15,11 +14,10 @@ use ackclock_core::rate_control::RateContext;
 use ackclock_core::registry::{Kind, StreamScope};
 use ackclock_core::routes::Routes;
 use ackclock_core::scenario::error::{Code, Error};
-use ackclock_core::scenario::{FlowDescription, Scenario, Transport};
+use ackclock_core::scenario::{FlowDescription, Scenario, Transport, tcp_sender};
 use ackclock_core::streams::Streams;
 use ackclock_core::traffic::TrafficContext;
 use ackclock_core::units::Bytes;
-use std::sync::Arc;
 
 /// The parts of a run.
 #[derive(Debug)]
@@ -127,20 +125,7 @@ impl FlowBuilder<'_> {
                 control,
                 parameters,
             } => {
-                let place = format!("{name}/control");
-                let control = control.build(ControlContext {
-                    place: StreamScope {
-                        streams: self.streams,
-                        name: &place,
-                    },
-                    mss: parameters.mss,
-                    initial_window: parameters.mss * u64::from(parameters.initial_window.0),
-                    initial_ssthresh: parameters.initial_ssthresh.bytes(parameters.mss),
-                    ssthresh_in_whole_segments: parameters.ssthresh_in_whole_segments,
-                    paced: parameters.pacing == Pacing::Always,
-                });
-                let jitter = self.streams.stream(&format!("{name}/jitter"));
-                let sender = Sender::new(Arc::clone(parameters), control, jitter);
+                let sender = tcp_sender(control, parameters, self.streams, name);
                 (
                     Protocol::tcp(sender, Receiver::new(parameters), parameters),
                     parameters.mss,

@@ -1,6 +1,6 @@
 //! CUBIC (RFC 9438).
 
-use super::cubic_linux::CubicLinux;
+use super::cubic_linux::{CubicLinux, USUAL_TICK};
 use super::facts::{ControlFacts, GrowthLaw, KeptShare, LinuxControl};
 use super::parameters::{check_factor, check_positive};
 use super::slow_start::SlowStart;
@@ -16,6 +16,9 @@ use crate::scenario::files::Files;
 use crate::units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Longest tick: `cnt` is renewed 32 times a second.
+const LONGEST_TICK: Span = Span::from_millis(30);
 
 /// Parameters.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -35,6 +38,9 @@ pub struct Cubic {
     /// True if the first slow start ends when the round-trip time grows: by HyStart++ (RFC 9406),
     /// or by Linux's HyStart with the arithmetic of Linux. Only there is true the default.
     pub hystart: Option<bool>,
+    /// Tick of the kernel's clock, with the arithmetic of Linux: 4 ms if the kernel was built with
+    /// `CONFIG_HZ=250`, the default there and here, and 1 ms with 1000. At most 30 ms.
+    pub tick: Option<Span>,
     /// Arithmetic of the window; the default is the transport's.
     pub arithmetic: Arithmetic,
 }
@@ -47,6 +53,7 @@ impl Default for Cubic {
             fast_convergence: true,
             friendly_speedup: None,
             hystart: None,
+            tick: None,
             arithmetic: Arithmetic::Exact,
         }
     }
@@ -68,12 +75,32 @@ impl Element<ControlKind> for Cubic {
             &["arithmetic"],
             "is not in Linux; choose false, or arithmetic = \"exact\"",
         );
+        let tick = consistent(
+            linux || self.tick.is_none(),
+            "tick",
+            &self.tick,
+            &["arithmetic"],
+            "needs arithmetic = \"linux\"; exact time has no ticks",
+        );
+        let bounded = consistent(
+            self.tick
+                .is_none_or(|tick| Span::ZERO < tick && tick <= LONGEST_TICK),
+            "tick",
+            &self.tick,
+            &[],
+            "must be above 0 and at most 30 ms; for example 4 ms",
+        );
+        if linux {
+            self.tick.get_or_insert(USUAL_TICK);
+        }
         self.friendly_speedup.get_or_insert(!linux);
         self.hystart.get_or_insert(linux);
         every([
             check_positive("c", self.c, "0.4"),
             check_factor("beta", self.beta, "0.7"),
             speedup,
+            tick,
+            bounded,
         ])
     }
 
@@ -82,6 +109,7 @@ impl Element<ControlKind> for Cubic {
         let kernel = Cubic {
             friendly_speedup: Some(!is_linux),
             hystart: Some(is_linux),
+            tick: self.tick,
             arithmetic: self.arithmetic,
             ..Cubic::default()
         };

@@ -2,8 +2,7 @@
 //!
 //! It differs from RFC 9438. The Reno-friendly window never grows faster than α, and the window
 //! grows by at most half per round trip. A timeout forgets the last maximum. An undo restores the
-//! window without the curve. Time is in milliseconds, as with 1000 ticks per second; the kernel's
-//! own ticks may be longer.
+//! window without the curve. Time passes in ticks of the kernel's clock.
 
 use super::cubic::Cubic;
 use super::hystart_linux::HyStartLinux;
@@ -13,9 +12,11 @@ use super::{
 };
 use crate::units::{Bytes, Span, Time};
 
-/// Ticks per second, and the longest time for which `cnt` holds.
-const TICKS: u64 = 1000;
-const RENEWAL: u64 = TICKS / 32;
+/// `cnt` holds for at most a second divided by this (`HZ / 32`).
+const RENEWALS_PER_SECOND: u64 = 32;
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+/// Tick of a kernel with the usual configuration (`CONFIG_HZ=250`).
+pub(super) const USUAL_TICK: Span = Span::from_millis(4);
 /// Denominator of β (`BICTCP_BETA_SCALE`).
 const SCALE: u64 = 1024;
 /// Fractional bits of time, and of the cube with C.
@@ -62,6 +63,8 @@ pub(super) struct CubicLinux {
     beta: u64,
     c: u64,
     fast_convergence: bool,
+    /// Tick of the clock in nanoseconds (a second divided by `HZ`).
+    tick: u64,
     window: SegmentWindow,
     curve: Curve,
     /// Window before the last reduction (`last_max_cwnd`).
@@ -71,17 +74,13 @@ pub(super) struct CubicLinux {
     last_sent: Time,
 }
 
-/// Returns the time in ticks.
-fn ticks(now: Time) -> u64 {
-    now.since(Time::ZERO).as_nanos() / (1_000_000_000 / TICKS)
-}
-
 impl CubicLinux {
     pub fn new(parameters: &Cubic, context: &ControlContext<'_>) -> Self {
         CubicLinux {
             beta: libm::round(parameters.beta * SCALE as f64) as u64,
             c: (libm::round(parameters.c * SCALE as f64 / 10.0) as u64 * 10).max(1),
             fast_convergence: parameters.fast_convergence,
+            tick: parameters.tick.unwrap_or(USUAL_TICK).as_nanos().max(1),
             window: SegmentWindow::new(context),
             curve: Curve::NONE,
             maximum: 0,
@@ -94,6 +93,11 @@ impl CubicLinux {
         }
     }
 
+    /// Returns the time in ticks.
+    const fn ticks(&self, now: Time) -> u64 {
+        now.as_nanos() / self.tick
+    }
+
     /// Takes in the round-trip time of an ACK (`cubictcp_acked`).
     fn learn_delay(&mut self, now: Time, ack: &Ack) {
         let Some(delay) = ack.newest_rtt else {
@@ -103,7 +107,7 @@ impl CubicLinux {
         if self
             .curve
             .start
-            .is_some_and(|start| ticks(now) < start + TICKS)
+            .is_some_and(|start| self.ticks(now) < start + NANOS_PER_SECOND / self.tick)
         {
             return;
         }
@@ -120,10 +124,11 @@ impl CubicLinux {
 
     /// Computes after how many delivered segments the window grows by one (`bictcp_update`).
     fn update(&mut self, now: Time, delivered: u64) {
-        let (cwnd, now) = (self.window.cwnd(), ticks(now));
+        let (cwnd, now) = (self.window.cwnd(), self.ticks(now));
+        let renewal = NANOS_PER_SECOND / self.tick / RENEWALS_PER_SECOND;
         let curve = &mut self.curve;
         curve.delivered = curve.delivered.saturating_add(delivered);
-        if curve.at_cwnd == cwnd && now.saturating_sub(curve.at) <= RENEWAL {
+        if curve.at_cwnd == cwnd && now.saturating_sub(curve.at) <= renewal {
             return;
         }
         if curve.start.is_none() || now != curve.at {
@@ -145,8 +150,9 @@ impl CubicLinux {
             curve.origin = self.maximum.max(cwnd);
             now
         });
-        let delay = self.least_delay.unwrap_or(Span::ZERO).as_nanos() / (1_000_000_000 / TICKS);
-        let t = ((now.saturating_sub(start) + delay) << TIME_BITS) / TICKS;
+        let delay = self.least_delay.unwrap_or(Span::ZERO).as_nanos();
+        let passed = now.saturating_sub(start) + delay.div_ceil(self.tick);
+        let t = (passed << TIME_BITS) / (NANOS_PER_SECOND / self.tick);
         let offset = u128::from(t.abs_diff(curve.k).min(u64::from(u32::MAX)));
         let delta = ((u128::from(self.c) * offset * offset * offset) >> CUBE_BITS)
             .min(u128::from(u32::MAX)) as u64;
@@ -196,6 +202,7 @@ impl CongestionControl for CubicLinux {
         if sent.in_flight <= sent.bytes
             && let Some(start) = &mut self.curve.start
         {
+            let ticks = |at: Time| at.as_nanos() / self.tick;
             let idle = ticks(now).saturating_sub(ticks(self.last_sent));
             *start = (*start + idle).min(ticks(now));
         }

@@ -21,6 +21,7 @@ use std::sync::Arc;
 mod acknowledge;
 mod by_time;
 mod control;
+mod follow;
 #[cfg(test)]
 mod tests;
 mod transmit;

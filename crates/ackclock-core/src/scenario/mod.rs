@@ -6,15 +6,17 @@
 //! reading it gives the same scenario. [`schema::schema`] describes valid files.
 
 use crate::arrivals::Arrivals;
-use crate::congestion::ControlKind;
+use crate::congestion::{ControlContext, ControlKind};
 use crate::datagram::DatagramParameters;
-use crate::endpoint::TcpParameters;
+use crate::endpoint::parameters::Pacing;
+use crate::endpoint::{Sender, TcpParameters};
 use crate::impairment::ImpairmentKind;
 use crate::link::LinkKind;
 use crate::medium::MediumKind;
 use crate::queue::QueueKind;
 use crate::rate_control::RateControlKind;
-use crate::registry::Selection;
+use crate::registry::{Selection, StreamScope};
+use crate::streams::Streams;
 use crate::traffic::TrafficKind;
 use crate::units::{Bytes, Span, Time};
 use error::Result;
@@ -221,4 +223,27 @@ impl Transport {
             Transport::Controlled { parameters, .. } => parameters.mss,
         }
     }
+}
+
+/// Builds the TCP sender of a flow instance. Its random numbers depend on the name of the instance.
+pub fn tcp_sender(
+    control: &Selection<ControlKind>,
+    parameters: &Arc<TcpParameters>,
+    streams: &Streams,
+    name: &str,
+) -> Sender {
+    let place = format!("{name}/control");
+    let control = control.build(ControlContext {
+        place: StreamScope {
+            streams,
+            name: &place,
+        },
+        mss: parameters.mss,
+        initial_window: parameters.mss * u64::from(parameters.initial_window.0),
+        initial_ssthresh: parameters.initial_ssthresh.bytes(parameters.mss),
+        ssthresh_in_whole_segments: parameters.ssthresh_in_whole_segments,
+        paced: parameters.pacing == Pacing::Always,
+    });
+    let jitter = streams.stream(&format!("{name}/jitter"));
+    Sender::new(Arc::clone(parameters), control, jitter)
 }

@@ -13,7 +13,7 @@ use crate::units::{Bytes, Span, Time};
 
 /// The segment to send next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Choice {
+pub(super) enum Choice {
     /// The next segment in order: new data, or data that go-back-N sends as if new.
     Next,
     /// A retransmission of that segment.
@@ -84,7 +84,7 @@ impl Sender {
     /// Applies the idle rule before sending with nothing in flight: the congestion window may have
     /// to shrink (RFC 5681 section 4.1).
     #[inline(never)] // rare: kept out of the path of every packet
-    fn restart_after_idling(&mut self, now: Time) {
+    pub(super) fn restart_after_idling(&mut self, now: Time) {
         let rule = self.parameters.idle_restart;
         if rule == IdleRestart::Off || self.control.owns_recovery() {
             return;
@@ -117,14 +117,14 @@ impl Sender {
     /// True if the congestion window has no room for another segment. One segment may always be in
     /// flight.
     #[inline(always)] // runs for every packet, where a call costs more than the work
-    fn window_is_full(&self) -> bool {
+    pub(super) fn window_is_full(&self) -> bool {
         let used = self.used();
         used != 0 && used.saturating_add(self.mss) > self.recovery.window(self.control.cwnd().0)
     }
 
     /// True if a tail loss probe waits to be sent, whatever the window.
     #[inline(always)] // runs for every packet, where a call costs more than the work
-    fn probe_is_due(&self) -> bool {
+    pub(super) fn probe_is_due(&self) -> bool {
         self.by_time.as_ref().is_some_and(|state| state.probe_due)
     }
 
@@ -144,7 +144,7 @@ impl Sender {
     /// Returns the segment to send next, given room in the congestion window: applies the other
     /// windows and the rules of recovery. With SACK this is NextSeg (RFC 6675 section 4).
     #[inline(always)] // runs for every packet, where a call costs more than the work
-    fn choose(&mut self) -> Option<Choice> {
+    pub(super) fn choose(&mut self) -> Option<Choice> {
         if self.burst_left == 0 {
             return None;
         }
@@ -226,7 +226,7 @@ impl Sender {
     /// Returns the bytes that count against the congestion window: with SACK the pipe, otherwise
     /// all unacknowledged bytes. Before recovery, the pipe implements limited transmit (RFC 6675
     /// section 5 step 3).
-    fn used(&self) -> u64 {
+    pub(super) fn used(&self) -> u64 {
         let phase = self.recovery.phase();
         let limited_transmit =
             self.sack && self.parameters.limited_transmit && phase == RecoveryPhase::Open;
@@ -288,7 +288,7 @@ impl Sender {
     }
 
     /// Returns the approximate number of segments that could leave now.
-    fn ready(&self) -> u64 {
+    pub(super) fn ready(&self) -> u64 {
         let room = self
             .recovery
             .window(self.control.cwnd().0)
@@ -302,7 +302,7 @@ impl Sender {
     }
 
     #[inline(always)] // runs for every packet, where a call costs more than the work
-    fn send(&mut self, now: Time, choice: Choice) -> Segment {
+    pub(super) fn send(&mut self, now: Time, choice: Choice) -> Segment {
         let (sequence, retransmission) = match choice {
             Choice::Next => (
                 self.scoreboard.next(),

@@ -223,6 +223,7 @@ impl Sender {
 
     /// Nothing is lost: starts a reduction if the network has marked a packet, or stays open.
     fn try_to_open(&mut self, now: Time, ecn_echo: bool, state: &mut ByTime) {
+        self.forget_retransmissions(state);
         let phase = self.recovery.phase();
         if ecn_echo && phase == RecoveryPhase::Open {
             self.statistics.ecn_reactions += 1;
@@ -249,13 +250,23 @@ impl Sender {
         self.statistics.fast_retransmits += 1;
         let before = self.before();
         let reducing = self.recovery.phase() == RecoveryPhase::Cwr;
-        state.undo.first_retransmission = Time::NEVER;
+        self.forget_retransmissions(state);
         self.begin_episode(reducing || ecn_echo, state);
         if !reducing {
             self.begin_reduction(now, CongestionKind::Loss, delivered, state);
         }
         self.recovery.enter();
         self.note(now, SenderEventKind::FastRetransmit, before);
+    }
+
+    /// Forgets when the first retransmission was sent, unless one is in flight
+    /// (`tcp_retrans_stamp_cleanup`). The ACK of one that is would otherwise look like that of an
+    /// original.
+    fn forget_retransmissions(&self, state: &mut ByTime) {
+        let head = self.scoreboard.head().is_some_and(|(_, again)| again);
+        if self.scoreboard.resent() == 0 && !head {
+            state.undo.first_retransmission = Time::NEVER;
+        }
     }
 
     pub(super) fn begin_episode(&mut self, forbidden: bool, state: &mut ByTime) {

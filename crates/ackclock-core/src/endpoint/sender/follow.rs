@@ -1,0 +1,88 @@
+//! A sender that follows the decisions of another stack, so that they can be compared with its own.
+
+use super::transmit::Choice;
+use super::{Sender, State, Timer};
+use crate::endpoint::Segment;
+use crate::units::Time;
+
+impl Sender {
+    /// Returns the segment that it would send now; `None` if it first needs an ACK, a timer or
+    /// data. Pacing and send jitter do not count.
+    pub fn would_send(&mut self) -> Option<u64> {
+        let waits = self.window_is_full() && !self.recovery.resend_first && !self.probe_is_due();
+        if self.state != State::Established || waits {
+            return None;
+        }
+        self.choose().map(|choice| self.number_of(choice))
+    }
+
+    /// True if that segment was never sent before.
+    pub fn would_send_new_data(&mut self) -> bool {
+        self.would_send() == Some(self.highest)
+    }
+
+    /// Returns the first segment that is not acknowledged.
+    pub fn first_in_flight(&self) -> u64 {
+        self.scoreboard.first()
+    }
+
+    /// Returns the first segment that was never sent.
+    pub fn first_not_sent(&self) -> u64 {
+        self.highest
+    }
+
+    /// Returns the number of segments that it would send now, at least approximately.
+    pub fn room(&self) -> u64 {
+        self.ready()
+    }
+
+    /// True if it would send its next new segment if its window were one segment larger.
+    pub fn lacks_one_segment(&self) -> bool {
+        let (used, window) = (self.used(), self.recovery.window(self.control.cwnd().0));
+        self.scoreboard.next() < self.available && used <= window
+    }
+
+    /// Sends this segment now because the other stack did, even where it would not do so itself.
+    /// Returns `None` if the segment is acknowledged, or if one before it was never sent.
+    pub fn send_as(&mut self, now: Time, sequence: u64) -> Option<Segment> {
+        let next = self.scoreboard.next();
+        if self.state != State::Established || sequence > next || sequence < self.scoreboard.first()
+        {
+            return None;
+        }
+        if self.scoreboard.is_empty() {
+            self.restart_after_idling(now);
+        }
+        let own = self.choose();
+        let choice = match own {
+            Some(choice) if self.number_of(choice) == sequence => choice,
+            _ if sequence == next => Choice::Next,
+            _ => Choice::Again(sequence),
+        };
+        self.burst_left = self.max_burst;
+        Some(self.send(now, choice))
+    }
+
+    /// Lets the timer expire now because the other stack's did. Has no effect if none is set.
+    pub fn expire(&mut self, now: Time) {
+        if !self.retransmit_at.is_never() {
+            self.retransmit_at = self.retransmit_at.min(now);
+            self.handle_timeout(now);
+        }
+    }
+
+    /// True if its timer sends a segment when it expires; false for that of RACK's reordering
+    /// window, which may find nothing to send.
+    pub fn timer_sends(&self) -> bool {
+        self.timer != Timer::Reordering
+    }
+
+    fn number_of(&self, choice: Choice) -> u64 {
+        match choice {
+            Choice::Next => self.scoreboard.next(),
+            Choice::Again(sequence) | Choice::Rescue(sequence) | Choice::Probe(sequence) => {
+                sequence
+            }
+        }
+    }
+}

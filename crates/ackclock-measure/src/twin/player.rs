@@ -1,0 +1,441 @@
+//! Plays the events of a connection to our sender.
+
+use super::connection::{Answer, Event, EventKind};
+use super::report::{Difference, DifferenceKind, MOST_KEPT, Reading, Report, Step};
+use ackclock_core::endpoint::parameters::Pacing;
+use ackclock_core::endpoint::{Acknowledgement, AcknowledgementKind, Sender};
+use ackclock_core::packet::SackBlocks;
+use ackclock_core::traffic::Write;
+use ackclock_core::units::{Bytes, Span, Time};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Longest time from an ACK in the capture to the segments that it releases. An emulation's capture
+/// has the ACK when it leaves the path; the host gets it later.
+const REACTION: Span = Span::from_millis(2);
+
+/// Longest time from a timer of ours to that of a kernel with ticks of up to 10 ms, which rounds
+/// up and adds a tick.
+const TIMER_LATE: Span = Span::from_millis(20);
+
+/// Longest time by which a timer of ours may be later. Our round-trip times end when the ACK is in
+/// the capture, those of the kernel when it is processed.
+const TIMER_EARLY: Span = Span::from_millis(5);
+
+/// Longest time between a reading and the state that it shows.
+const READING_SLACK: Span = Span::from_millis(3);
+
+/// Steps before the first difference that are kept.
+const STEPS_BEFORE: usize = 10;
+
+/// A burst of Linux has what its pacing rate sends in this fraction of a second, and at least two
+/// segments (`tcp_tso_autosize`). It may hold back new data that does not fill a burst
+/// (`tcp_tso_should_defer`).
+const BURSTS_PER_SECOND: f64 = 1024.0;
+const LEAST_BURST: f64 = 2.0;
+
+/// What is known about the application's writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Application {
+    /// It always had data to send.
+    Bulk,
+    /// Nothing: each segment is written just before it leaves.
+    AsSent,
+}
+
+/// A segment that our sender would send and the capture does not have yet.
+#[derive(Clone, Copy, Debug)]
+struct Offer {
+    segment: u64,
+    since: Time,
+    /// True if it has been counted as held back.
+    held_back: bool,
+}
+
+/// Our sender's window from one step on.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    at: Time,
+    step: usize,
+    cwnd: u64,
+    ssthresh: Option<u64>,
+}
+
+/// Plays the events of a connection to a sender that has not been opened.
+#[derive(Debug)]
+pub struct Twin {
+    sender: Sender,
+    application: Application,
+    mss: u64,
+    events: VecDeque<Event>,
+    step: usize,
+    /// First segment that the application has not written, if that is as sent.
+    written: u64,
+    /// First segment beyond the advertised window.
+    edge: u64,
+    offer: Option<Offer>,
+    /// True if the present offer or timer has been counted as a difference.
+    judged: bool,
+    missed_timer: Time,
+    last_sent: Time,
+    last_played: Time,
+    /// Steps that the report shows.
+    shown: Range<usize>,
+    windows: Vec<Window>,
+    report: Report,
+}
+
+impl Twin {
+    /// Compares a sender with a connection. `make` makes the sender for segments of a size. The
+    /// report has the steps that are `shown`; by default, those before the first difference.
+    pub fn compare(
+        events: &[Event],
+        mss: u64,
+        application: Application,
+        readings: &[Reading],
+        shown: Option<Range<usize>>,
+        make: impl Fn(Bytes) -> Sender,
+    ) -> Report {
+        let play = |shown: Range<usize>| {
+            let mut twin = Twin::new(events, mss, application, make(Bytes(mss)));
+            twin.shown = shown;
+            twin.play(readings)
+        };
+        let report = play(shown.clone().unwrap_or_default());
+        match report.differences.first() {
+            Some(first) if shown.is_none() => {
+                play(first.step.saturating_sub(STEPS_BEFORE)..first.step + 1)
+            }
+            _ => report,
+        }
+    }
+
+    fn new(events: &[Event], mss: u64, application: Application, sender: Sender) -> Self {
+        let sent = |event: &&Event| matches!(event.kind, EventKind::Sent { .. });
+        Twin {
+            sender,
+            application,
+            mss,
+            events: events.iter().copied().collect(),
+            step: 0,
+            written: 0,
+            edge: u64::MAX,
+            offer: None,
+            judged: false,
+            missed_timer: Time::NEVER,
+            last_played: Time::ZERO,
+            last_sent: events.iter().rfind(sent).map_or(Time::ZERO, |last| last.at),
+            shown: 0..0,
+            windows: Vec::new(),
+            report: Report::default(),
+        }
+    }
+
+    fn play(mut self, readings: &[Reading]) -> Report {
+        loop {
+            self.bring_answer_forward();
+            let Some(event) = self.events.pop_front() else {
+                break;
+            };
+            self.judge_offer(event.at);
+            self.judge_timer(event.at);
+            let own = match self.handle(&event) {
+                Ok(own) => own,
+                Err(reason) => {
+                    self.report.ended = Some(reason);
+                    break;
+                }
+            };
+            self.note_step(&event, own);
+            self.note_offer(event.at);
+            self.sender.take_events().for_each(drop);
+            self.last_played = event.at;
+            self.step += 1;
+        }
+        self.report.steps = self.step;
+        readings
+            .iter()
+            .for_each(|reading| self.judge_reading(reading));
+        let Report { differences, .. } = &mut self.report;
+        differences.sort_by_key(|difference| difference.step);
+        self.report
+    }
+
+    /// Moves a segment that our sender would send before the next ACK if the capture has it right
+    /// after that ACK: the ACK was still on its way to the host.
+    fn bring_answer_forward(&mut self) {
+        let Some(Event {
+            at,
+            kind: EventKind::Ack(_),
+        }) = self.events.front().copied()
+        else {
+            return;
+        };
+        let Some(offer) = self.offer else { return };
+        if self.may_be_held_back() {
+            return;
+        }
+        let sent = self
+            .events
+            .iter()
+            .take_while(|event| event.at.since(at) <= REACTION)
+            .position(|event| matches!(event.kind, EventKind::Sent { .. }));
+        let Some(place) = sent else { return };
+        let own = matches!(
+            self.events[place].kind,
+            EventKind::Sent { segment, .. } if segment == offer.segment
+        );
+        if own && let Some(mut answer) = self.events.remove(place) {
+            answer.at = at;
+            self.events.push_front(answer);
+        }
+    }
+
+    /// True if what our sender would send now is new data and does not fill a burst.
+    fn may_be_held_back(&mut self) -> bool {
+        self.sender.would_send_new_data() && self.sender.room() < burst(&self.sender, self.mss)
+    }
+
+    fn note(&mut self, at: Time, step: usize, kind: DifferenceKind) {
+        if self.report.differences.len() < MOST_KEPT {
+            self.report.differences.push(Difference { step, at, kind });
+        }
+    }
+
+    /// Counts an offer that the capture has not taken up by `now`.
+    fn judge_offer(&mut self, now: Time) {
+        let Some(mut offer) = self.offer else { return };
+        let waits = now.since(offer.since) > REACTION && now <= self.last_sent;
+        if self.judged || !waits {
+            return;
+        }
+        let ours = offer.segment;
+        if self.may_be_held_back() {
+            self.report.held_back += 1;
+            offer.held_back = true;
+            self.offer = Some(offer);
+            return;
+        }
+        self.judged = true;
+        self.report.silences += 1;
+        self.note(now, self.step, DifferenceKind::Silence { ours });
+    }
+
+    /// Lets the reordering timer expire if it is due long before `now`. Any other timer would have
+    /// sent a segment, which the capture does not have.
+    fn judge_timer(&mut self, now: Time) {
+        let due = self.sender.poll_timeout();
+        if due.is_never() || now.since(due) <= TIMER_LATE || now > self.last_sent {
+            return;
+        }
+        if !self.sender.timer_sends() {
+            self.sender.expire(due);
+        } else if self.missed_timer != due {
+            self.missed_timer = due;
+            self.report.timers += 1;
+            self.note(now, self.step, DifferenceKind::Timer);
+        }
+    }
+
+    /// Gives an event to the sender. Returns the segment that it would have sent in its place.
+    fn handle(&mut self, event: &Event) -> Result<Option<u64>, String> {
+        let now = event.at;
+        match event.kind {
+            EventKind::Syn => {
+                self.sender.open(now);
+                self.sender.expire(now);
+                self.sender.poll_transmit(now);
+            }
+            EventKind::SynAck { echo } => {
+                self.acknowledge(now, AcknowledgementKind::SynAck, &Answer::of_syn(echo));
+            }
+            EventKind::Ack(answer) => {
+                self.report.acks += 1;
+                self.edge = self.edge.max(answer.edge);
+                self.acknowledge(now, AcknowledgementKind::Ack, &answer);
+            }
+            EventKind::Sent { segment } => return self.follow(now, segment),
+        }
+        Ok(None)
+    }
+
+    fn acknowledge(&mut self, now: Time, kind: AcknowledgementKind, answer: &Answer) {
+        let acknowledgement = Acknowledgement {
+            kind,
+            cumulative: answer.cumulative,
+            echo: answer.echo,
+            sacks: (!answer.sacks.is_empty()).then_some(&answer.sacks),
+            ecn_echo: answer.ecn_echo,
+        };
+        if kind == AcknowledgementKind::SynAck {
+            self.edge = u64::MAX;
+        }
+        self.sender.handle_acknowledgement(now, &acknowledgement);
+    }
+
+    /// Asks the sender what it would send in place of a captured segment, and sends that one.
+    fn follow(&mut self, now: Time, segment: u64) -> Result<Option<u64>, String> {
+        match self.application {
+            Application::Bulk if self.report.segments == 0 => self.sender.write(Write::Unlimited),
+            Application::AsSent if segment >= self.written => {
+                self.written = segment + 1;
+                self.sender.write(Write::Bytes(Bytes(self.mss)));
+            }
+            _ => {}
+        }
+        let mut own = self.sender.would_send();
+        let due = self.sender.poll_timeout();
+        if own != Some(segment) && !due.is_never() && due.since(now) <= TIMER_EARLY {
+            self.sender.expire(now);
+            own = self.sender.would_send();
+        }
+        self.report.segments += 1;
+        self.judged = false;
+        self.offer = None;
+        // A window that is smaller by one segment is equal.
+        let next = self.sender.first_not_sent();
+        let nearly = own.is_none() && segment == next && self.sender.lacks_one_segment();
+        if own == Some(segment) || nearly {
+            self.report.equal_segments += 1;
+        } else {
+            let (theirs, ours) = (segment, own);
+            self.note(now, self.step, DifferenceKind::Segment { theirs, ours });
+        }
+        let first = self.sender.first_in_flight();
+        if self.sender.send_as(now, segment).is_none() && segment >= first {
+            return Err(format!(
+                "segment {segment} leaves although one before it has not; the capture lacks packets"
+            ));
+        }
+        Ok(own)
+    }
+
+    fn note_step(&mut self, event: &Event, own: Option<u64>) {
+        let segments = |bytes: Bytes| bytes.0 / self.mss;
+        let (cwnd, ssthresh) = (
+            segments(self.sender.cwnd()),
+            self.sender.control().state().ssthresh.map(segments),
+        );
+        if self
+            .windows
+            .last()
+            .is_none_or(|last| (last.cwnd, last.ssthresh) != (cwnd, ssthresh))
+        {
+            self.windows.push(Window {
+                at: event.at,
+                step: self.step,
+                cwnd,
+                ssthresh,
+            });
+        }
+        if !self.shown.contains(&self.step) {
+            return;
+        }
+        self.report.shown.push(Step {
+            number: self.step,
+            at: event.at,
+            kind: event.kind,
+            own,
+            cwnd,
+            ssthresh,
+            in_flight: segments(self.sender.in_flight()),
+        });
+    }
+
+    /// Records what the sender would send next. A control that paces sends later, which is no
+    /// difference.
+    fn note_offer(&mut self, now: Time) {
+        let paced = self.sender.parameters().pacing != Pacing::Off
+            && self.sender.control().pacing_rate().is_some();
+        let own = self
+            .sender
+            .would_send()
+            .filter(|own| *own < self.edge && !paced);
+        self.offer = own.map(|segment| match self.offer {
+            Some(offer) if offer.segment == segment && !offer.held_back => offer,
+            _ => Offer {
+                segment,
+                since: now,
+                held_back: false,
+            },
+        });
+    }
+
+    /// Compares a reading with our windows around its time.
+    fn judge_reading(&mut self, reading: &Reading) {
+        if self.report.ended.is_some() && reading.at > self.last_played {
+            return;
+        }
+        let begin = Time::from_nanos(
+            reading
+                .at
+                .as_nanos()
+                .saturating_sub(READING_SLACK.as_nanos()),
+        );
+        let end = reading.at + READING_SLACK;
+        let first = self
+            .windows
+            .partition_point(|window| window.at <= begin)
+            .saturating_sub(1);
+        let after = self.windows.partition_point(|window| window.at <= end);
+        let around = &self.windows[first.min(after)..after];
+        let Some(last) = around.last().copied() else {
+            return;
+        };
+        let near = |theirs: u64, ours: u64| theirs.abs_diff(ours) <= 1;
+        let same_threshold = |window: &Window| match (reading.ssthresh, window.ssthresh) {
+            (Some(theirs), Some(ours)) => near(theirs, ours),
+            (theirs, ours) => theirs == ours,
+        };
+        let window = around.iter().any(|window| near(reading.cwnd, window.cwnd));
+        let threshold = around.iter().any(same_threshold);
+        self.report.readings += 1;
+        self.report.equal_windows += usize::from(window);
+        self.report.equal_thresholds += usize::from(threshold);
+        if !window {
+            let (theirs, ours) = (reading.cwnd, last.cwnd);
+            self.note(
+                reading.at,
+                last.step,
+                DifferenceKind::Window { theirs, ours },
+            );
+        }
+        if !threshold {
+            let (theirs, ours) = (reading.ssthresh, last.ssthresh);
+            self.note(
+                reading.at,
+                last.step,
+                DifferenceKind::Threshold { theirs, ours },
+            );
+        }
+    }
+}
+
+impl Answer {
+    fn of_syn(echo: Time) -> Self {
+        Answer {
+            cumulative: 0,
+            echo,
+            sacks: SackBlocks::default(),
+            ecn_echo: false,
+            edge: u64::MAX,
+        }
+    }
+}
+
+/// Returns the number of segments in a burst of Linux.
+fn burst(sender: &Sender, mss: u64) -> u64 {
+    let cwnd = sender.cwnd().0;
+    let slow = sender
+        .control()
+        .state()
+        .ssthresh
+        .is_none_or(|threshold| cwnd < threshold.0 / 2);
+    let gain = if slow { 2.0 } else { 1.2 };
+    let round_trip = sender
+        .rtt()
+        .smoothed()
+        .map_or(f64::INFINITY, Span::as_seconds);
+    let segments = gain * (cwnd / mss) as f64 / round_trip / BURSTS_PER_SECOND;
+    (segments as u64).max(LEAST_BURST as u64)
+}
