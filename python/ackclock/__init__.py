@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ackclock import metrics, models, plot, report, reproduction, units
     from ackclock.advice import advise_buffer, advise_feedback
     from ackclock.capture import measure
+    from ackclock.capture.twin import twin
     from ackclock.comparison.each_method import compare
     from ackclock.estimators import rate_estimates
     from ackclock.result import Result
@@ -32,7 +33,7 @@ __all__ = [
     "CaptureError", "InputError", "LackingError", "Point", "Result", "Scenario", "ScenarioError",
     "advise_buffer", "advise_feedback", "compare", "emulate", "hold_active", "load", "measure",
     "metrics", "models", "plot", "predict", "rate_estimates", "replay", "report", "reproduction",
-    "simulate", "units", "version",
+    "simulate", "twin", "units", "version",
 ]  # fmt: skip
 
 __version__ = version()
@@ -50,6 +51,7 @@ _DEFINED_IN = {
     "rate_estimates": "estimators",
     "replay": "run.emulation",
     "simulate": "run.simulation",
+    "twin": "capture.twin",
 }
 _PUBLIC_MODULES = ("metrics", "models", "plot", "report", "reproduction", "units")
 

@@ -1,6 +1,6 @@
 """The compiled engine: plain data in, plain data out. Raises the errors of `ackclock.errors`."""
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -112,7 +112,7 @@ def twin(
     written: tuple[list[tuple[str, int]], float] | None,
     method: str,
     bulk: bool,
-    readings: list[tuple[float, int, int | None]],
+    readings: Sequence[tuple[float, int, int | None]],
     shown: tuple[int, int] | None,
 ) -> str:
     """Plays one connection of a capture to the sender of a flow of a scenario.

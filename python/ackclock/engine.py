@@ -5,7 +5,7 @@ columns. Errors are those of `ackclock.errors`, with code, field and value.
 """
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -237,7 +237,7 @@ def twin(
     written: tuple[list[tuple[str, int]], float] | None,
     method: str,
     bulk: bool,
-    readings: list[tuple[float, int, int | None]],
+    readings: Sequence[tuple[float, int, int | None]],
     shown: tuple[int, int] | None,
 ) -> dict[str, Any]:
     """Plays one connection of a capture to the sender of a flow of a scenario.

@@ -217,7 +217,6 @@ fn described_in_json(report: &Report, (source, destination): Pair, mss: u64) -> 
         "segments": report.segments,
         "equal_segments": report.equal_segments,
         "silences": report.silences,
-        "held_back": report.held_back,
         "timers": report.timers,
         "readings": report.readings,
         "equal_windows": report.equal_windows,
@@ -249,5 +248,6 @@ fn step(step: &Step) -> Value {
         "cwnd_segments": step.cwnd,
         "ssthresh_segments": step.ssthresh,
         "in_flight_segments": step.in_flight,
+        "rto_s": step.rto.as_seconds(),
     })
 }

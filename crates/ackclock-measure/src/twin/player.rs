@@ -14,9 +14,12 @@ use std::ops::Range;
 /// has the ACK when it leaves the path; the host gets it later.
 const REACTION: Span = Span::from_millis(2);
 
-/// Longest time from a timer of ours to that of a kernel with ticks of up to 10 ms, which rounds
-/// up and adds a tick.
-const TIMER_LATE: Span = Span::from_millis(20);
+/// Longest time by which the other stack may be later: a timer of a kernel with ticks of 10 ms,
+/// which rounds up and adds a tick, or a host that the machine lets wait.
+const LATE: Span = Span::from_millis(20);
+
+/// Linux rounds a long timeout up by at most this fraction of it (its timer wheel).
+const WHEEL: u64 = 8;
 
 /// Longest time by which a timer of ours may be later. Our round-trip times end when the ACK is in
 /// the capture, those of the kernel when it is processed.
@@ -43,15 +46,6 @@ pub enum Application {
     AsSent,
 }
 
-/// A segment that our sender would send and the capture does not have yet.
-#[derive(Clone, Copy, Debug)]
-struct Offer {
-    segment: u64,
-    since: Time,
-    /// True if it has been counted as held back.
-    held_back: bool,
-}
-
 /// Our sender's window from one step on.
 #[derive(Clone, Copy, Debug)]
 struct Window {
@@ -73,8 +67,9 @@ pub struct Twin {
     written: u64,
     /// First segment beyond the advertised window.
     edge: u64,
-    offer: Option<Offer>,
-    /// True if the present offer or timer has been counted as a difference.
+    /// Since when our sender has had more to send than the capture; never if it has not.
+    ahead_since: Time,
+    /// True if that has been counted as a difference.
     judged: bool,
     missed_timer: Time,
     last_sent: Time,
@@ -120,7 +115,7 @@ impl Twin {
             step: 0,
             written: 0,
             edge: u64::MAX,
-            offer: None,
+            ahead_since: Time::NEVER,
             judged: false,
             missed_timer: Time::NEVER,
             last_played: Time::ZERO,
@@ -137,7 +132,7 @@ impl Twin {
             let Some(event) = self.events.pop_front() else {
                 break;
             };
-            self.judge_offer(event.at);
+            self.judge_silence(event.at);
             self.judge_timer(event.at);
             let own = match self.handle(&event) {
                 Ok(own) => own,
@@ -147,7 +142,7 @@ impl Twin {
                 }
             };
             self.note_step(&event, own);
-            self.note_offer(event.at);
+            self.note_ahead(event.at);
             self.sender.take_events().for_each(drop);
             self.last_played = event.at;
             self.step += 1;
@@ -171,8 +166,7 @@ impl Twin {
         else {
             return;
         };
-        let Some(offer) = self.offer else { return };
-        if self.may_be_held_back() {
+        if self.ahead_since.is_never() {
             return;
         }
         let sent = self
@@ -183,7 +177,7 @@ impl Twin {
         let Some(place) = sent else { return };
         let own = matches!(
             self.events[place].kind,
-            EventKind::Sent { segment, .. } if segment == offer.segment
+            EventKind::Sent { segment } if Some(segment) == self.sender.would_send()
         );
         if own && let Some(mut answer) = self.events.remove(place) {
             answer.at = at;
@@ -202,20 +196,15 @@ impl Twin {
         }
     }
 
-    /// Counts an offer that the capture has not taken up by `now`.
-    fn judge_offer(&mut self, now: Time) {
-        let Some(mut offer) = self.offer else { return };
-        let waits = now.since(offer.since) > REACTION && now <= self.last_sent;
-        if self.judged || !waits {
+    /// Counts a difference if our sender has long had more to send than the capture.
+    fn judge_silence(&mut self, now: Time) {
+        let ahead = !self.ahead_since.is_never() && now.since(self.ahead_since) > LATE;
+        if !ahead || self.judged || now > self.last_sent {
             return;
         }
-        let ours = offer.segment;
-        if self.may_be_held_back() {
-            self.report.held_back += 1;
-            offer.held_back = true;
-            self.offer = Some(offer);
+        let Some(ours) = self.sender.would_send() else {
             return;
-        }
+        };
         self.judged = true;
         self.report.silences += 1;
         self.note(now, self.step, DifferenceKind::Silence { ours });
@@ -225,7 +214,8 @@ impl Twin {
     /// sent a segment, which the capture does not have.
     fn judge_timer(&mut self, now: Time) {
         let due = self.sender.poll_timeout();
-        if due.is_never() || now.since(due) <= TIMER_LATE || now > self.last_sent {
+        let late = LATE + self.sender.rtt().rto() / WHEEL;
+        if due.is_never() || now.since(due) <= late || now > self.last_sent {
             return;
         }
         if !self.sender.timer_sends() {
@@ -290,8 +280,6 @@ impl Twin {
             own = self.sender.would_send();
         }
         self.report.segments += 1;
-        self.judged = false;
-        self.offer = None;
         // A window that is smaller by one segment is equal.
         let next = self.sender.first_not_sent();
         let nearly = own.is_none() && segment == next && self.sender.lacks_one_segment();
@@ -339,26 +327,23 @@ impl Twin {
             cwnd,
             ssthresh,
             in_flight: segments(self.sender.in_flight()),
+            rto: self.sender.rtt().rto(),
         });
     }
 
-    /// Records what the sender would send next. A control that paces sends later, which is no
-    /// difference.
-    fn note_offer(&mut self, now: Time) {
+    /// Records whether our sender has more to send than the capture. What Linux may hold back does
+    /// not count, nor what a control that paces sends later.
+    fn note_ahead(&mut self, now: Time) {
         let paced = self.sender.parameters().pacing != Pacing::Off
             && self.sender.control().pacing_rate().is_some();
-        let own = self
-            .sender
-            .would_send()
-            .filter(|own| *own < self.edge && !paced);
-        self.offer = own.map(|segment| match self.offer {
-            Some(offer) if offer.segment == segment && !offer.held_back => offer,
-            _ => Offer {
-                segment,
-                since: now,
-                held_back: false,
-            },
-        });
+        let own = self.sender.would_send();
+        let wants = own.is_some_and(|own| own < self.edge) && !paced;
+        if !wants || self.may_be_held_back() {
+            self.ahead_since = Time::NEVER;
+            self.judged = false;
+        } else {
+            self.ahead_since = self.ahead_since.min(now);
+        }
     }
 
     /// Compares a reading with our windows around its time.

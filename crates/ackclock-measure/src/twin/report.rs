@@ -1,7 +1,7 @@
 //! What a twin finds.
 
 use super::connection::EventKind;
-use ackclock_core::units::Time;
+use ackclock_core::units::{Span, Time};
 
 /// Differences that are kept with their place; all are counted.
 pub const MOST_KEPT: usize = 1000;
@@ -34,6 +34,8 @@ pub struct Step {
     pub ssthresh: Option<u64>,
     /// Segments in flight.
     pub in_flight: u64,
+    /// Retransmission timeout.
+    pub rto: Span,
 }
 
 /// A place where the two stacks differ.
@@ -106,8 +108,6 @@ pub struct Report {
     pub equal_segments: usize,
     /// Times that ours would have sent something and the capture has nothing.
     pub silences: usize,
-    /// Times that less than a burst of new data waited for the next ACK, as Linux lets it.
-    pub held_back: usize,
     /// Times that our timer would have expired and the other one did not.
     pub timers: usize,
     /// Number of readings, and of those where window and threshold are within one segment of ours.

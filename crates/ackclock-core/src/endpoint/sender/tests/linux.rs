@@ -406,3 +406,24 @@ fn a_lost_retransmission_is_sent_again() {
         ],
     );
 }
+
+/// A retransmission that is still in flight when a second recovery begins: its ACK undoes nothing
+/// (`tcp_retrans_stamp_cleanup`). Found by the twin, in `reno-random-loss-10s`.
+#[test]
+fn the_ack_of_a_retransmission_from_the_recovery_before_undoes_nothing() {
+    play(
+        100,
+        &[
+            (0.0, Data(40), &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], None),
+            (110.0, Answer(0, &[(1, 2)]), &[10], None),
+            (2.0, Answer(0, &[(1, 3)]), &[11], None),
+            (2.0, Answer(0, &[(1, 4)]), &[0], Some((9, 7))),
+            (2.0, Answer(0, &[(1, 9)]), &[12, 13, 14], None),
+            (2.0, Answer(0, &[(10, 11), (1, 9)]), &[9, 15], None),
+            (96.0, Answer(9, &[(10, 12)]), &[16, 17], None),
+            (2.0, Answer(9, &[(13, 15), (10, 12)]), &[12, 18, 19], None),
+            (2.0, Answer(12, &[(13, 15)]), &[20], Some((7, 4))),
+            (100.0, Answer(18, &[]), &[21], Some((4, 4))),
+        ],
+    );
+}

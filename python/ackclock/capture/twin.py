@@ -1,0 +1,207 @@
+"""The twin: our sender, given the ACKs that a sender in a capture was given."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow.compute as pc
+
+from ackclock import engine, facts
+from ackclock.capture.sources import Capture, Source, find
+from ackclock.errors import InputError, ScenarioError
+from ackclock.result import Result
+from ackclock.scenario import Scenario
+
+__all__ = ["Comparison", "Reading", "twin"]
+
+#: Flow of the scenario that stands for a capture from elsewhere.
+_FLOW = "capture"
+
+# A threshold that was never set, in Linux.
+_UNSET = 2**30
+
+
+class Reading(NamedTuple):
+    """A reading of the other stack's window.
+
+    Attributes:
+        time_s: On the clock of the capture.
+        cwnd: Congestion window in segments.
+        ssthresh: Slow-start threshold in segments; None if it was never set.
+    """
+
+    time_s: float
+    cwnd: int
+    ssthresh: int | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Our sender beside one connection of a capture.
+
+    Attributes:
+        flow: Name of the flow and number of the instance; empty for a capture from elsewhere.
+        control: Congestion control of our sender.
+        point: Index of the point.
+        replicate: Number of the replicate.
+        found: `source` and `destination` (address and port), `mss_bytes`, `steps` (events), `acks`,
+            `segments` and `equal_segments`, `silences`, `timers`, `readings`, `equal_windows`,
+            `equal_thresholds`, `differences` (the first thousand: `step`, `time_s`, `kind`,
+            `theirs`, `ours`), `shown` (steps) and `ended` (why the comparison stopped, or None).
+            A window or threshold is equal within one segment.
+    """
+
+    flow: str
+    control: str
+    point: int
+    replicate: int
+    found: dict[str, Any]
+
+    @property
+    def differs(self) -> bool:
+        """True if anything differs."""
+        return bool(self.found["differences"])
+
+
+def twin(
+    source: str | Path,
+    *,
+    control: str | None = None,
+    bulk: bool = False,
+    readings: Sequence[Reading] = (),
+    steps: tuple[int, int] | None = None,
+) -> list[Comparison]:
+    """Gives the ACKs of captured connections to our sender, and compares what it does.
+
+    Args:
+        source: Result folder of `emulate`, or of `simulate` with captures; or a capture, taken at
+            the sender, that begins with the handshake. Of a capture, the connection with the most
+            payload is played.
+        control: Congestion control of our sender, in a capture from elsewhere: a name, or a table
+            in TOML. A result states its own.
+        bulk: True if the application always had data, in a capture from elsewhere. By default each
+            segment counts as written just before it left.
+        readings: Readings of the window, in a capture from elsewhere. A result has its own.
+        steps: First and last step to return; None for those before the first difference.
+
+    Returns:
+        A comparison of each TCP flow of each run.
+
+    Raises:
+        InputError: The source holds nothing to play, or `control` is given for a result.
+        CaptureError: A file is not a capture, or has no such connection.
+        ScenarioError: The control is unknown or its parameters are invalid.
+    """
+    found = find(source)
+    if found.run is None:
+        [capture] = found.captures
+        scenario = _stand_in(control or "cubic")
+        return [_play(scenario, _FLOW, 0, capture, "", bulk, list(readings), steps, "")]
+    if control is not None:
+        raise InputError(
+            "contradiction", "control", f"is for a capture from elsewhere; {source} states its own"
+        )
+    return _of_run(found, Path(source), steps)
+
+
+def _of_run(found: Source, folder: Path, steps: tuple[int, int] | None) -> list[Comparison]:
+    run = found.run or {}
+    result = Result.load(folder)
+    comparisons = []
+    for capture in found.captures:
+        tree = run["points"][capture.point]["scenario"]
+        scenario = Scenario(tree, folder)
+        for flow in tree["flows"]:
+            if flow["transport"]["kind"] != "tcp" or _is_only_in_kernel(flow):
+                continue
+            greedy = bool(facts.traffic(flow)["greedy"])
+            instances = dict(capture.flows)[flow["name"]]
+            for instance in range(instances):
+                key = (capture.point, capture.replicate, flow["name"], instance)
+                label = flow["name"] if instances == 1 else f"{flow['name']}/{instance}"
+                comparisons.append(
+                    _play(
+                        scenario, flow["name"], instance, capture, run["method"], greedy,
+                        _readings(result, key), steps, label,
+                    )
+                )  # fmt: skip
+    if not comparisons:
+        raise InputError(
+            "no-data", str(folder), "has no TCP flow with a control of the engine; choose another"
+        )
+    return comparisons
+
+
+def _is_only_in_kernel(flow: dict[str, Any]) -> bool:
+    return bool(flow["transport"]["control"]["kind"] == "kernel")
+
+
+def _readings(result: Result, key: tuple[int, int, str, int]) -> list[Reading]:
+    """Returns the kernel's windows in an emulation; nothing for a simulation."""
+    table = result.tables.get("tcp_info")
+    if table is None:
+        return []
+    point, replicate, flow, instance = key
+    rows = table.filter(
+        (pc.field("point") == point)
+        & (pc.field("replicate") == replicate)
+        & (pc.field("flow") == flow)
+        & (pc.field("instance") == instance)
+    ).select(["time_s", "cwnd_segments", "ssthresh_segments"])
+    return [
+        Reading(
+            row["time_s"],
+            int(row["cwnd_segments"]),
+            None
+            if row["ssthresh_segments"] is None or row["ssthresh_segments"] >= _UNSET
+            else int(row["ssthresh_segments"]),
+        )
+        for row in rows.to_pylist()
+        if row["cwnd_segments"] is not None
+    ]
+
+
+def _play(
+    scenario: Scenario, flow: str, instance: int, capture: Capture, method: str, bulk: bool,
+    readings: list[Reading], steps: tuple[int, int] | None, label: str,
+) -> Comparison:  # fmt: skip
+    found = engine.twin(
+        list(capture.files), scenario.tree, scenario.folder, flow, instance,
+        written=(list(capture.flows), 0.0) if method else None,
+        method=method, bulk=bulk, readings=list(readings), shown=steps,
+    )  # fmt: skip
+    [described] = [one for one in scenario.resolve().tree["flows"] if one["name"] == flow]
+    name = facts.control(described["transport"])[0]
+    return Comparison(label, name, capture.point, capture.replicate, found)
+
+
+def _stand_in(control: str) -> Scenario:
+    """Returns a scenario whose only flow has that control; its path does not matter."""
+    written = control.strip()
+    if not written.startswith("{"):
+        written = f"{{ kind = {json.dumps(written)} }}"
+    try:
+        scenario = Scenario.from_toml(_STAND_IN.format(control=written, flow=_FLOW))
+        scenario.resolve()
+    except ScenarioError as error:
+        raise error.at("control") from error
+    return scenario
+
+
+_STAND_IN = """\
+schema = 1
+duration = "1 s"
+
+[[hops]]
+name = "there"
+link = {{ kind = "constant", rate = "1 Mbit/s" }}
+queue = {{ kind = "droptail", limit = "10 packets" }}
+
+[[flows]]
+name = "{flow}"
+route = ["there"]
+return = ["there"]
+transport = {{ kind = "tcp", control = {control} }}
+"""

@@ -1,0 +1,181 @@
+"""The command `twin`."""
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ackclock.cli.errors import UNRELIABLE, complain
+from ackclock.cli.options import json_option
+from ackclock.cli.output import print_json, print_rows, say
+
+if TYPE_CHECKING:
+    from ackclock.capture.twin import Comparison
+
+__all__ = ["twin"]
+
+
+class _Steps(click.ParamType[Any]):
+    """A range of steps, as `120-140`."""
+
+    name = "steps"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Returns first and last step."""
+        if isinstance(value, tuple):
+            return value
+        first, _, last = value.partition("-")
+        if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
+            self.fail(f'"{value}" is not a range of steps; for example 120-140', param, ctx)
+        return int(first), int(last)
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option(
+    "--control", metavar="KIND",
+    help="Congestion control of our sender, for a capture from elsewhere: a name, or a table in "
+    "TOML. A result states its own.  [default: cubic]",
+)  # fmt: skip
+@click.option(
+    "--bulk", is_flag=True,
+    help="State that the application always had data to send, for a capture from elsewhere.",
+)  # fmt: skip
+@click.option(
+    "--steps", type=_Steps(), metavar="FIRST-LAST",
+    help="Steps to show.  [default: those before the first difference]",
+)  # fmt: skip
+@json_option
+def twin(
+    source: Path, control: str | None, bulk: bool, steps: tuple[int, int] | None, as_json: bool
+) -> int:
+    """Compare our TCP sender with a captured one, ACK by ACK.
+
+    Our sender gets the ACKs of the capture. Before each captured segment it says what it would
+    send, and after each difference it follows the capture. Its window is its own throughout. SOURCE
+    is the result of emulate or of simulate --pcap, or a capture taken at the sender that begins
+    with the handshake. The exit code is 4 if anything differs by more than a segment.
+
+    \b
+    Example:
+      ackclock twin out/emulated
+      ackclock twin capture.pcap --control reno --bulk
+    """
+    from ackclock.capture import twin as twins
+
+    comparisons = twins.twin(source, control=control, bulk=bulk, steps=steps)
+    if as_json:
+        print_json([_plain(one) for one in comparisons])
+    else:
+        _print(source, comparisons, shows_steps=steps is not None)
+    different = [one for one in comparisons if one.differs]
+    if not different:
+        return 0
+    return complain(f"{len(different)} of {len(comparisons)} connections differ", UNRELIABLE)
+
+
+def _plain(one: "Comparison") -> dict[str, Any]:
+    described = dataclasses.asdict(one)
+    return {**described, **described.pop("found")}
+
+
+def _print(source: Path, comparisons: "list[Comparison]", *, shows_steps: bool) -> None:
+    """Prints a row for each connection, and the steps of the first that differs."""
+    from ackclock.table import Column, table
+
+    head: list[Column | str] = [
+        Column("flow", numeric=False), "run", "control", "ACKs", "segments",
+        Column("same", "%", numeric=True), Column("window", "%", numeric=True),
+        Column("threshold", "%", numeric=True),
+    ]  # fmt: skip
+    rows = [
+        [
+            one.flow or one.found["source"],
+            f"{one.point}/{one.replicate}",
+            one.control,
+            one.found["acks"],
+            one.found["segments"],
+            _share(one, "equal_segments", "segments"),
+            _share(one, "equal_windows", "readings"),
+            _share(one, "equal_thresholds", "readings"),
+        ]
+        for one in comparisons
+    ]
+    print_rows(
+        table(f"{source}: our sender beside the captured one", head, rows),
+        "same: segments that ours would have sent; window and threshold: readings of tcp_info "
+        "within one segment of ours",
+    )
+    for one in comparisons:
+        if one.found["ended"]:
+            say()
+            say(f"{one.flow or one.found['source']}: compared up to step {one.found['steps']}: "
+                f"{one.found['ended']}")  # fmt: skip
+    chosen = next((one for one in comparisons if one.differs or shows_steps), None)
+    if chosen is not None:
+        _print_steps(chosen)
+
+
+def _share(one: "Comparison", equal: str, number: str) -> float | None:
+    """Returns the equal ones in percent; None if there is nothing to compare."""
+    count = one.found[number]
+    return 100.0 * one.found[equal] / count if count else None
+
+
+def _print_steps(one: "Comparison") -> None:
+    from ackclock.table import Column, table
+
+    title = "Steps"
+    if one.differs:
+        first = one.found["differences"][0]
+        title = f"First difference, at {first['time_s']:.6f} s: {_difference(first)}"
+    head: list[Column | str] = [
+        "step", Column("time", "s", numeric=True), "event", "ours",
+        Column("window", "packets"), Column("threshold", "packets"),
+        Column("in flight", "packets"), Column("timeout", "s"),
+    ]  # fmt: skip
+    rows = [
+        [
+            step["step"],
+            f"{step['time_s']:.6f}",
+            _event(step),
+            _ours(step),
+            step["cwnd_segments"],
+            step["ssthresh_segments"],
+            step["in_flight_segments"],
+            f"{step['rto_s']:.3f}",
+        ]
+        for step in one.found["shown"]
+    ]
+    say()
+    print_rows(table(title, head, rows))
+
+
+def _event(step: dict[str, Any]) -> str:
+    """Returns an event in words: `ack 12, SACK 14-16`."""
+    if step["event"] == "sent":
+        return f"sends {step['segment']}"
+    if step["event"] != "ack":
+        return str(step["event"]).replace("_", "-").upper()
+    blocks = ", ".join(f"{start}-{end - 1}" for start, end in step["sack_blocks"])
+    return f"ACK {step['segment']}" + (f", SACK {blocks}" if blocks else "")
+
+
+def _ours(step: dict[str, Any]) -> str:
+    """Returns what our sender would have sent in place of a captured segment."""
+    if step["event"] != "sent":
+        return ""
+    return "nothing" if step["ours"] is None else f"sends {step['ours']}"
+
+
+def _difference(found: dict[str, Any]) -> str:
+    theirs, ours = found["theirs"], found["ours"]
+    return {
+        "segment": f"the capture sends {theirs}, ours would send "
+        f"{'nothing' if ours is None else ours}",
+        "silence": f"ours has long wanted to send {ours}, the capture sends nothing",
+        "timer": "our timer has expired, that of the capture has not",
+        "window": f"the capture's window is {theirs} packets, ours {ours}",
+        "threshold": f"the capture's threshold is {theirs or 'unset'}, ours {ours or 'unset'}",
+    }[found["kind"]]
