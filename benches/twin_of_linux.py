@@ -110,7 +110,8 @@ def row(path: str, control: str, one: Comparison | None) -> str:
     odd = found["silences"] + found["timers"]
     return (
         f"| {path} | {control} | {found['acks']:,} | {share('equal_segments', 'segments')} "
-        f"| {share('equal_windows', 'readings')} | {share('equal_thresholds', 'readings')} | {odd} |"
+        f"| {share('equal_windows', 'readings')} | {share('equal_thresholds', 'readings')} "
+        f"| {odd} |"
     )
 
 

@@ -112,16 +112,16 @@ def twin(
     written: tuple[list[tuple[str, int]], float] | None,
     method: str,
     bulk: bool,
-    readings: Sequence[tuple[float, int, int | None]],
+    readings: Sequence[tuple[float, int, int | None, float | None]],
     shown: tuple[int, int] | None,
 ) -> str:
     """Plays one connection of a capture to the sender of a flow of a scenario.
 
     `written` and `method` are as for `measure`; without them the connection with the most payload
     is played. Each of `readings` is a time in s, the congestion window and the slow-start threshold
-    in segments. `shown` has the first and the last step to return; None for those before the first
-    difference. Returns a JSON object with the fields of `ackclock.capture.twin.Comparison`. Raises
-    `CaptureError`.
+    in segments, and the pacing rate in bit/s. `shown` has the first and the last step to return;
+    None for those before the first difference. Returns a JSON object, which
+    `ackclock.capture.twin.Comparison` describes. Raises `CaptureError`.
     """
 
 def measure(

@@ -237,7 +237,7 @@ def twin(
     written: tuple[list[tuple[str, int]], float] | None,
     method: str,
     bulk: bool,
-    readings: Sequence[tuple[float, int, int | None]],
+    readings: Sequence[tuple[float, int, int | None, float | None]],
     shown: tuple[int, int] | None,
 ) -> dict[str, Any]:
     """Plays one connection of a capture to the sender of a flow of a scenario.

@@ -21,6 +21,7 @@ from ackclock_reproductions.markov import (
 from ackclock_reproductions.own import (
     adaptive_buffers,
     bursts_at_a_router,
+    linux_against_engine,
     psi_map,
     rate_control,
     which_formula,
@@ -56,6 +57,7 @@ EXPERIMENTS: tuple[Experiment, ...] = documented(
         bursts_at_a_router.EXPERIMENT,
         adaptive_buffers.EXPERIMENT,
         which_formula.EXPERIMENT,
+        linux_against_engine.EXPERIMENT,
         psi_map.EXPERIMENT,
         *rate_control.EXPERIMENTS,
     )

@@ -33,7 +33,9 @@ const BETWEEN_LOOKS: usize = 4096;
 /// The connection is that of `instance` of the flow, if the capture is of a run (`written` and
 /// `method`), else the one with the most payload.
 #[pyfunction]
-#[pyo3(signature = (files, tree, folder, flow, instance, *, written, method, bulk, readings, shown))]
+#[pyo3(signature = (
+    files, tree, folder, flow, instance, *, written, method, bulk, readings, shown
+))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn twin(
     py: Python<'_>,
@@ -45,7 +47,7 @@ pub fn twin(
     written: Option<Written>,
     method: &str,
     bulk: bool,
-    readings: Vec<(f64, u64, Option<u64>)>,
+    readings: Vec<(f64, u64, Option<u64>, Option<f64>)>,
     shown: Option<(usize, usize)>,
 ) -> PyResult<String> {
     let scenario = scenario_of(tree, folder)?;
@@ -61,10 +63,11 @@ pub fn twin(
     let wanted = (flow.to_owned(), instance);
     let readings: Vec<Reading> = readings
         .into_iter()
-        .map(|(at_s, cwnd, ssthresh)| Reading {
+        .map(|(at_s, cwnd, ssthresh, pacing)| Reading {
             at: Time::from_seconds(at_s),
             cwnd,
             ssthresh,
+            pacing,
         })
         .collect();
     let application = if bulk {
@@ -194,11 +197,12 @@ fn read(
 fn described_in_json(report: &Report, (source, destination): Pair, mss: u64) -> Value {
     let differences = report.differences.iter().map(|difference| {
         let (theirs, ours) = match difference.kind {
-            DifferenceKind::Segment { theirs, ours } => (Some(theirs), ours),
-            DifferenceKind::Silence { ours } => (None, Some(ours)),
-            DifferenceKind::Timer => (None, None),
-            DifferenceKind::Window { theirs, ours } => (Some(theirs), Some(ours)),
-            DifferenceKind::Threshold { theirs, ours } => (theirs, ours),
+            DifferenceKind::Segment { theirs, ours } => (json!(theirs), json!(ours)),
+            DifferenceKind::Silence { ours } => (Value::Null, json!(ours)),
+            DifferenceKind::Timer => (Value::Null, Value::Null),
+            DifferenceKind::Window { theirs, ours } => (json!(theirs), json!(ours)),
+            DifferenceKind::Threshold { theirs, ours } => (json!(theirs), json!(ours)),
+            DifferenceKind::Pacing { theirs, ours } => (json!(theirs), json!(ours)),
         };
         json!({
             "step": difference.step,
@@ -221,6 +225,8 @@ fn described_in_json(report: &Report, (source, destination): Pair, mss: u64) -> 
         "readings": report.readings,
         "equal_windows": report.equal_windows,
         "equal_thresholds": report.equal_thresholds,
+        "pacing_readings": report.pacing_readings,
+        "equal_pacing": report.equal_pacing,
         "differences": differences.collect::<Vec<_>>(),
         "shown": report.shown.iter().map(step).collect::<Vec<_>>(),
         "ended": report.ended,

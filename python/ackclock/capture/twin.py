@@ -30,11 +30,13 @@ class Reading(NamedTuple):
         time_s: On the clock of the capture.
         cwnd: Congestion window in segments.
         ssthresh: Slow-start threshold in segments; None if it was never set.
+        pacing: Pacing rate in bit/s; None if unknown.
     """
 
     time_s: float
     cwnd: int
     ssthresh: int | None
+    pacing: float | None = None
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,12 @@ class Comparison:
         control: Congestion control of our sender.
         point: Index of the point.
         replicate: Number of the replicate.
-        found: `source` and `destination` (address and port), `mss_bytes`, `steps` (events), `acks`,
-            `segments` and `equal_segments`, `silences`, `timers`, `readings`, `equal_windows`,
-            `equal_thresholds`, `differences` (the first thousand: `step`, `time_s`, `kind`,
-            `theirs`, `ours`), `shown` (steps) and `ended` (why the comparison stopped, or None).
-            A window or threshold is equal within one segment.
+        found: The connection: `source` and `destination` (address and port), `mss_bytes`. Counts:
+            `steps` (events), `acks`, `segments` and `equal_segments`, `silences`, `timers`,
+            `readings`, `equal_windows`, `equal_thresholds`, `pacing_readings`, `equal_pacing`.
+            Windows and thresholds are equal within one segment, pacing rates within 2 %. Lists:
+            `differences`, the first thousand with `step`, `time_s`, `kind`, `theirs`, `ours`;
+            `shown`, the steps. Lastly `ended`: why the comparison stopped, or None.
     """
 
     flow: str
@@ -149,7 +152,7 @@ def _readings(result: Result, key: tuple[int, int, str, int]) -> list[Reading]:
         & (pc.field("replicate") == replicate)
         & (pc.field("flow") == flow)
         & (pc.field("instance") == instance)
-    ).select(["time_s", "cwnd_segments", "ssthresh_segments"])
+    ).select(["time_s", "cwnd_segments", "ssthresh_segments", "pacing_rate_bit_per_s"])
     return [
         Reading(
             row["time_s"],
@@ -157,6 +160,7 @@ def _readings(result: Result, key: tuple[int, int, str, int]) -> list[Reading]:
             None
             if row["ssthresh_segments"] is None or row["ssthresh_segments"] >= _UNSET
             else int(row["ssthresh_segments"]),
+            row["pacing_rate_bit_per_s"],
         )
         for row in rows.to_pylist()
         if row["cwnd_segments"] is not None

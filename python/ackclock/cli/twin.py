@@ -87,7 +87,7 @@ def _print(source: Path, comparisons: "list[Comparison]", *, shows_steps: bool) 
     head: list[Column | str] = [
         Column("flow", numeric=False), "run", "control", "ACKs", "segments",
         Column("same", "%", numeric=True), Column("window", "%", numeric=True),
-        Column("threshold", "%", numeric=True),
+        Column("threshold", "%", numeric=True), Column("pacing", "%", numeric=True, spare=1),
     ]  # fmt: skip
     rows = [
         [
@@ -99,13 +99,14 @@ def _print(source: Path, comparisons: "list[Comparison]", *, shows_steps: bool) 
             _share(one, "equal_segments", "segments"),
             _share(one, "equal_windows", "readings"),
             _share(one, "equal_thresholds", "readings"),
+            _share(one, "equal_pacing", "pacing_readings"),
         ]
         for one in comparisons
     ]
     print_rows(
         table(f"{source}: our sender beside the captured one", head, rows),
-        "same: segments that ours would have sent; window and threshold: readings of tcp_info "
-        "within one segment of ours",
+        "same: segments that ours would have sent; window, threshold: readings of tcp_info within "
+        "one segment of ours; pacing: within 2 %",
     )
     for one in comparisons:
         if one.found["ended"]:
@@ -177,5 +178,10 @@ def _difference(found: dict[str, Any]) -> str:
         "silence": f"ours has long wanted to send {ours}, the capture sends nothing",
         "timer": "our timer has expired, that of the capture has not",
         "window": f"the capture's window is {theirs} packets, ours {ours}",
+        "pacing": f"the capture's pacing rate is {_mbit(theirs)}, ours {_mbit(ours)}",
         "threshold": f"the capture's threshold is {theirs or 'unset'}, ours {ours or 'unset'}",
     }[found["kind"]]
+
+
+def _mbit(bit_per_s: float | None) -> str:
+    return "unknown" if bit_per_s is None else f"{bit_per_s / 1e6:.4g} Mbit/s"

@@ -23,7 +23,7 @@ const DEFAULT_MSS: u16 = 536;
 pub struct Event {
     /// Capture time, counted from 1970 or from the beginning of the run.
     pub at: Time,
-    /// What happened.
+    /// Kind of event.
     pub kind: EventKind,
 }
 

@@ -13,6 +13,7 @@
 mod connection;
 mod player;
 mod report;
+mod trajectory;
 
 pub use connection::{Connection, Event, EventKind};
 pub use player::{Application, Twin};

@@ -1,7 +1,8 @@
 //! Plays the events of a connection to our sender.
 
 use super::connection::{Answer, Event, EventKind};
-use super::report::{Difference, DifferenceKind, MOST_KEPT, Reading, Report, Step};
+use super::report::{Difference, DifferenceKind, Reading, Report, Step};
+use super::trajectory::{Trajectory, Window};
 use ackclock_core::endpoint::parameters::Pacing;
 use ackclock_core::endpoint::{Acknowledgement, AcknowledgementKind, Sender};
 use ackclock_core::packet::SackBlocks;
@@ -25,9 +26,6 @@ const WHEEL: u64 = 8;
 /// the capture, those of the kernel when it is processed.
 const TIMER_EARLY: Span = Span::from_millis(5);
 
-/// Longest time between a reading and the state that it shows.
-const READING_SLACK: Span = Span::from_millis(3);
-
 /// Steps before the first difference that are kept.
 const STEPS_BEFORE: usize = 10;
 
@@ -37,22 +35,13 @@ const STEPS_BEFORE: usize = 10;
 const BURSTS_PER_SECOND: f64 = 1024.0;
 const LEAST_BURST: f64 = 2.0;
 
-/// What is known about the application's writes.
+/// Knowledge of the application's writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Application {
     /// It always had data to send.
     Bulk,
     /// Nothing: each segment is written just before it leaves.
     AsSent,
-}
-
-/// Our sender's window from one step on.
-#[derive(Clone, Copy, Debug)]
-struct Window {
-    at: Time,
-    step: usize,
-    cwnd: u64,
-    ssthresh: Option<u64>,
 }
 
 /// Plays the events of a connection to a sender that has not been opened.
@@ -76,7 +65,7 @@ pub struct Twin {
     last_played: Time,
     /// Steps that the report shows.
     shown: Range<usize>,
-    windows: Vec<Window>,
+    trajectory: Trajectory,
     report: Report,
 }
 
@@ -121,7 +110,7 @@ impl Twin {
             last_played: Time::ZERO,
             last_sent: events.iter().rfind(sent).map_or(Time::ZERO, |last| last.at),
             shown: 0..0,
-            windows: Vec::new(),
+            trajectory: Trajectory::default(),
             report: Report::default(),
         }
     }
@@ -148,9 +137,12 @@ impl Twin {
             self.step += 1;
         }
         self.report.steps = self.step;
-        readings
-            .iter()
-            .for_each(|reading| self.judge_reading(reading));
+        let ended = self.report.ended.is_some();
+        for reading in readings {
+            if !ended || reading.at <= self.last_played {
+                self.trajectory.judge(reading, &mut self.report);
+            }
+        }
         let Report { differences, .. } = &mut self.report;
         differences.sort_by_key(|difference| difference.step);
         self.report
@@ -190,10 +182,9 @@ impl Twin {
         self.sender.would_send_new_data() && self.sender.room() < burst(&self.sender, self.mss)
     }
 
-    fn note(&mut self, at: Time, step: usize, kind: DifferenceKind) {
-        if self.report.differences.len() < MOST_KEPT {
-            self.report.differences.push(Difference { step, at, kind });
-        }
+    fn note(&mut self, at: Time, kind: DifferenceKind) {
+        let step = self.step;
+        self.report.note(Difference { step, at, kind });
     }
 
     /// Counts a difference if our sender has long had more to send than the capture.
@@ -207,7 +198,7 @@ impl Twin {
         };
         self.judged = true;
         self.report.silences += 1;
-        self.note(now, self.step, DifferenceKind::Silence { ours });
+        self.note(now, DifferenceKind::Silence { ours });
     }
 
     /// Lets the reordering timer expire if it is due long before `now`. Any other timer would have
@@ -223,7 +214,7 @@ impl Twin {
         } else if self.missed_timer != due {
             self.missed_timer = due;
             self.report.timers += 1;
-            self.note(now, self.step, DifferenceKind::Timer);
+            self.note(now, DifferenceKind::Timer);
         }
     }
 
@@ -287,7 +278,7 @@ impl Twin {
             self.report.equal_segments += 1;
         } else {
             let (theirs, ours) = (segment, own);
-            self.note(now, self.step, DifferenceKind::Segment { theirs, ours });
+            self.note(now, DifferenceKind::Segment { theirs, ours });
         }
         let first = self.sender.first_in_flight();
         if self.sender.send_as(now, segment).is_none() && segment >= first {
@@ -299,23 +290,8 @@ impl Twin {
     }
 
     fn note_step(&mut self, event: &Event, own: Option<u64>) {
-        let segments = |bytes: Bytes| bytes.0 / self.mss;
-        let (cwnd, ssthresh) = (
-            segments(self.sender.cwnd()),
-            self.sender.control().state().ssthresh.map(segments),
-        );
-        if self
-            .windows
-            .last()
-            .is_none_or(|last| (last.cwnd, last.ssthresh) != (cwnd, ssthresh))
-        {
-            self.windows.push(Window {
-                at: event.at,
-                step: self.step,
-                cwnd,
-                ssthresh,
-            });
-        }
+        let window = Window::of(&self.sender, self.mss);
+        self.trajectory.note(event.at, self.step, window);
         if !self.shown.contains(&self.step) {
             return;
         }
@@ -324,9 +300,9 @@ impl Twin {
             at: event.at,
             kind: event.kind,
             own,
-            cwnd,
-            ssthresh,
-            in_flight: segments(self.sender.in_flight()),
+            cwnd: window.cwnd,
+            ssthresh: window.ssthresh,
+            in_flight: self.sender.in_flight().0 / self.mss,
             rto: self.sender.rtt().rto(),
         });
     }
@@ -343,55 +319,6 @@ impl Twin {
             self.judged = false;
         } else {
             self.ahead_since = self.ahead_since.min(now);
-        }
-    }
-
-    /// Compares a reading with our windows around its time.
-    fn judge_reading(&mut self, reading: &Reading) {
-        if self.report.ended.is_some() && reading.at > self.last_played {
-            return;
-        }
-        let begin = Time::from_nanos(
-            reading
-                .at
-                .as_nanos()
-                .saturating_sub(READING_SLACK.as_nanos()),
-        );
-        let end = reading.at + READING_SLACK;
-        let first = self
-            .windows
-            .partition_point(|window| window.at <= begin)
-            .saturating_sub(1);
-        let after = self.windows.partition_point(|window| window.at <= end);
-        let around = &self.windows[first.min(after)..after];
-        let Some(last) = around.last().copied() else {
-            return;
-        };
-        let near = |theirs: u64, ours: u64| theirs.abs_diff(ours) <= 1;
-        let same_threshold = |window: &Window| match (reading.ssthresh, window.ssthresh) {
-            (Some(theirs), Some(ours)) => near(theirs, ours),
-            (theirs, ours) => theirs == ours,
-        };
-        let window = around.iter().any(|window| near(reading.cwnd, window.cwnd));
-        let threshold = around.iter().any(same_threshold);
-        self.report.readings += 1;
-        self.report.equal_windows += usize::from(window);
-        self.report.equal_thresholds += usize::from(threshold);
-        if !window {
-            let (theirs, ours) = (reading.cwnd, last.cwnd);
-            self.note(
-                reading.at,
-                last.step,
-                DifferenceKind::Window { theirs, ours },
-            );
-        }
-        if !threshold {
-            let (theirs, ours) = (reading.ssthresh, last.ssthresh);
-            self.note(
-                reading.at,
-                last.step,
-                DifferenceKind::Threshold { theirs, ours },
-            );
         }
     }
 }

@@ -1,7 +1,11 @@
-//! What a twin finds.
+//! The findings of a twin.
 
 use super::connection::EventKind;
 use ackclock_core::units::{Span, Time};
+
+/// Largest share by which equal pacing rates may differ. Both are computed from round trips and
+/// rates measured at two places, some hundred microseconds apart.
+pub const PACING_TOLERANCE: f64 = 0.02;
 
 /// Differences that are kept with their place; all are counted.
 pub const MOST_KEPT: usize = 1000;
@@ -15,6 +19,8 @@ pub struct Reading {
     pub cwnd: u64,
     /// Slow-start threshold in segments; `None` if it was never set.
     pub ssthresh: Option<u64>,
+    /// Pacing rate in bit/s, if it is known.
+    pub pacing: Option<f64>,
 }
 
 /// One event, with our sender's state after it.
@@ -73,6 +79,13 @@ pub enum DifferenceKind {
         /// Our window.
         ours: u64,
     },
+    /// The pacing rates differ by more than [`PACING_TOLERANCE`].
+    Pacing {
+        /// The rate read, in bit/s.
+        theirs: f64,
+        /// Our rate, in bit/s.
+        ours: f64,
+    },
     /// The slow-start thresholds differ by more than a segment.
     Threshold {
         /// The threshold read.
@@ -90,6 +103,7 @@ impl DifferenceKind {
             DifferenceKind::Silence { .. } => "silence",
             DifferenceKind::Timer => "timer",
             DifferenceKind::Window { .. } => "window",
+            DifferenceKind::Pacing { .. } => "pacing",
             DifferenceKind::Threshold { .. } => "threshold",
         }
     }
@@ -116,10 +130,23 @@ pub struct Report {
     pub equal_windows: usize,
     /// See `readings`.
     pub equal_thresholds: usize,
+    /// Number of readings of a pacing rate that our control has too, and of those that are equal.
+    pub pacing_readings: usize,
+    /// See `pacing_readings`.
+    pub equal_pacing: usize,
     /// The differences in order of time, the first [`MOST_KEPT`] of them.
     pub differences: Vec<Difference>,
     /// The steps asked for, or the first that differs with the ten before it.
     pub shown: Vec<Step>,
-    /// Why the comparison ended before the capture did.
+    /// Reason why the comparison ended before the capture did.
     pub ended: Option<String>,
+}
+
+impl Report {
+    /// Keeps a difference, if there are not too many.
+    pub fn note(&mut self, difference: Difference) {
+        if self.differences.len() < MOST_KEPT {
+            self.differences.push(difference);
+        }
+    }
 }
