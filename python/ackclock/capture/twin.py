@@ -138,7 +138,7 @@ def _of_run(found: Source, folder: Path, steps: tuple[int, int] | None) -> list[
 
 
 def _is_only_in_kernel(flow: dict[str, Any]) -> bool:
-    return bool(flow["transport"]["control"]["kind"] == "kernel")
+    return facts.control(flow["transport"])[0].startswith("kernel:")
 
 
 def _readings(result: Result, key: tuple[int, int, str, int]) -> list[Reading]:
