@@ -94,7 +94,7 @@ pub fn twin(
         };
         let streams = Streams::new(seed, 0);
         let make = |mss: Bytes| {
-            let mut own = (**parameters).clone();
+            let mut own = **parameters;
             own.mss = mss;
             tcp_sender(control, &Arc::new(own), &streams, flow)
         };
