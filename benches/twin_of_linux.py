@@ -79,6 +79,7 @@ def impairment(what: str) -> str:
 
 
 def scenario(path: str, control: str) -> Scenario:
+    """Returns one bulk flow of `control` over `path`."""
     rate, delay, limit, there, back = PATHS[path]
     return Scenario.from_toml(
         SCENARIO.format(
@@ -100,6 +101,7 @@ def run_of(path: str, control: str, folder: Path) -> Path | None:
 
 
 def row(path: str, control: str, one: Comparison | None) -> str:
+    """Returns a line of the table."""
     if one is None:
         return f"| {path} | {control} | no reliable run |  |  |  |  |"
     found = one.found
@@ -116,6 +118,7 @@ def row(path: str, control: str, one: Comparison | None) -> str:
 
 
 def main() -> None:
+    """Runs, prints, and writes the page's table."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
