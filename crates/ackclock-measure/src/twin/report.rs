@@ -79,7 +79,7 @@ pub enum DifferenceKind {
         /// Our window.
         ours: u64,
     },
-    /// The pacing rates differ by more than [`PACING_TOLERANCE`].
+    /// The pacing rates differ by more than 2 %.
     Pacing {
         /// The rate read, in bit/s.
         theirs: f64,
@@ -134,7 +134,7 @@ pub struct Report {
     pub pacing_readings: usize,
     /// See `pacing_readings`.
     pub equal_pacing: usize,
-    /// The differences in order of time, the first [`MOST_KEPT`] of them.
+    /// The differences in order of time, the first 1,000 of them.
     pub differences: Vec<Difference>,
     /// The steps asked for, or the first that differs with the ten before it.
     pub shown: Vec<Step>,
