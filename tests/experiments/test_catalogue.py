@@ -167,9 +167,16 @@ SIMULATED = {
 }
 
 # Emulations depend on the machine, and take real time. test_revalidation.py has a short one.
-# test_westwood_on_linux.py, test_abr_on_linux.py and test_tfrcp_on_linux.py run them without Linux.
-EMULATED = {"abr-on-linux", "markov-validation", "tfrcp-on-linux", "westwood-validation"}
-SIMULATED |= {"abr-on-linux", "tfrcp-on-linux"}
+# test_westwood_on_linux.py, test_abr_on_linux.py, test_tfrcp_on_linux.py and
+# test_linux_against_engine.py run them without Linux.
+EMULATED = {
+    "abr-on-linux",
+    "linux-against-engine",
+    "markov-validation",
+    "tfrcp-on-linux",
+    "westwood-validation",
+}
+SIMULATED |= {"abr-on-linux", "linux-against-engine", "tfrcp-on-linux"}
 
 # Parts of the verdict that a reader must not miss.
 SAID = [
@@ -335,7 +342,8 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
         assert experiment.name == f"{experiment.group}-{experiment.shows.lower().replace(' ', '-')}"
     else:
         assert re.fullmatch(
-            rf"{experiment.group}-(validation(-[a-z]+)?|readings|on-linux)", experiment.name
+            rf"{experiment.group}-(validation(-[a-z]+)?|readings|on-linux|against-engine)",
+            experiment.name,
         )
     assert experiment.question.endswith("?")
     assert experiment.says.endswith(".")
