@@ -600,6 +600,7 @@ def test_names_and_groups_choose_in_the_catalogues_order() -> None:
         "formulas",
         "feedback",
         "rates",
+        "linux",
     ]
     assert len(chosen(groups, experiments())) == len(experiments())
 
