@@ -398,6 +398,7 @@ impl Told {
                     smoothed_rtt: self.smoothed_rtt,
                     min_rtt: self.min_rtt,
                     in_flight: control.cwnd(),
+                    next_departure: now,
                     rate_sample: None,
                     limited,
                     phase,

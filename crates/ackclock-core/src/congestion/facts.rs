@@ -32,8 +32,19 @@ pub struct ControlFacts {
     pub paces: Option<bool>,
     /// True if the first slow start ends when the round-trip time grows.
     pub slow_start_ends_on_delay: Option<bool>,
+    /// Its random draws; null if it makes none.
+    pub draws: Option<Draws>,
     /// The same control in Linux; null if Linux has none.
     pub linux: Option<LinuxControl>,
+}
+
+/// Random draws of a control, which a parameter can fix.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Draws {
+    /// The parameter: a list of outcomes, one for each draw.
+    pub parameter: String,
+    /// Number of outcomes of a draw, which are 0, 1, and so on.
+    pub outcomes: usize,
 }
 
 /// The law by which a window or a rate grows while nothing is lost.

@@ -135,6 +135,8 @@ pub struct Ack {
     pub min_rtt: Option<Span>,
     /// Data in flight after this ACK.
     pub in_flight: Bytes,
+    /// Time from which pacing lets the next segment leave: now, or later.
+    pub next_departure: Time,
     /// Delivery-rate sample, for controls that want it
     /// ([`CongestionControl::wants_delivery_rate`]).
     pub rate_sample: Option<RateSample>,

@@ -175,6 +175,7 @@ impl AckClock {
             smoothed_rtt: Some(rtt),
             min_rtt: Some(self.min_rtt.min(rtt)),
             in_flight: self.flight().saturating_sub(Bytes(bytes)),
+            next_departure: self.now,
             rate_sample: Some(self.sample(rtt)),
             limited: self.limited(),
             phase: self.phase,

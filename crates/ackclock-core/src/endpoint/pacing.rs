@@ -43,6 +43,13 @@ impl Pacer {
         }
     }
 
+    /// Ends the last gap by now.
+    pub fn end_gap(&mut self, now: Time) {
+        if self.next > now {
+            (self.next, self.fraction) = (now, 0.0);
+        }
+    }
+
     /// Discards the last gap.
     pub fn reset(&mut self) {
         *self = Pacer::default();

@@ -126,6 +126,10 @@ struct Control {
     min_rtt: MinRtt,
     policer: Policer,
     aggregation: Aggregation,
+    /// Segments that were to be in flight when drain began; for display alone.
+    ssthresh: Option<u64>,
+    /// Number of times that the cycle began.
+    cycles: usize,
     /// Index into the cycle of gains, and the start of the phase.
     phase: usize,
     phase_start: Time,
@@ -163,6 +167,8 @@ impl Control {
             },
             policer: Policer::default(),
             aggregation: Aggregation::default(),
+            ssthresh: None,
+            cycles: 0,
             phase: 0,
             phase_start: Time::ZERO,
             rounds: 0,
@@ -213,6 +219,19 @@ impl Control {
         let least = if slow { 1 } else { 2 };
         let bytes = (self.pacing >> 10).min(LARGEST_BURST);
         (bytes / self.mss).max(least).min(MOST_SEGMENTS)
+    }
+    /// Returns how many of the segments in flight will be in the network when the next burst leaves,
+    /// with that burst if the rate probes for more (`bbr_packets_in_net_at_edt`). The gain is still
+    /// that of the last ACK.
+    fn in_network(&self, now: Time, ack: &Ack, in_flight: u64) -> u64 {
+        let wait = u128::from(micros(ack.next_departure.since(now)));
+        let arrive = (u128::from(self.bandwidth()) * wait) >> BANDWIDTH_BITS;
+        let burst = if self.pacing_gain > GAIN_ONE {
+            self.burst()
+        } else {
+            0
+        };
+        (in_flight + burst).saturating_sub(u64::try_from(arrive).unwrap_or(u64::MAX))
     }
     /// Returns bandwidth times smallest round-trip time times gain (`bbr_bdp`).
     fn product(&self, bandwidth: u64, gain: u64) -> u64 {
@@ -309,7 +328,10 @@ impl Control {
         let phases = self.parameters.cycle_gains.len();
         self.mode = Mode::ProbeBandwidth;
         let drawn = (self.stream.uniform() * (phases - 1) as f64) as usize;
-        self.phase = (phases - drawn.min(phases - 2)) % phases;
+        let random = (phases - drawn.min(phases - 2)) % phases;
+        let given = self.parameters.cycle_starts.get(self.cycles);
+        self.phase = given.copied().unwrap_or(random);
+        self.cycles += 1;
         self.phase_start = now;
     }
 
@@ -321,10 +343,11 @@ impl Control {
         let full = micros(now.since(self.phase_start)) > self.min_rtt.value.unwrap_or(u64::MAX);
         let before = ack.in_flight.0.saturating_add(ack.newly_delivered.0);
         let before = self.segments(Bytes(before.saturating_add(ack.newly_lost.0)));
+        let before = self.in_network(now, ack, before);
         let is_over = if self.pacing_gain == GAIN_ONE {
             full
         } else if self.pacing_gain > GAIN_ONE {
-            let reached = before + self.burst() >= self.target(self.pacing_gain);
+            let reached = before >= self.target(self.pacing_gain);
             full && (ack.newly_lost > Bytes::ZERO || reached)
         } else {
             full || before <= self.target(GAIN_ONE)
@@ -356,14 +379,9 @@ impl Control {
     fn check_drain(&mut self, now: Time, ack: &Ack) {
         if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
+            self.ssthresh = Some(self.target(GAIN_ONE));
         }
-        // The gain is still that of the last ACK.
-        let burst = if self.pacing_gain > GAIN_ONE {
-            self.burst()
-        } else {
-            0
-        };
-        let in_flight = self.segments(ack.in_flight) + burst;
+        let in_flight = self.in_network(now, ack, self.segments(ack.in_flight));
         if self.mode == Mode::Drain && in_flight <= self.target(GAIN_ONE) {
             self.probe_bandwidth(now);
         }
@@ -577,7 +595,7 @@ impl CongestionControl for Control {
 
     fn state(&self) -> ControlState {
         ControlState {
-            ssthresh: None,
+            ssthresh: self.ssthresh.map(|segments| Bytes(segments * self.mss)),
             mode: match self.mode {
                 Mode::Startup => "startup",
                 Mode::Drain => "drain",

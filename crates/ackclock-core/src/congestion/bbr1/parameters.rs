@@ -1,6 +1,6 @@
 //! Parameters of BBR version 1, with the values of Linux.
 
-use super::super::facts::{ControlFacts, KeptShare, LinuxControl};
+use super::super::facts::{ControlFacts, Draws, KeptShare, LinuxControl};
 use super::super::{CongestionControl, ControlContext, ControlKind};
 use super::Control;
 use crate::registry::{Element, Factory};
@@ -24,6 +24,9 @@ pub struct Bbr1 {
     /// Gains of the rate in the phases of a cycle that probes for bandwidth, in 256ths
     /// (`bbr_pacing_gain`).
     pub cycle_gains: [u64; 8],
+    /// Phases at which the cycle begins, one for each time that it does. Linux draws them, and so
+    /// does this control after the last (`bbr_reset_probe_bw_mode`).
+    pub cycle_starts: Vec<usize>,
     /// Rounds for which the largest bandwidth is kept (`bbr_bw_rtts`).
     pub bandwidth_rounds: u64,
     /// Time for which the smallest round-trip time is kept (`bbr_min_rtt_win_sec`).
@@ -66,6 +69,7 @@ impl Default for Bbr1 {
             drain_gain: 256 * 1000 / 2885,
             cwnd_gain: 512,
             cycle_gains: [320, 192, 256, 256, 256, 256, 256, 256],
+            cycle_starts: Vec::new(),
             bandwidth_rounds: 10,
             min_rtt_window: Span::from_millis(10_000),
             probe_rtt_time: Span::from_millis(200),
@@ -104,6 +108,11 @@ impl Element<ControlKind> for Bbr1 {
         let gains = self
             .cycle_gains
             .map(|gain| check_count("cycle_gains", gain, 1));
+        let phases = self.cycle_gains.len();
+        let starts = self
+            .cycle_starts
+            .iter()
+            .map(|start| in_range(*start < phases, "cycle_starts", start, "is not from 0 to 7"));
         every(
             [
                 check_count("startup_gain", self.startup_gain, 1),
@@ -127,7 +136,8 @@ impl Element<ControlKind> for Bbr1 {
                 check_count("aggregation_rounds", self.aggregation_rounds, 1),
             ]
             .into_iter()
-            .chain(gains),
+            .chain(gains)
+            .chain(starts),
         )
     }
 
@@ -139,6 +149,10 @@ impl Element<ControlKind> for Bbr1 {
             reacts_to_delay: Some(false),
             paces: Some(true),
             slow_start_ends_on_delay: Some(false),
+            draws: Some(Draws {
+                parameter: "cycle_starts".into(),
+                outcomes: self.cycle_gains.len(),
+            }),
             linux: Some(LinuxControl::new("bbr", self, &Bbr1::default())),
             ..ControlFacts::default()
         }

@@ -147,3 +147,22 @@ fn little_loss_is_no_policer() {
     }
     assert_eq!(policer.bandwidth(), None);
 }
+
+/// The drawn phases begin each cycle once; after the last, any but the one that drains.
+#[test]
+fn cycles_begin_at_the_given_phases() {
+    let parameters = Bbr1 {
+        cycle_starts: vec![5, 1],
+        ..Bbr1::default()
+    };
+    let mut control = Control::new(parameters, &context(&Streams::new(1, 0), 10, None));
+    let begun: Vec<usize> = (0..100)
+        .map(|_| {
+            control.probe_bandwidth(Time::ZERO);
+            control.phase
+        })
+        .collect();
+    assert_eq!(begun[..2], [5, 1]);
+    assert!(!begun[2..].contains(&1), "{begun:?}");
+    assert!((0..8).filter(|phase| *phase != 1).all(|phase| begun[2..].contains(&phase)));
+}

@@ -355,6 +355,7 @@ impl Sender {
             smoothed_rtt: self.rtt.smoothed(),
             min_rtt,
             in_flight: self.in_flight(),
+            next_departure: self.pacer.next().max(now),
             rate_sample,
             limited,
             phase: self.recovery.phase(),

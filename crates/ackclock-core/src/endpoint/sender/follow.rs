@@ -3,7 +3,10 @@
 use super::transmit::Choice;
 use super::{Sender, State, Timer};
 use crate::endpoint::Segment;
-use crate::units::Time;
+use crate::units::{Span, Time};
+
+/// Longest time between segments of one burst, which a host sends without a gap.
+const WITHIN_BURST: Span = Span::from_micros(200);
 
 impl Sender {
     /// Returns the segment that it would send now; `None` if it first needs an ACK, a timer or
@@ -52,6 +55,10 @@ impl Sender {
         }
         if self.scoreboard.is_empty() {
             self.restart_after_idling(now);
+        }
+        if now.since(self.active_at) > WITHIN_BURST {
+            // The other stack's pacing lets it leave.
+            self.pacer.end_gap(now);
         }
         let own = self.choose();
         let choice = match own {
