@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Plays the ACKs of kernel senders to the engine's sender, on ten paths with two controls.
+"""Plays the ACKs of kernel senders to the engine's sender, on ten paths with three controls.
 
-Takes 25 minutes of real time, and writes the table of docs/guides/fidelity.md. With a folder as
+Takes 35 minutes of real time, and writes the table of docs/guides/fidelity.md. With a folder as
 argument, keeps the runs there and reuses those already there.
 
     .venv/bin/python benches/twin_of_linux.py
@@ -19,7 +19,7 @@ import section
 from ackclock import Result, Scenario, emulate, twin
 from ackclock.capture.twin import Comparison
 
-CONTROLS = ("reno", "cubic")
+CONTROLS = ("reno", "cubic", "bbr1")
 ATTEMPTS = 4
 
 #: Rate, one-way delay, limit of the queue, impairments there and back.
@@ -103,17 +103,17 @@ def run_of(path: str, control: str, folder: Path) -> Path | None:
 def row(path: str, control: str, one: Comparison | None) -> str:
     """Returns a line of the table."""
     if one is None:
-        return f"| {path} | {control} | no reliable run |  |  |  |  |"
+        return f"| {path} | {control} | no reliable run |  |  |  |  |  |"
     found = one.found
 
     def share(equal: str, count: str) -> str:
-        return f"{100 * found[equal] / found[count]:.2f}"
+        return f"{100 * found[equal] / found[count]:.2f}" if found[count] else ""
 
     odd = found["silences"] + found["timers"]
     return (
         f"| {path} | {control} | {found['acks']:,} | {share('equal_segments', 'segments')} "
         f"| {share('equal_windows', 'readings')} | {share('equal_thresholds', 'readings')} "
-        f"| {odd} |"
+        f"| {share('equal_pacing', 'pacing_readings')} | {odd} |"
     )
 
 
@@ -123,8 +123,9 @@ def main() -> None:
         folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         lines = [
-            "| path | control | ACKs | segments (%) | window (%) | threshold (%) | others |",
-            "|---|---|---:|---:|---:|---:|---:|",
+            "| path | control | ACKs | segments (%) | window (%) | threshold (%) | pacing (%) "
+            "| others |",
+            "|---|---|---:|---:|---:|---:|---:|---:|",
         ]
         for path in PATHS:
             for control in CONTROLS:

@@ -112,7 +112,8 @@ def twin(
     written: tuple[list[tuple[str, int]], float] | None,
     method: str,
     bulk: bool,
-    readings: Sequence[tuple[float, int, int | None, float | None]],
+    readings: Sequence[tuple[float, int, int | None, float | None, float | None]],
+    on_the_way_s: float | None,
     shown: tuple[int, int] | None,
 ) -> str:
     """Plays one connection of a capture to the sender of a flow of a scenario.

@@ -237,7 +237,8 @@ def twin(
     written: tuple[list[tuple[str, int]], float] | None,
     method: str,
     bulk: bool,
-    readings: Sequence[tuple[float, int, int | None, float | None]],
+    readings: Sequence[tuple[float, int, int | None, float | None, float | None]],
+    on_the_way_s: float | None,
     shown: tuple[int, int] | None,
 ) -> dict[str, Any]:
     """Plays one connection of a capture to the sender of a flow of a scenario.
@@ -255,6 +256,7 @@ def twin(
             method=method,
             bulk=bulk,
             readings=readings,
+            on_the_way_s=on_the_way_s,
             shown=shown,
         )
     )

@@ -6,7 +6,7 @@ use crate::watch::watch;
 use ackclock_core::scenario::error::Code;
 use ackclock_core::scenario::{Transport, tcp_sender};
 use ackclock_core::streams::Streams;
-use ackclock_core::units::{Bytes, Time};
+use ackclock_core::units::{Bytes, Span, Time};
 use ackclock_measure::measurement::Naming;
 use ackclock_measure::twin::{
     Application, Connection, DifferenceKind, EventKind, MOST_EVENTS, Reading, Report, Step, Twin,
@@ -22,6 +22,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// A reading of `tcp_info`: time, window, threshold, pacing rate, least round-trip time.
+type Read = (f64, u64, Option<u64>, Option<f64>, Option<f64>);
+
 type Pair = (SocketAddr, SocketAddr);
 
 /// Packets between two checks of the request to stop.
@@ -34,7 +37,7 @@ const BETWEEN_LOOKS: usize = 4096;
 /// `method`), else the one with the most payload.
 #[pyfunction]
 #[pyo3(signature = (
-    files, tree, folder, flow, instance, *, written, method, bulk, readings, shown
+    files, tree, folder, flow, instance, *, written, method, bulk, readings, on_the_way_s, shown
 ))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub fn twin(
@@ -47,7 +50,8 @@ pub fn twin(
     written: Option<Written>,
     method: &str,
     bulk: bool,
-    readings: Vec<(f64, u64, Option<u64>, Option<f64>)>,
+    readings: Vec<Read>,
+    on_the_way_s: Option<f64>,
     shown: Option<(usize, usize)>,
 ) -> PyResult<String> {
     let scenario = scenario_of(tree, folder)?;
@@ -63,11 +67,12 @@ pub fn twin(
     let wanted = (flow.to_owned(), instance);
     let readings: Vec<Reading> = readings
         .into_iter()
-        .map(|(at_s, cwnd, ssthresh, pacing)| Reading {
+        .map(|(at_s, cwnd, ssthresh, pacing, least_rtt_s)| Reading {
             at: Time::from_seconds(at_s),
             cwnd,
             ssthresh,
             pacing,
+            least_rtt: least_rtt_s.map(Span::from_seconds),
         })
         .collect();
     let application = if bulk {
@@ -103,6 +108,7 @@ pub fn twin(
             mss,
             application,
             &readings,
+            on_the_way_s.map(Span::from_seconds),
             shown,
             make,
         );
@@ -218,6 +224,7 @@ fn described_in_json(report: &Report, (source, destination): Pair, mss: u64) -> 
         "mss_bytes": mss,
         "steps": report.steps,
         "acks": report.acks,
+        "on_the_way_s": report.on_the_way.as_seconds(),
         "segments": report.segments,
         "equal_segments": report.equal_segments,
         "silences": report.silences,

@@ -1,7 +1,7 @@
 """The twin: our sender, given the ACKs that a sender in a capture was given."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,9 @@ _FLOW = "capture"
 # A threshold that was never set, in Linux.
 _UNSET = 2**30
 
+#: Largest number of random draws of another stack that are inferred.
+MOST_DRAWS = 100
+
 
 class Reading(NamedTuple):
     """A reading of the other stack's window.
@@ -31,12 +34,14 @@ class Reading(NamedTuple):
         cwnd: Congestion window in segments.
         ssthresh: Slow-start threshold in segments; None if it was never set.
         pacing: Pacing rate in bit/s; None if unknown.
+        least_rtt_s: Least round-trip time so far; None if unknown.
     """
 
     time_s: float
     cwnd: int
     ssthresh: int | None
     pacing: float | None = None
+    least_rtt_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -48,12 +53,14 @@ class Comparison:
         control: Congestion control of our sender.
         point: Index of the point.
         replicate: Number of the replicate.
-        found: The connection: `source` and `destination` (address and port), `mss_bytes`. Counts:
+        found: The connection: `source` and `destination` (address and port), `mss_bytes`,
+            `on_the_way_s` (time that ACKs took from the capture to the other stack). Counts:
             `steps` (events), `acks`, `segments` and `equal_segments`, `silences`, `timers`,
             `readings`, `equal_windows`, `equal_thresholds`, `pacing_readings`, `equal_pacing`.
             Windows and thresholds are equal within one segment, pacing rates within 2 %. Lists:
             `differences`, the first thousand with `step`, `time_s`, `kind`, `theirs`, `ours`;
-            `shown`, the steps. Lastly `ended`: why the comparison stopped, or None.
+            `shown`, the steps. Lastly `ended`: why the comparison stopped, or None; and `draws`:
+            the outcomes of the other stack's random draws, as far as they could be inferred.
     """
 
     flow: str
@@ -152,7 +159,15 @@ def _readings(result: Result, key: tuple[int, int, str, int]) -> list[Reading]:
         & (pc.field("replicate") == replicate)
         & (pc.field("flow") == flow)
         & (pc.field("instance") == instance)
-    ).select(["time_s", "cwnd_segments", "ssthresh_segments", "pacing_rate_bit_per_s"])
+    ).select(
+        [
+            "time_s",
+            "cwnd_segments",
+            "ssthresh_segments",
+            "pacing_rate_bit_per_s",
+            "rtt_min_s",
+        ]
+    )
     return [
         Reading(
             row["time_s"],
@@ -161,6 +176,7 @@ def _readings(result: Result, key: tuple[int, int, str, int]) -> list[Reading]:
             if row["ssthresh_segments"] is None or row["ssthresh_segments"] >= _UNSET
             else int(row["ssthresh_segments"]),
             row["pacing_rate_bit_per_s"],
+            row["rtt_min_s"],
         )
         for row in rows.to_pylist()
         if row["cwnd_segments"] is not None
@@ -171,14 +187,48 @@ def _play(
     scenario: Scenario, flow: str, instance: int, capture: Capture, method: str, bulk: bool,
     readings: list[Reading], steps: tuple[int, int] | None, label: str,
 ) -> Comparison:  # fmt: skip
-    found = engine.twin(
-        list(capture.files), scenario.tree, scenario.folder, flow, instance,
-        written=(list(capture.flows), 0.0) if method else None,
-        method=method, bulk=bulk, readings=list(readings), shown=steps,
-    )  # fmt: skip
+    def played(taken: Scenario, on_the_way_s: float | None = None) -> dict[str, Any]:
+        return engine.twin(
+            list(capture.files), taken.tree, taken.folder, flow, instance,
+            written=(list(capture.flows), 0.0) if method else None, method=method, bulk=bulk,
+            readings=list(readings), on_the_way_s=on_the_way_s, shown=steps,
+        )  # fmt: skip
+
     [described] = [one for one in scenario.resolve().tree["flows"] if one["name"] == flow]
-    name = facts.control(described["transport"])[0]
+    name, stated = facts.control(described["transport"])
+    found = played(scenario) | {"draws": []}
+    if stated["draws"] and readings:
+        parameter = f"flows.{flow}.transport.control.{stated['draws']['parameter']}"
+        found = _with_draws(
+            lambda draws: played(scenario.replace({parameter: draws}), found["on_the_way_s"]),
+            stated["draws"]["outcomes"],
+            found,
+        )
     return Comparison(label, name, capture.point, capture.replicate, found)
+
+
+def _with_draws(
+    play: Callable[[list[int]], dict[str, Any]], outcomes: int, without: dict[str, Any]
+) -> dict[str, Any]:
+    """Plays with the outcomes of the other stack's random draws, one draw after the other.
+
+    Each draw takes the outcome with which most of the capture is equal. The last draw is the one
+    after which another makes no difference.
+    """
+
+    def equal(found: dict[str, Any]) -> int:
+        return int(found["equal_pacing"] + found["equal_windows"] + found["equal_segments"])
+
+    draws: list[int] = []
+    best = without
+    while len(draws) < MOST_DRAWS:
+        tried = [play([*draws, outcome]) for outcome in range(outcomes)]
+        scores = [equal(found) for found in tried]
+        if len(set(scores)) == 1:
+            break
+        draws = [*draws, scores.index(max(scores))]
+        best = tried[draws[-1]]
+    return best | {"draws": draws}
 
 
 def _stand_in(control: str) -> Scenario:

@@ -72,16 +72,29 @@ pub struct Twin {
 impl Twin {
     /// Compares a sender with a connection. `make` makes the sender for segments of a size. The
     /// report has the steps that are `shown`; by default, those before the first difference.
+    ///
+    /// `on_the_way` is the time that an ACK takes from the capture to the other stack. By default
+    /// it is as much as the least round trip is longer there than in the capture.
     pub fn compare(
         events: &[Event],
         mss: u64,
         application: Application,
         readings: &[Reading],
+        on_the_way: Option<Span>,
         shown: Option<Range<usize>>,
         make: impl Fn(Bytes) -> Sender,
     ) -> Report {
+        let start = |events: &[Event]| Twin::new(events, mss, application, make(Bytes(mss)));
+        let on_the_way = on_the_way.unwrap_or_else(|| {
+            let theirs = readings.iter().rev().find_map(|reading| reading.least_rtt);
+            theirs.map_or(Span::ZERO, |theirs| {
+                theirs - start(events).least_rtt().unwrap_or(theirs)
+            })
+        });
+        let events = &delayed(events, on_the_way);
         let play = |shown: Range<usize>| {
-            let mut twin = Twin::new(events, mss, application, make(Bytes(mss)));
+            let mut twin = start(events);
+            twin.report.on_the_way = on_the_way;
             twin.shown = shown;
             twin.play(readings)
         };
@@ -115,7 +128,27 @@ impl Twin {
         }
     }
 
+    /// Plays everything; returns the least round-trip time measured.
+    fn least_rtt(mut self) -> Option<Span> {
+        self.play_events();
+        self.sender.rtt().minimum()
+    }
+
     fn play(mut self, readings: &[Reading]) -> Report {
+        self.play_events();
+        self.report.steps = self.step;
+        let ended = self.report.ended.is_some();
+        for reading in readings {
+            if !ended || reading.at <= self.last_played {
+                self.trajectory.judge(reading, &mut self.report);
+            }
+        }
+        let Report { differences, .. } = &mut self.report;
+        differences.sort_by_key(|difference| difference.step);
+        self.report
+    }
+
+    fn play_events(&mut self) {
         loop {
             self.bring_answer_forward();
             let Some(event) = self.events.pop_front() else {
@@ -136,16 +169,6 @@ impl Twin {
             self.last_played = event.at;
             self.step += 1;
         }
-        self.report.steps = self.step;
-        let ended = self.report.ended.is_some();
-        for reading in readings {
-            if !ended || reading.at <= self.last_played {
-                self.trajectory.judge(reading, &mut self.report);
-            }
-        }
-        let Report { differences, .. } = &mut self.report;
-        differences.sort_by_key(|difference| difference.step);
-        self.report
     }
 
     /// Moves a segment that our sender would send before the next ACK if the capture has it right
@@ -321,6 +344,23 @@ impl Twin {
             self.ahead_since = self.ahead_since.min(now);
         }
     }
+}
+
+/// Returns the events with each ACK later by that time, but not later than the next segment sent,
+/// which it may have released.
+fn delayed(events: &[Event], on_the_way: Span) -> Vec<Event> {
+    let mut events = events.to_vec();
+    let mut next_sent = Time::NEVER;
+    for event in events.iter_mut().rev() {
+        match event.kind {
+            EventKind::Sent { .. } => next_sent = event.at,
+            EventKind::Ack(_) | EventKind::SynAck { .. } => {
+                event.at = (event.at + on_the_way).min(next_sent);
+            }
+            EventKind::Syn => {}
+        }
+    }
+    events
 }
 
 impl Answer {

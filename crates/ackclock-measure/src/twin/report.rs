@@ -4,7 +4,7 @@ use super::connection::EventKind;
 use ackclock_core::units::{Span, Time};
 
 /// Largest share by which equal pacing rates may differ. Both are computed from round trips and
-/// rates measured at two places, some hundred microseconds apart.
+/// rates measured at two places, and the time between them is known only on average.
 pub const PACING_TOLERANCE: f64 = 0.02;
 
 /// Differences that are kept with their place; all are counted.
@@ -21,6 +21,8 @@ pub struct Reading {
     pub ssthresh: Option<u64>,
     /// Pacing rate in bit/s, if it is known.
     pub pacing: Option<f64>,
+    /// Least round-trip time so far, if it is known.
+    pub least_rtt: Option<Span>,
 }
 
 /// One event, with our sender's state after it.
@@ -116,6 +118,8 @@ pub struct Report {
     pub steps: usize,
     /// Number of ACKs.
     pub acks: usize,
+    /// Time that ACKs took from the capture to the other stack.
+    pub on_the_way: Span,
     /// Number of captured segments, and of those that ours would have sent, too.
     pub segments: usize,
     /// See `segments`.
