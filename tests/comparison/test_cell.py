@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SHORT = ("--set", 'duration="12 s"', "--set", 'warmup="4 s"', "--replicates", "2")
+SHORT = ("--set", 'duration="6 s"', "--set", 'warmup="2 s"', "--replicates", "2")
 
 Run = Callable[..., subprocess.CompletedProcess]
 
