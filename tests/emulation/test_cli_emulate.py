@@ -86,7 +86,7 @@ def test_the_answer_says_whether_it_can_be_reliable(emulated: Emulated) -> None:
         assert ("A host waited" in row["verdict"]) == (waited is not None and waited >= most)
         assert ("hosts paused" in row["verdict"]) == (row["host_stalled_share"] > 0.01)
         assert ("softirq threads" in row["verdict"]) == ((row["softirq_wait_share"] or 0) > 0.01)
-        assert ("left out" in row["verdict"]) == (row["missed_readings_share"] > 0.01)
+        assert ("tcp_info skipped" in row["verdict"]) == (row["missed_readings_share"] > 0.01)
     assert emulated.answer["partial"] is False
     assert emulated.answer["flows"][0]["goodput"]["replicates"] == 2 - len(doubtful)
 
