@@ -151,6 +151,7 @@ def test_what_is_set_is_no_longer_swept(scenario_file: Path) -> None:
         assert len(json.loads(Path(f"out-{points}", "run.json").read_text())["points"]) == points
 
 
+@pytest.mark.slow
 def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     outcome = ackclock("plot", "run")
