@@ -17,8 +17,9 @@ EITHER := $(if $(wildcard $(RELEASE)),$(RELEASE),$(QUICK))
 # Processes that Python's tests run in.
 WORKERS ?= 2
 IN_PARALLEL := -n $(WORKERS) --dist worksteal
-# The same of tests that take real time.
+# The same of tests that take real time, and what they said, until they have ended.
 WAITING ?= 4
+WAITED := $(VENV)/waited.txt
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -path '*/src/*') \
     $(wildcard crates/*/Cargo.toml) Cargo.toml Cargo.lock
@@ -39,6 +40,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-fast test-rust test-python \
+    test-computing test-waiting test-alone \
     test-oracle reproduce-check bench wheel lint docs docs-write site clean
 .DELETE_ON_ERROR:
 
@@ -68,11 +70,21 @@ test-fast: $(QUICK) ## run the tests that take no real time, no other program an
 test-rust: ## run the tests of the Rust crates
 	cargo test --workspace --exclude ackclock-py
 
-# What takes real time mostly waits, so that more of it fits side by side. What measures the kernel
-# has the machine for itself.
+# What takes real time mostly waits and demands no speed of the machine, so that it goes on beside
+# what computes. What measures the kernel comes last, and has the machine for itself.
 test-python: $(QUICK) ## run the tests of the Python packages
+	$(MAKE) --no-print-directory --jobs=2 test-computing test-waiting
+	$(MAKE) --no-print-directory test-alone
+
+test-computing: $(QUICK)
 	$(BIN)/python -m pytest $(IN_PARALLEL) -m 'not real_time'
-	$(BIN)/python -m pytest -n $(WAITING) --dist worksteal -m 'real_time and not alone and not oracle'
+
+test-waiting: $(QUICK)
+	@$(BIN)/python -m pytest -n $(WAITING) --dist worksteal \
+	  -m 'real_time and not alone and not oracle' > $(WAITED) 2>&1; \
+	  code=$$?; echo; echo 'Tests that take real time:'; cat $(WAITED); exit $$code
+
+test-alone: $(QUICK)
 	$(BIN)/python -m pytest -m 'alone and not oracle'
 
 test-oracle: $(QUICK) ## compare limits of transfers with the kernel's (root, quiet machine)

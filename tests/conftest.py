@@ -13,6 +13,8 @@ from ackclock import Result, Scenario, predict, simulate
 from ackclock.run import doctor
 from ackclock.run.emulation import replay
 
+from .patience import PATIENCE_S
+
 # Speed is measured in benchmarks, so a busy machine fails no test.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
@@ -169,7 +171,7 @@ def as_nobody() -> Callable[..., subprocess.CompletedProcess]:
             *arguments,
         ]
         return subprocess.run(
-            command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False
+            command, cwd=cwd, capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
 
     return run
@@ -185,7 +187,7 @@ def run_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess]:
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
             **options,
         )
 

@@ -25,6 +25,7 @@ from ackclock.report.run_tables import flow_rows, flow_table
 from ackclock.result import SCHEMA
 from ackclock.table import table
 
+from .patience import PATIENCE_S
 from .refusals import check, check_refusal, error_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -150,6 +151,7 @@ def test_what_is_set_is_no_longer_swept(scenario_file: Path) -> None:
         assert len(json.loads(Path(f"out-{points}", "run.json").read_text())["points"]) == points
 
 
+@pytest.mark.slow
 def test_plot_and_report_say_where_they_are(scenario_file: Path) -> None:
     ackclock("simulate", scenario_file, *QUICK, "-o", "run")
     outcome = ackclock("plot", "run")
@@ -480,7 +482,7 @@ def test_ctrl_c_leaves_a_valid_folder_marked_partial() -> None:
     command = [sys.executable, "-c", INTERRUPTED, *arguments]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as process:
-        _, errors = process.communicate(timeout=120)
+        _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, errors
     assert "interrupted" in errors
     assert "Traceback" not in errors

@@ -20,6 +20,8 @@ import pytest
 from ackclock import Scenario
 from ackclock.reproduction.catalogue import chosen, experiments
 
+from .patience import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [
     ROOT / "README.md",
@@ -128,7 +130,7 @@ def test_a_documents_commands_and_snippets_run(
                 env=environment,
                 capture_output=True,
                 text=True,
-                timeout=300,
+                timeout=PATIENCE_S,
             )
             assert outcome.returncode == 0, f"{where} failed:\n{outcome.stdout}\n{outcome.stderr}"
             output = outcome.stdout

@@ -9,6 +9,8 @@ import pytest
 
 from ackclock import Scenario, simulate
 
+from .patience import PATIENCE_S
+
 FIELDS = (
     "frame.time_relative", "_ws.malformed", "ip.checksum.status", "tcp.checksum.status",
     "tcp.flags.syn", "tcp.len", "tcp.ack", "tcp.options.sack_le", "tcp.analysis.retransmission",
@@ -42,7 +44,9 @@ def packets(file: Path) -> list[dict[str, str]]:
         "separator=|",
         *(part for field in FIELDS for part in ("-e", field)),
     ]
-    outcome = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    outcome = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
     return [dict(zip(FIELDS, line.split("|"), strict=True)) for line in outcome.stdout.splitlines()]
 
 

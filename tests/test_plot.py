@@ -52,6 +52,7 @@ def rivals(leaky_pipe: Scenario) -> Result:
     return simulate(alone.replace(flows=flows, replicates=2, duration="3 s"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", SIGNATURES)
 @pytest.mark.parametrize("name", ["sweep", *OVER_TIME])
 def test_every_figure_in_every_format(

@@ -42,6 +42,7 @@ def text(result: Result, predicted: Result) -> str:
     return page([(result, predicted), (result, None)])
 
 
+@pytest.mark.slow
 def test_the_page_stands_alone(text: str) -> None:
     checker = Checker()
     checker.feed(text)

@@ -229,6 +229,7 @@ def test_nothing_is_written_over_what_is_not_ours(moving: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("psi", "pairs", "verdict"),
     [

@@ -6,12 +6,15 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
-SHORT = ("--set", 'duration="12 s"', "--set", 'warmup="4 s"', "--replicates", "2")
+SHORT = ("--set", 'duration="6 s"', "--set", 'warmup="2 s"', "--replicates", "2")
 
 Run = Callable[..., subprocess.CompletedProcess]
 
 
+@pytest.mark.slow
 def test_a_cell_is_predicted_and_simulated(tmp_path: Path, run_python: Run) -> None:
     shutil.copy(EXAMPLES / "wifi-cell.toml", tmp_path)
     sweep = ("--set", "sweep={}", "--set", 'flows.download.transport.receive_window="unlimited"')
@@ -36,6 +39,7 @@ def test_a_cell_is_predicted_and_simulated(tmp_path: Path, run_python: Run) -> N
     assert "EDCA" in (tmp_path / "every" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_where_no_model_has_an_answer_a_line_says_so(tmp_path: Path, run_python: Run) -> None:
     shutil.copy(EXAMPLES / "buffer-on-a-backbone.toml", tmp_path)
     methods = ("--methods", "predict,simulate", "-o", "every")

@@ -77,6 +77,7 @@ def test_an_unreliable_run_is_one_line_and_exit_code_4(
     assert "1 unreliable run taken in" in " ".join(taken_in.stdout.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["plot", "report"])
 def test_asking_for_unreliable_runs_changes_what_is_drawn(
     scenario_file: Path, pretended: Pretended, command: str

@@ -292,6 +292,7 @@ def test_where_rounding_decides_the_reference_does_not_say() -> None:
     check(later)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(traces())
 def test_any_trace(trace: list[Ack]) -> None:

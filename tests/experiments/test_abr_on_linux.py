@@ -82,6 +82,7 @@ def ran(folder: Path, seed: int, **changes: object) -> Mapping[str, Result]:
     return results
 
 
+@pytest.mark.slow
 def test_the_engine_in_linuxs_place_is_the_engine(tmp_path: Path) -> None:
     results = ran(tmp_path, seed=1)
     outcome = on_linux.conclude(results)

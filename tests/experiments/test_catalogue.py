@@ -336,6 +336,7 @@ def test_the_gallery_page_says_what_we_say() -> None:
     assert {name: kind for name, kind in kinds.items() if name not in EMULATED} == VERDICTS
 
 
+@pytest.mark.slow
 @every_record
 def test_a_record_says_what_it_is(experiment: Experiment) -> None:
     if re.fullmatch(r"(Table|Figure) [0-9.]+[a-z]?", experiment.shows):
@@ -356,6 +357,7 @@ def test_a_record_says_what_it_is(experiment: Experiment) -> None:
         run.scenario.check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", dict.fromkeys(one.experiment for one in OWNED))
 def test_runs_give_the_tables_that_are_stored(name: str) -> None:
     """Runs one short replicate of each run: see `ackclock.reproduction.digest`."""

@@ -11,6 +11,8 @@ import pytest
 from ackclock import Scenario, measure, simulate
 from ackclock.capture.connections import largest
 
+from ..patience import PATIENCE_S
+
 pytestmark = pytest.mark.peer
 
 # Its names of columns of our table `connections`.
@@ -34,7 +36,9 @@ REACTIONS = {"duplicate acks": "duplicate_acks", "triple dupacks": "triple_dupli
 def said(file: Path) -> list[dict[str, float]]:
     """Returns the numbers of both directions by tcptrace's names."""
     command = ["tcptrace", "-n", "-l", "-r", str(file)]
-    text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    text = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    ).stdout
     number = r"([-\d.]+)(?: \w+)?"
     pairs = re.findall(
         rf"^ +([\w#/() -]+?): +{number} +[\w#/() -]+?: +{number} *$", text, re.MULTILINE

@@ -11,6 +11,7 @@ import pytest
 from ackclock import Scenario, measure, simulate
 from ackclock.capture.connections import largest
 
+from ..patience import PATIENCE_S
 from .test_against_tcptrace import round_trips
 
 pytestmark = pytest.mark.peer
@@ -48,7 +49,9 @@ def both(
     file = folder / "point-0-replicate-0-senders.pcap"
     command = ["tshark", "-n", "-r", str(file), "-T", "fields", "-E", "separator=|"]
     command += [part for field in FIELDS for part in ("-e", field)]
-    said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    said = subprocess.run(
+        command, capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    ).stdout
     packets = [dict(zip(FIELDS, line.split("|"), strict=True)) for line in said.splitlines()]
     found = measure(file, Path(folder) / "measured", segments=True)
     [connection] = largest(found)

@@ -22,6 +22,7 @@ from ackclock.cli import cli
 from ackclock.metrics import metric, summarise
 from ackclock.report import run_tables
 
+from ..patience import PATIENCE_S
 from ..refusals import check_refusal, refused
 
 ROOT = Path(__file__).parents[2]
@@ -211,7 +212,7 @@ def test_packed_and_piped_is_the_same(capture: Path, tmp_path: Path) -> None:
         cwd=tmp_path,
         check=True,
         capture_output=True,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
     assert tables(Result.load(tmp_path / "piped")) == plain
     assert Result.load(tmp_path / "piped").run["source"] == "-"
@@ -311,7 +312,7 @@ def test_ctrl_c_keeps_what_was_read(capture: Path, tmp_path: Path) -> None:
                 process.stdin.write(content[24:])
         with contextlib.suppress(BrokenPipeError):
             process.stdin.close()
-        assert process.wait(timeout=60) == 130
+        assert process.wait(timeout=PATIENCE_S) == 130
         assert process.stderr is not None
         # The same data repeats, so its clock seems to be set back each time.
         said = process.stderr.read()

@@ -272,6 +272,7 @@ def contention(*every: AccessClass, **how: bool) -> classes.Contention:
     return classes.solve(every, 9e-6, 10e-6, **how)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retries", [0, 2, 7, 11, math.inf])
 @pytest.mark.parametrize(("low", "high"), [(3, 7), (15, 1023), (31, 31), (6, 100)])
 def test_classes_that_are_alike_are_one(low: int, high: int, retries: float) -> None:

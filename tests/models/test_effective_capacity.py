@@ -128,6 +128,7 @@ def test_it_is_what_a_long_sum_says(server: tuple[np.ndarray, np.ndarray], decay
     assert of_server(c, P, decay) == pytest.approx(expected, abs=0.02)
 
 
+@pytest.mark.slow
 @given(servers(), st.floats(0.02, 0.98))
 def test_the_inverse_is_one(server: tuple[np.ndarray, np.ndarray], share: float) -> None:
     c, P = server

@@ -45,6 +45,7 @@ def mean_queue(result: Result) -> float:
     return float(np.mean(waiting[time > 20]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flows", [10, 20, 40])
 @pytest.mark.parametrize("delay_ms", [20, 40])
 def test_adaptive_red_steers_the_queue_to_the_middle_of_its_thresholds(

@@ -87,6 +87,7 @@ def test_the_formula_is_the_specified_one() -> None:
     assert [formula(buffer, 342) for buffer in BUFFERS[342]] == pytest.approx(expected, abs=0.0005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recovery", ["reno", "newreno", "sack"])
 @pytest.mark.parametrize(("bdp", "buffer"), CASES)
 def test_utilisation_follows_the_sawtooth_formula(bdp: int, buffer: int, recovery: str) -> None:

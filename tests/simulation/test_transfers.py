@@ -31,6 +31,7 @@ def bound(size: int, *, handshake: bool, rate: float = RATE) -> float:
     return opening + on_the_wire / rate + ONE_WAY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["rfc", "linux", "ns2-2002"])
 @pytest.mark.parametrize("recovery", RECOVERIES)
 def test_every_byte_arrives_whatever_is_lost(recovery: str, preset: str) -> None:

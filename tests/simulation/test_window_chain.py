@@ -135,12 +135,14 @@ def test_the_chains_rate_is_that_of_congestion_avoidance(p: float, cap: int | No
     assert abs(ratio.mean - 1) < 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cap", CAPS)
 @pytest.mark.parametrize("p", PROBABILITIES)
 def test_windows_are_distributed_as_the_chain_says(p: float, cap: int | None) -> None:
     assert distance(p, cap) < 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.0005, 0.02])
 def test_the_distance_tells_laws_apart(p: float) -> None:
     """With a tenth more loss, or the law of segments, the distance exceeds the simulation's."""
@@ -310,6 +312,7 @@ def with_timeouts(p: float) -> float:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("recovery", ["reno", "sack"])
 @pytest.mark.parametrize("p", LOSSY)
 def test_where_timeouts_matter_the_chain_with_and_without_them_encloses_the_rate(

@@ -9,9 +9,16 @@ mod namespace;
 #[cfg(target_os = "linux")]
 mod sessions;
 
+#[cfg(target_os = "linux")]
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 /// Exit status of a case that cannot run on this machine.
 #[cfg(target_os = "linux")]
 const SKIPPED: i32 = 77;
+
+/// Cases that run at a time. They mostly wait, and none has to be done within some time.
+#[cfg(target_os = "linux")]
+const AT_A_TIME: usize = 4;
 
 #[cfg(target_os = "linux")]
 fn main() {
@@ -25,27 +32,42 @@ fn main() {
         .iter()
         .filter(|word| !word.starts_with('-'))
         .collect();
-    let mut failed = 0;
-    for (name, _) in all() {
-        if !wanted.is_empty() && !wanted.iter().any(|word| name.contains(word.as_str())) {
-            continue;
+    let chosen: Vec<&str> = all()
+        .map(|(name, _)| *name)
+        .filter(|name| wanted.is_empty() || wanted.iter().any(|word| name.contains(word.as_str())))
+        .collect();
+    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..AT_A_TIME {
+            scope.spawn(|| {
+                while let Some(name) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    failed.fetch_add(usize::from(!passes(name)), Ordering::Relaxed);
+                }
+            });
         }
-        let program = std::env::current_exe().expect("the test knows where it is");
-        let status = std::process::Command::new(program)
-            .args(["--inside", name])
-            .status()
-            .expect("the test can start itself");
-        let outcome = match status.code() {
-            Some(0) => "ok",
-            Some(SKIPPED) => "SKIPPED",
-            _ => {
-                failed += 1;
-                "FAILED"
-            }
-        };
-        println!("test {name} ... {outcome}");
-    }
-    assert_eq!(failed, 0, "cases failed");
+    });
+    assert_eq!(failed.into_inner(), 0, "cases failed");
+}
+
+/// Runs a case in a process of its own. Prints what it said and the outcome, together.
+#[cfg(target_os = "linux")]
+fn passes(name: &str) -> bool {
+    let program = std::env::current_exe().expect("the test knows where it is");
+    let ended = std::process::Command::new(program)
+        .args(["--inside", name])
+        .output()
+        .expect("the test can start itself");
+    let outcome = match ended.status.code() {
+        Some(0) => "ok",
+        Some(SKIPPED) => "SKIPPED",
+        _ => "FAILED",
+    };
+    let said = [ended.stdout, ended.stderr].concat();
+    println!(
+        "{}test {name} ... {outcome}",
+        String::from_utf8_lossy(&said)
+    );
+    outcome != "FAILED"
 }
 
 /// Yields all cases by name.
