@@ -328,14 +328,26 @@ def test_every_table_and_figure_is_there_once() -> None:
 
 
 def test_the_gallery_page_says_what_we_say() -> None:
-    rows = re.findall(
-        r"^\| `(\S+)` \|.*\| ([^|]*) \|$", (DOCS / "gallery.md").read_text(), re.MULTILINE
-    )
     kinds = {
         name: max((kind for kind in Kind if verdict.startswith(kind)), key=len)
-        for name, verdict in rows
+        for name, verdict in gallery_rows().items()
     }
     assert {name: kind for name, kind in kinds.items() if name not in EMULATED} == VERDICTS
+
+
+def gallery_rows() -> dict[str, str]:
+    """Returns the verdict on the gallery page, by experiment."""
+    page = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^\| `(\S+)` \|.*\| ([^|]*) \|$", page, re.MULTILINE))
+
+
+def test_the_gallery_page_has_this_verdict_and_this_figure(concluded: Concluded) -> None:
+    name = concluded.experiment.name
+    told = gallery_rows()[name]
+    if not told.endswith(f"see `ackclock reproduce {name}`"):  # it would fill the page
+        assert told == str(concluded.outcome.verdict)
+    if (DOCS / "images" / "gallery" / f"{name}.svg").exists():
+        assert_drawn_alike(concluded, f"gallery/{name}.svg")
 
 
 @every_record

@@ -300,7 +300,7 @@ def _answer(model: "Model", values: dict[str, list[float]], units: _Units, as_js
         {name: float(value) for name, value in model.completed(**one).items()} for one in asked
     ]
     _announce(model, known)
-    answers = []
+    answers: list[dict[str, float]] = []
     with progress(f"predict {model.name}") as tell:
         for one in known:
             tell(len(answers) / len(known))
