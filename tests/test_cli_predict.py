@@ -240,3 +240,12 @@ def test_a_simulation_shows_the_models_asked_for(scenario_file: Path) -> None:
     ]
     rows = json.loads(CliRunner().invoke(cli, arguments).stdout)["flows"]
     assert {label for row in rows for label in row["predicted"]} == {"Mathis"}
+
+
+def test_a_long_answer_is_announced_and_a_short_one_is_not() -> None:
+    asked = ["hstcp_window_sim", "--rate", "400packets/s", "--buffer", "40packets", "--runs", "1"]
+    short = [*asked, "--rtt", "200ms", "--duration", "2s", "--warmup", "1s"]
+    long = [*asked, "--rtt", "20ms", "--duration", "200s", "--warmup", "10s", "--flows", "50"]
+    assert predict(*short).stderr == ""
+    told = predict(*long).stderr
+    assert re.fullmatch(r"predict hstcp_window_sim: about \d+ s\n", told)

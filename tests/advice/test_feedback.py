@@ -132,7 +132,9 @@ def test_the_command_prints_the_table_and_a_sentence(moving: Path) -> None:
     assert outcome.exit_code == 0, outcome.stderr
     assert "EFFCAP(7, 49)" in outcome.stdout
     assert outcome.stdout.count("recommended") == 1
-    assert re.search("^(Feed back|Do not feed back) ", outcome.stdout, re.MULTILINE)
+    answer = re.search("^(Feed back|Do not feed back) ", outcome.stdout, re.MULTILINE)
+    assert answer is not None
+    assert answer.start() < outcome.stdout.index("What was tried")
     assert "danger zone" in outcome.stdout
     assert max(map(len, outcome.stdout.splitlines())) <= 80
     assert list(moving.parent.iterdir()) == [moving]

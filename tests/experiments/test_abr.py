@@ -15,6 +15,7 @@ from ackclock_reproductions.abr.loop import (
     Point,
     Session,
     alone,
+    constant,
     effcap,
     effcap_of,
     round_trip_of_measurements,
@@ -37,6 +38,7 @@ def test_the_link_is_the_same_whatever_goes_over_it() -> None:
         alone(INSTCAP, 10),
         alone(effcap(), 12),
         alone(NONE, 10, CUBIC_TODAY),
+        alone(constant(22), 10),
         Loop(two, 18),
     ]
     first, *others = (capacities(one) for one in loops)
@@ -62,6 +64,15 @@ def test_efficiency_is_of_what_the_link_could_have_sent() -> None:
     assert np.ptp(capacity) > 0.02 * np.mean(capacity)
     assert efficiencies(result) == pytest.approx([1.0] * 4, abs=0.002)
     assert efficiencies(result, cells=CELLS) == pytest.approx([CELLS] * 4, abs=0.002)
+
+
+def test_a_host_of_constant_rate_delivers_that_rate_where_the_link_carries_it() -> None:
+    # 20 packets in a round trip are the link's low rate: 50 kB/s, headers included.
+    result = simulate(alone(constant(20), 10, exact=True).scenario([Point(1.0, 400.0)], 2))
+    bit_per_s = np.array(of_replicates(result, "throughput", "session 1")) * 1e6
+    assert bit_per_s == pytest.approx(50_000 * 8, rel=1e-3)
+    assert of_replicates(result, "hop_drops", BOTTLENECK) == [0, 0]
+    assert constant(20).cells == CELLS
 
 
 def test_the_papers_protocol_is_four_transfers_of_ten_megabytes() -> None:

@@ -198,7 +198,7 @@ def test_an_emulation_and_what_was_measured_of_it_reach_the_conclusion(
 def test_what_depends_on_the_machine_never_fails() -> None:
     answer = ackclock("reproduce", "toy", "-o", "gallery")
     assert answer.exit_code == 0
-    assert re.search("It rises +it falls +does not hold *$", answer.stdout, re.MULTILINE)
+    assert re.search(r"- “It rises” \(it falls\)$", answer.stdout, re.MULTILINE)
 
 
 def test_an_emulation_is_kept_by_scenario_version_and_kernel(
@@ -224,7 +224,7 @@ def test_where_nothing_can_be_emulated_the_verdict_says_so(emulated: Toy, machin
     machine.lacking = LACKING
     answer = ackclock("reproduce", "toy", "-o", "gallery")
     assert answer.exit_code == 0, answer.stderr
-    assert f"Verdict: not run here: {LACKING}" in " ".join(answer.stdout.split())
+    assert f"Not run here: {LACKING}" in " ".join(answer.stdout.split())
     page = Path("gallery/index.html").read_text(encoding="utf-8")
     assert f"not run here: {LACKING}" in page
     assert "<svg" not in page
@@ -232,17 +232,23 @@ def test_where_nothing_can_be_emulated_the_verdict_says_so(emulated: Toy, machin
     assert emulated.seen == []
     # It is tried again, but not where there is no need.
     machine.lacking = ""
-    assert "Verdict: not reproduced" in ackclock("reproduce", "toy", "-o", "gallery").stdout
+    assert (
+        "Not reproduced: the printed statement does not hold."
+        in ackclock("reproduce", "toy", "-o", "gallery").stdout
+    )
     assert "<svg" in Path("gallery/index.html").read_text(encoding="utf-8")
     machine.lacking = LACKING
-    assert "Verdict: not reproduced" in ackclock("reproduce", "toy", "-o", "gallery").stdout
+    assert (
+        "Not reproduced: the printed statement does not hold."
+        in ackclock("reproduce", "toy", "-o", "gallery").stdout
+    )
 
 
 @pytest.mark.usefixtures("emulated")
 def test_a_quick_look_emulates_nothing(machine: Machine) -> None:
     answer = ackclock("reproduce", "toy", "--quick", "-o", "gallery")
     assert answer.exit_code == 0
-    assert "Verdict: not run here: it takes real time; run without --quick" in answer.stdout
+    assert "Not run here: it takes real time; run without --quick" in answer.stdout
     assert machine.done == []
 
 
@@ -253,7 +259,7 @@ def test_a_quick_look_emulates_what_says_how_it_can_be_short(
     emulated.run = replace(emulated.run, quick=shorter)
     answer = ackclock("reproduce", "toy", "--quick", "-o", "gallery")
     assert machine.done == ["emulate", "measure"]
-    assert "Verdict: quick: 1 s instead of 2 s" in answer.stdout
+    assert "Quick: 1 s instead of 2 s" in answer.stdout
     [results] = emulated.seen
     assert results["x"].points[0]["scenario"]["duration"] == "1 s"
 
@@ -283,11 +289,10 @@ def test_an_emulation_that_is_not_to_be_reliable_is_shown_and_done_again(machine
     answer = ackclock("reproduce", "toy", "-o", "gallery")
     assert answer.exit_code == 4
     assert answer.stderr == "ackclock: unreliable: toy-validation; run it again\n"
-    assert (
-        "Verdict: unreliable: x: unreliable: the emulator was away for 53 ms (at most 20 ms)"
-        in " ".join(answer.stdout.split())
+    assert "Unreliable: x: unreliable: the emulator was away for 53 ms (at most 20 ms)" in " ".join(
+        answer.stdout.split()
     )
-    assert re.search("It rises +it falls", answer.stdout)
+    assert "- “It rises” (it falls)" in answer.stdout
     assert '<p class="verdict failed">' in Path("gallery/index.html").read_text(encoding="utf-8")
     machine.verdict = "reliable"
     assert ackclock("reproduce", "toy", "-o", "gallery").exit_code == 0
@@ -299,7 +304,7 @@ def test_an_emulation_that_failed_says_why(emulated: Toy, machine: Machine) -> N
     answer = ackclock("reproduce", "toy", "-o", "gallery")
     assert answer.exit_code == 4
     assert (
-        "unreliable: a run failed, replicates or points are missing: a host vanished"
+        "Unreliable: a run failed, replicates or points are missing: a host vanished"
         in " ".join(answer.stdout.split())
     )
     assert emulated.seen == []

@@ -216,6 +216,19 @@ def test_bisection_from_either_end_comes_to_the_same(K: int) -> None:
     assert found.load == pytest.approx(math.exp(root(*ends)), rel=1e-13)
 
 
+@pytest.mark.parametrize("K", [1, 62, 1250, 12_500, 100_000])
+@pytest.mark.parametrize("shortcut", [False, True])
+def test_the_solution_takes_few_evaluations(
+    K: int, shortcut: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # With a million places an evaluation takes a tenth of a second. Bisection takes sixty.
+    asked: list[object] = []
+    at = Red.at
+    monkeypatch.setattr(Red, "at", lambda self, log_rho: asked.append(log_rho) or at(self, log_rho))
+    solve(Red(K, 0.4 * K, float(K), 0.1, shortcut), 125_000, round_trips("A"))
+    assert len(asked) <= 30
+
+
 @given(st.integers(1, 10**5), link_rates, st.floats(1e-4, 10))
 def test_the_slope_is_that_of_what_is_offered(K: int, rate: float, delay: float) -> None:
     router = DropTail(np.asarray(float(K)))

@@ -52,9 +52,7 @@ pub fn check(scenario: &Scenario) -> Result<(), Error> {
                 .filter(|entry| entry.simulated);
             let known: Vec<&str> = simulated.map(|entry| entry.name).collect();
             let remedy = format!(
-                "is for ackclock emulate only: the engine has no {}; for a simulation choose \
-                from {}",
-                flow.transport.control_name(),
+                "runs in ackclock emulate only; to simulate, choose from {}",
                 known.join(", ")
             );
             let field = format!("flows.{}.transport.control.kind", flow.name);

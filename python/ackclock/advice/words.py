@@ -41,14 +41,19 @@ def further(advice: FeedbackAdvice) -> list[str]:
         alike = f"{names} cannot be distinguished from {_name(advice.chosen)}."
         lines.append(f"{alike[0].upper()}{alike[1:]}")
     if advice.quicker:
-        each = [
-            f"{_name(one)} {shown(one.delay_s.value, 's')}, but "
-            f"{_scaled(advice.outcomes.more_delivered(advice.chosen, one), 100)} points less "
-            "delivered"
-            for one in advice.quicker
-        ]
-        lines.append(f"Less delay has a price: {'; '.join(each)}.")
+        each = "; ".join(_price(advice, one) for one in advice.quicker)
+        lines.append(f"Less delay has a price: {each}.")
     return lines
+
+
+def _price(advice: FeedbackAdvice, one: Outcome) -> str:
+    """Returns the delay of a scheme and what it delivers less than the recommended one."""
+    delay = shown(one.delay_s.value, "s")
+    less = _scaled(advice.outcomes.more_delivered(advice.chosen, one), 100)
+    return (
+        f"with {_name(one)} {_QUANTILE} of the packets wait at most {delay}, and {less} points "
+        "less is delivered"
+    )
 
 
 def legend(advice: FeedbackAdvice) -> str:
@@ -164,13 +169,14 @@ def outcome_table(advice: FeedbackAdvice) -> Table:
         ]
         for one, first in ((one, one.scheme.algorithm is None) for one in advice.outcomes.each)
     )  # fmt: skip
-    return table(title(advice), columns, cells, keys=1)
+    return table("What was tried", columns, cells, keys=1)
 
 
 def title(advice: FeedbackAdvice) -> str:
     """Returns the trace and the path of the runs."""
     path, trace = advice.path, advice.path.trace
-    waiting = f"{path.buffer.number:g} {path.buffer.unit}"
+    number, unit = path.buffer.number, path.buffer.unit
+    waiting = shown(number, unit) if unit == "bytes" else f"{number:g} {unit}"
     return (
         f"{trace.path.name}: {shown(trace.length_s, 's')}, "
         f"{shown(advice.scale.mean_bit_per_s, 'bit/s')} on average; RTT "

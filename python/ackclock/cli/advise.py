@@ -169,19 +169,19 @@ def _print(advice: "FeedbackAdvice", output: Path | None, asked_for: str, *, as_
     if as_json:
         print_json(told)
         return
+    say_wrapped(words.title(advice))
+    _print_paragraphs([" ".join([words.sentence(advice), *words.further(advice)])])
+    say()
     print_rows(words.outcome_table(advice), words.legend(advice))
-    for paragraph in (
-        " ".join([words.sentence(advice), *words.further(advice)]), words.psi_words(advice),
-        words.models_words(advice), words.method_words(advice),
-    ):  # fmt: skip
-        say()
-        say_wrapped(paragraph)
+    _print_paragraphs(
+        [words.psi_words(advice), words.models_words(advice), words.method_words(advice)]
+    )
     say()
     if output is None:
         say("  next    -o FOLDER keeps the runs, for ackclock plot and ackclock report")
     else:
+        say(f"  page    ackclock report {shlex.quote(str(output))}")
         say(f"  result  {output}")
-        say(f"  next    ackclock report {shlex.quote(str(output))}")
 
 
 @advise.command()
@@ -299,12 +299,19 @@ def _print_buffer(
     if as_json:
         print_json(told)
         return
+    say_wrapped(words.title(advice))
+    _print_paragraphs(words.answer(advice))
+    say()
     print_rows(words.buffer_table(advice), words.legend(advice))
     queues = words.aqm_table(advice)
     if queues is not None:
         say()
         print_rows(queues)
-    for paragraph in words.paragraphs(advice, confirmation):
+    _print_paragraphs(words.evidence(advice, confirmation))
+
+
+def _print_paragraphs(paragraphs: list[str]) -> None:
+    for paragraph in paragraphs:
         say()
         # A queue is for pasting: a table of TOML has no line breaks.
         (say if paragraph.startswith("queue = ") else say_wrapped)(paragraph)
@@ -321,8 +328,8 @@ def _print_buffer_paths(
     if output is not None:
         written = sum(path.stat().st_size for path in (output / RUNS).rglob("*") if path.is_file())
         say(f"  figure  {output / 'trade-off.png'}")
-        say(f"  advice  {output / 'advice.json'}")
-        say(f"  runs    {output / RUNS}   {shown(written, 'bytes')}; ackclock report shows each")
+        say(f"  result  {output / 'advice.json'}")
+        say(f"  runs    {output / RUNS}   {shown(written, 'bytes')}; see: ackclock report FOLDER")
     queue = advised_queue(advice)
     if queue is not None:
         changes = [*assignments, f"hops.{advice.hop.name}.queue={queue}"]

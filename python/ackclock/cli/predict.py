@@ -13,7 +13,8 @@ import click
 
 from ackclock import units
 from ackclock.cli.options import json_option, models_option, read_scenario, scenario_options
-from ackclock.cli.output import print_json, print_table
+from ackclock.cli.output import print_json, print_table, say
+from ackclock.cli.progress import progress
 from ackclock.errors import InputError
 
 # Imported where a model is used: an error about a missing file does not need NumPy.
@@ -270,6 +271,9 @@ def _as_asked(error: InputError, model: "Model", units: _Units) -> InputError:
     return error.at(_option(error.field))
 
 
+# Shorter answers need no announcement.
+_PATIENCE_S = 3.0
+
 # As many as points of a sweep.
 _MOST_ROWS = 10_000
 
@@ -295,7 +299,12 @@ def _answer(model: "Model", values: dict[str, list[float]], units: _Units, as_js
     known = [
         {name: float(value) for name, value in model.completed(**one).items()} for one in asked
     ]
-    answers = [{name: float(value) for name, value in model.answer(**one).items()} for one in known]
+    _announce(model, known)
+    answers: list[dict[str, float]] = []
+    with progress(f"predict {model.name}") as tell:
+        for one in known:
+            tell(len(answers) / len(known))
+            answers.append({name: float(value) for name, value in model.answer(**one).items()})
     if as_json:
         _print_as_json(
             model,
@@ -333,6 +342,19 @@ def _answer(model: "Model", values: dict[str, list[float]], units: _Units, as_js
         print_table(table(_title(model, fixed, units), head, cells, keys=len(varied)))
 
 
+def _announce(model: "Model", known: list[dict[str, float]]) -> None:
+    """Says on standard error about how long the answers take, if that is long."""
+    import numpy as np
+
+    lasts_s = sum(
+        bound.lasts_s({name: np.asarray(value) for name, value in one.items()})
+        for bound in model.bounds
+        for one in known
+    )
+    if lasts_s > _PATIENCE_S:
+        say(f"predict {model.name}: about {lasts_s:.0f} s", err=True)
+
+
 def _in_segments(one: "Input | Output", value: float) -> str:
     return f"{value:.6g} segments/s" if one.unit == "segments/s" else ""
 
@@ -364,20 +386,14 @@ def _solve(
     asked = model.input(unknown)
     wanted = units.read(target, written[target.name])
     rows: list[dict[str, Any]] = []
-    for known in _combinations(values):
-        for aim in wanted:
+    questions = [(known, aim) for known in _combinations(values) for aim in wanted]
+    with progress(f"predict {model.name}") as tell:
+        for known, aim in questions:
+            tell(len(rows) / len(questions))
             row = {"inputs": known, "output": target.name, "target": aim, "unknown": unknown}
             try:
-                rows.append(
-                    row
-                    | {
-                        "values": list(
-                            solve(
-                                model, unknown, aim, output=target.name, say=units.say, **known
-                            ).values
-                        )
-                    }
-                )
+                found = solve(model, unknown, aim, output=target.name, say=units.say, **known)
+                rows.append(row | {"values": list(found.values)})
             except NoSolutionError as error:
                 rows.append(row | {"values": [], "why_not": str(error)})
     if len(rows) == 1 and not rows[0]["values"]:

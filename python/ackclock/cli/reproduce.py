@@ -3,18 +3,26 @@
 from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ackclock.cli.errors import INTERRUPTED, UNRELIABLE, complain
 from ackclock.cli.options import json_option
-from ackclock.cli.output import print_json, print_rows, print_table, say, say_wrapped
+from ackclock.cli.output import print_json, print_rows, say, say_wrapped
 from ackclock.cli.progress import progress
 from ackclock.cli.show import experiment
 from ackclock.errors import InputError
-from ackclock.reproduction import Experiment, Kind, chosen, experiments, runner, tables
-from ackclock.table import table
+from ackclock.reproduction import (
+    Experiment,
+    Kind,
+    chosen,
+    experiments,
+    runner,
+    sentences,
+    tables,
+)
+from ackclock.table import Column, table
 
 if TYPE_CHECKING:
     from ackclock.reproduction.runner import Record
@@ -43,9 +51,9 @@ def reproduce(
 ) -> int:
     """Reproduce published tables and figures.
 
-    NAMES are experiments or groups of them. Prints published numbers beside ours with a verdict,
-    and writes a gallery. The exit code is 4 if a number that we claim has changed, or an emulation
-    is unreliable.
+    NAMES are experiments or groups of them. Prints the verdict of each, and for one experiment the
+    published numbers beside ours. The gallery, a page, has everything. The exit code is 4 if a
+    number that we claim has changed, or an emulation is unreliable.
 
     \b
     Example:
@@ -107,35 +115,58 @@ def _print_catalogue(experiments: Iterable[Experiment], as_json: bool) -> None:
 
 
 def _print_records(records: "list[Record]", page: Path, as_json: bool) -> None:
-    """Prints the verdict and the tables of each experiment, then all verdicts."""
+    """Prints the answer of each experiment; of one alone also its numbers and statements."""
     if as_json:
         print_json({"gallery": str(page), "experiments": records})
         return
-    for record in records:
-        say_wrapped(f"{record['name']}: {record['shows']}. {record['question']}")
-        say()
-        _print_verdict(record["verdict"])
-        for shown in tables.tables(record):
-            say()
-            (print_rows if shown.keys else print_table)(shown, *filter(None, [shown.note]))
-        for note in tables.notes(record):
-            say_wrapped(note)
-        say()
-    if len(records) > 1:
-        verdicts = ([one["name"], one["verdict"]["kind"]] for one in records)
-        print_table(table("Verdicts", ["experiment", "verdict"], verdicts))
-        say()
-    say(f"  page    {page}   open it in a browser")
     if len(records) == 1:
-        say(f"  next    ackclock show experiments {records[0]['name']}")
+        _print_whole(records[0])
+        following = f"ackclock show experiments {records[0]['name']}"
+    else:
+        _print_answers(records)
+        following = "ackclock reproduce NAME   prints the numbers of one"
+    say()
+    say(f"  page    {page}   open it in a browser")
+    say(f"  next    {following}")
 
 
-def _print_verdict(verdict: "dict[str, Any]") -> None:
-    reason = f": {verdict['reason']}" if verdict["reason"] else ""
-    failing = "; what does not come out:" if verdict["failing"] else ""
-    say_wrapped(f"Verdict: {verdict['kind']}{reason}{failing}")
-    for failing in verdict["failing"]:
-        say_wrapped(f"- {failing}")
-    for name in ("why", "reading"):
-        if verdict[name]:
-            say_wrapped(f"{name.capitalize()}: {verdict[name]}")
+def _print_answers(records: "list[Record]") -> None:
+    """Prints how many experiments have each verdict, a table of them, and what does not hold."""
+    say_wrapped(sentences.summary(records))
+    say()
+    rows = [[one["name"], one["shows"], one["verdict"]["kind"]] for one in records]
+    columns = ("experiment", Column("shows", spare=1), "verdict")
+    print_rows(table("Verdicts", columns, rows))
+    for record in records:
+        if sentences.failing(record) or record["verdict"]["reason"]:
+            say()
+            say_wrapped(f"{record['name']}: {record['question']}")
+            _print_answer(record)
+
+
+def _print_whole(record: "Record") -> None:
+    """Prints the answer of an experiment, the published numbers beside ours, and the statements."""
+    say_wrapped(f"{record['name']}: {record['shows']}. {record['question']}")
+    say()
+    _print_answer(record)
+    for shown in tables.compared(record):
+        say()
+        print_rows(shown, *filter(None, [shown.note]))
+    for note in tables.notes(record):
+        say_wrapped(note)
+    for heading, listed in sentences.statements(record):
+        say()
+        say_wrapped(heading)
+        for one in listed:
+            say_wrapped(f"- {one}")
+
+
+def _print_answer(record: "Record") -> None:
+    say_wrapped(sentences.answer(record))
+    failing = sentences.failing(record)
+    if failing:
+        say_wrapped("What does not come out:")
+    for one in failing:
+        say_wrapped(f"- {one}")
+    for reason in sentences.reasons(record):
+        say_wrapped(reason)

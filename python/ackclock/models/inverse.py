@@ -84,7 +84,7 @@ def solve(
         raise InputError(
             "unsupported",
             unknown,
-            f"takes too long to solve for; give values, or solve for {others}",
+            f"solving for it takes too long; give values, or solve for {others}",
         )
     if not isfinite(target):
         raise InputError(

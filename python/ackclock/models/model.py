@@ -78,12 +78,19 @@ class Bound:
         what: Unit of work, in words: `flows`, `steps of a flow`.
         most: Largest total work of one call.
         count: Computes the work of each answer from the inputs by name.
+        most_s: Time that the largest work takes on one processor, about.
     """
 
     input: str
     what: str
     most: float
     count: Callable[[Mapping[str, Array]], ArrayLike]
+    most_s: float = 2.0
+
+    def lasts_s(self, known: Mapping[str, Array]) -> float:
+        """Returns about how long the work of a call takes on one processor, in seconds."""
+        asked = np.broadcast_arrays(known[self.input], np.asarray(self.count(known), float))
+        return self.most_s * float(asked[1].sum()) / self.most
 
     def check(self, known: Mapping[str, Array]) -> None:
         """Refuses a call that takes too much work.

@@ -282,7 +282,7 @@ def _evaluate(
         at = np.flatnonzero((w1 > B + 1).ravel())[0]
         problem = (
             f"{w1.flat[at]:g} segments overflow a buffer of {B.flat[at]:g} before any ACK; "
-            "give one more at most"
+            f"give at most {B.flat[at] + 1:g}"
         )
         raise InputError("contradiction", "initial_window", problem)
     met = loss(B, mu * T, d, w1, W_th, decrease_factor, recovery, reductions)

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from ackclock.reproduction.outcome import PUBLISHED
 from ackclock.table import Column, Table, fixed, table
 
-__all__ = ["notes", "tables"]
+__all__ = ["compared", "notes", "tables"]
 
 # Columns of each quantity: published, computed, difference.
 _TOGETHER = 3
@@ -20,6 +21,11 @@ def tables(record: dict[str, Any]) -> list[Table]:
         rows = [[one["name"], one["value"], one["origin"]] for one in record["settings"]]
         listed.append(table("What went in", ["", "value", "origin"], rows))
     return listed
+
+
+def compared(record: dict[str, Any]) -> list[Table]:
+    """Returns the tables of published numbers beside ours."""
+    return [_comparison(one) for one in record["comparisons"] if one["origin"] in PUBLISHED]
 
 
 def notes(record: dict[str, Any]) -> list[str]:

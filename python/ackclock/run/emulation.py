@@ -113,7 +113,7 @@ def replay(folder: str | Path) -> list[dict[str, Any]]:
         raise InputError(
             "file",
             f"{folder}",
-            f"is a result of {run['method']}, which keeps no record; choose one of emulate",
+            f"is a result of {run['method']}; choose one of emulate, which keeps a record",
         )
     runs = engine.replay([point["scenario"] for point in run["points"]], run["folder"], folder)
     if not runs:

@@ -13,6 +13,7 @@ from ackclock_reproductions.abr import (
     figures_18_19,
     figures_20_23,
     on_linux,
+    section_4,
 )
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -32,5 +33,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figures_20_23.FIGURE_21,
     figures_20_23.FIGURE_22,
     figures_20_23.FIGURE_23,
+    section_4.EXPERIMENT,
     on_linux.EXPERIMENT,
 )

@@ -16,6 +16,7 @@ from ackclock_reproductions.abr.paper import (
     HEADER_BYTES,
     HIGH_KB_PER_S,
     LOW_KB_PER_S,
+    PACKET_BYTES,
     PAYLOAD_BYTES,
     PERIOD_S,
     ROUND_TRIP_S,
@@ -39,17 +40,24 @@ class Feedback(NamedTuple):
 
     Attributes:
         label: Label in figures and tables.
-        algorithm: Algorithm, as in a scenario. None if nothing is fed back; then no host has a
-            server.
+        algorithm: Algorithm, as in a scenario. None if nothing is fed back.
+        fixed_kb_per_s: Rate of a host that follows nothing. None without an algorithm either: then
+            no host has a server.
     """
 
     label: str
     algorithm: Tree | None
+    fixed_kb_per_s: float | None = None
+
+    @property
+    def controls_rate(self) -> bool:
+        """True if each host has a server, which sends ATM cells."""
+        return self.algorithm is not None or self.fixed_kb_per_s is not None
 
     @property
     def cells(self) -> float:
-        """Share of the link that is left for packets: with feedback they travel in ATM cells."""
-        return CELLS if self.algorithm else 1.0
+        """Share of the link that is left for packets: a host with a server sends ATM cells."""
+        return CELLS if self.controls_rate else 1.0
 
 
 NONE = Feedback("TCP alone", None)
@@ -59,6 +67,12 @@ INSTCAP = Feedback("INSTCAP", {"kind": "instcap"})
 def effcap(m: int = 7, n: int = 49) -> Feedback:
     """Returns EFFCAP, by default with means over a round trip of 200 ms and a memory of eight."""
     return Feedback(f"EFFCAP ({m}, {n})", {"kind": "effcap", "m": m, "n": n})
+
+
+def constant(packets_per_round_trip: float) -> Feedback:
+    """Returns no feedback, but hosts that send at one rate, for a round trip of 200 ms."""
+    kb_per_s = packets_per_round_trip * PACKET_BYTES / 1000 / ROUND_TRIP_S
+    return Feedback(f"constant rate of {packets_per_round_trip:g} packets", None, kb_per_s)
 
 
 def round_trip_of_measurements(round_trip_s: float) -> int:
@@ -241,13 +255,16 @@ class Loop:
         }
         hops = [hop(BOTTLENECK, link, packets(self.buffer))]
         for session in self.sessions:
-            if session.feedback.algorithm:
+            if session.feedback.controls_rate:
                 hops.append(hop(_host(session), self._server(session), "unlimited"))
             back = {"kind": "constant", "rate": "400 Gbit/s"}
             hops.append(hop(_back(session), back, "unlimited", session.round_trip_s))
         return hops
 
     def _server(self, session: Session) -> Tree:
+        fixed = session.feedback.fixed_kb_per_s
+        if fixed is not None:
+            return {"kind": "constant", "rate": f"{fixed:g} kB/s"}
         return {
             "kind": "feedback",
             "from": BOTTLENECK,
@@ -259,7 +276,7 @@ class Loop:
         }
 
     def _flow(self, session: Session) -> Tree:
-        hosts = [_host(session)] if session.feedback.algorithm else []
+        hosts = [_host(session)] if session.feedback.controls_rate else []
         return {
             "name": session.name,
             "route": [*hosts, BOTTLENECK],

@@ -84,11 +84,11 @@ pub struct Edca {
     /// including the first.
     #[serde(default = "retry_limit")]
     pub retry_limit: u32,
-    /// True if all stations wait EIFS after a collision: SIFS and the time of an ACK longer than
-    /// otherwise.
+    /// True if all stations wait EIFS after a collision, which is longer than AIFS by SIFS and the
+    /// time of an ACK.
     #[serde(default = "yes")]
     pub eifs: bool,
-    /// Smallest frame, header included, that RTS and CTS precede; none if not given.
+    /// Size, header included, from which on RTS and CTS precede a frame; never if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Bytes", extend("examples" = ["500 bytes"]))]
     pub rts_threshold: Option<Bytes>,

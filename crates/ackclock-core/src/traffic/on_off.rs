@@ -12,9 +12,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-/// Parameters. The spacing of packets counts only on time: an off period interrupts it and does not
-/// restart it. So the long-run rate is exactly `rate` · on time / time, however short the on
-/// periods are compared with the spacing.
+/// Parameters. An off period interrupts the time between two packets and does not restart it. So
+/// the long-run rate is exactly `rate` times the share of time in on periods, however short these
+/// are compared with the time between packets.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OnOff {

@@ -286,11 +286,11 @@ def _durations(
 
 
 def shown_number(measure: Measure, found: Interval) -> str:
-    """Formats a mean with its half width, in the shown unit."""
+    """Formats a mean with its half width, if four digits show it, in the shown unit."""
     mean, half = (value * measure.shown_per_unit for value in (found.mean, found.half_width))
     if not np.isfinite(mean):
         return "unknown" if np.isnan(mean) else "∞"
-    if np.isnan(half) or half <= 1e-4 * abs(mean):
+    if np.isnan(half) or half <= 5e-4 * abs(mean):
         return f"{mean:.4g}"
     digits = int(max(0, 1 - np.floor(np.log10(half))))
     return f"{mean:.{digits}f} ± {half:.{digits}f}"

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "advised_queue", "aqm_table", "buffer_table", "figure", "legend", "marks", "paragraphs",
-    "plain", "size_words", "title",
+    "advised_queue", "answer", "aqm_table", "buffer_table", "evidence", "figure", "legend",
+    "marks", "paragraphs", "plain", "size_words", "title",
 ]  # fmt: skip
 
 
@@ -52,7 +52,17 @@ def size_words(hop: Bottleneck, packets: int) -> str:
 
 def paragraphs(advice: BufferAdvice, confirmation: Confirmation | None = None) -> list[str]:
     """Returns the answer and its evidence, one paragraph each."""
-    said = [*_answer(advice), *_alternatives(advice), *_present(advice), *_models(advice)]
+    return [*answer(advice), *evidence(advice, confirmation)]
+
+
+def answer(advice: BufferAdvice) -> list[str]:
+    """Returns what to configure, or why no drop-tail buffer will do and what will."""
+    return [*_answer(advice), *_alternatives(advice)]
+
+
+def evidence(advice: BufferAdvice, confirmation: Confirmation | None = None) -> list[str]:
+    """Returns what the scenario's queue, models and Linux say, and how it was decided."""
+    said = [*_present(advice), *_models(advice)]
     said += [] if confirmation is None else [_confirmed(advice, confirmation)]
     return [*said, _method(advice)]
 
@@ -89,7 +99,7 @@ def buffer_table(advice: BufferAdvice) -> Table:
     now = [unlimited, "", ""] if places is None else _size(advice.hop, places)
     kind = "" if advice.hop.is_droptail else f" ({advice.hop.queue_name})"
     rows.append([*now, *_numbers(advice, advice.present, measures), f"now{kind}"])
-    return table(title(advice), columns, rows)
+    return table("Drop-tail buffers", columns, rows)
 
 
 def aqm_table(advice: BufferAdvice) -> Table | None:

@@ -31,8 +31,9 @@ from ackclock.models.model import Array
 # is outside; the ends are then moved.
 SEARCHED = (1e-6, 50.0)
 
-# Precision of ln rho: a few roundings of numbers of order one.
-_CLOSE = 4 * np.finfo(float).eps
+# Precision of ln rho: a few roundings of numbers of order one. A step of Newton's method has the
+# square of the error before, so that after one of `_LAST_STEP` only roundings are left.
+_CLOSE, _LAST_STEP = 4 * np.finfo(float).eps, 1e-12
 
 
 class Router(Protocol):
@@ -93,11 +94,26 @@ def solve(
         low = np.where(moved, 2 * low, low)
     while (moved := offered.excess(high) < 0).any():
         high = np.where(moved, 2 * high, high)
-    while (high - low > _CLOSE * np.maximum(1, np.abs(high))).any():
-        middle = (low + high) / 2
-        above = offered.excess(middle) > 0
-        low, high = np.where(above, low, middle), np.where(above, middle, high)
-    return offered.solution((low + high) / 2)
+    return offered.solution(_zero(offered, low, high))
+
+
+def _zero(offered: "Offered", low: Array, high: Array) -> Array:
+    """Returns ln rho at the solution, which is in an interval.
+
+    A step of Newton's method that leaves the interval goes to its middle instead, as does every
+    third step, so that the interval shrinks in any case.
+    """
+    x, steps = (low + high) / 2, 0
+    while True:
+        excess, slope = offered.excess_and_slope(x)
+        low, high = np.where(excess > 0, low, x), np.where(excess > 0, x, high)
+        step = np.clip(x - excess / slope, low, high)
+        scale = np.maximum(1, np.abs(x))
+        if ((np.abs(step - x) <= _LAST_STEP * scale) | (high - low <= _CLOSE * scale)).all():
+            return step
+        steps += 1
+        inside = (low < step) & (step < high) & (steps % 3 != 0)
+        x = np.where(inside, step, (low + high) / 2)
 
 
 @dataclass(frozen=True)
@@ -131,9 +147,23 @@ class Offered:
 
     def excess(self, log_rho: Array) -> Array:
         """Returns ln rho - ln F(rho), which rises with rho and is zero at the solution."""
+        return self._excess(log_rho, self.router.at(log_rho))
+
+    def excess_and_slope(self, log_rho: Array) -> tuple[Array, Array]:
+        """Returns the excess and its slope, which is at least one."""
         law = self.router.at(log_rho)
+        return self._excess(log_rho, law), 1 - self._slope(law)
+
+    def _excess(self, log_rho: Array, law: Occupancy) -> Array:
         per_second = (1 / self._with_queue(law)).sum(-1)
         return np.asarray(log_rho - (log_window(law.log_loss) + np.log(per_second / self.rate)))
+
+    def _slope(self, law: Occupancy) -> Array:
+        """Returns d ln F/d ln rho."""
+        R = self._with_queue(law)
+        by_window = log_slope(law.log_loss) * law.log_loss_slope
+        by_queue = self.burst * law.variance / self.rate * (R**-2).sum(-1) / (1 / R).sum(-1)
+        return np.asarray(by_window - by_queue)
 
     def _with_queue(self, law: Occupancy) -> Array:
         """Returns R_i."""
@@ -144,8 +174,6 @@ class Offered:
         law = self.router.at(log_rho)
         R = self._with_queue(law)
         kept, window = -np.expm1(law.log_loss), np.exp(log_window(law.log_loss))
-        by_window = log_slope(law.log_loss) * law.log_loss_slope
-        by_queue = self.burst * law.variance / self.rate * (R**-2).sum(-1) / (1 / R).sum(-1)
         return FixedPoint(
             load=np.exp(log_rho),
             loss=np.exp(law.log_loss),
@@ -153,5 +181,5 @@ class Offered:
             queue=self.burst * law.mean,
             window=window,
             rates=(window * kept)[..., np.newaxis] / R,
-            slope=by_window - by_queue,
+            slope=self._slope(law),
         )

@@ -44,6 +44,7 @@ _MOST_WORK = Bound(
         np.minimum(known["duration"] / known["step"], _MOST_STEPS)
         * (60 + known["flows"] * np.floor(known["runs"]))
     ),
+    most_s=13.0,
 )  # fmt: skip
 
 
