@@ -5,6 +5,8 @@
 //! does no loss recovery: [`endpoint`](crate::endpoint) decides what is lost, what is
 //! retransmitted, and how the window is inflated during recovery.
 
+pub use self::recorded::{ControlRecord, recorded};
+
 use self::facts::ControlFacts;
 use crate::registry::{Entry, Kind, StreamScope};
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -19,6 +21,7 @@ pub mod highspeed;
 mod hystart_linux;
 pub mod kernel;
 mod parameters;
+mod recorded;
 pub mod reno;
 mod reno_linux;
 mod rounds;
@@ -200,6 +203,46 @@ pub struct ControlState {
     pub rate_estimate: Option<BitRate>,
 }
 
+/// The model of the path by which a control decides, for the table `control_states`. `None` or an
+/// empty name if the control has no such quantity, or does not know it yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PathModel {
+    /// Phase within the mode ([`ControlState::mode`]).
+    pub phase: &'static str,
+    /// Largest bandwidth measured lately.
+    pub max_bw: Option<BitRate>,
+    /// Bandwidth in use, after all bounds.
+    pub bw: Option<BitRate>,
+    /// Bound on the bandwidth by recent losses.
+    pub bw_shortterm: Option<BitRate>,
+    /// Bound on the data in flight that the path has shown to bear.
+    pub inflight_longterm: Option<Bytes>,
+    /// Bound on the data in flight by recent losses.
+    pub inflight_shortterm: Option<Bytes>,
+    /// Smallest round-trip time measured lately.
+    pub min_rtt: Option<Span>,
+    /// Data that arrives beyond what the bandwidth explains.
+    pub extra_acked: Option<Bytes>,
+    /// Pacing rate over bandwidth.
+    pub pacing_gain: Option<f64>,
+    /// Congestion window over the bandwidth-delay product.
+    pub cwnd_gain: Option<f64>,
+    /// Number of round trips so far.
+    pub round_count: Option<u64>,
+    /// Bandwidth above which the pipe is not full yet, and rounds without enough growth.
+    pub full_bw: Option<BitRate>,
+    /// Rounds in which the bandwidth has not grown.
+    pub full_bw_count: Option<u64>,
+    /// True if the bandwidth has stopped growing since the probe began.
+    pub full_bw_now: Option<bool>,
+    /// True if it has ever stopped growing.
+    pub full_bw_reached: Option<bool>,
+    /// True from sending after an idle time until the first ACK.
+    pub idle_restart: Option<bool>,
+    /// Mode to which an undo returns.
+    pub undo_mode: &'static str,
+}
+
 /// The congestion control of one connection. `now` never decreases.
 pub trait CongestionControl: Debug + Send {
     /// Reports a sent segment. Not called if [`CongestionControl::wants_sent`] returns false.
@@ -252,6 +295,14 @@ pub trait CongestionControl: Debug + Send {
     }
     /// Returns the state for time series.
     fn state(&self) -> ControlState;
+    /// Returns the model of the path; nothing is known of a control without one.
+    fn model(&self) -> PathModel {
+        PathModel::default()
+    }
+    /// Removes and returns what a [`recorded`] control has recorded.
+    fn take_records(&mut self) -> Vec<ControlRecord> {
+        Vec::new()
+    }
 }
 
 /// The context in which a control is built.

@@ -1,6 +1,6 @@
 //! The sender's congestion control with cached values.
 
-use crate::congestion::{Ack, Congestion, CongestionControl, SegmentSent};
+use crate::congestion::{Ack, Congestion, CongestionControl, ControlRecord, SegmentSent};
 use crate::units::{Bytes, Span, Time};
 
 /// A congestion control with cached copies of the values that are read several times per ACK. A
@@ -71,5 +71,9 @@ impl Control {
     pub fn on_idle_restart(&mut self, now: Time, limit: Bytes) {
         self.control.on_idle_restart(now, limit);
         self.cwnd = self.control.cwnd();
+    }
+    /// Calls [`CongestionControl::take_records`].
+    pub fn take_records(&mut self) -> Vec<ControlRecord> {
+        self.control.take_records()
     }
 }
