@@ -52,6 +52,23 @@ pub struct SegmentSent {
     pub application_limited: bool,
 }
 
+/// Event: a segment was found lost.
+#[derive(Clone, Copy, Debug)]
+pub struct SegmentLost {
+    /// Number of the segment.
+    pub sequence: u64,
+    /// Payload of the segment.
+    pub bytes: Bytes,
+    /// Data in flight when it was sent last, itself included.
+    pub tx_in_flight: Bytes,
+    /// Data found lost since then, itself included.
+    pub lost: Bytes,
+    /// All data delivered so far.
+    pub delivered: Bytes,
+    /// [`SendLimit::Application`] if rate samples of it are application-limited.
+    pub limited: SendLimit,
+}
+
 /// The limit that kept the sender from sending more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendLimit {
@@ -256,6 +273,12 @@ pub trait CongestionControl: Debug + Send {
     }
     /// Reports an ACK.
     fn on_ack(&mut self, now: Time, ack: &Ack);
+    /// Reports each segment found lost, before the congestion or the ACK that goes with it. Called
+    /// only for controls that want rate samples ([`CongestionControl::wants_delivery_rate`]).
+    /// Without SACK, only the first segment of a recovery is reported.
+    fn on_lost(&mut self, now: Time, lost: &SegmentLost) {
+        let _ = (now, lost);
+    }
     /// Reports congestion, before any retransmission. [`CongestionControl::on_ack`] has already
     /// been called for the ACK that revealed it.
     fn on_congestion(&mut self, now: Time, congestion: &Congestion);
@@ -320,6 +343,8 @@ pub struct ControlContext<'a> {
     pub ssthresh_in_whole_segments: bool,
     /// True if the transport paces segments, whether or not the control sets a rate.
     pub paced: bool,
+    /// True if acknowledgements are selective (SACK).
+    pub selective_acks: bool,
 }
 
 /// The registry of congestion controls.

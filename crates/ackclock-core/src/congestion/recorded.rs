@@ -2,7 +2,7 @@
 
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlState, PathModel, RecoveryPhase,
-    SegmentSent, SendLimit,
+    SegmentLost, SegmentSent, SendLimit,
 };
 use crate::result::{ControlStateRow, Table};
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -112,6 +112,11 @@ impl CongestionControl for Recorded {
             sample: ack.rate_sample.map(|sample| (sample.rate, sample.limited)),
         };
         self.record(now, "ack", Some(ack.in_flight), false);
+    }
+    fn on_lost(&mut self, now: Time, lost: &SegmentLost) {
+        self.control.on_lost(now, lost);
+        self.forget_ack();
+        self.record(now, "lost", None, true);
     }
     fn on_congestion(&mut self, now: Time, congestion: &Congestion) {
         self.control.on_congestion(now, congestion);

@@ -247,6 +247,7 @@ pub fn tcp_sender(
         initial_ssthresh: parameters.initial_ssthresh.bytes(parameters.mss),
         ssthresh_in_whole_segments: parameters.ssthresh_in_whole_segments,
         paced: parameters.pacing == Pacing::Always,
+        selective_acks: parameters.recovery.uses_sack(),
     });
     let control = if records { recorded(control) } else { control };
     let jitter = streams.stream(&format!("{name}/jitter"));

@@ -1,6 +1,8 @@
 //! The sender's congestion control with cached values.
 
-use crate::congestion::{Ack, Congestion, CongestionControl, ControlRecord, SegmentSent};
+use crate::congestion::{
+    Ack, Congestion, CongestionControl, ControlRecord, SegmentLost, SegmentSent,
+};
 use crate::units::{Bytes, Span, Time};
 
 /// A congestion control with cached copies of the values that are read several times per ACK. A
@@ -55,6 +57,11 @@ impl Control {
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
         self.control.on_ack(now, ack);
+        self.cwnd = self.control.cwnd();
+    }
+    /// Calls [`CongestionControl::on_lost`].
+    pub fn on_lost(&mut self, now: Time, lost: &SegmentLost) {
+        self.control.on_lost(now, lost);
         self.cwnd = self.control.cwnd();
     }
     /// Calls [`CongestionControl::on_congestion`].
