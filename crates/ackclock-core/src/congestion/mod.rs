@@ -37,6 +37,7 @@ pub mod westwood_crb;
 pub mod westwood_plus;
 pub mod westwood_re;
 mod window;
+mod windowed_maximum;
 
 /// Event: a segment has been sent.
 #[derive(Clone, Copy, Debug)]

@@ -6,9 +6,9 @@
 //! Names of Linux are in brackets. docs/deviations.md lists the differences.
 
 use self::aggregation::Aggregation;
-use self::filter::WindowedMaximum;
 use self::parameters::Bbr1;
 use self::policer::{Policer, Verdict};
+use super::windowed_maximum::WindowedMaximum;
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, PathModel,
     RecoveryPhase, SegmentSent, SendLimit,
@@ -17,7 +17,6 @@ use crate::streams::Stream;
 use crate::units::{BitRate, Bytes, Span, Time};
 
 mod aggregation;
-mod filter;
 pub mod parameters;
 mod policer;
 #[cfg(test)]
