@@ -429,6 +429,9 @@ rows! {
         mode: &'a str,
         /// Phase within that state, if it has phases.
         phase: &'a str,
+        /// State before this one, which may have begun and ended with the same event; empty if the
+        /// control does not tell.
+        previous_mode: &'a str,
         /// State of the loss recovery at the last ACK: `open`, `cwr`, `recovery` or `loss`.
         recovery: &'a str,
         /// Congestion window.

@@ -14,6 +14,7 @@ use std::fmt::Debug;
 
 mod additive_increase;
 pub mod bbr1;
+pub mod bbr3;
 pub mod cubic;
 mod cubic_linux;
 pub mod facts;
@@ -227,6 +228,8 @@ pub struct ControlState {
 pub struct PathModel {
     /// Phase within the mode ([`ControlState::mode`]).
     pub phase: &'static str,
+    /// Mode before this one. One event may pass through several.
+    pub previous_mode: &'static str,
     /// Largest bandwidth measured lately.
     pub max_bw: Option<BitRate>,
     /// Bandwidth in use, after all bounds.
@@ -365,6 +368,7 @@ impl Kind for ControlKind {
             Entry::of::<highspeed::HighSpeed>(),
             Entry::of::<vegas::Vegas>(),
             Entry::of::<bbr1::parameters::Bbr1>(),
+            Entry::of::<bbr3::parameters::Bbr3>(),
             Entry::of::<westwood_be::WestwoodBe>(),
             Entry::of::<westwood_re::WestwoodRe>(),
             Entry::of::<westwood_crb::WestwoodCrb>(),

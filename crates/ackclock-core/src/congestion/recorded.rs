@@ -201,6 +201,7 @@ impl ControlRecord {
             event: self.event,
             mode: self.state.mode,
             phase: model.phase,
+            previous_mode: model.previous_mode,
             recovery: match seen.recovery {
                 RecoveryPhase::Open => "open",
                 RecoveryPhase::Cwr => "cwr",
