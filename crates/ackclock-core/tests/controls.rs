@@ -166,7 +166,7 @@ fn with_a_queue_losses_marks_and_timeouts_reduce_the_window() {
         for (kind, _) in ignored.into_iter().filter(|(_, ignored)| !ignored) {
             let mut clock = AckClock::new(&tree, RTT, 2 * PRODUCT as u64, Some(1));
             clock.bottleneck = Some(bottleneck(8, Loss)); // nothing overflows, even in a startup
-            (0..12).for_each(|_| clock.round()); // less than the 5 s after which BBR empties the path
+            (0..12).for_each(|_| clock.round()); // less than 5 s, when BBR empties the path
             let before = clock.cwnd();
             assert!(
                 before >= 1.5 * PRODUCT && clock.overflows == 0,
@@ -395,7 +395,6 @@ impl Told {
     fn sample(&self, bytes: u64, rtt: Option<Span>, limited: SendLimit) -> Option<RateSample> {
         let interval = rtt.filter(|rtt| *rtt > Span::ZERO)?;
         Some(RateSample {
-            rate: BitRate::average(Bytes(bytes), interval),
             delivered: Bytes(bytes),
             interval,
             send_elapsed: interval,
@@ -444,9 +443,11 @@ impl Told {
                     bytes: Bytes(mss),
                     in_flight: Bytes(in_flight),
                     limited,
-                    application_limited: false,
                 };
                 control.on_sent(now, &sent);
+                if in_flight <= mss && limited == SendLimit::Application {
+                    control.on_sent_after_idle(now);
+                }
             }
             Signal::Lost {
                 tx_in_flight,

@@ -53,7 +53,8 @@ fn recording_a_control_changes_nothing_else() {
     }
 }
 
-/// The sender's window at a sampling time is that of the last record before it: 80 times for each of two flows.
+/// The sender's window at a sampling time is that of the last record before it: 80 times for each
+/// of two flows.
 #[test]
 fn records_agree_with_samples() {
     let tables = tables("bbr1", true);

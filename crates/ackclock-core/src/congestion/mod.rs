@@ -49,9 +49,6 @@ pub struct SegmentSent {
     pub in_flight: Bytes,
     /// Limit that kept the sender from having more in flight when it sent this segment.
     pub limited: SendLimit,
-    /// True if rate samples of this segment are application-limited. Known only for controls that
-    /// want them ([`CongestionControl::wants_delivery_rate`]).
-    pub application_limited: bool,
 }
 
 /// Event: a segment was found lost.
@@ -107,8 +104,6 @@ pub enum AckKind {
 /// A delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
-    /// Delivery rate: `delivered` over `interval`.
-    pub rate: BitRate,
     /// Data delivered over the sampling interval.
     pub delivered: Bytes,
     /// The longer of the send interval and the ACK interval.
@@ -127,6 +122,13 @@ pub struct RateSample {
     pub limited: SendLimit,
 }
 
+impl RateSample {
+    /// Returns the delivery rate: `delivered` over `interval`.
+    pub fn rate(&self) -> BitRate {
+        BitRate::average(self.delivered, self.interval)
+    }
+}
+
 /// Event: an ACK, new or duplicate, has arrived. The scoreboard and the estimate of the round-trip
 /// time are already up to date.
 #[derive(Clone, Copy, Debug)]
@@ -141,7 +143,8 @@ pub struct Ack {
     pub newly_delivered: Bytes,
     /// Acknowledged data that may open the congestion window, by the transport's rule
     /// ([`ByteCounting`](crate::endpoint::parameters::ByteCounting)). Zero in fast recovery, except
-    /// for its last ACK if the transport allows that, and zero if the window was not used.
+    /// for its last ACK if the transport allows that, and zero if the window was not used. For a
+    /// control that owns recovery, a window was used if it was full.
     pub credit: Bytes,
     /// All data delivered so far.
     pub delivered: Bytes,
@@ -270,8 +273,13 @@ pub trait CongestionControl: Debug + Send {
     fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
         let _ = (now, sent);
     }
-    /// Reports that the connection is open. `rtt` is the round trip of the handshake, if it was
-    /// measured.
+    /// Reports that a segment is sent after the application had left nothing in flight. Called
+    /// before it is paced, and only for controls that want rate samples.
+    fn on_sent_after_idle(&mut self, now: Time) {
+        let _ = now;
+    }
+    /// Reports that the connection is open. `rtt` is the round trip of the handshake, if there was
+    /// one and it was measured.
     fn on_open(&mut self, now: Time, rtt: Option<Span>) {
         let _ = (now, rtt);
     }

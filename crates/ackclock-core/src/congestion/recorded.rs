@@ -97,6 +97,11 @@ impl CongestionControl for Recorded {
         self.forget_ack();
         self.record(now, "sent", Some(sent.in_flight), true);
     }
+    fn on_sent_after_idle(&mut self, now: Time) {
+        self.control.on_sent_after_idle(now);
+        self.forget_ack();
+        self.record(now, "sent", Some(Bytes::ZERO), true);
+    }
     fn on_open(&mut self, now: Time, rtt: Option<Span>) {
         self.control.on_open(now, rtt);
         self.note(now, "open", None);
@@ -109,7 +114,9 @@ impl CongestionControl for Recorded {
             in_flight: None,
             newly_lost: Some(ack.newly_lost),
             rtt: ack.newest_rtt,
-            sample: ack.rate_sample.map(|sample| (sample.rate, sample.limited)),
+            sample: ack
+                .rate_sample
+                .map(|sample| (sample.rate(), sample.limited)),
         };
         self.record(now, "ack", Some(ack.in_flight), false);
     }

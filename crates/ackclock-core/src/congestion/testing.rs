@@ -152,7 +152,6 @@ impl AckClock {
     fn sample(&self, rtt: Span) -> RateSample {
         let flight = self.flight().saturating_sub(self.overflowed());
         RateSample {
-            rate: BitRate::average(flight, rtt),
             delivered: flight,
             interval: rtt,
             send_elapsed: rtt,
@@ -189,8 +188,8 @@ impl AckClock {
     }
 
     /// Delivers an ACK of `bytes`. The ACKs of a round are spread evenly over it, so time advances
-    /// by the share of the data in flight that fits the path. Then handles the overflow of the segments that this ACK
-    /// releases.
+    /// by the share of the data in flight that fits the path. Then handles the overflow of the
+    /// segments that this ACK releases.
     pub fn ack(&mut self, bytes: u64) {
         let arriving = self.flight().saturating_sub(self.overflowed());
         let share = bytes as f64 / arriving.as_f64();
@@ -208,7 +207,6 @@ impl AckClock {
                 bytes: Bytes(bytes),
                 in_flight: self.flight(),
                 limited: self.limited(),
-                application_limited: false,
             };
             self.control.on_sent(self.now, &sent);
         }

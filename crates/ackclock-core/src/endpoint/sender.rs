@@ -280,6 +280,9 @@ impl Sender {
         } else {
             State::Established
         };
+        if !self.parameters.handshake {
+            self.control.on_open(now, None);
+        }
     }
 
     /// Returns when to call [`Sender::handle_timeout`]: the earliest of retransmission timer,

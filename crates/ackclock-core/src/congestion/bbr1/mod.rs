@@ -11,7 +11,7 @@ use self::policer::{Policer, Verdict};
 use super::windowed_maximum::WindowedMaximum;
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, PathModel,
-    RecoveryPhase, SegmentSent, SendLimit,
+    RecoveryPhase, SendLimit,
 };
 use crate::streams::Stream;
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -356,6 +356,9 @@ impl Control {
 
     /// Drains the queue of startup, and then begins the cycle (`bbr_check_drain`).
     fn check_drain(&mut self, now: Time, ack: &Ack) {
+        if !matches!(self.mode, Mode::Startup | Mode::Drain) {
+            return;
+        }
         if self.mode == Mode::Startup && self.full.reached {
             self.mode = Mode::Drain;
         }
@@ -510,10 +513,7 @@ impl CongestionControl for Control {
     }
 
     /// Restarts after idling at the estimated rate, without a gain (`bbr_cwnd_event`).
-    fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
-        if sent.in_flight > sent.bytes || !sent.application_limited {
-            return;
-        }
+    fn on_sent_after_idle(&mut self, now: Time) {
         self.idle_restart = true;
         self.aggregation.restart(now);
         match self.mode {
@@ -572,6 +572,9 @@ impl CongestionControl for Control {
     }
     fn owns_recovery(&self) -> bool {
         true
+    }
+    fn wants_sent(&self) -> bool {
+        false
     }
     fn limits_rate_samples(&self) -> bool {
         self.mode == Mode::ProbeRtt

@@ -9,7 +9,7 @@ use self::parameters::{Bbr3, TimeoutWindow};
 use super::windowed_maximum::WindowedMaximum;
 use super::{
     Ack, Congestion, CongestionControl, CongestionKind, ControlContext, ControlState, PathModel,
-    RecoveryPhase, SegmentLost, SegmentSent, SendLimit,
+    RecoveryPhase, SegmentLost, SendLimit,
 };
 use crate::streams::Stream;
 use crate::units::{BitRate, Bytes, Span, Time};
@@ -114,7 +114,7 @@ struct News {
 impl News {
     fn new(now: Time, ack: &Ack) -> Self {
         let sample = ack.rate_sample.map(|sample| Sample {
-            rate: sample.rate.as_byte_per_s(),
+            rate: sample.delivered.as_f64() / sample.interval.as_seconds(),
             delivered: sample.delivered.as_f64(),
             tx_in_flight: sample.tx_in_flight.as_f64(),
             lost: sample.lost.as_f64(),
@@ -244,7 +244,6 @@ struct Control {
     initial_window: f64,
     selective_acks: bool,
     stream: Stream,
-    is_open: bool,
     state: State,
     /// State before this one.
     previous: Option<State>,
@@ -288,7 +287,6 @@ impl Control {
             initial_window,
             selective_acks: context.selective_acks,
             stream: context.place.stream(),
-            is_open: false,
             state: State::Startup,
             previous: None,
             pacing_gain: parameters.startup_pacing_gain,
@@ -349,12 +347,8 @@ impl Control {
         control
     }
 
-    /// Starts all clocks (`OnInit`). Without a handshake, the first segment or ACK does.
+    /// Starts all clocks (`OnInit`).
     fn open(&mut self, now: Time) {
-        if self.is_open {
-            return;
-        }
-        self.is_open = true;
         (self.min_rtt.at, self.min_rtt.recent_at) = (now, now);
         self.aggregation.start = now;
     }
@@ -421,11 +415,7 @@ impl CongestionControl for Control {
     }
 
     /// Restarts after idling at the estimated rate, without a gain (`HandleRestartFromIdle`).
-    fn on_sent(&mut self, now: Time, sent: &SegmentSent) {
-        self.open(now);
-        if sent.in_flight > sent.bytes || !sent.application_limited {
-            return;
-        }
+    fn on_sent_after_idle(&mut self, now: Time) {
         self.idle_restart = true;
         self.aggregation.start = now;
         if self.state.is_probe_bw() {
@@ -436,7 +426,6 @@ impl CongestionControl for Control {
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack) {
-        self.open(now);
         self.delivered = self.delivered.max(ack.delivered.0);
         self.follow_recovery(ack.phase);
         let news = News::new(now, ack);
@@ -494,6 +483,9 @@ impl CongestionControl for Control {
     }
     fn owns_recovery(&self) -> bool {
         true
+    }
+    fn wants_sent(&self) -> bool {
+        false
     }
     fn limits_rate_samples(&self) -> bool {
         self.state == State::ProbeRtt

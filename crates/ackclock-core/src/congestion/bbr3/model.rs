@@ -122,7 +122,7 @@ impl Control {
         full.reached |= full.now;
     }
 
-    /// Looks for the full pipe anew, above the rate `bw` (`ResetFullBW`).
+    /// Looks for the full pipe again, above the rate `bw` (`ResetFullBW`).
     pub(super) fn reset_full_bw(&mut self, bw: f64) {
         self.full = FullBw {
             bw,

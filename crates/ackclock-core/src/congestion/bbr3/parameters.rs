@@ -221,10 +221,10 @@ pub enum UndoState {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EcnReaction {
-    /// That to one lost segment.
+    /// The reaction to one lost segment.
     #[default]
     Loss,
-    /// That to more losses than the threshold.
+    /// The reaction to more losses than the threshold.
     ExcessLoss,
 }
 

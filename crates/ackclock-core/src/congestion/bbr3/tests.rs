@@ -103,7 +103,7 @@ fn each_state_has_the_gains_of_the_table() {
 }
 
 /// Samples of 1, 2, 4, 8, 8, 8, 8: the pipe is full in the seventh round. So it is with 1, 2, 2.4,
-/// 2.5, 2.5, 2.5, 2.5: 2.4 is below 1.25 times 2, and 2.5 is not, so that counting starts anew.
+/// 2.5, 2.5, 2.5, 2.5: 2.4 is below 1.25 times 2, and 2.5 is not, so that counting starts again.
 #[test]
 fn the_pipe_is_full_after_three_rounds_without_a_quarter_more() {
     for samples in [
@@ -562,13 +562,7 @@ fn idleness_replaces_the_probe_of_the_round_trip_time() {
     let mut control = on_path(50.0);
     control.enter(State::Down);
     control.set_pacing(0.9);
-    let sent = SegmentSent {
-        bytes: Bytes(1000),
-        in_flight: Bytes(1000),
-        limited: SendLimit::Application,
-        application_limited: true,
-    };
-    control.on_sent(at(9000), &sent);
+    control.on_sent_after_idle(at(9000));
     close(control.pacing, 0.99 * control.bw);
     assert!(control.idle_restart);
     let mut ack = news(1, 0.0);
@@ -609,13 +603,7 @@ fn a_mark_counts_as_a_loss() {
 fn the_clocks_start_with_the_flow() {
     let streams = Streams::new(1, 0);
     let mut control = Control::new(Bbr3::default(), &context(&streams, 10, None));
-    let sent = SegmentSent {
-        bytes: Bytes(1000),
-        in_flight: Bytes(1000),
-        limited: SendLimit::CongestionWindow,
-        application_limited: false,
-    };
-    control.on_sent(at(60_000), &sent);
+    control.on_open(at(60_000), None);
     let mut ack = news(1, 1e5);
     ack.now = at(60_040);
     control.update_model(&ack);

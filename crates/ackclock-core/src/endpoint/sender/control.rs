@@ -53,6 +53,11 @@ impl Control {
         self.control.on_sent(now, sent);
         self.cwnd = self.control.cwnd();
     }
+    /// Calls [`CongestionControl::on_sent_after_idle`].
+    pub fn on_sent_after_idle(&mut self, now: Time) {
+        self.control.on_sent_after_idle(now);
+        self.cwnd = self.control.cwnd();
+    }
     /// Calls [`CongestionControl::on_ack`].
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &Ack) {
