@@ -673,7 +673,6 @@ mod tests {
                 bytes: Bytes(MSS),
                 in_flight: Bytes(MSS),
                 limited: SendLimit::Application,
-                application_limited: false,
             };
             clock.control.on_sent(clock.now, &sent);
         });

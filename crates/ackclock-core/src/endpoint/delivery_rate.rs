@@ -1,8 +1,8 @@
 //! Delivery-rate samples (draft-cheng-iccrg-delivery-rate-estimation-02), for the controls that
 //! want them.
 
-use crate::congestion::{RateSample, SendLimit};
-use crate::units::{BitRate, Bytes, Span, Time};
+use crate::congestion::{RateSample, SegmentLost, SendLimit};
+use crate::units::{Bytes, Span, Time};
 use std::collections::VecDeque;
 
 /// A segment that is sent or retransmitted.
@@ -40,6 +40,22 @@ struct Snapshot {
     in_flight: u32,
     lost: u32,
     application_limited: bool,
+}
+
+impl Snapshot {
+    fn tx_in_flight(&self, mss: u64) -> Bytes {
+        Bytes(u64::from(self.in_flight) * mss)
+    }
+    fn lost_since(&self, known: &Known) -> Bytes {
+        Bytes(u64::from((known.lost as u32).wrapping_sub(self.lost)) * known.mss)
+    }
+    const fn limited(&self) -> SendLimit {
+        if self.application_limited {
+            SendLimit::Application
+        } else {
+            SendLimit::CongestionWindow
+        }
+    }
 }
 
 /// The segment sent last among those that an ACK delivered.
@@ -124,11 +140,28 @@ impl DeliveryRate {
         }
     }
 
+    /// Returns what a control is told of a lost segment of `length` bytes. In `known`, it counts as
+    /// lost.
+    pub fn loss(&self, sequence: u64, length: Bytes, known: &Known) -> Option<SegmentLost> {
+        let index = sequence.checked_sub(self.first)?;
+        let snapshot = self.snapshots.get(usize::try_from(index).ok()?)?;
+        Some(SegmentLost {
+            sequence,
+            bytes: length,
+            tx_in_flight: snapshot.tx_in_flight(known.mss),
+            lost: snapshot.lost_since(known),
+            delivered: Bytes(known.delivered),
+            limited: snapshot.limited(),
+        })
+    }
+
     /// Removes the first `count` segments, which are acknowledged.
     pub fn pop(&mut self, count: u64) {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let count = count.min(self.snapshots.len());
-        self.snapshots.drain(..count);
+        for _ in 0..count {
+            self.snapshots.pop_front(); // draining costs more than the usual one or two
+        }
         self.first += count as u64;
     }
 
@@ -170,19 +203,14 @@ impl DeliveryRate {
             return None;
         }
         Some(RateSample {
-            rate: BitRate::average(amount, interval),
             delivered: amount,
             interval,
             send_elapsed: send_interval,
             ack_elapsed: ack_interval,
-            tx_in_flight: Bytes(u64::from(snapshot.in_flight) * known.mss),
-            lost: Bytes(u64::from((known.lost as u32).wrapping_sub(snapshot.lost)) * known.mss),
+            tx_in_flight: snapshot.tx_in_flight(known.mss),
+            lost: snapshot.lost_since(known),
             prior_delivered: Bytes(snapshot.delivered),
-            limited: if snapshot.application_limited {
-                SendLimit::Application
-            } else {
-                SendLimit::CongestionWindow
-            },
+            limited: snapshot.limited(),
         })
     }
 }
@@ -190,6 +218,7 @@ impl DeliveryRate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::BitRate;
 
     const MSS: u64 = 1000;
 
@@ -246,7 +275,7 @@ mod tests {
         let samples = steady(&mut DeliveryRate::default(), 100);
         assert_eq!(samples.len(), 100);
         for sample in &samples[10..] {
-            assert_eq!(sample.rate, BitRate::from_mbit_per_s(8.0));
+            assert_eq!(sample.rate(), BitRate::from_mbit_per_s(8.0));
             assert_eq!(sample.limited, SendLimit::CongestionWindow);
         }
     }
@@ -266,7 +295,7 @@ mod tests {
             let sample = rate
                 .sample(at(20), &known(delivered), Some(Span::from_millis(11)))
                 .unwrap();
-            assert!(sample.rate <= BitRate::from_mbit_per_s(8.0), "{sample:?}");
+            assert!(sample.rate() <= BitRate::from_mbit_per_s(8.0), "{sample:?}");
         }
     }
 

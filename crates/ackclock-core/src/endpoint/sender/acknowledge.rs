@@ -43,17 +43,23 @@ impl Sender {
             return self.take_late(now, ack);
         }
         self.burst_left = self.max_burst;
+        if self.rate.is_none() && self.is_plain(ack) {
+            self.take::<true, false>(now, ack);
+        } else {
+            self.take_any(now, ack);
+        }
+    }
+
+    /// True if an ACK only acknowledges new data, and nothing needs attention.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    fn is_plain(&self, ack: &Acknowledgement<'_>) -> bool {
         let plain =
-            ack.cumulative > first && ack.sacks.is_none() && !ack.ecn_echo && self.rate.is_none();
+            ack.cumulative > self.scoreboard.first() && ack.sacks.is_none() && !ack.ecn_echo;
         let quiet = self
             .by_time
             .as_ref()
             .is_none_or(|state| state.is_quiet() && self.is_open());
-        if plain && quiet {
-            self.take::<true>(now, ack);
-        } else {
-            self.take_any(now, ack);
-        }
+        plain && quiet
     }
 
     /// True if nothing in flight is SACKED, lost or sent again.
@@ -77,30 +83,33 @@ impl Sender {
         }
     }
 
-    /// The copy of the code for all ACKs that are not plain.
+    /// The copies of the code for all ACKs that are not plain, or give a delivery-rate sample.
     #[inline(never)]
     fn take_any(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         if self.rate.is_some() {
             self.check_application_limit();
+            if self.is_plain(ack) {
+                return self.take::<true, true>(now, ack);
+            }
         }
         if self.by_time.is_some() {
             self.take_by_time(now, ack);
         } else {
-            self.take::<false>(now, ack);
+            self.take::<false, true>(now, ack);
         }
     }
 
-    /// Processes an ACK. A `PLAIN` one acknowledges new data, carries neither SACK blocks nor an
-    /// ECN echo, and gives no delivery-rate sample. Nearly all ACKs are plain, so the compiler
-    /// makes a separate copy for them without the other code.
+    /// Processes an ACK. A `PLAIN` one acknowledges new data and carries neither SACK blocks nor an
+    /// ECN echo. One that is not `RATED` gives no delivery-rate sample. Nearly all ACKs are plain,
+    /// so the compiler makes separate copies for them without the other code.
     #[inline(always)] // runs for every packet, where a call costs more than the work
-    fn take<const PLAIN: bool>(&mut self, now: Time, ack: &Acknowledgement<'_>) {
+    fn take<const PLAIN: bool, const RATED: bool>(&mut self, now: Time, ack: &Acknowledgement<'_>) {
         let new = PLAIN || ack.cumulative > self.scoreboard.first();
         let lost = self.statistics.lost_segments;
         let (advance, sacked) = if PLAIN {
-            (self.scoreboard.advance(ack.cumulative, |_| ()), 0)
+            (self.advance::<RATED>(ack.cumulative), 0)
         } else {
-            self.learn(ack)
+            self.learn(now, ack)
         };
         let newly_delivered = self.count_delivered(&advance, sacked, new);
         let rtt = if PLAIN && self.by_time.is_some() {
@@ -129,7 +138,7 @@ impl Sender {
             },
             round_start,
         };
-        self.tell_control::<PLAIN>(now, ack, &advance, &told);
+        self.tell_control::<PLAIN, RATED>(now, ack, &advance, &told);
         if PLAIN && self.by_time.is_some() {
             return self.arm_after_ack(now);
         }
@@ -169,19 +178,25 @@ impl Sender {
         self.control.on_open(now, self.rtt.smoothed());
     }
 
+    /// Acknowledges everything before `to`; if `RATED`, for the delivery rate too.
+    #[inline(always)] // runs for every packet, where a call costs more than the work
+    fn advance<const RATED: bool>(&mut self, to: u64) -> Advance {
+        let Some(rate) = self.rate.as_mut().filter(|_| RATED) else {
+            return self.scoreboard.advance(to, |_| ());
+        };
+        let first = self.scoreboard.first();
+        let advance = self.scoreboard.advance(to, |delivered| {
+            rate.on_delivered(delivered.index, delivered.sent_at);
+        });
+        rate.pop(to - first);
+        advance
+    }
+
     /// Updates the scoreboard. Returns the data newly covered by the cumulative acknowledgement,
     /// and the number of newly SACKed bytes.
-    fn learn(&mut self, ack: &Acknowledgement<'_>) -> (Advance, u64) {
-        let first = self.scoreboard.first();
+    fn learn(&mut self, now: Time, ack: &Acknowledgement<'_>) -> (Advance, u64) {
+        let advance = self.advance::<true>(ack.cumulative);
         let rate = &mut self.rate;
-        let advance = self.scoreboard.advance(ack.cumulative, |delivered| {
-            if let Some(rate) = rate {
-                rate.on_delivered(delivered.index, delivered.sent_at);
-            }
-        });
-        if let Some(rate) = rate {
-            rate.pop(ack.cumulative - first);
-        }
         let mut sacked = 0;
         if self.sack
             && let Some(sacks) = ack.sacks
@@ -195,9 +210,33 @@ impl Sender {
                 });
             }
             let threshold = u64::from(self.parameters.duplicate_threshold.0);
-            self.statistics.lost_segments += self.scoreboard.detect_losses(threshold);
+            let mut lost = Vec::new();
+            self.scoreboard
+                .detect_losses(threshold, |sequence| lost.push(sequence));
+            self.count_lost(now, &lost);
         }
         (advance, sacked)
+    }
+
+    /// Counts segments that were just found lost, and tells a control that samples the delivery
+    /// rate of each.
+    pub(super) fn count_lost(&mut self, now: Time, lost: &[u64]) {
+        let before = self.statistics.lost_segments;
+        self.statistics.lost_segments += lost.len() as u64;
+        let Some(rate) = self.rate.as_ref().filter(|_| !lost.is_empty()) else {
+            return;
+        };
+        for (number, &sequence) in (before + 1..).zip(lost) {
+            let known = Known {
+                delivered: self.delivered,
+                lost: number,
+                mss: self.mss,
+            };
+            let length = Bytes(self.scoreboard.length(sequence));
+            if let Some(loss) = rate.loss(sequence, length, &known) {
+                self.control.on_lost(now, &loss);
+            }
+        }
     }
 
     /// Returns the bytes that this ACK shows to be delivered, each byte once. Without SACK, a
@@ -309,6 +348,9 @@ impl Sender {
 
     #[inline(never)] // only while the window is not full
     fn in_slow_start(&self) -> bool {
+        if self.control.owns_recovery() {
+            return false; // nor does its window grow by what counts here
+        }
         let ssthresh = self.control.get().state().ssthresh;
         ssthresh.is_none_or(|ssthresh| self.control.cwnd() < ssthresh)
     }
@@ -321,7 +363,7 @@ impl Sender {
     }
 
     #[inline(always)] // runs for every packet, where a call costs more than the work
-    pub(super) fn tell_control<const PLAIN: bool>(
+    pub(super) fn tell_control<const PLAIN: bool, const RATED: bool>(
         &mut self,
         now: Time,
         ack: &Acknowledgement<'_>,
@@ -336,7 +378,7 @@ impl Sender {
             mss: self.mss,
         };
         let rate_sample = match &mut self.rate {
-            Some(rate) if !PLAIN => rate.sample(now, &known, min_rtt),
+            Some(rate) if RATED => rate.sample(now, &known, min_rtt),
             _ => None,
         };
         let limited = stronger(self.round.limited, self.round.last_limited);
@@ -368,7 +410,7 @@ impl Sender {
             }),
         };
         self.control.on_ack(now, &signal);
-        if !PLAIN && self.rate.is_some() && self.control.get().limits_rate_samples() {
+        if RATED && self.rate.is_some() && self.control.get().limits_rate_samples() {
             self.mark_application_limited();
         }
     }
@@ -424,6 +466,9 @@ impl Sender {
     fn begin_recovery(&mut self, now: Time, newly_delivered: u64) {
         self.statistics.fast_retransmits += 1;
         let before = self.before();
+        if !self.scoreboard.first_is_lost() {
+            self.count_lost(now, &[self.scoreboard.first()]);
+        }
         if self.parameters.recovery == LossRecovery::Tahoe {
             self.reduce(now, CongestionKind::Timeout, self.ssthresh_base(0));
             self.recovery.restart(self.highest);
@@ -583,7 +628,9 @@ impl Sender {
         self.reduce(now, kind, self.ssthresh_base(0));
         self.recovery.restart(self.highest);
         if self.sack && self.parameters.after_timeout == AfterTimeout::Scoreboard {
-            self.counted_ahead += self.scoreboard.lose_all();
+            let mut lost = Vec::new();
+            self.counted_ahead += self.scoreboard.lose_all(|sequence| lost.push(sequence));
+            self.count_lost(now, &lost);
             self.timed = None;
         } else {
             self.go_back();

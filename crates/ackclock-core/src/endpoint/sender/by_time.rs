@@ -235,7 +235,7 @@ impl Sender {
             newly_lost: lost * self.mss,
             round_start: round_start && news.advanced,
         };
-        self.tell_control::<false>(now, ack, &advance, &told);
+        self.tell_control::<false, true>(now, ack, &advance, &told);
         self.reduce_in_proportion(news.delivered + news.repeated, news.advanced && lost == 0);
     }
 

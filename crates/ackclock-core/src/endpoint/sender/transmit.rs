@@ -424,7 +424,6 @@ impl Sender {
             bytes: Bytes(length),
             in_flight,
             limited,
-            application_limited: self.rate.as_ref().is_some_and(|rate| rate.is_limited()),
         };
         self.control.on_sent(now, &sent);
     }
@@ -452,6 +451,9 @@ impl Sender {
         let Some(rate) = &mut self.rate else {
             return;
         };
+        if sending.in_flight <= 1 && rate.is_limited() {
+            self.control.on_sent_after_idle(now);
+        }
         match choice {
             Choice::Next => rate.on_sent(&sending),
             Choice::Again(sequence) | Choice::Rescue(sequence) | Choice::Probe(sequence) => {

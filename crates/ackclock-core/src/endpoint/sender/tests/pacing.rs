@@ -112,6 +112,6 @@ fn a_rate_sample_tells_the_rate_of_the_path() {
         d.wait(1).ack(cumulative);
     }
     let sample = d.last_ack().rate_sample.unwrap();
-    assert_eq!(sample.rate, BitRate::from_mbit_per_s(8.0));
+    assert_eq!(sample.rate(), BitRate::from_mbit_per_s(8.0));
     assert_eq!(sample.limited, SendLimit::CongestionWindow);
 }
