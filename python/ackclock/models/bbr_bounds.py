@@ -3,23 +3,23 @@
 N flows with the same control share a link of product P = c T. All bounds are derived from constants
 that the sources state.
 
-    Start-up    The estimated bandwidth doubles in each round until the pipe is full. Then m rounds
-                without growth end start-up, with at most g P in flight.
-    Drain       The rate falls to d c until the queue is empty.
-    Probe       A flow alone sends at u times the bandwidth for r rounds. The queue grows to
-                (u^r - 1) P, at most (v - 1) P.
-    Many flows  Each takes its largest sample for its bandwidth, so together they send more than the
-                link does until the windows stop them, at max(k, v) times the estimated product.
-    RTT probe   Once in each interval I, a flow keeps w segments or a share s of its product in
-                flight, for a time h and the round trip in which its window falls.
+- Start-up. The estimated bandwidth doubles in each round until the pipe is full. Then m rounds
+  without growth end start-up, with at most g P in flight.
+- Drain. The rate falls to d c until the queue is empty.
+- Probe. A flow alone sends at u times the bandwidth for r rounds. The queue grows to (u^r - 1) P,
+  at most (v - 1) P.
+- Many flows. Each takes its largest sample for its bandwidth. Together they send more than the link
+  does, until the windows stop them at max(k, v) times the estimated product.
+- Probe for the round-trip time. Once in each interval I, a flow keeps w segments, or a share s of
+  its product, in flight. That lasts for a time h and the round trip in which its window falls.
 
-The constants of version 1 are those of tcp_bbr.c in Linux 6: g = 2/ln 2, d its inverse, k = v = 2,
-u = 1.25, r = 1, I = 10 s, h = 0.2 s, w = 4, s = 0. Those of version 3 are stated by
-draft-ietf-ccwg-bbr-06: rate gain 2.77 and g = 2, d = 0.5, k = 2, v = 2.25, u = 1.25, I = 5 s, h =
-0.2 s, w = 4, s = 0.5. There r = 3 is derived: rounds without growth end a probe. The draft states
-0.98 as the utilisation with I = 5 s and s = 0.5, without the round trip. The effect of many flows'
-w segments on the estimated round-trip time is equation 6 of Ware and others, IMC 2019, as restated
-by Sarpkaya and others, 2025.
+The constants of version 1 are those of tcp_bbr.c in Linux 6. They are g = 2/ln 2, d its inverse, k
+= v = 2, u = 1.25, r = 1, I = 10 s, h = 0.2 s, w = 4 and s = 0. Those of version 3 are stated by
+draft-ietf-ccwg-bbr-06. They are g = 2, d = 0.5, k = 2, v = 2.25, u = 1.25, I = 5 s, h = 0.2 s, w =
+4 and s = 0.5. There r = 3 is derived: rounds without growth end a probe. The draft states 0.98 as
+the utilisation with I = 5 s and s = 0.5, without the round trip. The effect of many flows' w
+segments on the estimated round-trip time is equation 6 of Ware and others, IMC 2019, as restated by
+Sarpkaya and others, 2025.
 
 Letters: c link rate (segments/s), T base round-trip time (s), B buffer (segments), N BBR flows, w1
 initial window (segments), a share of the estimated bandwidth that is used.

@@ -2,31 +2,28 @@
 
 Loss-based flows keep the queue full. BBR does not give way at a loss, so it gains until what it has
 in flight reaches its cap: k times its estimate of the bandwidth-delay product. It estimates the
-round-trip time while its own data is out of the queue, but not that of the others. If they hold a
-share p of the queue and of the link, all BBR flows together have
+round-trip time R while its own data is out of the queue, but not that of the others. They hold a
+share p of the queue and of the link. For all BBR flows together:
 
-    in flight       (1 - p) (q + c l)
-    at most         k (1 - p) c R
-    in which        R = l + (p q + w N)/c
+    In flight:           (1 - p) (q + c l).
+    Estimated RTT:       R = l + (p q + w N)/c.
+    Cap:                 k (1 - p) c R.
+    Both are equal if:   p = 1/k - (1 - 1/k)/X - w N/q with X = q/(c l).
 
-is their estimate of the round-trip time. Both are equal if
+For k = 2 and w = 4 this is 1/2 - 1/(2 X) - 4 N/q. It does not depend on the number of loss-based
+flows. If p is negative, the cap exceeds what link and queue hold, and nothing is left to the
+others. To measure the round-trip time again, BBR stops once in each interval I. It stops for the
+time in which a full queue drains, a further time h and a round trip.
 
-    p = 1/k - (1 - 1/k)/X - w N/q,    X = q/(c l)
+    Share of BBR:        (1 - p) (1 - (q/c + h + l)/I).
 
-which does not depend on the number of loss-based flows. For k = 2 and w = 4 it is 1/2 - 1/(2 X) -
-4 N/q. If p is negative, the cap exceeds what link and queue hold, and nothing is left to the
-others. To measure the round-trip time again, BBR stops for the time in which a full queue drains, a
-further time h and a round trip, once in each interval I:
-
-    share of BBR    (1 - p) (1 - (q/c + h + l)/I)
-
-Source: R. Ware, M. K. Mukerjee, S. Seshan and J. Sherry, "Modeling BBR's interactions with
+The source is R. Ware, M. K. Mukerjee, S. Seshan and J. Sherry, "Modeling BBR's interactions with
 loss-based congestion control", IMC 2019, equations 8 to 11. The paper itself was not at hand. The
-formulas are those that two texts state in agreement: the reproduction by F. B. Sarpkaya and others
-("BBR's sharing behavior with CUBIC and Reno", 2025, file ware_model.py), which numbers them as the
-paper does, and the first author's account (CMU CSD blog, 2024), which derives the case of a deep
-buffer. That account states a median error of 5 % against CUBIC and 8 % against Reno. The
-reproduction evaluates queues of 1 to 64 BDP. A gain k other than two is our generalisation.
+formulas are those of a reproduction, which numbers them as the paper does: F. B. Sarpkaya and
+others, "BBR's sharing behavior with CUBIC and Reno", 2025, file ware_model.py. It evaluates queues
+of 1 to 64 BDP. The first author's account (CMU CSD blog, 2024) derives the same for a deep buffer.
+It states a median error of 5 % against CUBIC and 8 % against Reno. A gain k other than two is our
+generalisation.
 
 Letters: c link rate (segments/s), l base round-trip time (s), q buffer (segments), N BBR flows, k
 gain of the window. While BBR measures the round-trip time, each flow keeps w segments in flight.
