@@ -97,7 +97,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
         for products in BUFFERS
     }
     basis = Basis(
-        "rates, round-trip times and buffers are ours, since only the abstract was at hand"
+        "rates, round-trip times and buffers are guessed, since only the abstract was at hand"
     )
     claims = _claims(ratios, shares)
     tables = (_table(ratios, shares), _bounds())
@@ -184,7 +184,7 @@ def _draw(shares: dict[int, list[Interval]]) -> Figure:
     return plot.curves(
         drawn,
         "round trip of the other flow (ms)",
-        f"share of the flow with {SHORT_S * 1000:g} ms",
+        f"share of the flow with {SHORT_S * 1000:g} ms (of the link)",
         "Two flows of BBR version 1 with different round-trip times, 20 Mbit/s",
     )
 

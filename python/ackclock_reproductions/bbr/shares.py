@@ -150,7 +150,7 @@ def conclude(results: Mapping[str, Result]) -> Outcome:
     )
     basis = Basis(
         "the path and flows of a reproduction by others, since the paper was not at hand; an error "
-        "is a share of the link"
+        "is a share of the link; lengths of runs and TCP beside its control are guessed"
     )
     return Outcome(
         basis, (_beside_linux(shares),), partial(_draw, shares), claims, _settings(results), tables
@@ -266,7 +266,7 @@ def _draw(shares: dict[tuple[str, int], list[Interval]]) -> Figure:
     return plot.curves(
         drawn,
         "buffer (bandwidth-delay products)",
-        "BBR's share of the link",
+        "BBR's share (of the link)",
         "BBR version 1 beside one CUBIC flow, 10 Mbit/s, 40 ms",
         log_x=True,
     )
